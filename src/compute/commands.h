@@ -283,6 +283,14 @@ class Commands {
 
   virtual Status Choose(const ExpertChoice& choice) = 0;
   virtual Status SumExperts(const ExpertSum& sum) = 0;
+  // The same in two halves, between which machines that each have some rows of all experts' matrices
+  // exchange what these give. The processor alone has them.
+  //
+  // wide = both halves of the chosen experts as one: a row for every choice of the first row, then
+  // of the second and so on; then a row of the shared expert for each.
+  virtual Status ExpandExperts(const ExpertSum& sum, const Tensor& wide);
+  // out = the sum of what experts make of such rows, whose columns are all experts' whole width.
+  virtual Status ContractExperts(const ExpertSum& sum, Operand& wide);
 
   // --- A residual of several streams: [rows, streams * columns].
 

@@ -27,15 +27,16 @@ kernels::PackSource From(const kernels::PackSource& source, size_t panel) {
 size_t Matrix::panel_count() const { return kernels::PanelCount(rows_); }
 
 Result<Matrix> Matrix::Pack(const gguf::Tensor& tensor, size_t index, Backend& backend) {
-  std::vector<Matrix> one = TRY(PackSome(tensor, index, 1, backend));
+  std::vector<Matrix> one = TRY(PackSome(tensor, {index, 1, 0, tensor.dims[1]}, backend));
   return std::move(one[0]);
 }
 
-Result<std::vector<Matrix>> Matrix::PackAll(const gguf::Tensor& tensor, Backend& backend) {
-  return PackSome(tensor, 0, tensor.dims[2], backend);
+Result<std::vector<Matrix>> Matrix::PackRows(const gguf::Tensor& tensor, size_t first, size_t count,
+                                             Backend& backend) {
+  return PackSome(tensor, {0, tensor.dims[2], first, count}, backend);
 }
 
-Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t first, size_t count,
+Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, const Choice& choice,
                                              Backend& backend) {
   const auto type = kernels::WeightTypeOf(tensor.type);
   if (!type) {
@@ -43,10 +44,12 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
         fmt::format("{} is {}, which cannot be computed with; convert it with aster quantize",
                     tensor.name, gguf::TensorTypeName(tensor.type)));
   }
+  const auto& [first, count, first_row, row_count] = choice;
   CHECK(count > 0 && first + count <= tensor.dims[2] && tensor.dims[3] == 1);
+  CHECK(first_row + row_count <= tensor.dims[1]);
   Matrix like;
   like.type_ = *type;
-  like.rows_ = tensor.dims[1];
+  like.rows_ = row_count;
   like.columns_ = tensor.dims[0];
   if (like.columns_ % kernels::ColumnMultiple(*type) != 0) {
     return DataLoss(fmt::format("{} has rows of {}, not a multiple of {}", tensor.name,
@@ -63,7 +66,7 @@ Result<std::vector<Matrix>> Matrix::PackSome(const gguf::Tensor& tensor, size_t 
   std::vector<Matrix> matrices(count, like);
   for (size_t i = 0; i < count; ++i) {
     const kernels::PackSource source{
-        .data = tensor.data.data() + (first + i) * like.rows_ * row_bytes,
+        .data = tensor.data.data() + ((first + i) * tensor.dims[1] + first_row) * row_bytes,
         .row_stride = row_bytes,
         .rows = like.rows_,
         .columns = like.columns_};

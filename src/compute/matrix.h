@@ -29,7 +29,12 @@ class Matrix {
 
   // Every matrix of a tensor [columns, rows, matrices]. They share one piece of memory, which lies
   // in large pages even where one of them does not fill one.
-  static Result<std::vector<Matrix>> PackAll(const gguf::Tensor& tensor, Backend& backend);
+  static Result<std::vector<Matrix>> PackAll(const gguf::Tensor& tensor, Backend& backend) {
+    return PackRows(tensor, 0, tensor.dims[1], backend);
+  }
+  // Of every matrix only rows [first, first + count).
+  static Result<std::vector<Matrix>> PackRows(const gguf::Tensor& tensor, size_t first,
+                                              size_t count, Backend& backend);
 
   kernels::WeightType type() const { return type_; }
   size_t rows() const { return rows_; }
@@ -41,8 +46,15 @@ class Matrix {
   size_t offset() const { return offset_; }
 
  private:
-  static Result<std::vector<Matrix>> PackSome(const gguf::Tensor& tensor, size_t first,
-                                              size_t count, Backend& backend);
+  // Some of a tensor's matrices, and some rows of each.
+  struct Choice {
+    size_t first;
+    size_t count;
+    size_t first_row;
+    size_t row_count;
+  };
+  static Result<std::vector<Matrix>> PackSome(const gguf::Tensor& tensor, const Choice& choice,
+                                              Backend& backend);
 
   kernels::WeightType type_ = kernels::WeightType::kF32;
   size_t rows_ = 0;

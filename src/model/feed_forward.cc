@@ -6,8 +6,9 @@
 namespace aster::model {
 namespace {
 
+// Of `width` numbers for each; nothing where these are not asked for.
 compute::Tensor ByExpert(const compute::Array& biases, size_t width) {
-  return biases.empty() ? compute::Tensor() : biases.tensor().As(width);
+  return biases.empty() || width == 0 ? compute::Tensor() : biases.tensor().As(width);
 }
 
 compute::GateKind GateOf(const Shape& shape) {
@@ -17,7 +18,11 @@ compute::GateKind GateOf(const Shape& shape) {
 
 }  // namespace
 
-Status FeedForward::Plan(size_t row_count) {
+size_t FeedForward::wide_rows() const {
+  return shape_.experts.count == 0 ? 1 : shape_.experts.used + (shape_.experts.shared > 0 ? 1 : 0);
+}
+
+Status FeedForward::Plan(size_t row_count, bool in_halves) {
   const Experts& experts = shape_.experts;
   if (experts.count == 0 || experts.dense_layers > 0) {
     TRY(gate_.Shape(backend_, row_count, shape_.feed_forward));
@@ -26,22 +31,40 @@ Status FeedForward::Plan(size_t row_count) {
   if (experts.count == 0) return Ok();
   TRY(logits_.Shape(backend_, row_count, experts.count));
   TRY(ids_.Shape(backend_, row_count, experts.used, compute::Element::kI32));
-  return shares_.Shape(backend_, row_count, experts.used);
+  TRY(shares_.Shape(backend_, row_count, experts.used));
+  if (!in_halves) return Ok();
+  return wide_.Shape(backend_, row_count * wide_rows(), experts.feed_forward);
 }
 
 Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
                         std::span<const int32_t> tokens, const compute::Tensor& out) {
-  if (layer.experts.empty()) return RunDense(layer.dense, rows, out);
-  return RunExperts(layer, rows, tokens, out);
+  if (layer.experts.empty()) {
+    return ContractDense(layer.dense, TRY(ExpandDense(layer.dense, rows)), out);
+  }
+  TRY(ChooseExperts(layer, rows, tokens));
+  // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
+  // other rows of the batch, make no difference.
+  return commands_.SumExperts(SumOf(layer, &rows, out));
 }
 
-Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
+Result<compute::Tensor> FeedForward::Expand(const LayerWeights& layer, compute::Operand& rows,
+                                            std::span<const int32_t> tokens) {
+  if (layer.experts.empty()) return ExpandDense(layer.dense, rows);
+  // Every part chooses: the router sees the same rows everywhere.
+  TRY(ChooseExperts(layer, rows, tokens));
+  TRY(commands_.ExpandExperts(SumOf(layer, &rows, {}), wide_.tensor()));
+  return wide_.tensor();
+}
+
+Status FeedForward::Contract(const LayerWeights& layer, const compute::Tensor& wide,
                              const compute::Tensor& out) {
-  return Contract(dense, TRY(Expand(dense, rows)), out);
+  if (layer.experts.empty()) return ContractDense(layer.dense, wide, out);
+  hidden_->Set(wide);
+  return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_);
 }
 
-Result<compute::Tensor> FeedForward::Expand(const compute::ExpertWeights& dense,
-                                            compute::Operand& rows) {
+Result<compute::Tensor> FeedForward::ExpandDense(const compute::ExpertWeights& dense,
+                                                 compute::Operand& rows) {
   const compute::Tensor& gate = gate_.tensor();
   const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up_.tensor()}};
   TRY(commands_.Multiply(expand));
@@ -49,15 +72,16 @@ Result<compute::Tensor> FeedForward::Expand(const compute::ExpertWeights& dense,
   return gate;
 }
 
-Status FeedForward::Contract(const compute::ExpertWeights& dense, const compute::Tensor& wide,
-                             const compute::Tensor& out) {
+Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
+                                  const compute::Tensor& out) {
   hidden_->Set(wide);
   const compute::Product contract[] = {{&dense.down, hidden_.get(), out}};
   return commands_.Multiply(contract);
 }
 
-Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows,
-                               std::span<const int32_t> tokens, const compute::Tensor& out) {
+// ids_ = which experts each row uses, shares_ = their weights.
+Status FeedForward::ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
+                                  std::span<const int32_t> tokens) {
   // The router scores all experts for each row.
   const compute::Product route[] = {{&layer.router, &rows, logits_.tensor()}};
   TRY(commands_.Multiply(route));
@@ -69,29 +93,31 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
   // Which experts each row uses, and their shares: by the scores, or in the first layers of
   // DeepSeek V4 by a table of tokens. A softmax over all, divided by the sum of the chosen, is the
   // softmax over the chosen.
-  TRY(commands_.Choose({.logits = logits_.tensor(),
-                        .spec = {.score = shape_.experts.score,
-                                 .normalized = shape_.experts.normalized,
-                                 .scale = shape_.experts.scale},
-                        .bias = layer.choice_bias.tensor(),
-                        .table = layer.expert_table,
-                        .tokens = tokens,
-                        .ids = ids_.tensor(),
-                        .shares = shares_.tensor()}));
+  return commands_.Choose({.logits = logits_.tensor(),
+                           .spec = {.score = shape_.experts.score,
+                                    .normalized = shape_.experts.normalized,
+                                    .scale = shape_.experts.scale},
+                           .bias = layer.choice_bias.tensor(),
+                           .table = layer.expert_table,
+                           .tokens = tokens,
+                           .ids = ids_.tensor(),
+                           .shares = shares_.tensor()});
+}
+
+compute::ExpertSum FeedForward::SumOf(const LayerWeights& layer, compute::Operand* rows,
+                                      const compute::Tensor& out) const {
   const size_t width = shape_.experts.feed_forward;
-  // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
-  // other rows of the batch, make no difference.
-  return commands_.SumExperts({.rows = &rows,
-                               .ids = ids_.tensor(),
-                               .shares = shares_.tensor(),
-                               .experts = layer.experts,
-                               .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
-                               .limit = shape_.experts.limit,
-                               .gate = GateOf(shape_),
-                               .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
-                                          .up = ByExpert(layer.expert_up_bias, width),
-                                          .down = ByExpert(layer.expert_down_bias, out.columns)},
-                               .out = out});
+  return {.rows = rows,
+          .ids = ids_.tensor(),
+          .shares = shares_.tensor(),
+          .experts = layer.experts,
+          .shared = shape_.experts.shared > 0 ? &layer.shared : nullptr,
+          .limit = shape_.experts.limit,
+          .gate = GateOf(shape_),
+          .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
+                     .up = ByExpert(layer.expert_up_bias, width),
+                     .down = ByExpert(layer.expert_down_bias, out.columns)},
+          .out = out};
 }
 
 }  // namespace aster::model

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "model/runner_for_test.h"
+#include "model/weight_sizes.h"
 
 namespace aster::model {
 namespace {
@@ -50,6 +51,11 @@ struct Piece {
   std::vector<int32_t> tokens;
 };
 
+std::unique_ptr<Runner> NewRunner(const gguf::ModelFiles& files, const Shape& shape,
+                                  const Slice& slice) {
+  return std::make_unique<Runner>(files, slice, 1, kernels::FastestIsa(), Narrowed({}, shape));
+}
+
 // A group in one thread: its parts advance in turns.
 class Group {
  public:
@@ -59,7 +65,7 @@ class Group {
     for (uint32_t i = 0; i < part.count; ++i) {
       Slice slice = Slice::Whole(shape);
       slice.part = part.At(i);
-      runners_.push_back(std::make_unique<Runner>(files, slice));
+      runners_.push_back(NewRunner(files, shape, slice));
       auto& tables = tables_.emplace_back();
       for (size_t k = 0; k < sequences; ++k) tables.push_back(runners_.back()->NewTable());
     }
@@ -98,7 +104,21 @@ class Group {
   std::vector<std::vector<kv::PageTable>> tables_;  // [part][sequence]
 };
 
+// Every part of DeepSeek V4, with four groups of heads; wide enough for blocks of 256 in all rows.
+Shape FourGroups() {
+  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  shape.layer_count = 4;
+  shape.latent.ratios = {0, 4, 128, 4};
+  shape.head_count = 8;
+  shape.latent.output_groups = 4;
+  shape.latent.index_top = 12;
+  return shape;
+}
+
 Shape FourHeads(Arch arch) {
+  if (arch == Arch::kDeepSeek4) return FourGroups();
   Shape shape = SmallShape(arch);
   shape.layer_count = 2;
   shape.head_count = 8;
@@ -128,10 +148,10 @@ std::vector<std::vector<Piece>> Batches(const Shape& shape) {
 
 std::vector<float> WholeLogits(const gguf::ModelFiles& files, const Shape& shape,
                                std::span<const std::vector<Piece>> batches) {
-  Runner runner(files, Slice::Whole(shape));
+  const auto runner = NewRunner(files, shape, Slice::Whole(shape));
   std::vector<kv::PageTable> tables;
-  tables.push_back(runner.NewTable());
-  tables.push_back(runner.NewTable());
+  tables.push_back(runner->NewTable());
+  tables.push_back(runner->NewTable());
   std::vector<float> all;
   for (const std::vector<Piece>& batch : batches) {
     std::vector<Segment> segments;
@@ -139,7 +159,7 @@ std::vector<float> WholeLogits(const gguf::ModelFiles& files, const Shape& shape
       segments.push_back(
           {.table = &tables[piece.sequence], .tokens = piece.tokens, .wanted = Wanted::kAll});
     }
-    const Output output = runner.Run(segments).value();
+    const Output output = runner->Run(segments).value();
     all.insert(all.end(), output.logits.begin(), output.logits.end());
   }
   return all;
@@ -190,16 +210,75 @@ INSTANTIATE_TEST_SUITE_P(Families, ForwardGroup,
                                          Case{Arch::kPhi3, TensorType::kQ8_0}),
                          NameOf);
 
-// Of every matrix a part packs its own rows.
-TEST(ForwardGroup, PartsShareOutTheWeights) {
-  const Shape shape = FourHeads(Arch::kLlama);
+INSTANTIATE_TEST_SUITE_P(
+    EveryType, ForwardGroup,
+    testing::Values(Case{Arch::kLlama, TensorType::kF16}, Case{Arch::kLlama, TensorType::kQ4_0},
+                    Case{Arch::kLlama, TensorType::kMXFP4}, Case{Arch::kLlama, TensorType::kQ2_K},
+                    Case{Arch::kLlama, TensorType::kQ5_K}, Case{Arch::kLlama, TensorType::kQ6_K},
+                    Case{Arch::kLlama, TensorType::kIQ2_XXS}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    Experts, ForwardGroup,
+    testing::Values(
+        Case{Arch::kQwen3Moe, TensorType::kF32}, Case{Arch::kQwen3Moe, TensorType::kF16},
+        Case{Arch::kQwen3Moe, TensorType::kBF16}, Case{Arch::kQwen3Moe, TensorType::kQ8_0},
+        Case{Arch::kQwen3Moe, TensorType::kQ4_0}, Case{Arch::kQwen3Moe, TensorType::kMXFP4},
+        Case{Arch::kQwen3Moe, TensorType::kQ2_K}, Case{Arch::kQwen3Moe, TensorType::kQ4_K},
+        Case{Arch::kQwen3Moe, TensorType::kQ5_K}, Case{Arch::kQwen3Moe, TensorType::kQ6_K},
+        Case{Arch::kQwen3Moe, TensorType::kIQ2_XXS}, Case{Arch::kGptOss, TensorType::kMXFP4},
+        Case{Arch::kGptOss, TensorType::kQ8_0}, Case{Arch::kGptOss, TensorType::kF32}),
+    NameOf);
+
+INSTANTIATE_TEST_SUITE_P(
+    DeepSeek, ForwardGroup,
+    testing::Values(Case{Arch::kDeepSeek4, TensorType::kF32},
+                    Case{Arch::kDeepSeek4, TensorType::kQ8_0},
+                    Case{Arch::kDeepSeek4, TensorType::kMXFP4},
+                    Case{Arch::kDeepSeek4, TensorType::kQ4_K},
+                    Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
+    NameOf);
+
+// Of every matrix of heads, rows and experts a part packs its own rows.
+class ForwardGroupWeights : public testing::TestWithParam<Arch> {};
+
+TEST_P(ForwardGroupWeights, PartsShareThemOut) {
+  const Shape shape = FourHeads(GetParam());
   const ModelFile model(shape, TensorType::kQ8_0);
   const Group whole(model.files(), shape, {1}, 0);
   const Group group(model.files(), shape, {1, 1}, 0);
-  // Panels of the head are padded: its rows are no multiple of a panel's.
-  const uint64_t both = group.weights(0).PackedBytes() + group.weights(1).PackedBytes();
-  EXPECT_EQ(both, whole.weights(0).PackedBytes());
+  const Weights& all = whole.weights(0);
+  const Weights& first = group.weights(0);
+  const Weights& second = group.weights(1);
+  for (size_t layer = 0; layer < all.layers.size(); ++layer) {
+    const auto bytes_of = [layer](const Weights& weights) {
+      const LayerWeights& of = weights.layers[layer];
+      uint64_t bytes = of.query.bytes() + of.output.bytes() + of.dense.gate.bytes() +
+                       of.dense.down.bytes() + of.latent.query_high.bytes() +
+                       of.latent.output_high.bytes() + of.shared.up.bytes();
+      for (const compute::ExpertWeights& expert : of.experts)
+        bytes += expert.gate.bytes() + expert.up.bytes() + expert.down.bytes();
+      for (const compute::Matrix& low : of.latent.output_low) bytes += low.bytes();
+      return bytes;
+    };
+    EXPECT_EQ(bytes_of(first) + bytes_of(second), bytes_of(all));
+  }
+  EXPECT_EQ(first.head.bytes() + second.head.bytes(), all.head.bytes());
+  // What is planned for is what is packed; of a panel that is not full the file has less.
+  const Slice& slice = first.slice;
+  const auto type_of = [](const TensorSpec& spec) {
+    return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
+  };
+  const WeightSizes sizes = SizesOf(shape, type_of, slice.part).value();
+  const WeightSizes of_all = SizesOf(shape, type_of).value();
+  const uint64_t planned = sizes.Of(slice), packed = first.PackedBytes();
+  EXPECT_LT(planned, of_all.Of(slice) * 3 / 4);
+  EXPECT_NEAR(static_cast<double>(planned), static_cast<double>(packed), 0.25 * packed);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, ForwardGroupWeights,
+                         testing::Values(Arch::kLlama, Arch::kQwen3Moe, Arch::kGptOss,
+                                         Arch::kDeepSeek4));
 
 // Nothing of a batch that some part gives up stays in a table.
 TEST(ForwardGroup, ADroppedBatchChangesNothing) {
@@ -225,17 +304,13 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
   EXPECT_EQ(job.Advance().error().code(), Code::kDataLoss);
 }
 
-TEST(ForwardGroup, OtherArchitecturesAreRefused) {
-  const Shape shape = SmallShape(Arch::kQwen3Moe);
+// The MTP block reads the whole head, which no part has.
+TEST(ForwardGroup, ThePartsHaveNoMtpBlock) {
+  const Shape shape = FourGroups();
+  ASSERT_EQ(shape.next_layers, 1u);
   const ModelFile model(shape, TensorType::kQ8_0);
-  ThreadPool pool(1);
-  compute::Context context{pool, kernels::FastestIsa()};
-  compute::CpuBackend backend(context);
-  Slice slice = Slice::Whole(shape);
-  slice.part = {.index = 0, .count = 2, .shares = {1, 1}};
-  const auto loaded = LoadWeights(model.files(), slice, backend);
-  ASSERT_FALSE(loaded.ok());
-  EXPECT_EQ(loaded.error().code(), Code::kUnimplemented);
+  EXPECT_NE(Group(model.files(), shape, {1}, 0).weights(0).next, nullptr);
+  EXPECT_EQ(Group(model.files(), shape, {1, 1}, 0).weights(0).next, nullptr);
 }
 
 }  // namespace

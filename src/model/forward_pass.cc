@@ -37,7 +37,7 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
       feed_forward_(own_, backend, *commands_),
       operand_(commands_->NewOperand()),
       attended_operand_(commands_->NewOperand()) {
-  if (shape_.is_latent()) latent_.emplace(shape_, memory, backend, *commands_);
+  if (shape_.is_latent()) latent_.emplace(own_, memory, backend, *commands_);
 }
 
 Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
@@ -150,7 +150,7 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(rows_, shape_.hidden_width()));
   TRY(plan(normed_, shape_.embedding));
   TRY(plan(more_, shape_.embedding));
-  TRY(feed_forward_.Plan(row_count_));
+  TRY(feed_forward_.Plan(row_count_, /*in_halves=*/exchange_ != nullptr));
   // Only a slice with the head makes logits.
   if (part_.head) {
     TRY(wanted_.Plan(backend_, shape_.hidden_width()));
@@ -159,12 +159,12 @@ Status ForwardPass::PlanMemory() {
     TRY(states_.Shape(backend_, stated_.count, shape_.embedding));
   }
   if (hidden_.count < row_count_) TRY(hidden_.Plan(backend_, shape_.hidden_width()));
+  if (exchange_ != nullptr) TRY(PlanGroupMemory());
   // Latent attention has arrays of its own; the others are those of grouped-query attention.
   if (latent_) {
     TRY(mixer_.Plan(row_count_));
     return latent_->Plan(row_count_);
   }
-  if (exchange_ != nullptr) TRY(PlanGroupMemory());
   const size_t heads = size_t{own_.head_count} * own_.head_dim;
   const size_t kv_heads = size_t{own_.kv_head_count} * own_.head_dim;
   TRY(plan(queries_, heads));
@@ -323,9 +323,13 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
   attended_operand_->Set(attended_.tensor());
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
   TRY(commands_->Multiply(output));
+  return AddOutputBias(weights, more_.tensor());
+}
+
+Status ForwardPass::AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows) {
   if (weights.output_bias.empty()) return Ok();
   const compute::Heads biased[] = {
-      {.rows = more_.tensor(), .count = 1, .bias = weights.output_bias.tensor()}};
+      {.rows = rows, .count = 1, .bias = weights.output_bias.tensor()}};
   return commands_->FinishHeads(biased);
 }
 

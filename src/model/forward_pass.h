@@ -91,6 +91,7 @@ class ForwardPass {
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status RecordHeads(uint32_t layer, const LayerWeights& weights);
+  Status AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows);
   Status FinishHeads(uint32_t layer, const LayerWeights& weights);
   Status NormaliseAllHeads(const LayerWeights& weights);
   Status FinishHalf(const compute::Array& norm);
@@ -106,6 +107,12 @@ class ForwardPass {
   Status PlanGroupMemory();
   Result<Progress> AdvanceSteps();
   Status RecordStep();
+  Status BeginAttention(const LayerWeights& weights);
+  Status BeginFeedForward(const LayerWeights& weights);
+  Status EndHalf(const compute::Array& norm);
+  Result<compute::Tensor> AttendOwn(uint32_t layer, const LayerWeights& weights);
+  Status ContractAttended(const LayerWeights& weights);
+  uint32_t AttendedOfGroup() const;
   Status RecordLastStep();
   Status Share(const compute::Tensor& own, const compute::Tensor& whole,
                PartRange PartRanges::* range, uint32_t each = 1,
@@ -147,8 +154,8 @@ class ForwardPass {
   GatheredColumns gathered_;     // that are under way
   compute::Array own_rows_;      // [rows, own columns of the embedding]
   compute::Array own_logits_;    // [wanted rows, own columns of the vocabulary]
-  compute::Array all_attended_;  // [rows, head_count * head_dim]
-  compute::Array all_wide_;      // [rows, feed_forward]
+  compute::Array all_attended_;  // [rows, head groups * AttendedOfGroup()]
+  compute::Array all_wide_;      // [rows * wide rows of each, feed_forward]
 
   compute::Array rows_;                              // [rows, hidden_width], the residual
   compute::Array states_;                            // [wanted states, embedding]

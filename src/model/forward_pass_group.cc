@@ -16,13 +16,25 @@ namespace {
 // They give the attended heads, the output of attention, the wide row and the output of the layer.
 constexpr size_t kStepsOfLayer = 4;
 
+uint32_t WideColumnsOf(const Shape& shape) {
+  return shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
+}
+
 }  // namespace
 
 Status ForwardPass::PlanGroupMemory() {
+  const size_t attended = size_t{HeadGroupsOf(shape_)} * AttendedOfGroup();
   TRY(own_rows_.Shape(backend_, row_count_, ranges_.embedding.count()));
-  TRY(all_attended_.Shape(backend_, row_count_, size_t{shape_.head_count} * shape_.head_dim));
-  TRY(all_wide_.Shape(backend_, row_count_, shape_.feed_forward));
+  TRY(all_attended_.Shape(backend_, row_count_, attended));
+  TRY(all_wide_.Shape(backend_, row_count_ * feed_forward_.wide_rows(), WideColumnsOf(shape_)));
   return part_.head ? own_logits_.Shape(backend_, wanted_.count, ranges_.vocab.count()) : Ok();
+}
+
+// Numbers that attention gives for the heads of a group: theirs, or the low rank that they go
+// through.
+uint32_t ForwardPass::AttendedOfGroup() const {
+  if (latent_) return shape_.latent.output_rank;
+  return shape_.head_count / HeadGroupsOf(shape_) * shape_.head_dim;
 }
 
 Result<Progress> ForwardPass::AdvanceSteps() {
@@ -41,32 +53,64 @@ Status ForwardPass::RecordStep() {
   switch (step_ % kStepsOfLayer) {
     case 0:
       // Behind the layer before, as a whole machine does at its end.
-      if (step_ > 0) TRY(FinishHalf(WeightsOf(layer - 1).fed_norm));
-      TRY(Normalise(rows_.tensor(), weights.attention_norm));
-      TRY(RecordHeads(layer, weights));
-      return Share(attended_.tensor(), all_attended_.tensor(), &PartRanges::kv_heads,
-                   shape_.head_count / shape_.kv_head_count * shape_.head_dim);
-    case 1: {
-      attended_operand_->Set(all_attended_.tensor());
-      const compute::Product output[] = {
-          {&weights.output, attended_operand_.get(), own_rows_.tensor()}};
-      TRY(commands_->Multiply(output));
+      if (step_ > 0) TRY(EndHalf(WeightsOf(layer - 1).fed_norm));
+      TRY(BeginAttention(weights));
+      return Share(TRY(AttendOwn(layer, weights)), all_attended_.tensor(), &PartRanges::head_groups,
+                   AttendedOfGroup());
+    case 1:
+      TRY(ContractAttended(weights));
       return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
-    }
     case 2:
-      TRY(FinishHalf(weights.attended_norm));
-      TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
-      return Share(TRY(feed_forward_.Expand(weights.dense, *operand_)), all_wide_.tensor(),
+      TRY(EndHalf(weights.attended_norm));
+      TRY(BeginFeedForward(weights));
+      return Share(TRY(feed_forward_.Expand(weights, *operand_, tokens_)), all_wide_.tensor(),
                    &PartRanges::feed_forward);
     default:
-      TRY(feed_forward_.Contract(weights.dense, all_wide_.tensor(), own_rows_.tensor()));
+      TRY(feed_forward_.Contract(weights, all_wide_.tensor(), own_rows_.tensor()));
       return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
   }
 }
 
+// Each half is given normed rows of the residual, or a row mixed of its streams.
+Status ForwardPass::BeginAttention(const LayerWeights& weights) {
+  if (!latent_) return Normalise(rows_.tensor(), weights.attention_norm);
+  TRY(mixer_.Before(weights.attention_mix, rows_.tensor(), more_.tensor()));
+  return Normalise(more_.tensor(), weights.attention_norm);
+}
+
+Status ForwardPass::BeginFeedForward(const LayerWeights& weights) {
+  if (!latent_) return Normalise(rows_.tensor(), weights.feed_forward_norm);
+  TRY(mixer_.Before(weights.feed_forward_mix, rows_.tensor(), more_.tensor()));
+  return Normalise(more_.tensor(), weights.feed_forward_norm);
+}
+
+// What all parts have made of it goes back to the residual, on each of them.
+Status ForwardPass::EndHalf(const compute::Array& norm) {
+  return latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(norm);
+}
+
+// What the part's heads see, or that through their low ranks.
+Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeights& weights) {
+  if (latent_) {
+    return latent_->Expand(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_);
+  }
+  TRY(RecordHeads(layer, weights));
+  return attended_.tensor();
+}
+
+// own_rows_ = the part's columns of what attention adds.
+Status ForwardPass::ContractAttended(const LayerWeights& weights) {
+  if (latent_) return latent_->Contract(weights.latent, all_attended_.tensor(), own_rows_.tensor());
+  attended_operand_->Set(all_attended_.tensor());
+  const compute::Product output[] = {
+      {&weights.output, attended_operand_.get(), own_rows_.tensor()}};
+  TRY(commands_->Multiply(output));
+  return AddOutputBias(weights, own_rows_.tensor());
+}
+
 // The residual behind the last layer, and the part's scores for the one that leads.
 Status ForwardPass::RecordLastStep() {
-  TRY(FinishHalf(WeightsOf(part_.layer_end - 1).fed_norm));
+  TRY(EndHalf(WeightsOf(part_.layer_end - 1).fed_norm));
   if (!part_.head || wanted_.count == 0) return Ok();
   TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
   const compute::Product product[] = {{&shared_.head, operand_.get(), own_logits_.tensor()}};

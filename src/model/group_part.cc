@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <span>
 
 #include "kernels/packed.h"
@@ -21,13 +22,54 @@ constexpr uint32_t kRowStep = kernels::kPanelRows;
 uint64_t FusedRows(const GroupPart& part, const Shape& shape, std::string_view name) {
   if (!shape.is_fused() || part.is_whole()) return 0;
   const PartRanges own = RangesOf(part, shape);
-  const uint64_t keys = uint64_t{own.kv_heads.count()} * shape.head_dim;
+  const uint64_t keys = uint64_t{own.head_groups.count()} * shape.head_dim;
   if (name.ends_with(".attn_qkv.weight"))
     return keys * (shape.head_count / shape.kv_head_count + 2);
   return name.ends_with(".ffn_up.weight") ? 2 * uint64_t{own.feed_forward.count()} : 0;
 }
 
+// Of a feed-forward network, or of an expert.
+uint32_t WidthOf(const Shape& shape) {
+  return shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
+}
+
+// What a layer's tensor is for: "attn_q" of blk.3.attn_q.weight.
+std::string_view ProductOf(std::string_view name) {
+  if (!name.starts_with("blk.")) return {};
+  const size_t begin = name.find('.', 4) + 1;
+  return name.substr(begin, name.rfind('.') - begin);
+}
+
+bool IsOneOf(std::string_view product, std::initializer_list<std::string_view> products) {
+  return std::ranges::count(products, product) > 0;
+}
+
+// Query heads of one group.
+uint32_t HeadsOfGroup(const Shape& shape) { return shape.head_count / HeadGroupsOf(shape); }
+
+// Rows of a layer's attention.
+std::optional<PartRange> RowsOfAttention(const PartRange& groups, const Shape& shape,
+                                         std::string_view name) {
+  const std::string_view product = ProductOf(name);
+  const PartRange heads = groups * HeadsOfGroup(shape);
+  if (product == "attn_sinks") return heads;
+  if (IsOneOf(product, {"attn_q", "attn_q_b"})) return heads * shape.head_dim;
+  if (IsOneOf(product, {"attn_k", "attn_v"})) return groups * shape.head_dim;
+  if (product == "attn_output_a") return groups * shape.latent.output_rank;
+  return std::nullopt;
+}
+
+// Which of a tensor's dimensions is divided: of several matrices the rows of each.
+size_t DividedDimension(const TensorSpec& tensor) {
+  const bool is_matrix = tensor.dims.size() > 1 && !tensor.name.ends_with(".bias");
+  return is_matrix ? 1 : 0;
+}
+
 }  // namespace
+
+uint32_t HeadGroupsOf(const Shape& shape) {
+  return shape.is_latent() ? shape.latent.output_groups : shape.kv_head_count;
+}
 
 PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
   uint64_t before = 0, all = 0;
@@ -45,9 +87,9 @@ PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
 }
 
 PartRanges RangesOf(const GroupPart& part, const Shape& shape) {
-  return {.kv_heads = RangeOf(part, shape.kv_head_count),
+  return {.head_groups = RangeOf(part, HeadGroupsOf(shape)),
           .embedding = RangeOf(part, shape.embedding, kRowStep),
-          .feed_forward = RangeOf(part, shape.feed_forward, kRowStep),
+          .feed_forward = RangeOf(part, WidthOf(shape), kRowStep),
           .vocab = RangeOf(part, shape.vocab_size, kRowStep)};
 }
 
@@ -55,9 +97,17 @@ Shape ShapeOfPart(const GroupPart& part, const Shape& shape) {
   if (part.is_whole()) return shape;
   const PartRanges ranges = RangesOf(part, shape);
   Shape own = shape;
-  own.kv_head_count = ranges.kv_heads.count();
-  own.head_count = shape.head_count / shape.kv_head_count * own.kv_head_count;
-  own.feed_forward = ranges.feed_forward.count();
+  own.head_count = HeadsOfGroup(shape) * ranges.head_groups.count();
+  if (shape.is_latent()) {
+    own.latent.output_groups = ranges.head_groups.count();
+  } else {
+    own.kv_head_count = ranges.head_groups.count();
+  }
+  if (shape.experts.count > 0) {
+    own.experts.feed_forward = ranges.feed_forward.count();
+  } else {
+    own.feed_forward = ranges.feed_forward.count();
+  }
   return own;
 }
 
@@ -65,30 +115,31 @@ std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
                                      std::string_view name) {
   if (part.is_whole()) return std::nullopt;
   const PartRanges own = RangesOf(part, shape);
-  const auto is_of = [name](std::string_view product) { return name.find(product) != name.npos; };
-  // Query heads are divided by the key-value heads that they read.
-  const PartRange keys = own.kv_heads * shape.head_dim;
-  const uint32_t queries_each = shape.head_count / shape.kv_head_count;
-  if (IsDividedByHeads(name)) return is_of(".attn_q.") ? keys * queries_each : keys;
-  if (is_of(".attn_output.") || is_of(".ffn_down.")) return own.embedding;
-  if (is_of(".ffn_gate.") || is_of(".ffn_up.")) return own.feed_forward;
+  if (const auto rows = RowsOfAttention(own.head_groups, shape, name)) return rows;
+  const std::string_view product = ProductOf(name);
+  if (IsOneOf(product,
+              {"attn_output", "attn_output_b", "ffn_down", "ffn_down_exps", "ffn_down_shexp"}))
+    return own.embedding;
+  if (IsOneOf(product, {"ffn_gate", "ffn_up", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_shexp",
+                        "ffn_up_shexp"}))
+    return own.feed_forward;
   // The head, which may be the embedding's matrix.
   if (name == "output.weight" || name == "token_embd.weight") return own.vocab;
   return std::nullopt;
 }
 
-bool IsDividedByHeads(std::string_view name) {
-  constexpr std::array<std::string_view, 3> kProducts = {".attn_q.", ".attn_k.", ".attn_v."};
-  return std::ranges::any_of(
-      kProducts, [name](std::string_view product) { return name.find(product) != name.npos; });
+bool IsDividedByHeads(const Shape& shape, std::string_view name) {
+  return RowsOfAttention({}, shape, name).has_value();
 }
 
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes) {
+  if (part.is_whole()) return bytes;
+  if (IsOfNextBlock(tensor)) return 0;
   if (const uint64_t fused = FusedRows(part, shape, tensor.name))
     return bytes / tensor.dims.back() * fused;
   const auto rows = DividedRows(part, shape, tensor.name);
-  return rows ? bytes / tensor.dims.back() * rows->count() : bytes;
+  return rows ? bytes / tensor.dims[DividedDimension(tensor)] * rows->count() : bytes;
 }
 
 Status CheckGroup(const GroupPart& part, const Shape& shape) {
@@ -97,7 +148,7 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
     return InvalidArgument(fmt::format("part {} of a group of {} nodes; 2 to {} can be a group",
                                        part.index, part.count, GroupPart::kMostParts));
   }
-  if (!shape.is_divisible() || shape.experts.count > 0) {
+  if (!shape.is_divisible()) {
     return Unimplemented(
         fmt::format("a group of nodes cannot compute layers of {} together: give each node layers "
                     "of its own, as --split auto does",
@@ -108,14 +159,15 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
   }
   for (uint32_t i = 0; i < part.count; ++i) {
     const PartRanges ranges = RangesOf(part.At(i), shape);
-    if (ranges.kv_heads.count() > 0 && ranges.embedding.count() > 0 &&
+    if (ranges.head_groups.count() > 0 && ranges.embedding.count() > 0 &&
         ranges.feed_forward.count() > 0 && ranges.vocab.count() > 0) {
       continue;
     }
     return InvalidArgument(
-        fmt::format("part {} of a group of {} would have none of the model's {} key-value heads: "
-                    "make the group smaller, or its shares more alike",
-                    i + 1, part.count, shape.kv_head_count));
+        fmt::format("part {} of a group of {} would have none of the model's {} {}: make the group "
+                    "smaller, or its shares more alike",
+                    i + 1, part.count, HeadGroupsOf(shape),
+                    shape.is_latent() ? "groups of heads" : "key-value heads"));
   }
   return Ok();
 }

@@ -51,11 +51,15 @@ struct PartRange {
 // belongs to the last part.
 PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step = 1);
 
+// What heads are divided in: the query heads that read one key-value head, or those of DeepSeek V4
+// whose outputs go through one low rank.
+uint32_t HeadGroupsOf(const Shape& shape);
+
 // What a part has of a model's layers and head.
 struct PartRanges {
-  PartRange kv_heads;      // with the query heads that read them
+  PartRange head_groups;
   PartRange embedding;     // rows of what is added to the residual
-  PartRange feed_forward;  // rows of gate and up
+  PartRange feed_forward;  // rows of gate and up, of each expert where there are experts
   PartRange vocab;         // rows of the head
 };
 PartRanges RangesOf(const GroupPart& part, const Shape& shape);
@@ -64,11 +68,13 @@ PartRanges RangesOf(const GroupPart& part, const Shape& shape);
 Shape ShapeOfPart(const GroupPart& part, const Shape& shape);
 
 // Rows of a matrix, or numbers of its bias, that the part has; nothing for tensors that are not
-// divided. `name`: as files have it.
+// divided. `name`: as files have it. Of a tensor that holds a matrix for each expert: rows of each.
+// DeepSeek V4's first matrix behind attention (attn_output_a) is one for each group of heads, of
+// which the part has some: their rows.
 std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
                                      std::string_view name);
-// Whether those are the rows of some heads, which stay whole.
-bool IsDividedByHeads(std::string_view name);
+// Whether those are the rows, or numbers, of some heads, which stay whole.
+bool IsDividedByHeads(const Shape& shape, std::string_view name);
 // Of a tensor's bytes those that the part packs.
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes);

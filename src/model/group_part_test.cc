@@ -3,6 +3,7 @@
 
 #include "model/group_part.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ TEST(GroupPart, SharesAreKept) {
 TEST(GroupPart, WholeHasAll) {
   const Shape shape = ShapeOfPreset("llama-1b").value();
   const PartRanges all = RangesOf({}, shape);
-  EXPECT_EQ(all.kv_heads, (PartRange{0, shape.kv_head_count}));
+  EXPECT_EQ(all.head_groups, (PartRange{0, shape.kv_head_count}));
   EXPECT_EQ(all.vocab, (PartRange{0, shape.vocab_size}));
   EXPECT_FALSE(DividedRows({}, shape, "blk.0.attn_q.weight"));
 }
@@ -64,6 +65,44 @@ TEST(GroupPart, FusedTensorsAreDividedMatrixByMatrix) {
   EXPECT_EQ(bytes_of("blk.0.attn_qkv.weight", {256, 512}), 256u * 256);
   EXPECT_EQ(bytes_of("blk.0.ffn_up.weight", {256, 1536}), 256u * 768);
   EXPECT_EQ(bytes_of("blk.0.ffn_down.weight", {768, 256}), 768u * 128);
+}
+
+// Rows of each expert's matrices; the router sees the same on every node.
+TEST(GroupPart, ExpertsAreDividedByRows) {
+  const Shape shape = ShapeOfPreset("gpt-oss-tiny").value();
+  const GroupPart first = Part(0, {1, 1});
+  const uint32_t width = shape.experts.feed_forward / 2, embedding = shape.embedding / 2;
+  EXPECT_EQ(DividedRows(first, shape, "blk.0.ffn_up_exps.weight"), (PartRange{0, width}));
+  EXPECT_EQ(DividedRows(first, shape, "blk.0.ffn_gate_exps.bias"), (PartRange{0, width}));
+  EXPECT_EQ(DividedRows(first, shape, "blk.0.ffn_down_exps.weight"), (PartRange{0, embedding}));
+  EXPECT_EQ(DividedRows(first, shape, "blk.0.attn_sinks.weight"),
+            (PartRange{0, shape.head_count / 2}));
+  EXPECT_FALSE(DividedRows(first, shape, "blk.0.ffn_gate_inp.weight"));
+  const auto bytes_of = [&](const char* name, std::vector<uint64_t> dims) {
+    return BytesOfPart(first, shape, {.name = name, .dims = std::move(dims)}, 1 << 20);
+  };
+  const uint64_t rows = shape.experts.feed_forward, count = shape.experts.count;
+  EXPECT_EQ(bytes_of("blk.0.ffn_up_exps.weight", {shape.embedding, rows, count}), 1u << 19);
+  EXPECT_EQ(bytes_of("blk.0.ffn_up_exps.bias", {rows, count}), 1u << 19);
+  EXPECT_EQ(bytes_of("blk.0.ffn_gate_inp.weight", {shape.embedding, count}), 1u << 20);
+}
+
+// Queries, and what their heads' outputs become; rows of the KV cache are of all heads.
+TEST(GroupPart, LatentHeadsAreDividedByTheirLowRanks) {
+  const Shape shape = ShapeOfPreset("flash-shape-tiny").value();  // 4 heads of 128 in 2 groups
+  const GroupPart second = Part(1, {1, 1});
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_q_b.weight"), (PartRange{256, 512}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_sinks.weight"), (PartRange{2, 4}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_output_a.weight"), (PartRange{128, 256}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_output_b.weight"), (PartRange{128, 256}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.ffn_up_shexp.weight"), (PartRange{128, 256}));
+  for (const char* whole : {"attn_q_a", "attn_kv", "indexer.attn_q_b", "attn_compressor_kv"})
+    EXPECT_FALSE(DividedRows(second, shape, fmt::format("blk.1.{}.weight", whole))) << whole;
+  const Shape own = ShapeOfPart(second, shape);
+  EXPECT_EQ(own.head_count, 2u);
+  EXPECT_EQ(own.latent.output_groups, 1u);
+  EXPECT_EQ(own.experts.feed_forward, shape.experts.feed_forward / 2);
+  EXPECT_EQ(CheckGroup(Part(0, {1, 1, 1}), shape).error().code(), Code::kInvalidArgument);
 }
 
 TEST(GroupPart, EveryPartHasAHead) {

@@ -77,6 +77,14 @@ Status LatentAttention::SetPositions(std::span<const int64_t> positions) {
 Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                             std::span<const compute::PageSpan> spans, compute::Operand& rows,
                             const compute::Tensor& out) {
+  const compute::Tensor low = TRY(Expand(layer, ratio, weights, spans, rows));
+  return Contract(weights, low, out);
+}
+
+Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
+                                                const LatentWeights& weights,
+                                                std::span<const compute::PageSpan> spans,
+                                                compute::Operand& rows) {
   // New rows are in the KV cache before anything is attended to, so that tokens of one batch see
   // each other. `ratio` is of compression: 0 for layers with the window alone.
   TRY(Project(ratio, weights, rows));
@@ -87,7 +95,8 @@ Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights&
   if (ratio == kShortRatio) TRY(RankRows(layer, spans));
   // Over the window, the chosen compressed rows and the sink.
   TRY(Attend(layer, ratio, weights, spans));
-  return ProjectOutput(ratio, weights, out);
+  TRY(LowerOutput(ratio, weights));
+  return output_low_.tensor();
 }
 
 // Everything that is made of the half's input alone, together.
@@ -221,12 +230,11 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
 
 // Values were turned with their rows; the turn of the query's position is taken back, which leaves
 // the difference.
-Status LatentAttention::ProjectOutput(uint32_t ratio, const LatentWeights& weights,
-                                      const compute::Tensor& out) {
+Status LatentAttention::LowerOutput(uint32_t ratio, const LatentWeights& weights) {
   compute::Heads heads = Turned(ratio, attended_, shape_.head_count);
   heads.inverse = true;
   TRY(commands_.FinishHeads({&heads, 1}));
-  // Heads in groups, each through a low rank of its own, then all of them together to the output.
+  // Heads in groups, each through a low rank of its own.
   const size_t groups = weights.output_low.size();
   const size_t width = attended_.tensor().columns / groups;
   const size_t rank = shape_.latent.output_rank;
@@ -236,8 +244,13 @@ Status LatentAttention::ProjectOutput(uint32_t ratio, const LatentWeights& weigh
     products_.push_back({&weights.output_low[group], group_operands_[group].get(),
                          output_low_.tensor().Columns(group * rank, rank)});
   }
-  TRY(commands_.Multiply(products_));
-  output_operand_->Set(output_low_.tensor());
+  return commands_.Multiply(products_);
+}
+
+// All groups together to the output.
+Status LatentAttention::Contract(const LatentWeights& weights, const compute::Tensor& low,
+                                 const compute::Tensor& out) {
+  output_operand_->Set(low);
   const compute::Product output[] = {{&weights.output_high, output_operand_.get(), out}};
   return commands_.Multiply(output);
 }

@@ -24,6 +24,7 @@ namespace aster::model {
 // Keeps its scratch memory from batch to batch. Not for concurrent use.
 class LatentAttention {
  public:
+  // `shape`: of what is computed here, where that is a group's part.
   LatentAttention(const Shape& shape, const MemoryOptions& memory, compute::Backend& backend,
                   compute::Commands& commands);
 
@@ -37,6 +38,13 @@ class LatentAttention {
   Status Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
              std::span<const compute::PageSpan> spans, compute::Operand& rows,
              const compute::Tensor& out);
+  // The same in two halves, where a group computes the layer: what the heads here attend to, through
+  // their low ranks, valid until the next call [rows, groups here * output_rank]; and out = what
+  // that of all groups becomes, of which the part has some columns.
+  Result<compute::Tensor> Expand(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                                 std::span<const compute::PageSpan> spans, compute::Operand& rows);
+  Status Contract(const LatentWeights& weights, const compute::Tensor& low,
+                  const compute::Tensor& out);
 
  private:
   // Of the batch's positions, for layers without and with compressed rows.
@@ -62,7 +70,7 @@ class LatentAttention {
   Status RankRows(uint32_t layer, std::span<const compute::PageSpan> spans);
   Status Attend(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                 std::span<const compute::PageSpan> spans);
-  Status ProjectOutput(uint32_t ratio, const LatentWeights& weights, const compute::Tensor& out);
+  Status LowerOutput(uint32_t ratio, const LatentWeights& weights);
 
   const Shape shape_;
   const kernels::LatentFormat row_format_;

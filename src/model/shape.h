@@ -193,6 +193,9 @@ struct TensorSpec {
   std::vector<std::string> aliases = {};  // other names in published files
 };
 
+// Whether the tensor is one of the MTP block's, which come with the head.
+bool IsOfNextBlock(const TensorSpec& spec);
+
 // The MTP block, which drafts the token after the next, as a model of that one layer.
 Shape ShapeOfNext(const Shape& shape);
 

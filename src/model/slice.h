@@ -23,6 +23,11 @@ struct Slice {
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
 
+  // Whether the MTP block is computed beside the head: it needs the whole of that.
+  bool HasNext(const Shape& shape) const {
+    return head && shape.next_layers > 0 && part.is_whole();
+  }
+
   // Whether all of the other one is in it.
   bool Contains(const Slice& other) const {
     return layer_begin <= other.layer_begin && other.layer_end <= layer_end &&
@@ -38,9 +43,9 @@ struct Slice {
       case Part::kEmbedding:
         // Rope factors belong to every layer; tied heads and the MTP block need the embedding.
         return embedding || spec.name != "token_embd.weight" ||
-               (head && (shape.tied_head || shape.next_layers > 0));
+               (head && (shape.tied_head || HasNext(shape)));
       case Part::kHead:
-        return head;
+        return head && (HasNext(shape) || !IsOfNextBlock(spec));
     }
     return true;
   }

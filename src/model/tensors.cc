@@ -112,6 +112,10 @@ std::string_view FeedForwardNormOf(const Shape& shape) {
   return is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
 }
 
+bool IsOfNextBlock(const TensorSpec& spec) {
+  return spec.part == Part::kHead && !spec.name.starts_with("output");
+}
+
 std::vector<TensorSpec> TensorsOf(const Shape& shape) {
   std::vector<TensorSpec> specs;
   const uint64_t embedding = shape.embedding;

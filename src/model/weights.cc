@@ -35,7 +35,7 @@ class Loader {
     weights.shape = shape_;
     weights.slice = slice;
     // The MTP block belongs to the head, and reads the embedding as well.
-    const bool has_next = slice.head && shape_.next_layers > 0;
+    const bool has_next = slice.HasNext(shape_);
     if (slice.embedding || has_next) weights.embedding = files_.FindTensor("token_embd.weight");
     if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
     for (uint32_t layer = slice.layer_begin; layer < slice.layer_end; ++layer) {
@@ -188,9 +188,9 @@ class Loader {
     layer.output_bias = TRY(Floats(Name("attn_output.bias")));
     layer.sinks = TRY(Floats(Name("attn_sinks.weight")));
     layer.router_bias = TRY(Floats(Name("ffn_gate_inp.bias")));
-    layer.expert_gate_bias = TRY(Floats(Name("ffn_gate_exps.bias")));
-    layer.expert_up_bias = TRY(Floats(Name("ffn_up_exps.bias")));
-    layer.expert_down_bias = TRY(Floats(Name("ffn_down_exps.bias")));
+    layer.expert_gate_bias = TRY(FloatsOfExperts(Name("ffn_gate_exps.bias")));
+    layer.expert_up_bias = TRY(FloatsOfExperts(Name("ffn_up_exps.bias")));
+    layer.expert_down_bias = TRY(FloatsOfExperts(Name("ffn_down_exps.bias")));
     return Ok();
   }
 
@@ -249,14 +249,14 @@ class Loader {
     return compressor;
   }
 
-  // The rows of a group stand together, and see that group's heads only: a matrix for each.
+  // The rows of a group of heads stand together, and see those heads only: a matrix for each.
   Result<std::vector<compute::Matrix>> OutputGroups(const std::string& name) {
-    const gguf::Tensor& tensor = Find(name);
-    gguf::Tensor groups = tensor;
+    gguf::Tensor groups = RowsWithin(name, name, 0, Find(name).dims[1]);
+    const gguf::Tensor rows = groups;
     groups.dims[1] = shape_.latent.output_rank;
-    groups.dims[2] = shape_.latent.output_groups;
+    groups.dims[2] = rows.dims[1] / shape_.latent.output_rank;
     auto matrices = TRY(compute::Matrix::PackAll(groups, backend_));
-    Done(tensor);
+    Done(rows);
     return matrices;
   }
 
@@ -296,10 +296,15 @@ class Loader {
   Status ExpertMatrices(const std::string& name, std::vector<compute::ExpertWeights>& experts,
                         compute::Matrix compute::ExpertWeights::* member) {
     const gguf::Tensor& tensor = Find(name);
-    auto matrices = TRY(compute::Matrix::PackAll(tensor, backend_));
+    // Of a group's part rows of each.
+    const auto all = static_cast<uint32_t>(tensor.dims[1]);
+    const PartRange rows = DividedRows(part_, shape_, name).value_or(PartRange{0, all});
+    auto matrices =
+        TRY(compute::Matrix::PackRows(tensor, rows.begin, rows.count(), backend_));
     CHECK(matrices.size() == experts.size());
     for (size_t i = 0; i < experts.size(); ++i) experts[i].*member = std::move(matrices[i]);
-    Done(tensor);
+    Release(tensor);
+    Count(tensor.data.size() / all * rows.count());
     return Ok();
   }
 
@@ -312,19 +317,25 @@ class Loader {
   // Rows [first, first + count) of a tensor, which are the matrix of that name.
   Result<compute::Matrix> MatrixWithin(const std::string& tensor, const std::string& name,
                                        uint64_t first, uint64_t count) {
+    const gguf::Tensor own = RowsWithin(tensor, name, first, count);
+    compute::Matrix matrix = TRY(compute::Matrix::Pack(own, 0, backend_));
+    Done(own);
+    return matrix;
+  }
+
+  // Of a matrix that is divided only the part's rows, which stand together: the others are never
+  // read.
+  gguf::Tensor RowsWithin(const std::string& tensor, const std::string& name, uint64_t first,
+                          uint64_t count) const {
     gguf::Tensor own = Find(tensor);
     const uint64_t row_bytes = own.data.size() / own.dims[1];
-    // Of a matrix that is divided only the part's rows, which stand together: the others are never
-    // read.
     if (const auto rows = DividedRows(part_, shape_, name)) {
       first += rows->begin;
       count = rows->count();
     }
     own.data = own.data.subspan(first * row_bytes, count * row_bytes);
     own.dims[1] = count;
-    compute::Matrix matrix = TRY(compute::Matrix::Pack(own, 0, backend_));
-    Done(own);
-    return matrix;
+    return own;
   }
 
   Result<compute::Array> Floats(const std::string& name) {
@@ -332,6 +343,20 @@ class Loader {
     const auto own = DividedRows(part_, shape_, name);
     return compute::Array::Of(
         backend_, own ? std::span(values).subspan(own->begin, own->count()) : std::span(values));
+  }
+
+  // Of a group's part the same numbers of every expert.
+  Result<compute::Array> FloatsOfExperts(const std::string& name) {
+    const std::vector<float> values = TRY(HostFloats(name));
+    const auto rows = DividedRows(part_, shape_, name);
+    if (!rows) return compute::Array::Of(backend_, values);
+    const size_t width = values.size() / shape_.experts.count;
+    std::vector<float> own;
+    for (size_t first = 0; first < values.size(); first += width) {
+      const auto expert = std::span(values).subspan(first + rows->begin, rows->count());
+      own.insert(own.end(), expert.begin(), expert.end());
+    }
+    return compute::Array::Of(backend_, own);
   }
 
   Result<std::vector<float>> HostFloats(const std::string& name) {
@@ -362,6 +387,11 @@ class Loader {
   // The tensor has been read: its pages can go, so that a file and its packed copy never stand in
   // memory together.
   void Done(const gguf::Tensor& tensor) {
+    Release(tensor);
+    Count(tensor.data.size());
+  }
+
+  void Release(const gguf::Tensor& tensor) const {
     for (const gguf::File& file : files_.files()) {
       const Bytes bytes = file.mapped().bytes();
       if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size()) {
@@ -369,7 +399,10 @@ class Loader {
                                tensor.data.size());
       }
     }
-    done_bytes_ += tensor.data.size();
+  }
+
+  void Count(uint64_t bytes) {
+    done_bytes_ += bytes;
     if (progress_) progress_(done_bytes_, total_bytes_);
   }
 

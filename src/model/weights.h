@@ -55,7 +55,7 @@ struct LatentWeights {
 };
 
 // Empty where the architecture has no such weight. A part of a group has its own heads, and its own
-// rows of `output`, of the dense network and of the head (group_part.h).
+// rows of `output`, of the feed-forward networks and of the head (group_part.h).
 struct LayerWeights {
   compute::Array attention_norm;  // [embedding]
   compute::Matrix query;          // [head_count * head_dim, embedding]

@@ -85,7 +85,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     layer.bytes += tensor.bytes;
     layer.read_bytes += tensor.read_bytes;
     layer_bytes += tensor.bytes;
-    if (model::IsDividedByHeads(spec.name)) head_divided_bytes += tensor.bytes;
+    if (model::IsDividedByHeads(shape, spec.name)) head_divided_bytes += tensor.bytes;
     all_flops += MatrixFlops(shape, spec);
   }
   load.together = TogetherOf(shape, layer_bytes == 0 ? 0

@@ -57,6 +57,12 @@ class CpuCommands : public Commands {
 
   Status Choose(const ExpertChoice& choice) override;
   Status SumExperts(const ExpertSum& sum) override { return experts_.Sum(sum); }
+  Status ExpandExperts(const ExpertSum& sum, const Tensor& wide) override {
+    return experts_.Expand(sum, wide);
+  }
+  Status ContractExperts(const ExpertSum& sum, Operand& wide) override {
+    return experts_.Contract(sum, static_cast<CpuOperand&>(wide));
+  }
 
   Status MakeStreamWeights(const StreamWeights& weights) override;
   Status SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) override;

@@ -4,7 +4,9 @@
 #include "compute/cpu/experts.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/check.h"
 #include "compute/cpu/gate.h"
 #include "compute/cpu/memory.h"
 
@@ -43,8 +45,33 @@ void CpuExperts::Choose(const ExpertChoice& choice) {
 
 Status CpuExperts::Sum(const ExpertSum& sum) {
   MakeGroups(sum);
-  TRY(Expand(sum));
-  TRY(Contract(sum));
+  TRY(ExpandGroups(sum));
+  SetHidden(sum);
+  TRY(ContractGroups(sum));
+  SumUp(sum);
+  return Ok();
+}
+
+Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
+  MakeGroups(sum);
+  TRY(ExpandGroups(sum));
+  // From the order of experts to that of choices; the shared expert's rows stand behind both.
+  const size_t width = FeedForwardOf(sum);
+  CHECK(wide.rows == group_rows_ && wide.columns == width);
+  context_.pool.ParallelFor(wide.rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      const size_t place = row < places_.size() ? places_[row] : row;
+      std::copy_n(gate_.As<float>() + place * width, width, Floats(wide) + row * wide.stride);
+    }
+  });
+  return Ok();
+}
+
+Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& wide) {
+  MakeGroups(sum);
+  CHECK(wide.rows() == group_rows_);
+  SetHidden(sum, wide);
+  TRY(ContractGroups(sum));
   SumUp(sum);
   return Ok();
 }
@@ -79,7 +106,7 @@ void CpuExperts::MakeGroups(const ExpertSum& sum) {
   group_rows_ = first + (sum.shared == nullptr ? 0 : rows);
 }
 
-Status CpuExperts::Expand(const ExpertSum& sum) {
+Status CpuExperts::ExpandGroups(const ExpertSum& sum) {
   const size_t width = FeedForwardOf(sum);
   TRY(gate_.Grow(group_rows_ * width * sizeof(float)));
   TRY(up_.Grow(group_rows_ * width * sizeof(float)));
@@ -115,21 +142,37 @@ void CpuExperts::AddBias(const Tensor& biases, float* rows) {
   });
 }
 
-Status CpuExperts::Contract(const ExpertSum& sum) {
+// What the experts contract is what they have just expanded.
+void CpuExperts::SetHidden(const ExpertSum& sum) {
   const size_t width = FeedForwardOf(sum);
+  const auto set = [&](CpuOperand& hidden, size_t first, size_t count) {
+    hidden.Set(gate_.As<float>() + first * width, width, count, width);
+  };
+  for (Group& group : groups_) set(group.hidden, group.first, group.rows.size());
+  if (sum.shared != nullptr) set(shared_hidden_, places_.size(), sum.ids.rows);
+}
+
+// It is rows in the order of choices.
+void CpuExperts::SetHidden(const ExpertSum& sum, CpuOperand& wide) {
+  for (Group& group : groups_) group.hidden.SetGathered(wide, group.choices);
+  if (sum.shared == nullptr) return;
+  shared_places_.resize(sum.ids.rows);
+  std::iota(shared_places_.begin(), shared_places_.end(), static_cast<uint32_t>(places_.size()));
+  shared_hidden_.SetGathered(wide, shared_places_);
+}
+
+Status CpuExperts::ContractGroups(const ExpertSum& sum) {
   const size_t embedding = sum.out.columns;
   TRY(down_.Grow(group_rows_ * embedding * sizeof(float)));
   products_.clear();
-  const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first,
-                       size_t count) {
-    hidden.Set(gate_.As<float>() + first * width, width, count, width);
+  const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first) {
     products_.push_back({&expert.down, &hidden, down_.As<float>() + first * embedding, embedding});
   };
   for (size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
-    if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first, group.rows.size());
+    if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first);
   }
-  if (sum.shared != nullptr) add(*sum.shared, shared_hidden_, places_.size(), sum.ids.rows);
+  if (sum.shared != nullptr) add(*sum.shared, shared_hidden_, places_.size());
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.down, down_.As<float>());
   return Ok();

@@ -24,6 +24,9 @@ class CpuExperts {
 
   void Choose(const ExpertChoice& choice);
   Status Sum(const ExpertSum& sum);
+  // Its two halves.
+  Status Expand(const ExpertSum& sum, const Tensor& wide);
+  Status Contract(const ExpertSum& sum, CpuOperand& wide);
 
  private:
   // The rows that one expert works on.
@@ -36,8 +39,10 @@ class CpuExperts {
   };
 
   void MakeGroups(const ExpertSum& sum);
-  Status Expand(const ExpertSum& sum);
-  Status Contract(const ExpertSum& sum);
+  Status ExpandGroups(const ExpertSum& sum);
+  void SetHidden(const ExpertSum& sum);
+  void SetHidden(const ExpertSum& sum, CpuOperand& wide);
+  Status ContractGroups(const ExpertSum& sum);
   void AddBias(const Tensor& biases, float* rows);
   void SumUp(const ExpertSum& sum);
 
@@ -50,6 +55,7 @@ class CpuExperts {
   size_t group_rows_ = 0;                  // of all groups, and of the shared expert behind them
   std::vector<Group> groups_;              // [experts]; those without rows are skipped
   CpuOperand shared_hidden_;               // of the shared expert
+  std::vector<uint32_t> shared_places_;    // [rows] its rows behind those of the choices
   std::vector<CpuProduct> products_;
 };
 
