@@ -28,6 +28,14 @@ uint64_t FusedRows(const GroupPart& part, const Shape& shape, std::string_view n
   return name.ends_with(".ffn_up.weight") ? 2 * uint64_t{own.feed_forward.count()} : 0;
 }
 
+// Architectures whose every tensor is known here as divided, or as one that all parts have.
+bool IsDivisible(Arch arch) {
+  constexpr std::array kDivisible = {Arch::kLlama,    Arch::kMistral3, Arch::kQwen2,
+                                     Arch::kQwen3,    Arch::kQwen3Moe, Arch::kGemma3,
+                                     Arch::kPhi3,     Arch::kGptOss,   Arch::kDeepSeek4};
+  return std::ranges::count(kDivisible, arch) > 0;
+}
+
 // Of a feed-forward network, or of an expert.
 uint32_t WidthOf(const Shape& shape) {
   return shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
@@ -148,7 +156,7 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
     return InvalidArgument(fmt::format("part {} of a group of {} nodes; 2 to {} can be a group",
                                        part.index, part.count, GroupPart::kMostParts));
   }
-  if (!shape.is_divisible()) {
+  if (!IsDivisible(shape.arch)) {
     return Unimplemented(
         fmt::format("a group of nodes cannot compute layers of {} together: give each node layers "
                     "of its own, as --split auto does",

@@ -145,8 +145,6 @@ struct Shape {
   }
   // Queries and keys are normed over all heads at once instead.
   bool has_wide_norms() const { return arch == Arch::kMiniMaxM2; }
-  // The parts of a group can compute its layers.
-  bool is_divisible() const { return !is_latent() && !is_glm() && !has_wide_norms(); }
 };
 
 // Whether layers of the architecture have experts in place of one feed-forward network.

@@ -117,6 +117,7 @@ class NodeSession {
   std::unique_ptr<NodePool> pool_;
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
+  std::string unused_gpus_;            // of the newest plan, and not said yet
   std::vector<std::string> left_out_;  // while a route is opened, and not said yet
   PlannedRates planned_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew

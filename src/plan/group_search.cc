@@ -70,9 +70,10 @@ std::optional<GroupAnswer> AnswerOf(const GroupProblem& problem, std::span<const
     const double heads = ShareOf(shares.At(i), problem.heads);
     if (heads == 0) return std::nullopt;
     const double rows = static_cast<double>(answer.shares[i]) / all;
-    const double of_layers = problem.by_heads * heads + (1 - problem.by_heads) * rows;
+    const double fine = 1 - problem.whole - problem.by_heads;
+    const double of_layers = problem.whole + problem.by_heads * heads + fine * rows;
     const GroupProblem::Node& node = problem.nodes[nodes[i]];
-    const double bytes = std::max(of_layers, rows) * static_cast<double>(problem.bytes);
+    const double bytes = std::max(heads, rows) * static_cast<double>(problem.bytes);
     if (static_cast<double>(problem.whole_bytes) + bytes > static_cast<double>(node.memory_bytes))
       return std::nullopt;
     const double reads = of_layers * problem.layer_reads + rows * problem.head_reads;

@@ -26,7 +26,8 @@ struct GroupProblem {
   const Link& link(size_t from, size_t to) const { return links[from * nodes.size() + to]; }
 
   uint32_t heads = 0;        // that are divided, none of them among two nodes
-  double by_heads = 0;       // how much of the layers, from 0 to 1; the rest is divided finely
+  double whole = 0;          // how much of the layers each node computes, from 0 to 1
+  double by_heads = 0;       // how much of them is divided so; the rest is divided finely
   uint64_t bytes = 0;        // of memory that is divided
   uint64_t whole_bytes = 0;  // that each node has as a whole
   double layer_reads = 0;    // bytes of all layers that a token reads

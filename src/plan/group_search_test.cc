@@ -49,6 +49,14 @@ TEST(SearchGroup, TheFasterOneLeadsAndHasMore) {
   EXPECT_THAT(answer->shares, ElementsAre(3, 1));
 }
 
+TEST(SearchGroup, WhatIsOnEveryNodeIsNotDivided) {
+  GroupProblem problem = Problem({1e10, 1e10});
+  problem.whole = 0.2;
+  const auto answer = SearchGroup(problem);
+  ASSERT_TRUE(answer);
+  EXPECT_DOUBLE_EQ(answer->token_s, (0.6e9 + 0.5e8) / 1e10 + answer->exchange_s);
+}
+
 TEST(SearchGroup, ANodeThatIsInTheWayIsLeftOut) {
   // An eighth of the heads would take the slow one longer than all the others need.
   EXPECT_THAT(SearchGroup(Problem({1e10, 1e10, 1e8}))->nodes, ElementsAre(0, 1));

@@ -37,14 +37,50 @@ double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
   return 2 * rows_and_columns * (spec.dims.size() == 3 ? shape.experts.used : 1);
 }
 
+// What of the layers is divided in which way, in what a token reads of it.
+struct Division {
+  double whole = 0;
+  double by_heads = 0;
+  double all = 0;
+  uint64_t whole_bytes = 0;
+
+  void Add(const model::Shape& shape, const model::TensorSpec& spec,
+           const ModelLoad::Layer& tensor) {
+    constexpr model::GroupPart kOfTwo = {.count = 2, .shares = {1, 1}};
+    const bool is_whole =
+        model::BytesOfPart(kOfTwo, shape, spec, tensor.bytes) == tensor.bytes;
+    all += tensor.read_bytes;
+    if (is_whole) {
+      whole += tensor.read_bytes;
+      whole_bytes += tensor.bytes;
+    } else if (model::IsDividedByHeads(shape, spec.name)) {
+      by_heads += tensor.read_bytes;
+    }
+  }
+  // Rows that are keys and values at once are needed by all heads.
+  void AddKv(const model::Shape& shape, double read_bytes) {
+    all += read_bytes;
+    (shape.is_latent() ? whole : by_heads) += read_bytes;
+  }
+};
+
 // What nodes of a group divide and send one another.
-ModelLoad::Together TogetherOf(const model::Shape& shape, double by_heads) {
+ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& division) {
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
   if (!model::CheckGroup(two, shape).ok()) return {};
-  const uint64_t columns = uint64_t{shape.head_count} * shape.head_dim +
-                           2 * uint64_t{shape.embedding} + shape.feed_forward;
-  return {.heads = shape.kv_head_count,
-          .by_heads = by_heads,
+  const model::Experts& experts = shape.experts;
+  const uint64_t attended = shape.is_latent()
+                                ? uint64_t{shape.latent.output_groups} * shape.latent.output_rank
+                                : uint64_t{shape.head_count} * shape.head_dim;
+  // A token has a wide row for each of its experts.
+  const uint64_t wide = experts.count > 0
+                            ? uint64_t{experts.used + experts.shared} * experts.feed_forward
+                            : shape.feed_forward;
+  const uint64_t columns = attended + 2 * uint64_t{shape.embedding} + wide;
+  return {.heads = model::HeadGroupsOf(shape),
+          .whole_bytes = division.whole_bytes,
+          .whole = division.all == 0 ? 0 : division.whole / division.all,
+          .by_heads = division.all == 0 ? 0 : division.by_heads / division.all,
           .gathered_bytes = columns * sizeof(float),
           .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
 }
@@ -70,7 +106,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.layers.resize(shape.layer_count);
   // Weights: bytes of each layer, of the embedding and of the head.
   double all_flops = 0;
-  uint64_t head_divided_bytes = 0, layer_bytes = 0;
+  Division division;
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
     const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
     const bool is_head =
@@ -84,13 +120,9 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     ModelLoad::Layer& layer = load.layers[static_cast<size_t>(spec.layer)];
     layer.bytes += tensor.bytes;
     layer.read_bytes += tensor.read_bytes;
-    layer_bytes += tensor.bytes;
-    if (model::IsDividedByHeads(shape, spec.name)) head_divided_bytes += tensor.bytes;
+    division.Add(shape, spec, tensor);
     all_flops += MatrixFlops(shape, spec);
   }
-  load.together = TogetherOf(shape, layer_bytes == 0 ? 0
-                                                     : static_cast<double>(head_divided_bytes) /
-                                                           static_cast<double>(layer_bytes));
   // Attention: the positions that a token sees at this context.
   double seen = 0;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
@@ -115,6 +147,9 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     load.kv_bytes_per_layer =
         std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
   }
+  division.AddKv(shape, load.kv_read_bytes);
+  if (shape.is_latent()) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
+  load.together = TogetherOf(shape, division);
   load.kv_read_bytes /= shape.layer_count;
   return load;
 }

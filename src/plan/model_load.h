@@ -33,8 +33,10 @@ struct ModelLoad {
 
   // What a group of nodes, which compute every layer together, divides and sends one another.
   struct Together {
-    uint32_t heads = 0;           // key-value heads; 0: no group can compute this model
-    double by_heads = 0;          // of a layer's bytes, from 0 to 1: the rest is divided by rows
+    uint32_t heads = 0;           // that are divided, or groups of them; 0: no group can compute it
+    uint64_t whole_bytes = 0;     // of the layers and their KV cache, that every node has
+    double whole = 0;             // of what a token reads of all layers, from 0 to 1, on every node
+    double by_heads = 0;          // of the same, divided by heads: the rest is divided by rows
     uint64_t gathered_bytes = 0;  // of a token, in one layer
     uint64_t logit_bytes = 0;     // of a token, to the node that leads
   };

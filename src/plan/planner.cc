@@ -350,9 +350,11 @@ std::optional<GroupAnswer> Planning::FindGroup() const {
   if (together.heads < 2 || options_.all_nodes || !knows_flops_ || !knows_reads_) return {};
   GroupProblem problem{
       .heads = together.heads,
+      .whole = together.whole,
       .by_heads = together.by_heads,
-      .bytes = SaturatedAdd(problem_.bytes_before.back(), load_.head_bytes),
-      .whole_bytes = SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes),
+      .bytes = SaturatedAdd(problem_.bytes_before.back() - together.whole_bytes, load_.head_bytes),
+      .whole_bytes = SaturatedAdd(SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes),
+                                  together.whole_bytes),
       .layer_reads = problem_.reads_before.back(),
       .head_reads = problem_.head_reads,
       // Behind the layers the logits, and before them what is to be computed.
@@ -497,6 +499,20 @@ Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const 
   if (load.layers.empty()) return InvalidArgument("a model without layers cannot be split");
   if (options.chunk_tokens == 0) return InvalidArgument("chunks of no tokens cannot be planned");
   return Planning(nodes, links, load, options).Run();
+}
+
+std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes) {
+  std::vector<std::string> names;
+  for (const NodeAbility& able : nodes) {
+    const bool is_in_group =
+        std::ranges::any_of(plan.AllStages(), [&](const PlanStage& stage) {
+          return stage.is_group() && stage.Has(able.node.id);
+        });
+    if (is_in_group && !able.devices.empty()) names.push_back(able.node.name);
+  }
+  if (names.empty()) return {};
+  return fmt::format("processors compute a group's layers: GPUs of {} are not used",
+                     fmt::join(names, ", "));
 }
 
 }  // namespace aster::plan

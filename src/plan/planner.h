@@ -73,4 +73,8 @@ struct SplitPlan {
 Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
                             const ModelLoad& load, const PlannerOptions& options = {});
 
+// A line on nodes of the plan's groups that have GPUs, which groups do not use; empty where there
+// are none.
+std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes);
+
 }  // namespace aster::plan

@@ -299,6 +299,18 @@ TEST(Planner, ManyNodesAndManyLayersTakeNoTime) {
   EXPECT_TRUE(PlanSplit(Nodes({1e12, 2e12}), {}, Load(5000)).ok());
 }
 
+TEST(Planner, GpusOfAGroupAreNotUsed) {
+  std::vector<NodeAbility> nodes = Nodes({1e12, 1e12, 1e12});
+  for (const size_t node : {1, 2}) nodes[node].devices = {{.name = "a GPU"}};
+  Plan plan;
+  plan.stages.push_back({.node = nodes[0].node, .slice = {0, 5, true, true}});
+  EXPECT_EQ(DescribeUnusedGpus(plan, nodes), "");
+  plan.stages[0].members = {nodes[1].node};
+  plan.stages[0].shares = {1, 1};
+  EXPECT_EQ(DescribeUnusedGpus(plan, nodes),
+            "processors compute a group's layers: GPUs of b are not used");
+}
+
 TEST(Planner, LoadOfAModel) {
   const ModelLoad load = LoadOf(TestModel::Get().files(), {}, 1024, 100).value();
   const model::Shape& shape = TestModel::Get().shape();
@@ -321,9 +333,39 @@ TEST(Planner, LoadOfAModel) {
   // Of a group all columns that are not the node's own.
   EXPECT_EQ(load.together.heads, shape.kv_head_count);
   EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2.0 * shape.embedding + shape.feed_forward));
-  EXPECT_NEAR(load.together.by_heads, shape.embedding * (q + 2 * kv) / weights, 0.01);
+  const double head_share = shape.embedding * (q + 2 * kv) / weights;
+  EXPECT_NEAR(load.together.by_heads, head_share, 0.1 * head_share);
+  EXPECT_LT(load.together.whole, 0.01);
   EXPECT_EQ(load.kv_bytes_per_layer,
             TestModel::Get().MakeWhole()->layout().BytesFor({0, 1}, 1024, 0));
+}
+
+// A token has a row for each of its experts, and of their bytes reads these experts' alone.
+TEST(Planner, LoadOfExpertsInAGroup) {
+  const model::Shape shape = model::SmallShape(model::Arch::kQwen3Moe);
+  const model::ModelFile model(shape, gguf::TensorType::kQ8_0);
+  const ModelLoad load = LoadOf(model.files(), {}, 1024, 100).value();
+  const uint64_t q = uint64_t{shape.head_count} * shape.head_dim;
+  const uint64_t wide = uint64_t{shape.experts.used} * shape.experts.feed_forward;
+  EXPECT_EQ(load.together.heads, shape.kv_head_count);
+  EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2 * shape.embedding + wide));
+  // Routers, in floats, are on every node.
+  EXPECT_GE(load.together.whole_bytes,
+            uint64_t{shape.layer_count} * 4 * shape.embedding * shape.experts.count);
+  EXPECT_LT(load.together.whole, 0.05);
+}
+
+TEST(Planner, LoadOfLatentHeadsInAGroup) {
+  const model::Shape shape = model::ShapeOfPreset("flash-shape-tiny").value();
+  const model::ModelFile model(shape, gguf::TensorType::kQ8_0);
+  const ModelLoad::Together load = LoadOf(model.files(), {}, 1024, 100).value().together;
+  const uint64_t low = uint64_t{shape.latent.output_groups} * shape.latent.output_rank;
+  const uint64_t wide = uint64_t{shape.experts.used + 1} * shape.experts.feed_forward;
+  EXPECT_EQ(load.heads, shape.latent.output_groups);
+  EXPECT_EQ(load.gathered_bytes, 4 * (low + 2 * shape.embedding + wide));
+  // Compressors, the index, the mixing of streams and the rows of the KV cache.
+  EXPECT_GT(load.whole, 0.2);
+  EXPECT_LT(load.whole + load.by_heads, 1);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
-from fixture import INPUT, UNSUPPORTED, USAGE, Case, aster  # noqa: E402
+from fixture import INPUT, USAGE, Case, aster  # noqa: E402
 
 LAYERS = 4  # of the synthetic model
 
@@ -37,10 +37,18 @@ class Nodes(Case):
                     check=None)
         self.assertNotEqual(run.returncode, 0)
         self.assertIn(b"leave --decode out", run.stderr)
-        model = self.folder / "experts.gguf"
-        aster("synth", model, "--arch", "qwen3moe", "--layers", 2)
-        run = aster("run", model, "-p", "a", "--local-nodes", 2, "--split", "group", check=UNSUPPORTED)
-        self.assertIn(b"layers of qwen3moe together", run.stderr)
+
+    def test_groups_compute_experts(self):
+        for name, options in (("experts", ("--arch", "qwen3moe", "--layers", 2)), ("oss", ("--preset", "gpt-oss-tiny")),
+                              ("flash", ("--preset", "flash-shape-tiny"))):
+            model = self.folder / f"{name}.gguf"
+            aster("synth", model, "--vocab", 512, *options)
+            ask = ("run", model, "-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 24)
+            alone = aster(*ask).stdout
+            for split in ("group", "node-2+3*node-1=0:out"):
+                self.assertEqual(aster(*ask, "--local-nodes", 2, "--split", split).stdout, alone, (name, split))
+        run = aster(*ask, "--local-nodes", 3, "--split", "group", check=INPUT)
+        self.assertIn(b"2 groups of heads", run.stderr)
 
     def test_json_says_what_each_node_did(self):
         ask = ("run", self.tiny, "-p", "the rain in", "--raw", "--temp", 0, "-n", 8, "--json")
@@ -74,6 +82,10 @@ class Nodes(Case):
         self.assertGreaterEqual(len(on_nodes), 3)
         self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
         names = [way["name"] for way in report["ways"]]
+        for split in ("node-1+node-2=0:out", "2*node-1+node-2=0:out", "node-1+node-2=0:1,node-3=2:out"):
+            self.assertTrue(any(name.startswith(split) for name in names), split)
+        self.assertTrue(any(line.startswith("a group is left out: node-1+node-2+node-3=0:out: part 2")
+                            for line in report["left_out"]), report["left_out"])
         for phase in ("in prefill", "in KV transfer", "in decode",
                       "in KV sync"):
             self.assertTrue(any("is killed " + phase in name for name in names), phase)

@@ -60,18 +60,20 @@ struct LeftOut {
   std::string cuts;
   std::string sessions;
   std::string kills;
+  std::vector<std::string> groups;
 
   std::vector<std::string> ToLines() const {
     std::vector<std::string> lines;
     if (!cuts.empty()) lines.push_back("not every split is computed: " + cuts);
     if (!sessions.empty()) lines.push_back("no session is moved: " + sessions);
     if (!kills.empty()) lines.push_back("no node is killed: " + kills);
+    for (const std::string& group : groups) lines.push_back("a group is left out: " + group);
     return lines;
   }
 };
 
 LeftOut WhatIsLeftOut(const VerifyFlags& options, const open::NodeSession& nodes, size_t tokens) {
-  LeftOut left_out;
+  LeftOut left_out{.groups = GroupsLeftOut(nodes)};
   const size_t cuts = CutsToVerify(nodes.layer_count()).size();
   if (nodes.nodes().size() > 1 && cuts + 1 < nodes.layer_count()) {
     left_out.cuts =

@@ -88,7 +88,7 @@ std::vector<plan::Plan> GroupPlans(std::span<const plan::PlanNode> nodes, uint32
   if (nodes.size() < 2) return plans;
   const plan::Plan whole = PlanOf(nodes.first(1), {}, layer_count);
   add(whole, 2, 1);
-  add(whole, 2, 3);
+  add(whole, 2, 2);
   if (nodes.size() < 3) return plans;
   add(whole, 3, 1);
   if (layer_count < 2) return plans;
@@ -177,6 +177,16 @@ std::vector<uint32_t> CutsToVerify(uint32_t layer_count) {
     for (uint32_t i = 1; i < kSpreadParts; ++i) cuts.insert(layer_count * i / kSpreadParts);
   }
   return {cuts.begin(), cuts.end()};
+}
+
+std::vector<std::string> GroupsLeftOut(const open::NodeSession& nodes) {
+  std::vector<std::string> lines;
+  for (const plan::Plan& plan : GroupPlans(nodes.nodes(), nodes.layer_count())) {
+    const Status status = nodes.CheckGroups(plan);
+    if (status.ok()) continue;
+    lines.push_back(fmt::format("{}: {}", plan::SplitText(plan), status.error().message()));
+  }
+  return lines;
 }
 
 Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -22,6 +23,9 @@ namespace aster::cli {
 // Where a model of `layer_count` layers is cut: before which of them, ascending. Everywhere but in
 // a model of many layers.
 std::vector<uint32_t> CutsToVerify(uint32_t layer_count);
+
+// Groups of these nodes that cannot compute the model, and why: VerifyOnNodes leaves them out.
+std::vector<std::string> GroupsLeftOut(const open::NodeSession& nodes);
 
 // Cuts the model between the nodes, in this order and in the reverse, with several slices on a
 // node, and with all of it on one that is not this process; and, first, as `asked` for by name.
