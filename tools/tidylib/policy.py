@@ -12,8 +12,8 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
 # order (folders that do not exist yet stand here only).
 MODULES = ["base", "crypto", "gguf", "pull", "quant", "kernels", "kv", "compute", "vulkan", "text", "jinja",
-           "chat", "grammar", "model", "engine", "disk", "wire", "net", "cluster", "rpc", "plan", "stage", "conduct",
-           "fetch", "draft", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
+           "chat", "grammar", "model", "engine", "disk", "wire", "net", "discovery", "cluster", "rpc", "plan", "stage",
+           "conduct", "fetch", "draft", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
