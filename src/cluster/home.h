@@ -67,7 +67,8 @@ class Home {
   // NotFound where the cluster was made elsewhere.
   Result<Authority> LoadAuthority() const;
 
-  // How many may still be used.
+  // Those that may still be used, and how many they are.
+  Result<std::vector<Invitation>> LoadInvitations(int64_t wall_s) const;
   Result<size_t> CountInvitations(int64_t wall_s) const;
   Status AddInvitation(const InviteCode& code, int64_t end_wall_s, int64_t wall_s) const;
   // NotFound where there is none of this id that is still valid.
@@ -99,7 +100,6 @@ class Home {
  private:
   Status Fill(const std::string& folder, const Identity& identity,
               const std::optional<Authority>& authority, const std::string& revocations) const;
-  Result<std::vector<Invitation>> LoadInvitations(int64_t wall_s) const;
   Status StoreInvitations(const std::vector<Invitation>& invitations) const;
   Result<FileLock> Lock() const;
   std::string File(std::string_view name) const { return folder_ + "/" + std::string(name); }

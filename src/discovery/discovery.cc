@@ -61,9 +61,8 @@ std::vector<LinkAddress> ChooseLinks(const std::vector<LinkAddress>& links,
     });
   };
   if (!std::ranges::all_of(chosen, &LinkAddress::is_loopback))
-    std::erase_if(chosen, [&](const LinkAddress& each) {
-      return each.is_loopback && !is_named(each);
-    });
+    std::erase_if(chosen,
+                  [&](const LinkAddress& each) { return each.is_loopback && !is_named(each); });
   return chosen.empty() ? links : chosen;
 }
 
@@ -78,9 +77,9 @@ Result<std::optional<uint16_t>> PortFromEnvironment() {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (failure == std::errc() && end == text.data() + text.size() && port != 0)
     return std::optional(port);
-  return InvalidArgument(fmt::format(
-      "ASTER_DISCOVERY={}: this is off, or the number of a UDP port (without it: {})", text,
-      kUsualPort));
+  return InvalidArgument(
+      fmt::format("ASTER_DISCOVERY={}: this is off, or the number of a UDP port (without it: {})",
+                  text, kUsualPort));
 }
 
 Discovery::Discovery(DiscoveryOptions options, Clock& clock)

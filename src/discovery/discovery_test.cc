@@ -159,8 +159,7 @@ TEST_F(Discoveries, TellAnInvitationToThatWhichNamesIt) {
                          .offers = {},
                          .hidden = [this] { return std::vector{secret_}; }},
                         by_desk);
-  const auto other =
-      Run({.offers = {}, .wanted = {InvitationLabel(AsBytes("another"))}}, by_other);
+  const auto other = Run({.offers = {}, .wanted = {InvitationLabel(AsBytes("another"))}}, by_other);
   const auto lap = Run({.offers = {}, .wanted = {secret_}}, by_lap);
   EXPECT_TRUE(by_lap.Await("127.0.0.1:1001"));
   EXPECT_THAT(by_other.Get(), testing::IsEmpty());

@@ -70,8 +70,7 @@ DnsMessage AskMessage(std::span<const std::string> labels, std::string_view inst
   DnsMessage message;
   for (const std::string& label : labels) {
     message.questions.push_back({SubtypeOf(label), kPointerRecord});
-    message.records.push_back(
-        {SubtypeOf(label), kPointerRecord, kTtlS, std::string(instance), 0});
+    message.records.push_back({SubtypeOf(label), kPointerRecord, kTtlS, std::string(instance), 0});
   }
   return message;
 }

@@ -53,9 +53,8 @@ TEST(Service, WhatIsIncompleteIsNoOffer) {
   for (DnsRecord& record : message.records) record.port = 0;
   EXPECT_THAT(HearMessage(message).sightings, IsEmpty());
   message = OfferMessage(offer);
-  std::erase_if(message.records, [](const DnsRecord& record) {
-    return record.type == kServiceRecord;
-  });
+  std::erase_if(message.records,
+                [](const DnsRecord& record) { return record.type == kServiceRecord; });
   EXPECT_THAT(HearMessage(message).sightings, IsEmpty());
   message = OfferMessage(offer);
   message.is_answer = false;

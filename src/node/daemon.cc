@@ -15,6 +15,7 @@
 #include "kernels/arithmetic_version.h"
 #include "kernels/isa_choice.h"
 #include "node/addresses.h"
+#include "node/announce.h"
 #include "node/member_peer.h"
 
 namespace aster::node {
@@ -219,7 +220,19 @@ Status Daemon::Listen() {
   control_addresses_ = reachable.control;
   membership_->SetAddresses(std::move(reachable));
   TRY(membership_->Start());
-  return links_->Start();
+  TRY(links_->Start());
+  return BeFound();
+}
+
+Status Daemon::BeFound() {
+  if (!options_.discovery_port) return Ok();
+  discovery_ =
+      TRY(Announce(home_, identity_,
+                   {.port = *options_.discovery_port,
+                    .listening = server_->addresses(),
+                    .on_found = [this](const std::string& address) { membership_->Hear(address); }},
+                   clock_));
+  return Ok();
 }
 
 Result<OwnAddresses> Daemon::Reachable() const {
@@ -228,6 +241,7 @@ Result<OwnAddresses> Daemon::Reachable() const {
 }
 
 Daemon::~Daemon() {
+  discovery_.reset();
   if (links_) links_->Stop();
   if (membership_) membership_->Stop();
   server_.reset();

@@ -19,6 +19,7 @@
 #include "cluster/description.h"
 #include "cluster/home.h"
 #include "cluster/identity.h"
+#include "discovery/discovery.h"
 #include "engine/machine_speed.h"
 #include "fetch/fetching_slice_source.h"
 #include "fetch/tensor_store.h"
@@ -49,8 +50,9 @@ struct DaemonOptions {
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
   std::shared_ptr<kv::PageStore> page_store;    // the tier below the KV cache; or nothing
   std::shared_ptr<kv::PageChunks> page_chunks;  // the same, for other machines; or nothing
-  std::string sessions_folder;  // where sessions that move here are kept; empty: nowhere
-  bool measure = true;          // what the machine can do, for plans; takes a third of a second
+  std::string sessions_folder;             // where sessions that move here are kept; empty: nowhere
+  std::optional<uint16_t> discovery_port;  // of multicast DNS; nothing: nodes are not looked for
+  bool measure = true;  // what the machine can do, for plans; takes a third of a second
 };
 
 class Daemon {
@@ -74,6 +76,7 @@ class Daemon {
   Status MeasureMachine(ThreadPool& pool);
   void MeasureGpus(compute::Context& host);
   Status Listen();
+  Status BeFound();
   Result<OwnAddresses> Reachable() const;
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
   std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
@@ -98,6 +101,7 @@ class Daemon {
   std::unique_ptr<fetch::FetchingSliceSource> source_;
   std::unique_ptr<rpc::ControlServer> server_;
   std::unique_ptr<stage::Node> node_;
+  std::unique_ptr<discovery::Discovery> discovery_;  // or none
   std::vector<std::string> control_addresses_;
   mutable Mutex names_mu_;
   mutable std::map<Hash128, std::string> fetched_names_ GUARDED_BY(names_mu_);

@@ -133,15 +133,42 @@ void Membership::TickMain() {
 void Membership::TalkMain() {
   while (true) {
     cluster::Contact contact;
+    bool is_hint = false;
     {
       const MutexLock lock(mu_);
-      while (!stopping_ && queue_.empty()) changed_.Wait(mu_);
+      while (!stopping_ && queue_.empty() && (follows_hint_ || hints_.empty())) changed_.Wait(mu_);
       if (stopping_) return;
-      contact = std::move(queue_.front());
-      queue_.pop_front();
+      is_hint = !follows_hint_ && !hints_.empty();
+      if (is_hint) {
+        contact.addresses = {hints_.Take()};
+        follows_hint_ = true;
+      } else {
+        contact = std::move(queue_.front());
+        queue_.pop_front();
+      }
     }
     TalkTo(contact);
+    if (!is_hint) continue;
+    const MutexLock lock(mu_);
+    follows_hint_ = false;
+    changed_.NotifyAll();
   }
+}
+
+void Membership::Hear(const std::string& address) {
+  const MutexLock lock(mu_);
+  if (stopping_ || IsAliveAt(address) || !hints_.Add(address, clock_.NowNs())) return;
+  changed_.NotifyAll();
+}
+
+bool Membership::IsAliveAt(const std::string& address) const {
+  const auto has_address = [&](const Member& member) {
+    return member.state == MemberState::kAlive &&
+           std::ranges::count(member.control_addresses, address) > 0;
+  };
+  return has_address(state_.self()) || std::ranges::any_of(state_.others(), [&](const auto& each) {
+           return has_address(each.second.member);
+         });
 }
 
 void Membership::TalkTo(const cluster::Contact& contact) {

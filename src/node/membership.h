@@ -23,6 +23,7 @@
 #include "cluster/home.h"
 #include "cluster/member_signature.h"
 #include "cluster/membership_state.h"
+#include "node/hints.h"
 #include "rpc/control_client.h"
 #include "rpc/control_service.h"
 
@@ -60,6 +61,9 @@ class Membership {
   // What another node told, and what it is told.
   Result<rpc::Gossip> Exchange(const cluster::NodeId& from, const rpc::Gossip& gossip)
       EXCLUDES(mu_);
+  // A node may be at this address (HOST:PORT), as something on the network says: it is asked, at a
+  // bounded rate, unless a node that is alive is known there.
+  void Hear(const std::string& address) EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
@@ -76,6 +80,7 @@ class Membership {
 
   void TickMain();
   void TalkMain();
+  bool IsAliveAt(const std::string& address) const REQUIRES(mu_);
   void TalkTo(const cluster::Contact& contact) EXCLUDES(mu_);
   // What a person should know of a talk that failed, once.
   void Complain(const std::string& address, const Error& why) EXCLUDES(mu_);
@@ -112,6 +117,8 @@ class Membership {
       GUARDED_BY(mu_);  // whose records were refused, and it was said
   cluster::Revocations revocations_ GUARDED_BY(mu_);
   std::deque<cluster::Contact> queue_ GUARDED_BY(mu_);
+  Hints hints_ GUARDED_BY(mu_);
+  bool follows_hint_ GUARDED_BY(mu_) = false;  // one at a time, so that others are talked to
   // Connections to those who answered, to be used again.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;

@@ -15,6 +15,7 @@
 #include "base/machine.h"
 #include "cluster/home.h"
 #include "crypto/secrets.h"
+#include "discovery/seeker.h"
 #include "net/certificate.h"
 #include "node/addresses.h"
 #include "open/local_nodes.h"
@@ -236,6 +237,24 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
                "status` lists the nodes");
 }
 
+// Where no node is at a known address: they may have others now.
+Result<std::unique_ptr<node::ClusterView>> ConnectOrSeek(
+    const cluster::Identity& identity, const std::vector<std::string>& addresses) {
+  constexpr int64_t kSeekNs = 2 * kNsPerSecond;
+  auto view = node::ClusterView::Connect(identity, addresses);
+  const auto port = TRY(discovery::PortFromEnvironment());
+  if (view.ok() || !port) return view;
+  SystemClock clock;
+  const auto seeker =
+      TRY(discovery::Seeker::Start(discovery::ClusterLabel(identity.ca_certificate), *port, clock));
+  const int64_t deadline_ns = clock.NowNs() + kSeekNs;
+  while (const auto address = seeker->Next(deadline_ns)) {
+    if (auto found = node::ClusterView::Connect(identity, {*address}); found.ok()) return found;
+  }
+  return Error(view.error().code(),
+               view.error().message() + "\nNor does one answer to a question to this network.");
+}
+
 }  // namespace
 
 Status NodePool::Kill(const wire::NodeId& /*node*/) {
@@ -249,12 +268,13 @@ Status NodePool::SetDrained(std::vector<wire::NodeId> /*nodes*/) {
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via) {
   const SystemClock clock;
   const cluster::Home home = TRY(cluster::Home::OfUser());
-  cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
+  const cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
   std::vector<std::string> addresses;
   for (const std::string& text : via)
     addresses.push_back(TRY(cluster::ParseHostPort(text, node::kDefaultPort).In("--via")).ToText());
-  if (addresses.empty()) addresses = TRY(home.LoadAddresses());
-  auto view = TRY(node::ClusterView::Connect(std::move(identity), addresses));
+  if (via.empty()) addresses = TRY(home.LoadAddresses());
+  auto view = TRY(via.empty() ? ConnectOrSeek(identity, addresses)
+                              : node::ClusterView::Connect(identity, addresses));
   // For the next command: a machine without a node hears of others in no other way.
   if (const Status stored = node::RememberMembers(home, view->members()); !stored.ok())
     log::Debug("the addresses of nodes could not be written", {{"why", stored.error().message()}});

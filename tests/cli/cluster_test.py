@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 from fixture import ASTER, INPUT, NO, OK, SYSTEM, USAGE, aster
+from multicast import discovery_port
 
 CODE = re.compile(r"\b(?:[0-9A-Z]{5}-){3}[0-9A-Z]{5}\b")
 DEADLINE_S = 90
@@ -245,6 +246,33 @@ class Cluster(unittest.TestCase):
         # The host's own name is as good as any.
         fresh.aster("init")
         self.assertRegex(fresh.show()["node"]["name"], r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
+
+    def test_a_machine_joins_without_an_address(self):
+        port = discovery_port()
+        desk, lap, other = self.founder(), self.machine("lap"), self.other_cluster()
+        for machine in (desk, lap, other):
+            machine.environment["ASTER_DISCOVERY"] = str(port)
+        with desk.inviting() as (process, code, address), other.inviting() as (_, of_other, _):
+            text = lap.aster("join", code, "--name", "lap")
+            self.assertIn("the cluster attic", text)
+            self.assertEqual(end_of(process)[0], OK)
+            self.assertEqual(lap.show()["seeds"], [address])
+            # It was used, so that no machine has it; another cluster's is another machine's.
+            self.assertIn("aster cluster join CODE HOST", self.machine_at(port).aster("join", code, check=SYSTEM))
+            self.assertIn("elsewhere", self.machine_at(port).aster("join", of_other, "--name", "shed"))
+
+    def machine_at(self, port):
+        machine = self.machine("at-port")
+        machine.environment["ASTER_DISCOVERY"] = str(port)
+        return machine
+
+    def test_where_discovery_is_off(self):
+        lap = self.machine("lap")
+        code = json.loads(self.founder().aster("invite", "--json"))["code"]
+        self.assertIn("address of the inviting machine", lap.aster("join", code, check=INPUT))
+        for wrong in ("on", "70000"):
+            lap.environment["ASTER_DISCOVERY"] = wrong
+            self.assertIn("ASTER_DISCOVERY", lap.aster("join", code, check=INPUT))
 
     def test_nobody_there_and_somebody_else_there(self):
         lap = self.machine("lap")

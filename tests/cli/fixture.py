@@ -10,6 +10,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
 
+# Nodes find each other where a test says so, and not those of a test beside it.
+os.environ["ASTER_DISCOVERY"] = "off"
+
 OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)
 
 

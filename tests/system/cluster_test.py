@@ -15,6 +15,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cluster_case import PROMPT, ClusterCase  # noqa: E402
 from fixture import INPUT, SYSTEM  # noqa: E402
+from multicast import discovery_port  # noqa: E402
 from processes import DEADLINE_S, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 from valve import Valve  # noqa: E402
@@ -449,6 +450,63 @@ class Clusters(ClusterCase):
         for alone, run in runs:
             text, complaint = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, text), (0, alone), complaint.decode())
+
+    def discovering(self, *names):
+        """Machines whose nodes find each other, and nobody else's."""
+        port = discovery_port()
+        machines = [self.machine(name) for name in names]
+        for machine in machines:
+            machine.environment["ASTER_DISCOVERY"] = str(port)
+        return machines
+
+    def forget_addresses(self, *machines):
+        """As if all had got others while they were off."""
+        for machine in machines:
+            for name in ("peers", "seeds"):
+                (machine.folder / "config/cluster" / name).unlink(missing_ok=True)
+
+    def test_machines_find_each_other_without_addresses(self):
+        desk, lap, shed = self.discovering("desk", "lap", "shed")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny)
+        for machine in (lap, shed):
+            code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
+            machine.aster("cluster", "join", code, "--name", machine.name)
+        self.forget_addresses(lap, shed)
+        # A command finds one that answers, too.
+        alone = desk.aster("run", self.tiny, *PROMPT, "-n", 20)
+        self.assertEqual(lap.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster"), alone)
+        for machine in (lap, shed):
+            self.forget_addresses(machine)
+            machine.start_node()
+        for machine in (desk, lap, shed):
+            self.await_members(machine, 3)
+        # All of them off, and nobody knows an address any more.
+        for machine in (desk, lap, shed):
+            machine.stop_node()
+        self.forget_addresses(desk, lap, shed)
+        desk.start_node(self.tiny)
+        lap.start_node()
+        shed.start_node("--no-discovery")
+        self.await_members(desk, 2)
+        self.assertEqual(len(self.await_members(shed, 1)), 1)
+
+    def test_a_node_that_comes_back_elsewhere_is_found_by_all(self):
+        desk, lap, shed = self.discovering("desk", "lap", "shed")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny)
+        for machine in (self.invited(desk, "lap"), self.invited(desk, "shed")):
+            machine.start_node()
+        for machine in (desk, lap, shed):
+            self.await_members(machine, 3)
+        lap.stop_node(signal.SIGKILL)
+        self.forget_addresses(lap)
+        lap.start_node(listen="127.0.0.2:0")  # which it shares with nobody
+        self.assertEqual(lap.address.partition(":")[0], "127.0.0.2")
+        for machine in (desk, shed):
+            self.await_answer(machine, "lap")
+        for machine in (desk, lap, shed):
+            self.await_members(machine, 3)
 
     def test_a_goodbye_is_known_at_once(self):
         desk, lap = self.two()

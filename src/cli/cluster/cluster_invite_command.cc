@@ -16,7 +16,9 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/interrupt.h"
 #include "cluster/join.h"
+#include "discovery/discovery.h"
 #include "node/addresses.h"
+#include "node/announce.h"
 #include "rpc/control_server.h"
 
 namespace aster::cli {
@@ -78,6 +80,7 @@ void PrintText(const OpenInvitation& open, const ClusterInviteFlags& options, Co
       others += (i > 1 ? ", " : "") + WithoutUsualPort(open.addresses[i]);
     console.Print("This machine is also at {}.\n", others);
   }
+  console.Print("On the same network, the address may be left out.\n");
   console.Print("Any machine with the code can join: keep it secret.\n");
   if (!open.is_answered) {
     console.Print(
@@ -122,24 +125,30 @@ Result<ExitStatus> Await(const OpenInvitation& open, const std::set<std::string>
 }
 
 Result<ExitStatus> Invite(const ClusterInviteFlags& options, Console& console) {
-  const SystemClock clock;
-  OwnCluster own = TRY(LoadOwnCluster());
+  SystemClock clock;
+  const OwnCluster own = TRY(LoadOwnCluster());
   TRY(own.home.LoadAuthority());
   std::vector<std::string> addresses = RunningNodeAddresses(own);
   const bool has_node = !addresses.empty();
   Doorkeeper doorkeeper(own.home, clock);
   std::unique_ptr<rpc::ControlServer> server;
+  std::unique_ptr<discovery::Discovery> discovery;
   if (!has_node) {
     addresses = TRY(node::ParseListen(options.listen).In("--listen")).control;
     if (options.wait) {
       server = TRY(rpc::ControlServer::Start({own.identity, addresses}, doorkeeper));
       addresses = server->addresses();
+      if (const auto port = TRY(discovery::PortFromEnvironment())) {
+        discovery =
+            TRY(node::Announce(own.home, own.identity,
+                               {.port = *port, .listening = addresses, .on_found = {}}, clock));
+      }
     }
     addresses = TRY(node::ReachableAt(addresses, ""));
   }
   const std::set<std::string> before = NamesOfOthers(own.home);
   const OpenInvitation open =
-      TRY(Invite(std::move(own), options.minutes, std::move(addresses), has_node || options.wait));
+      TRY(Invite(own, options.minutes, std::move(addresses), has_node || options.wait));
   if (options.json) {
     console.Write(InvitationJson(open));
   } else {

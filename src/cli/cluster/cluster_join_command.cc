@@ -12,6 +12,7 @@
 #include "cli/cluster/cluster_commands.h"
 #include "cli/terminal/console.h"
 #include "cluster/join.h"
+#include "discovery/seeker.h"
 #include "node/addresses.h"
 #include "rpc/control_client.h"
 
@@ -19,6 +20,10 @@ namespace aster::cli {
 namespace {
 
 constexpr int64_t kJoinPatienceNs = 20 * kNsPerSecond;
+// A question that is lost is asked again after a second, and two more.
+constexpr int64_t kSeekNs = 6 * kNsPerSecond;
+// For another answer, where the first one's machine refused.
+constexpr int64_t kSeekMoreNs = 1 * kNsPerSecond;
 
 struct ClusterJoinFlags {
   std::string code;
@@ -40,25 +45,67 @@ Error Explained(Error error, const std::string& address) {
               "firewall let this machine through?"};
 }
 
+struct Joined {
+  cluster::JoinReply reply;
+  cluster::Identity identity;
+  std::string address;
+};
+
+Result<Joined> JoinAt(const std::string& address, const cluster::Joining& joining) {
+  const auto client = TRY(rpc::ControlClient::Make(
+      {.identity = std::nullopt, .address = address, .expect = std::nullopt}));
+  Result<cluster::JoinReply> reply = client->Join(joining.request(), kJoinPatienceNs);
+  if (!reply.ok()) return Explained(reply.error(), address);
+  cluster::Identity identity = TRY(joining.Finish(*reply, WallSeconds()).In(address));
+  return Joined{*std::move(reply), std::move(identity), address};
+}
+
+// At each place where a machine of this network says to have the invitation, until one has it: that
+// is proven by its reply.
+Result<Joined> JoinWhereFound(const cluster::InviteCode& code, const cluster::Joining& joining,
+                              Console& console) {
+  const auto port = TRY(discovery::PortFromEnvironment());
+  if (!port) {
+    return InvalidArgument("the address of the inviting machine is needed: ASTER_DISCOVERY is off");
+  }
+  SystemClock clock;
+  const auto seeker =
+      TRY(discovery::Seeker::Start(discovery::InvitationLabel(code.Secret()), *port, clock));
+  console.Note("looking for the inviting machine on this network");
+  std::optional<Error> why;
+  int64_t deadline_ns = clock.NowNs() + kSeekNs;
+  while (const auto address = seeker->Next(deadline_ns)) {
+    Result<Joined> joined = JoinAt(*address, joining);
+    if (joined.ok()) return joined;
+    why = why ? Error(why->code(), why->message() + "\n  " + joined.error().message())
+              : joined.error();
+    deadline_ns = clock.NowNs() + kSeekMoreNs;
+  }
+  if (why) return *why;
+  return Error(Code::kUnavailable,
+               "no machine of this network has that invitation: it was used or has expired; or "
+               "neither `aster node` nor `aster cluster invite --wait` runs where it was made; or "
+               "multicast does not get through from there. Give that machine's address: aster "
+               "cluster join CODE HOST");
+}
+
 Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
   const cluster::Home home = TRY(cluster::Home::OfUser());
   const cluster::InviteCode code = TRY(cluster::InviteCode::Parse(options.code));
-  const std::string address =
-      TRY(cluster::ParseHostPort(options.host, node::kDefaultPort)).ToText();
+  std::string address;
+  if (!options.host.empty())
+    address = TRY(cluster::ParseHostPort(options.host, node::kDefaultPort)).ToText();
   // Before anything is asked: a code that is used up for nothing is a nuisance.
   if (home.HasCluster() && !options.force) return home.RefuseSecondCluster();
   const std::string name = options.name.empty() ? HostNodeName() : options.name;
   const cluster::Joining joining =
       TRY(cluster::Joining::Begin(code, name, WallSeconds()).In("--name"));
-  const auto client = TRY(rpc::ControlClient::Make(
-      {.identity = std::nullopt, .address = address, .expect = std::nullopt}));
-  const Result<cluster::JoinReply> reply = client->Join(joining.request(), kJoinPatienceNs);
-  if (!reply.ok()) return Explained(reply.error(), address);
-  const int64_t wall_s = WallSeconds();
-  const cluster::Identity identity = TRY(joining.Finish(*reply, wall_s).In(address));
-  TRY(home.Create(identity, std::nullopt, reply->revocations, options.force, wall_s)
+  const Joined joined =
+      TRY(address.empty() ? JoinWhereFound(code, joining, console) : JoinAt(address, joining));
+  const cluster::Identity& identity = joined.identity;
+  TRY(home.Create(identity, std::nullopt, joined.reply.revocations, options.force, WallSeconds())
           .In("the code is used up; ask for another one when this is repaired"));
-  TRY(home.AddSeed(address));
+  TRY(home.AddSeed(joined.address));
   console.Print("This machine is now the node {} ({}) of the cluster {}.\n\n", identity.name,
                 identity.node.ToText(), identity.cluster_name);
   console.Print("aster node              makes it compute for the cluster\n");
@@ -76,8 +123,9 @@ Run DeclareClusterJoin(CLI::App& app) {
       ->type_name("");
   app.add_option(
          "HOST", options->host,
-         fmt::format("The other machine, with its port if that is not {}", node::kDefaultPort))
-      ->required()
+         fmt::format("The other machine, with its port if that is not {} (default: the one of this "
+                     "network that has the invitation)",
+                     node::kDefaultPort))
       ->type_name("");
   app.add_option("--name", options->name, "Name of this machine (default: its host name)")
       ->type_name("NAME");
@@ -85,6 +133,7 @@ Run DeclareClusterJoin(CLI::App& app) {
                "Even if this machine belongs to a cluster; its folder is renamed");
   app.footer(
       "The code proves both machines to each other, and is not sent over the network in any form.\n"
+      "  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE\n"
       "  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE desktop\n"
       "  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE 192.168.0.7:7424 --name laptop");
   return [options](Console& console) { return Join(*options, console); };

@@ -19,6 +19,7 @@
 #include "cli/terminal/end_signals.h"
 #include "cli/terminal/progress.h"
 #include "cluster/home.h"
+#include "discovery/discovery.h"
 #include "disk/disk_pages.h"
 #include "disk/session_folder.h"
 #include "draft/proposers.h"
@@ -43,6 +44,7 @@ struct NodeFlags {
   std::string advertise;
   std::vector<std::string> join;
   std::string memory;
+  bool no_discovery = false;
   bool local = false;
 };
 
@@ -147,6 +149,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   daemon.listen = options.listen;
   daemon.advertise = options.advertise;
   daemon.join = TRY(SeedsOf(options.join));
+  if (!options.no_discovery) daemon.discovery_port = TRY(discovery::PortFromEnvironment());
   daemon.memory_bytes = TRY(MemoryOf(options));
   const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
   daemon.threads = engine.threads;
@@ -196,6 +199,8 @@ Run DeclareNode(CLI::App& app) {
                              node::kDefaultPort))
       ->allow_extra_args(false)
       ->type_name("HOST[:PORT]");
+  app.add_flag("--no-discovery", options->no_discovery,
+               "Do not look for the cluster's nodes on the local networks, nor answer there");
   DeclareThreads(app, options->model);
   DeclareGpuLayers(app, options->model);
   DeclareKvCacheOptions(app, options->model.kv_cache);

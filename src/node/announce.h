@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Tells this machine's networks that a node of a cluster is here, and that an invitation is open,
+// without naming either. Must not know what is done with what it hears.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "cluster/home.h"
+#include "cluster/identity.h"
+#include "discovery/discovery.h"
+
+namespace aster::node {
+
+struct AnnounceOptions {
+  uint16_t port = discovery::kUsualPort;
+  std::vector<std::string> listening;  // HOST:PORT of the control plane
+  // With it, the cluster is announced, and others of it are looked for; called with the HOST:PORT
+  // of one, by a thread. Without, only machines that join are answered.
+  std::function<void(const std::string& address)> on_found;
+};
+
+// Home and clock outlive it.
+Result<std::unique_ptr<discovery::Discovery>> Announce(const cluster::Home& home,
+                                                       const cluster::Identity& identity,
+                                                       AnnounceOptions options, Clock& clock);
+
+}  // namespace aster::node
