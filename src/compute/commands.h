@@ -283,8 +283,8 @@ class Commands {
 
   virtual Status Choose(const ExpertChoice& choice) = 0;
   virtual Status SumExperts(const ExpertSum& sum) = 0;
-  // The same in two halves, between which machines that each have some rows of all experts' matrices
-  // exchange what these give. The processor alone has them.
+  // The same in two halves, between which machines exchange what they have, where each has some
+  // rows of all experts' matrices. Of back ends the processor alone has them.
   //
   // wide = both halves of the chosen experts as one: a row for every choice of the first row, then
   // of the second and so on; then a row of the shared expert for each.

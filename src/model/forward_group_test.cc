@@ -230,14 +230,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Arch::kGptOss, TensorType::kQ8_0}, Case{Arch::kGptOss, TensorType::kF32}),
     NameOf);
 
-INSTANTIATE_TEST_SUITE_P(
-    DeepSeek, ForwardGroup,
-    testing::Values(Case{Arch::kDeepSeek4, TensorType::kF32},
-                    Case{Arch::kDeepSeek4, TensorType::kQ8_0},
-                    Case{Arch::kDeepSeek4, TensorType::kMXFP4},
-                    Case{Arch::kDeepSeek4, TensorType::kQ4_K},
-                    Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(DeepSeek, ForwardGroup,
+                         testing::Values(Case{Arch::kDeepSeek4, TensorType::kF32},
+                                         Case{Arch::kDeepSeek4, TensorType::kQ8_0},
+                                         Case{Arch::kDeepSeek4, TensorType::kMXFP4},
+                                         Case{Arch::kDeepSeek4, TensorType::kQ4_K},
+                                         Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
+                         NameOf);
 
 // Of every matrix of heads, rows and experts a part packs its own rows.
 class ForwardGroupWeights : public testing::TestWithParam<Arch> {};

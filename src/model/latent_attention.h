@@ -38,9 +38,9 @@ class LatentAttention {
   Status Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
              std::span<const compute::PageSpan> spans, compute::Operand& rows,
              const compute::Tensor& out);
-  // The same in two halves, where a group computes the layer: what the heads here attend to, through
-  // their low ranks, valid until the next call [rows, groups here * output_rank]; and out = what
-  // that of all groups becomes, of which the part has some columns.
+  // The same in two halves, where a group of nodes computes the layer: what the heads here attend
+  // to, through their low ranks, valid until the next call [rows, groups here * output_rank]; and
+  // out = what that of all groups of heads becomes, of which the part has some columns.
   Result<compute::Tensor> Expand(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                  std::span<const compute::PageSpan> spans, compute::Operand& rows);
   Status Contract(const LatentWeights& weights, const compute::Tensor& low,

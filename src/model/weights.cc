@@ -294,13 +294,12 @@ class Loader {
   }
 
   Status ExpertMatrices(const std::string& name, std::vector<compute::ExpertWeights>& experts,
-                        compute::Matrix compute::ExpertWeights::* member) {
+                        compute::Matrix compute::ExpertWeights::*member) {
     const gguf::Tensor& tensor = Find(name);
     // Of a group's part rows of each.
     const auto all = static_cast<uint32_t>(tensor.dims[1]);
     const PartRange rows = DividedRows(part_, shape_, name).value_or(PartRange{0, all});
-    auto matrices =
-        TRY(compute::Matrix::PackRows(tensor, rows.begin, rows.count(), backend_));
+    auto matrices = TRY(compute::Matrix::PackRows(tensor, rows.begin, rows.count(), backend_));
     CHECK(matrices.size() == experts.size());
     for (size_t i = 0; i < experts.size(); ++i) experts[i].*member = std::move(matrices[i]);
     Release(tensor);

@@ -47,8 +47,7 @@ struct Division {
   void Add(const model::Shape& shape, const model::TensorSpec& spec,
            const ModelLoad::Layer& tensor) {
     constexpr model::GroupPart kOfTwo = {.count = 2, .shares = {1, 1}};
-    const bool is_whole =
-        model::BytesOfPart(kOfTwo, shape, spec, tensor.bytes) == tensor.bytes;
+    const bool is_whole = model::BytesOfPart(kOfTwo, shape, spec, tensor.bytes) == tensor.bytes;
     all += tensor.read_bytes;
     if (is_whole) {
       whole += tensor.read_bytes;

@@ -504,10 +504,9 @@ Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const 
 std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes) {
   std::vector<std::string> names;
   for (const NodeAbility& able : nodes) {
-    const bool is_in_group =
-        std::ranges::any_of(plan.AllStages(), [&](const PlanStage& stage) {
-          return stage.is_group() && stage.Has(able.node.id);
-        });
+    const bool is_in_group = std::ranges::any_of(plan.AllStages(), [&](const PlanStage& stage) {
+      return stage.is_group() && stage.Has(able.node.id);
+    });
     if (is_in_group && !able.devices.empty()) names.push_back(able.node.name);
   }
   if (names.empty()) return {};
