@@ -73,7 +73,8 @@ struct LeftOut {
 };
 
 LeftOut WhatIsLeftOut(const VerifyFlags& options, const open::NodeSession& nodes, size_t tokens) {
-  LeftOut left_out{.groups = GroupsLeftOut(nodes)};
+  LeftOut left_out;
+  left_out.groups = GroupsLeftOut(nodes);
   const size_t cuts = CutsToVerify(nodes.layer_count()).size();
   if (nodes.nodes().size() > 1 && cuts + 1 < nodes.layer_count()) {
     left_out.cuts =
