@@ -72,7 +72,7 @@ class ForwardPass {
   // Columns that all parts send, `each` for one of a range.
   struct GatheredColumns {
     compute::Tensor whole = {};  // none: no gather is under way
-    PartRange PartRanges::*range = nullptr;
+    PartRange PartRanges::* range = nullptr;
     uint32_t each = 1;
     uint32_t next_part = 0;  // those before it have come
 
@@ -115,7 +115,7 @@ class ForwardPass {
   uint32_t AttendedOfGroup() const;
   Status RecordLastStep();
   Status Share(const compute::Tensor& own, const compute::Tensor& whole,
-               PartRange PartRanges::*range, uint32_t each = 1,
+               PartRange PartRanges::* range, uint32_t each = 1,
                Exchange::To to = Exchange::To::kAll);
   Result<Progress> Collect();
 

@@ -121,7 +121,7 @@ Status ForwardPass::RecordLastStep() {
 
 // Sends the part's columns of `whole`, which Collect completes.
 Status ForwardPass::Share(const compute::Tensor& own, const compute::Tensor& whole,
-                          PartRange PartRanges::*range, uint32_t each, Exchange::To to) {
+                          PartRange PartRanges::* range, uint32_t each, Exchange::To to) {
   std::span<const float> rows;
   TRY(commands_->Download(own, &rows));
   TRY(exchange_->Send(gather_, to, rows));

@@ -294,7 +294,7 @@ class Loader {
   }
 
   Status ExpertMatrices(const std::string& name, std::vector<compute::ExpertWeights>& experts,
-                        compute::Matrix compute::ExpertWeights::*member) {
+                        compute::Matrix compute::ExpertWeights::* member) {
     const gguf::Tensor& tensor = Find(name);
     // Of a group's part rows of each.
     const auto all = static_cast<uint32_t>(tensor.dims[1]);
