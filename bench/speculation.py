@@ -5,9 +5,12 @@
 
     bench/speculation.py build/release/bin/aster --threads 1 --reps 5
     bench/speculation.py build/release/bin/aster quasar:mtp:3 big.gguf:small.gguf:4
+    bench/speculation.py build/release/bin/aster --nodes 2 --link 0.2ms,10Gbit nova:comet:4
 
 A case is MODEL:DRAFTER:MOST, the options --draft and --draft-max of `aster bench`. Every repetition answers six short
-questions twice; ratios are of a repetition's two rates, and the median is told with the least and the most.
+questions twice; ratios are of a repetition's two rates, and the median is told with the least and the most. With
+--nodes the model is split over as many nodes on this machine, a core each, so that draft tokens are in flight between
+them; both rates are those of the nodes.
 """
 import argparse
 import json
@@ -21,6 +24,10 @@ def measure(options, case):
     model, who, most = case.rsplit(":", 2)
     command = [options.aster, "bench", model, "--draft", who, "--draft-max", most, "--gen", str(options.gen),
                "--reps", str(options.reps), "--threads", str(options.threads), "--json"]
+    if options.nodes > 1:
+        command += ["--local-nodes", str(options.nodes), "--pin"]
+    if options.link:
+        command += ["--link", options.link]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -34,7 +41,11 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--reps", type=int, default=5)
     parser.add_argument("--gen", type=int, default=128)
+    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--link", help="between the nodes, such as 0.2ms,10Gbit")
     options = parser.parse_args()
+    if options.link and options.nodes < 2:
+        parser.error("--link is between nodes: give --nodes")
     print(f"{'model':<10}{'drafter':<10}{'most':>5}{'accepted':>9}{'tokens/step':>13}{'plain':>10}{'drafted':>10}"
           f"{'ratio':>8}")
     for case in options.cases or CASES:

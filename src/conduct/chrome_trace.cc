@@ -98,12 +98,19 @@ std::string DescribeFrame(const TracedFrame& frame) {
     text += fmt::format("{}\"sequence {}, positions {} to {}\"", i == 0 ? "" : ",",
                         segment.sequence, segment.begin, segment.end - 1);
   }
-  uint64_t tokens = 0;
-  for (const TracedSegment& segment : frame.segments) tokens += segment.end - segment.begin;
-  return text + fmt::format("],\"sequences\":{},\"tokens\":{}", frame.segments.size(), tokens);
+  uint64_t tokens = 0, drafts = 0;
+  for (const TracedSegment& segment : frame.segments) {
+    tokens += segment.end - segment.begin;
+    drafts += segment.drafts;
+  }
+  text += fmt::format("],\"sequences\":{},\"tokens\":{}", frame.segments.size(), tokens);
+  return drafts == 0 ? text : text + fmt::format(",\"draft_tokens\":{}", drafts);
 }
 
-const char* NameOf(const TracedFrame& frame) { return frame.is_decode ? "answer" : "prompt"; }
+const char* NameOf(const TracedFrame& frame) {
+  if (frame.is_ahead) return "draft tokens ahead";
+  return frame.is_decode ? "answer" : "prompt";
+}
 
 const char* FateName(TracedFrame::Fate fate) {
   switch (fate) {

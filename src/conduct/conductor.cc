@@ -31,7 +31,7 @@ Conductor::Conductor(net::Network& network, const plan::RouteModel& model,
       memories_(std::make_shared<RouteMemories>()),
       costs_(options_.route.kv_encoding, options_.prefill_tokens_per_s, options_.peers),
       peers_(options_.peers),
-      drafts_(model_.shape, options_.proposers, network.clock()),
+      drafts_(model_.shape, options_.proposers, network.clock(), frame_times_),
       schedule_({.chunk_pages = options_.chunk_pages,
                  .frames_per_stage = options_.frames_per_stage,
                  .longest_frame_ns = options_.longest_frame_ns}),
@@ -128,6 +128,20 @@ void Conductor::SendFrames() {
       SendFrame(*frame);
     }
   }
+  SendAhead();
+}
+
+// Stages that would be idle compute draft tokens behind draft tokens that are in flight.
+void Conductor::SendAhead() {
+  const auto has_prefill = [](const auto& live) { return live->has_prefill(); };
+  if (std::ranges::any_of(queue_.running(), has_prefill)) return;
+  for (const auto& live : queue_.running()) {
+    while (route_->pipeline.MayGoAhead(*live)) {
+      std::vector<int32_t> drafts = drafts_.Ahead(*live, route_->client);
+      live->chain.has_ended = drafts.empty();
+      if (!drafts.empty()) route_->pipeline.SendAhead(*live, std::move(drafts));
+    }
+  }
 }
 
 void Conductor::SendFrame(const Frame& frame) {
@@ -216,6 +230,13 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
 void Conductor::OnRefusal(const wire::Holds& holds) {
   const std::optional<Segment> segment = route_->pipeline.Refuse(holds.attempt);
   if (!segment || segment->live == nullptr) return;
+  if (segment->is_ahead) {
+    // What is in flight before it goes on.
+    if (holds.why.code() == Code::kResourceExhausted) {
+      segment->live->drafting = LiveRequest::Drafting::kNoMemory;
+    }
+    return;
+  }
   if (segment->drafts.empty()) return Refuse(*segment->live, holds.why);
   // Draft tokens must not take memory from other requests: it is asked again without.
   segment->live->drafting = LiveRequest::Drafting::kNoMemory;
@@ -318,6 +339,7 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
   // Where it was chosen here, the stage began with its own choices behind the segment's first row.
+  drafts_.FollowChain(live);
   const bool was_edited = segment.wanted == wire::Wanted::kLastLogits;
   drafts_.TakeStageDrafts(live, result.drafts, was_edited ? result.end : live.length());
   if (live.request.generated() > 1) return;

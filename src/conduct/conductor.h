@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "conduct/counters.h"
 #include "conduct/frame_schedule.h"
+#include "conduct/frame_times.h"
 #include "conduct/kv_costs.h"
 #include "conduct/kv_peers.h"
 #include "conduct/kv_transfer.h"
@@ -159,6 +160,7 @@ class Conductor final : public engine::Generator {
   // Frames, and what stages say (conductor.cc).
   void SendFrames();
   void SendFrame(const Frame& frame);
+  void SendAhead();
   void OnMessage(const wire::NodeId& from, const wire::Message& message, int64_t arrived_ns);
   void OnHolds(const wire::NodeId& from, const wire::Holds& holds);
   void OnRefusal(const wire::Holds& holds);
@@ -192,6 +194,7 @@ class Conductor final : public engine::Generator {
   Numbers numbers_;
   FetchedByNode fetched_;
   StageTimes times_;
+  FrameTimes frame_times_;
   KvCosts costs_;
   KvPeers peers_;
   RouteDrafts drafts_;

@@ -45,6 +45,7 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsC
   auto live = std::make_unique<LiveRequest>(++last_request_, std::move(request), tokenizer_,
                                             model_.shape.vocab_size, options_.isa, memory, NowNs());
   live->request.Speculate(std::move(speculation));
+  live->pace = drafts_.PaceFor(live->request.request());
   live->logits = std::move(logits);
   ++counters_.submitted;
   TracePhase(*live, "waiting");

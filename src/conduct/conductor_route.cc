@@ -19,6 +19,7 @@ Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
                 .drafts = conductor.drafts_,
                 .schedule = conductor.schedule_,
                 .times = conductor.times_,
+                .frame_times = conductor.frame_times_,
                 .numbers = conductor.numbers_,
                 .counters = conductor.counters_,
                 .trace = conductor.options_.trace,
@@ -46,6 +47,7 @@ void Conductor::OpenRoute() {
   memories_->route = id;
   memories_->forgotten.clear();
   times_.Reset(route_->client.stages().size());
+  frame_times_ = {};
   heard_ns_ = NowNs();
   if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan(), heard_ns_);
 }

@@ -27,6 +27,8 @@ struct ConductorCounters {
   uint64_t fetched_tokens = 0;       // of the cached ones: other nodes held them
   uint64_t fetched_bytes = 0;
   uint64_t fetches_given_up = 0;
+  uint64_t frames_ahead = 0;            // of draft tokens behind draft tokens in flight
+  uint64_t frames_ahead_cancelled = 0;  // of these
 };
 
 // The newest of numbers that a conductor gives once, whatever its routes are.

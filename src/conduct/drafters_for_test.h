@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "engine/proposer.h"
 
 namespace aster::conduct {
 
-// What it proposes at a position depends on nothing but that position and the text before.
+// What it proposes at a position depends on nothing but that position and the text that it is in.
 class KnowingProposers final : public engine::ProposerSource {
  public:
   // Of 100 positions, the draft tokens of `right` are the text's.
@@ -36,13 +37,18 @@ class KnowingProposers final : public engine::ProposerSource {
 
     Status Propose(std::span<const int32_t> history, uint32_t most,
                    std::vector<int32_t>& drafts) override {
+      // Of the text that agrees longest; it goes on there, whatever else the end is.
+      const std::vector<int32_t>* best = nullptr;
+      size_t longest = 0;
       for (const std::vector<int32_t>& text : source_.texts_) {
-        if (text.size() < history.size()) continue;
-        if (!std::equal(history.begin(), history.end(), text.begin())) continue;
-        for (size_t at = history.size(); at < text.size() && drafts.size() < most; ++at) {
-          drafts.push_back(source_.IsRight(at) ? text[at] : (text[at] + 1) % 100);
-        }
-        break;
+        const auto agreed =
+            static_cast<size_t>(std::ranges::mismatch(history, text).in1 - history.begin());
+        if (agreed > longest) best = &text;
+        longest = std::max(longest, agreed);
+      }
+      for (size_t at = history.size(); best != nullptr && at < best->size(); ++at) {
+        if (drafts.size() == most) break;
+        drafts.push_back(source_.IsRight(at) ? (*best)[at] : ((*best)[at] + 1) % 100);
       }
       return Ok();
     }
@@ -61,10 +67,7 @@ class KnowingProposers final : public engine::ProposerSource {
     KnowingProposers& source_;
   };
 
-  // Spread over the positions without a period.
-  bool IsRight(size_t position) const {
-    return position * 2654435761U % 4294967296U / 42949673U < right_;
-  }
+  bool IsRight(size_t position) const { return Random(position).NextBelow(100) < right_; }
 
   const uint32_t right_;
   std::vector<std::vector<int32_t>> texts_;

@@ -22,6 +22,16 @@ bool LiveRequest::IsContinuedBy(Path path) const {
          asked.draft.kind != engine::DraftKind::kModel;
 }
 
+LiveRequest::Verdict LiveRequest::FollowChain(int32_t token) {
+  chain.has_ended = false;
+  if (chain.tokens.empty()) return Verdict::kNone;
+  const bool is_accepted = chain.tokens.front() == token;
+  chain.tokens.erase(chain.tokens.begin(),
+                     is_accepted ? chain.tokens.begin() + 1 : chain.tokens.end());
+  pace.Learn(is_accepted);
+  return is_accepted ? Verdict::kAccepted : Verdict::kRejected;
+}
+
 wire::Wanted LiveRequest::WantedBehind(uint32_t end) const {
   if (logits.is_wanted()) return logits.WantedOf(end == length());
   if (end < length() || !wants_token()) return wire::Wanted::kNothing;
@@ -53,6 +63,7 @@ void LiveRequest::TakeHolds(const wire::Holds& message) {
 void LiveRequest::Suspend() {
   phase = RequestPhase::kWaiting;
   in_flight = 0;
+  chain = {};
   request.turns() = {};
 }
 

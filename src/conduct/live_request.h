@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "conduct/draft_pace.h"
 #include "conduct/logits_collector.h"
 #include "conduct/path.h"
 #include "conduct/route_memory.h"
@@ -51,6 +52,14 @@ struct StageDrafts {
   uint32_t length = 0;  // of the history that they continue
 };
 
+// Draft tokens on their way through the stages, behind the request's last token.
+struct DraftChain {
+  std::vector<int32_t> tokens;  // the oldest first
+  bool has_ended = false;       // the drafter knows none that follow, until a token comes
+  bool is_paced = false;        // `step` says how many there are
+  DraftPace::Step step;
+};
+
 struct LiveRequest {
   // Whether draft tokens are sent along. Once a stage had no memory for them none are: a request
   // must not take memory from others for what may be wrong.
@@ -85,6 +94,10 @@ struct LiveRequest {
   // Whether a stage that has all layers of the path decodes it token after token without being
   // asked for each. (What the caller edits, and a draft model of its own, comes in between.)
   bool IsContinuedBy(Path path) const;
+  // A token has come: the chain goes on behind it, or is of no use. Whether a draft token was
+  // checked, and is that token.
+  enum class Verdict : uint8_t { kNone, kAccepted, kRejected };
+  Verdict FollowChain(int32_t token);
   // What a segment that ends there asks for.
   wire::Wanted WantedBehind(uint32_t end) const;
   // Tokens that may come behind the next one.
@@ -117,6 +130,9 @@ struct LiveRequest {
   uint32_t started_at = 0;                  // tokens that were computed then
   TransferState transfer;
   StageDrafts stage_drafts;
+  DraftChain chain;
+  uint32_t drafted_to = 0;  // the text that the drafter here has seen
+  DraftPace pace;
   Drafting drafting = Drafting::kAllowed;
 };
 

@@ -59,6 +59,7 @@ class RecordingNetwork final : public net::Network {
   }
   std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
   const Clock& clock() const override { return virtual_clock; }
+  uint16_t ProtocolOf(const wire::NodeId& /*node*/) const override { return protocol; }
 
   // Messages of a kind that were sent since they were last taken.
   template <typename T>
@@ -72,6 +73,7 @@ class RecordingNetwork final : public net::Network {
   }
 
   VirtualClock virtual_clock{kNsPerSecond};
+  uint16_t protocol = wire::kNewestProtocol;
   std::set<wire::NodeId> unreachable;
   std::vector<wire::NodeId> introduced;
 

@@ -41,13 +41,18 @@ void Pipeline::Send(const Frame& frame) {
   ++at_.numbers.frame;
   for (size_t i = 0; i < frame.items.size(); ++i) {
     const wire::WorkSegment& segment = work.segments.emplace_back(Launch(frame, i));
-    traced.push_back({segment.sequence, segment.begin, frame.items[i].live->sent});
+    traced.push_back({segment.sequence, segment.begin,
+                      segment.begin + static_cast<uint32_t>(segment.tokens.size()),
+                      segment.draft_count});
   }
   uint32_t tokens = 0;
-  for (const FrameItem& item : frame.items) tokens += frame.is_decode ? 0 : item.count;
+  for (const wire::WorkSegment& segment : work.segments) {
+    tokens += static_cast<uint32_t>(segment.tokens.size());
+  }
   EnterFrame({.open = frame.items.size(),
-              .tokens = tokens,
+              .tokens = frame.is_decode ? 0 : tokens,
               .is_decode = frame.is_decode,
+              .rows = frame.is_decode ? tokens : 0,
               .path = frame.path,
               .sent_ns = at_.clock.NowNs()},
              std::move(traced));
@@ -94,12 +99,74 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
                         .more = more,
                         .is_halted = false,
                         .stops = live.stops,
-                        .drafts = std::move(drafts),
+                        .drafts = drafts,
                         .accepted = 0};
+  live.chain.tokens = std::move(drafts);
   // What follows is sent from here on, before any result has come: frames overlap.
   live.sent = end;
   ++live.in_flight;
   return message;
+}
+
+bool Pipeline::MayGoAhead(const LiveRequest& live) const {
+  const bool is_decoding = live.phase == RequestPhase::kDecode && live.in_flight > 0;
+  if (!is_decoding || live.chain.has_ended || live.chain.step.frames <= 1) return false;
+  if (live.request.cancelled() || AheadOf(live) + 1 >= live.chain.step.frames) return false;
+  // Prompts fill all stages; answers leave room where they are few.
+  if (!std::ranges::all_of(frames_, [](const auto& item) { return item.second.is_decode; })) {
+    return false;
+  }
+  const auto is_wanted = [](const auto& item) {
+    return item.second.is_ahead && item.second.live != nullptr;
+  };
+  const auto ahead = static_cast<size_t>(std::ranges::count_if(segments_, is_wanted));
+  return decodes().frames + ahead <
+         std::max<size_t>(live.decode_path.size(), at_.frame_times.FramesInFlight());
+}
+
+void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
+  std::vector<int32_t>& chain = live.chain.tokens;
+  const auto begin = live.length() + static_cast<uint32_t>(chain.size());
+  const Hash128 before = kv::ExtendPrefixHash(live.history->HashAt(live.length()), chain);
+  const bool is_edited = live.request.request().edit_logits != nullptr;
+  const uint64_t attempt = ++at_.numbers.attempt;
+  wire::WorkSegment segment;
+  segment.sequence = live.memory->id();
+  segment.attempt = attempt;
+  segment.begin = begin;
+  segment.tokens = drafts;
+  segment.before = before;
+  segment.after = kv::ExtendPrefixHash(before, drafts);
+  segment.wanted = is_edited ? wire::Wanted::kLastLogits : wire::Wanted::kToken;
+  segment.draft_count = static_cast<uint32_t>(drafts.size());
+  chain.insert(chain.end(), drafts.begin(), drafts.end());
+  segments_[attempt] = {.live = &live,
+                        .frame = ++at_.numbers.frame,
+                        .path = live.decode_path,
+                        .begin = begin,
+                        .end = begin + 1,
+                        .wanted = segment.wanted,
+                        .stops = live.stops,
+                        .drafts = {drafts.begin() + 1, drafts.end()},
+                        .is_ahead = true,
+                        .first = drafts.front()};
+  ++live.in_flight;
+  ++at_.counters.frames_ahead;
+  const auto end = begin + static_cast<uint32_t>(drafts.size());
+  EnterFrame({.open = 1,
+              .is_decode = true,
+              .is_ahead = true,
+              .rows = segment.draft_count,
+              .path = live.decode_path,
+              .sent_ns = at_.clock.NowNs()},
+             {{segment.sequence, begin, end, segment.draft_count}});
+  if (at_.trace != nullptr) at_.trace->GoesAhead(at_.numbers.frame);
+  wire::Work work;
+  work.route = at_.route.id();
+  work.encoding = at_.encoding;
+  work.first_stage = live.decode_path.begin;
+  work.segments.push_back(std::move(segment));
+  at_.route.SendWork(std::move(work));
 }
 
 // The newest number is the frame's.
@@ -166,7 +233,7 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
   for (const wire::SegmentResult& result : done.results) {
     if (segments_.at(result.attempt).wanted == wire::Wanted::kLastLogits) {
       const size_t count = FloatsOf(segments_.at(result.attempt));
-      TakeEdited(result, {rows, count}, sink);
+      Settle(TakeEdited(result, {rows, count}, sink));
       rows += count;
       continue;
     }
@@ -183,13 +250,14 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
     if (is_continued) Continue(result.attempt);
     const size_t count = FloatsOf(segment);
     if (segment.live != nullptr) sink(segment, result, {rows, count});
+    if (!is_continued) Settle(segment.live);
     rows += count;
   }
 }
 
 // The sink chooses a token behind each row, as long as it is the draft token of the next one.
-void Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<const float> rows,
-                          SegmentSink sink) {
+LiveRequest* Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<const float> rows,
+                                  SegmentSink sink) {
   // It stays in flight meanwhile, as the request may end in the sink; nothing of it is computed.
   Segment& segment = segments_.at(result.attempt);
   segment.is_halted = true;
@@ -210,12 +278,72 @@ void Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<const flo
     RouteDrafts::Count(*segment.live, result,
                        {.drafted = drafted, .accepted = segment.accepted, .was_edited = true});
   }
-  Land(result.attempt);
+  return Land(result.attempt).live;
 }
 
 std::optional<Segment> Pipeline::Refuse(uint64_t attempt) {
-  if (!segments_.contains(attempt)) return std::nullopt;
-  return Land(attempt);
+  const auto found = segments_.find(attempt);
+  if (found == segments_.end()) return std::nullopt;
+  LiveRequest* const live = found->second.live;
+  // Stages refuse what follows it by themselves, as it does not continue what they hold.
+  if (live != nullptr && found->second.is_ahead) Drop(*live, attempt);
+  Segment segment = Land(attempt);
+  segment.live = live;
+  return segment;
+}
+
+// --- Draft tokens behind draft tokens.
+
+Segment* Pipeline::FirstAhead(const LiveRequest* live) {
+  for (auto& [attempt, segment] : segments_) {  // the oldest first
+    if (segment.live == live && segment.is_ahead) return &segment;
+  }
+  return nullptr;
+}
+
+size_t Pipeline::AheadOf(const LiveRequest& live) const {
+  return static_cast<size_t>(std::ranges::count_if(segments_, [&](const auto& item) {
+    return item.second.live == &live && item.second.is_ahead;
+  }));
+}
+
+// A segment of the request is over. The one behind it is good if it begins with the newest token;
+// otherwise nothing that follows is. (The request may be gone: then nothing is in flight.)
+void Pipeline::Settle(LiveRequest* live) {
+  Segment* const next = live == nullptr ? nullptr : FirstAhead(live);
+  if (next == nullptr) return;
+  const std::span<const int32_t> text = live->request.sequence().tokens();
+  if (text.size() == next->end && text.back() == next->first && !live->request.cancelled()) {
+    next->is_ahead = false;
+    frames_.at(next->frame).is_ahead = false;
+    live->sent = next->end;
+    return;
+  }
+  Cancel(*live);
+}
+
+// Draft tokens of the request that were not checked yet are in flight for nobody, from an attempt
+// on. Whether there were any.
+bool Pipeline::Drop(const LiveRequest& live, uint64_t first) {
+  bool has_dropped = false;
+  for (auto& [attempt, segment] : segments_) {
+    if (segment.live != &live || !segment.is_ahead || attempt < first) continue;
+    std::vector<int32_t>& chain = segment.live->chain.tokens;
+    const uint32_t kept = segment.begin - std::min(segment.begin, live.length());
+    chain.resize(std::min<size_t>(chain.size(), kept));
+    --segment.live->in_flight;
+    segment.live = nullptr;
+    ++at_.counters.frames_ahead_cancelled;
+    has_dropped = true;
+  }
+  return has_dropped;
+}
+
+// And no stage has to compute them.
+void Pipeline::Cancel(const LiveRequest& live) {
+  if (!Drop(live)) return;
+  at_.route.SendToAll(wire::Cancel{
+      .route = at_.route.id(), .sequence = live.memory->id(), .attempt = at_.numbers.attempt});
 }
 
 Segment Pipeline::Land(uint64_t attempt) {
@@ -257,7 +385,12 @@ void Pipeline::Continue(uint64_t attempt) {
   if (segment.live != nullptr) {
     traced.push_back({segment.live->memory->id(), segment.begin, segment.end});
   }
-  EnterFrame({.open = 1, .tokens = 0, .is_decode = true, .path = segment.path, .sent_ns = 0},
+  // What nobody waits for takes no turn from others.
+  EnterFrame({.open = 1,
+              .is_decode = true,
+              .is_ahead = segment.live == nullptr,
+              .path = segment.path,
+              .sent_ns = 0},
              std::move(traced));
 }
 
@@ -269,6 +402,9 @@ void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
   // A frame that comes back in several messages took its time once.
   FrameInFlight& frame = frames_.at(segment.frame);
   const int64_t sent_ns = std::exchange(frame.sent_ns, 0);
+  if (frame.rows > 0 && sent_ns > 0) {
+    at_.frame_times.Learn(frame.rows, done.hops, arrived_ns - sent_ns);
+  }
   at_.times.Add(segment.path.begin, done.hops, sent_ns, arrived_ns);
   uint64_t slowest_ns = 0;
   for (const wire::Hop& hop : done.hops) slowest_ns = std::max(slowest_ns, hop.compute_ns);
@@ -278,6 +414,7 @@ void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
 // --- Requests that end.
 
 void Pipeline::Halt(const LiveRequest& live) {
+  Cancel(live);
   for (auto& [attempt, segment] : segments_) {
     if (segment.live != &live || segment.is_halted) continue;
     // Tokens behind accepted drafts are told in any case.
@@ -298,6 +435,8 @@ bool Pipeline::IsComputing(const LiveRequest& live) const {
 }
 
 void Pipeline::Abandon(LiveRequest& live) {
+  Cancel(live);
+  live.chain = {};
   for (auto& [attempt, segment] : segments_) {
     // The segments stay: their results still arrive, and are counted for their frames.
     if (segment.live == &live) segment.live = nullptr;
@@ -308,7 +447,7 @@ void Pipeline::Abandon(LiveRequest& live) {
 FrameSchedule::DecodesInFlight Pipeline::decodes() const {
   FrameSchedule::DecodesInFlight decodes;
   for (const auto& [number, frame] : frames_) {
-    if (!frame.is_decode) continue;
+    if (!frame.is_decode || frame.is_ahead) continue;
     ++decodes.frames;
     decodes.segments += frame.open;
   }

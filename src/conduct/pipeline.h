@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "conduct/counters.h"
 #include "conduct/frame_schedule.h"
+#include "conduct/frame_times.h"
 #include "conduct/live_request.h"
 #include "conduct/route_client.h"
 #include "conduct/route_drafts.h"
@@ -44,6 +45,9 @@ struct Segment {
   // Draft tokens that were sent behind it; as many as are right are answered, too.
   std::vector<int32_t> drafts;
   uint32_t accepted = 0;
+  // Its first token is a draft token as well, and was not checked yet.
+  bool is_ahead = false;
+  int32_t first = -1;  // that token
 
   // Of logits or states that its answer brings.
   size_t row_count() const;
@@ -59,9 +63,10 @@ class Pipeline {
   struct Context {
     RouteClient& route;
     const Clock& clock;
-    const RouteDrafts& drafts;
+    RouteDrafts& drafts;
     FrameSchedule& schedule;  // is told what frames of prompts took
     StageTimes& times;
+    FrameTimes& frame_times;
     Numbers& numbers;
     ConductorCounters& counters;
     Trace* trace;  // or null
@@ -73,12 +78,18 @@ class Pipeline {
   explicit Pipeline(const Context& context) : at_(context) {}
 
   void Send(const Frame& frame);
+  // Whether draft tokens may follow those of the request that are in flight: it wants them, and
+  // stages are idle otherwise.
+  bool MayGoAhead(const LiveRequest& live) const;
+  // Sends draft tokens behind those that are in flight (DraftChain).
+  void SendAhead(LiveRequest& live, std::vector<int32_t> drafts);
 
   // Whether it answers what was asked.
   Status Check(const wire::Done& done) const;
   // Of a message that was checked. A request that ends in the sink has abandoned its segments.
   void Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink);
   // A stage did not compute a segment, which is not in flight any more. Nothing if it was not.
+  // Draft tokens behind it are of no use then.
   std::optional<Segment> Refuse(uint64_t attempt);
 
   // A stage that decodes the request by itself goes on no longer.
@@ -97,13 +108,21 @@ class Pipeline {
     size_t open = 0;      // segments
     uint32_t tokens = 0;  // of prompts
     bool is_decode = false;
+    bool is_ahead = false;  // draft tokens behind draft tokens: it fills what others leave
+    uint32_t rows = 0;      // of decode
     Path path;
     int64_t sent_ns = 0;  // 0: the stage went on by itself
   };
 
   wire::WorkSegment Launch(const Frame& frame, size_t index);
   Segment Land(uint64_t attempt);
-  void TakeEdited(const wire::SegmentResult& result, std::span<const float> rows, SegmentSink sink);
+  Segment* FirstAhead(const LiveRequest* live);
+  size_t AheadOf(const LiveRequest& live) const;
+  void Settle(LiveRequest* live);
+  bool Drop(const LiveRequest& live, uint64_t first = 0);
+  void Cancel(const LiveRequest& live);
+  LiveRequest* TakeEdited(const wire::SegmentResult& result, std::span<const float> rows,
+                          SegmentSink sink);
   bool IsContinued(const wire::SegmentResult& result) const;
   void Continue(uint64_t attempt);
   void EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced);

@@ -26,6 +26,7 @@ class PipelineTest : public testing::Test {
                                         .drafts = drafts_,
                                         .schedule = schedule_,
                                         .times = times_,
+                                        .frame_times = frame_times_,
                                         .numbers = numbers_,
                                         .counters = counters_,
                                         .trace = nullptr,
@@ -85,7 +86,8 @@ class PipelineTest : public testing::Test {
   std::vector<std::unique_ptr<LiveRequest>> lives_;
   std::unique_ptr<RouteClient> route_;
   const model::Shape shape_ = plan::TestModel::Get().shape();
-  RouteDrafts drafts_{shape_, nullptr, network_.virtual_clock};
+  FrameTimes frame_times_;
+  RouteDrafts drafts_{shape_, nullptr, network_.virtual_clock, frame_times_};
   FrameSchedule schedule_{{}};
   StageTimes times_;
   Numbers numbers_;
@@ -165,6 +167,8 @@ TEST_F(PipelineTest, AStageThatHasAllLayersGoesOnUntilAStopToken) {
 }
 
 TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
+  // On nodes that take no frames ahead of it all draft tokens are in one frame.
+  network_.protocol = wire::kGroupProtocol;
   engine::Request request;
   request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 4};
   LiveRequest& live = Add(19, std::move(request));
@@ -185,6 +189,138 @@ TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
   done.results[0].token = 99;
   EXPECT_THAT(Take(done), ElementsAre(Taken{20, 21, 99}));
   EXPECT_TRUE(pipeline_->empty());
+}
+
+// Draft tokens in two frames: the second begins behind the first one's.
+class PipelineAheadTest : public PipelineTest {
+ protected:
+  PipelineAheadTest() {
+    // A link between the stages that takes as long as they do: there is room for four frames.
+    const std::vector<wire::Hop> hops(2, {.queue_ns = 0, .compute_ns = 100, .bytes_out = 0});
+    frame_times_.Learn(1, hops, 400);
+    engine::Request request;
+    request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 8};
+    request.stop_tokens = {7};
+    live_ = &Add(19, std::move(request));
+    TakeFirstToken(*live_, 3);
+    live_->sent = 19;
+    live_->phase = RequestPhase::kDecode;
+    live_->transfer = {};
+    first_ = Send({{live_, 1}}, /*is_decode=*/true)[0];
+    live_->chain.step = {.rows = 2, .frames = 3};
+    second_ = Ahead({11, 12});
+    third_ = Ahead({13, 14});
+  }
+  wire::WorkSegment Ahead(std::vector<int32_t> drafts) {
+    EXPECT_TRUE(pipeline_->MayGoAhead(*live_));
+    pipeline_->SendAhead(*live_, std::move(drafts));
+    return network_.Take<wire::Work>().at(0).second.segments.at(0);
+  }
+  // The token behind position `end`, and what the conductor does with it.
+  size_t Answer(const wire::WorkSegment& segment, uint32_t end, int32_t token) {
+    wire::Done done{.route = 7, .results = {}, .hops = {}, .logits = {}};
+    wire::SegmentResult& result = done.results.emplace_back();
+    result.sequence = segment.sequence;
+    result.attempt = segment.attempt;
+    result.end = end;
+    result.token = token;
+    EXPECT_EQ(Mistake(done), "");
+    size_t answers = 0;
+    pipeline_->Take(done, 0,
+                    [&](const Segment&, const wire::SegmentResult&, std::span<const float>) {
+                      ++answers;
+                      live_->request.TakeChoice(engine::Choice{.id = token}, 1);
+                      live_->history->Append({&token, 1});
+                      live_->FollowChain(token);
+                    });
+    return answers;
+  }
+
+  LiveRequest* live_;
+  wire::WorkSegment first_, second_, third_;
+};
+
+TEST_F(PipelineAheadTest, FramesAreNamedByTheHashOfWhatTheyContinue) {
+  EXPECT_EQ(first_.draft_count, 0u);
+  EXPECT_EQ(second_.begin, 20u);
+  EXPECT_EQ(second_.draft_count, 2u);
+  EXPECT_EQ(second_.before, first_.after);
+  EXPECT_EQ(third_.begin, 22u);
+  EXPECT_EQ(third_.before, second_.after);
+  EXPECT_EQ(live_->in_flight, 3u);
+  // Others see the first frame only, and as many are in flight as were asked for.
+  EXPECT_EQ(pipeline_->decodes().frames, 1u);
+  EXPECT_FALSE(pipeline_->MayGoAhead(*live_));
+  EXPECT_EQ(counters_.frames_ahead, 2u);
+}
+
+TEST_F(PipelineAheadTest, WhatIsRightGoesOnWithoutBeingAskedFor) {
+  EXPECT_EQ(Answer(first_, 20, 11), 1u);
+  EXPECT_EQ(live_->sent, 21u);
+  EXPECT_EQ(live_->in_flight, 2u);
+  EXPECT_EQ(Answer(second_, 21, 12), 1u);
+  EXPECT_EQ(Answer(second_, 22, 13), 1u);
+  EXPECT_EQ(Answer(third_, 23, 14), 1u);
+  EXPECT_EQ(Answer(third_, 24, 15), 1u);
+  EXPECT_TRUE(pipeline_->empty());
+  EXPECT_TRUE(live_->lacks_last_token());
+  EXPECT_THAT(network_.Take<wire::Cancel>(), IsEmpty());
+  EXPECT_EQ(counters_.frames_ahead_cancelled, 0u);
+}
+
+TEST_F(PipelineAheadTest, WhatIsWrongIsCancelledOnEveryStage) {
+  EXPECT_EQ(Answer(first_, 20, 99), 1u);
+  // The next frame may go at once; results and refusals of the others are of no use.
+  EXPECT_TRUE(live_->lacks_last_token());
+  EXPECT_EQ(counters_.frames_ahead_cancelled, 2u);
+  const auto cancels = network_.Take<wire::Cancel>();
+  ASSERT_EQ(cancels.size(), 2u);
+  EXPECT_EQ(cancels[0].second.attempt, third_.attempt);
+  EXPECT_EQ(Answer(second_, 21, 12), 0u);
+  EXPECT_EQ(pipeline_->Refuse(third_.attempt)->live, nullptr);
+  EXPECT_EQ(pipeline_->decodes().frames, 0u);
+}
+
+TEST_F(PipelineAheadTest, AWrongTokenInTheMiddleOfAFrame) {
+  EXPECT_EQ(Answer(first_, 20, 11), 1u);
+  EXPECT_EQ(Answer(second_, 21, 98), 1u);
+  EXPECT_TRUE(live_->lacks_last_token());
+  EXPECT_EQ(live_->sent, 21u);
+  EXPECT_EQ(network_.Take<wire::Cancel>().size(), 2u);
+}
+
+TEST_F(PipelineAheadTest, ARefusedFrameTakesThoseBehindItAlong) {
+  const auto refused = pipeline_->Refuse(second_.attempt);
+  EXPECT_EQ(refused->live, live_);
+  EXPECT_TRUE(refused->is_ahead);
+  // The stage that refused it refuses the next one, too.
+  EXPECT_THAT(network_.Take<wire::Cancel>(), IsEmpty());
+  EXPECT_EQ(live_->in_flight, 1u);
+  EXPECT_THAT(live_->chain.tokens, IsEmpty());
+  EXPECT_EQ(Answer(first_, 20, 11), 1u);
+  EXPECT_TRUE(live_->lacks_last_token());
+}
+
+TEST_F(PipelineAheadTest, ARequestThatEndsIsNotComputedAhead) {
+  Answer(first_, 20, 11);
+  Answer(second_, 21, 12);
+  pipeline_->Halt(*live_);
+  EXPECT_EQ(network_.Take<wire::Cancel>().size(), 2u);
+  // What was accepted comes in any case.
+  EXPECT_FALSE(pipeline_->IsComputing(*live_));
+  pipeline_->Abandon(*live_);
+  EXPECT_EQ(Answer(second_, 22, 13), 0u);
+}
+
+TEST_F(PipelineAheadTest, OtherWorkGoesFirst) {
+  Answer(first_, 20, 99);
+  network_.Take<wire::Cancel>();
+  Send({{live_, 1}}, /*is_decode=*/true);
+  live_->chain.step = {.rows = 2, .frames = 3};
+  EXPECT_TRUE(pipeline_->MayGoAhead(*live_));
+  LiveRequest& prompt = Add(300);
+  Send({{&prompt, 128}});
+  EXPECT_FALSE(pipeline_->MayGoAhead(*live_));
 }
 
 TEST_F(PipelineTest, ARefusedSegmentIsNotInFlight) {

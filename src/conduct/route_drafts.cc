@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace aster::conduct {
+namespace {
+
+// That a drafter reads beside its own without taking longer.
+constexpr uint32_t kFewTokens = 8;
+
+}  // namespace
 
 Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
     const engine::Request& request) {
@@ -41,7 +47,7 @@ engine::DraftOptions RouteDrafts::AtHead(const LiveRequest& live, const RouteCli
 }
 
 std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& route,
-                                      wire::Wanted wanted, uint32_t most) const {
+                                      wire::Wanted wanted, uint32_t most) {
   // Rows of draft tokens that prove wrong must not be sent to other nodes, as the decode path's
   // are.
   const bool are_rows_sent = route.has_decode_path() && route.decode_path().size() > 1;
@@ -50,7 +56,13 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
                         : wanted == wire::Wanted::kLastLogits ? route.TakesDraftsAhead()
                                                               : false;
   if (!is_allowed || !is_known || are_rows_sent) return {};
+  live.chain.is_paced = IsPaced(live, route);
   const uint32_t room = std::min(live.request.DraftRoom(), most);
+  if (live.chain.is_paced) {
+    live.chain.tokens.clear();
+    live.chain.step = live.pace.Next(frame_times_, LimitsOf(live, route));
+    return Propose(live, std::min(room, live.chain.step.rows - 1));
+  }
   if (engine::Speculation* const speculation = live.request.speculation()) {
     const auto drafts = speculation->Propose(live.request.sequence().tokens(), room);
     return {drafts.begin(), drafts.end()};
@@ -58,7 +70,86 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   StageDrafts& drafts = live.stage_drafts;
   if (drafts.length != live.length()) return {};
   drafts.tokens.resize(std::min<size_t>(drafts.tokens.size(), room));
-  return std::move(drafts.tokens);
+  return std::exchange(drafts.tokens, {});
+}
+
+bool RouteDrafts::IsPaced(const LiveRequest& live, const RouteClient& route) const {
+  const bool has_drafter = live.request.request().draft.kind != engine::DraftKind::kNone;
+  return has_drafter && live.decode_path.size() > 1 && route.TakesDraftsAhead();
+}
+
+DraftPace::Limits RouteDrafts::LimitsOf(LiveRequest& live, const RouteClient& route) const {
+  const engine::DraftOptions& draft = live.request.request().draft;
+  const auto kind = static_cast<size_t>(draft.kind);
+  // The block beside the head proposes no more behind a token, other drafters go on.
+  const uint32_t most = std::min(draft.most, engine::kMostDrafts);
+  const bool is_beside_head = live.request.speculation() == nullptr;
+  const uint32_t most_tokens = is_beside_head ? most : route.layout().slack() / 2;
+  return {.most_rows = most + 1,
+          .most_tokens = 1 + std::min(most_tokens, live.request.DraftRoom()),
+          .draft_ns = draft_ns_[kind].value(),
+          .try_ns = try_ns_[kind]};
+}
+
+std::vector<int32_t> RouteDrafts::Ahead(LiveRequest& live, const RouteClient& route) {
+  if (!live.chain.is_paced || live.drafting != LiveRequest::Drafting::kAllowed) return {};
+  const auto in_flight = static_cast<uint32_t>(live.chain.tokens.size());
+  const uint32_t most = std::min(live.request.DraftRoom(), LimitsOf(live, route).most_tokens - 1);
+  return Propose(live, std::min(live.chain.step.rows, most - std::min(most, in_flight)));
+}
+
+// Behind the draft tokens that are in flight.
+std::vector<int32_t> RouteDrafts::Propose(LiveRequest& live, uint32_t most) {
+  std::vector<int32_t> drafts;
+  const std::vector<int32_t>& chain = live.chain.tokens;
+  if (most == 0) return drafts;
+  if (engine::Speculation* const speculation = live.request.speculation()) {
+    std::vector<int32_t> text = live.request.sequence().tokens();
+    text.insert(text.end(), chain.begin(), chain.end());
+    const int64_t begin_ns = clock_.NowNs();
+    const auto proposed = speculation->Extend(text, most);
+    drafts.assign(proposed.begin(), proposed.end());
+    NoteDrafting(live, drafts.size(), clock_.NowNs() - begin_ns);
+  } else if (live.stage_drafts.length == live.length()) {
+    const std::span<const int32_t> known = live.stage_drafts.tokens;
+    const bool is_same =
+        known.size() > chain.size() && std::ranges::equal(chain, known.first(chain.size()));
+    if (is_same) {
+      const auto behind = known.subspan(chain.size());
+      const auto taken = behind.first(std::min<size_t>(behind.size(), most));
+      drafts.assign(taken.begin(), taken.end());
+    }
+  }
+  live.request.CountDrafts({.drafted = drafts.size(), .accepted = 0, .steps = 0});
+  return drafts;
+}
+
+void RouteDrafts::NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns) {
+  const auto kind = static_cast<size_t>(live.request.request().draft.kind);
+  // After a pause the drafter reads the text in between first.
+  const bool catches_up = live.length() > live.drafted_to + kFewTokens;
+  live.drafted_to = live.length();
+  const auto spent_ns = static_cast<double>(duration_ns);
+  if (catches_up) {
+    try_ns_[kind] = spent_ns;
+  } else if (count > 0) {
+    draft_ns_[kind].Add(spent_ns / static_cast<double>(count));
+  }
+}
+
+DraftPace RouteDrafts::PaceFor(const engine::Request& request) const {
+  return DraftPace(rates_[static_cast<size_t>(request.draft.kind)].value());
+}
+
+void RouteDrafts::FollowChain(LiveRequest& live) {
+  const auto verdict = live.FollowChain(live.request.sequence().tokens().back());
+  const bool is_accepted = verdict == LiveRequest::Verdict::kAccepted;
+  if (verdict != LiveRequest::Verdict::kNone) {
+    rates_[static_cast<size_t>(live.request.request().draft.kind)].Learn(is_accepted);
+  }
+  if (!live.chain.is_paced) return;
+  live.request.CountDrafts(
+      {.drafted = 0, .accepted = is_accepted ? 1U : 0U, .steps = is_accepted ? 0U : 1U});
 }
 
 void RouteDrafts::TakeStageDrafts(LiveRequest& live, std::span<const int32_t> drafts,
@@ -68,7 +159,15 @@ void RouteDrafts::TakeStageDrafts(LiveRequest& live, std::span<const int32_t> dr
   const bool are_tokens = std::ranges::all_of(drafts, [this](int32_t token) {
     return token >= 0 && static_cast<uint32_t>(token) < shape_.vocab_size;
   });
-  live.stage_drafts = {.tokens = {}, .length = live.length()};
+  // Without new ones the older ones go on, where they had the token.
+  StageDrafts& older = live.stage_drafts;
+  if (drafts.empty() && older.length + 1 == live.length() && !older.tokens.empty() &&
+      older.tokens.front() == text.back()) {
+    older.tokens.erase(older.tokens.begin());
+    older.length = live.length();
+    return;
+  }
+  older = {.tokens = {}, .length = live.length()};
   if (!are_tokens || drafts.size() < known.size()) return;
   if (!std::ranges::equal(known, drafts.first(known.size()))) return;
   const auto behind = drafts.subspan(known.size());
@@ -78,7 +177,10 @@ void RouteDrafts::TakeStageDrafts(LiveRequest& live, std::span<const int32_t> dr
 void RouteDrafts::Count(LiveRequest& live, const wire::SegmentResult& result,
                         const Outcome& outcome) {
   const bool is_first = live.request.generated() == 0;
-  if (is_first || live.request.request().draft.kind == engine::DraftKind::kNone) return;
+  // Those of a chain are counted as they are sent and as tokens come.
+  if (is_first || live.chain.is_paced ||
+      live.request.request().draft.kind == engine::DraftKind::kNone)
+    return;
   engine::Speculation* const speculation = live.request.speculation();
   if (speculation == nullptr && outcome.was_edited) {
     // The stage that drafted does not know what was chosen here.

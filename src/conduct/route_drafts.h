@@ -5,15 +5,20 @@
 // are sent along with the next token, and what became of them. Must not know frames.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "conduct/draft_pace.h"
+#include "conduct/frame_times.h"
 #include "conduct/live_request.h"
 #include "conduct/route_client.h"
+#include "conduct/typical.h"
 #include "engine/proposer.h"
 #include "engine/speculation.h"
 #include "model/shape.h"
@@ -25,8 +30,10 @@ namespace aster::conduct {
 class RouteDrafts {
  public:
   // Null `proposers`: none draft on this machine.
-  RouteDrafts(const model::Shape& shape, engine::ProposerSource* proposers, const Clock& clock)
-      : shape_(shape), proposers_(proposers), clock_(clock) {}
+  // `times`: what frames take on the route.
+  RouteDrafts(const model::Shape& shape, engine::ProposerSource* proposers, const Clock& clock,
+              const FrameTimes& times)
+      : shape_(shape), proposers_(proposers), clock_(clock), frame_times_(times) {}
 
   // What drafts for the request on this machine; null where nothing does, or a stage does.
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request);
@@ -34,7 +41,13 @@ class RouteDrafts {
   static engine::DraftOptions AtHead(const LiveRequest& live, const RouteClient& route);
   // The most draft tokens to check behind the request's last one, which asks for `wanted`.
   std::vector<int32_t> For(LiveRequest& live, const RouteClient& route, wire::Wanted wanted,
-                           uint32_t most) const;
+                           uint32_t most);
+  // The draft tokens of one more frame, behind those that are in flight.
+  std::vector<int32_t> Ahead(LiveRequest& live, const RouteClient& route);
+  // A request begins with what was seen of others with the same drafter.
+  DraftPace PaceFor(const engine::Request& request) const;
+  // The newest token has come: what is in flight was right so far, or is of no use.
+  void FollowChain(LiveRequest& live);
   // The stage with the head says what it drafts from position `from` on. Where the text goes
   // further already, it has to agree.
   void TakeStageDrafts(LiveRequest& live, std::span<const int32_t> drafts, uint32_t from) const;
@@ -50,10 +63,21 @@ class RouteDrafts {
   static void Count(LiveRequest& live, const wire::SegmentResult& result, const Outcome& outcome);
 
  private:
+  bool IsPaced(const LiveRequest& live, const RouteClient& route) const;
+  DraftPace::Limits LimitsOf(LiveRequest& live, const RouteClient& route) const;
+  std::vector<int32_t> Propose(LiveRequest& live, uint32_t most);
+  void NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns);
+
   const model::Shape& shape_;
   engine::ProposerSource* const proposers_;
   const Clock& clock_;
+  const FrameTimes& frame_times_;
   engine::DraftTimesByKind times_;
+  // By DraftKind: of a drafter here, for a token and for the first after a pause.
+  static constexpr size_t kKinds = std::tuple_size_v<engine::DraftTimesByKind>;
+  std::array<Typical, kKinds> draft_ns_;
+  std::array<double, kKinds> try_ns_ = {};
+  std::array<AcceptanceRate, kKinds> rates_;
 };
 
 }  // namespace aster::conduct

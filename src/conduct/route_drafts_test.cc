@@ -57,7 +57,8 @@ class RouteDraftsTest : public testing::Test {
   std::unique_ptr<RouteClient> route_;
   const model::Shape shape_ = plan::TestModel::Get().shape();
   FixedProposers proposers_;
-  RouteDrafts drafts_{shape_, &proposers_, network_.virtual_clock};
+  FrameTimes times_;
+  RouteDrafts drafts_{shape_, &proposers_, network_.virtual_clock, times_};
 };
 
 TEST_F(RouteDraftsTest, WhatDraftsWhere) {
@@ -73,7 +74,7 @@ TEST_F(RouteDraftsTest, WhatDraftsWhere) {
 
 TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
   const auto why = [&](DraftKind kind, engine::ProposerSource* proposers) -> std::string {
-    RouteDrafts drafts(shape_, proposers, network_.virtual_clock);
+    RouteDrafts drafts(shape_, proposers, network_.virtual_clock, times_);
     const auto made = drafts.SpeculationFor(Make(kind).request.request());
     return made.ok() ? (*made ? "here" : "") : made.error().message();
   };
@@ -86,6 +87,7 @@ TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
 }
 
 TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFollow) {
+  network_.protocol = wire::kGroupProtocol;
   LiveRequest& live = Make(DraftKind::kNextTokens);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
@@ -99,6 +101,7 @@ TEST_F(RouteDraftsTest, DraftTokensOfAStageAreSentBackBehindTheTokenThatTheyFoll
 }
 
 TEST_F(RouteDraftsTest, NoDraftTokensWhereTheyCouldDoHarm) {
+  network_.protocol = wire::kGroupProtocol;
   LiveRequest& live = Make(DraftKind::kNextTokens);
   Open("a=0:1,b=2:out");
   TakeFirstToken(live, 3);
@@ -116,6 +119,7 @@ TEST_F(RouteDraftsTest, NoDraftTokensWhereTheyCouldDoHarm) {
 }
 
 TEST_F(RouteDraftsTest, ADrafterHereLearnsWhenTheLastDraftTokenIsKnown) {
+  network_.protocol = wire::kGroupProtocol;
   LiveRequest& live = Make(DraftKind::kNgram);
   Open("a=0:1,b=2:out");
   live.request.Speculate(drafts_.SpeculationFor(live.request.request()).value());
@@ -128,6 +132,63 @@ TEST_F(RouteDraftsTest, ADrafterHereLearnsWhenTheLastDraftTokenIsKnown) {
   RouteDrafts::Count(live, {}, {.drafted = drafted, .accepted = 1, .continues = false});
   EXPECT_EQ(live.request.speculation()->counts().drafted, count);
   EXPECT_EQ(live.request.speculation()->counts().accepted, 1u);
+}
+
+// Two stages of the same speed, where further rows cost little.
+FrameTimes TwoStages() {
+  FrameTimes times;
+  const auto hops = [](uint64_t ns) {
+    return std::vector<wire::Hop>{{.queue_ns = 0, .compute_ns = ns, .bytes_out = 0},
+                                  {.queue_ns = 0, .compute_ns = ns, .bytes_out = 0}};
+  };
+  times.Learn(1, hops(1000), 2000);
+  times.Learn(9, hops(1400), 2800);
+  return times;
+}
+
+TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
+  LiveRequest& live = Make(DraftKind::kNextTokens);
+  Open("a=0:1,b=2:out");
+  TakeFirstToken(live, 3);
+  Offer({5, 6, 7, 8});
+  // Before any frame was timed there are none.
+  EXPECT_THAT(For(), IsEmpty());
+  times_ = TwoStages();
+  live.chain.tokens = For();
+  const DraftPace::Step step = live.chain.step;
+  EXPECT_GT(step.rows * step.frames, 1u);
+  EXPECT_EQ(live.chain.tokens.size(), step.rows - 1);
+  // All that the stage proposed is sent, and not more.
+  for (int i = 0; i < 8; ++i) {
+    const auto ahead = drafts_.Ahead(live, *route_);
+    live.chain.tokens.insert(live.chain.tokens.end(), ahead.begin(), ahead.end());
+  }
+  EXPECT_THAT(live.chain.tokens, ElementsAre(5, 6, 7, 8));
+  EXPECT_EQ(live.request.counts().drafts.drafted, 4u);
+  // The first one was right: without new ones the others stay.
+  live.request.sequence().Append(5);
+  drafts_.TakeStageDrafts(live, {}, live.length());
+  drafts_.FollowChain(live);
+  EXPECT_THAT(live.chain.tokens, ElementsAre(6, 7, 8));
+  EXPECT_THAT(live.stage_drafts.tokens, ElementsAre(6, 7, 8));
+  EXPECT_EQ(live.request.counts().drafts.accepted, 1u);
+  // The next one was not.
+  live.request.sequence().Append(9);
+  drafts_.TakeStageDrafts(live, {}, live.length());
+  drafts_.FollowChain(live);
+  EXPECT_THAT(live.chain.tokens, IsEmpty());
+  EXPECT_THAT(drafts_.Ahead(live, *route_), IsEmpty());
+}
+
+TEST_F(RouteDraftsTest, WhereTokensAreChosenHereTheStageHasToHaveChosenThem) {
+  LiveRequest& live = Make(DraftKind::kNextTokens);
+  Open("a=0:1,b=2:out");
+  TakeFirstToken(live, 3);
+  // From the position of the newest token on.
+  drafts_.TakeStageDrafts(live, std::vector<int32_t>{3, 5, 6}, live.length() - 1);
+  EXPECT_THAT(live.stage_drafts.tokens, ElementsAre(5, 6));
+  drafts_.TakeStageDrafts(live, std::vector<int32_t>{4, 5, 6}, live.length() - 1);
+  EXPECT_THAT(live.stage_drafts.tokens, IsEmpty());
 }
 
 }  // namespace

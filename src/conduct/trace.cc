@@ -73,6 +73,10 @@ TracedFrame* Trace::FrameUnderWay(uint64_t frame) {
   return found == under_way_.end() ? nullptr : &frames_[found->second];
 }
 
+void Trace::GoesAhead(uint64_t frame) {
+  if (TracedFrame* const traced = FrameUnderWay(frame)) traced->is_ahead = true;
+}
+
 void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns) {
   TracedFrame* const traced = FrameUnderWay(frame);
   if (traced == nullptr) return;

@@ -20,6 +20,7 @@ struct TracedSegment {
   wire::SequenceId sequence = 0;
   uint32_t begin = 0;  // positions, half-open
   uint32_t end = 0;
+  uint32_t drafts = 0;  // of its tokens: draft tokens
 };
 
 struct TracedFrame {
@@ -28,6 +29,7 @@ struct TracedFrame {
   wire::RouteId route = 0;
   uint64_t number = 0;
   bool is_decode = false;
+  bool is_ahead = false;  // draft tokens behind draft tokens in flight
   Fate fate = Fate::kUnderWay;
   int64_t sent_ns = 0;
   int64_t ended_ns = 0;  // its result arrived, or is not waited for any more
@@ -68,6 +70,8 @@ class Trace {
 
   void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
             uint32_t first_stage = 0);
+  // The frame that was sent last is of draft tokens behind draft tokens.
+  void GoesAhead(uint64_t frame);
   // The answer came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
   // Its result is not waited for any more: it was refused, unless it was done.

@@ -12,13 +12,16 @@
 namespace aster::draft {
 namespace {
 
+// Draft tokens that a text may end with, at most, beside those of an answer before.
+constexpr size_t kMostTaken = 4 * engine::kMostDrafts;
+
 class FromText final : public engine::Proposer {
  public:
   explicit FromText(uint32_t most) : ngrams_({.max_tokens = most}) {}
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
                  std::vector<int32_t>& drafts) override {
-    ngrams_.Append(history.subspan(ngrams_.history().size()));
+    Follow(history);
     const auto found = ngrams_.Propose();
     const auto wanted = found.first(std::min<size_t>(found.size(), most));
     drafts.insert(drafts.end(), wanted.begin(), wanted.end());
@@ -26,6 +29,16 @@ class FromText final : public engine::Proposer {
   }
 
  private:
+  // The text is the one before and more, but for its end, which may have been draft tokens.
+  void Follow(std::span<const int32_t> history) {
+    const std::span<const int32_t> known = ngrams_.history();
+    const size_t common = std::min(known.size(), history.size());
+    size_t agreed = common - std::min(common, kMostTaken);
+    while (agreed < common && known[agreed] == history[agreed]) ++agreed;
+    ngrams_.Rewind(agreed);
+    ngrams_.Append(history.subspan(agreed));
+  }
+
   NgramProposer ngrams_;
 };
 

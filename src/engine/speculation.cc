@@ -79,15 +79,25 @@ std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, 
   const uint32_t most = std::min(room, length_.Next());
   if (most == 0) return drafts_;
   was_asked_ = true;
+  Ask(history, most);
+  return drafts_;
+}
+
+std::span<const int32_t> Speculation::Extend(std::span<const int32_t> text, uint32_t most) {
+  drafts_.clear();
+  if (most > 0) Ask(text, std::min(most, kMostDrafts));
+  return drafts_;
+}
+
+void Speculation::Ask(std::span<const int32_t> text, uint32_t most) {
   // A drafter that fails costs drafts, never the answer.
-  if (!proposer_->Propose(history, most, drafts_).ok()) drafts_.clear();
+  if (!proposer_->Propose(text, most, drafts_).ok()) drafts_.clear();
   if (drafts_.size() > most) drafts_.resize(most);
   // Another vocabulary's token ends the drafts: the model could not compute it.
   const auto is_none = [this](int32_t token) {
     return token < 0 || static_cast<uint32_t>(token) >= vocab_size_;
   };
   drafts_.erase(std::ranges::find_if(drafts_, is_none), drafts_.end());
-  return drafts_;
 }
 
 void Speculation::Learn(uint32_t drafted, uint32_t accepted) {

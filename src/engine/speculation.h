@@ -73,6 +73,9 @@ class Speculation {
   }
   // Up to `room` drafts, all of them tokens. Valid until the next call.
   std::span<const int32_t> Propose(std::span<const int32_t> history, uint32_t room);
+  // As many as are asked for, behind a text that may end with drafts itself; the caller decides by
+  // itself how many are worth it.
+  std::span<const int32_t> Extend(std::span<const int32_t> text, uint32_t most);
   // `accepted` of the `drafted` tokens that a step checked were accepted.
   void Learn(uint32_t drafted, uint32_t accepted);
 
@@ -80,6 +83,7 @@ class Speculation {
 
  private:
   void NoteStep();
+  void Ask(std::span<const int32_t> text, uint32_t most);
 
   const std::unique_ptr<Proposer> proposer_;
   const uint32_t vocab_size_;

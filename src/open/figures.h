@@ -31,6 +31,8 @@ struct HopsFigures {
   uint64_t transferred_prompts = 0;       // prompts that others read than answered
   uint64_t transferred_bytes = 0;         // of their KV rows that had to travel
   uint64_t exposed_ns = 0;                // from when they were read to their first token
+  uint64_t frames_ahead = 0;              // of draft tokens behind draft tokens in flight
+  uint64_t frames_ahead_cancelled = 0;    // of these
   std::vector<std::string> reasons = {};  // why the plan is as it is, in lines for people
   // Tokens/s that the plan expects, of long prompts and of a single answer; 0: not known.
   double planned_prefill_tokens_per_s = 0;

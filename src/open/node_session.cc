@@ -404,6 +404,12 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
         FormatDuration(counters.exposed_ns / static_cast<int64_t>(counters.transferred_prompts)),
         FormatBytes(counters.transferred_bytes));
   }
+  if (counters.frames_ahead > 0) {
+    lines += fmt::format(
+        "\n"
+        "{} frames of draft tokens sent behind draft tokens in flight; {} of them cancelled",
+        counters.frames_ahead, counters.frames_ahead_cancelled);
+  }
   return lines;
 }
 

@@ -111,6 +111,8 @@ class OpenedRoute final : public OpenedModel {
         .transferred_prompts = transfers.prompts,
         .transferred_bytes = transfers.bytes,
         .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, transfers.exposed_ns)),
+        .frames_ahead = conductor_->counters().frames_ahead,
+        .frames_ahead_cancelled = conductor_->counters().frames_ahead_cancelled,
         .reasons = nodes_->reasons(),
         .planned_prefill_tokens_per_s = nodes_->planned().prefill_tokens_per_s,
         .planned_decode_tokens_per_s = nodes_->planned().decode_tokens_per_s};

@@ -89,6 +89,12 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
     {"counter", "aster_handed_over_bytes_total",
      "KV rows transferred from prefill nodes to the decode node.",
      &open::HopsFigures::transferred_bytes},
+    {"counter", "aster_draft_frames_ahead_total",
+     "Frames of draft tokens sent behind draft tokens in flight.",
+     &open::HopsFigures::frames_ahead},
+    {"counter", "aster_draft_frames_cancelled_total",
+     "Of these, frames cancelled as a draft token before them was rejected.",
+     &open::HopsFigures::frames_ahead_cancelled},
 };
 
 constexpr Figure<open::KvFigures> kKv[] = {

@@ -191,6 +191,15 @@ TEST(Metrics, WhatHandingOverCost) {
   EXPECT_EQ(ValueOf(samples, "aster_handed_over_exposed_seconds_total", {{"model", "m"}}), "1.5");
 }
 
+TEST(Metrics, DraftTokensInFlight) {
+  ModelFigures model{.model = "m"};
+  model.hops = {
+      .hops = {{.node = "n", .layers = "l"}}, .frames_ahead = 7, .frames_ahead_cancelled = 2};
+  const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
+  EXPECT_EQ(ValueOf(samples, "aster_draft_frames_ahead_total", {{"model", "m"}}), "7");
+  EXPECT_EQ(ValueOf(samples, "aster_draft_frames_cancelled_total", {{"model", "m"}}), "2");
+}
+
 TEST(Metrics, TotalsAddUp) {
   Metrics metrics;
   metrics.Add({.prompt_tokens = 5, .drafted_tokens = 4, .accepted_tokens = 3, .answers = 1});

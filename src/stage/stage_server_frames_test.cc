@@ -70,6 +70,34 @@ class DrivenServer {
     Send(std::move(work));
   }
 
+  // Draft tokens behind what was sent of a sequence; its text goes on with them.
+  void WorkAhead(wire::SequenceId sequence, const std::vector<int32_t>& drafts) {
+    std::vector<int32_t>& text = texts_[sequence];
+    text.resize(ends_[sequence]);
+    kv::TokenHistory history(digest_);
+    history.Append(text);
+    wire::WorkSegment segment;
+    segment.sequence = sequence;
+    segment.attempt = ++attempt_;
+    segment.begin = ends_[sequence];
+    segment.tokens = drafts;
+    segment.before = history.HashAt(segment.begin);
+    segment.after = kv::ExtendPrefixHash(segment.before, drafts);
+    segment.wanted = wire::Wanted::kToken;
+    segment.draft_count = static_cast<uint32_t>(drafts.size());
+    text.insert(text.end(), drafts.begin(), drafts.end());
+    ends_[sequence] += segment.draft_count;
+    wire::Work work;
+    work.route = kFramesRoute;
+    work.segments.push_back(std::move(segment));
+    Send(std::move(work));
+  }
+  void Cancel(wire::SequenceId sequence) {
+    Send(wire::Cancel{.route = kFramesRoute, .sequence = sequence, .attempt = attempt_});
+  }
+  // The sequence goes on with its text up to there.
+  void GoBack(wire::SequenceId sequence, uint32_t end) { ends_[sequence] = end; }
+
   // Computes until nothing is left to do.
   void Run() {
     while (server_.has_work()) Compute();
@@ -84,6 +112,8 @@ class DrivenServer {
   const std::vector<wire::SequenceId>& order() const { return order_; }
   const std::map<wire::SequenceId, std::vector<int32_t>>& chosen() const { return chosen_; }
   const std::string& refused() const { return refused_; }
+  // Attempts that were not computed, and why.
+  const std::map<uint64_t, std::string>& refused_work() const { return refused_work_; }
 
  private:
   template <typename Message>
@@ -97,6 +127,10 @@ class DrivenServer {
       if (event->kind != net::Event::Kind::kMessage) continue;
       if (const auto* state = std::get_if<wire::RouteState>(&event->message)) {
         if (state->kind == wire::RouteState::Kind::kRefused) refused_ = state->why.message();
+      }
+      const auto* holds = std::get_if<wire::Holds>(&event->message);
+      if (holds != nullptr && holds->attempt != 0) {
+        refused_work_[holds->attempt] = holds->why.message();
       }
       const auto* done = std::get_if<wire::Done>(&event->message);
       for (size_t i = 0; done != nullptr && i < done->results.size(); ++i) {
@@ -121,6 +155,7 @@ class DrivenServer {
   std::vector<wire::SequenceId> order_;
   std::map<wire::SequenceId, std::vector<int32_t>> chosen_;
   std::string refused_;
+  std::map<uint64_t, std::string> refused_work_;
 };
 
 // Two sequences whose prompts and tokens are asked for before anything is computed.
@@ -185,6 +220,93 @@ TEST_F(FramesTest, AreFinishedBeforeOtherMessages) {
   EXPECT_EQ(driven.order().size(), 2u);
   driven.Run();
   EXPECT_EQ(driven.chosen(), wanted_);
+}
+
+// Draft tokens behind draft tokens.
+class AheadTest : public testing::Test {
+ protected:
+  AheadTest() {
+    // What a greedy answer is, token by token.
+    DrivenServer plain(source_);
+    std::vector<int32_t> text = prompt_;
+    for (int i = 0; i < 5; ++i) {
+      plain.Begin(1, text);
+      plain.Work(1, i == 0 ? static_cast<uint32_t>(text.size()) : 1);
+      plain.Run();
+      text.push_back(plain.chosen().at(1).back());
+    }
+    answer_.assign(text.begin() + static_cast<ptrdiff_t>(prompt_.size()), text.end());
+  }
+  void Begin(DrivenServer& driven) {
+    driven.Begin(1, prompt_);
+    driven.Work(1, static_cast<uint32_t>(prompt_.size()));
+  }
+
+  TestSliceSource source_;
+  const std::vector<int32_t> prompt_ = model::RandomTokens(20, 298, 1);
+  std::vector<int32_t> answer_;
+};
+
+TEST_F(AheadTest, AreCheckedIfTheyBeginWithTheTokenThatWasChosen) {
+  DrivenServer driven(source_);
+  Begin(driven);
+  driven.WorkAhead(1, {answer_[0], answer_[1]});
+  driven.WorkAhead(1, {answer_[2]});
+  driven.Run();
+  EXPECT_EQ(driven.chosen().at(1),
+            (std::vector<int32_t>{answer_[0], answer_[1], answer_[2], answer_[3]}));
+  EXPECT_TRUE(driven.refused_work().empty());
+}
+
+TEST_F(AheadTest, AreRefusedUncomputedOtherwise) {
+  DrivenServer driven(source_);
+  Begin(driven);
+  const int32_t wrong = (answer_[0] + 1) % 298;
+  driven.WorkAhead(1, {wrong, answer_[1]});
+  driven.WorkAhead(1, {answer_[2]});
+  driven.Run();
+  EXPECT_EQ(driven.chosen().at(1), (std::vector<int32_t>{answer_[0]}));
+  ASSERT_EQ(driven.refused_work().size(), 2u);
+  EXPECT_EQ(driven.refused_work().begin()->second, "another token was chosen than the draft token");
+  EXPECT_EQ(driven.server().Snapshot().at(0).tokens, prompt_.size());
+  // The next frame goes on behind the token.
+  driven.GoBack(1, static_cast<uint32_t>(prompt_.size()));
+  driven.WorkAhead(1, {answer_[0]});
+  driven.Run();
+  EXPECT_EQ(driven.chosen().at(1).back(), answer_[1]);
+}
+
+TEST_F(AheadTest, WhatIsCertainGoesFirst) {
+  DrivenServer driven(source_);
+  Begin(driven);
+  driven.Run();
+  driven.Begin(2, std::vector<int32_t>{1, 2, 3});
+  driven.WorkAhead(1, {answer_[0]});
+  driven.WorkAhead(1, {answer_[1]});
+  driven.Work(2, 1);
+  driven.Run();
+  EXPECT_EQ(driven.order(), (std::vector<wire::SequenceId>{1, 2, 1, 1}));
+}
+
+TEST_F(AheadTest, WhatIsCancelledIsNotComputed) {
+  DrivenServer driven(source_);
+  Begin(driven);
+  driven.Begin(2, std::vector<int32_t>{1, 2, 3});
+  driven.WorkAhead(1, {answer_[0]});
+  driven.WorkAhead(1, {answer_[1]});
+  driven.Work(2, 1);
+  driven.Cancel(1);
+  // What was not draft tokens alone is refused when its turn comes; the other sequence stays.
+  EXPECT_EQ(driven.refused_work().size(), 2u);
+  driven.Run();
+  EXPECT_EQ(driven.refused_work().size(), 3u);
+  EXPECT_EQ(driven.order(), (std::vector<wire::SequenceId>{2}));
+  // Later work is taken as ever.
+  driven.GoBack(1, 0);
+  driven.Begin(1, prompt_);
+  driven.Work(1, static_cast<uint32_t>(prompt_.size()));
+  driven.Run();
+  EXPECT_EQ(driven.chosen().at(1).back(), answer_[0]);
 }
 
 TEST_F(FramesTest, AreDroppedWithTheServer) {

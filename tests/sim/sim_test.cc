@@ -35,16 +35,20 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     all.small_fetched += result.small_fetched;
     all.given_up += result.given_up;
     all.drafts += result.drafts;
+    all.frames_ahead += result.frames_ahead;
+    all.frames_cancelled += result.frames_cancelled;
   }
   fmt::print(
       "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
       "replans, {} tokens replayed, {} preempted, {} tokens fetched, {} fetches given up; "
-      "{} of {} draft tokens accepted; with rows in fewer bits {} answered, {} of them alike, {} "
+      "{} of {} draft tokens accepted, {} of {} frames ahead cancelled; with rows in fewer bits {} "
+      "answered, {} of them alike, {} "
       "tokens "
       "fetched\n",
       options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
       all.replayed, all.preempted, all.fetched, all.given_up, all.drafts.accepted,
-      all.drafts.drafted, all.small_answered, all.small_alike, all.small_fetched);
+      all.drafts.drafted, all.frames_cancelled, all.frames_ahead, all.small_answered,
+      all.small_alike, all.small_fetched);
   if (options.seeds < 300) return;
   // Else it would say nothing about them.
   EXPECT_GT(all.answered, options.seeds);
@@ -62,6 +66,8 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     EXPECT_GT(all.given_up, 0u);
   }
   EXPECT_GT(all.drafts.accepted, options.seeds);
+  EXPECT_GT(all.frames_ahead, options.seeds);
+  EXPECT_GT(all.frames_cancelled, options.seeds / 10);
   EXPECT_GT(all.drafts.drafted, all.drafts.accepted + options.seeds / 2);
 }
 

@@ -483,6 +483,8 @@ SimResult World::Run() {
     result.replans += counters.replans;
     result.replayed += counters.replayed_tokens;
     result.preempted += counters.preempted;
+    result.frames_ahead += counters.frames_ahead;
+    result.frames_cancelled += counters.frames_ahead_cancelled;
     result.fetched += counters.fetched_tokens;
     if (front->is_small) result.small_fetched += counters.fetched_tokens;
     result.given_up += counters.fetches_given_up;

@@ -44,6 +44,8 @@ struct SimResult {
   uint64_t small_fetched = 0;  // of them, in fewer bits
   uint64_t given_up = 0;       // fetches
   engine::DraftCounts drafts;
+  uint64_t frames_ahead = 0;  // of draft tokens behind draft tokens
+  uint64_t frames_cancelled = 0;
 };
 
 class World {

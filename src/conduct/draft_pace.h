@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How many draft tokens of an answer are checked in a frame, and how many frames of it are in
+// flight at once: chosen together, from what frames take and from how often draft tokens are
+// accepted. Must not know frames, nor who drafts.
+#pragma once
+
+#include <cstdint>
+
+#include "conduct/frame_times.h"
+
+namespace aster::conduct {
+
+// The share of draft tokens that are accepted behind accepted ones, of which the newest count most.
+class AcceptanceRate {
+ public:
+  // As if a few draft tokens had been seen.
+  explicit AcceptanceRate(double rate = 0.6, double weight = 4)
+      : accepted_(rate * weight), checked_(weight) {}
+
+  void Learn(bool is_accepted);
+  double value() const { return accepted_ / checked_; }
+
+ private:
+  double accepted_;
+  double checked_;
+};
+
+// Of one answer. A pure function of what it was told.
+class DraftPace {
+ public:
+  struct Step {
+    uint32_t rows = 1;    // of a frame
+    uint32_t frames = 1;  // in flight; {1, 1}: no draft tokens
+    bool operator==(const Step&) const = default;
+  };
+  struct Limits {
+    uint32_t most_rows = 1;
+    uint32_t most_tokens = 1;  // in flight: rows of all frames
+    double draft_ns = 0;       // that drafting a token takes here
+    double try_ns = 0;         // that the first draft takes after a pause
+  };
+
+  explicit DraftPace(double rate = 0.6) : rate_(rate) {}
+
+  // What gives the most tokens in a time; now and then something else, so that a change is noticed.
+  Step Next(const FrameTimes& times, const Limits& limits);
+  void Learn(bool is_accepted);
+  double rate() const { return rate_.value(); }
+
+ private:
+  Step BestDrafting(const FrameTimes& times, const Limits& limits, double& gain) const;
+  uint32_t Pause(const FrameTimes& times, const Limits& limits) const;
+
+  AcceptanceRate rate_;
+  bool was_drafting_ = true;
+  uint32_t pause_ = 16;  // decisions until something else is tried
+  uint32_t since_ = 0;   // it was
+};
+
+// Tokens a nanosecond. Of n frames in flight each answers a part of the time later; a draft token
+// that is wrong costs a whole round trip, and the time in which frames behind it are still
+// computed.
+double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
+                   double draft_ns);
+
+}  // namespace aster::conduct

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/draft_pace.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "base/random.h"
+
+namespace aster::conduct {
+namespace {
+
+// Of equal stages: what a frame takes at each, and a link between two of them.
+struct Line {
+  uint32_t stages = 2;
+  double row_share = 0.3;  // of the first row's time, for each further row
+  double stage_ns = 1e6;   // of one row
+  double link_ns = 0;
+
+  double StageNs(uint32_t rows) const { return stage_ns * (1 + row_share * (rows - 1)); }
+  double RoundTripNs(uint32_t rows) const {
+    return stages * StageNs(rows) + (stages + 1) * link_ns;
+  }
+  void Tell(FrameTimes& times, uint32_t rows) const {
+    const std::vector<wire::Hop> hops(
+        stages,
+        {.queue_ns = 0, .compute_ns = static_cast<uint64_t>(StageNs(rows)), .bytes_out = 0});
+    times.Learn(rows, hops, static_cast<int64_t>(RoundTripNs(rows)));
+  }
+  FrameTimes Times() const {
+    FrameTimes times;
+    for (uint32_t rows = 1; rows <= 9; ++rows) Tell(times, rows);
+    return times;
+  }
+};
+
+constexpr DraftPace::Limits kWide = {.most_rows = 9, .most_tokens = 33};
+
+// What a sequence of `tokens` takes, where draft tokens are right with a probability. Frames of a
+// run begin one behind the other; behind a wrong draft token the next run begins.
+double DurationNs(const Line& line, double right, uint32_t tokens, DraftPace& pace,
+                  FrameTimes& times, const DraftPace::Limits& limits = kWide) {
+  Random random(7);
+  double now_ns = 0;
+  double first_stage_free_ns = 0;
+  for (uint32_t done = 0; done < tokens;) {
+    const DraftPace::Step step = pace.Next(times, limits);
+    line.Tell(times, step.rows);
+    const double begin_ns = std::max(now_ns, first_stage_free_ns);
+    const double between_ns =
+        std::max(line.StageNs(step.rows), line.RoundTripNs(step.rows) / step.frames);
+    bool is_right = true;
+    for (uint32_t frame = 0; is_right && (frame == 0 || step.frames > 1); ++frame) {
+      now_ns = begin_ns + line.RoundTripNs(step.rows) + frame * between_ns;
+      // Its token and as many draft tokens as are right; the last of them is in the next frame.
+      const uint32_t drafts = step.frames > 1 ? step.rows : step.rows - 1;
+      ++done;
+      for (uint32_t i = 0; is_right && i < drafts; ++i) {
+        is_right = random.NextDouble() < right;
+        pace.Learn(is_right);
+        if (is_right && i + 1 < step.rows) ++done;
+      }
+      if (done >= tokens) break;
+    }
+    // Frames that were sent behind it are computed by the first stage until the cancel is there.
+    first_stage_free_ns =
+        step.frames == 1
+            ? now_ns
+            : begin_ns + std::ceil((now_ns - begin_ns) / between_ns - 0.01) * between_ns;
+  }
+  return now_ns;
+}
+
+double GainOf(const Line& line, double right, uint32_t tokens = 2000) {
+  DraftPace pace;
+  FrameTimes times;
+  line.Tell(times, 1);
+  return tokens * line.RoundTripNs(1) / DurationNs(line, right, tokens, pace, times);
+}
+
+TEST(AcceptanceRate, FollowsWhatIsSeen) {
+  AcceptanceRate rate(0.6);
+  EXPECT_DOUBLE_EQ(rate.value(), 0.6);
+  for (int i = 0; i < 6; ++i) rate.Learn(false);
+  EXPECT_LT(rate.value(), 0.25);
+  for (int i = 0; i < 200; ++i) rate.Learn(i % 10 < 7);
+  EXPECT_NEAR(rate.value(), 0.7, 0.07);
+}
+
+TEST(DraftPace, TheRateIsThatOfTheModel) {
+  // [1 / (1 - a)] / [t (n + a^w / (1 - a^w))], of n equal stages without links.
+  const Line line{.stages = 4, .row_share = 0.3};
+  const FrameTimes times = line.Times();
+  for (const double right : {0.3, 0.7, 0.9}) {
+    for (const uint32_t rows : {1U, 3U}) {
+      const double whole = std::pow(right, rows);
+      const double expected = 1 / (1 - right) / (line.StageNs(rows) * (4 + whole / (1 - whole)));
+      EXPECT_NEAR(TokensPerNs({.rows = rows, .frames = 4}, right, times.Of(rows), 0) / expected, 1,
+                  0.001);
+    }
+    // A frame at a time: the tokens of a frame in a round trip.
+    const double tokens = 1 + right + right * right;
+    EXPECT_NEAR(TokensPerNs({.rows = 3, .frames = 1}, right, times.Of(3), 0) * line.RoundTripNs(3),
+                tokens, 0.001);
+  }
+}
+
+TEST(DraftPace, WidthAndDepthFollowFromTimesAndAcceptance) {
+  const auto best = [](const Line& line, double right, double draft_ns = 0) {
+    DraftPace pace(right);
+    DraftPace::Limits limits = kWide;
+    limits.draft_ns = draft_ns;
+    return pace.Next(line.Times(), limits);
+  };
+  // Rows that cost what a token costs: one in each frame, and all stages at work.
+  EXPECT_EQ(best({.stages = 2, .row_share = 1}, 0.7), (DraftPace::Step{1, 2}));
+  EXPECT_EQ(best({.stages = 4, .row_share = 1}, 0.7), (DraftPace::Step{1, 4}));
+  // Rows that cost hardly anything are many.
+  EXPECT_GE(best({.stages = 2, .row_share = 0.02}, 0.9).rows, 4u);
+  // A link that takes long is filled, too.
+  EXPECT_GE(best({.stages = 2, .row_share = 1, .link_ns = 1e6}, 0.9).frames, 4u);
+  // Draft tokens that are never right, and a drafter that is as slow as the model.
+  EXPECT_EQ(best({.stages = 2, .row_share = 0.3}, 0.01), DraftPace::Step());
+  EXPECT_EQ(best({.stages = 2, .row_share = 0.3}, 0.5, 2e6), DraftPace::Step());
+  // Nothing before any frame was timed.
+  DraftPace pace;
+  EXPECT_EQ(pace.Next({}, kWide), DraftPace::Step());
+}
+
+TEST(DraftPace, LimitsHold) {
+  const Line line{.stages = 4, .row_share = 0.01};
+  for (const uint32_t most : {1U, 2U, 3U, 5U, 9U}) {
+    DraftPace pace(0.95);
+    const auto step = pace.Next(line.Times(), {.most_rows = 4, .most_tokens = most});
+    EXPECT_LE(step.rows * step.frames, most);
+    EXPECT_LE(step.rows, 4u);
+  }
+}
+
+TEST(DraftPace, FramesInFlightGainWhatTheModelSays) {
+  // Two stages, rows that cost as much as tokens: 1.54 of plain decode at an acceptance of 0.7.
+  const double two = GainOf({.stages = 2, .row_share = 1}, 0.7);
+  EXPECT_GT(two, 1.4);
+  EXPECT_LT(two, 1.65);
+  EXPECT_GT(GainOf({.stages = 4, .row_share = 1}, 0.7), 2.0);
+  EXPECT_GT(GainOf({.stages = 2, .row_share = 0.6}, 0.7), 1.4);
+  EXPECT_GT(GainOf({.stages = 2, .row_share = 0.05}, 0.7), 1.9);
+  EXPECT_GT(GainOf({.stages = 2, .row_share = 0.6}, 0.9), 1.7);
+}
+
+TEST(DraftPace, NothingIsLostWhereDraftTokensAreWrong) {
+  for (const double right : {0.0, 0.02, 0.05, 0.1, 0.2, 0.3}) {
+    for (const double row_share : {0.02, 0.3, 0.6, 1.0}) {
+      for (const uint32_t stages : {2U, 3U, 4U}) {
+        for (const double link_ns : {0.0, 1e5, 2e6}) {
+          const Line line{.stages = stages, .row_share = row_share, .link_ns = link_ns};
+          EXPECT_GT(GainOf(line, right, 500), 0.98)
+              << right << " " << row_share << " " << stages << " " << link_ns;
+        }
+      }
+    }
+  }
+}
+
+TEST(DraftPace, ADrafterThatIsSlowToBeginIsSeldomTried) {
+  const Line line{.stages = 2, .row_share = 0.3};
+  const FrameTimes times = line.Times();
+  DraftPace pace(0.01);
+  DraftPace::Limits limits = kWide;
+  limits.try_ns = 100 * line.RoundTripNs(1);
+  uint32_t tries = 0;
+  for (int i = 0; i < 10000; ++i) tries += pace.Next(times, limits) == DraftPace::Step() ? 0 : 1;
+  EXPECT_EQ(tries, 1u);
+}
+
+}  // namespace
+}  // namespace aster::conduct

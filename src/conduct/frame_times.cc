@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "conduct/frame_times.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aster::conduct {
+namespace {
+
+// Of the first row's time, for each further row, until more rows were seen: machines that read
+// weights from memory need less, mixtures of experts more.
+constexpr double kFurtherRow = 0.3;
+constexpr uint32_t kMostFrames = 16;
+
+}  // namespace
+
+void FrameTimes::Learn(uint32_t rows, std::span<const wire::Hop> hops, int64_t round_trip_ns) {
+  if (rows == 0 || rows > kMostRows || hops.empty()) return;
+  double slowest_ns = 0, all_ns = 0, queue_ns = 0;
+  for (const wire::Hop& hop : hops) {
+    const auto compute_ns = static_cast<double>(hop.compute_ns);
+    slowest_ns = std::max(slowest_ns, compute_ns);
+    all_ns += compute_ns;
+    queue_ns += static_cast<double>(hop.queue_ns);
+  }
+  // Clocks of machines differ, and stages may say anything.
+  if (round_trip_ns <= 0) return;
+  frames_[rows].slowest_ns.Add(std::max(slowest_ns, 1.0));
+  frames_[rows].all_ns.Add(std::max(all_ns, 1.0));
+  on_the_way_ns_.Add(std::max(0.0, static_cast<double>(round_trip_ns) - all_ns - queue_ns));
+}
+
+bool FrameTimes::is_known() const { return on_the_way_ns_.is_known(); }
+
+double FrameTimes::Between(uint32_t rows, Typical Frame::* time) const {
+  const auto is_known = [&](uint32_t count) { return (frames_[count].*time).is_known(); };
+  const auto value = [&](uint32_t count) { return (frames_[count].*time).value(); };
+  uint32_t below = rows;
+  while (below > 0 && !is_known(below)) --below;
+  if (below == rows) return value(rows);
+  uint32_t above = rows;
+  while (above <= kMostRows && !is_known(above)) ++above;
+  // Fewer rows than were ever seen take no longer; more take as much more as was seen, or foreseen.
+  if (below == 0) return value(above);
+  if (above <= kMostRows) {
+    const double slope = (value(above) - value(below)) / (above - below);
+    return value(below) + slope * (rows - below);
+  }
+  uint32_t least = 1;
+  while (!is_known(least)) ++least;
+  const double slope = least < below ? (value(below) - value(least)) / (below - least)
+                                     : kFurtherRow * value(below) / below;
+  return value(below) + std::max(slope, 0.0) * (rows - below);
+}
+
+FrameTimes::Times FrameTimes::Of(uint32_t rows) const {
+  rows = std::clamp<uint32_t>(rows, 1, kMostRows);
+  return {.slowest_ns = Between(rows, &Frame::slowest_ns),
+          .round_trip_ns = Between(rows, &Frame::all_ns) + on_the_way_ns_.value()};
+}
+
+uint32_t FrameTimes::FramesInFlight() const {
+  if (!is_known()) return 1;
+  const Times one = Of(1);
+  // A frame that would wait for a moment only is one more.
+  const double frames = std::ceil(one.round_trip_ns / one.slowest_ns - 0.1);
+  return static_cast<uint32_t>(std::clamp<double>(frames, 1, kMostFrames));
+}
+
+}  // namespace aster::conduct

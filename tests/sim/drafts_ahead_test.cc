@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What draft tokens in flight gain: on a virtual clock, where each row of a frame takes a known
+// time at each stage, and a drafter is right at a known share of positions.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "conduct/conductor.h"
+#include "conduct/drafters_for_test.h"
+#include "sim_network.h"
+#include "stage/slice_source_for_test.h"
+#include "stage/stage_server.h"
+
+namespace aster::sim {
+namespace {
+
+constexpr int64_t kRowNs = 20 * kNsPerMs;
+constexpr uint64_t kAnswerTokens = 160;
+
+struct Asked {
+  std::string split;
+  double row_share = 1;  // of the first row's time, for each further row
+  uint32_t right = 0;    // of 100 draft tokens
+  engine::DraftKind kind = engine::DraftKind::kNone;
+  uint32_t most = 8;
+};
+
+// A node whose frames take what their rows take.
+class Worker final : public net::Network {
+ public:
+  Worker(SimHub& hub, const wire::NodeId& id, double row_share, stage::SliceSource& source,
+         const stage::StageOptions& options)
+      : hub_(hub), network_(hub, id), row_share_(row_share), server_(*this, source, options) {
+    hub.Add(id, [this](net::Event event) { Take(std::move(event)); });
+  }
+
+  wire::NodeId self() const override { return network_.self(); }
+  void Introduce(const wire::NodeId& node, const std::vector<std::string>& at) override {
+    network_.Introduce(node, at);
+  }
+  std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
+  const Clock& clock() const override { return network_.clock(); }
+  // Results leave when they are computed, and say how long that took.
+  Status Send(const wire::NodeId& to, wire::Message message) override {
+    std::vector<wire::Hop>* hops = nullptr;
+    uint32_t rows = 0;
+    if (auto* work = std::get_if<wire::Work>(&message)) {
+      for (const auto& segment : work->segments) rows += rows_[segment.attempt];
+      hops = &work->hops;
+    } else if (auto* done = std::get_if<wire::Done>(&message)) {
+      for (const auto& result : done->results) rows += rows_[result.attempt];
+      hops = &done->hops;
+    }
+    if (hops == nullptr) return network_.Send(to, std::move(message));
+    const auto cost_ns = static_cast<int64_t>(kRowNs * (1 + row_share_ * (rows - 1)));
+    if (!hops->empty()) hops->back().compute_ns = static_cast<uint64_t>(cost_ns);
+    busy_until_ns_ = clock().NowNs() + cost_ns;
+    hub_.SetSendDelay(cost_ns);
+    Status sent = network_.Send(to, std::move(message));
+    hub_.SetSendDelay(0);
+    return sent;
+  }
+
+  int64_t next_ns() const {
+    return inbox_.empty() && !server_.has_work() ? kNeverNs : busy_until_ns_;
+  }
+  void Run() {
+    if (busy_until_ns_ > clock().NowNs()) return;
+    for (net::Event& event : std::exchange(inbox_, {})) server_.Handle(std::move(event));
+    server_.Tick();
+    if (server_.has_work()) server_.Compute();
+  }
+
+ private:
+  void Take(net::Event event) {
+    if (const auto* work = std::get_if<wire::Work>(&event.message)) {
+      for (const auto& segment : work->segments) {
+        rows_[segment.attempt] = static_cast<uint32_t>(segment.tokens.size());
+      }
+    }
+    inbox_.push_back(std::move(event));
+  }
+
+  SimHub& hub_;
+  SimNetwork network_;
+  const double row_share_;
+  stage::StageServer server_;
+  std::vector<net::Event> inbox_;
+  std::map<uint64_t, uint32_t> rows_;  // of segments, by attempt
+  int64_t busy_until_ns_ = 0;
+};
+
+class DraftedLine {
+ public:
+  explicit DraftedLine(const Asked& asked, conduct::KnowingProposers& proposers)
+      : random_(1), trace_(false), hub_(clock_, random_, trace_), asked_(asked) {
+    const plan::Plan plan =
+        plan::ParseSplit(asked.split, plan::kTestLayers, plan::TestNodes(4)).value();
+    const stage::StageOptions at_stage{.proposers = [&](auto&) { return proposers.Another(); }};
+    for (const plan::PlanStage& stage : plan.stages) {
+      workers_.push_back(
+          std::make_unique<Worker>(hub_, stage.node.id, asked.row_share, source_, at_stage));
+    }
+    front_ = std::make_unique<SimNetwork>(hub_, plan::TestNode(99));
+    hub_.Add(front_->self(), [this](net::Event event) { conductor_->Handle(std::move(event)); });
+    conduct::ConductorOptions options;
+    options.id_seed = 1;
+    options.proposers = &proposers;
+    plan::RouteModel model = plan::TestModel::Get().route_model();
+    model.shape.next_layers = 1;
+    conductor_ = std::make_unique<conduct::Conductor>(*front_, model, nullptr, plan, options);
+  }
+  ~DraftedLine() { conductor_.reset(); }
+
+  // The time of the tokens behind the first.
+  int64_t DecodeNs(std::vector<int32_t>& text) {
+    engine::Sequence sequence = conductor_->NewSequence();
+    sequence.SetHistory(model::RandomTokens(20, 298, 1));
+    int64_t first_ns = 0, last_ns = 0;
+    engine::Request request;
+    request.sequence = &sequence;
+    request.max_tokens = kAnswerTokens;
+    request.context_limit = 1000;
+    request.draft = {.kind = asked_.kind, .most = asked_.most};
+    request.on_token = [&](const engine::Delta&) {
+      last_ns = clock_.NowNs();
+      if (first_ns == 0) first_ns = last_ns;
+    };
+    CHECK(conductor_->Submit(std::move(request)).ok());
+    while (!conductor_->idle()) Step();
+    text = sequence.tokens();
+    return last_ns - first_ns;
+  }
+  const conduct::ConductorCounters& counters() const { return conductor_->counters(); }
+
+ private:
+  void Step() {
+    conductor_->Tick();
+    int64_t next_ns = std::min(hub_.next_ns(), conductor_->next_tick_ns());
+    for (const auto& worker : workers_) next_ns = std::min(next_ns, worker->next_ns());
+    clock_.AdvanceTo(std::max(next_ns, clock_.NowNs()));
+    while (hub_.next_ns() <= clock_.NowNs()) hub_.DeliverNext();
+    for (const auto& worker : workers_) worker->Run();
+  }
+
+  VirtualClock clock_;
+  Random random_;
+  Trace trace_;
+  SimHub hub_;
+  const Asked asked_;
+  stage::TestSliceSource source_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<SimNetwork> front_;
+  std::unique_ptr<conduct::Conductor> conductor_;
+};
+
+// Of the time without draft tokens, what is taken with them.
+double GainOf(const Asked& asked) {
+  conduct::KnowingProposers proposers(asked.right);
+  Asked plain = asked;
+  plain.kind = engine::DraftKind::kNone;
+  std::vector<int32_t> text, drafted_text;
+  const int64_t plain_ns = DraftedLine(plain, proposers).DecodeNs(text);
+  proposers.Foresee(text);
+  DraftedLine drafted(asked, proposers);
+  const int64_t drafted_ns = drafted.DecodeNs(drafted_text);
+  EXPECT_EQ(text, drafted_text);
+  const double gain = static_cast<double>(plain_ns) / static_cast<double>(drafted_ns);
+  std::printf("%s, a row %.2f, %u of 100 right: %.2f (%llu frames ahead, %llu cancelled)\n",
+              asked.split.c_str(), asked.row_share, asked.right, gain,
+              static_cast<unsigned long long>(drafted.counters().frames_ahead),
+              static_cast<unsigned long long>(drafted.counters().frames_ahead_cancelled));
+  return gain;
+}
+
+using engine::DraftKind;
+
+TEST(DraftsAhead, FillTheStagesThatWouldBeIdle) {
+  // Rows that cost what a token costs: nothing but the frames in flight can gain.
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kModel}), 1.4);
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 90, DraftKind::kModel}), 1.65);
+  EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, 70, DraftKind::kModel}), 1.8);
+  // And with cheaper rows both.
+  EXPECT_GT(GainOf({"0:1,2:out", 0.3, 70, DraftKind::kNgram}), 1.5);
+}
+
+TEST(DraftsAhead, TheBlockBesideTheHeadFillsThemToo) {
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 70, DraftKind::kNextTokens}), 1.2);
+}
+
+TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
+  for (const uint32_t right : {0U, 5U, 20U}) {
+    for (const double row_share : {0.3, 1.0}) {
+      EXPECT_GT(GainOf({"0:1,2:out", row_share, right, DraftKind::kModel}), 0.98);
+    }
+    EXPECT_GT(GainOf({"0:0,1:1,2:2,3:out", 1, right, DraftKind::kModel}), 0.98);
+  }
+  EXPECT_GT(GainOf({"0:1,2:out", 1, 5, DraftKind::kNextTokens}), 0.98);
+}
+
+}  // namespace
+}  // namespace aster::sim
