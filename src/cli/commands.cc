@@ -96,6 +96,7 @@ int RunChosen(const Run& run, const GlobalOptions& options) {
 constexpr Command kCommands[] = {
     {"run", "Run a model: one answer, or a conversation", DeclareRun},
     {"serve", "Serve models over HTTP: APIs of OpenAI, Anthropic, Ollama, llama.cpp", DeclareServe},
+    {"gateway", "Put several servers behind one address", DeclareGateway},
     {"session", "Save, load, move and list sessions (conversations with their KV cache)",
      DeclareSession},
     {"node", "Run a node: compute layers for the machines of a cluster", DeclareNode},

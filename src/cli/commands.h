@@ -18,6 +18,7 @@ Run DeclareCompletion(CLI::App& app);
 Run DeclareDevices(CLI::App& app);
 Run DeclareDoctor(CLI::App& app);
 Run DeclareEval(CLI::App& app);
+Run DeclareGateway(CLI::App& app);
 Run DeclareInspect(CLI::App& app);
 Run DeclareList(CLI::App& app);
 Run DeclareLogits(CLI::App& app);

@@ -140,6 +140,9 @@ void HttpServer::Loop() {
   while (!is_stopping_) {
     polled.clear();
     bool has_more = false;
+    // Left open, the system would still take connections, and their clients wait for the end:
+    // refused, they ask another server.
+    if (is_draining_) listeners_.clear();
     polled.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0});
     const bool accepts = !is_draining_ && clock_.NowNs() >= accept_ns_;
     polled.push_back(

@@ -70,7 +70,7 @@ class HttpServer {
   Status Start();
   // Where it listens, after Start.
   const std::string& address() const { return address_; }
-  // Takes no new connections and no new requests; what is being answered goes on.
+  // Refuses connections and takes no new requests; what is being answered goes on.
   void StopListening() {
     is_draining_ = true;
     waker_.Wake();
@@ -108,7 +108,6 @@ class HttpServer {
   const HttpServerOptions options_;
   const Clock& clock_;
   const HttpHandler handler_;
-  std::vector<net::Socket> listeners_;
   std::string address_;
 
   net::Waker waker_;
@@ -118,6 +117,7 @@ class HttpServer {
   std::atomic<size_t> connection_count_ = 0;
 
   // Of the loop's thread, after Start.
+  std::vector<net::Socket> listeners_;  // one; none once no more connections are taken
   std::vector<std::unique_ptr<Connection>> connections_;
   size_t max_connections_ = 0;
   size_t bodies_bytes_ = 0;  // of all requests that are here

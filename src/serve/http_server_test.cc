@@ -18,20 +18,24 @@ namespace {
 // Longer than anything here takes.
 constexpr int kPatienceS = 30;
 
+bool Connect(int descriptor, const std::string& address) {
+  uint16_t port = 0;
+  const size_t colon = address.rfind(':');
+  std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return connect(descriptor, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0;
+}
+
 // A client that says anything.
 class Client {
  public:
   explicit Client(const std::string& address) : descriptor_(socket(AF_INET, SOCK_STREAM, 0)) {
-    uint16_t port = 0;
-    const size_t colon = address.rfind(':');
-    std::from_chars(address.data() + colon + 1, address.data() + address.size(), port);
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const timeval patience = {.tv_sec = kPatienceS, .tv_usec = 0};
     setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    EXPECT_EQ(connect(descriptor_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    EXPECT_TRUE(Connect(descriptor_, address));
   }
   ~Client() { close(descriptor_); }
   Client(const Client&) = delete;
@@ -159,6 +163,21 @@ TEST_F(HttpServerTest, WhatIsWrongIsSaidInTheFormOfThePath) {
   Client client(server->address());
   client.Say(Post("/v1/messages", 11));
   EXPECT_THAT(client.Hear(), testing::EndsWith("</v1/messages 413>"));
+}
+
+// Connections that the system takes and nobody serves would make clients wait to the very end.
+TEST_F(HttpServerTest, AServerThatEndsRefusesConnections) {
+  const auto server = Serve({.listen = "127.0.0.1:0"});
+  server->StopListening();
+  bool is_refused = false;
+  SystemClock waiting;
+  for (int turn = 0; turn < kPatienceS * 100 && !is_refused; ++turn) {
+    const int descriptor = socket(AF_INET, SOCK_STREAM, 0);
+    is_refused = !Connect(descriptor, server->address());
+    close(descriptor);
+    waiting.SleepFor(10 * kNsPerMs);
+  }
+  EXPECT_TRUE(is_refused);
 }
 
 }  // namespace

@@ -159,6 +159,21 @@ std::string HopsText(std::span<const ModelFigures> models) {
   return text;
 }
 
+// From 0 to 1, as endpoint pickers of orchestrators compare servers.
+std::string KvUsage(std::span<const ModelFigures> models) {
+  const char* const kName = "aster_kv_usage";
+  std::string lines;
+  for (const ModelFigures& model : models) {
+    if (model.kv.limit_bytes == 0) continue;
+    lines += fmt::format(
+        "{}{{{}}} {:.4g}\n", kName, LabelOf(model),
+        static_cast<double>(model.kv.held_bytes) / static_cast<double>(model.kv.limit_bytes));
+  }
+  if (lines.empty()) return "";
+  return Head("gauge", kName, "Part of the KV cache's memory limit that conversations use.") +
+         lines;
+}
+
 // Of models whose memory is known: that of nodes is in what nodes say of themselves.
 std::string KvText(std::span<const ModelFigures> models) {
   std::string text;
@@ -171,6 +186,7 @@ std::string KvText(std::span<const ModelFigures> models) {
     if (!lines.empty()) text += Head(figure.kind, figure.name, figure.help) + lines;
   };
   for (const auto& figure : kKv) add(figure, &open::KvFigures::limit_bytes);
+  text += KvUsage(models);
   add({"gauge", "aster_kv_tokens_limit",
        "Tokens of one conversation that the KV cache has room for.",
        &open::KvFigures::limit_tokens},

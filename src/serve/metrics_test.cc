@@ -154,6 +154,8 @@ TEST(Metrics, MemoryIsThatWhichIsKnown) {
   EXPECT_EQ(ValueOf(samples, "aster_kv_bytes", {{"model", "here"}}), "5");
   EXPECT_EQ(ValueOf(samples, "aster_kv_cached_bytes", {{"model", "here"}}), "7");
   EXPECT_EQ(ValueOf(samples, "aster_kv_bytes_limit", {{"model", "here"}}), "64");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_usage", {{"model", "here"}}), "0.07812");
+  EXPECT_EQ(ValueOf(samples, "aster_kv_usage", {{"model", "on nodes"}}), "nothing");
   EXPECT_EQ(ValueOf(samples, "aster_kv_tokens_limit", {{"model", "here"}}), "9");
   EXPECT_EQ(ValueOf(samples, "aster_kv_bytes", {{"model", "on nodes"}}), "nothing");
   EXPECT_EQ(ValueOf(samples, "aster_kv_tokens_limit", {{"model", "on nodes"}}), "11");

@@ -30,7 +30,8 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", status, ReasonOf(status), content_type);
   // By the names that OpenAI's and Anthropic's programs look for.
   output_ += fmt::format("X-Request-Id: {0}\r\nRequest-Id: {0}\r\n", options_.request_id);
-  for (const HttpHeaders* list : {&options_.headers, &headers}) {
+  const HttpHeaders* const lists[] = {&options_.headers, &added_, &headers};
+  for (const HttpHeaders* list : lists) {
     for (const auto& [name, value] : *list) output_ += fmt::format("{}: {}\r\n", name, value);
   }
   // These two have no body, and a length would be another reply's.
@@ -56,6 +57,11 @@ void ReplyStream::AppendLocked(std::string_view bytes) {
   } else {
     output_ += bytes;
   }
+}
+
+void ReplyStream::AddHeader(std::string name, std::string value) {
+  const MutexLock lock(mu_);
+  added_.emplace_back(std::move(name), std::move(value));
 }
 
 void ReplyStream::Send(int status, std::string_view content_type, std::string_view body,

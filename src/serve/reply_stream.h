@@ -33,6 +33,9 @@ class ReplyStream {
   // The waker outlives it.
   ReplyStream(Options options, net::Waker& waker) : options_(std::move(options)), waker_(waker) {}
 
+  // One more header of the reply, before that begins.
+  void AddHeader(std::string name, std::string value) EXCLUDES(mu_);
+
   // A whole reply.
   void Send(int status, std::string_view content_type, std::string_view body,
             const HttpHeaders& headers = {}) EXCLUDES(mu_);
@@ -73,6 +76,7 @@ class ReplyStream {
   net::Waker& waker_;
 
   mutable Mutex mu_;
+  HttpHeaders added_ GUARDED_BY(mu_);
   std::string output_ GUARDED_BY(mu_);
   size_t taken_ GUARDED_BY(mu_) = 0;  // of the output
   int status_ GUARDED_BY(mu_) = 0;

@@ -93,5 +93,19 @@ TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
   EXPECT_EQ(Take(stream), "");
 }
 
+TEST_F(ReplyStreamTest, AHeaderCanBeAddedBeforeItBegins) {
+  for (const bool is_whole : {true, false}) {
+    SCOPED_TRACE(is_whole);
+    ReplyStream stream(Options(true), waker_);
+    stream.AddHeader("X-Response-Id", "resp_1");
+    if (is_whole) {
+      stream.Send(200, "text/plain", "a");
+    } else {
+      stream.Begin(200, "text/plain");
+    }
+    EXPECT_THAT(Take(stream), testing::HasSubstr("X-Response-Id: resp_1\r\n"));
+  }
+}
+
 }  // namespace
 }  // namespace aster::serve

@@ -18,6 +18,8 @@ using nlohmann::ordered_json;
 constexpr std::string_view kResponses = "/v1/responses/";
 constexpr std::string_view kInputItems = "/input_items";
 constexpr std::string_view kCancel = "/cancel";
+// By which a load balancer knows where a stored response is, before its stream says so.
+constexpr const char* kResponseId = "X-Response-Id";
 
 Problem NoResponse(const std::string& id, const std::string& field, bool is_open) {
   const char* const why =
@@ -79,6 +81,7 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
   }
   ResponseKeeper keep;
   if (is_stored) {
+    stream->AddHeader(kResponseId, frame.id);
     keep = [this, id = frame.id, owner = ClientOf(request, ""),
             items = InputItems(body)](const ordered_json& response) {
       responses_.Add({.id = id, .owner = owner, .response = response, .items = items});
@@ -114,6 +117,7 @@ void Service::StartInBackground(const ServedModel& model, const HttpRequest& req
     const bool goes_on = response["status"] == "queued" || response["status"] == "in_progress";
     responses_.Update(id, response, !goes_on);
   };
+  stream.AddHeader(kResponseId, id);
   frame.stream = apart;
   auto writer = MakeResponsesWriter(std::move(frame), ask, body, keep);
   StartAnswer(model, request, std::move(ask), apart, std::move(writer));

@@ -211,16 +211,34 @@ class Orchestrator(unittest.TestCase):
 
     @unittest.skipUnless(yaml, "there is no python3-yaml here")
     def test_probes_and_configuration_are_the_server_s(self):
-        folder = PACKAGING / "kubernetes"
+        self.check(self.documents(PACKAGING / "kubernetes"))
+
+    @staticmethod
+    def documents(folder):
         documents = []
         for name in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]:
             documents += yaml.safe_load_all((folder / name).read_text())
-        self.check(documents)
+        return documents
+
+    @unittest.skipUnless(yaml, "there is no python3-yaml here")
+    def test_several_servers_are_each_what_one_is(self):
+        one, = (document for document in self.documents(PACKAGING / "kubernetes") if document["kind"] == "Deployment")
+        kinds = self.check(self.documents(PACKAGING / "kubernetes/several"))
+        several = kinds["StatefulSet"]["spec"]
+        self.assertEqual(several["template"]["spec"]["containers"], one["spec"]["template"]["spec"]["containers"])
+        self.assertEqual(several["serviceName"], kinds["Service"]["metadata"]["name"])
+        # How many there are is decided by metrics that the server has.
+        scaler = kinds["HorizontalPodAutoscaler"]["spec"]
+        self.assertEqual(scaler["scaleTargetRef"]["name"], kinds["StatefulSet"]["metadata"]["name"])
+        metrics = self.server.request("GET", "/metrics", headers={"x-api-key": "secret"})[2].decode()
+        for metric in scaler["metrics"]:
+            self.assertIn(f"\n{metric['pods']['metric']['name']}{{", metrics)
 
     def check(self, documents):
         """Probes, arguments and ports of a deployment are those of the server; the documents by their kinds."""
         kinds = {document["kind"]: document for document in documents}
-        pod = kinds["Deployment"]["spec"]["template"]["spec"]
+        runs = (kinds.get("Deployment") or kinds["StatefulSet"])["spec"]
+        pod = runs["template"]["spec"]
         container = pod["containers"][0]
         # Probes have no key.
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
@@ -232,7 +250,8 @@ class Orchestrator(unittest.TestCase):
             for name, text in kinds["ConfigMap"]["data"].items():
                 pathlib.Path(config, name).write_text(text)
             mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-            self.assertEqual({volume["name"] for volume in pod["volumes"]}, set(mounted))
+            claimed = {claim["metadata"]["name"] for claim in runs.get("volumeClaimTemplates", [])}
+            self.assertEqual({volume["name"] for volume in pod["volumes"]} | claimed, set(mounted))
             arguments = [word.replace(mounted["configuration"], config) for word in container["args"]]
             printed = run(ASTER, *arguments, "--print-config")
         self.assertIn(f"port={container['ports'][0]['containerPort']}\n", "\n" + printed.replace("# ", ""))

@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""HAProxy in front of servers, as `aster gateway config` sets it up."""
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from server import ASTER, Server
+
+# Debian's is in a folder that users need not have in their path.
+HAPROXY = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+COLUMN = {"status": 17, "total": 7}  # of what the socket tells of a server
+
+
+def config_of(*options):
+    return subprocess.run([ASTER, "gateway", "config", *map(str, options)], capture_output=True, check=True,
+                          text=True).stdout
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Gateway(Server):
+    """The gateway of servers, by their names; requests to it are made as to one of them."""
+
+    def __init__(self, servers, *options, edit=lambda text: text, scheme="http"):
+        self.holder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.holder.name)
+        self.socket = self.folder / "socket"
+        self.scheme, self.host, self.port = scheme, "127.0.0.1", free_port()
+        self.servers = servers
+        where = [f"--server={name}={'https://localhost' if server.scheme == 'https' else server.host}:{server.port}"
+                 for name, server in servers.items()]
+        text = config_of(*where, "--listen", f"{self.host}:{self.port}", "--socket", self.socket, "--user", "",
+                         *options)
+        (self.folder / "gateway.cfg").write_text(edit(text))
+        self.errors = open(self.folder / "log", "w+b")
+        self.process = subprocess.Popen([HAPROXY, "-db", "-f", self.folder / "gateway.cfg"], stdout=self.errors,
+                                        stderr=self.errors)
+        self.await_ready()
+
+    def await_ready(self, deadline_s=60):
+        end = time.monotonic() + deadline_s
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                if self.request("GET", "/ready")[0] == 200:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"the gateway is not ready: {self.stderr()}")
+
+    def command(self, text):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(self.socket))
+            connection.sendall(text.encode() + b"\n")
+            return b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
+
+    def column(self, backend, which):
+        """Of each server of a backend."""
+        rows = [line.split(",") for line in self.command("show stat").splitlines()]
+        return {row[1]: row[COLUMN[which]] for row in rows if row[0] == backend and row[1] in self.servers}
+
+    def await_status(self, name, status, deadline_s=30):
+        end = time.monotonic() + deadline_s
+        while not self.column("answers", "status")[name].startswith(status):
+            if time.monotonic() > end:
+                raise AssertionError(f"{name} is {self.column('answers', 'status')[name]}, not {status}")
+            time.sleep(0.05)
+
+    def asked(self, path, body, headers=None):
+        """The reply, and the name of the server that made it."""
+        status, told, answer = self.request("POST", path, body, headers)
+        if status != 200:
+            raise AssertionError(f"{path}: {status}: {answer.decode(errors='replace')}")
+        return answer, told["X-Asterism-Server"]
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.errors.close()
+        self.holder.cleanup()
