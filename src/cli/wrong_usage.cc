@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/similar.h"
 
 namespace aster::cli {
@@ -106,11 +107,24 @@ std::optional<std::string> OfValue(std::string_view what) {
   return std::nullopt;
 }
 
-std::string InPlainWords(std::string_view what) {
+// Of a word that a command needs: its place in the usage, and what it is.
+std::string DescribeMissing(const CLI::App& command, std::string_view name) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_name() != name || !option->get_positional()) continue;
+    std::string what = option->get_description();
+    const bool is_word = what.size() > 1 && what[1] >= 'a' && what[1] <= 'z';
+    if (is_word) what[0] = AsciiLower(what.substr(0, 1))[0];
+    const std::string place =
+        option->get_type_name().empty() ? std::string(name) : option->get_type_name();
+    return what.empty() ? place + " is missing" : fmt::format("{} is missing: {}", place, what);
+  }
+  return std::string(name) + " is missing";
+}
+
+std::string InPlainWords(const CLI::App& command, std::string_view what) {
   if (auto value = OfValue(what)) return *std::move(value);
   if (what == "A subcommand is required") return "a command is missing";
-  if (const auto name = Around(what, " is required"))
-    return std::string(name->first) + " is missing";
+  if (const auto name = Around(what, " is required")) return DescribeMissing(command, name->first);
   if (const auto both = Around(what, " excludes "))
     return fmt::format("{} and {} cannot be used together", both->first, both->second);
   if (const auto both = Around(what, " requires "))
@@ -161,7 +175,7 @@ std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& word
     at = next;
     command += word + " ";
   }
-  return fmt::format("{}; aster {}--help says more", InPlainWords(what), command);
+  return fmt::format("{}; aster {}--help says more", InPlainWords(*at, what), command);
 }
 
 std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,

@@ -43,6 +43,13 @@ class FileDownload {
         part_(std::move(part)) {}
 
   Status Run() {
+    Status done = Bring();
+    if (!done.ok()) RemoveTraces();
+    return done;
+  }
+
+ private:
+  Status Bring() {
     TRY(FindBegin());
     for (uint32_t tries = 0; true;) {
       const uint64_t before = done_;
@@ -58,7 +65,14 @@ class FileDownload {
     return Finish();
   }
 
- private:
+  // Of a download that has nothing to go on from.
+  void RemoveTraces() const {
+    if (done_ > 0) return;
+    std::error_code error;
+    std::filesystem::remove(PartPath(), error);
+    std::filesystem::remove(TagPath(), error);
+  }
+
   std::string PartPath() const { return path_ + ".part"; }
   std::string TagPath() const { return path_ + ".part.tag"; }
 

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "gguf/file.h"
 #include "gguf/model_files.h"
 #include "gguf/split_name.h"
 #include "pull/download.h"
@@ -54,12 +55,18 @@ std::string BearerFor(const Hub& hub, const std::string& url) {
   return url.starts_with(hub.address + "/") ? hub.token : "";
 }
 
-}  // namespace
+// What is no model must not keep the name of one: the next pull would find it here.
+Status CheckModel(const std::string& path) {
+  const auto file = gguf::File::Open(path);
+  if (file.ok()) return Ok();
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  return file.error();
+}
 
-Result<Pulled> Pull(HttpClient& http, const Source& source, Clock& clock,
-                    const PullOptions& options) {
-  const std::vector<RemoteFile> files = TRY(FilesOf(http, options.hub, source));
-  TRY(MakeDirectories(options.folder));
+Result<Pulled> PullInto(HttpClient& http, const Source& source,
+                        const std::vector<RemoteFile>& files, Clock& clock,
+                        const PullOptions& options) {
   Pulled pulled{.paths = {}, .size_bytes = 0, .was_here = true};
   for (const RemoteFile& file : files) {
     const std::string path = options.folder + "/" + file.name;
@@ -74,11 +81,26 @@ Result<Pulled> Pull(HttpClient& http, const Source& source, Clock& clock,
       };
     }
     TRY(Download(http, file, path, clock, download));
+    TRY(CheckModel(path));
     TRY(WriteSource(path, ToText(source)));
   }
-  // Whatever a server calls a model, it is one only if its head and its parts say so.
+  // Whatever a server calls a model, it is one only if its parts belong together.
   const gguf::ModelFiles model = TRY(gguf::ModelFiles::Open(pulled.paths));
   for (const gguf::File& file : model.files()) pulled.size_bytes += file.size_bytes();
+  return pulled;
+}
+
+}  // namespace
+
+Result<Pulled> Pull(HttpClient& http, const Source& source, Clock& clock,
+                    const PullOptions& options) {
+  const std::vector<RemoteFile> files = TRY(FilesOf(http, options.hub, source));
+  std::error_code error;
+  const bool was_there = std::filesystem::exists(options.folder, error);
+  TRY(MakeDirectories(options.folder));
+  Result<Pulled> pulled = PullInto(http, source, files, clock, options);
+  // Only where nothing is in it.
+  if (!pulled.ok() && !was_there) std::filesystem::remove(options.folder, error);
   return pulled;
 }
 

@@ -104,6 +104,11 @@ class Program(Case):
     def test_wrong_usage_is_told_apart_from_wrong_input(self):
         aster(check=USAGE)
         aster("frobnicate", check=USAGE)
+        # What a command needs is called as in its usage, with what it is.
+        for words, missing in ((("session", "rm"), "NAME is missing: names of the sessions; aster session rm --help"),
+                               (("session", "export", "x"), "FILE is missing: file to write"),
+                               (("pull",), "SOURCE is missing: hf:ORG/REPO")):
+            self.assertIn(missing, aster(*words, check=USAGE).stderr.decode())
         aster("inspect", self.tiny, "--nonsense", check=USAGE)
         for words, meant in ((("srve",), "did you mean serve?"), (("run", "--tokns", "3"), "did you mean --tokens?"),
                              (("--color", "never", "rnu"), "did you mean run?"), (("cluster", "jion"), "join"),

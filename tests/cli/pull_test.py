@@ -94,6 +94,9 @@ class PullTest(Case):
         self.assertEqual(self.hub.seen[-1][1]["Range"], "bytes=7000-")
         self.assertEqual((self.folder / "m.gguf").read_bytes(), self.content)
 
+    def files(self):
+        return sorted(path.name for path in self.folder.iterdir()) if self.folder.exists() else []
+
     def test_servers_that_refuse_are_named_with_what_to_do(self):
         self.put("/m.gguf")
         for status, words in ((401, b"HF_TOKEN"), (403, b"HF_TOKEN"), (404, b"no such file"), (410, b"no such file"),
@@ -102,6 +105,7 @@ class PullTest(Case):
             run = self.run_aster("pull", f"{self.hub.address}/m.gguf", check=None)
             self.assertNotEqual(run.returncode, OK)
             self.assertIn(words, run.stderr)
+            self.assertEqual(self.files(), [])
         self.hub.plan = {"/m.gguf": [{"status": 429, "headers": {"Retry-After": "1"}}, {"status": 416}]}
         self.run_aster("pull", f"{self.hub.address}/m.gguf")
         self.assertEqual((self.folder / "m.gguf").read_bytes(), self.content)
@@ -110,6 +114,7 @@ class PullTest(Case):
         self.put_repository(m=self.content)
         self.put("/org/m/resolve/main/m.gguf", self.content[:-1] + bytes([self.content[-1] ^ 1]))
         self.assertIn(b"SHA-256", self.run_aster("pull", "hf:org/m", check=INPUT).stderr)
+        self.assertEqual(self.files(), [])
         self.put("/org/m/resolve/main/m.gguf", self.content + b"and more")
         self.assertIn(b"try again", self.run_aster("pull", "hf:org/m", check=INPUT).stderr)
         self.put("/org/m/resolve/main/m.gguf")
@@ -120,6 +125,11 @@ class PullTest(Case):
         self.put("/page.gguf", b"<html>not a model</html>")
         refused = self.run_aster("pull", f"{self.hub.address}/page.gguf", check=INPUT)
         self.assertIn(b"web page, not a model", refused.stderr)
+        # It has no place here, and the folder of one's own that was made for it has none.
+        self.assertFalse([name for name in self.files() if name.startswith("page")])
+        folder = pathlib.Path(self.home.name) / "mine"
+        self.run_aster("pull", f"{self.hub.address}/page.gguf", "--to", folder, check=INPUT)
+        self.assertFalse(folder.exists())
 
     def test_the_token_stays_with_its_host_and_out_of_sight(self):
         self.put_repository(m=self.content)

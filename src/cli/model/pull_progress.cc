@@ -25,7 +25,8 @@ Result<pull::Pulled> PullModel(const pull::Source& source, const std::string& fo
   options.hub = TRY(pull::Hub::FromEnvironment(token_path));
   options.on_progress = [&](const pull::RemoteFile& file, uint64_t done, uint64_t total) {
     if (shown != file.name) {
-      progress.emplace(console, clock, file.name);
+      progress.emplace(console, clock, Harmless(file.name), Progress::Unit::kBytes,
+                       Progress::Elsewhere::kPlainLines);
       shown = file.name;
     }
     progress->Update(done, total);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -12,13 +13,16 @@
 
 namespace aster::cli {
 
-// One line on standard error: how far, how fast, how long still; nothing at all where standard
-// error is not a terminal. The line is wiped at the end. One thread at a time may call Update.
+// One line on standard error: how far, with a bar where that is bytes, how fast, how long still.
+// The line is wiped at the end. One thread at a time may call Update.
 class Progress {
  public:
   enum class Unit : uint8_t { kBytes, kTokens, kSteps };
+  // Where standard error is not a terminal.
+  enum class Elsewhere : uint8_t { kNothing, kPlainLines };
 
-  Progress(const Console& console, const Clock& clock, std::string label, Unit unit = Unit::kBytes);
+  Progress(const Console& console, const Clock& clock, std::string label, Unit unit = Unit::kBytes,
+           Elsewhere elsewhere = Elsewhere::kNothing);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -28,12 +32,16 @@ class Progress {
   void SetLabel(std::string label) { label_ = std::move(label); }
 
  private:
+  std::string Line(uint64_t done, uint64_t total, int64_t now_ns) const;
+
   const Console& console_;
   const Clock& clock_;
   const Unit unit_;
+  const Elsewhere elsewhere_;
   std::string label_;
   const int64_t start_ns_;
-  int64_t drawn_ns_ = 0;  // when the line was last drawn; 0 before the first time
+  std::optional<uint64_t> first_;  // what was done before; none before the first update
+  int64_t drawn_ns_ = 0;           // when the line was last drawn; 0 before the first time
 };
 
 }  // namespace aster::cli
