@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/log.h"
 #include "node/ask.h"
 
 namespace aster::node {
@@ -158,6 +159,20 @@ void ClusterView::AskAbout(NodeView& view, int64_t patience_ns) const {
     return Ok();
   });
   if (!asked.ok()) view.why = asked.error().message();
+}
+
+void ClusterView::OfferWeights(std::span<const NodeView> nodes,
+                               const rpc::WeightsOffer& offer) const {
+  Together(nodes.size(), [&](size_t i) {
+    const Status told =
+        AskAnywhere(identity_, nodes[i].member, [&](rpc::ControlClient& client) -> Status {
+          return client.OfferWeights(offer, kAnswerNs);
+        });
+    if (!told.ok()) {
+      log::Debug("a node cannot fetch weights from here",
+                 {{"node", nodes[i].member.name}, {"why", told.error().message()}});
+    }
+  });
 }
 
 Status RememberMembers(const cluster::Home& home, const std::vector<Member>& members) {

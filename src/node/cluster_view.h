@@ -43,6 +43,10 @@ class ClusterView {
   // are worth waiting for. Nodes that are dead or gone are listed and not asked.
   Result<std::vector<NodeView>> Look(std::span<const cluster::NodeId> doubted = {});
 
+  // Tells these nodes, all at once, that weights may be fetched from this machine. Those that do
+  // not hear it, or are of an older version, go without.
+  void OfferWeights(std::span<const NodeView> nodes, const rpc::WeightsOffer& offer) const;
+
   const cluster::Identity& identity() const { return identity_; }
   // As they were told last.
   const std::vector<cluster::Member>& members() const { return members_; }

@@ -57,4 +57,9 @@ Result<rpc::SessionReceipt> ControlAnswers::PutSession(const rpc::NodeId& from,
   return sources_.sessions->Take(from, part);
 }
 
+Status ControlAnswers::OfferWeights(const rpc::NodeId& from, const rpc::WeightsOffer& offer) {
+  sources_.offers->Add(from, offer, sources_.clock->NowNs());
+  return Ok();
+}
+
 }  // namespace aster::node

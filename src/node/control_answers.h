@@ -15,6 +15,7 @@
 #include "node/held_models.h"
 #include "node/membership.h"
 #include "node/session_inbox.h"
+#include "node/weight_offers.h"
 #include "rpc/control_service.h"
 
 namespace aster::node {
@@ -27,6 +28,7 @@ struct AnswerSources {
   const HeldModels* models = nullptr;
   const fetch::TensorStore* store = nullptr;
   SessionInbox* sessions = nullptr;  // or none
+  WeightOffers* offers = nullptr;
   std::function<cluster::Description()> describe;
   std::function<cluster::NodeStatus()> status;
 };
@@ -45,6 +47,7 @@ class ControlAnswers final : public rpc::ControlService {
                      const rpc::ByteSink& sink) override;
   Result<rpc::SessionReceipt> PutSession(const rpc::NodeId& from,
                                          const rpc::SessionPart& part) override;
+  Status OfferWeights(const rpc::NodeId& from, const rpc::WeightsOffer& offer) override;
 
  private:
   const AnswerSources sources_;

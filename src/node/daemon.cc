@@ -197,6 +197,7 @@ Status Daemon::Listen() {
                                                      .models = &models_,
                                                      .store = &store_,
                                                      .sessions = sessions_.get(),
+                                                     .offers = &offers_,
                                                      .describe = [this] { return Describe(); },
                                                      .status = [this] { return GetStatus(); }});
   network_ = TRY(net::TcpNetwork::Start(
@@ -206,7 +207,7 @@ Status Daemon::Listen() {
        .arithmetic = kernels::kArithmeticVersion,
        .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); }}));
   source_ = std::make_unique<fetch::FetchingSliceSource>(
-      *files_, store_, [this](const Hash128&) { return PeersToFetchFrom(); },
+      *files_, store_, [this](const Hash128& model) { return PeersToFetchFrom(model); },
       fetch::FetchingOptions{.loading = SliceOptions(),
                              .parts_here = [this] { return models_.Parts(); }});
   node_ = std::make_unique<stage::Node>(*network_, *source_,
@@ -270,14 +271,16 @@ cluster::Description Daemon::Describe() const {
   return description;
 }
 
-// Everybody: who does not have it says so at once.
-std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom() const {
+// Everybody: who does not have it says so at once. Then machines that ask, which need not stay.
+std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom(
+    const Hash128& fingerprint) const {
   std::vector<std::shared_ptr<fetch::PartHolder>> peers;
   for (const cluster::Member& member : membership_->Living())
     peers.push_back(std::make_shared<MemberPeer>(identity_, member));
-  return fetch::PeersWithParts(peers, models_.Parts(), [this](const Hash128& fingerprint) {
-    return store_.FindManifest(fingerprint);
-  });
+  for (const cluster::Member& asker : offers_.Of(fingerprint, clock_.NowNs()))
+    peers.push_back(std::make_shared<MemberPeer>(identity_, asker));
+  return fetch::PeersWithParts(peers, models_.Parts(),
+                               [this](const Hash128& model) { return store_.FindManifest(model); });
 }
 
 // Weights of other machines have come with a name; it is read from the disk once.

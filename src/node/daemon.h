@@ -28,6 +28,7 @@
 #include "node/held_models.h"
 #include "node/link_meter.h"
 #include "node/membership.h"
+#include "node/weight_offers.h"
 #include "rpc/control_server.h"
 #include "stage/file_slice_source.h"
 #include "stage/node.h"
@@ -78,7 +79,8 @@ class Daemon {
   Status Listen();
   Status BeFound();
   Result<OwnAddresses> Reachable() const;
-  std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom() const;
+  std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom(
+      const Hash128& fingerprint) const;
   std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
 
   const cluster::Home& home_;
@@ -96,6 +98,7 @@ class Daemon {
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;
   std::unique_ptr<SessionInbox> sessions_;  // or none
+  WeightOffers offers_;
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
   std::unique_ptr<fetch::FetchingSliceSource> source_;

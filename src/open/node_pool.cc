@@ -19,6 +19,7 @@
 #include "net/certificate.h"
 #include "node/addresses.h"
 #include "open/local_nodes.h"
+#include "open/weight_lender.h"
 #include "stage/file_slice_source.h"
 
 namespace aster::open {
@@ -92,10 +93,33 @@ class ClusterPool final : public NodePool {
     });
     for (const node::NodeView& view : views) AddNode(view);
     for (const node::NodeView& view : views) AddLinks(view);
+    if (wanted_.files != nullptr && !views.empty()) LendWeights(views);
     return Ok();
   }
 
  private:
+  // Where no node that is there has the model, as when the only one that had it has failed.
+  void LendWeights(std::span<const node::NodeView> views) {
+    const auto has_model = [&](const node::NodeView& view) {
+      return std::ranges::count(view.description->models, wanted_.fingerprint,
+                                &cluster::HeldModel::fingerprint) > 0;
+    };
+    if (std::ranges::any_of(views, has_model)) return;
+    if (!lender_) {
+      auto started = StartLender();
+      if (!started.ok())
+        return log::Warn("nodes cannot fetch the model from here",
+                         {{"why", started.error().message()}});
+      lender_ = *std::move(started);
+    }
+    view_->OfferWeights(views, lender_->offer());
+  }
+  Result<std::unique_ptr<WeightLender>> StartLender() const {
+    const cluster::Identity& identity = view_->identity();
+    auto revoked = TRY(TRY(cluster::Home::OfUser()).LoadRevocations(identity.ca_certificate));
+    return WeightLender::Start(identity, std::move(revoked), *wanted_.files, wanted_.fingerprint);
+  }
+
   static std::string WhyAbsent(const node::NodeView& view) {
     if (view.description && view.status) {
       return view.member.data_addresses.empty() ? "has no address" : "";
@@ -196,6 +220,7 @@ class ClusterPool final : public NodePool {
   const net::Credentials credentials_;
   const WantedSlices wanted_;
   std::vector<wire::NodeId> drained_;
+  std::unique_ptr<WeightLender> lender_;  // once nodes need it
   const SystemClock clock_;
   std::map<wire::NodeId, int64_t> forgiven_ns_;  // when
   std::map<wire::NodeId, int64_t> refused_ns_;   // when

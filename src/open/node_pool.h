@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gguf/model_files.h"
 #include "net/credentials.h"
 #include "node/cluster_view.h"
 #include "open/cluster_options.h"
@@ -37,6 +38,9 @@ struct SharedSlice {
 struct WantedSlices {
   Hash128 fingerprint;
   uint64_t kv_bytes = 0;
+  // Where they are on this machine: nodes may fetch weights of them where no node has the model.
+  // Outlives the pool; null where they are elsewhere.
+  const gguf::ModelFiles* files = nullptr;
 };
 
 class NodePool {

@@ -102,9 +102,10 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   }
   if (!cluster.trace_path.empty())
     session->trace_file_ = TRY(AtomicFile::Create(cluster.trace_path).In("--trace"));
-  session->pool_ = TRY(OpenNodePool(
-      model, cluster,
-      {.fingerprint = session->model_.fingerprint, .kv_bytes = session->route_.kv_bytes}));
+  session->pool_ = TRY(OpenNodePool(model, cluster,
+                                    {.fingerprint = session->model_.fingerprint,
+                                     .kv_bytes = session->route_.kv_bytes,
+                                     .files = files.fingerprint() ? nullptr : &files}));
   session->network_ = TRY(net::TcpNetwork::Start({.credentials = session->pool_->Credentials(),
                                                   .listen = {},
                                                   .name = "front end",

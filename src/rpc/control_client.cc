@@ -37,6 +37,12 @@ class GrpcClient final : public ControlClient {
     return Call<v1::SessionReceipt>(&Calls::PutSession, message, timeout_ns);
   }
 
+  Status OfferWeights(const WeightsOffer& offer, int64_t timeout_ns) override {
+    v1::WeightsOffer message;
+    ToMessage(offer, &message);
+    return Call<v1::WeightsOfferReply>(&Calls::OfferWeights, message, timeout_ns);
+  }
+
   Result<cluster::JoinReply> Join(const cluster::JoinRequest& request,
                                   int64_t timeout_ns) override {
     v1::JoinRequest message;

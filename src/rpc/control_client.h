@@ -53,6 +53,7 @@ class ControlClient {
                              const ByteSink& sink) = 0;
   virtual Result<SessionReceipt> PutSession(const SessionPart& part,
                                             int64_t timeout_ns = kCallNs) = 0;
+  virtual Status OfferWeights(const WeightsOffer& offer, int64_t timeout_ns = kCallNs) = 0;
 };
 
 }  // namespace aster::rpc

@@ -133,6 +133,13 @@ class ClusterCalls final : public v1::Cluster::Service {
     });
   }
 
+  grpc::Status OfferWeights(grpc::ServerContext* context, const v1::WeightsOffer* request,
+                            v1::WeightsOfferReply* /*reply*/) override {
+    return Answer(*context, [&](const NodeId& from) -> Status {
+      return service_.OfferWeights(from, TRY(FromMessage(*request)));
+    });
+  }
+
   grpc::Status FetchManifest(grpc::ServerContext* context, const v1::FetchManifestRequest* request,
                              grpc::ServerWriter<v1::ManifestPart>* writer) override {
     return Answer(*context, [&](const NodeId& /*from*/) -> Status {

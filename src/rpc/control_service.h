@@ -60,6 +60,12 @@ struct SessionReceipt {
   Hash128 transfer;             // that has brought what is kept
 };
 
+// Where a machine that asks, and runs no node, answers for a model of which it has the files.
+struct WeightsOffer {
+  Hash128 fingerprint;
+  std::vector<std::string> addresses;  // HOST:PORT, the best first
+};
+
 // Takes the next bytes of an answer; an error ends the call.
 using ByteSink = std::function<Status(Bytes piece)>;
 
@@ -83,6 +89,10 @@ class ControlService {
   // The next bytes of a session. Refused where it could not be kept in the end.
   virtual Result<SessionReceipt> PutSession(const NodeId& /*from*/, const SessionPart& /*part*/) {
     return FailedPrecondition("this node takes no sessions");
+  }
+  // Of the caller itself: weights of this model may be fetched there for a while.
+  virtual Status OfferWeights(const NodeId& /*from*/, const WeightsOffer& /*offer*/) {
+    return FailedPrecondition("this node fetches no weights");
   }
 };
 

@@ -267,6 +267,19 @@ Result<SessionReceipt> FromMessage(const v1::SessionReceipt& message) {
                         .transfer = FromMessage(message.transfer())};
 }
 
+Result<WeightsOffer> FromMessage(const v1::WeightsOffer& message) {
+  TRY(CheckSize(message.addresses_size(), cluster::kMaxAddresses, "addresses"));
+  WeightsOffer offer{.fingerprint = FromMessage(message.fingerprint()), .addresses = {}};
+  for (const std::string& address : message.addresses()) {
+    TRY(CheckSize(address.size(), cluster::kMaxAddressBytes, "bytes of an address"));
+    if (TRY(cluster::ParseHostPort(address)).port == 0)
+      return InvalidArgument("an address without a port");
+    offer.addresses.push_back(address);
+  }
+  if (offer.addresses.empty()) return InvalidArgument("weights without an address");
+  return offer;
+}
+
 Status ManifestReader::Add(const v1::ManifestPart& part) {
   if (!part.name().empty()) TRY(BeginFile(part));
   if (manifest_.files.empty()) return InvalidArgument("a manifest that begins within a file");

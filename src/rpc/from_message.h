@@ -21,6 +21,8 @@ Result<cluster::Description> FromMessage(const v1::Description& message);
 Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message);
 Result<SessionPart> FromMessage(const v1::SessionPart& message);
 Result<SessionReceipt> FromMessage(const v1::SessionReceipt& message);
+Result<WeightsOffer> FromMessage(const v1::WeightsOffer& message);
+inline Status FromMessage(const v1::WeightsOfferReply& /*message*/) { return Ok(); }
 
 // Puts a manifest together. Memory grows with what has come, not with what was announced. Not for
 // concurrent use.

@@ -37,6 +37,9 @@ bool Same(const SessionPart& a, const SessionPart& b) {
 bool Same(const SessionReceipt& a, const SessionReceipt& b) {
   return a.received_bytes == b.received_bytes && a.is_kept == b.is_kept && a.transfer == b.transfer;
 }
+bool Same(const WeightsOffer& a, const WeightsOffer& b) {
+  return a.fingerprint == b.fingerprint && a.addresses == b.addresses;
+}
 bool Same(const ModelManifest& a, const ModelManifest& b) {
   if (a.fingerprint != b.fingerprint || a.files.size() != b.files.size()) return false;
   for (size_t i = 0; i < a.files.size(); ++i) {
@@ -90,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   SendForeignLogsToOurs();
   const aster::Bytes bytes(data + 1, size - 1);
-  switch (data[0] % 8) {
+  switch (data[0] % 9) {
     case 0:
       TryMessage<v1::Gossip>(bytes);
       break;
@@ -111,6 +114,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 6:
       TryMessage<v1::SessionReceipt>(bytes);
+      break;
+    case 8:
+      TryMessage<v1::WeightsOffer>(bytes);
       break;
     default:
       TryManifest(bytes);

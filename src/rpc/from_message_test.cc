@@ -73,6 +73,21 @@ TEST(FromMessage, RefusesPartsOfSessionsThatCannotBe) {
   EXPECT_TRUE(part.is_last);
 }
 
+TEST(FromMessage, RefusesOffersOfWeightsThatCannotBe) {
+  using M = v1::WeightsOffer;
+  const WeightsOffer offer{.fingerprint = {.low = 1, .high = 2}, .addresses = {"desk:7000"}};
+  ExpectRefused<M>(offer, {[](M& m) { m.clear_addresses(); }, [](M& m) { m.add_addresses("desk"); },
+                           [](M& m) { m.add_addresses("desk:0"); },
+                           [](M& m) { m.add_addresses(std::string(300, 'x') + ":1"); },
+                           [](M& m) {
+                             for (int i = 0; i < 8; ++i) m.add_addresses("desk:1");
+                           }});
+  v1::WeightsOffer message;
+  ToMessage(offer, &message);
+  EXPECT_EQ(FromMessage(message)->fingerprint, offer.fingerprint);
+  EXPECT_EQ(FromMessage(message)->addresses, offer.addresses);
+}
+
 TEST(FromMessage, RefusesDescriptionsThatCannotBe) {
   using M = v1::Description;
   ExpectRefused<M>(

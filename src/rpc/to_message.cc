@@ -166,6 +166,11 @@ void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message) {
   ToMessage(receipt.transfer, message->mutable_transfer());
 }
 
+void ToMessage(const WeightsOffer& offer, v1::WeightsOffer* message) {
+  ToMessage(offer.fingerprint, message->mutable_fingerprint());
+  for (const std::string& address : offer.addresses) message->add_addresses(address);
+}
+
 Status ToParts(const ModelManifest& manifest,
                const std::function<Status(const v1::ManifestPart& part)>& send) {
   constexpr size_t kContentsPerPart = kPieceBytes / sizeof(Hash128);

@@ -20,6 +20,8 @@ class ManifestPart;
 class NodeStatus;
 class SessionPart;
 class SessionReceipt;
+class WeightsOffer;
+class WeightsOfferReply;
 }  // namespace aster::cluster::v1
 
 namespace aster::rpc {
@@ -35,6 +37,7 @@ void ToMessage(const cluster::Description& description, v1::Description* message
 void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message);
 void ToMessage(const SessionPart& part, v1::SessionPart* message);
 void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message);
+void ToMessage(const WeightsOffer& offer, v1::WeightsOffer* message);
 
 // Hands the manifest on in parts of at most kPieceBytes and a little.
 Status ToParts(const ModelManifest& manifest,

@@ -402,20 +402,32 @@ class Clusters(ClusterCase):
         self.assertIn("layers 2 to 3 and the head are missing: node lap (", complaint)
         self.assertIn("the other nodes cannot take over: the model takes", complaint)
 
-    def test_the_node_without_the_file_is_named(self):
+    def test_nodes_fetch_from_the_machine_that_asks(self):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node()
         lap = self.invited(desk, "lap")
         lap.start_node("--join", desk.address)
         self.await_members(desk, 2)
+        alone = desk.aster("run", self.tiny, *PROMPT, "-n", 20)
         for split in ("lap=0:1,desk=2:out", "auto"):
-            error = desk.aster("run", self.tiny, *PROMPT, "--cluster", "--split", split, check=INPUT)
-            self.assertNotIn("not reachable", error)
-            self.assertRegex(error, r"node (lap|desk) \([0-9a-f]{8}\): no file here")
-            self.assertIn("(there are: none)", error)
-            self.assertIn("start `aster node --model FILE`", error)
-            self.assertEqual([*desk.folder.rglob("weights/*"), *lap.folder.rglob("weights/*")], [])
+            self.assertEqual(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster", "--split", split), alone)
+        self.assertTrue(any(lap.folder.rglob("weights/*")))
+
+    def test_the_only_holder_dies_and_the_machine_that_asks_has_the_file(self):
+        desk, lap = self.two()
+        shed = self.invited(desk, "shed")  # which runs no node
+        options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
+        alone = shed.aster("run", *options)
+        run = shed.start("run", *options, "--cluster", "--split", "desk=0:out")
+        begun = run.stdout.read(1)
+        self.assertEqual([*lap.folder.rglob("weights/*")], [])
+        desk.stop_node(signal.SIGKILL)
+        rest, complaint = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual((run.returncode, begun + rest), (0, alone), complaint.decode())
+        self.assertTrue(any(lap.folder.rglob("weights/*")))
+        # Without the file nobody can help.
+        self.assertIn("is no file here", shed.aster("run", self.tiny.stem, *PROMPT, "--cluster", check=INPUT))
 
     def test_what_a_node_is_told_wrongly(self):
         desk = self.machine("desk")
