@@ -216,6 +216,7 @@ struct RowAttention {
   Tensor chosen;        // by RowRanking; none: all are seen
   kernels::LatentFormat format;
   size_t head_count;
+  float scale;     // of scores
   Tensor queries;  // [rows, head_count * dim], turned to their positions
   Tensor sinks;    // [head_count]
   Tensor out;      // [rows, head_count * dim], still turned

@@ -47,7 +47,9 @@ uint64_t GpuScratchBytes(const model::Shape& shape) {
   const uint64_t wide = std::max<uint64_t>(shape.feed_forward, heads);
   // The residual, normed too, and half a layer's rows.
   const uint64_t hidden = 2 * uint64_t{shape.hidden_width()} + 2 * uint64_t{shape.embedding};
-  const uint64_t low = uint64_t{latent.query_rank} +
+  const model::Mla& mla = shape.mla;
+  const uint64_t low = uint64_t{latent.query_rank} + mla.query_rank +
+                       uint64_t{shape.head_count} * (mla.key_dim + mla.value_dim) +
                        uint64_t{latent.output_groups} * latent.output_rank +
                        uint64_t{latent.index_heads} * latent.index_dim + latent.index_top;
   const uint64_t row = hidden + low + 2 * heads + 2 * kv_heads + 4 * wide;

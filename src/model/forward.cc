@@ -23,7 +23,8 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
   kernels::RopeFrequencies(RopeSpecOf(shape.rope),
                            weights.rope_factors.empty() ? nullptr : weights.rope_factors.data(),
                            shared.frequencies.data());
-  shared.magnitude = RopeMagnitudeOf(shape.rope);
+  // Of MLA scores carry the magnitude, not cosines and sines.
+  shared.magnitude = shape.is_mla() ? 1.0 : RopeMagnitudeOf(shape.rope);
   if (shape.is_gemma3()) {
     shared.window_frequencies.resize(shape.window_rope.dimensions / 2);
     kernels::RopeFrequencies(RopeSpecOf(shape.window_rope), nullptr,

@@ -16,7 +16,8 @@ kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
 }
 
 kernels::PageLayout HeadPageOf(const Shape& shape, const MemoryOptions& memory) {
-  return shape.is_latent() ? kernels::PageLayout() : HeadPageLayout(shape, memory.type);
+  const bool has_heads = !shape.is_latent() && !shape.is_mla();
+  return has_heads ? HeadPageLayout(shape, memory.type) : kernels::PageLayout();
 }
 
 }  // namespace
@@ -38,6 +39,7 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
       operand_(commands_->NewOperand()),
       attended_operand_(commands_->NewOperand()) {
   if (shape_.is_latent()) latent_.emplace(own_, memory, backend, *commands_);
+  if (shape_.is_mla()) mla_.emplace(shape_, backend, *commands_);
 }
 
 Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
@@ -165,14 +167,15 @@ Status ForwardPass::PlanMemory() {
     TRY(mixer_.Plan(row_count_));
     return latent_->Plan(row_count_);
   }
+  TRY(plan(cosines_, shared_.frequencies.size()));
+  TRY(plan(sines_, shared_.frequencies.size()));
+  if (mla_) return mla_->Plan(row_count_);
   const size_t heads = size_t{own_.head_count} * own_.head_dim;
   const size_t kv_heads = size_t{own_.kv_head_count} * own_.head_dim;
   TRY(plan(queries_, heads));
   TRY(plan(keys_, kv_heads));
   TRY(plan(values_, kv_heads));
   TRY(plan(attended_, heads));
-  TRY(plan(cosines_, shared_.frequencies.size()));
-  TRY(plan(sines_, shared_.frequencies.size()));
   if (shape_.temperature > 0.0f) {
     TRY(plan(query_cosines_, shared_.frequencies.size()));
     TRY(plan(query_sines_, shared_.frequencies.size()));
@@ -319,6 +322,10 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
 }
 
 Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights) {
+  if (mla_) {
+    const compute::Angles angles = {cosines_.tensor(), sines_.tensor()};
+    return mla_->Run(layer, weights.mla, angles, spans_, *operand_, more_.tensor());
+  }
   TRY(RecordHeads(layer, weights));
   attended_operand_->Set(attended_.tensor());
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};

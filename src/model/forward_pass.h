@@ -20,6 +20,7 @@
 #include "model/feed_forward.h"
 #include "model/latent_attention.h"
 #include "model/memory.h"
+#include "model/mla_attention.h"
 #include "model/segment.h"
 #include "model/stream_mixer.h"
 #include "model/weights.h"
@@ -130,6 +131,7 @@ class ForwardPass {
   compute::Backend& backend_;
   const std::unique_ptr<compute::Commands> commands_;
   std::optional<LatentAttention> latent_;  // instead of plain attention, where there is one
+  std::optional<MlaAttention> mla_;        // likewise
   StreamMixer mixer_;                      // where the residual has several streams
   FeedForward feed_forward_;
 

@@ -42,6 +42,7 @@ constexpr Known kKnown[] = {
     {Arch::kGptOss, TensorType::kMXFP4, "62b1e645a46a171ce600abe440c25832"},
     {Arch::kGptOss, TensorType::kQ8_0, "349c208518ea082882205b2073dcc5ef"},
     {Arch::kGlm4Moe, TensorType::kQ4_K, "66d58d7a5ce36ee8afbb67834b550fd4"},
+    {Arch::kDeepSeek2, TensorType::kQ4_K, "ced87d6b0b53c5284d7390884a8ffd1f"},
     {Arch::kMiniMaxM2, TensorType::kQ4_K, "5eedab85f18335ea4e5f994c20ff718f"},
 };
 

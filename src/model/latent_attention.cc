@@ -223,6 +223,7 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
        .chosen = ratio == kShortRatio ? chosen_.tensor() : compute::Tensor(),
        .format = row_format_,
        .head_count = shape_.head_count,
+       .scale = AttentionScaleOf(shape_),
        .queries = queries_.tensor(),
        .sinks = weights.sinks.tensor(),
        .out = attended_.tensor()});

@@ -127,6 +127,23 @@ Result<kv::Layout> MakeLatentLayout(const Shape& shape, const MemoryOptions& opt
   return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
 }
 
+Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& options,
+                                 const Hash128& fingerprint) {
+  if (options.type != kernels::KvType::kF16) {
+    return Unimplemented(
+        fmt::format("rows of {}: this architecture has its own KV rows; leave --kv-type out",
+                    TypeName(options.type)));
+  }
+  if (options.window != 0 || options.sinks != 0) {
+    return Unimplemented(fmt::format(
+        "a window of {} and {} sinks: layers of this architecture see all; leave --kv-window out",
+        options.window, options.sinks));
+  }
+  const std::vector<kv::Stream> streams = {LatentStream(MlaRowFormat(shape), 1, 0)};
+  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack,
+                            {shape.layer_count, streams});
+}
+
 MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
   const bool narrower = options.window > 0 && options.window <= window;
   if (window == 0 || narrower) return options;
@@ -134,6 +151,12 @@ MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
 }
 
 }  // namespace
+
+kernels::LatentFormat MlaRowFormat(const Shape& shape) {
+  return {.type = kernels::LatentRows::kF16,
+          .dim = static_cast<int32_t>(shape.head_dim),
+          .still = static_cast<int32_t>(shape.mla.row_rank)};
+}
 
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {
   const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
@@ -171,6 +194,7 @@ kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
                                     const Hash128& fingerprint, const GroupPart& part) {
   if (shape.is_latent()) return MakeLatentLayout(shape, options, fingerprint);
+  if (shape.is_mla()) return MakeMlaLayout(shape, options, fingerprint);
   if (shape.head_dim > kernels::kMaxHeadDim) {
     return Unimplemented(fmt::format("heads of {} numbers; up to {} are supported", shape.head_dim,
                                      kernels::kMaxHeadDim));

@@ -36,7 +36,11 @@ inline constexpr uint32_t kFarInputStream = 2;  // what they are made of: values
 inline constexpr uint32_t kIndexStream = 3;
 inline constexpr uint32_t kIndexInputStream = 4;
 
-// How such rows are written, and those of the index.
+// The one stream of a layer whose heads share a row (MLA).
+inline constexpr uint32_t kMlaStream = 0;
+kernels::LatentFormat MlaRowFormat(const Shape& shape);
+
+// How rows of DeepSeek V4 are written, and those of the index.
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory);
 kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory);
 

@@ -119,7 +119,9 @@ class Reference {
         GemmaLayer(x, position);
         continue;
       }
-      Add(x, Attention(Normalised(x, "attn_norm.weight"), position));
+      const Row normed = Normalised(x, "attn_norm.weight");
+      const bool shares_row = shape_.arch == Arch::kDeepSeek2;
+      Add(x, shares_row ? SharedRowAttention(normed, position) : Attention(normed, position));
       const bool is_behind = shape_.arch == Arch::kGptOss || shape_.arch == Arch::kGlm4Moe;
       Add(x,
           FeedForward(Normalised(x, is_behind ? "post_attention_norm.weight" : "ffn_norm.weight")));
@@ -214,6 +216,68 @@ class Reference {
     return y;
   }
 
+  // DeepSeek V2 and V3: keys and values of every head made of one row, as its makers write it.
+  Row SharedRowAttention(const Row& x, size_t position) {
+    const size_t still = shape_.mla.key_dim, turning = shape_.rope.dimensions;
+    const size_t rank = shape_.mla.row_rank, of_head = still + turning;
+    Rope unscaled = shape_.rope;  // scores carry the magnitude
+    unscaled.log_multiplier = 1.0f;
+    Row query = SharedRowQuery(x, of_head);
+    for (size_t head = 0; head < shape_.head_count; ++head) {
+      const std::span<double> part(query.data() + head * of_head + still, turning);
+      Turn(part, unscaled, {}, true, position);
+    }
+    Row row = Multiply(Layer("attn_kv_a_mqa.weight"), x, rank + turning);
+    Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
+    Turn(std::span(row).subspan(rank), unscaled, {}, true, position);
+    keys_[layer_].push_back(std::move(row));
+    Row out;
+    for (size_t head = 0; head < shape_.head_count; ++head) {
+      const Row part(query.begin() + static_cast<ptrdiff_t>(head * of_head),
+                     query.begin() + static_cast<ptrdiff_t>((head + 1) * of_head));
+      const Row attended = SharedRowHead(part, head);
+      out.insert(out.end(), attended.begin(), attended.end());
+    }
+    return Multiply(Layer("attn_output.weight"), out, shape_.embedding);
+  }
+
+  Row SharedRowQuery(const Row& x, size_t of_head) const {
+    const size_t all = shape_.head_count * of_head, rank = shape_.mla.query_rank;
+    if (rank == 0) return Multiply(Layer("attn_q.weight"), x, all);
+    const Row low = Multiply(Layer("attn_q_a.weight"), x, rank);
+    return Multiply(Layer("attn_q_b.weight"), Normalised(low, "attn_q_a_norm.weight"), all);
+  }
+
+  Row SharedRowHead(const Row& query, size_t head) const {
+    const size_t still = shape_.mla.key_dim, width = shape_.mla.value_dim;
+    const size_t rank = shape_.mla.row_rank, turning = shape_.rope.dimensions;
+    const auto key_matrix = Layer("attn_k_b.weight"), value_matrix = Layer("attn_v_b.weight");
+    double size = 1.0;
+    if (shape_.rope.scaling == RopeScaling::kYarn)
+      size += double{shape_.rope.log_multiplier} * std::log(double{shape_.rope.factor});
+    const double scale = size * size / std::sqrt(static_cast<double>(still + turning));
+    Row out(width);
+    double sum = 0;
+    for (const Row& row : keys_[layer_]) {
+      double score = 0;
+      for (size_t i = 0; i < still; ++i) {
+        double key = 0;
+        for (size_t r = 0; r < rank; ++r)
+          key += double{key_matrix[(head * rank + r) * still + i]} * row[r];
+        score += query[i] * key;
+      }
+      for (size_t i = 0; i < turning; ++i) score += query[still + i] * row[rank + i];
+      const double share = std::exp(score * scale);
+      const Row low(row.begin(), row.begin() + static_cast<ptrdiff_t>(rank));
+      Row value = Multiply(value_matrix, low, width, head * width * rank);
+      Scale(value, share);
+      Add(out, value);
+      sum += share;
+    }
+    Scale(out, 1.0 / sum);
+    return out;
+  }
+
   void AttendHead(const Row& query, size_t head, Row& out) const {
     const size_t dim = shape_.head_dim;
     const size_t kv = head / (shape_.head_count / shape_.kv_head_count) * dim;
@@ -263,11 +327,16 @@ class Reference {
     return down;
   }
 
-  // GLM and MiniMax: every expert scored by itself, a bias for the choice only.
-  Row SigmoidMixture(const Row& x) const {
+  // GLM, MiniMax and DeepSeek V3: every expert scored by itself, a bias for the choice only. Of V2
+  // shares of a softmax over all, as they are.
+  Row MixtureByKeys(const Row& x) const {
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
-    const std::vector<float> bias = Layer("exp_probs_b.bias");
-    for (double& score : scores) score = 1.0 / (1.0 + std::exp(-score));
+    std::vector<float> bias(scores.size());
+    if (shape_.experts.choice_bias) bias = Layer("exp_probs_b.bias");
+    const bool is_softmax = shape_.experts.score == kernels::RouterScore::kSoftmax;
+    for (double& score : scores)
+      score = is_softmax ? std::exp(score) : 1.0 / (1.0 + std::exp(-score));
+    const double all = std::accumulate(scores.begin(), scores.end(), 0.0);
     std::vector<size_t> order(scores.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -278,7 +347,9 @@ class Reference {
     for (const size_t expert : order) sum += scores[expert];
     const size_t width = shape_.experts.feed_forward;
     Row out(shape_.embedding);
-    if (shape_.arch == Arch::kGlm4Moe) out = Network(x, "_shexp.weight", width, 0);
+    if (!shape_.experts.normalized) sum = is_softmax ? all : 1.0;
+    const size_t shared = width * shape_.experts.shared;
+    if (shared > 0) out = Network(x, "_shexp.weight", shared, 0);
     for (const size_t expert : order) {
       Row y = Network(x, "_exps.weight", width, expert);
       Scale(y, double{shape_.experts.scale} * scores[expert] / sum);
@@ -290,7 +361,7 @@ class Reference {
   Row FeedForward(const Row& x) const {
     if (shape_.experts.count == 0 || layer_ < shape_.experts.dense_layers)
       return Network(x, ".weight", shape_.feed_forward, 0);
-    if (HasRouterKeys(shape_.arch)) return SigmoidMixture(x);
+    if (HasRouterKeys(shape_.arch)) return MixtureByKeys(x);
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
     if (shape_.arch == Arch::kGptOss) AddPart(scores, Layer("ffn_gate_inp.bias"), 0);
     for (double& score : scores) score = std::exp(score);

@@ -70,6 +70,11 @@ inline Shape SmallShape(Arch arch) {
     shape.experts = tiny.experts;
     shape.head_norms = tiny.head_norms;
   }
+  if (arch == Arch::kDeepSeek2) {
+    shape = ShapeOfPreset("deepseek2-tiny").value();
+    shape.layer_count = 3;
+    shape.vocab_size = 300;
+  }
   // Heads that turn in part, by a table, and a window in every layer.
   if (arch == Arch::kPhi3) {
     shape.sliding_window = 24;

@@ -16,6 +16,7 @@
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
 #include "model/shape_mistral3.h"
+#include "model/shape_mla.h"
 #include "model/shape_phi3.h"
 #include "model/shape_router.h"
 #include "quant/half.h"
@@ -28,7 +29,7 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 11> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 12> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kMistral3, "mistral3"},
                                                {Arch::kQwen2, "qwen2"},
                                                {Arch::kQwen3, "qwen3"},
@@ -38,6 +39,7 @@ constexpr std::array<ArchEntry, 11> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kGptOss, "gpt-oss"},
                                                {Arch::kGlm4Moe, "glm4moe"},
                                                {Arch::kMiniMaxM2, "minimax-m2"},
+                                               {Arch::kDeepSeek2, "deepseek2"},
                                                {Arch::kDeepSeek4, "deepseek4"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
@@ -204,10 +206,12 @@ std::string KnownArchs() {
 
 bool HasExperts(Arch arch) {
   return arch == Arch::kQwen3Moe || arch == Arch::kGptOss || arch == Arch::kGlm4Moe ||
-         arch == Arch::kMiniMaxM2 || arch == Arch::kDeepSeek4;
+         arch == Arch::kMiniMaxM2 || arch == Arch::kDeepSeek2 || arch == Arch::kDeepSeek4;
 }
 
-bool HasRouterKeys(Arch arch) { return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2; }
+bool HasRouterKeys(Arch arch) {
+  return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 || arch == Arch::kDeepSeek2;
+}
 
 uint32_t WindowOf(const Shape& shape, uint32_t layer) {
   const bool sees_all = shape.full_every > 0 && (layer + 1) % shape.full_every == 0;
@@ -216,6 +220,7 @@ uint32_t WindowOf(const Shape& shape, uint32_t layer) {
 
 float AttentionScaleOf(const Shape& shape) {
   if (shape.attention_scale > 0.0f) return shape.attention_scale;
+  if (shape.is_mla()) return MlaScaleOf(shape);
   return 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
 }
 
@@ -250,7 +255,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     TRY(ReadDeepSeek4(keys, shape));
   } else {
     if (HasRouterKeys(shape.arch)) TRY(LeaveNextOut(keys, shape));
-    TRY(ReadAttention(keys, shape));
+    TRY(shape.arch == Arch::kDeepSeek2 ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
     if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
@@ -259,6 +264,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (shape.arch == Arch::kPhi3) TRY(ReadPhi3(keys, shape));
     if (shape.is_glm()) TRY(ReadGlm(keys, shape));
     if (shape.arch == Arch::kMiniMaxM2) TRY(ReadMiniMax(keys, shape));
+    if (shape.is_mla()) TRY(ReadMla(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
@@ -299,6 +305,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.is_gemma3()) return CheckGemma3(shape);
   if (shape.arch == Arch::kMistral3) return CheckMistral3(shape);
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
+  if (shape.arch == Arch::kDeepSeek2) return CheckMla(shape);
   if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }

@@ -29,6 +29,7 @@ enum class Arch : uint8_t {
   kGptOss,
   kGlm4Moe,
   kMiniMaxM2,
+  kDeepSeek2,
   kDeepSeek4
 };
 
@@ -64,12 +65,14 @@ struct Experts {
   bool normalized = true;     // the chosen ones' weights are divided by their sum
   bool choice_bias = false;   // numbers that count for the choice only
   uint32_t dense_layers = 0;  // first layers, which have one network instead
-  uint32_t shared = 0;        // that every token uses as well
+  uint32_t shared = 0;        // that every token uses as well, as one network
   float scale = 1.0f;         // of the chosen ones' weights
   // The rest is DeepSeek V4's, and the limit gpt-oss's too.
   uint32_t hash_layers = 0;  // first layers, whose experts a table picks
   float limit =
       std::numeric_limits<float>::infinity();  // of what goes into a product of two halves
+
+  uint32_t shared_width() const { return shared * feed_forward; }
 };
 
 // Hyper-connections: how many rows the residual is, and how they are mixed around each half of a
@@ -91,6 +94,14 @@ struct Latent {
   uint32_t index_dim = 0;
   uint32_t index_top = 0;    // compressed rows that a token sees in layers with a ratio of 4
   bool rounded_rows = true;  // whether it was trained with rows of few bits
+};
+
+// Attention of heads that share one row, of which each makes its keys and values (MLA).
+struct Mla {
+  uint32_t query_rank = 0;  // 0: queries are made of the embedding at once
+  uint32_t row_rank = 0;    // numbers of a row but for those that turn; 0: plain attention
+  uint32_t key_dim = 0;     // numbers of a head's key but for those
+  uint32_t value_dim = 0;   // of a head's value
 };
 
 inline constexpr uint32_t kShortRatio = 4;  // overlapping, with an index
@@ -117,6 +128,7 @@ struct Shape {
   Experts experts = {};
   Streams streams = {};
   Latent latent = {};
+  Mla mla = {};
   uint32_t next_layers = 0;   // MTP blocks, behind the last layer
   uint32_t left_out = 0;      // MTP blocks there that are never computed
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
@@ -127,6 +139,7 @@ struct Shape {
   // Floats of a token's row between layers, and so between slices.
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
+  bool is_mla() const { return mla.row_rank > 0; }
   bool has_experts(uint32_t layer) const {
     return experts.count > 0 && layer >= experts.dense_layers;
   }
@@ -139,7 +152,9 @@ struct Shape {
   // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that neighbours turn together.
-  bool turns_neighbours() const { return arch == Arch::kLlama || arch == Arch::kMistral3; }
+  bool turns_neighbours() const {
+    return arch == Arch::kLlama || arch == Arch::kMistral3 || is_mla();
+  }
   bool qk_norm() const {
     return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3() || head_norms;
   }

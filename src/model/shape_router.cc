@@ -17,6 +17,7 @@ constexpr uint64_t kNumberOfSoftmax = 1;
 constexpr uint64_t kNumberOfSigmoid = 2;
 // Published models have up to 16.
 constexpr float kMaxScaleOfExperts = 1000.0f;
+constexpr uint64_t kMaxShared = 16;
 
 Result<RouterScore> ReadScore(const Keys& keys, RouterScore usual) {
   if (!keys.Contains("expert_gating_func")) return usual;
@@ -51,10 +52,13 @@ Status ReadDenseLayers(const Keys& keys, Shape& shape) {
 
 Status ReadShared(const Keys& keys, Experts& experts) {
   const uint64_t shared = TRY(keys.NumberOrZero("expert_shared_count"));
-  if (shared > 1)
-    return keys.Unexpected("expert_shared_count", fmt::format("{}", shared), "0 or 1");
+  if (shared > kMaxShared) {
+    return keys.Unexpected("expert_shared_count", fmt::format("{}", shared),
+                           fmt::format("0 to {}", kMaxShared));
+  }
   experts.shared = static_cast<uint32_t>(shared);
-  return keys.ExpectNumber("expert_shared_feed_forward_length", experts.feed_forward);
+  if (shared == 0) return Ok();
+  return keys.ExpectNumber("expert_shared_feed_forward_length", experts.shared_width());
 }
 
 }  // namespace

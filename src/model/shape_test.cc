@@ -322,7 +322,7 @@ TEST(Shape, GlmOfAnotherKindIsRefusedByName) {
   };
   EXPECT_TRUE(refused("expert_gating_func", uint32_t{4}));
   EXPECT_TRUE(refused("expert_group_count", uint32_t{8}));
-  EXPECT_TRUE(refused("expert_shared_count", uint32_t{2}));
+  EXPECT_TRUE(refused("expert_shared_count", uint32_t{17}));
   EXPECT_TRUE(refused("expert_shared_feed_forward_length", uint32_t{512}));
   EXPECT_TRUE(refused("expert_weights_scale", -1.0f));
   EXPECT_TRUE(refused("expert_weights_scale", 1e9f));
@@ -361,6 +361,58 @@ TEST(Shape, MiniMaxOfAnotherKindIsRefusedByName) {
   ASSERT_TRUE(read.ok()) << read.error().message();
   EXPECT_TRUE(read->experts.normalized);
   EXPECT_EQ(read->experts.scale, 1.0f);
+}
+
+TEST(Shape, OfDeepSeek2SurvivesItsMetadata) {
+  const Shape shape = ShapeOfPreset("kimi-k2").value();
+  const auto read = ReadBack(MetadataOf(shape));
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->mla.query_rank, 1536u);
+  EXPECT_EQ(read->mla.row_rank, 512u);
+  EXPECT_EQ(read->mla.key_dim, 128u);
+  EXPECT_EQ(read->mla.value_dim, 128u);
+  EXPECT_EQ(read->head_dim, 576u);
+  EXPECT_EQ(read->experts.dense_layers, 1u);
+  const double magnitude = 1.0 + 0.1 * std::log(32.0);
+  EXPECT_NEAR(AttentionScaleOf(*read), magnitude * magnitude / std::sqrt(192.0), 1e-7);
+  const auto lite = ReadBack(MetadataOf(ShapeOfPreset("deepseek-v2-lite").value()));
+  ASSERT_TRUE(lite.ok()) << lite.error().message();
+  EXPECT_EQ(lite->mla.query_rank, 0u);
+  EXPECT_EQ(lite->experts.score, kernels::RouterScore::kSoftmax);
+  EXPECT_FALSE(lite->experts.normalized);
+  EXPECT_EQ(lite->experts.shared_width(), 2816u);
+}
+
+TEST(Shape, DeepSeek2OfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("deepseek2-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("attention.head_count_kv", uint32_t{4}));
+  EXPECT_TRUE(refused("attention.key_length", uint32_t{64}));
+  EXPECT_TRUE(refused("attention.key_length_mla", uint32_t{32}));
+  EXPECT_TRUE(refused("attention.sliding_window", uint32_t{128}));
+  EXPECT_TRUE(refused("attention.temperature_scale", 0.1f));
+  EXPECT_TRUE(refused("rope.scaling.type", "linear"));
+  EXPECT_TRUE(refused("rope.scaling.attn_factor", 1.2f));
+  EXPECT_TRUE(refused("expert_group_count", uint32_t{8}));
+  EXPECT_TRUE(refused("expert_gating_func", uint32_t{4}));
+  gguf::MetadataBuilder older = MetadataOf(ShapeOfPreset("deepseek2-tiny").value());
+  older.Remove("deepseek2.attention.key_length_mla");
+  const auto read = ReadBack(older);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().message().find("attn_kv_b"), std::string::npos);
+  Shape shape = ShapeOfPreset("deepseek2-tiny").value();
+  shape.head_dim = 256;
+  EXPECT_FALSE(CheckShape(shape).ok());
+}
+
+// One row for all heads, of halves.
+TEST(Memory, OfMlaIsOneRow) {
+  const Shape shape = ShapeOfPreset("kimi-k2").value();
+  const kv::Layout layout = MakeMemoryLayout(shape, Narrowed({}, shape), Hash128{1, 2}).value();
+  EXPECT_EQ(layout.BytesFor({0, 1}, 1280, 0), 1280u * 576 * 2);
+  EXPECT_FALSE(MakeMemoryLayout(shape, {.type = kernels::KvType::kQ8}, Hash128{1, 2}).ok());
+  EXPECT_FALSE(MakeMemoryLayout(shape, {.window = 100}, Hash128{1, 2}).ok());
 }
 
 TEST(Shape, LaterGemmasAreNamedWithWhatIsKnown) {
@@ -412,6 +464,9 @@ TEST(Tensors, PresetsHaveTheParametersOfTheirNames) {
   EXPECT_NEAR(ParametersOf(ShapeOfPreset("glm-4.5-air").value()) / 1e9, 106.9, 0.1);
   EXPECT_NEAR(ParametersOf(ShapeOfPreset("glm-4.6").value()) / 1e9, 353, 0.5);
   EXPECT_NEAR(ParametersOf(ShapeOfPreset("minimax-m2").value()) / 1e9, 228.7, 0.1);
+  EXPECT_NEAR(ParametersOf(ShapeOfPreset("deepseek-v2-lite").value()) / 1e9, 15.7, 0.1);
+  EXPECT_NEAR(ParametersOf(ShapeOfPreset("glm-4.7-flash").value()) / 1e9, 29.9, 0.5);
+  EXPECT_NEAR(ParametersOf(ShapeOfPreset("kimi-k2").value()) / 1e9, 1026, 3);
 }
 
 TEST(Tensors, NamesAreUnique) {

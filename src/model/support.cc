@@ -116,12 +116,19 @@ Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   return Ok();
 }
 
-// Of some architectures only some models norm queries and keys.
-bool HasHeadNorms(const gguf::ModelFiles& files, const Shape& shape) {
-  for (uint32_t layer = 0; shape.is_glm() && layer < shape.layer_count; ++layer) {
-    if (files.FindTensor(fmt::format("blk.{}.attn_q_norm.weight", layer)) != nullptr) return true;
+// In any layer: files may hold some only.
+bool HasInLayers(const gguf::ModelFiles& files, const Shape& shape, std::string_view name) {
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    if (files.FindTensor(fmt::format("blk.{}.{}", layer, name)) != nullptr) return true;
   }
   return false;
+}
+
+// Of some architectures only some models norm queries and keys, or have a bias for the choice of
+// experts.
+void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
+  if (shape.is_glm()) shape.head_norms = HasInLayers(files, shape, "attn_q_norm.weight");
+  if (shape.is_mla()) shape.experts.choice_bias = HasInLayers(files, shape, "exp_probs_b.bias");
 }
 
 bool HasRopeFactors(const gguf::ModelFiles& files, const Shape& shape) {
@@ -156,7 +163,7 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
   const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss() && !HasRouterKeys(shape->arch);
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = HasRopeFactors(files, *shape);
-  shape->head_norms = HasHeadNorms(files, *shape);
+  FindWhatSomeHave(files, *shape);
   const Status next = FindNext(files, *shape);
   support.shape = *shape;
   if (!next.ok()) {

@@ -113,6 +113,7 @@ std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kGptOss || arch == Arch::kPhi3) return "gpt-4o";
   if (arch == Arch::kGlm4Moe) return "glm4";
   if (arch == Arch::kMiniMaxM2) return "minimax-m2";
+  if (arch == Arch::kDeepSeek2) return "deepseek-v3";
   return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
 }
 

@@ -18,6 +18,10 @@ class LayerSpecs {
   void Matrix(std::string_view name, std::vector<uint64_t> dims) {
     Add(name, std::move(dims), true);
   }
+  void Fine(std::string_view name, std::vector<uint64_t> dims) {
+    Add(name, std::move(dims), false);
+    specs_.back().is_fine = true;
+  }
   void Vector(std::string_view name, std::vector<uint64_t> dims) {
     Add(name, std::move(dims), false);
   }
@@ -63,6 +67,28 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("attn_sinks.weight", {shape.head_count});
 }
 
+void AddMlaAttention(const Shape& shape, LayerSpecs& layer) {
+  const Mla& mla = shape.mla;
+  const uint64_t embedding = shape.embedding;
+  const uint64_t heads = shape.head_count;
+  const uint64_t rank = mla.row_rank;
+  const uint64_t q = heads * (mla.key_dim + shape.rope.dimensions);
+  layer.Vector("attn_norm.weight", {embedding});
+  if (mla.query_rank > 0) {
+    layer.Matrix("attn_q_a.weight", {embedding, mla.query_rank});
+    layer.Vector("attn_q_a_norm.weight", {mla.query_rank});
+    layer.Matrix("attn_q_b.weight", {mla.query_rank, q});
+  } else {
+    layer.Matrix("attn_q.weight", {embedding, q});
+  }
+  layer.Matrix("attn_kv_a_mqa.weight", {embedding, shape.head_dim});
+  layer.Vector("attn_kv_a_norm.weight", {rank});
+  // Rows of one head's key are too short for most types.
+  layer.Fine("attn_k_b.weight", {mla.key_dim, rank, heads});
+  layer.Matrix("attn_v_b.weight", {rank, mla.value_dim, heads});
+  layer.Matrix("attn_output.weight", {heads * mla.value_dim, embedding});
+}
+
 void AddDense(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   const uint64_t halves = shape.is_fused() ? 2 : 1;
@@ -82,10 +108,10 @@ void AddMixture(const Shape& shape, LayerSpecs& layer) {
   layer.Matrix("ffn_gate_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_up_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_down_exps.weight", {feed_forward, embedding, experts});
-  if (shape.experts.shared > 0) {
-    layer.Matrix("ffn_gate_shexp.weight", {embedding, feed_forward});
-    layer.Matrix("ffn_up_shexp.weight", {embedding, feed_forward});
-    layer.Matrix("ffn_down_shexp.weight", {feed_forward, embedding});
+  if (const uint64_t shared = shape.experts.shared_width(); shared > 0) {
+    layer.Matrix("ffn_gate_shexp.weight", {embedding, shared});
+    layer.Matrix("ffn_up_shexp.weight", {embedding, shared});
+    layer.Matrix("ffn_down_shexp.weight", {shared, embedding});
   }
   if (!shape.is_gpt_oss()) return;
   layer.Vector("ffn_gate_inp.bias", {experts});
@@ -128,7 +154,7 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
   if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
   for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);
-    AddAttention(shape, layer);
+    shape.is_mla() ? AddMlaAttention(shape, layer) : AddAttention(shape, layer);
     layer.Vector(FeedForwardNormOf(shape), {embedding});
     shape.has_experts(i) ? AddMixture(shape, layer) : AddDense(shape, layer);
   }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -118,7 +119,7 @@ class Loader {
       return layer;
     }
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
-    TRY(Projections(layer));
+    TRY(shape_.is_mla() ? MlaAttention(layer.mla) : Projections(layer));
     if (shape_.qkv_bias()) {
       layer.query_bias = TRY(Floats(Name("attn_q.bias")));
       layer.key_bias = TRY(Floats(Name("attn_k.bias")));
@@ -128,7 +129,7 @@ class Loader {
       layer.query_norm = TRY(Floats(Name("attn_q_norm.weight")));
       layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
     }
-    layer.output = TRY(Matrix(Name("attn_output.weight")));
+    if (!shape_.is_mla()) layer.output = TRY(Matrix(Name("attn_output.weight")));
     layer.feed_forward_norm = TRY(Floats(Name(FeedForwardNormOf(shape_))));
     if (shape_.is_gpt_oss()) TRY(Biases(layer));
     if (shape_.is_gemma3()) {
@@ -167,6 +168,54 @@ class Loader {
     layer.key = TRY(MatrixWithin(all, Name("attn_k.weight"), heads, kv_heads));
     layer.value = TRY(MatrixWithin(all, Name("attn_v.weight"), heads + kv_heads, kv_heads));
     return Ok();
+  }
+
+  Status MlaAttention(MlaWeights& mla) {
+    if (shape_.mla.query_rank > 0) {
+      mla.query_low = TRY(Matrix(Name("attn_q_a.weight")));
+      mla.query_norm = TRY(Floats(Name("attn_q_a_norm.weight")));
+    }
+    TRY(MlaQueries(Name(shape_.mla.query_rank > 0 ? "attn_q_b.weight" : "attn_q.weight"), mla));
+    mla.row = TRY(Matrix(Name("attn_kv_a_mqa.weight")));
+    mla.row_norm = TRY(Floats(Name("attn_kv_a_norm.weight")));
+    mla.keys = TRY(HeadMatrices(Name("attn_k_b.weight")));
+    mla.values = TRY(HeadMatrices(Name("attn_v_b.weight")));
+    const std::vector<float> none(shape_.head_count, -std::numeric_limits<float>::infinity());
+    mla.no_sinks = TRY(compute::Array::Of(backend_, none));
+    mla.output = TRY(Matrix(Name("attn_output.weight")));
+    return Ok();
+  }
+
+  // What stands still of all heads' queries is one matrix; what turns is one for each head.
+  Status MlaQueries(const std::string& name, MlaWeights& mla) {
+    const gguf::Tensor& tensor = Find(name);
+    const uint64_t heads = shape_.head_count;
+    const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
+    const uint64_t still = shape_.mla.key_dim * row_bytes;
+    const uint64_t turning = shape_.rope.dimensions * row_bytes;
+    gguf::Tensor part = tensor;
+    std::vector<uint8_t> bytes(heads * still);
+    for (uint64_t head = 0; head < heads; ++head) {
+      std::memcpy(bytes.data() + head * still, tensor.data.data() + head * (still + turning),
+                  still);
+    }
+    part.dims[1] = heads * shape_.mla.key_dim;
+    part.data = bytes;
+    mla.query_still = TRY(compute::Matrix::Pack(part, 0, backend_));
+    part.dims[1] = shape_.rope.dimensions;
+    for (uint64_t head = 0; head < heads; ++head) {
+      part.data = tensor.data.subspan(head * (still + turning) + still, turning);
+      mla.query_turning.push_back(TRY(compute::Matrix::Pack(part, 0, backend_)));
+    }
+    Done(tensor);
+    return Ok();
+  }
+
+  Result<std::vector<compute::Matrix>> HeadMatrices(const std::string& name) {
+    const gguf::Tensor& tensor = Find(name);
+    auto matrices = TRY(compute::Matrix::PackAll(tensor, backend_));
+    Done(tensor);
+    return matrices;
   }
 
   Status Dense(compute::ExpertWeights& dense) {
@@ -442,7 +491,11 @@ std::vector<const compute::Matrix*> LayerWeights::Matrices() const {
                                                   &latent.index_compressor.scores,
                                                   &latent.index_query,
                                                   &latent.index_heads};
-  for (const compute::Matrix& matrix : latent.output_low) matrices.push_back(&matrix);
+  for (const compute::Matrix* matrix : {&mla.query_low, &mla.query_still, &mla.row, &mla.output})
+    matrices.push_back(matrix);
+  for (const auto* heads : {&latent.output_low, &mla.query_turning, &mla.keys, &mla.values}) {
+    for (const compute::Matrix& matrix : *heads) matrices.push_back(&matrix);
+  }
   return matrices;
 }
 

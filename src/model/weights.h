@@ -54,6 +54,20 @@ struct LatentWeights {
   compute::Matrix index_heads;         // [index_heads, embedding]
 };
 
+// Attention of heads that share one row.
+struct MlaWeights {
+  compute::Matrix query_low;                   // [query_rank, embedding], or none
+  compute::Array query_norm;                   // [query_rank]
+  compute::Matrix query_still;                 // [head_count * key_dim, query_rank (embedding)]
+  std::vector<compute::Matrix> query_turning;  // [heads] of [rope.dimensions, the same]
+  compute::Matrix row;                         // [head_dim, embedding]
+  compute::Array row_norm;                     // [row_rank]
+  std::vector<compute::Matrix> keys;           // [heads] of [row_rank, key_dim]
+  std::vector<compute::Matrix> values;         // [heads] of [value_dim, row_rank]
+  compute::Array no_sinks;                     // [head_count] of minus infinity
+  compute::Matrix output;                      // [embedding, head_count * value_dim]
+};
+
 // Empty where the architecture has no such weight. A part of a group has its own heads, and its own
 // rows of `output`, of the feed-forward networks and of the head (group_part.h).
 struct LayerWeights {
@@ -88,6 +102,8 @@ struct LayerWeights {
   MixWeights attention_mix;
   MixWeights feed_forward_mix;
   LatentWeights latent;
+
+  MlaWeights mla;
 
   // All that every token is multiplied with: everything but the experts.
   std::vector<const compute::Matrix*> Matrices() const;

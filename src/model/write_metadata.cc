@@ -9,6 +9,7 @@
 #include "model/shape_gemma3.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_mistral3.h"
+#include "model/shape_mla.h"
 #include "model/shape_phi3.h"
 #include "model/shape_router.h"
 
@@ -59,6 +60,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.is_gemma3()) WriteGemma3(shape, metadata);
   if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
+  if (shape.is_mla()) WriteMla(shape, metadata);
   if (HasRouterKeys(shape.arch)) WriteRouter(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }

@@ -16,25 +16,31 @@
 namespace aster::plan {
 namespace {
 
+bool IsOfExperts(const model::TensorSpec& spec) { return spec.name.ends_with("_exps.weight"); }
+
+// That a token uses.
+double ShareOfExperts(const model::Shape& shape) {
+  return static_cast<double>(shape.experts.used) / shape.experts.count;
+}
+
 // What a tensor takes, and how much of it one token reads.
 ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
                             const model::TensorSpec& spec) {
   const gguf::Tensor* const tensor = model::FindTensor(files, spec);
   if (tensor == nullptr) return {};
   const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
-  const bool is_of_experts = spec.dims.size() == 3;
+  const bool is_of_experts = IsOfExperts(spec);
   // A token reads only the experts that it uses.
-  const double share =
-      is_of_experts ? static_cast<double>(shape.experts.used) / shape.experts.count : 1;
+  const double share = is_of_experts ? ShareOfExperts(shape) : 1;
   return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};
 }
 
 // Two operations for each weight that a token meets.
 double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
   if (spec.dims.size() < 2) return 0;
-  const double rows_and_columns =
-      static_cast<double>(spec.dims[0]) * static_cast<double>(spec.dims[1]);
-  return 2 * rows_and_columns * (spec.dims.size() == 3 ? shape.experts.used : 1);
+  double weights = 1;
+  for (const uint64_t dim : spec.dims) weights *= static_cast<double>(dim);
+  return 2 * weights * (IsOfExperts(spec) ? ShareOfExperts(shape) : 1);
 }
 
 // What of the layers is divided in which way, in what a token reads of it.

@@ -265,6 +265,17 @@ class Synth(Case):
         self.assertEqual((report["shape"]["experts"]["count"], report["shape"]["rope_dimensions"]), (6, 32))
         aster("verify", path)
 
+    def test_a_deepseek_2_computes_the_same_in_every_way(self):
+        path = self.folder / "mla.gguf"
+        aster("synth", path, "--arch", "deepseek2", "--type", "Q8_0", "--layers", 2)
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        self.assertEqual(report["shape"]["mla"], {"query_rank": 256, "row_rank": 256, "key_dim": 32, "value_dim": 64})
+        aster("verify", path)
+        plan = json.loads(aster("plan", "--memory", "--preset", "kimi-k2", "--context", "8192,131072", "--json").stdout)
+        growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
+        self.assertEqual(sum(growth), 61 * (131072 - 8192) * 576 * 2)
+
     def test_a_mistral_3_and_a_phi_4_compute_the_same_in_every_way(self):
         path = self.folder / "family.gguf"
         aster("synth", path, "--arch", "mistral3", "--type", "Q8_0", "--layers", 2)

@@ -134,6 +134,12 @@ Json ShapeToJson(const model::Shape& shape) {
     if (shape.experts.shared > 0) json["experts"]["shared"] = shape.experts.shared;
     if (shape.experts.dense_layers > 0) json["dense_layers"] = shape.experts.dense_layers;
   }
+  if (shape.is_mla()) {
+    json["mla"] = {{"query_rank", shape.mla.query_rank},
+                   {"row_rank", shape.mla.row_rank},
+                   {"key_dim", shape.mla.key_dim},
+                   {"value_dim", shape.mla.value_dim}};
+  }
   if (shape.left_out > 0) json["next_layers_left_out"] = shape.left_out;
   if (shape.sliding_window > 0) json["sliding_window"] = shape.sliding_window;
   if (shape.full_every > 0) json["full_every"] = shape.full_every;

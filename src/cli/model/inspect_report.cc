@@ -83,6 +83,7 @@ std::string ShapeLine(const model::Shape& shape) {
                         compressed, shape.layer_count);
     if (shape.next_layers > 0) line += ", an MTP block";
   }
+  if (shape.is_mla()) line += fmt::format(", one KV row of {} for all heads (MLA)", shape.head_dim);
   if (shape.left_out > 0) line += ", MTP blocks left out";
   return line +
          fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");

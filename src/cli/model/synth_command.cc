@@ -115,6 +115,8 @@ std::string_view TinyPresetOf(model::Arch arch) {
       return "glm-tiny";
     case model::Arch::kMiniMaxM2:
       return "minimax-m2-tiny";
+    case model::Arch::kDeepSeek2:
+      return "deepseek2-tiny";
     case model::Arch::kDeepSeek4:
       return "flash-shape-tiny";
     default:

@@ -57,7 +57,7 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   TRY(ExpandGroups(sum));
   // From the order of experts to that of choices; the shared expert's rows stand behind both.
   const size_t width = FeedForwardOf(sum);
-  CHECK(wide.rows == group_rows_ && wide.columns == width);
+  CHECK(wide.rows == places_.size() + shared_rows_ && wide.columns == width);
   context_.pool.ParallelFor(wide.rows, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row) {
       const size_t place = row < places_.size() ? places_[row] : row;
@@ -69,7 +69,7 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
 
 Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& wide) {
   MakeGroups(sum);
-  CHECK(wide.rows() == group_rows_);
+  CHECK(wide.rows() == places_.size() + shared_rows_);
   SetHidden(sum, wide);
   TRY(ContractGroups(sum));
   SumUp(sum);
@@ -103,30 +103,34 @@ void CpuExperts::MakeGroups(const ExpertSum& sum) {
     }
     first += group.rows.size();
   }
-  group_rows_ = first + (sum.shared == nullptr ? 0 : rows);
+  shared_rows_ = sum.shared == nullptr ? 0 : rows;
 }
 
 Status CpuExperts::ExpandGroups(const ExpertSum& sum) {
   const size_t width = FeedForwardOf(sum);
-  TRY(gate_.Grow(group_rows_ * width * sizeof(float)));
-  TRY(up_.Grow(group_rows_ * width * sizeof(float)));
+  const size_t of_chosen = places_.size() * width;
+  const size_t count =
+      of_chosen + (sum.shared == nullptr ? 0 : shared_rows_ * sum.shared->gate.rows());
+  TRY(gate_.Grow(count * sizeof(float)));
+  TRY(up_.Grow(count * sizeof(float)));
   products_.clear();
   const auto add = [&](const ExpertWeights& expert, CpuOperand& input, size_t first) {
-    products_.push_back({&expert.gate, &input, gate_.As<float>() + first * width, width});
-    products_.push_back({&expert.up, &input, up_.As<float>() + first * width, width});
+    const size_t outputs = expert.gate.rows();
+    products_.push_back({&expert.gate, &input, gate_.As<float>() + first, outputs});
+    products_.push_back({&expert.up, &input, up_.As<float>() + first, outputs});
   };
   auto& rows = static_cast<CpuOperand&>(*sum.rows);
   for (size_t i = 0; i < groups_.size(); ++i) {
     Group& group = groups_[i];
     if (group.rows.empty()) continue;
     group.input.SetGathered(rows, group.rows);
-    add(sum.experts[i], group.input, group.first);
+    add(sum.experts[i], group.input, group.first * width);
   }
-  if (sum.shared != nullptr) add(*sum.shared, rows, places_.size());
+  if (sum.shared != nullptr) add(*sum.shared, rows, of_chosen);
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.gate, gate_.As<float>());
   AddBias(sum.biases.up, up_.As<float>());
-  CpuGate(context_, sum.gate, gate_.As<float>(), up_.As<float>(), group_rows_ * width, sum.limit);
+  CpuGate(context_, sum.gate, gate_.As<float>(), up_.As<float>(), count, sum.limit);
   return Ok();
 }
 
@@ -145,11 +149,14 @@ void CpuExperts::AddBias(const Tensor& biases, float* rows) {
 // What the experts contract is what they have just expanded.
 void CpuExperts::SetHidden(const ExpertSum& sum) {
   const size_t width = FeedForwardOf(sum);
-  const auto set = [&](CpuOperand& hidden, size_t first, size_t count) {
-    hidden.Set(gate_.As<float>() + first * width, width, count, width);
-  };
-  for (Group& group : groups_) set(group.hidden, group.first, group.rows.size());
-  if (sum.shared != nullptr) set(shared_hidden_, places_.size(), sum.ids.rows);
+  for (Group& group : groups_) {
+    group.hidden.Set(gate_.As<float>() + group.first * width, width, group.rows.size(), width);
+  }
+  if (sum.shared == nullptr) return;
+  // It may be wider than the others.
+  const size_t of_shared = sum.shared->down.columns();
+  shared_hidden_.Set(gate_.As<float>() + places_.size() * width, of_shared, shared_rows_,
+                     of_shared);
 }
 
 // It is rows in the order of choices.
@@ -163,7 +170,7 @@ void CpuExperts::SetHidden(const ExpertSum& sum, CpuOperand& wide) {
 
 Status CpuExperts::ContractGroups(const ExpertSum& sum) {
   const size_t embedding = sum.out.columns;
-  TRY(down_.Grow(group_rows_ * embedding * sizeof(float)));
+  TRY(down_.Grow((places_.size() + shared_rows_) * embedding * sizeof(float)));
   products_.clear();
   const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first) {
     products_.push_back({&expert.down, &hidden, down_.As<float>() + first * embedding, embedding});

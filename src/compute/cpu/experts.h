@@ -52,7 +52,7 @@ class CpuExperts {
   Buffer down_;                   // [rows of all groups, embedding]
   std::vector<uint32_t> places_;  // [rows, used] row of down_ that holds the choice's output
   std::vector<uint32_t> experts_of_rows_;  // of all groups
-  size_t group_rows_ = 0;                  // of all groups, and of the shared expert behind them
+  size_t shared_rows_ = 0;                 // of the shared expert
   std::vector<Group> groups_;              // [experts]; those without rows are skipped
   CpuOperand shared_hidden_;               // of the shared expert
   std::vector<uint32_t> shared_places_;    // [rows] its rows behind those of the choices

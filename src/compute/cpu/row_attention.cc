@@ -4,7 +4,6 @@
 #include "compute/cpu/row_attention.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "compute/cpu/memory.h"
@@ -58,7 +57,7 @@ size_t FloatCount(size_t dim, size_t lanes) {
 Status CpuRowAttention::Run(const RowAttention& attention) {
   at_ = &attention;
   dim_ = static_cast<size_t>(attention.format.dim);
-  query_factor_ = kernels::QueryFactor(1.0f / std::sqrt(static_cast<float>(dim_)));
+  query_factor_ = kernels::QueryFactor(attention.scale);
   TRY(Plan());
   context_.pool.ParallelForDynamic(tasks_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
     for (size_t i = begin; i < end; ++i) Attend(tasks_[i], scratch_[thread]);

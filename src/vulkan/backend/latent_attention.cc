@@ -4,7 +4,6 @@
 #include "vulkan/backend/latent_attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "kernels/attention.h"
@@ -355,7 +354,6 @@ Status DeviceLatentAttention::Attend(const compute::RowAttention& attention) {
   }
   const Address page_table = TRY(batch_.Put(seen.pages));
   const Address tokens = TRY(batch_.Put(seen.tokens));
-  const auto dim = static_cast<float>(attention.format.dim);
   return RecordAttendLatent(kernels_,
                             batch_.Using({RangeOf(attention.queries), RangeOf(attention.chosen),
                                           RangeOf(attention.sinks), Batch::kPages},
@@ -369,7 +367,7 @@ Status DeviceLatentAttention::Attend(const compute::RowAttention& attention) {
                              .far_rows_of_page = kPagePositions / std::max(attention.ratio, 1u),
                              .queries = AddressOf(attention.queries),
                              .heads = static_cast<uint32_t>(attention.head_count),
-                             .factor = kernels::QueryFactor(1.0f / std::sqrt(dim)),
+                             .factor = kernels::QueryFactor(attention.scale),
                              .sinks = AddressOf(attention.sinks),
                              .result = AddressOf(attention.out)});
 }

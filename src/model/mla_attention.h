@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The attention half of a layer whose heads share one row of low rank, as DeepSeek V2, V3 and Kimi
+// K2 have it (MLA). A head's key would be made of that row by a matrix; the matrix is applied to
+// its query instead, and that of values to what the head has attended to, so that the KV cache
+// holds the row alone. Must not know the residual.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
+#include "kernels/latent.h"
+#include "model/weights.h"
+
+namespace aster::model {
+
+// Keeps its scratch memory from batch to batch. Not for concurrent use.
+class MlaAttention {
+ public:
+  MlaAttention(const Shape& shape, compute::Backend& backend, compute::Commands& commands);
+
+  // Room for a batch of `row_count` rows.
+  Status Plan(size_t row_count);
+
+  // out [rows, embedding] = the half's output for `rows`, which stand where `angles` say.
+  Status Run(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
+             std::span<const compute::PageSpan> spans, compute::Operand& rows,
+             const compute::Tensor& out);
+
+ private:
+  Status Project(const MlaWeights& weights, compute::Operand& rows);
+  void AddQueries(const MlaWeights& weights, compute::Operand& rows);
+  Status Absorb(const MlaWeights& weights);
+  Status Attend(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
+                std::span<const compute::PageSpan> spans);
+  Status ProjectOutput(const MlaWeights& weights, const compute::Tensor& out);
+
+  // Some columns of a head in rows of all heads.
+  compute::Tensor OfHead(const compute::Array& rows, size_t head, size_t first, size_t count) const;
+
+  const Shape shape_;
+  const kernels::LatentFormat format_;
+  compute::Backend& backend_;
+  compute::Commands& commands_;
+
+  compute::Array low_;       // [rows, query_rank]
+  compute::Array still_;     // [rows, head_count * key_dim], queries but for what turns
+  compute::Array row_;       // [rows, head_dim]
+  compute::Array queries_;   // [rows, head_count * head_dim], as the row's parts want them
+  compute::Array attended_;  // the same
+  compute::Array values_;    // [rows, head_count * value_dim]
+  const std::unique_ptr<compute::Operand> low_operand_;
+  const std::unique_ptr<compute::Operand> output_operand_;
+  std::vector<std::unique_ptr<compute::Operand>> head_operands_;
+  std::vector<compute::Product> products_;
+};
+
+}  // namespace aster::model
