@@ -113,7 +113,6 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
       asked.request.draft = {.kind = GetParam().kind, .most = 4};
       engine::Sequence sequence = conductor->NewSequence();
       sequence.SetHistory(prompt);
-      engine::DraftCounts counts;
       EXPECT_EQ(TellAll(*conductor, sequence, asked.request), expected)
           << asked.name << " " << right;
       EXPECT_EQ(sequence.tokens(), text);
@@ -149,6 +148,76 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   ASSERT_TRUE(generated.ok()) << generated.error().message();
   EXPECT_EQ(generated->tokens, expected.tokens);
   EXPECT_GT(generated->finish.counts.drafts.accepted, 0u);
+}
+
+// A node fails while frames of draft tokens are in flight, and others take over.
+TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
+  const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
+  KnowingProposers proposers(80);
+  TestCluster cluster(4, uint64_t{1} << 26,
+                      stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
+  ConductorOptions options;
+  options.proposers = &proposers;
+  const plan::Plan other =
+      plan::ParseSplit("d=0:0,c=1:out", plan::kTestLayers, plan::TestNodes(4)).value();
+  const auto conductor = cluster.ConductDrafting(
+      GetParam().split, options, [&](const plan::Plan&, auto, const Error&) { return other; });
+  engine::Request request;
+  request.max_tokens = 40;
+  request.context_limit = 1000;
+  const Told expected = Plain(prompt, request);
+  std::vector<int32_t> text = prompt;
+  text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
+  proposers.Foresee(text);
+  request.draft = {.kind = GetParam().kind, .most = 4};
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(prompt);
+  request.sequence = &sequence;
+  std::vector<int32_t> tokens;
+  request.on_token = [&](const engine::Delta& delta) {
+    tokens.push_back(delta.choice.id);
+    if (tokens.size() == 15)
+      cluster.hub().Cut(plan::TestNode(99), conductor->plan().stages.back().node.id);
+  };
+  ASSERT_TRUE(conductor->Submit(request).ok());
+  while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
+  EXPECT_EQ(tokens, expected.tokens);
+  EXPECT_EQ(conductor->counters().replans, 1u);
+}
+
+// Draft tokens take no memory from others, and requests that are preempted go on as they began.
+TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
+  KnowingProposers proposers(80);
+  TestCluster cluster(4, uint64_t{640} << 10,
+                      stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
+  ConductorOptions options;
+  options.proposers = &proposers;
+  const auto conductor = cluster.ConductDrafting(GetParam().split, options);
+  ASSERT_TRUE(conductor->Open().ok());
+  constexpr size_t kRequests = 6;
+  std::vector<std::vector<int32_t>> expected(kRequests), tokens(kRequests);
+  std::vector<engine::Sequence> sequences;
+  for (size_t i = 0; i < kRequests; ++i) sequences.push_back(conductor->NewSequence());
+  for (size_t i = 0; i < kRequests; ++i) {
+    const std::vector<int32_t> prompt = model::RandomTokens(100 + 20 * i, 298, i + 1);
+    engine::Request request;
+    request.max_tokens = 20 + 5 * i;
+    request.context_limit = 1000;
+    request.sampling.temperature = i % 2 == 0 ? 0 : 1;
+    expected[i] = Plain(prompt, request).tokens;
+    std::vector<int32_t> text = prompt;
+    text.insert(text.end(), expected[i].begin(), expected[i].end());
+    proposers.Foresee(text);
+    sequences[i].SetHistory(prompt);
+    request.draft = {.kind = GetParam().kind, .most = 4};
+    request.sequence = &sequences[i];
+    request.on_token = [&told = tokens[i]](const engine::Delta& delta) {
+      told.push_back(delta.choice.id);
+    };
+    ASSERT_TRUE(conductor->Submit(std::move(request)).ok());
+  }
+  while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
+  EXPECT_EQ(tokens, expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfRoutes, EveryDrafter,

@@ -212,6 +212,19 @@ TEST(ChromeTrace, TimesAreMicrosecondsSinceTheFirstRoute) {
   EXPECT_THAT(json, Not(HasSubstr(":-")));  // nothing is before the beginning
 }
 
+TEST(ChromeTrace, DraftTokensAreTold) {
+  Trace trace;
+  trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
+  trace.Send(1, true, {{.sequence = 4, .begin = 9, .end = 12, .drafts = 2}}, 1000);
+  trace.Send(2, true, {{.sequence = 4, .begin = 12, .end = 13, .drafts = 1}}, 1100);
+  trace.GoesAhead(2);
+  trace.Done(1, {{0, 500, 23}, {0, 500, 23}}, 2000);
+  trace.Land(2, 2100);
+  const std::string json = ToChromeTrace(trace);
+  EXPECT_THAT(json, HasSubstr("\"tokens\":3,\"draft_tokens\":2"));
+  EXPECT_THAT(json, HasSubstr("{\"name\":\"draft tokens ahead\""));
+}
+
 TEST(ChromeTrace, AFrameThatBeganAtALaterStageStandsThere) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:0,1:1,2:out"), 0);

@@ -19,6 +19,7 @@ constexpr uint64_t kSmallFront = 98;
 constexpr int64_t kLongestNs = 3600 * kNsPerSecond;
 constexpr uint64_t kMostSteps = 400'000;
 constexpr uint32_t kVocab = 298;
+constexpr uint64_t kPlentyBytes = uint64_t{1} << 24;
 constexpr uint64_t kPageBytes = 128 * 64 * 2 * 2;  // of a layer: positions, numbers, both, f16
 
 // Seeds share it, so that what one has computed the next need not.
@@ -47,7 +48,7 @@ World::World(uint64_t seed, bool keep_lines)
       gives_up_(Chance(3)),
       memory_(Chance(4) ? model::MemoryOptions{.window = 200, .sinks = 4} : model::MemoryOptions{}),
       // Hardly enough for the longest of them, or plenty.
-      kv_bytes_(Chance(4) ? kPageBytes * 4 * 5 : uint64_t{1} << 24),
+      kv_bytes_(Chance(4) ? kPageBytes * 4 * 5 : kPlentyBytes),
       source_(kv_bytes_, static_cast<int>(Below(3))) {
   for (uint64_t i = 0; i < 1 + Below(4); ++i) AddMachine(i + 1);
   for (int i = 0; i < 2; ++i) beginnings_.push_back(model::RandomTokens(250, kVocab, Below(1000)));
@@ -213,6 +214,8 @@ void World::AddVisitor() {
     const engine::DraftKind kinds[] = {engine::DraftKind::kNgram, engine::DraftKind::kModel,
                                        engine::DraftKind::kNextTokens};
     request.draft = {.kind = kinds[Below(3)], .most = 1 + Below(6)};
+    // Answers that are long enough for several frames of draft tokens in flight.
+    if (kv_bytes_ >= kPlentyBytes && Chance(2)) request.max_tokens = 20 + Below(30);
   }
 }
 
