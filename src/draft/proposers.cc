@@ -21,7 +21,7 @@ class FromText final : public engine::Proposer {
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
                  std::vector<int32_t>& drafts) override {
-    Follow(history);
+    TakeText(history);
     const auto found = ngrams_.Propose();
     const auto wanted = found.first(std::min<size_t>(found.size(), most));
     drafts.insert(drafts.end(), wanted.begin(), wanted.end());
@@ -30,7 +30,7 @@ class FromText final : public engine::Proposer {
 
  private:
   // The text is the one before and more, but for its end, which may have been draft tokens.
-  void Follow(std::span<const int32_t> history) {
+  void TakeText(std::span<const int32_t> history) {
     const std::span<const int32_t> known = ngrams_.history();
     const size_t common = std::min(known.size(), history.size());
     size_t agreed = common - std::min(common, kMostTaken);
