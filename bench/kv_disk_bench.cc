@@ -103,7 +103,8 @@ class Rows {
           std::span(tokens).subspan(begin, std::min<size_t>(page, tokens.size() - begin));
       CHECK(table.Reserve(static_cast<uint32_t>(chunk.size())).ok());
       for (uint32_t layer = 0; layer < layout_.layer_count(); ++layer) {
-        uint8_t* const data = table.WritablePage(layer, static_cast<uint32_t>(begin / page));
+        uint8_t* const data =
+            kv::HostPage(table.WritablePage(layer, static_cast<uint32_t>(begin / page)));
         std::memcpy(data, noise_.data(), layout_.streams(layer)[0].codec->page_bytes());
       }
       table.Advance(chunk);

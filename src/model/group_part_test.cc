@@ -4,6 +4,7 @@
 #include "model/group_part.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,6 +104,15 @@ TEST(GroupPart, LatentHeadsAreDividedByTheirLowRanks) {
   EXPECT_EQ(own.latent.output_groups, 1u);
   EXPECT_EQ(own.experts.feed_forward, shape.experts.feed_forward / 2);
   EXPECT_EQ(CheckGroup(Part(0, {1, 1, 1}), shape).error().code(), Code::kInvalidArgument);
+}
+
+TEST(GroupPart, FamiliesThatAreNotDividedAreRefusedByName) {
+  for (const char* preset : {"glm-tiny", "minimax-m2-tiny"}) {
+    const Status checked = CheckGroup(Part(0, {1, 1}), ShapeOfPreset(preset).value());
+    EXPECT_EQ(checked.error().code(), Code::kUnimplemented) << preset;
+  }
+  const Shape glm = ShapeOfPreset("glm-tiny").value();
+  EXPECT_THAT(CheckGroup(Part(0, {1, 1}), glm).error().message(), testing::HasSubstr("glm4moe"));
 }
 
 TEST(GroupPart, EveryPartHasAHead) {

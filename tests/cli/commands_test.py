@@ -257,7 +257,7 @@ class Synth(Case):
         report = json.loads(aster("inspect", path, "--json").stdout)
         self.assertTrue(report["supported"], report["obstacles"])
         self.assertEqual((report["shape"]["dense_layers"], report["shape"]["experts"]["shared"]), (1, 1))
-        self.assertIn("and 1 shared), 1 of 2 layers dense of 512", aster("inspect", path).stdout)
+        self.assertIn("and 1 shared), 1 of 2 layers dense of 512", aster("inspect", path).stdout.decode())
         aster("verify", path)
         aster("synth", path, "--arch", "glm4moe", "--layers", 1, check=INPUT)
         aster("synth", path, "--arch", "minimax-m2", "--type", "Q8_0", "--layers", 2, "--experts", 6)
