@@ -4,6 +4,7 @@
 """An ensemble whose members are computed on nodes of their own: the answers of one machine."""
 import json
 import pathlib
+import shutil
 import signal
 import sys
 import time
@@ -46,9 +47,9 @@ class Ensembles(ClusterCase):
                                       (f"{NOVA}@desk,{PULSAR}@moon", ("--cluster",), "moon")):
             self.assertIn(why, desk.aster("run", "--ensemble", members, *options, *ASKED, check=INPUT))
 
-    def test_a_server_goes_on_without_a_machine_until_it_is_back(self):
-        desk, lap = self.two(NOVA, PULSAR)
-        server = Server("--cluster", "--ensemble", f"both={NOVA}@desk,{PULSAR}@lap", environment=desk.environment)
+    def server(self, machine, members):
+        """What asks an ensemble of a server, or one of its models."""
+        server = Server("--cluster", "--ensemble", f"both={members}", environment=machine.environment)
         self.addCleanup(server.stop)
 
         def ask(model):
@@ -56,16 +57,32 @@ class Ensembles(ClusterCase):
                 "model": model, "messages": [{"role": "user", "content": PROGRAM}], "temperature": 0})["choices"]
             return choice["message"]["content"], choice.get("ensemble")
 
+        return ask
+
+    def test_a_member_goes_on_elsewhere_where_the_server_has_its_file(self):
+        desk, lap = self.two(NOVA, PULSAR)
+        ask = self.server(desk, f"{NOVA}@desk,{PULSAR}@lap")
         whole, told = ask("both")
         self.assertEqual(told["author"], "pulsar")
         self.assertEqual(self.slices(desk), {"desk": {"nova"}, "lap": {"pulsar"}})
         lap.stop_node(signal.SIGKILL)
+        self.assertEqual(ask("both")[0], whole)
+        self.assertEqual(self.slices(desk)["desk"], {"nova", "pulsar"})
+
+    def test_a_server_goes_on_without_a_machine_until_it_is_back(self):
+        only_there = self.folder / "pulsar-of-lap.gguf"
+        shutil.copy(PULSAR, only_there)
+        desk, lap = self.two(NOVA, only_there)
+        ask = self.server(desk, f"{NOVA}@desk,pulsar-of-lap@lap")
+        whole, told = ask("both")
+        self.assertEqual(told["author"], "pulsar-of-lap")
+        lap.stop_node(signal.SIGKILL)
         without, told = ask("both")
         self.assertEqual((without, told["author"]), (ask("nova")[0], "nova"))
         self.assertIn("absence", told["members"][1])
-        lap.start_node(PULSAR, listen=lap.address)
+        lap.start_node(only_there, listen=lap.address)
         until = time.monotonic() + DEADLINE_S
-        while (said := ask("both"))[1]["author"] != "pulsar":
+        while (said := ask("both"))[1]["author"] != "pulsar-of-lap":
             self.assertEqual(said[0], without)
             self.assertLess(time.monotonic(), until, said)
             time.sleep(0.5)

@@ -66,13 +66,15 @@ class Sliced(ClusterCase):
         self.assertEqual(text, alone)
 
     def test_a_half_of_another_model_is_not_computed_with(self):
-        _, low, high = self.sliced()
+        model, low, high = self.sliced()
         _, _, other = self.sliced("--seed", "9")
         desk, _ = self.two(low, other)
         split = ("--cluster", "--split", "desk=0:2,lap=3:out")
-        error = desk.aster("run", low, high, *PROMPT, *split, check=INPUT)
+        error = desk.aster("run", low.stem, high, *PROMPT, *split, check=INPUT)
         wanted = f"it has {other.stem} (layers 3-5 of 6), and no part of another node completes it to this model"
         self.assertIn(wanted, error)
+        # A machine that asks and has both halves gives them to the node.
+        self.assertEqual(desk.aster("run", low, high, *PROMPT, *split), desk.aster("run", model, *PROMPT))
         # Nor where a key or a tensor says that they are of two models.
         changed = ChangedModel(high)
         changed.set("deepseek4.rope.freq_base", "f32", 20000.0).write(high)
