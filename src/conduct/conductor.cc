@@ -317,10 +317,12 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
                           std::span<const float> logits) {
   LiveRequest& live = *segment.live;
   const int64_t now_ns = NowNs();
+  const bool was_edited = segment.wanted == wire::Wanted::kLastLogits;
+  const uint64_t generated = live.request.generated();
   // The token is chosen here where the caller edits logits, and by the stage with the head
   // elsewhere.
   bool is_last;
-  if (segment.wanted == wire::Wanted::kLastLogits) {
+  if (was_edited) {
     is_last = live.request.TakeLogits(logits, now_ns);
   } else if (result.has_failed) {
     is_last = live.request.TakeChoice(result.why, now_ns);
@@ -335,12 +337,13 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
     counters_.exposed_ns += now_ns - prefilled_ns;
     counters_.transferred_bytes += live.transfer.prompt_bytes;
   }
+  // Also of the last token it counts whether it was drafted.
+  if (live.request.generated() > generated) drafts_.FollowChain(live);
+  if (is_last && was_edited) RouteDrafts::CountLast(live, segment.drafts.size(), segment.accepted);
   // The token is part of the text now; the next frame computes it.
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
   // Where it was chosen here, the stage began with its own choices behind the segment's first row.
-  drafts_.FollowChain(live);
-  const bool was_edited = segment.wanted == wire::Wanted::kLastLogits;
   drafts_.TakeStageDrafts(live, result.drafts, was_edited ? result.end : live.length());
   if (live.request.generated() > 1) return;
   // The first token says how long the prompt took.

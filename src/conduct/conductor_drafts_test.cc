@@ -71,6 +71,11 @@ Told TellAll(engine::Generator& generator, engine::Sequence& sequence, engine::R
   request.on_finish = [&](const engine::Finish& finish) {
     EXPECT_TRUE(finish.status.ok());
     told.reason = finish.reason;
+    // Each token behind the first is a step's, or an accepted draft token.
+    const engine::DraftCounts& drafts = finish.counts.drafts;
+    const uint64_t counted = drafts.steps + drafts.accepted + 1;
+    EXPECT_EQ(counted, drafts.drafted > 0 ? told.tokens.size() : counted);
+    EXPECT_LE(drafts.accepted, drafts.drafted);
   };
   EXPECT_TRUE(generator.Submit(std::move(request)).ok());
   while (!generator.idle()) EXPECT_TRUE(generator.Step().ok());
@@ -182,7 +187,10 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
   ASSERT_TRUE(conductor->Submit(request).ok());
   while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
   EXPECT_EQ(tokens, expected.tokens);
-  EXPECT_EQ(conductor->counters().replans, 1u);
+  // A node that decodes by itself may have said all of them when the first ones are heard.
+  const bool is_asked = GetParam().split != "0:out" || GetParam().kind == DraftKind::kModel;
+  EXPECT_LE(conductor->counters().replans, 1u);
+  EXPECT_GE(conductor->counters().replans, is_asked ? 1u : 0u);
 }
 
 // Draft tokens take no memory from others, and requests that are preempted go on as they began.

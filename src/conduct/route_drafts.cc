@@ -147,7 +147,8 @@ void RouteDrafts::FollowChain(LiveRequest& live) {
   if (verdict != LiveRequest::Verdict::kNone) {
     rates_[static_cast<size_t>(live.request.request().draft.kind)].Learn(is_accepted);
   }
-  if (!live.chain.is_paced) return;
+  // The first token behind a prompt is no step of drafts.
+  if (!live.chain.is_paced || live.request.generated() <= 1) return;
   live.request.CountDrafts(
       {.drafted = 0, .accepted = is_accepted ? 1U : 0U, .steps = is_accepted ? 0U : 1U});
 }
@@ -194,6 +195,12 @@ void RouteDrafts::Count(LiveRequest& live, const wire::SegmentResult& result,
   } else if (!outcome.continues) {
     speculation->Learn(outcome.drafted, outcome.accepted);
   }
+}
+
+void RouteDrafts::CountLast(LiveRequest& live, size_t drafted, uint32_t accepted) {
+  if (live.request.generated() <= 1) return;
+  Count(live, {},
+        {.drafted = static_cast<uint32_t>(drafted), .accepted = accepted, .was_edited = true});
 }
 
 }  // namespace aster::conduct

@@ -61,6 +61,9 @@ class RouteDrafts {
     bool was_edited = false;
   };
   static void Count(LiveRequest& live, const wire::SegmentResult& result, const Outcome& outcome);
+  // The same of a segment in which the request ended by a token that was chosen here: nobody asks
+  // afterwards.
+  static void CountLast(LiveRequest& live, size_t drafted, uint32_t accepted);
 
  private:
   bool IsPaced(const LiveRequest& live, const RouteClient& route) const;

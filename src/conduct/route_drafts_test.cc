@@ -166,14 +166,14 @@ TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
   EXPECT_THAT(live.chain.tokens, ElementsAre(5, 6, 7, 8));
   EXPECT_EQ(live.request.counts().drafts.drafted, 4u);
   // The first one was right: without new ones the others stay.
-  live.request.sequence().Append(5);
+  EXPECT_FALSE(live.request.TakeChoice(engine::Choice{.id = 5}, 2));
   drafts_.TakeStageDrafts(live, {}, live.length());
   drafts_.FollowChain(live);
   EXPECT_THAT(live.chain.tokens, ElementsAre(6, 7, 8));
   EXPECT_THAT(live.stage_drafts.tokens, ElementsAre(6, 7, 8));
   EXPECT_EQ(live.request.counts().drafts.accepted, 1u);
   // The next one was not.
-  live.request.sequence().Append(9);
+  EXPECT_FALSE(live.request.TakeChoice(engine::Choice{.id = 9}, 3));
   drafts_.TakeStageDrafts(live, {}, live.length());
   drafts_.FollowChain(live);
   EXPECT_THAT(live.chain.tokens, IsEmpty());

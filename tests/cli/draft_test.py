@@ -15,7 +15,8 @@ class Drafts(Case):
     def answer(self, model, *options):
         return json.loads(aster("run", model, *STORY, *options, "--json").stdout)
 
-    def check(self, model, whos, *options):
+    def check(self, model, whos, *options, sure="accepted"):
+        """`sure`: what there has to be of draft tokens, however fast the machine is at the moment."""
         for sampling in (("--temp", 0), SAMPLED):
             plain = self.answer(model, *sampling)
             self.assertNotIn("draft", plain)
@@ -26,7 +27,7 @@ class Drafts(Case):
                 draft = drafted["draft"]
                 self.assertEqual(draft["steps"] + draft["accepted"] + 1, drafted["tokens"]["generated"])
                 if who != "ngram":
-                    self.assertGreater(draft["accepted"], 0, (who, options))
+                    self.assertGreater(draft[sure], 0, (who, options))
 
     def test_on_one_machine(self):
         self.check("quasar", ("mtp", "ngram"))
@@ -37,8 +38,10 @@ class Drafts(Case):
         self.check("nova", ("comet",), "--local-nodes", 1)
 
     def test_a_route_of_two(self):
-        self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:1,2:out")
-        self.check("nova", ("comet", "ngram"), "--local-nodes", 2, "--split", "0:1,2:out")
+        # Where measured times say that drafts do not pay, there are a few of them all the same, to see whether they do.
+        nodes = ("--local-nodes", 2, "--split", "0:1,2:out")
+        self.check("quasar", ("mtp",), *nodes, sure="drafted")
+        self.check("nova", ("comet", "ngram"), *nodes, sure="drafted")
 
     def test_a_node_that_answers_what_another_has_read(self):
         self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
