@@ -61,8 +61,7 @@ class RouteDrafts {
     bool was_edited = false;
   };
   static void Count(LiveRequest& live, const wire::SegmentResult& result, const Outcome& outcome);
-  // The same of a segment in which the request ended by a token that was chosen here: nobody asks
-  // afterwards.
+  // The same for the segment whose token, chosen here, ended the request.
   static void CountLast(LiveRequest& live, size_t drafted, uint32_t accepted);
 
  private:

@@ -25,13 +25,20 @@ class KvTransfer(Faulty):
         aster("synth", cls.model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K", "--context", 16384)
         cls.words = cls.folder / "words"
         cls.words.write_text("the rain in spain falls mainly in the plain " * 300)
-        cls.command = ("run", cls.model, "--prompt-file", cls.words, "--raw", "--temp", 0.7, "--seed", 5, "-n", 150,
-                       "--ignore-eos", "-q")
-        cls.alone = aster(*cls.command).stdout
+        # Several frames, but soon computed, where nothing is disturbed meanwhile.
+        cls.few_words = cls.folder / "few-words"
+        cls.few_words.write_text("the rain in spain falls mainly in the plain " * 70)
+        cls.command, cls.short = cls.asked(cls.words, 150), cls.asked(cls.few_words, 40)
+        cls.alone, cls.short_alone = aster(*cls.command).stdout, aster(*cls.short).stdout
+
+    @classmethod
+    def asked(cls, words, count):
+        return ("run", cls.model, "--prompt-file", words, "--raw", "--temp", 0.7, "--seed", 5, "-n", count,
+                "--ignore-eos", "-q")
 
     def expect_the_same(self, *options):
-        done = aster(*self.command, *options, check=None)
-        self.assertEqual((done.returncode, done.stdout), (0, self.alone), done.stderr.decode())
+        done = aster(*self.short, *options, check=None)
+        self.assertEqual((done.returncode, done.stdout), (0, self.short_alone), done.stderr.decode())
 
     def test_any_node_decodes(self):
         for options in (("--local-nodes", 2, "--decode", "node-2"),
@@ -51,14 +58,14 @@ class KvTransfer(Faulty):
         self.assertIn("layers 0 to 7 and the head", trace.read_text())
 
     def test_names_of_no_node(self):
-        done = aster(*self.command, "--local-nodes", 2, "--decode", "laptop", check=None)
+        done = aster(*self.short, "--local-nodes", 2, "--decode", "laptop", check=None)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(b'--decode: no node is called "laptop"; there are: node-1, node-2; here (or front) is this',
                       done.stderr)
         for name in ("storefront", "somewhere", "frontal"):
-            done = aster(*self.command, "--local-nodes", 2, "--prefill", f"{name}=0:3,node-2=4:out", check=INPUT)
+            done = aster(*self.short, "--local-nodes", 2, "--prefill", f"{name}=0:3,node-2=4:out", check=INPUT)
             self.assertIn(f'--prefill: no node is called "{name}"; there are: node-1, node-2'.encode(), done.stderr)
-        aster(*self.command, "--decode", "node-2", check=USAGE)
+        aster(*self.short, "--decode", "node-2", check=USAGE)
 
     def test_a_session_is_gone_on_from_elsewhere(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
@@ -66,7 +73,7 @@ class KvTransfer(Faulty):
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 30, "--ignore-eos", "-q")
         for number, options in enumerate(((), ("--local-nodes", 3), three)):
             name = f"trip-{number}"
-            aster("session", "save", name, self.model, "--prompt-file", self.words, *options, environment=home)
+            aster("session", "save", name, self.model, "--prompt-file", self.few_words, *options, environment=home)
             texts = [aster("run", self.model, "--session", name, *asked, *elsewhere, environment=home).stdout
                      for elsewhere in ((), ("--local-nodes", 2), three)]
             self.assertEqual(texts, [texts[0]] * 3)
@@ -74,11 +81,11 @@ class KvTransfer(Faulty):
     def test_a_session_of_rows_in_fewer_bits_keeps_its_text_alone(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
         two = ("--local-nodes", 2, "--prefill", PREFILL, "--decode", "node-2", "--kv-wire", "q8")
-        said = aster("session", "save", "small", self.model, "--prompt-file", self.words, *two, environment=home).stdout
+        said = aster("session", "save", "small", self.model, "--prompt-file", self.few_words, *two, environment=home).stdout
         self.assertIn(b", 0 of them with their KV rows. (", said)
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 5, "--ignore-eos", "-q")
         exact = aster("run", self.model, "--session", "small", *asked, environment=home)
-        aster("session", "save", "exact", self.model, "--prompt-file", self.words, environment=home)
+        aster("session", "save", "exact", self.model, "--prompt-file", self.few_words, environment=home)
         self.assertEqual(aster("run", self.model, "--session", "exact", *asked, environment=home).stdout, exact.stdout)
         # Exact rows are of no use on a route with inexact ones: the text is computed again.
         aster("run", self.model, "--session", "exact", *asked, *two, environment=home)
