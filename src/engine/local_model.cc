@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/units.h"
 #include "kernels/isa_choice.h"
+#include "kernels/pack.h"
 #include "kv/page_codec.h"
 
 namespace aster::engine {
@@ -46,6 +47,14 @@ uint64_t BytesOfPages(const kv::Layout& layout, kv::LayerRange layers) {
   uint64_t bytes = 0;
   for (const size_t page : PageSizes(layout, layers)) bytes += kv::AlignedPageBytes(page);
   return bytes;
+}
+
+kernels::WeightTypes WeightTypesIn(const gguf::ModelFiles& files) {
+  kernels::WeightTypes types;
+  for (const gguf::ModelFiles::Entry& entry : files.entries()) {
+    if (const auto type = kernels::WeightTypeOf(entry.tensor->type)) types.Add(*type);
+  }
+  return types;
 }
 
 kv::LayerRange LayersOf(const model::Weights& weights) {
@@ -96,7 +105,7 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   }
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  Result<Gpus> gpus = options.open_gpus(context_);
+  Result<Gpus> gpus = options.open_gpus(WeightTypesIn(files), context_);
   lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
   if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {
     gpu_note_ = fmt::format("no GPU is used: {}", gpus.error().message());

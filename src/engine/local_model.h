@@ -21,6 +21,7 @@
 #include "compute/cpu/backend.h"
 #include "engine/gpu_layers.h"
 #include "gguf/model_files.h"
+#include "kernels/weight_types.h"
 #include "kv/page_store.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
@@ -32,9 +33,10 @@
 namespace aster::engine {
 
 using Gpus = std::vector<std::unique_ptr<vulkan::Gpu>>;
-// Opens the GPUs of this machine that are to compute, in the order of their layers; an error says
-// why there is none.
-using OpenGpus = std::function<Result<Gpus>(compute::Context& host)>;
+// Opens the GPUs of this machine that are to compute with weights of these types, in the order of
+// their layers; an error says why there is none.
+using OpenGpus =
+    std::function<Result<Gpus>(const kernels::WeightTypes& types, compute::Context& host)>;
 
 struct LocalModelOptions {
   size_t threads = 0;                 // 0: as many as this machine runs at full speed

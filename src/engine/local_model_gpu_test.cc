@@ -102,8 +102,8 @@ class ForwardGpuTest : public testing::Test {
     ThreadPool pool{1};
     compute::Context host{pool, kernels::FastestIsa()};
     compute::CpuBackend cpu{host};
-    Result<std::unique_ptr<vulkan::Gpu>> gpu =
-        vulkan::OpenGpu({.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, host);
+    Result<std::unique_ptr<vulkan::Gpu>> gpu = vulkan::OpenGpu(
+        {.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, kernels::WeightTypes::All(), host);
   };
 
   static inline std::unique_ptr<Opened> opened_;

@@ -157,7 +157,7 @@ TEST(LocalModel, MainMemoryIsNotOverfilled) {
 TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
-  const OpenGpus none = [](compute::Context&) -> Result<Gpus> {
+  const OpenGpus none = [](const kernels::WeightTypes&, compute::Context&) -> Result<Gpus> {
     return NotFound("this machine has no GPU");
   };
   const auto model = LocalModel::Load(file.files(), WithGpuLayers(std::nullopt, none)).value();
@@ -168,7 +168,7 @@ TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   EXPECT_EQ(LocalModel::Load(file.files(), WithGpuLayers(2, Opens(kUnlimited, 0))).error().code(),
             Code::kResourceExhausted);
   // One that was listed and is lost when it is opened is not the user's mistake.
-  const OpenGpus gone = [](compute::Context&) -> Result<Gpus> {
+  const OpenGpus gone = [](const kernels::WeightTypes&, compute::Context&) -> Result<Gpus> {
     return Error(Code::kUnavailable, "the GPU was lost");
   };
   for (const std::optional<uint32_t> layers : {std::optional(2u), std::optional<uint32_t>()}) {

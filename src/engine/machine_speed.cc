@@ -189,6 +189,8 @@ constexpr double kPromptFlops = 2.0 * kColumns * kRows * kPromptRows;
 
 }  // namespace
 
+kernels::WeightTypes MeasuredTypes() { return {kernels::WeightType::kQ8_0}; }
+
 Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock) {
   const std::vector<Matrix> matrices = TRY(Matrices(backend));
   Rows prompt = TRY(Rows::Make(backend, kPromptRows));

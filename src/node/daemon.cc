@@ -39,8 +39,9 @@ uint64_t MemoryForSlices(uint64_t asked_bytes) {
 // A GPU that was there when the node started and cannot be opened now is lost: its layers are the
 // processor's, whatever number of them was asked for.
 engine::OpenGpus OpensFoundGpus(engine::OpenGpus open_gpus) {
-  return [open_gpus = std::move(open_gpus)](compute::Context& host) -> Result<engine::Gpus> {
-    Result<engine::Gpus> gpus = open_gpus(host);
+  return [open_gpus = std::move(open_gpus)](const kernels::WeightTypes& types,
+                                            compute::Context& host) -> Result<engine::Gpus> {
+    Result<engine::Gpus> gpus = open_gpus(types, host);
     if (gpus.ok()) return gpus;
     return Error(Code::kUnavailable, gpus.error().message());
   };
@@ -133,7 +134,7 @@ Status Daemon::MeasureMachine(ThreadPool& pool) {
 
 // For plans and for people. What goes wrong here is said again where a slice is loaded.
 void Daemon::MeasureGpus(compute::Context& host) {
-  Result<engine::Gpus> gpus = options_.open_gpus(host);
+  Result<engine::Gpus> gpus = options_.open_gpus(engine::MeasuredTypes(), host);
   gpu_bytes_.emplace();
   if (!gpus.ok()) return log::Info("no GPU is measured", {{"why", gpus.error().message()}});
   for (const auto& gpu : *gpus) {

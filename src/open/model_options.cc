@@ -11,10 +11,10 @@ namespace aster::open {
 namespace {
 
 // Those that ASTER_GPU names, or the first that is fit.
-Result<engine::Gpus> OpenChosenGpus(compute::Context& host) {
+Result<engine::Gpus> OpenChosenGpus(const kernels::WeightTypes& types, compute::Context& host) {
   engine::Gpus gpus;
   for (const vulkan::GpuChoice& choice : TRY(vulkan::GpuChoicesOfEnvironment()))
-    gpus.push_back(TRY(vulkan::OpenGpu(choice, host)));
+    gpus.push_back(TRY(vulkan::OpenGpu(choice, types, host)));
   return gpus;
 }
 

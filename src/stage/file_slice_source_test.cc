@@ -64,7 +64,9 @@ TEST(FileSliceSource, SaysWhatFits) {
 }
 
 engine::OpenGpus NoGpus() {
-  return [](compute::Context&) -> Result<engine::Gpus> { return NotFound("none"); };
+  return [](const kernels::WeightTypes&, compute::Context&) -> Result<engine::Gpus> {
+    return NotFound("none");
+  };
 }
 
 // Room of all layers of the test model on GPUs with that much memory.

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
+#include "kernels/weight_types.h"
 #include "vulkan/choice.h"
 
 namespace aster::vulkan {
@@ -30,9 +31,11 @@ class Gpu {
   virtual bool lost() const = 0;
 };
 
-// The device that is to be used, after it has passed the self-check. An error says why there is
+// The device that is to be used, after it has passed the self-check, to multiply with weights of
+// these types. An error says why there is
 // none: NotFound where there is no device or none is wanted, FailedPrecondition where the one that
 // was chosen is not fit, Unavailable where it was listed and is lost. The context outlives it.
-Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, compute::Context& host);
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const kernels::WeightTypes& types,
+                                     compute::Context& host);
 
 }  // namespace aster::vulkan

@@ -81,11 +81,12 @@ class KvTransfer(Faulty):
     def test_a_session_of_rows_in_fewer_bits_keeps_its_text_alone(self):
         home = {"XDG_DATA_HOME": str(self.folder / "data")}
         two = ("--local-nodes", 2, "--prefill", PREFILL, "--decode", "node-2", "--kv-wire", "q8")
-        said = aster("session", "save", "small", self.model, "--prompt-file", self.few_words, *two, environment=home).stdout
+        words = ("--prompt-file", self.few_words)
+        said = aster("session", "save", "small", self.model, *words, *two, environment=home).stdout
         self.assertIn(b", 0 of them with their KV rows. (", said)
         asked = ("-p", "and then it", "--raw", "--temp", 0, "-n", 5, "--ignore-eos", "-q")
         exact = aster("run", self.model, "--session", "small", *asked, environment=home)
-        aster("session", "save", "exact", self.model, "--prompt-file", self.few_words, environment=home)
+        aster("session", "save", "exact", self.model, *words, environment=home)
         self.assertEqual(aster("run", self.model, "--session", "exact", *asked, environment=home).stdout, exact.stdout)
         # Exact rows are of no use on a route with inexact ones: the text is computed again.
         aster("run", self.model, "--session", "exact", *asked, *two, environment=home)

@@ -7,6 +7,9 @@
 
 namespace aster::vulkan {
 
-Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice&, compute::Context&) { return NoSupport(); }
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice&, const kernels::WeightTypes&,
+                                     compute::Context&) {
+  return NoSupport();
+}
 
 }  // namespace aster::vulkan

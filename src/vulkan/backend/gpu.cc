@@ -34,21 +34,22 @@ class OpenedGpu final : public Gpu {
 };
 
 Result<std::unique_ptr<Gpu>> Open(const std::shared_ptr<Instance>& instance,
-                                  VkPhysicalDevice physical, compute::Context& host) {
+                                  VkPhysicalDevice physical, const kernels::WeightTypes& types,
+                                  compute::Context& host) {
   auto device = TRY(Device::Open(instance, physical));
-  auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader));
+  auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader, types));
   return std::make_unique<OpenedGpu>(std::move(device), std::move(kernels), host);
 }
 
 // The first that is good enough; drivers that compute on the processor are not.
 Result<std::unique_ptr<Gpu>> OpenFirst(const std::shared_ptr<Instance>& instance,
                                        std::span<const VkPhysicalDevice> devices,
-                                       compute::Context& host) {
+                                       const kernels::WeightTypes& types, compute::Context& host) {
   Error why = NotFound("this machine has no GPU");
   for (const VkPhysicalDevice physical : devices) {
     const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
     if (traits.type == VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
-    auto gpu = Open(instance, physical, host);
+    auto gpu = Open(instance, physical, types, host);
     if (gpu.ok()) return gpu;
     why = std::move(gpu).error();
   }
@@ -68,16 +69,17 @@ Result<std::vector<VkPhysicalDevice>> PhysicalDevicesOf(std::shared_ptr<Instance
 
 }  // namespace
 
-Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, compute::Context& host) {
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const kernels::WeightTypes& types,
+                                     compute::Context& host) {
   if (choice.kind == GpuChoice::Kind::kOff) return NotFound("ASTER_GPU=off");
   std::shared_ptr<Instance> instance;
   const std::vector<VkPhysicalDevice> devices = TRY(PhysicalDevicesOf(instance));
-  if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, host);
+  if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, types, host);
   if (choice.index >= devices.size()) {
     return NotFound(
         fmt::format("there is no GPU {}; `aster devices` lists what there is", choice.index));
   }
-  return Open(instance, devices[choice.index], host);
+  return Open(instance, devices[choice.index], types, host);
 }
 
 }  // namespace aster::vulkan

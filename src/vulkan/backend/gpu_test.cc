@@ -5,8 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "compute/matrix.h"
 #include "kernels/isa_choice.h"
-#include "vulkan/check/check_test_support.h"
+#include "vulkan/backend/backend_test_support.h"
 
 namespace aster::vulkan {
 namespace {
@@ -18,22 +19,39 @@ class GpuTest : public testing::Test {
 };
 
 TEST_F(GpuTest, OffOpensNone) {
-  const auto gpu = OpenGpu({.kind = GpuChoice::Kind::kOff}, host_);
+  const auto gpu = OpenGpu({.kind = GpuChoice::Kind::kOff}, {}, host_);
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().code(), Code::kNotFound);
 }
 
+Status Multiply(compute::Backend& backend, gguf::TensorType type) {
+  const TensorOfFile weights(type, 256, 16, 1, 1);
+  const auto matrix = TRY(compute::Matrix::Pack(weights.tensor(), 0, backend));
+  Bench bench(backend);
+  const compute::Tensor rows = bench.Rows(1, 256, 2), out = bench.Room(1, 16);
+  const auto operand = bench.commands().NewOperand();
+  return bench.TryRun([&](compute::Commands& commands) -> Status {
+    operand->Set(rows);
+    const compute::Product product{&matrix, operand.get(), out};
+    return commands.Multiply({&product, 1});
+  });
+}
+
 TEST_F(GpuTest, ANumberOpensThatDeviceAndNoOther) {
   if (!OpenTestDevice().ok()) GTEST_SKIP() << "no device to test with";
-  const auto none = OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 99}, host_);
+  const auto none = OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 99}, {}, host_);
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.error().message().find("99"), std::string::npos);
-  const auto gpu = OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 0}, host_);
+  const auto gpu =
+      OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 0}, {kernels::WeightType::kQ8_0}, host_);
   ASSERT_TRUE(gpu.ok()) << gpu.error().message();
   EXPECT_FALSE((*gpu)->name().empty());
   EXPECT_GT((*gpu)->available_bytes(), 0u);
   EXPECT_FALSE((*gpu)->lost());
   EXPECT_TRUE((*gpu)->backend().Allocate(1 << 20).ok());
+  EXPECT_OK(Multiply((*gpu)->backend(), gguf::TensorType::kQ8_0));
+  EXPECT_EQ(Multiply((*gpu)->backend(), gguf::TensorType::kQ4_0).error().code(),
+            Code::kFailedPrecondition);
 }
 
 }  // namespace

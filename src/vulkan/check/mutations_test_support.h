@@ -13,7 +13,7 @@ namespace aster::vulkan {
 struct Mutation {
   std::string_view name;
   std::string_view shader;  // which one has the mistake
-  std::string_view check;   // which of KernelChecks(), or "arithmetic", must find it
+  std::string_view check;   // which of KernelChecks, or "arithmetic", must find it
   std::span<const uint32_t> words;
 };
 

@@ -228,7 +228,7 @@ Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source) 
   return WhyRefused(device, why);
 }
 
-std::vector<KernelCheck> KernelChecks() {
+std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types) {
   std::vector<KernelCheck> checks = {{"activations", CheckPrepared},
                                      {"elements", CheckElementOperations},
                                      {"conversions", CheckConversions},
@@ -244,6 +244,7 @@ std::vector<KernelCheck> KernelChecks() {
                                      {"latent attention", CheckLatent}};
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
+    if (!types.Contains(type)) continue;
     const auto name = kernels::WeightTypeName(type);
     checks.push_back({fmt::format("products with {}", name),
                       [type](Workbench& bench) { return CheckProducts(bench, type); }});
@@ -261,19 +262,21 @@ std::vector<KernelCheck> KernelChecks() {
   return checks;
 }
 
-Status CheckKernels(Kernels& kernels) {
+Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types) {
   Workbench bench(kernels);
-  for (const KernelCheck& check : KernelChecks()) {
+  for (const KernelCheck& check : KernelChecks(types)) {
     const Status status = check.run(bench);
     if (!status.ok()) return WhyRefused(kernels.device(), status.error());
   }
   return Ok();
 }
 
-Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source) {
+Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,
+                                                    const kernels::WeightTypes& types) {
   const Arithmetic arithmetic = TRY(ChooseArithmetic(device, source));
   std::unique_ptr<Kernels> kernels = TRY(Kernels::Create(device, source, arithmetic));
-  TRY(CheckKernels(*kernels));
+  TRY(CheckKernels(*kernels, types));
+  kernels->MultiplyOnly(types);
   return kernels;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/weight_types.h"
 #include "vulkan/check/workbench.h"
 #include "vulkan/driver/pipelines.h"
 #include "vulkan/kernels/kernels.h"
@@ -26,17 +27,19 @@ std::vector<Arithmetic> CandidateArithmetics(const DeviceTraits& traits);
 // there is none; the error names the operation that the last one got wrong, and the driver.
 Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source);
 
-// What is checked of the kernels, in this order.
+// What is checked of the kernels, in this order: products with weights of these types, and every
+// kernel that multiplies with none.
 struct KernelCheck {
   std::string name;
   std::function<Status(Workbench&)> run;
 };
-std::vector<KernelCheck> KernelChecks();
+std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types);
 
-// Every kernel against the reference. The error names the kernel, and the driver.
-Status CheckKernels(Kernels& kernels);
+// Those kernels against the reference. The error names the kernel, and the driver.
+Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types);
 
-// Kernels that have passed all of it.
-Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source);
+// Kernels that have passed all of it. Products with other types are refused.
+Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,
+                                                    const kernels::WeightTypes& types);
 
 }  // namespace aster::vulkan

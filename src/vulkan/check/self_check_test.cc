@@ -15,7 +15,7 @@ namespace {
 class SelfCheckTest : public KernelTest {};
 
 TEST_F(SelfCheckTest, ADeviceThatComputesTheReferencesBitsPasses) {
-  EXPECT_OK(CheckKernels(kernels()));
+  EXPECT_OK(CheckKernels(kernels(), kernels::WeightTypes::All()));
 }
 
 // What was not chosen, though it comes before what was: those ways compute other bits here.
@@ -63,7 +63,7 @@ Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mu
   }
   const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
   Workbench bench(*kernels);
-  for (const KernelCheck& check : KernelChecks()) {
+  for (const KernelCheck& check : KernelChecks(kernels::WeightTypes::All())) {
     if (check.name == mutation.check) return check.run(bench);
   }
   return NotFound("no check of that name");
@@ -91,7 +91,7 @@ TEST_F(SelfCheckTest, ARefusalNamesTheOperationAndTheDriver) {
     return mutation.shader == "prepare_per_32";
   });
   ASSERT_NE(found, mutations.end());
-  const auto opened = OpenCheckedKernels(device(), SourceWith(*found));
+  const auto opened = OpenCheckedKernels(device(), SourceWith(*found), {});
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), Code::kFailedPrecondition);
   EXPECT_NE(opened.error().message().find("activations as int8 per 32"), std::string::npos);

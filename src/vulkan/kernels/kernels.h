@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "kernels/weight_types.h"
 #include "vulkan/driver/buffer.h"
 #include "vulkan/driver/commands.h"
 #include "vulkan/driver/pipelines.h"
@@ -34,6 +35,10 @@ class Kernels {
   Device& device() { return pipelines_.device(); }
   const Arithmetic& arithmetic() const { return pipelines_.arithmetic(); }
 
+  // Products with weights of other types are errors from now on.
+  void MultiplyOnly(const kernels::WeightTypes& types) { types_ = types; }
+  bool multiplies(kernels::WeightType type) const { return types_.Contains(type); }
+
   // The points of IQ2_XXS, eight bytes each.
   Address grid() const { return tables_.address(); }
 
@@ -52,6 +57,7 @@ class Kernels {
       : pipelines_(device, std::move(source), arithmetic) {}
 
   Pipelines pipelines_;
+  kernels::WeightTypes types_ = kernels::WeightTypes::All();
   Buffer tables_;
 };
 

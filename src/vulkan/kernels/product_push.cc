@@ -25,6 +25,8 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
                          const ProductPush& push, uint32_t together, uint32_t row_groups) {
   CHECK(row_groups <= kRowGroups);
   const char* const name = NameOfType(type);
+  if (!kernels.multiplies(type))
+    return FailedPrecondition(fmt::format("products with {} were not checked on this GPU", name));
   const auto groups = [&](uint32_t outputs) {
     return GroupCount{.x = DivideRoundingUp(push.outputs, outputs), .y = row_groups};
   };

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A set of weight types, as a model's tensors have them. Must not know what is done with it, nor be
+// included where one instruction set is compiled.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <initializer_list>
+
+#include "kernels/weight_type.h"
+
+namespace aster::kernels {
+
+class WeightTypes {
+ public:
+  WeightTypes() = default;
+  WeightTypes(std::initializer_list<WeightType> types) {
+    for (const WeightType type : types) Add(type);
+  }
+  static WeightTypes All() {
+    WeightTypes all;
+    all.types_.set();
+    return all;
+  }
+
+  void Add(WeightType type) { types_.set(static_cast<size_t>(type)); }
+  bool Contains(WeightType type) const { return types_.test(static_cast<size_t>(type)); }
+
+ private:
+  std::bitset<kWeightTypeCount> types_;
+};
+
+}  // namespace aster::kernels
