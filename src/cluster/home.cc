@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/process_limits.h"
 #include "cluster/word_lines.h"
+#include "net/certificate.h"
 
 namespace aster::cluster {
 namespace {
@@ -287,11 +288,22 @@ Result<Authority> Home::LoadAuthority() const {
   if (!HasAuthority()) {
     return NotFound(
         "the authority of the cluster is on the machine where the cluster was made; run the "
-        "command there");
+        "command there, or make this machine a second holder of its key with `aster cluster "
+        "authority import`");
   }
   ForbidCoreDumps();
   return Authority{.certificate = TRY(ReadFile(File("ca.pem"), kMaxPemBytes)),
                    .key = TRY(ReadFile(File("ca.key"), kMaxPemBytes))};
+}
+
+Status Home::AddAuthority(const Authority& authority) const {
+  const FileLock lock = TRY(Lock());
+  const std::string own = TRY(ReadFile(File("ca.pem"), kMaxPemBytes));
+  if (own != authority.certificate)
+    return FailedPrecondition("the key is of another cluster than this machine's");
+  TRY(net::CheckKeyOfCertificate(own, authority.key));
+  ForbidCoreDumps();
+  return WritePrivate(File("ca.key"), authority.key);
 }
 
 Result<std::vector<Invitation>> Home::LoadInvitations(int64_t wall_s) const {
@@ -375,14 +387,17 @@ Result<Revocations> Home::Revoke(const NodeId& node, int64_t wall_s) const {
   return list;
 }
 
-Result<bool> Home::StoreRevocations(const Revocations& list,
-                                    std::string_view ca_certificate) const {
+Result<Revocations> Home::StoreRevocations(const Revocations& list,
+                                           std::string_view ca_certificate) const {
   const FileLock lock = TRY(Lock());
   // A list that was damaged here is mended by any that the authority has signed.
-  const Result<Revocations> held = LoadRevocations(ca_certificate);
-  if (held.ok() && held->serial() >= list.serial()) return false;
-  TRY(WritePrivate(File("revoked"), list.text()));
-  return true;
+  Result<Revocations> held = LoadRevocations(ca_certificate);
+  const bool is_later = !held.ok() || (list.serial() > held->serial() && list.Covers(*held));
+  const bool has_all = held.ok() && held->Covers(list);
+  if (!is_later && (has_all || !HasAuthority())) return held;
+  const Revocations later = is_later ? list : TRY(held->UnitedWith(list, TRY(LoadAuthority()).key));
+  TRY(WritePrivate(File("revoked"), later.text()));
+  return later;
 }
 
 Result<std::vector<KnownPeer>> Home::LoadPeers() const {

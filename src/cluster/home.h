@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The folder in which this user's part of a cluster is kept, readable by no other user: who this
-// node is, on one machine the authority, open invitations, who is revoked, and where others were
+// node is, on some machines the authority, open invitations, who is revoked, and where others were
 // last seen. Must not know how any of it is used. docs/cluster.md lists the files.
 #pragma once
 
@@ -64,8 +64,10 @@ class Home {
 
   // NotFound, with what to do, where there is no cluster.
   Result<Identity> LoadIdentity(int64_t wall_s) const;
-  // NotFound where the cluster was made elsewhere.
+  // NotFound where other machines have the authority's key.
   Result<Authority> LoadAuthority() const;
+  // Makes this machine, which is of the cluster, a holder of the authority's key.
+  Status AddAuthority(const Authority& authority) const;
 
   // Those that may still be used, and how many they are.
   Result<std::vector<Invitation>> LoadInvitations(int64_t wall_s) const;
@@ -84,8 +86,11 @@ class Home {
   Result<Revocations> LoadRevocations(std::string_view ca_certificate) const;
   // A list with one node more. AlreadyExists where it was revoked before.
   Result<Revocations> Revoke(const NodeId& node, int64_t wall_s) const;
-  // Keeps whichever is later; true if that was the new one.
-  Result<bool> StoreRevocations(const Revocations& list, std::string_view ca_certificate) const;
+  // The later one of this list and the stored one, which is stored from then on. None replaces a
+  // list of which it lacks nodes: of two such lists, made by two holders of the authority's key, a
+  // holder makes one, and others keep what they have until then.
+  Result<Revocations> StoreRevocations(const Revocations& list,
+                                       std::string_view ca_certificate) const;
 
   Result<std::vector<KnownPeer>> LoadPeers() const;
   // What is now known of these. Others stay as they were stored, except nodes that were revoked.

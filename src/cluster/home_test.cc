@@ -400,14 +400,16 @@ TEST(HomeRevocations, NoneIsLostAndTheOldNeverReplacesTheNew) {
             20);
   const Revocations list = made.home.LoadRevocations(made.identity.ca_certificate).value();
   EXPECT_EQ(list.nodes().size(), 20U);
-  EXPECT_EQ(list.serial(), 20U);
   EXPECT_EQ(made.home.Revoke(list.nodes().begin()->first, kTestWallS).error().code(),
             Code::kAlreadyExists);
 
-  const Revocations older = Revocations().With(NodeId{{9, 9}}, 1, made.made.authority.key).value();
-  EXPECT_FALSE(made.home.StoreRevocations(older, made.identity.ca_certificate).value());
+  EXPECT_EQ(list.serial(),
+            made.home.StoreRevocations(list, made.identity.ca_certificate)->serial());
   const Revocations newer = list.With(NodeId{{9, 9}}, 1, made.made.authority.key).value();
-  EXPECT_TRUE(made.home.StoreRevocations(newer, made.identity.ca_certificate).value());
+  EXPECT_EQ(newer.serial(),
+            made.home.StoreRevocations(newer, made.identity.ca_certificate)->serial());
+  EXPECT_EQ(newer.serial(),
+            made.home.StoreRevocations(list, made.identity.ca_certificate)->serial());
   EXPECT_TRUE(made.home.LoadRevocations(made.identity.ca_certificate)->Contains(NodeId{{9, 9}}));
 }
 
@@ -419,8 +421,44 @@ TEST(HomeRevocations, ADamagedListIsAnErrorAndMendedByAGoodOne) {
   ASSERT_TRUE(WriteFileAtomically(made.home.folder() + "/revoked", AsBytes(text)).ok());
   EXPECT_FALSE(made.home.LoadRevocations(made.identity.ca_certificate).ok())
       << "no node is let in because a list cannot be read";
-  EXPECT_TRUE(made.home.StoreRevocations(list, made.identity.ca_certificate).value());
+  EXPECT_TRUE(made.home.StoreRevocations(list, made.identity.ca_certificate).ok());
   EXPECT_TRUE(made.home.LoadRevocations(made.identity.ca_certificate).ok());
+}
+
+// Two holders of the key that revoke apart from each other: no node's revocation is lost on the
+// way.
+TEST(HomeRevocations, AHolderOfTheKeyUnitesTwoListsAndOthersKeepTheirs) {
+  const TestHome ann;
+  const std::string& ca = ann.identity.ca_certificate;
+  const TemporaryDirectory directory = TemporaryDirectory::Create().value();
+  const Home bob(directory.File("bob")), eve(directory.File("eve"));
+  for (const Home* home : {&bob, &eve})
+    ASSERT_TRUE(home->Create(ann.made.NodeCalled("b"), std::nullopt, "", false, kTestWallS).ok());
+  ASSERT_TRUE(bob.AddAuthority(ann.made.authority).ok());
+  const Revocations by_ann = ann.home.Revoke(NodeId{{1, 1}}, kTestWallS).value();
+  const Revocations by_bob = bob.Revoke(NodeId{{2, 2}}, kTestWallS).value();
+  ASSERT_GT(by_bob.serial(), by_ann.serial());
+  ASSERT_TRUE(eve.StoreRevocations(by_ann, ca).ok());
+  EXPECT_EQ(eve.StoreRevocations(by_bob, ca)->text(), by_ann.text());
+  const Revocations united = ann.home.StoreRevocations(by_bob, ca).value();
+  EXPECT_EQ(united.nodes().size(), 2U);
+  EXPECT_EQ(eve.StoreRevocations(united, ca)->text(), united.text());
+  EXPECT_EQ(bob.StoreRevocations(united, ca)->text(), united.text());
+  EXPECT_EQ(ann.home.StoreRevocations(by_ann, ca)->text(), united.text());
+}
+
+TEST(HomeAuthority, ASecondHolderCanDoWhatTheFirstCan) {
+  const TestHome ann;
+  const TemporaryDirectory directory = TemporaryDirectory::Create().value();
+  const Home bob(directory.File("bob"));
+  ASSERT_TRUE(bob.Create(ann.made.NodeCalled("bob"), std::nullopt, "", false, kTestWallS).ok());
+  EXPECT_FALSE(bob.AddAuthority(TestAuthority().authority).ok());
+  EXPECT_FALSE(bob.AddAuthority({ann.made.authority.certificate, ann.identity.key}).ok());
+  EXPECT_FALSE(bob.HasAuthority());
+  ASSERT_TRUE(bob.AddAuthority(ann.made.authority).ok());
+  EXPECT_EQ(bob.LoadAuthority()->key, ann.made.authority.key);
+  EXPECT_EQ(fs::status(bob.folder() + "/ca.key").permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST(HomeRevocations, OnlyWhereTheAuthorityIs) {

@@ -23,7 +23,7 @@ struct Identity {
   std::string key;
 };
 
-// What makes certificates; only where the cluster was made.
+// What makes certificates: where the cluster was made, and on machines that the owner chose.
 struct Authority {
   std::string certificate;
   std::string key;

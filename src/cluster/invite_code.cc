@@ -49,8 +49,7 @@ Result<InviteCode> InviteCode::Parse(std::string_view text) {
     if (c == '-' || c == ' ') continue;
     symbols += Canonical(c);
     if (kAlphabet.find(symbols.back()) == std::string_view::npos || symbols.size() > kSymbols) {
-      return InvalidArgument(
-          "that is not an invitation's code: four groups of five letters and digits");
+      return InvalidArgument("that is not a code: four groups of five letters and digits");
     }
   }
   if (symbols.size() != kSymbols) {

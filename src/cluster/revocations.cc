@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kHeading = "asterism revoked nodes 1";
 constexpr std::string_view kSignature = "signature";
+constexpr uint64_t kSerialSteps = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -58,13 +59,38 @@ Result<Revocations> Revocations::With(const NodeId& node, int64_t wall_s,
     return ResourceExhausted(
         fmt::format("{} nodes are revoked already; make a new cluster", nodes_.size()));
   Revocations list;
-  list.serial_ = serial_ + 1;
+  list.serial_ = serial_ + 1 + node.value.low % kSerialSteps;
   list.nodes_ = nodes_;
   list.nodes_.emplace(node, std::max<int64_t>(wall_s, 0));
-  const std::string body = list.Body();
-  const std::vector<uint8_t> signature = TRY(Sign(ca_key, AsBytes(body)));
-  list.text_ = fmt::format("{}{} {}\n", body, kSignature, ToHex(signature));
+  TRY(list.SignWith(ca_key));
   return list;
+}
+
+Result<Revocations> Revocations::UnitedWith(const Revocations& other,
+                                            std::string_view ca_key) const {
+  Revocations list;
+  list.serial_ = std::max(serial_, other.serial_) + 1;
+  list.nodes_ = nodes_;
+  for (const auto& [node, wall_s] : other.nodes_) {
+    // Both holders come to the same list.
+    int64_t& first_s = list.nodes_.emplace(node, wall_s).first->second;
+    first_s = std::min(first_s, wall_s);
+  }
+  if (list.nodes_.size() > kMaxNodes)
+    return ResourceExhausted("more nodes are revoked than a list can hold; make a new cluster");
+  TRY(list.SignWith(ca_key));
+  return list;
+}
+
+bool Revocations::Covers(const Revocations& other) const {
+  return std::ranges::all_of(other.nodes_, [&](const auto& each) { return Contains(each.first); });
+}
+
+Status Revocations::SignWith(std::string_view ca_key) {
+  const std::string body = Body();
+  const std::vector<uint8_t> signature = TRY(Sign(ca_key, AsBytes(body)));
+  text_ = fmt::format("{}{} {}\n", body, kSignature, ToHex(signature));
+  return Ok();
 }
 
 }  // namespace aster::cluster

@@ -27,9 +27,15 @@ class Revocations {
 
   // The list with one node more, signed.
   Result<Revocations> With(const NodeId& node, int64_t wall_s, std::string_view ca_key) const;
+  // All nodes of both, signed: of lists that two holders of the authority's key made longer at the
+  // same time.
+  Result<Revocations> UnitedWith(const Revocations& other, std::string_view ca_key) const;
+  // Whether it lacks none of the other's nodes.
+  bool Covers(const Revocations& other) const;
 
-  // Of two lists of one cluster the one with the higher serial is the later, and holds all of the
-  // earlier one. 0: no node is revoked.
+  // Of two lists of which one covers the other, the one with the higher serial does. It grows by a
+  // number that follows from the node, so that two holders never give one to different lists. 0: no
+  // node is revoked.
   uint64_t serial() const { return serial_; }
   // When each was revoked, in seconds since 1970.
   const std::map<NodeId, int64_t>& nodes() const { return nodes_; }
@@ -39,6 +45,7 @@ class Revocations {
 
  private:
   std::string Body() const;
+  Status SignWith(std::string_view ca_key);
 
   uint64_t serial_ = 0;
   std::map<NodeId, int64_t> nodes_;

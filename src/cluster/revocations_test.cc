@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cluster/home_for_test.h"
 
 namespace aster::cluster {
@@ -35,7 +37,8 @@ TEST_F(RevocationsTest, ListsGrowAndComeBackAsTheyWere) {
   for (const uint64_t count : {1, 2, 9}) {
     const Revocations list = ListOf(count);
     const Revocations again = Parse(list.text()).value();
-    EXPECT_EQ(again.serial(), count);
+    EXPECT_EQ(again.serial(), list.serial());
+    EXPECT_GE(again.serial(), count);
     EXPECT_EQ(again.nodes(), list.nodes());
     EXPECT_EQ(again.text(), list.text());
     EXPECT_TRUE(again.Contains(Node(count)));
@@ -95,6 +98,22 @@ TEST_F(RevocationsTest, ListsAreBounded) {
   for (uint64_t i = 0; i < Revocations::kMaxNodes + 1; ++i)
     text += "node " + Node(i).value.ToHex() + " 1\n";
   EXPECT_THAT(Parse(text + "signature 00\n").error().message(), HasSubstr("lines"));
+}
+
+TEST_F(RevocationsTest, TwoHoldersOfTheKeyComeToOneList) {
+  const Revocations both = ListOf(2);
+  const Revocations ann = both.With(Node(7), kTestWallS, made_.authority.key).value();
+  const Revocations bob = both.With(Node(9), kTestWallS + 1, made_.authority.key).value();
+  EXPECT_NE(ann.serial(), bob.serial());
+  EXPECT_TRUE(ann.Covers(both));
+  EXPECT_FALSE(ann.Covers(bob));
+  const Revocations united = ann.UnitedWith(bob, made_.authority.key).value();
+  const Revocations same = bob.UnitedWith(ann, made_.authority.key).value();
+  EXPECT_EQ(united.serial(), same.serial());
+  EXPECT_EQ(united.nodes(), same.nodes());
+  EXPECT_TRUE(united.Covers(ann) && united.Covers(bob));
+  EXPECT_GT(united.serial(), std::max(ann.serial(), bob.serial()));
+  EXPECT_TRUE(Parse(united.text()).ok());
 }
 
 TEST_F(RevocationsTest, AClockBefore1970DoesNoHarm) {

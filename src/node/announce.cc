@@ -18,16 +18,15 @@ Result<std::unique_ptr<discovery::Discovery>> Announce(const cluster::Home& home
     found.wanted = found.offers;
     found.on_found = std::move(options.on_found);
   }
-  if (home.HasAuthority()) {
-    found.hidden = [&home, &clock] {
-      std::vector<std::string> labels;
-      const auto open = home.LoadInvitations(clock.WallNs() / kNsPerSecond);
-      if (!open.ok()) return labels;
-      for (const cluster::Invitation& invitation : *open)
-        labels.push_back(discovery::InvitationLabel(invitation.secret));
-      return labels;
-    };
-  }
+  // A machine that has no invitations now may become a holder of the authority's key.
+  found.hidden = [&home, &clock] {
+    std::vector<std::string> labels;
+    const auto open = home.LoadInvitations(clock.WallNs() / kNsPerSecond);
+    if (!open.ok()) return labels;
+    for (const cluster::Invitation& invitation : *open)
+      labels.push_back(discovery::InvitationLabel(invitation.secret));
+    return labels;
+  };
   return discovery::Discovery::Start(std::move(found), clock);
 }
 

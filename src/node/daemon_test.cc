@@ -261,7 +261,7 @@ TEST_F(Daemons, SpreadWhoWasRevoked) {
   // As `aster cluster revoke` does it, beside the node that runs.
   const auto list = cluster::Revocations().With(shed->identity().node, WallS(), authority_.key);
   ASSERT_TRUE(list.ok()) << list.error().message();
-  ASSERT_TRUE(desk_home->StoreRevocations(*list, authority_.certificate).value());
+  ASSERT_TRUE(desk_home->StoreRevocations(*list, authority_.certificate).ok());
   EXPECT_TRUE(Eventually([&] { return Alive(*desk) == 2 && Alive(*lap) == 2; }));
   const auto view = ClusterView::Connect(shed->identity(), lap->control_addresses());
   ASSERT_FALSE(view.ok());

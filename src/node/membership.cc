@@ -219,14 +219,20 @@ Status Membership::TalkAt(const cluster::Contact& contact, const std::string& ad
     // What the other side lacks, once more and with it.
     const MutexLock lock(mu_);
     std::vector<std::string> certificates = CertificatesBeside(reply->members);
-    const bool has_newer_list = reply->revocations_serial < revocations_.serial();
-    if (stopping_ || (certificates.empty() && !has_newer_list)) return Ok();
+    const bool needs_list = NeedsRevocations(*reply);
+    if (stopping_ || (certificates.empty() && !needs_list)) return Ok();
     own = OwnGossip();
     own.certificates = std::move(certificates);
-    if (has_newer_list) own.revocations = revocations_.text();
+    if (needs_list) own.revocations = revocations_.text();
   }
-  TRY(client->Exchange(own, kTalkNs));
+  Take(contact.node, TRY(client->Exchange(own, kTalkNs)));
   return Ok();
+}
+
+bool Membership::NeedsRevocations(const rpc::Gossip& told) const {
+  const bool is_refused =
+      !told.revocations.empty() && told.revocations_serial > revocations_.serial();
+  return is_refused || told.revocations_serial < revocations_.serial();
 }
 
 Result<std::shared_ptr<rpc::ControlClient>> Membership::ClientFor(const cluster::Contact& contact,
@@ -283,7 +289,7 @@ Result<rpc::Gossip> Membership::Exchange(const NodeId& from, const rpc::Gossip& 
   Take(from, gossip);
   const MutexLock lock(mu_);
   rpc::Gossip reply = OwnGossip();
-  if (gossip.revocations_serial < revocations_.serial()) reply.revocations = revocations_.text();
+  if (NeedsRevocations(gossip)) reply.revocations = revocations_.text();
   // A front end has no record and keeps none.
   if (!gossip.members.empty()) reply.certificates = CertificatesBeside(gossip.members);
   return reply;
@@ -333,20 +339,28 @@ bool Membership::IsBelieved(const std::optional<NodeId>& from, const Member& rec
 }
 
 void Membership::TakeRevocations(const cluster::Revocations& list) {
-  std::vector<NodeId> revoked;
   {
     const MutexLock lock(mu_);
-    if (list.serial() <= revocations_.serial()) return;
-    for (const auto& [node, when_s] : list.nodes()) {
-      if (!revocations_.Contains(node)) revoked.push_back(node);
-      state_.Revoke(node);
-    }
-    revocations_ = list;
+    if (list.serial() == revocations_.serial()) return;
   }
   const auto stored = home_.StoreRevocations(list, identity_.ca_certificate);
   if (!stored.ok()) {
     log::Error("the list of revoked nodes could not be written",
                {{"why", stored.error().message()}});
+  }
+  FollowRevocations(stored.ok() ? *stored : list);
+}
+
+void Membership::FollowRevocations(const cluster::Revocations& list) {
+  std::vector<NodeId> revoked;
+  {
+    const MutexLock lock(mu_);
+    if (list.serial() <= revocations_.serial() || !list.Covers(revocations_)) return;
+    for (const auto& [node, when_s] : list.nodes()) {
+      if (!revocations_.Contains(node)) revoked.push_back(node);
+      state_.Revoke(node);
+    }
+    revocations_ = list;
   }
   if (!options_.on_revoked) return;
   for (const NodeId& node : revoked) options_.on_revoked(node);

@@ -96,6 +96,10 @@ class Membership {
   bool IsBelieved(const std::optional<cluster::NodeId>& from, const cluster::Member& record)
       REQUIRES(mu_);
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
+  void FollowRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
+  // Of what another node told, whether it is to be told of this node's list: it has an earlier one,
+  // or has sent one that lacks nodes of this.
+  bool NeedsRevocations(const rpc::Gossip& told) const REQUIRES(mu_);
   // What the home knows and this does not yet, and the other way round, for the next start.
   void LookForRevocations() EXCLUDES(mu_);
   void LookForAddresses() EXCLUDES(mu_);

@@ -34,8 +34,8 @@ class Machine:
         self.folder = folder
         self.environment = {"ASTER_CONFIG": str(folder)}
 
-    def aster(self, *arguments, check=OK):
-        run = aster("cluster", *arguments, check=check, environment=self.environment)
+    def aster(self, *arguments, check=OK, stdin=""):
+        run = aster("cluster", *arguments, check=check, environment=self.environment, stdin=stdin.encode())
         return run.stdout.decode() if check == OK else run.stderr.decode()
 
     def show(self):
@@ -227,6 +227,38 @@ class Cluster(unittest.TestCase):
         self.assertIn("--force", desk.aster("leave", check=INPUT))
         desk.aster("leave", "--force")
         self.assertEqual(desk.files(), ["cluster.lock"])
+
+    def test_what_broke_9_a_second_holder_of_the_key(self):
+        desk = self.founder()
+        lap, shed = self.joined(desk, "lap"), self.joined(desk, "shed")
+        kept = self.root / "attic.key"
+        exported = json.loads(desk.aster("authority", "export", kept, "--json"))
+        self.assertEqual(exported["command"], f"aster cluster authority import {kept}")
+        self.assertEqual(stat.S_IMODE(kept.stat().st_mode), 0o600)
+        key = (desk.folder / "cluster/ca.key").read_text()
+        self.assertNotIn(key.splitlines()[1], kept.read_text())
+        self.assertIn("there is such a file", desk.aster("authority", "export", kept, check=INPUT))
+        self.assertIn("authority import", lap.aster("authority", "export", self.root / "other", check=INPUT))
+        # Another code, a damaged one, and the file of another cluster.
+        other = json.loads(desk.aster("authority", "export", self.root / "second.key", "--json"))["code"]
+        self.assertIn("not the one of this file", lap.aster("authority", "import", kept, stdin=other, check=INPUT))
+        self.assertIn("letters and digits", lap.aster("authority", "import", kept, stdin="ABC", check=INPUT))
+        elsewhere = self.other_cluster()
+        error = elsewhere.aster("authority", "import", kept, stdin=exported["code"], check=INPUT)
+        self.assertIn("this machine has the key already", error)
+        elsewhere.aster("leave", "--force")
+        error = elsewhere.aster("authority", "import", kept, stdin=exported["code"], check=INPUT)
+        self.assertIn("aster cluster init", error)
+        self.assertFalse(lap.show()["cluster"]["authority_here"])
+
+        text = lap.aster("authority", "import", kept, stdin=exported["code"].lower() + "\n")
+        self.assertIn("lap, now invites and revokes for the cluster attic", text)
+        self.assertTrue(lap.show()["cluster"]["authority_here"])
+        # The machine where the cluster was made is lost: the other one goes on.
+        attic = self.joined(lap, "attic")
+        self.assertEqual(attic.show()["cluster"], {**shed.show()["cluster"]})
+        lap.aster("revoke", desk.show()["node"]["id"])
+        self.assertEqual(len(self.joined(lap, "desk", folder="desk-anew").show()["revoked"]), 1)
 
     def test_initialising_twice_and_bad_names(self):
         desk = self.founder()

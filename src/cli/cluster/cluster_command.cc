@@ -19,6 +19,7 @@ constexpr Command kClusterCommands[] = {
     {"show", "Print this machine's cluster and its other nodes", DeclareClusterShow},
     {"status", "Show layers, memory, links and rates of the nodes", DeclareClusterStatus},
     {"revoke", "Revoke a node", DeclareClusterRevoke},
+    {"authority", "Make other machines holders of the cluster's key", DeclareClusterAuthority},
     {"leave", "Leave the cluster", DeclareClusterLeave},
 };
 

@@ -18,6 +18,7 @@
 
 namespace aster::cli {
 
+Run DeclareClusterAuthority(CLI::App& app);
 Run DeclareClusterInit(CLI::App& app);
 Run DeclareClusterInvite(CLI::App& app);
 Run DeclareClusterJoin(CLI::App& app);
@@ -55,7 +56,7 @@ struct ChosenNode {
 // known.
 Result<ChosenNode> ChooseNode(const std::vector<cluster::KnownPeer>& peers,
                               const std::string& text);
-// Another node than this machine's, which is trusted no longer. Only where the cluster was made.
+// Another node than this machine's, which is trusted no longer. Only where the authority's key is.
 Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text);
 
 // Where `aster node` on this machine answers at the moment; nothing where none runs.

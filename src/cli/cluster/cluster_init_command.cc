@@ -38,10 +38,13 @@ Result<ExitStatus> Init(const InitOptions& options, Console& console) {
                 identity.cluster_name, identity.name, identity.node.ToText());
   console.Print("Its keys are in {}.\n", home.folder());
   console.Print(
-      "With ca.key, any machine can be made a member of the cluster: keep a copy in a safe place.\n"
+      "With ca.key, any machine can be made a member of the cluster. Only this one has it.\n"
       "\n");
   console.Print("aster cluster invite    prints a code for another machine\n");
   console.Print("aster node              makes this one compute for the cluster\n");
+  console.Print(
+      "aster cluster authority export FILE\n"
+      "                        keeps the key, encrypted, in case this machine is lost\n");
   return kExitOk;
 }
 
@@ -53,8 +56,9 @@ Result<ExitStatus> Leave(bool force, Console& console) {
     return identity.error();
   if (home.HasAuthority() && !force) {
     return FailedPrecondition(
-        fmt::format("{}: the authority of the cluster is here; without it no machine can join or "
-                    "be revoked any more. --force removes it all the same",
+        fmt::format("{}: the authority of the cluster is here; where no other machine has its "
+                    "key, none can join or be revoked any more. `aster cluster authority export` "
+                    "keeps it, --force removes it all the same",
                     home.folder()));
   }
   if (identity.ok() && !RunningNodeAddresses({home, *identity}).empty())
@@ -95,7 +99,7 @@ Run DeclareClusterInit(CLI::App& app) {
 
 Run DeclareClusterLeave(CLI::App& app) {
   auto force = std::make_shared<bool>(false);
-  app.add_flag("--force", *force, "Even if the cluster's authority is here, which is then lost");
+  app.add_flag("--force", *force, "Even if the cluster's authority is here; its key is removed");
   app.footer(
       "Removes this machine's keys. Other machines keep theirs.\n"
       "  aster cluster leave");

@@ -23,7 +23,7 @@ struct OpenInvitation {
   bool is_answered = false;            // by a node, or by this process
 };
 
-// From now on one machine may join with the code. Only where the cluster was made.
+// From now on one machine may join with the code. Only where the authority's key is.
 Result<OpenInvitation> Invite(OwnCluster own, int64_t minutes, std::vector<std::string> addresses,
                               bool is_answered);
 

@@ -174,7 +174,8 @@ Run DeclareClusterInvite(CLI::App& app) {
       ->type_name("HOST[:PORT]");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(
-      "On the machine where the cluster was made. The code is good for one machine, and void "
+      "On the machine where the cluster was made, or another that has its key. The code is good "
+      "for one machine, and void "
       "after\n"
       "five wrong attempts.\n"
       "  aster cluster invite --wait\n"
