@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/random.h"
 
 namespace aster::plan {
 namespace {
@@ -23,6 +24,11 @@ constexpr double kSame = 1e-9;
 constexpr size_t kMostOrders = 1957;
 // Cells of the table that finds the fastest token; beyond, any split of the best rate will do.
 constexpr uint64_t kMostCells = 50'000'000;
+// Orders that are tried by changing the best one, where not all can be; one that is good enough to
+// be looked at whole costs as much as many. The steps of the largest problems are counted less.
+constexpr uint64_t kMostChanges = 6000;
+constexpr uint64_t kCostOfWhole = 20;
+constexpr uint64_t kMostSteps = 60'000'000;
 
 bool IsLess(double a, double b) { return a < b * (1 - kSame); }
 
@@ -171,15 +177,25 @@ class Best {
  public:
   explicit Best(const SplitProblem& problem) : problem_(problem) {}
 
-  void Try(std::span<const size_t> order) {
+  // Whether the order was good enough to be looked at whole.
+  bool Try(std::span<const size_t> order) {
     // An order that cannot reach the best rate so far is not looked at further.
     Chain chain(problem_, order);
-    if (!chain.IsFeasible(answer_ ? answer_->chunk_s * (1 + kSame) : kNever)) return;
+    if (!chain.IsFeasible(answer_ ? answer_->chunk_s * (1 + kSame) : kNever)) return false;
     const SplitAnswer answer = chain.FastestToken(chain.LeastChunk());
     const bool is_better =
         !answer_ || IsLess(answer.chunk_s, answer_->chunk_s) ||
         (!IsLess(answer_->chunk_s, answer.chunk_s) && IsLess(answer.token_s, answer_->token_s));
     if (is_better) answer_ = answer;
+    return true;
+  }
+
+  // Of the best so far; empty where there is none.
+  std::vector<size_t> Order() const {
+    std::vector<size_t> order;
+    if (!answer_) return order;
+    for (const SplitAnswer::Part& part : answer_->parts) order.push_back(part.node);
+    return order;
   }
 
   std::optional<SplitAnswer> Take() { return std::move(answer_); }
@@ -290,6 +306,48 @@ void TryGoodOrders(const SplitProblem& problem, Best& best) {
   }
 }
 
+// One change of an order, by chance: two nodes change places, one goes to another place, one that
+// is left out comes in, in place of another or not, or one is left out.
+std::vector<size_t> Changed(std::vector<size_t> order, const SplitProblem& problem,
+                            Random& random) {
+  const auto place = [&](size_t more) {
+    return order.begin() + static_cast<ptrdiff_t>(random.NextBelow(order.size() + more));
+  };
+  std::vector<size_t> others;
+  for (size_t i = 0; i < problem.nodes.size(); ++i) {
+    if (std::ranges::count(order, i) == 0) others.push_back(i);
+  }
+  const uint64_t kind = random.NextBelow(5);
+  if (kind == 0) {
+    std::iter_swap(place(0), place(0));
+  } else if (kind == 1) {
+    const auto from = place(0);
+    const size_t node = *from;
+    order.erase(from);
+    order.insert(place(1), node);
+  } else if (kind == 2 && order.size() > 1 && !problem.all_nodes) {
+    order.erase(place(0));
+  } else if (kind == 3 && !others.empty()) {
+    *place(0) = others[random.NextBelow(others.size())];
+  } else if (!others.empty() && order.size() < problem.layer_count()) {
+    order.insert(place(1), others[random.NextBelow(others.size())]);
+  }
+  return order;
+}
+
+// Changes the best order as long as the work is bearable. The same problem gives the same answer.
+void ChangeOrders(const SplitProblem& problem, Best& best) {
+  Random random(1);
+  const uint64_t steps = uint64_t{problem.layer_count()} * problem.nodes.size();
+  const uint64_t most = std::min(kMostChanges, kMostSteps / std::max<uint64_t>(steps, 1));
+  for (uint64_t cost = 0; cost < most;) {
+    const std::vector<size_t> order = best.Order();
+    if (order.empty()) return;
+    const std::vector<size_t> changed = Changed(order, problem, random);
+    cost += changed != order && best.Try(changed) ? kCostOfWhole : 1;
+  }
+}
+
 }  // namespace
 
 double PartChunkTime(const SplitProblem::Node& node, uint32_t layers, bool has_head) {
@@ -341,6 +399,7 @@ std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem) {
     Orders(problem, [&](std::span<const size_t> order) { best.Try(order); }).Visit();
   } else {
     TryGoodOrders(problem, best);
+    ChangeOrders(problem, best);
   }
   return best.Take();
 }

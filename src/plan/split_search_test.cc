@@ -198,6 +198,88 @@ TEST(SplitSearch, ManyNodesShareWell) {
   }
 }
 
+// Unlike nodes, some of them with little memory, and ways of which some are slow.
+SplitProblem UnlikeNodes(Random& random, size_t nodes, uint32_t layers, bool has_links) {
+  SplitProblem problem;
+  for (uint32_t i = 0; i <= layers; ++i) {
+    problem.bytes_before.push_back(10 * i);
+    problem.reads_before.push_back(i);
+  }
+  problem.embedding_bytes = problem.head_bytes = 5;
+  problem.head_reads = 4;
+  for (size_t i = 0; i < nodes; ++i) {
+    const double layer_s = 1 + 0.01 * random.NextBelow(400);
+    problem.nodes.push_back({.memory_bytes = 20 + random.NextBelow(layers * 30 / nodes),
+                             .layer_s = layer_s,
+                             .byte_s = layer_s * (0.5 + 0.01 * random.NextBelow(100))});
+  }
+  for (size_t i = 0; i < nodes * nodes; ++i) {
+    const double chunk_s =
+        random.NextBelow(10) == 0 ? 1.0 + random.NextBelow(40) : 0.1 + 0.1 * random.NextBelow(20);
+    problem.links.push_back(has_links ? SplitProblem::Link{chunk_s, 0.01 * random.NextBelow(20)}
+                                      : SplitProblem::Link{});
+  }
+  return problem;
+}
+
+// Each order of each subset.
+std::optional<double> BestChunkOfAllOrders(const SplitProblem& problem) {
+  std::optional<double> best;
+  std::vector<size_t> order;
+  const std::function<void()> extend = [&] {
+    if (!order.empty()) {
+      const auto answer = SplitInOrder(problem, order);
+      if (answer && (!best || answer->chunk_s < *best)) best = answer->chunk_s;
+    }
+    for (size_t i = 0; i < problem.nodes.size(); ++i) {
+      if (std::ranges::count(order, i) > 0) continue;
+      order.push_back(i);
+      extend();
+      order.pop_back();
+    }
+  };
+  extend();
+  return best;
+}
+
+// More orders than are tried one by one.
+TEST(SplitSearch, SevenUnlikeNodesAreWithinThreePercentOfTheBest) {
+  Random random(9);
+  int solved = 0;
+  for (int round = 0; round < 6; ++round) {
+    const SplitProblem problem = UnlikeNodes(random, 7, 12, round % 2 == 0);
+    const auto best = BestChunkOfAllOrders(problem);
+    const auto answer = SearchSplit(problem);
+    ASSERT_EQ(answer.has_value(), best.has_value()) << "round " << round;
+    if (!best) continue;
+    ++solved;
+    EXPECT_LE(answer->chunk_s, 1.03 * *best) << "round " << round;
+  }
+  EXPECT_GT(solved, 3);
+}
+
+// Were all ways free and the embedding and the head of no size, layers could be dealt out one by
+// one: nothing is faster than that.
+double LeastChunk(const SplitProblem& problem) {
+  std::vector<double> times;
+  for (const SplitProblem::Node& node : problem.nodes) {
+    for (uint32_t count = 1; count <= node.memory_bytes / 10; ++count)
+      times.push_back(count * node.layer_s);
+  }
+  std::ranges::sort(times);
+  return times[problem.layer_count() - 1];
+}
+
+TEST(SplitSearch, SixtyFourUnlikeNodesAreWithinThreePercentOfTheLeastThatThereCanBe) {
+  Random random(10);
+  for (const bool has_links : {false, true}) {
+    const SplitProblem problem = UnlikeNodes(random, 64, 80, has_links);
+    const auto answer = SearchSplit(problem);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_LE(answer->chunk_s, 1.03 * LeastChunk(problem)) << has_links;
+  }
+}
+
 TEST(SplitSearch, LayersThatFitInMemory) {
   SplitProblem problem{.bytes_before = {0, 10, 20, 30},
                        .reads_before = {0, 1, 2, 3},
