@@ -3,9 +3,14 @@
 
 #include "cluster/membership_state.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
+
+#include "base/hash.h"
 
 namespace aster::cluster {
 namespace {
@@ -17,6 +22,24 @@ bool IsReachable(MemberState state) {
 // How far in its life, or in how many, the node was when it said so.
 std::pair<uint64_t, uint64_t> AgeOf(const Member& member) {
   return {member.incarnation, member.heartbeat};
+}
+
+Contact ContactOf(const MemberView& view) {
+  return {view.member.node, view.member.control_addresses};
+}
+
+// Since when a death is new to others: who has come since does not need to know.
+constexpr int64_t kRecentNs = 60 * kNsPerSecond;
+
+size_t BucketOf(const NodeId& node) { return node.value.low % kMemberBuckets; }
+
+// Two records of one node have the same sum where they differ in heartbeats only.
+uint32_t SumOf(const Member& member) {
+  std::string text = fmt::format("{} {} {} {}", member.node.value.ToHex(), member.name,
+                                 member.incarnation, member.description_version);
+  for (const auto* addresses : {&member.control_addresses, &member.data_addresses})
+    text += fmt::format(" [{}]", fmt::join(*addresses, " "));
+  return static_cast<uint32_t>(Hash64Of(AsBytes(text)));
 }
 
 bool IsNewer(const Member& record, const Member& held) {
@@ -49,34 +72,71 @@ void MembershipState::AddSeed(const std::string& address) {
 }
 
 std::vector<Contact> MembershipState::Tick(int64_t now_ns) {
-  next_tick_ns_ = now_ns + options_.gossip_interval_ns;
   ++self_.heartbeat;
   const size_t suspects = Judge(now_ns);
-
   std::vector<Contact> contacts;
-  const auto add = [&](const Member& member) {
-    contacts.push_back({member.node, member.control_addresses});
-  };
-  const auto pick = [&](const std::vector<const MemberView*>& from) {
-    add(from[random_.NextBelow(from.size())]->member);
+  if (AreFew()) {
+    PickAmongFew(suspects, now_ns, contacts);
+  } else {
+    PickAmongMany(now_ns, contacts);
+  }
+  const bool is_alone = contacts.empty();
+  // The dead may only have been cut off: one side has to try, or two halves never meet again.
+  const auto dead = InState(false);
+  if (!dead.empty() && (is_alone || random_.NextBelow(4) == 0))
+    contacts.push_back(ContactOf(*dead[random_.NextBelow(dead.size())]));
+  if (!seeds_.empty() && (is_alone || random_.NextBelow(8) == 0))
+    contacts.push_back({std::nullopt, {seeds_[random_.NextBelow(seeds_.size())]}});
+  // What has changed among many goes through many hands.
+  const bool is_urgent = !AreFew() && IsHot(now_ns);
+  next_tick_ns_ = now_ns + options_.gossip_interval_ns / (is_urgent ? 2 : 1);
+  return contacts;
+}
+
+void MembershipState::PickAmongFew(size_t suspects, int64_t now_ns,
+                                   std::vector<Contact>& contacts) {
+  const auto reachable = InState(true);
+  if (reachable.empty()) return;
+  const auto pick = [&] {
+    contacts.push_back(ContactOf(*reachable[random_.NextBelow(reachable.size())]));
   };
   // Every second time the one that was silent for longest, lest chance passes it over.
   const MemberView* doubted = self_.heartbeat % 2 == 0 ? TakeDoubted(now_ns) : nullptr;
-  const auto reachable = InState(true);
   if (doubted != nullptr) {
-    add(doubted->member);
-  } else if (!reachable.empty()) {
-    pick(reachable);
+    contacts.push_back(ContactOf(*doubted));
+  } else {
+    pick();
   }
   // Others may have heard of those that are suspected now: their newest records say so.
-  for (size_t i = 0; suspects > 0 && !reachable.empty() && i < options_.asked_of_suspects; ++i)
-    pick(reachable);
-  // The dead may only have been cut off: one side has to try, or two halves never meet again.
-  const auto dead = InState(false);
-  if (!dead.empty() && (reachable.empty() || random_.NextBelow(4) == 0)) pick(dead);
-  if (!seeds_.empty() && (reachable.empty() || random_.NextBelow(8) == 0))
-    contacts.push_back({std::nullopt, {seeds_[random_.NextBelow(seeds_.size())]}});
-  return contacts;
+  for (size_t i = 0; suspects > 0 && i < options_.asked_of_suspects; ++i) pick();
+}
+
+void MembershipState::PickAmongMany(int64_t now_ns, std::vector<Contact>& contacts) {
+  const auto reachable = InState(true);
+  if (reachable.empty()) return;
+  const auto random = [&] { return reachable[random_.NextBelow(reachable.size())]; };
+  for (auto& [node, view] : others_) {
+    if (contacts.size() >= options_.asked_of_doubted) break;
+    if (!view.doubted_ns || !IsReachable(view.member.state)) continue;
+    if (now_ns - view.asked_ns < options_.ask_again_ns) continue;
+    view.asked_ns = now_ns;
+    contacts.push_back(ContactOf(view));
+  }
+  if (IsHot(now_ns)) contacts.push_back(ContactOf(*random()));
+  // The same few at distances of 1, 2, 4, ... around the ring, over connections that last: each
+  // node is asked by another one at every moment, and what is new doubles with each step. Now and
+  // then any other, as the same few may be cut off together.
+  const size_t turns = static_cast<size_t>(std::bit_width(reachable.size()));
+  const size_t turn = self_.heartbeat % (turns + 1);
+  const auto next = std::ranges::upper_bound(
+      reachable, self_.node, {}, [](const MemberView* view) { return view->member.node; });
+  const size_t at = static_cast<size_t>(next - reachable.begin()) + (size_t{1} << turn) - 1;
+  contacts.push_back(ContactOf(turn == turns ? *random() : *reachable[at % reachable.size()]));
+}
+
+bool MembershipState::IsHot(int64_t now_ns) const {
+  return std::ranges::any_of(others_,
+                             [&](const auto& each) { return each.second.hot_until_ns > now_ns; });
 }
 
 std::vector<const MemberView*> MembershipState::InState(bool reachable) const {
@@ -109,21 +169,22 @@ int64_t MembershipState::SuspectAfterNs() const {
 }
 
 size_t MembershipState::Judge(int64_t now_ns) {
-  const int64_t suspect_after_ns = SuspectAfterNs();
+  // News were not waited for while there were many.
+  if (AreFew() && !were_few_) {
+    for (auto& [node, view] : others_) view.news_ns = now_ns;
+  }
+  were_few_ = AreFew();
   size_t suspects = 0;
   for (auto it = others_.begin(); it != others_.end();) {
     MemberView& view = it->second;
-    const auto turn = [&](MemberState state) {
-      view.member.state = state;
+    const MemberState judged = JudgementOf(view, now_ns);
+    if (judged != view.member.state) {
+      Discount(view);
+      view.member.state = judged;
       view.state_ns = now_ns;
+      Count(view);
+      suspects += judged == MemberState::kSuspect;
       ++version_;
-    };
-    if (view.member.state == MemberState::kAlive && now_ns - view.news_ns >= suspect_after_ns) {
-      turn(MemberState::kSuspect);
-      ++suspects;
-    } else if (view.member.state == MemberState::kSuspect &&
-               now_ns - view.state_ns >= options_.dead_after_ns) {
-      turn(MemberState::kDead);
     }
     const bool is_over = !IsReachable(view.member.state);
     if (is_over && now_ns - view.state_ns >= options_.forget_after_ns) {
@@ -136,10 +197,131 @@ size_t MembershipState::Judge(int64_t now_ns) {
   return suspects;
 }
 
+MemberState MembershipState::JudgementOf(const MemberView& view, int64_t now_ns) const {
+  const MemberState state = view.member.state;
+  if (state == MemberState::kAlive) {
+    const bool is_silent = were_few_ ? now_ns - view.news_ns >= SuspectAfterNs()
+                                     : view.has_failed && view.doubted_ns &&
+                                           now_ns - *view.doubted_ns >= options_.unanswered_ns;
+    return is_silent ? MemberState::kSuspect : state;
+  }
+  const bool is_due =
+      state == MemberState::kSuspect && now_ns - view.state_ns >= options_.dead_after_ns;
+  return is_due ? MemberState::kDead : state;
+}
+
 std::vector<Member> MembershipState::Records() const {
   std::vector<Member> records = {self_};
   for (const auto& [node, view] : others_) records.push_back(view.member);
   return records;
+}
+
+// A doubt travels as the suspicion that it may become.
+Member MembershipState::Told(const MemberView& view) {
+  Member member = view.member;
+  if (view.doubted_ns && member.state == MemberState::kAlive) member.state = MemberState::kSuspect;
+  return member;
+}
+
+void MembershipState::AddHot(int64_t now_ns, std::vector<Member>& members) const {
+  std::vector<const MemberView*> hot;
+  for (const auto& [node, view] : others_) {
+    if (view.hot_until_ns > now_ns) hot.push_back(&view);
+  }
+  std::ranges::sort(hot, std::greater(), &MemberView::hot_until_ns);
+  hot.resize(std::min(hot.size(), options_.max_hot));
+  for (const MemberView* view : hot) members.push_back(Told(*view));
+}
+
+MemberTalk MembershipState::Tell(int64_t now_ns) const {
+  MemberTalk talk;
+  if (reachable_ <= options_.told_of_few) {
+    talk.members = Records();
+  } else {
+    talk.members = {self_};
+    AddHot(now_ns, talk.members);
+  }
+  talk.buckets = Sums();
+  return talk;
+}
+
+std::vector<uint32_t> MembershipState::Sums() const {
+  std::vector<uint32_t> sums(buckets_.begin(), buckets_.end());
+  if (self_.state != MemberState::kLeft) sums[BucketOf(self_.node)] += SumOf(self_);
+  return sums;
+}
+
+bool MembershipState::Differs(std::span<const uint32_t> theirs) const {
+  return !std::ranges::equal(Sums(), theirs);
+}
+
+MemberTalk MembershipState::Answer(std::span<const uint32_t> theirs, int64_t now_ns) const {
+  MemberTalk talk = Tell(now_ns);
+  if (theirs.size() != kMemberBuckets || reachable_ <= options_.told_of_few) return talk;
+  // From another bucket on each time, as not all records may find room.
+  const size_t first = static_cast<size_t>(now_ns / options_.gossip_interval_ns);
+  const size_t limit = talk.members.size() + options_.max_differing;
+  std::array<std::vector<const MemberView*>, kMemberBuckets> differing;
+  for (const auto& [node, view] : others_) {
+    const size_t bucket = BucketOf(node);
+    const bool matters = IsReachable(view.member.state) || now_ns - view.state_ns < kRecentNs;
+    if (matters && talk.buckets[bucket] != theirs[bucket]) differing[bucket].push_back(&view);
+  }
+  for (size_t i = 0; i < kMemberBuckets; ++i) {
+    for (const MemberView* view : differing[(first + i) % kMemberBuckets]) {
+      if (talk.members.size() < limit) talk.members.push_back(Told(*view));
+    }
+  }
+  return talk;
+}
+
+void MembershipState::Include(std::span<const NodeId> nodes, MemberTalk& talk) const {
+  for (const NodeId& node : nodes) {
+    const auto found = others_.find(node);
+    const bool is_there = std::ranges::count(talk.members, node, &Member::node) > 0;
+    if (found != others_.end() && !is_there) talk.members.push_back(Told(found->second));
+  }
+}
+
+void MembershipState::TakeDoubts(std::span<const Member> records, int64_t now_ns) {
+  if (AreFew()) return;
+  for (const Member& record : records) {
+    const auto found = others_.find(record.node);
+    const bool says_silent =
+        record.state == MemberState::kSuspect || record.state == MemberState::kDead;
+    if (!says_silent || found == others_.end()) continue;
+    MemberView& view = found->second;
+    if (view.member.state != MemberState::kAlive || AgeOf(record) > AgeOf(view.member)) continue;
+    if (AgeOf(record) == AgeOf(view.member)) {
+      DoubtNow(view, now_ns);
+    } else if (!view.doubted_ns) {
+      view.hot_until_ns = now_ns + options_.hot_ns;  // who doubts has not heard what is known here
+    }
+  }
+}
+
+// The others are told at once, and not when this node has asked: a doubt is nothing but a hint.
+void MembershipState::DoubtNow(MemberView& view, int64_t now_ns) {
+  if (view.doubted_ns) return;
+  view.doubted_ns = now_ns;
+  view.hot_until_ns = now_ns + options_.hot_ns;
+  next_tick_ns_ = std::min(next_tick_ns_, now_ns + options_.gossip_interval_ns / 2);
+}
+
+void MembershipState::Heard(const NodeId& node, int64_t /*now_ns*/) {
+  const auto found = others_.find(node);
+  if (found == others_.end() || !IsReachable(found->second.member.state)) return;
+  found->second.has_failed = false;
+  found->second.doubted_ns.reset();
+}
+
+void MembershipState::Unanswered(const NodeId& node, int64_t now_ns) {
+  const auto found = others_.find(node);
+  if (AreFew() || found == others_.end() || !IsReachable(found->second.member.state)) return;
+  MemberView& view = found->second;
+  if (!view.doubted_ns && now_ns < view.muted_until_ns) return;
+  view.has_failed = true;
+  DoubtNow(view, now_ns);
 }
 
 Status MembershipState::Merge(std::span<const Member> records, int64_t now_ns) {
@@ -194,18 +376,42 @@ void MembershipState::MergeOther(const Member& record, int64_t now_ns) {
   const auto found = others_.find(record.node);
   if (found == others_.end()) {
     if (!MakeRoom()) return;
-    others_.emplace(record.node, MemberView{std::move(fresh), now_ns, now_ns, now_ns});
+    MemberView view;
+    view.member = std::move(fresh);
+    view.news_ns = view.state_ns = view.asked_ns = now_ns;
+    view.hot_until_ns = now_ns + options_.hot_ns;
+    Count(others_.emplace(record.node, std::move(view)).first->second);
     ++version_;
     return;
   }
   MemberView& view = found->second;
+  Discount(view);
   view.news_ns = now_ns;
   if (fresh.state != view.member.state) view.state_ns = now_ns;
   Member expected = view.member;
   expected.heartbeat = fresh.heartbeat;
   expected.signature = fresh.signature;
   if (expected != fresh) ++version_;
+  if (expected != fresh || view.doubted_ns) view.hot_until_ns = now_ns + options_.hot_ns;
+  // It is there, only not to be reached from here.
+  if (view.has_failed) view.muted_until_ns = now_ns + options_.mute_ns;
   view.member = std::move(fresh);
+  view.has_failed = false;
+  view.doubted_ns.reset();
+  Count(view);
+}
+
+void MembershipState::Count(MemberView& view) {
+  if (!IsReachable(view.member.state)) return;
+  view.sum = SumOf(view.member);
+  buckets_[BucketOf(view.member.node)] += view.sum;
+  ++reachable_;
+}
+
+void MembershipState::Discount(const MemberView& view) {
+  if (!IsReachable(view.member.state)) return;
+  buckets_[BucketOf(view.member.node)] -= view.sum;
+  --reachable_;
 }
 
 bool MembershipState::MakeRoom() {
@@ -243,8 +449,11 @@ void MembershipState::Leave() {
 
 void MembershipState::Revoke(const NodeId& node) {
   if (!revoked_.insert(node).second) return;
-  others_.erase(node);
   ++version_;
+  const auto found = others_.find(node);
+  if (found == others_.end()) return;
+  Discount(found->second);
+  others_.erase(found);
 }
 
 }  // namespace aster::cluster

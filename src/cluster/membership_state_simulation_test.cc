@@ -132,12 +132,24 @@ class Simulation {
     for (size_t to = 0; to < node_count_; ++to) {
       if (contact.addresses.front() != AddressOf(to) || to == from) continue;
       const bool lost = random_.NextBelow(100) < loss_percent_;
-      if (nodes_[to] == nullptr || sides_[to] != sides_[from] || lost) return;
-      ASSERT_TRUE(nodes_[to]->Merge(nodes_[from]->Records(), now_ns_).ok());
+      const NodeId asked{{.low = to + 1, .high = 3}}, asking{{.low = from + 1, .high = 3}};
+      if (nodes_[to] == nullptr || sides_[to] != sides_[from] || lost)
+        return nodes_[from]->Unanswered(asked, now_ns_);
+      const MemberTalk question = nodes_[from]->Tell(now_ns_);
+      Take(to, asking, question);
       // The answer may be lost though the question arrived.
-      if (random_.NextBelow(100) < loss_percent_) return;
-      ASSERT_TRUE(nodes_[from]->Merge(nodes_[to]->Records(), now_ns_).ok());
+      if (random_.NextBelow(100) < loss_percent_) return nodes_[from]->Unanswered(asked, now_ns_);
+      const MemberTalk answer = nodes_[to]->Answer(question.buckets, now_ns_);
+      Take(from, asked, answer);
+      if (nodes_[from]->Differs(answer.buckets))
+        Take(to, asking, nodes_[from]->Answer(answer.buckets, now_ns_));
     }
+  }
+
+  void Take(size_t index, const NodeId& from, const MemberTalk& talk) {
+    ASSERT_TRUE(nodes_[index]->Merge(talk.members, now_ns_).ok());
+    nodes_[index]->Heard(from, now_ns_);
+    nodes_[index]->TakeDoubts(talk.members, now_ns_);
   }
 
   bool AllAgree() const {
@@ -185,6 +197,15 @@ TEST(MembershipSimulation, NobodyIsSuspectedWithoutTrouble) {
     const std::optional<int> steps = simulation.StepsToAgree(400);
     ASSERT_TRUE(steps) << "seed " << seed;
     EXPECT_LE(*steps, 60) << "seed " << seed;
+  }
+}
+
+TEST(MembershipSimulation, ThirtyNodesAgreeSoonAfterTroubleIsOver) {
+  for (uint64_t seed = 1; seed <= kSeeds / 40; ++seed) {
+    Simulation simulation(seed, 30);
+    simulation.Trouble(600);
+    simulation.Calm();
+    ASSERT_TRUE(simulation.StepsToAgree(900)) << "seed " << seed << "\n" << simulation.Describe();
   }
 }
 

@@ -6,7 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace aster::cluster {
 namespace {
@@ -20,6 +23,12 @@ Member Named(uint64_t number, uint64_t incarnation = 1) {
   member.control_addresses = {"10.0.0." + std::to_string(number) + ":7340"};
   member.incarnation = incarnation;
   return member;
+}
+
+std::vector<Member> Others(uint64_t count) {
+  std::vector<Member> members;
+  for (uint64_t i = 2; i < 2 + count; ++i) members.push_back(Named(i));
+  return members;
 }
 
 MembershipState Make() { return MembershipState(Named(1), {}, 1, 0); }
@@ -204,6 +213,121 @@ TEST(MembershipState, TriesSeedsWhileItIsAlone) {
   ASSERT_EQ(contacts.size(), 1u);
   EXPECT_FALSE(contacts[0].node);
   EXPECT_THAT(contacts[0].addresses, testing::ElementsAre("10.0.0.9:7340"));
+}
+
+class ManyMembers : public testing::Test {
+ protected:
+  static constexpr uint64_t kCount = 200;
+  static constexpr int64_t kLaterNs = 100 * kNsPerSecond;  // nothing is new any more
+
+  ManyMembers() { EXPECT_TRUE(state_.Merge(Others(kCount), 0).ok()); }
+
+  static bool Asks(const std::vector<Contact>& contacts, uint64_t number) {
+    return std::ranges::count(contacts, std::optional(Id(number)), &Contact::node) > 0;
+  }
+
+  MembershipState state_ = Make();
+};
+
+TEST_F(ManyMembers, WhatIsToldDoesNotGrowWithTheirNumber) {
+  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(1));
+  Member moved = Named(9);
+  moved.heartbeat = 1;
+  moved.control_addresses = {"10.1.1.1:7340"};
+  ASSERT_TRUE(state_.Merge(std::vector{moved}, kLaterNs).ok());
+  const auto told = state_.Tell(kLaterNs).members;
+  ASSERT_THAT(told, testing::SizeIs(2));
+  EXPECT_EQ(told[1], moved);
+  // A burst of changes is told in parts.
+  for (uint64_t i = 2; i < 100; ++i) {
+    Member again = Named(i, 2);
+    ASSERT_TRUE(state_.Merge(std::vector{again}, kLaterNs).ok());
+  }
+  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(17));
+  EXPECT_THAT(state_.Records(), testing::SizeIs(kCount + 1));
+}
+
+TEST_F(ManyMembers, SilenceAloneSaysNothing) {
+  for (int i = 0; i < 100; ++i) {
+    for (const Contact& contact : state_.Tick(i * kNsPerSecond / 2))
+      state_.Heard(*contact.node, i * kNsPerSecond / 2);
+  }
+  for (const auto& [node, view] : state_.others())
+    ASSERT_EQ(view.member.state, MemberState::kAlive) << view.member.name;
+}
+
+TEST_F(ManyMembers, ADoubtIsToldOnAndTheNodeIsAskedButNotSuspectedForIt) {
+  Member doubted = Named(7);
+  doubted.state = MemberState::kSuspect;
+  int64_t now_ns = kLaterNs;
+  state_.TakeDoubts(std::vector{doubted}, now_ns);
+  EXPECT_EQ(StateOf(state_, 7), MemberState::kAlive);
+  ASSERT_THAT(state_.Tell(now_ns).members, testing::SizeIs(2));
+  EXPECT_EQ(state_.Tell(now_ns).members[1].state, MemberState::kSuspect);
+  EXPECT_TRUE(Asks(state_.Tick(now_ns), 7));
+  // Others may say it as often as they like: as long as this node has not failed to reach it.
+  for (int i = 0; i < 40; ++i) {
+    now_ns += kNsPerSecond / 4;
+    state_.TakeDoubts(std::vector{doubted}, now_ns);
+    state_.Tick(now_ns);
+    ASSERT_EQ(StateOf(state_, 7), MemberState::kAlive);
+  }
+  state_.Unanswered(Id(7), now_ns);
+  state_.Tick(now_ns);
+  EXPECT_EQ(StateOf(state_, 7), MemberState::kSuspect);
+  state_.Tick(now_ns + 2 * kNsPerSecond);
+  EXPECT_EQ(StateOf(state_, 7), MemberState::kDead);
+}
+
+TEST_F(ManyMembers, ANewerRecordTakesADoubtAway) {
+  Member doubted = Named(7);
+  doubted.state = MemberState::kSuspect;
+  state_.TakeDoubts(std::vector{doubted}, kLaterNs);
+  Member beat = Named(7);
+  beat.heartbeat = 50;
+  ASSERT_TRUE(state_.Merge(std::vector{beat}, kLaterNs + 1).ok());
+  // And is told to those who may have heard of the doubt.
+  const auto told = state_.Tell(kLaterNs + 2).members;
+  ASSERT_THAT(told, testing::SizeIs(2));
+  EXPECT_EQ(told[1], beat);
+  // An older doubt is none.
+  state_.TakeDoubts(std::vector{doubted}, kLaterNs + 3);
+  EXPECT_EQ(state_.Tell(kLaterNs + 4).members[1].state, MemberState::kAlive);
+}
+
+TEST_F(ManyMembers, WhoDiffersIsToldTheRecordsOfThatBucketOnly) {
+  MembershipState other(Named(2), {}, 1, 0);
+  std::vector<Member> known = {Named(1)};
+  for (uint64_t i = 3; i < 2 + kCount; ++i) {
+    if (i != 20) known.push_back(Named(i));
+  }
+  ASSERT_TRUE(other.Merge(known, 0).ok());
+  const MemberTalk question = other.Tell(kLaterNs);
+  EXPECT_TRUE(state_.Differs(question.buckets));
+  const MemberTalk answer = state_.Answer(question.buckets, kLaterNs);
+  EXPECT_LE(answer.members.size(), 6u);  // 200 in 64 buckets
+  ASSERT_TRUE(other.Merge(answer.members, kLaterNs).ok());
+  EXPECT_TRUE(other.Knows(Id(20)));
+  EXPECT_FALSE(other.Differs(answer.buckets));
+  EXPECT_THAT(state_.Answer(other.Tell(kLaterNs).buckets, kLaterNs).members, testing::SizeIs(1));
+  // Those whose certificates are lacking are told again.
+  MemberTalk again = state_.Tell(kLaterNs);
+  state_.Include(std::vector{Id(20), Id(20), Id(999)}, again);
+  EXPECT_THAT(again.members, testing::SizeIs(2));
+}
+
+TEST_F(ManyMembers, WhenFewAreLeftTheyAreWaitedForAnew) {
+  state_.Tick(kLaterNs - 1);
+  for (uint64_t i = 10; i < 2 + kCount; ++i) {
+    Member left = Named(i);
+    left.state = MemberState::kLeft;
+    ASSERT_TRUE(state_.Merge(std::vector{left}, kLaterNs).ok());
+  }
+  state_.Tick(kLaterNs);
+  EXPECT_EQ(StateOf(state_, 7), MemberState::kAlive);
+  EXPECT_THAT(state_.Tell(kLaterNs).members, testing::SizeIs(kCount + 1));
+  state_.Tick(kLaterNs + 4 * kNsPerSecond);
+  EXPECT_EQ(StateOf(state_, 7), MemberState::kSuspect);
 }
 
 TEST(MembershipState, AVersionTellsChangesFromHeartbeats) {

@@ -20,7 +20,7 @@ using cluster::NodeId;
 
 namespace {
 
-constexpr int64_t kTalkNs = 2 * kNsPerSecond;
+constexpr int64_t kTalkNs = 3 * kNsPerSecond / 2;
 constexpr int64_t kGoodbyeNs = 500 * kNsPerMs;
 constexpr int64_t kLookNs = 2 * kNsPerSecond;
 constexpr size_t kMaxGoodbyes = 3;
@@ -90,7 +90,7 @@ void Membership::Stop() {
     stopping_ = true;
     changed_.NotifyAll();
     state_.Leave();
-    goodbye = OwnGossip();
+    goodbye = GossipOf(state_.Tell(clock_.NowNs()));
     goodbye.members.resize(1);
     for (const auto& [node, view] : state_.others()) {
       if (view.member.state == MemberState::kAlive && farewells.size() < kMaxGoodbyes)
@@ -176,6 +176,10 @@ void Membership::TalkTo(const cluster::Contact& contact) {
   for (const std::string& address : contact.addresses) {
     last = TalkAt(contact, address);
     if (last.ok()) return;
+    // A node that refuses is there.
+    if (!contact.node || last.error().code() == Code::kPermissionDenied) continue;
+    const MutexLock lock(mu_);
+    state_.Unanswered(*contact.node, clock_.NowNs());
   }
   if (!last.ok()) {
     log::Debug("a node could not be reached",
@@ -204,7 +208,7 @@ Status Membership::TalkAt(const cluster::Contact& contact, const std::string& ad
   {
     const MutexLock lock(mu_);
     if (stopping_) return Ok();
-    own = OwnGossip();
+    own = GossipOf(state_.Tell(clock_.NowNs()));
   }
   const auto client = TRY(ClientFor(contact, address));
   const auto reply = client->Exchange(own, kTalkNs);
@@ -213,20 +217,39 @@ Status Membership::TalkAt(const cluster::Contact& contact, const std::string& ad
     if (contact.node) clients_.erase({*contact.node, address});
     return reply.error();
   }
-  Take(contact.node, *reply);
+  std::vector<NodeId> wanted = Take(contact.node, *reply);
   RememberPeers();  // at once: how long this process lives is not known
   {
-    // What the other side lacks, once more and with it.
     const MutexLock lock(mu_);
-    std::vector<std::string> certificates = CertificatesBeside(reply->members);
-    const bool needs_list = NeedsRevocations(*reply);
-    if (stopping_ || (certificates.empty() && !needs_list)) return Ok();
-    own = OwnGossip();
-    own.certificates = std::move(certificates);
-    if (needs_list) own.revocations = revocations_.text();
+    if (stopping_) return Ok();
+    auto more = Supplement(*reply, std::move(wanted));
+    if (!more) return Ok();
+    own = *std::move(more);
   }
   Take(contact.node, TRY(client->Exchange(own, kTalkNs)));
   return Ok();
+}
+
+std::optional<rpc::Gossip> Membership::Supplement(const rpc::Gossip& told,
+                                                  std::vector<NodeId> wanted) {
+  const bool is_older = told.buckets.empty();
+  const bool needs_list = NeedsRevocations(told);
+  std::vector<std::string> certificates =
+      is_older ? CertificatesBeside(told.members) : CertificatesOf(told.wanted);
+  const bool differs = !is_older && state_.Differs(told.buckets);
+  // What was said first was all that there is to say to a program that wants all records.
+  const bool lacks_records =
+      is_older && state_.Tell(clock_.NowNs()).members.size() <= state_.others().size();
+  if (certificates.empty() && wanted.empty() && !differs && !needs_list && !lacks_records)
+    return std::nullopt;
+  cluster::MemberTalk talk =
+      is_older ? EverythingKnown() : state_.Answer(told.buckets, clock_.NowNs());
+  state_.Include(told.wanted, talk);
+  rpc::Gossip more = GossipOf(std::move(talk));
+  more.certificates = std::move(certificates);
+  more.wanted = std::move(wanted);
+  if (needs_list) more.revocations = revocations_.text();
+  return more;
 }
 
 bool Membership::NeedsRevocations(const rpc::Gossip& told) const {
@@ -252,9 +275,17 @@ Result<std::shared_ptr<rpc::ControlClient>> Membership::ClientFor(const cluster:
   return client;
 }
 
-rpc::Gossip Membership::OwnGossip() {
-  rpc::Gossip gossip{
-      .members = state_.Records(), .revocations_serial = revocations_.serial(), .revocations = {}};
+cluster::MemberTalk Membership::EverythingKnown() const {
+  cluster::MemberTalk talk = state_.Tell(clock_.NowNs());
+  talk.members = state_.Records();
+  return talk;
+}
+
+rpc::Gossip Membership::GossipOf(cluster::MemberTalk talk) {
+  rpc::Gossip gossip{.members = std::move(talk.members),
+                     .revocations_serial = revocations_.serial(),
+                     .revocations = {},
+                     .buckets = std::move(talk.buckets)};
   Member& self = gossip.members.front();
   self.signature = signed_.signature;
   if (self != signed_) {
@@ -265,6 +296,15 @@ rpc::Gossip Membership::OwnGossip() {
     signed_ = self;
   }
   return gossip;
+}
+
+std::vector<std::string> Membership::CertificatesOf(const std::vector<NodeId>& nodes) const {
+  std::vector<std::string> certificates;
+  for (const NodeId& node : nodes) {
+    const std::string_view certificate = certificates_.Find(node);
+    if (!certificate.empty()) certificates.emplace_back(certificate);
+  }
+  return certificates;
 }
 
 std::vector<std::string> Membership::CertificatesBeside(const std::vector<Member>& records) const {
@@ -286,16 +326,25 @@ std::vector<std::string> Membership::CertificatesBeside(const std::vector<Member
 }
 
 Result<rpc::Gossip> Membership::Exchange(const NodeId& from, const rpc::Gossip& gossip) {
-  Take(from, gossip);
+  std::vector<NodeId> wanted = Take(from, gossip);
   const MutexLock lock(mu_);
-  rpc::Gossip reply = OwnGossip();
+  const bool wants_all = gossip.members.empty() || gossip.buckets.empty();
+  cluster::MemberTalk talk =
+      wants_all ? EverythingKnown() : state_.Answer(gossip.buckets, clock_.NowNs());
+  state_.Include(gossip.wanted, talk);
+  rpc::Gossip reply = GossipOf(std::move(talk));
   if (NeedsRevocations(gossip)) reply.revocations = revocations_.text();
-  // A front end has no record and keeps none.
-  if (!gossip.members.empty()) reply.certificates = CertificatesBeside(gossip.members);
+  if (!wants_all) {
+    reply.certificates = CertificatesOf(gossip.wanted);
+    reply.wanted = std::move(wanted);
+  } else if (!gossip.members.empty()) {
+    // A front end has no record and keeps none.
+    reply.certificates = CertificatesBeside(gossip.members);
+  }
   return reply;
 }
 
-void Membership::Take(const std::optional<NodeId>& from, const rpc::Gossip& gossip) {
+std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rpc::Gossip& gossip) {
   if (!gossip.revocations.empty()) {
     const auto list = cluster::Revocations::Parse(gossip.revocations, identity_.ca_certificate);
     if (list.ok()) {
@@ -310,14 +359,22 @@ void Membership::Take(const std::optional<NodeId>& from, const rpc::Gossip& goss
     if (!added.ok()) log::Debug("a certificate was refused", {{"why", added.error().message()}});
   }
   std::vector<Member> believed;
+  std::vector<NodeId> wanted;
   for (const Member& record : gossip.members) {
-    if (state_.IsNews(record) && IsBelieved(from, record)) believed.push_back(record);
+    if (!state_.IsNews(record)) continue;
+    if (IsBelieved(from, record)) believed.push_back(record);
+    const bool may_be_believed = !record.signature.empty() && !certificates_.Has(record.node);
+    if (may_be_believed && wanted.size() < rpc::kMaxCertificates) wanted.push_back(record.node);
   }
-  const Status merged = state_.Merge(believed, clock_.NowNs());
+  const int64_t now_ns = clock_.NowNs();
+  const Status merged = state_.Merge(believed, now_ns);
   if (!merged.ok())
     log::Warn("a record of a node was refused", {{"why", merged.error().message()}});
+  if (from) state_.Heard(*from, now_ns);
+  state_.TakeDoubts(gossip.members, now_ns);
   // Those of others are not kept: their number has no bound.
   certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });
+  return wanted;
 }
 
 // A node of an older version signs nothing, and is believed what it says of itself.

@@ -87,12 +87,22 @@ class Membership {
   Status TalkAt(const cluster::Contact& contact, const std::string& address) EXCLUDES(mu_);
   Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
                                                         const std::string& address) EXCLUDES(mu_);
-  rpc::Gossip OwnGossip() REQUIRES(mu_);
+  // Signed where it is this node's record.
+  rpc::Gossip GossipOf(cluster::MemberTalk talk) REQUIRES(mu_);
+  // Oneself and everybody: for front ends, and for nodes of an older version.
+  cluster::MemberTalk EverythingKnown() const REQUIRES(mu_);
+  // What the other side lacks, as its answer says; nothing where it lacks nothing.
+  std::optional<rpc::Gossip> Supplement(const rpc::Gossip& told,
+                                        std::vector<cluster::NodeId> wanted) REQUIRES(mu_);
+  std::vector<std::string> CertificatesOf(const std::vector<cluster::NodeId>& nodes) const
+      REQUIRES(mu_);
   // Of members that these records do not name.
   std::vector<std::string> CertificatesBeside(const std::vector<cluster::Member>& records) const
       REQUIRES(mu_);
-  // `from` is who has shown its certificate; nothing where that is not known.
-  void Take(const std::optional<cluster::NodeId>& from, const rpc::Gossip& gossip) EXCLUDES(mu_);
+  // `from` is who has shown its certificate; nothing where that is not known. Returns the members
+  // whose records have to be told again, with their certificates.
+  std::vector<cluster::NodeId> Take(const std::optional<cluster::NodeId>& from,
+                                    const rpc::Gossip& gossip) EXCLUDES(mu_);
   bool IsBelieved(const std::optional<cluster::NodeId>& from, const cluster::Member& record)
       REQUIRES(mu_);
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);

@@ -29,6 +29,10 @@ struct Gossip {
   uint64_t revocations_serial = 0;  // of the list that the sender has
   std::string revocations;          // the list, where the receiver's is (or may be) older
   std::vector<std::string> certificates = {};  // PEM: of members that the receiver may not know
+  // Sums over the sender's records, by which both find where they differ. Empty: of a front end, or
+  // of an older program; each wants all records.
+  std::vector<uint32_t> buckets = {};
+  std::vector<NodeId> wanted = {};  // members whose certificates the sender lacks
 };
 
 // One file of a model as another machine needs it to make an equal one: everything before the

@@ -199,6 +199,10 @@ Result<Gossip> FromMessage(const v1::Gossip& message) {
     TRY(CheckSize(certificate.size(), kMaxPemBytes, "bytes of a certificate"));
     gossip.certificates.push_back(certificate);
   }
+  TRY(CheckSize(message.buckets_size(), cluster::kMemberBuckets, "sums over records"));
+  gossip.buckets.assign(message.buckets().begin(), message.buckets().end());
+  TRY(CheckSize(message.wanted_size(), kMaxCertificates, "certificates that are wanted"));
+  for (const v1::Hash& node : message.wanted()) gossip.wanted.push_back(TRY(Node(node)));
   return gossip;
 }
 

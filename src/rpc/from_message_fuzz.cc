@@ -19,7 +19,8 @@ bool Same(const cluster::Description& a, const cluster::Description& b) { return
 bool Same(const cluster::NodeStatus& a, const cluster::NodeStatus& b) { return a == b; }
 bool Same(const Gossip& a, const Gossip& b) {
   return a.members == b.members && a.revocations_serial == b.revocations_serial &&
-         a.revocations == b.revocations;
+         a.revocations == b.revocations && a.certificates == b.certificates &&
+         a.buckets == b.buckets && a.wanted == b.wanted;
 }
 bool Same(const cluster::JoinRequest& a, const cluster::JoinRequest& b) {
   return a.invitation == b.invitation && a.name == b.name &&

@@ -50,7 +50,21 @@ TEST(FromMessage, RefusesGossipThatCannotBe) {
        [](v1::Gossip& m) {
          for (int i = 0; i < 1024; ++i) *m.add_members() = m.members(0);
        },
-       [](v1::Gossip& m) { m.set_revocations(std::string(200'000, 'x')); }});
+       [](v1::Gossip& m) { m.set_revocations(std::string(200'000, 'x')); },
+       [](v1::Gossip& m) {
+         for (int i = 0; i < 62; ++i) m.add_buckets(1);
+       },
+       [](v1::Gossip& m) {
+         for (int i = 0; i < 64; ++i) *m.add_wanted() = m.wanted(0);
+       },
+       [](v1::Gossip& m) { m.add_wanted(); }});
+  v1::Gossip message;
+  ToMessage(SampleGossip(), &message);
+  const Gossip gossip = FromMessage(message).value();
+  EXPECT_EQ(gossip.members, SampleGossip().members);
+  EXPECT_EQ(gossip.certificates, SampleGossip().certificates);
+  EXPECT_EQ(gossip.buckets, SampleGossip().buckets);
+  EXPECT_EQ(gossip.wanted, SampleGossip().wanted);
 }
 
 TEST(FromMessage, RefusesPartsOfSessionsThatCannotBe) {

@@ -27,7 +27,9 @@ inline Gossip SampleGossip() {
   return {.members = {SampleMember(1), SampleMember(2)},
           .revocations_serial = 4,
           .revocations = "a list\nof lines\n",
-          .certificates = {"pem 1", "pem 2"}};
+          .certificates = {"pem 1", "pem 2"},
+          .buckets = {7, 0, UINT32_MAX},
+          .wanted = {{{.low = 1, .high = 7}}}};
 }
 
 inline cluster::Description SampleDescription() {

@@ -120,6 +120,8 @@ void ToMessage(const Gossip& gossip, v1::Gossip* message) {
   message->set_revocations_serial(gossip.revocations_serial);
   message->set_revocations(gossip.revocations);
   for (const std::string& certificate : gossip.certificates) message->add_certificates(certificate);
+  for (const uint32_t sum : gossip.buckets) message->add_buckets(sum);
+  for (const NodeId& node : gossip.wanted) ToMessage(node.value, message->add_wanted());
 }
 
 void ToMessage(const cluster::Description& description, v1::Description* message) {
