@@ -51,8 +51,7 @@ Result<Authority> ParseAuthorityFile(std::string_view text, const InviteCode& co
   const std::vector<uint8_t> sealed = TRY(ParseHex(lines[1][1]));
   const auto key = crypto::Unseal(KeyOf(code), sealed, AsBytes(ca_certificate));
   if (!key.ok() && key.error().code() == Code::kPermissionDenied) {
-    return Error(Code::kPermissionDenied,
-                 "the code is not the one of this file, or the file was changed");
+    return InvalidArgument("the code is not the one of this file, or the file was changed");
   }
   Authority authority{.certificate = std::string(ca_certificate),
                       .key = std::string(AsText(TRY(key)))};
