@@ -129,7 +129,7 @@ class MembershipState {
   // What received records say of silence, after they were merged: who is doubted is asked.
   void TakeDoubts(std::span<const Member> records, int64_t now_ns);
   // A node has shown itself: it answered, or asked.
-  void Heard(const NodeId& node, int64_t now_ns);
+  void Heard(const NodeId& node);
   // A node was asked and did not answer.
   void Unanswered(const NodeId& node, int64_t now_ns);
 

@@ -370,7 +370,7 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
   const Status merged = state_.Merge(believed, now_ns);
   if (!merged.ok())
     log::Warn("a record of a node was refused", {{"why", merged.error().message()}});
-  if (from) state_.Heard(*from, now_ns);
+  if (from) state_.Heard(*from);
   state_.TakeDoubts(gossip.members, now_ns);
   // Those of others are not kept: their number has no bound.
   certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });
