@@ -165,7 +165,7 @@ const MemberView* MembershipState::TakeDoubted(int64_t now_ns) {
 // News of each of many takes longer to come by.
 int64_t MembershipState::SuspectAfterNs() const {
   return options_.suspect_after_ns +
-         std::bit_width((others_.size() + 1) / 8) * options_.suspect_more_ns;
+         std::bit_width((reachable_ + 1) / 8) * options_.suspect_more_ns;
 }
 
 size_t MembershipState::Judge(int64_t now_ns) {
