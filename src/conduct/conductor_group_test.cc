@@ -137,16 +137,33 @@ TEST_F(ConductorGroup, AMemberThatIsNotThereIsNamed) {
   EXPECT_NE(opened.error().message().find("b ("), std::string::npos) << opened.error().message();
 }
 
-// Each node has its part of every KV row, and no whole one to save.
-TEST_F(ConductorGroup, RowsAreNotExported) {
-  TestCluster cluster(2);
-  const auto conductor = cluster.Conduct("a+b=0:out");
-  engine::Sequence there = conductor->NewSequence();
-  there.SetHistory(tokens_);
-  EXPECT_FALSE(Answer(*conductor, there, Sampled(2)).empty());
-  const Status exported = conductor->ExportRows(there, 0, 64, [](Bytes) { return Ok(); });
-  ASSERT_FALSE(exported.ok());
-  EXPECT_EQ(exported.error().code(), Code::kUnimplemented);
+// Rows that one node has computed for another front end go to both nodes of a group; and where it
+// has whole rows of a prefix in memory, they are not computed again.
+TEST_F(ConductorGroup, FetchesRowsOfOneNode) {
+  TestCluster cluster(3);
+  ConductorOptions options;
+  options.ask_ns = options.fetch_silence_ns = 60 * kNsPerSecond;
+  options.peers = [] {
+    std::vector<KvPeer> peers;
+    for (const plan::PlanNode& node : plan::TestNodes(3)) peers.push_back({.node = node});
+    return peers;
+  };
+  const std::vector<int32_t> tokens = model::RandomTokens(600, 298);
+  const auto alone = cluster.Conduct("c=0:out");
+  engine::Sequence first = alone->NewSequence();
+  first.SetHistory(tokens);
+  const std::vector<int32_t> expected = Answer(*alone, first, Sampled(10));
+
+  for (const model::Slice& slice : TestPlan("a+b=0:out", 3).stages[0].Slices())
+    plan::TestModel::Get().Make(slice, {});
+  auto network = cluster.hub().Join(plan::TestNode(98));
+  Conductor group(*network, plan::TestModel::Get().route_model(), nullptr,
+                  TestPlan("a+b=0:out", 3), options);
+  engine::Sequence second = group.NewSequence();
+  second.SetHistory(tokens);
+  EXPECT_EQ(Answer(group, second, Sampled(10)), expected);
+  EXPECT_EQ(group.counters().fetched_tokens, 512u);
+  EXPECT_EQ(group.counters().fetches_given_up, 0u);
 }
 
 }  // namespace

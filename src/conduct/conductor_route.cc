@@ -36,7 +36,7 @@ Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
               .numbers = conductor.numbers_,
               .counters = conductor.counters_,
               .fetched = conductor.fetched_},
-             {.is_enabled = conductor.options_.searches_peers && !conductor.plan().has_groups(),
+             {.is_enabled = conductor.options_.searches_peers,
               .ask_ns = conductor.options_.ask_ns,
               .fetch_silence_ns = conductor.options_.fetch_silence_ns}) {}
 

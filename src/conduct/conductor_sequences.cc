@@ -152,11 +152,7 @@ Status Conductor::StartTransfer(const engine::Sequence& sequence, const RouteMem
 }
 
 Status Conductor::CheckWholeRows() const {
-  if (!IsExact(options_.route)) return RowsAreNotExact();
-  if (!plan().has_groups()) return Ok();
-  return Unimplemented(
-      "each node of a group has its part of every KV row, and they are not transferred: split "
-      "without a group to save or load KV rows");
+  return IsExact(options_.route) ? Ok() : RowsAreNotExact();
 }
 
 Status Conductor::ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,

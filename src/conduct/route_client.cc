@@ -110,7 +110,7 @@ Result<kv::Layout> RouteClient::MakeLayout(const plan::RouteModel& model,
   }
   return plan::LayoutOf(
       model.shape, options.memory,
-      plan::MemoryName(model.fingerprint, options.encoding, options.kv_encoding, cuts, Groups()));
+      plan::MemoryName(model.fingerprint, options.encoding, options.kv_encoding, cuts));
 }
 
 bool RouteClient::AllSpeak(uint16_t protocol) const {

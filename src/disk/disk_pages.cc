@@ -27,7 +27,8 @@ PageFileName NameOf(const kv::PageSet& set) {
           .prefix_at_begin = set.prefix_at_begin,
           .begin = set.begin,
           .end = set.begin + set.layout->page_positions(),
-          .layers = set.layers};
+          .layers = set.layers,
+          .columns = set.layout->columns()};
 }
 
 // Whether less than half of its rows are needed: those are copied as plain rows at once. Other
@@ -75,10 +76,10 @@ DiskPages::~DiskPages() {
   thread_.join();
 }
 
-bool DiskPages::Contains(const kv::PageKey& key) {
+bool DiskPages::Contains(const kv::PageKey& key, const kv::Columns& columns) {
   MutexLock lock(mu_);
   ++counts_.looked_for;
-  if (index_.Find(key.prefix, key.layer)) {
+  if (!index_.Find(key.prefix, key.layer, columns).empty()) {
     ++counts_.found;
     return true;
   }
@@ -127,29 +128,26 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
   return chunk;
 }
 
-bool DiskPages::Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) {
+bool DiskPages::Load(const Hash128& prefix_at_end, const kv::Columns& columns,
+                     std::span<const kv::StoredPage> pages) {
   // Files may hold different ranges of layers: each is read once, for all pages that it has.
   const int64_t start_ns = clock_.NowNs();
-  std::vector<bool> is_loaded(pages.size());
+  std::vector<WantedPage> wanted;
+  for (const kv::StoredPage& page : pages) wanted.push_back({page, columns, {}});
   for (size_t i = 0; i < pages.size(); ++i) {
-    if (is_loaded[i]) continue;
-    std::optional<PageFileName> name;
+    if (wanted[i].is_loaded) continue;
+    std::vector<PageFileName> names;
     {
       MutexLock lock(mu_);
-      name = index_.Find(prefix_at_end, pages[i].layer);
+      names = index_.Find(prefix_at_end, pages[i].layer, columns);
+      if (!names.empty() && i == 0) counts_.loaded_positions += names[0].end - names[0].begin;
     }
-    if (!name) return false;
-    Status loaded = LoadFrom(*name, pages, is_loaded);
-    if (loaded.ok() && !is_loaded[i]) loaded = DataLoss(name->ToText() + ": lacks a layer of its");
-    if (!loaded.ok()) {
-      GiveUp(*name, loaded.error());
-      return false;
-    }
-    MutexLock lock(mu_);
-    index_.Touch(*name, clock_.WallNs());
-    used_.push_back(*name);
-    counts_.loaded_positions += i == 0 ? name->end - name->begin : 0;
-    work_.NotifyOne();
+    if (names.empty() || !LoadFromAll(names, wanted, i)) return false;
+  }
+  for (const WantedPage& each : wanted) {
+    const kv::PageCodec& codec = *each.page.codec;
+    codec.WriteRows(each.page.data, each.page.first_row, codec.page_rows() - each.page.first_row,
+                    each.rows.data());
   }
   MutexLock lock(mu_);
   counts_.loaded_pages += pages.size();
@@ -157,30 +155,53 @@ bool DiskPages::Load(const Hash128& prefix_at_end, std::span<const kv::StoredPag
   return true;
 }
 
-Status DiskPages::LoadFrom(const PageFileName& name, std::span<const kv::StoredPage> pages,
-                           std::vector<bool>& is_loaded) {
+bool DiskPages::LoadFromAll(std::span<const PageFileName> names, std::span<WantedPage> wanted,
+                            size_t first) {
+  for (WantedPage& each : wanted) each.files = 0;
+  for (const PageFileName& name : names) {
+    const size_t before = wanted[first].files;
+    Status loaded = LoadFrom(name, wanted);
+    if (loaded.ok() && wanted[first].files == before)
+      loaded = DataLoss(name.ToText() + ": lacks a layer of its");
+    if (!loaded.ok()) {
+      GiveUp(name, loaded.error());
+      return false;
+    }
+    MutexLock lock(mu_);
+    index_.Touch(name, clock_.WallNs());
+    used_.push_back(name);
+    work_.NotifyOne();
+  }
+  for (WantedPage& each : wanted) each.is_loaded = each.is_loaded || each.files == names.size();
+  return true;
+}
+
+Status DiskPages::LoadFrom(const PageFileName& name, std::span<WantedPage> wanted) {
   PageFile file = TRY(PageFile::Open(options_.folder, name));
   const auto find = [&](uint32_t layer, uint32_t stream) {
-    for (size_t i = 0; i < pages.size(); ++i) {
-      if (pages[i].layer == layer && pages[i].stream == stream) return i;
-    }
-    return pages.size();
+    return std::ranges::find_if(wanted, [&](const WantedPage& each) {
+      return !each.is_loaded && each.page.layer == layer && each.page.stream == stream;
+    });
   };
   uint64_t bytes = 0;
-  TRY(file.Read([&](uint32_t layer, uint32_t stream) { return find(layer, stream) < pages.size(); },
+  TRY(file.Read([&](uint32_t layer, uint32_t stream) { return find(layer, stream) != wanted.end(); },
                 [&](const kv::Block& block) -> Status {
-                  const size_t i = find(block.layer, block.stream);
-                  const kv::PageCodec& codec = *pages[i].codec;
+                  WantedPage& into = *find(block.layer, block.stream);
+                  const kv::PageCodec& codec = *into.page.codec;
                   // The block has rows up to the page's end, and at least the needed ones.
-                  const uint32_t wanted = pages[i].first_row;
+                  const uint32_t begin = into.page.first_row;
                   const uint32_t first = block.first_row % codec.page_rows();
-                  if (first > wanted || block.row_count != codec.page_rows() - first ||
-                      block.row_bytes != codec.row_bytes()) {
+                  if (first > begin || block.row_count != codec.page_rows() - first ||
+                      kv::RowBytesOf(into.columns, name.columns, block.row_bytes) !=
+                          codec.row_bytes()) {
                     return DataLoss(name.ToText() + ": its rows are of another shape");
                   }
-                  codec.WriteRows(pages[i].data, wanted, codec.page_rows() - wanted,
-                                  block.rows.data() + (wanted - first) * codec.row_bytes());
-                  is_loaded[i] = true;
+                  const uint32_t count = codec.page_rows() - begin;
+                  into.rows.resize(count * codec.row_bytes());
+                  kv::CopyColumns({name.columns, block.row_bytes,
+                                   block.rows.data() + (begin - first) * block.row_bytes},
+                                  count, {into.columns, codec.row_bytes(), into.rows.data()});
+                  ++into.files;
                   bytes += block.rows.size();
                   return Ok();
                 }));
@@ -204,7 +225,7 @@ void DiskPages::GiveUp(const PageFileName& name, const Error& why) {
 bool DiskPages::Has(const kv::PageSet& set) {
   if (pending_.contains(NameOf(set))) return true;
   for (uint32_t layer = set.layers.begin; layer < set.layers.end; ++layer) {
-    if (!index_.Find(set.prefix_at_end, layer)) return false;
+    if (index_.Find(set.prefix_at_end, layer, set.layout->columns()).empty()) return false;
   }
   return true;
 }
@@ -230,6 +251,7 @@ bool DiskPages::Keep(const kv::PageSet& set) {
       .begin = set.begin,
       .end = set.begin + set.layout->page_positions(),
       .reach = set.begin + set.layout->page_positions(),
+      .columns = set.layout->columns(),
       .block_count = 0,
       .prefix_at_begin = set.prefix_at_begin,
       .prefix_at_end = set.prefix_at_end,
@@ -311,7 +333,7 @@ void DiskPages::Write(const Waiting& waiting) {
   std::vector<std::vector<uint8_t>> rows;
   std::vector<kv::Block> blocks;
   uint64_t bytes = kv::kHeaderStartBytes + sizeof(waiting.header.reach) +
-                   waiting.header.description.size() +
+                   sizeof(waiting.header.columns) + waiting.header.description.size() +
                    waiting.header.tokens.size() * sizeof(int32_t) + sizeof(uint64_t);
   for (const Waiting::Page& page : waiting.pages) {
     const kv::PageCodec& codec = *page.page.codec;

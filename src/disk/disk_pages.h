@@ -65,9 +65,9 @@ class DiskPages final : public kv::PageStore, public kv::PageChunks {
   DiskPages(const DiskPages&) = delete;
   DiskPages& operator=(const DiskPages&) = delete;
 
-  bool Contains(const kv::PageKey& key) override EXCLUDES(mu_);
-  bool Load(const Hash128& prefix_at_end, std::span<const kv::StoredPage> pages) override
-      EXCLUDES(mu_);
+  bool Contains(const kv::PageKey& key, const kv::Columns& columns) override EXCLUDES(mu_);
+  bool Load(const Hash128& prefix_at_end, const kv::Columns& columns,
+            std::span<const kv::StoredPage> pages) override EXCLUDES(mu_);
   bool Keep(const kv::PageSet& set) override EXCLUDES(mu_);
 
   // For other machines.
@@ -92,14 +92,25 @@ class DiskPages final : public kv::PageStore, public kv::PageChunks {
     uint64_t bytes = 0;
   };
 
+  // A page that is loaded: its rows come from one file or, some columns each, from several.
+  struct WantedPage {
+    const kv::StoredPage& page;
+    const kv::Columns& columns;
+    std::vector<uint8_t> rows;  // [needed rows, row bytes]
+    size_t files = 0;           // of which it has what they have of it
+    bool is_loaded = false;
+  };
+
   DiskPages(DiskPagesOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
   // Others may have written what is missing.
   void WantScan() REQUIRES(mu_);
   bool Has(const kv::PageSet& set) REQUIRES(mu_);
   // Of the file at `name`, what is wanted of it and not yet there.
-  Status LoadFrom(const PageFileName& name, std::span<const kv::StoredPage> pages,
-                  std::vector<bool>& is_loaded);
+  Status LoadFrom(const PageFileName& name, std::span<WantedPage> wanted);
+  // Of files that have what is wanted together, with the page at `first`.
+  bool LoadFromAll(std::span<const PageFileName> names, std::span<WantedPage> wanted, size_t first)
+      EXCLUDES(mu_);
   void GiveUp(const PageFileName& name, const Error& why) EXCLUDES(mu_);
 
   void Work() EXCLUDES(mu_);

@@ -22,7 +22,8 @@ PageFileName NameOf(const kv::KvChunkHeader& header) {
           .prefix_at_begin = header.prefix_at_begin,
           .begin = header.begin,
           .end = header.end,
-          .layers = header.layers};
+          .layers = header.layers,
+          .columns = header.columns};
 }
 
 std::vector<uint8_t> MakePageFile(kv::KvChunkHeader header, std::span<const kv::Block> blocks) {

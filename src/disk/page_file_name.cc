@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::string_view kEnding = ".rows";
 constexpr size_t kHexDigits = 32;
+// What a name has between dashes, of whole rows and of parts of them.
+constexpr size_t kNumbers = 6;
+constexpr size_t kNumbersOfParts = 9;
 
 template <typename T>
 bool ParseNumber(std::string_view text, int base, T& value) {
@@ -32,17 +36,22 @@ std::optional<Hash128> ParseHash(std::string_view hex) {
 }
 
 std::string PageFileName::ToText() const {
-  return fmt::format("{}-{}-{}-{}-{}-{}{}", prefix_at_end.ToHex(), prefix_at_begin.ToHex(), begin,
-                     end, layers.begin, layers.end, kEnding);
+  const std::string part =
+      columns.is_whole() ? ""
+                         : fmt::format("-{}-{}-{}", columns.begin, columns.end, columns.count);
+  return fmt::format("{}-{}-{}-{}-{}-{}{}{}", prefix_at_end.ToHex(), prefix_at_begin.ToHex(), begin,
+                     end, layers.begin, layers.end, part, kEnding);
 }
 
 std::optional<PageFileName> PageFileName::Parse(std::string_view text) {
   const std::string_view whole = text;
   if (!text.ends_with(kEnding)) return std::nullopt;
   text.remove_suffix(kEnding.size());
-  std::array<std::string_view, 6> parts;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const size_t dash = i + 1 < parts.size() ? text.find('-') : text.size();
+  std::array<std::string_view, kNumbersOfParts> parts;
+  const bool is_part = std::ranges::count(text, '-') >= static_cast<ptrdiff_t>(kNumbers);
+  const size_t count = is_part ? kNumbersOfParts : kNumbers;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t dash = i + 1 < count ? text.find('-') : text.size();
     if (dash == std::string_view::npos) return std::nullopt;
     parts[i] = text.substr(0, dash);
     text.remove_prefix(std::min(dash + 1, text.size()));
@@ -54,6 +63,12 @@ std::optional<PageFileName> PageFileName::Parse(std::string_view text) {
   if (!ParseNumber(parts[2], 10, name.begin) || !ParseNumber(parts[3], 10, name.end) ||
       !ParseNumber(parts[4], 10, name.layers.begin) ||
       !ParseNumber(parts[5], 10, name.layers.end)) {
+    return std::nullopt;
+  }
+  kv::Columns& columns = name.columns;
+  if (is_part &&
+      (!ParseNumber(parts[6], 10, columns.begin) || !ParseNumber(parts[7], 10, columns.end) ||
+       !ParseNumber(parts[8], 10, columns.count) || !kv::IsPartOfRow(columns))) {
     return std::nullopt;
   }
   // One file has one name: no leading zeros, no capitals.

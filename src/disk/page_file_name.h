@@ -22,8 +22,10 @@ struct PageFileName {
   uint32_t begin = 0;
   uint32_t end = 0;
   kv::LayerRange layers;
+  kv::Columns columns = {};  // of every row
 
-  // "<prefix at end>-<prefix at begin>-<begin>-<end>-<first layer>-<one past the last>.rows".
+  // "<prefix at end>-<prefix at begin>-<begin>-<end>-<first layer>-<one past the last>.rows"; where
+  // rows are not whole, "-<first column>-<one past the last>-<of how many>" before the dot.
   std::string ToText() const;
   // Nothing where that is no name that ToText makes.
   static std::optional<PageFileName> Parse(std::string_view text);

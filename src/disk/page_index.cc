@@ -45,16 +45,48 @@ std::optional<PageFileName> PageIndex::Find(const Hash128& prefix_at_end, uint32
   const auto found = by_prefix_.find(prefix_at_end);
   if (found == by_prefix_.end()) return std::nullopt;
   for (const IndexedFile& file : found->second) {
-    if (file.name.layers.Contains({layer, layer + 1})) return file.name;
+    if (!file.name.layers.Contains({layer, layer + 1})) continue;
+    if (file.name.columns.is_whole()) return file.name;
   }
   return std::nullopt;
+}
+
+std::vector<PageFileName> PageIndex::Find(const Hash128& prefix_at_end, uint32_t layer,
+                                          const kv::Columns& columns) const {
+  const auto found = by_prefix_.find(prefix_at_end);
+  if (found == by_prefix_.end()) return {};
+  std::vector<const PageFileName*> parts;
+  for (const IndexedFile& file : found->second) {
+    if (!file.name.layers.Contains({layer, layer + 1})) continue;
+    if (file.name.columns.Contains(columns)) return {file.name};
+    parts.push_back(&file.name);
+  }
+  if (parts.empty()) return {};
+  // Whole rows are all columns of whatever number they were divided into.
+  const uint32_t count = columns.is_whole() ? parts.front()->columns.count : columns.count;
+  const uint32_t end = columns.is_whole() ? count : columns.end;
+  std::vector<PageFileName> chain;
+  for (uint32_t next = columns.is_whole() ? 0 : columns.begin; next < end;) {
+    const PageFileName* longest = nullptr;
+    for (const PageFileName* const part : parts) {
+      const kv::Columns& of = part->columns;
+      const bool goes_on = of.count == count && of.begin <= next && of.end > next;
+      if (goes_on && (longest == nullptr || of.end > longest->columns.end)) longest = part;
+    }
+    if (longest == nullptr) return {};
+    chain.push_back(*longest);
+    next = longest->columns.end;
+  }
+  return chain;
 }
 
 std::vector<kv::LayerRange> PageIndex::LayersOf(const Hash128& prefix_at_end) const {
   std::vector<kv::LayerRange> ranges;
   const auto found = by_prefix_.find(prefix_at_end);
   if (found == by_prefix_.end()) return ranges;
-  for (const IndexedFile& file : found->second) ranges.push_back(file.name.layers);
+  for (const IndexedFile& file : found->second) {
+    if (file.name.columns.is_whole()) ranges.push_back(file.name.layers);
+  }
   return ranges;
 }
 

@@ -30,10 +30,14 @@ class PageIndex {
   void Touch(const PageFileName& name, int64_t used_ns);
 
   bool Contains(const PageFileName& name) const;
-  // A file with the rows of this layer that end at this prefix; nothing if there is none.
+  // A file with whole rows of this layer that end at this prefix; nothing if there is none.
   std::optional<PageFileName> Find(const Hash128& prefix_at_end, uint32_t layer) const;
+  // Files that have these columns of the rows together: one if possible; none where columns are
+  // missing.
+  std::vector<PageFileName> Find(const Hash128& prefix_at_end, uint32_t layer,
+                                 const kv::Columns& columns) const;
 
-  // Of all files with rows that end at this prefix: their layers.
+  // Of all files with whole rows that end at this prefix: their layers.
   std::vector<kv::LayerRange> LayersOf(const Hash128& prefix_at_end) const;
 
   uint64_t total_bytes() const { return total_bytes_; }

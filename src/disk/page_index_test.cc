@@ -30,6 +30,14 @@ TEST(PageFileName, ComesBackFromItsText) {
     name.layers.begin = static_cast<uint32_t>(random.NextBelow(100));
     name.layers.end = name.layers.begin + 1 + static_cast<uint32_t>(random.NextBelow(100));
     EXPECT_EQ(PageFileName::Parse(name.ToText()), name);
+    name.columns = {1, 3, 4};
+    EXPECT_EQ(PageFileName::Parse(name.ToText()), name);
+  }
+  // Columns that are none.
+  PageFileName name = Name(1, 2, 3);
+  for (const kv::Columns columns : {kv::Columns{0, 2, 2}, kv::Columns{2, 2, 4}, kv::Columns{1, 3, 2}}) {
+    name.columns = columns;
+    EXPECT_FALSE(PageFileName::Parse(name.ToText())) << name.ToText();
   }
 }
 
@@ -69,6 +77,35 @@ TEST(PageIndex, FindsByPrefixAndLayer) {
   EXPECT_TRUE(index.Remove(Name(1, 0, 0, {0, 2})));
   EXPECT_FALSE(index.Remove(Name(1, 0, 0, {0, 2})));
   EXPECT_EQ(index.total_bytes(), 20u);
+}
+
+PageFileName PartName(uint32_t begin, uint32_t end, uint32_t count, kv::LayerRange layers = {0, 4}) {
+  PageFileName name = Name(1, 0, 0, layers);
+  name.columns = {begin, end, count};
+  return name;
+}
+
+// Parts of rows: one file that has all that is wanted, or several that have it together.
+TEST(PageIndex, FindsColumns) {
+  using Names = std::vector<PageFileName>;
+  PageIndex index;
+  for (const PageFileName& name : {PartName(2, 4, 8), PartName(0, 3, 8), PartName(3, 8, 8, {2, 4}),
+                                   PartName(0, 1, 2)}) {
+    index.Add({.name = name, .bytes = 10});
+  }
+  EXPECT_EQ(index.Find({.low = 1}, 2, {1, 3, 8}), (Names{PartName(0, 3, 8)}));
+  EXPECT_EQ(index.Find({.low = 1}, 2, {1, 4, 8}), (Names{PartName(0, 3, 8), PartName(2, 4, 8)}));
+  EXPECT_EQ(index.Find({.low = 1}, 2, {0, 8, 8}),
+            (Names{PartName(0, 3, 8), PartName(3, 8, 8, {2, 4})}));
+  EXPECT_EQ(index.Find({.low = 1}, 2, {}).size(), 2u);
+  EXPECT_TRUE(index.Find({.low = 1}, 1, {}).empty());
+  EXPECT_TRUE(index.Find({.low = 1}, 1, {3, 5, 8}).empty());
+  // Whole rows have every part; parts are no whole rows for other machines.
+  EXPECT_EQ(index.Find({.low = 1}, 2), std::nullopt);
+  EXPECT_TRUE(index.LayersOf({.low = 1}).empty());
+  index.Add({.name = Name(1, 0, 0), .bytes = 10});
+  EXPECT_EQ(index.Find({.low = 1}, 1, {3, 5, 8}), (Names{Name(1, 0, 0)}));
+  EXPECT_EQ(index.LayersOf({.low = 1}).size(), 1u);
 }
 
 // Histories that branch: what goes is never needed by what stays, is enough, and is the oldest.

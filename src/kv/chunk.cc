@@ -46,6 +46,31 @@ bool IsPlainText(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+bool IsSamePlace(const Block& a, const Block& b) {
+  return a.layer == b.layer && a.stream == b.stream && a.first_row == b.first_row &&
+         a.row_count == b.row_count;
+}
+
+// Whether chunks that are alike in all else have each column once, in order.
+Status CheckAllColumns(std::span<const KvChunk> parts) {
+  if (parts.empty()) return InvalidArgument("no KV chunks to join");
+  const KvChunkHeader& first = parts.front().header;
+  uint32_t next = 0;
+  for (const KvChunk& part : parts) {
+    const KvChunkHeader& header = part.header;
+    const bool is_alike =
+        header.digest == first.digest && header.layers == first.layers &&
+        header.begin == first.begin && header.prefix_at_end == first.prefix_at_end &&
+        header.end == first.end && header.reach == first.reach &&
+        header.block_count == first.block_count && header.columns.count == first.columns.count;
+    if (!is_alike || header.columns.begin != next) {
+      return DataLoss("parts of rows that do not follow each other");
+    }
+    next = header.columns.end;
+  }
+  return next == first.columns.count ? Ok() : DataLoss("a part of the rows is missing");
+}
+
 // Each field by itself is in bounds; whether they agree with each other is not checked yet.
 Result<KvChunkHeader> ReadFields(ByteReader& in) {
   if (TRY(in.Read<uint64_t>()) != kKvChunkMagic) {
@@ -69,6 +94,12 @@ Result<KvChunkHeader> ReadFields(ByteReader& in) {
   header.prefix_at_begin = TRY(ReadHash(in));
   header.prefix_at_end = TRY(ReadHash(in));
   header.reach = version == 1 ? header.end : TRY(in.Read<uint32_t>());
+  if (version > 2) {
+    header.columns.begin = TRY(in.Read<uint32_t>());
+    header.columns.end = TRY(in.Read<uint32_t>());
+    header.columns.count = TRY(in.Read<uint32_t>());
+    if (!IsPartOfRow(header.columns)) return DataLoss("columns are out of range");
+  }
   // Before anything is sized by them.
   if (header.layers.begin >= header.layers.end || header.begin > header.end ||
       header.end > kMaxPositions || header.reach > header.end ||
@@ -99,6 +130,11 @@ void WriteHeader(const KvChunkHeader& header, ByteWriter& out) {
   WriteHash(header.prefix_at_begin, checked);
   WriteHash(header.prefix_at_end, checked);
   if (header.version > 1) checked.Write(header.reach);
+  if (header.version > 2) {
+    checked.Write(header.columns.begin);
+    checked.Write(header.columns.end);
+    checked.Write(header.columns.count);
+  }
   checked.WriteBytes(AsBytes(header.description));
   checked.WriteBytes({reinterpret_cast<const uint8_t*>(header.tokens.data()),
                       header.tokens.size() * sizeof(int32_t)});
@@ -159,7 +195,8 @@ Result<uint64_t> HeaderBytes(Bytes start) {
     return DataLoss("positions or lengths in the header are out of range");
   }
   const uint64_t reach_bytes = version > 1 ? sizeof(uint32_t) : 0;
-  return kHeaderStartBytes + reach_bytes + description_bytes +
+  const uint64_t column_bytes = version > 2 ? sizeof(Columns) : 0;
+  return kHeaderStartBytes + reach_bytes + column_bytes + description_bytes +
          uint64_t{end - begin} * sizeof(int32_t) + sizeof(uint64_t);
 }
 
@@ -196,6 +233,69 @@ Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, LayerRange layers)
   ByteWriter out;
   WriteHeader(header, out);
   out.WriteBytes(blocks.bytes());
+  return std::move(out).Release();
+}
+
+Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, const Columns& columns) {
+  KvChunkHeader header = chunk.header;
+  if (!IsPartOfRow(columns) || !header.columns.Contains(columns)) {
+    return InvalidArgument(fmt::format("{} of a KV chunk that has {}", Describe(columns),
+                                       Describe(header.columns)));
+  }
+  header.columns = columns;
+  header.version = kKvChunkVersion;
+  ByteWriter out;
+  WriteHeader(header, out);
+  ByteReader in(chunk.blocks);
+  std::vector<uint8_t> rows;
+  for (uint32_t i = 0; i < header.block_count; ++i) {
+    Block block = TRY(ReadBlock(in, header.prefix_at_end));
+    const size_t row_bytes = RowBytesOf(columns, chunk.header.columns, block.row_bytes);
+    if (row_bytes == 0) return DataLoss("rows that are not of such columns");
+    rows.resize(row_bytes * block.row_count);
+    CopyColumns({chunk.header.columns, block.row_bytes, block.rows.data()}, block.row_count,
+                {columns, row_bytes, rows.data()});
+    block.row_bytes = static_cast<uint32_t>(row_bytes);
+    block.rows = rows;
+    WriteBlockHead(block, header.prefix_at_end, out);
+    out.WriteBytes(block.rows);
+  }
+  if (!in.at_end()) return DataLoss(fmt::format("{} bytes behind the last row", in.left()));
+  return std::move(out).Release();
+}
+
+Result<std::vector<uint8_t>> JoinKvChunks(std::span<const KvChunk> parts) {
+  TRY(CheckAllColumns(parts));
+  // Whole rows have the version before.
+  KvChunkHeader header = parts.front().header;
+  header.columns = {};
+  header.version = kKvChunkVersion - 1;
+  ByteWriter out;
+  WriteHeader(header, out);
+  std::vector<ByteReader> readers;
+  for (const KvChunk& part : parts) readers.emplace_back(part.blocks);
+  std::vector<uint8_t> rows;
+  for (uint32_t i = 0; i < header.block_count; ++i) {
+    Block whole;
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const Columns& columns = parts[part].header.columns;
+      const Block block = TRY(ReadBlock(readers[part], header.prefix_at_end));
+      const size_t row_bytes = RowBytesOf(header.columns, columns, block.row_bytes);
+      if (part == 0) {
+        whole = block;
+        whole.row_bytes = static_cast<uint32_t>(row_bytes);
+        rows.resize(row_bytes * block.row_count);
+      }
+      if (row_bytes == 0 || row_bytes != whole.row_bytes || !IsSamePlace(block, whole)) {
+        return DataLoss("parts of rows that do not fit together");
+      }
+      CopyColumns({columns, block.row_bytes, block.rows.data()}, block.row_count,
+                  {header.columns, row_bytes, rows.data()});
+    }
+    whole.rows = rows;
+    WriteBlockHead(whole, header.prefix_at_end, out);
+    out.WriteBytes(whole.rows);
+  }
   return std::move(out).Release();
 }
 

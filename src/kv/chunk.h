@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,9 @@
 namespace aster::kv {
 
 inline constexpr uint64_t kKvChunkMagic = 0x314b565245545341;  // "ASTERVK1", little-endian
-// Version 1 has no reach, and whole pages. It is still read, and written where there are no
-// sliding windows.
-inline constexpr uint32_t kKvChunkVersion = 2;
+// Version 1 has no reach, and whole pages; it is written where there are no sliding windows.
+// Version 2 has no columns; it is written where rows are whole. Both are still read.
+inline constexpr uint32_t kKvChunkVersion = 3;
 // Of the layout in words, which error messages show.
 inline constexpr uint32_t kMaxDescriptionBytes = 4096;
 
@@ -35,6 +36,7 @@ struct KvChunkHeader {
   // At most end. Of streams with a sliding window the chunk has only the rows that computations at
   // positions from `reach` on read.
   uint32_t reach = 0;
+  Columns columns;  // of every row that the chunk has
   uint32_t block_count = 0;
   Hash128 prefix_at_begin;
   Hash128 prefix_at_end;
@@ -43,7 +45,10 @@ struct KvChunkHeader {
 };
 
 // The oldest version that can express a chunk of this layout, for older readers.
-inline uint32_t KvChunkVersionFor(const Layout& layout) { return layout.has_windows() ? 2 : 1; }
+inline uint32_t KvChunkVersionFor(const Layout& layout) {
+  if (!layout.columns().is_whole()) return kKvChunkVersion;
+  return layout.has_windows() ? 2 : 1;
+}
 
 void WriteHeader(const KvChunkHeader& header, ByteWriter& out);
 // A header that was read is consistent: ranges in order, as many tokens as positions, and the
@@ -85,6 +90,11 @@ Result<uint64_t> BlockBytes(Bytes head);
 
 // A KV chunk with only those rows of `chunk` that are of these layers.
 Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, LayerRange layers);
+// A KV chunk with only these columns of the rows of `chunk`, which has them.
+Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, const Columns& columns);
+// A KV chunk with whole rows, of chunks that differ in their columns only, in order, and have all
+// of them together.
+Result<std::vector<uint8_t>> JoinKvChunks(std::span<const KvChunk> parts);
 
 // Reads KV chunks that arrive one after another, in pieces of any size. Not for concurrent use.
 class KvChunkStream {

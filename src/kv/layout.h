@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "kv/columns.h"
 #include "kv/page_codec.h"
 
 namespace aster::kv {
@@ -87,10 +88,13 @@ class Layout {
   // Names the model and the layout: the hash of the empty token history (prefix_hash.h), and so
   // part of every prefix hash. Machines with equal digests can exchange rows.
   const Hash128& digest() const { return digest_; }
-  // The same layout under another digest: of a layout whose rows several machines hold, each its
-  // part of every row. Such rows are never exchanged.
-  Layout Named(const Hash128& digest) && {
+  // Which columns of every row it has.
+  const Columns& columns() const { return columns_; }
+  // Makes it the layout of a machine that has these columns only, of rows that have `digest` as a
+  // whole: equal prefixes have equal hashes, whoever has which part of their rows.
+  Layout PartOf(const Hash128& digest, const Columns& columns) && {
     digest_ = digest;
+    columns_ = columns;
     return std::move(*this);
   }
   // For people: "model 0123abcd, pages of 64 positions; layers 0 to 15: f16 8x64 keys…".
@@ -109,6 +113,7 @@ class Layout {
   std::vector<std::vector<Stream>> layers_;
   Hash128 model_;
   Hash128 digest_;
+  Columns columns_;
 };
 
 }  // namespace aster::kv

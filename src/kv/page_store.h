@@ -45,12 +45,14 @@ class PageStore {
  public:
   virtual ~PageStore() = default;
 
-  // Whether a page with that content can be loaded, as far as that is known without reading it.
-  virtual bool Contains(const PageKey& key) = 0;
+  // Whether a page with that content, of these columns of its rows, can be loaded, as far as that is
+  // known without reading it.
+  virtual bool Contains(const PageKey& key, const Columns& columns) = 0;
   // Fills these pages from their first rows on, which were zeros; all of them have this prefix at
   // their end. False where one could not be had: it is no longer said to be there then, and the
   // pages hold anything.
-  virtual bool Load(const Hash128& prefix_at_end, std::span<const StoredPage> pages) = 0;
+  virtual bool Load(const Hash128& prefix_at_end, const Columns& columns,
+                    std::span<const StoredPage> pages) = 0;
   // Takes a copy, kept a moment later or not at all; nothing is to be done where it has them. False
   // where it cannot take more now: it is to be asked again.
   virtual bool Keep(const PageSet& set) = 0;

@@ -419,7 +419,7 @@ bool PageTable::CanAdopt(const PageKey& key, uint32_t index, uint32_t end, Adopt
       PoolOf(key.layer).Contains(key, stream.FirstRowNeeded(index, end))) {
     return true;
   }
-  return from == AdoptFrom::kStoreToo && store() != nullptr && store()->Contains(key);
+  return from == AdoptFrom::kStoreToo && store() != nullptr && store()->Contains(key, layout_->columns());
 }
 
 // The number of pages to which the table can grow along `tokens`, and the prefix hashes at their
@@ -499,7 +499,7 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
   // Of one index all pages are loaded at once, as they lie in one file. They can be found by other
   // tables from then on.
   if (missing.empty()) return true;
-  if (!store()->Load(prefix, missing)) return false;
+  if (!store()->Load(prefix, layout_->columns(), missing)) return false;
   for (size_t i = 0; i < missing.size(); ++i) {
     if (places[i].block->host() != nullptr) continue;
     const std::span<const uint8_t> bytes(missing[i].data, missing[i].codec->page_bytes());

@@ -65,8 +65,9 @@ TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
 // Counts by the position where they begin.
 class CountingStore final : public PageStore {
  public:
-  bool Contains(const PageKey& /*key*/) override { return false; }
-  bool Load(const Hash128& /*prefix*/, std::span<const StoredPage> /*pages*/) override {
+  bool Contains(const PageKey& /*key*/, const Columns& /*columns*/) override { return false; }
+  bool Load(const Hash128& /*prefix*/, const Columns& /*columns*/,
+            std::span<const StoredPage> /*pages*/) override {
     return false;
   }
   bool Keep(const PageSet& set) override {

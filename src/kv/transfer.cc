@@ -60,6 +60,7 @@ Result<KvChunkHeader> HeaderFor(const PageTable& table, LayerRange layers, uint3
       .begin = begin,
       .end = end,
       .reach = layout.ReachOf(end),
+      .columns = layout.columns(),
       .block_count = 0,
       .prefix_at_begin = table.history().HashAt(begin),
       .prefix_at_end = table.history().HashAt(end),
@@ -156,6 +157,7 @@ class KvChunkImport {
   PageTable& table_;
   const KvChunkHeader& header_;
   std::vector<uint8_t> copy_;  // of a page that a device has
+  std::vector<uint8_t> cut_;   // rows of which the table has some columns
 };
 
 // Nothing in the header is believed: each thing that it claims is compared with the table.
@@ -170,6 +172,10 @@ Status KvChunkImport::Check() const {
     return FailedPrecondition(fmt::format("these rows are of layers {} to {}; here are {} to {}",
                                           header_.layers.begin, header_.layers.end,
                                           table_.layers().begin, table_.layers().end));
+  }
+  if (!header_.columns.Contains(layout.columns())) {
+    return FailedPrecondition(fmt::format("these are {}; {} are needed here",
+                                          Describe(header_.columns), Describe(layout.columns())));
   }
   const uint32_t length = table_.length(header_.layers);
   if (header_.begin > length) {
@@ -221,10 +227,12 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
                                 ByteReader& in) {
   const Stream& stream = table_.layout().streams(layer)[s];
   const PageCodec& codec = *stream.codec;
-  const Block block = TRY(ReadBlock(in, header_.prefix_at_end));
+  Block block = TRY(ReadBlock(in, header_.prefix_at_end));
+  const Columns& own = table_.layout().columns();
   // Blocks stand in one order, so a block in the wrong place is damage.
   if (block.layer != layer || block.stream != s || block.first_row != rows.begin ||
-      block.row_count != rows.end - rows.begin || block.row_bytes != codec.row_bytes()) {
+      block.row_count != rows.end - rows.begin ||
+      RowBytesOf(own, header_.columns, block.row_bytes) != codec.row_bytes()) {
     return DataLoss(fmt::format("found layer {}, stream {}, {} rows from {} of {} bytes instead",
                                 block.layer, block.stream, block.row_count, block.first_row,
                                 block.row_bytes));
@@ -232,6 +240,13 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   // Rows that the table has stay as they are: another sequence may share their page.
   const uint32_t first_new = std::max(rows.begin, table_.Length(layer) / stream.stride);
   if (first_new >= rows.end) return Ok();
+  if (header_.columns != own) {
+    cut_.resize(codec.row_bytes() * block.row_count);
+    CopyColumns({header_.columns, block.row_bytes, block.rows.data()}, block.row_count,
+                {own, codec.row_bytes(), cut_.data()});
+    block.rows = cut_;
+    block.row_bytes = static_cast<uint32_t>(codec.row_bytes());
+  }
   TRY(table_.MakeWritable(layer, s, index, table_.Length(layer)));
   const PageAddress page = table_.WritablePage(layer, index, s);
   uint8_t* const data = TRY(ReadPage(page, codec.page_bytes(), copy_));

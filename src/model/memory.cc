@@ -191,6 +191,12 @@ kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
   return kernels::MakePageLayout(type, head_dim, head_dim);
 }
 
+kv::Columns ColumnsOf(const GroupPart& part, const Shape& shape) {
+  if (part.is_whole() || shape.is_latent() || shape.is_mla()) return {};
+  const PartRange own = RangesOf(part, shape).head_groups;
+  return {own.begin, own.end, shape.kv_head_count};
+}
+
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
                                     const Hash128& fingerprint, const GroupPart& part) {
   if (shape.is_latent()) return MakeLatentLayout(shape, options, fingerprint);
@@ -211,7 +217,8 @@ Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& opt
   auto layout =
       TRY(kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers)));
   if (part.is_whole()) return layout;
-  return std::move(layout).Named(TRY(MakeMemoryLayout(shape, options, fingerprint)).digest());
+  return std::move(layout).PartOf(TRY(MakeMemoryLayout(shape, options, fingerprint)).digest(),
+                                  ColumnsOf(part, shape));
 }
 
 }  // namespace aster::model

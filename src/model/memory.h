@@ -55,9 +55,13 @@ MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, ui
 // Pages of one key-value head.
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);
 
+// The columns of every row that a part of a group has: its own heads; or whole rows, where all heads
+// need them.
+kv::Columns ColumnsOf(const GroupPart& part, const Shape& shape);
+
 // `fingerprint` names the model. Plain attention has one stream per layer; its page is the pages of
-// all key-value heads, one after the other. A part of a group has its own heads only; its pages are
-// named as the whole's, so `fingerprint` has to name the group as well.
+// all key-value heads, one after the other. A part of a group has its own heads only, as columns of
+// the rows, which are named as the whole's.
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
                                     const Hash128& fingerprint, const GroupPart& part = {});
 

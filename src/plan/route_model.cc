@@ -12,19 +12,14 @@
 namespace aster::plan {
 
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
-                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages,
-                   std::span<const wire::StageGroup> groups) {
+                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages) {
   const bool is_exact = encoding == wire::RowEncoding::kF32;
-  if (is_exact && kv_encoding == wire::RowEncoding::kF32 && groups.empty()) return fingerprint;
+  if (is_exact && kv_encoding == wire::RowEncoding::kF32) return fingerprint;
   Hasher hasher;
   hasher.AddValue(fingerprint.low);
   hasher.AddValue(fingerprint.high);
   hasher.AddValue(static_cast<uint8_t>(encoding));
   hasher.AddValue(static_cast<uint8_t>(kv_encoding));
-  for (const wire::StageGroup& group : groups) {
-    hasher.AddValue(group.stage);
-    for (const uint32_t share : group.shares) hasher.AddValue(share);
-  }
   // KV rows were close to the exact ones before they travelled, on whichever node they were
   // computed.
   if (is_exact) return hasher.Digest();

@@ -27,10 +27,9 @@ struct RouteModel {
 
 // Names what pages of a route hold. Rows that travelled inexactly, between stages or in a KV
 // transfer, are others than those that did not, and depend on where they travelled: they are never
-// taken for one another. Nor are those of groups, each of whose nodes has its part of every row.
+// taken for one another. Those of groups have the same name: each node has its columns of them.
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
-                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages,
-                   std::span<const wire::StageGroup> groups = {});
+                   wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages);
 
 // The KV cache of all stages; the hash of no tokens at all, from which they and the conductor
 // count, is its digest.

@@ -181,8 +181,10 @@ TEST(FileSliceSource, AFileNeedsOnlyTheTensorsOfItsSlice) {
 // Counts what it is given.
 class CountingStore final : public kv::PageStore {
  public:
-  bool Contains(const kv::PageKey&) override { return false; }
-  bool Load(const Hash128&, std::span<const kv::StoredPage>) override { return false; }
+  bool Contains(const kv::PageKey&, const kv::Columns&) override { return false; }
+  bool Load(const Hash128&, const kv::Columns&, std::span<const kv::StoredPage>) override {
+    return false;
+  }
   bool Keep(const kv::PageSet& set) override {
     kept += set.pages.size();
     return true;

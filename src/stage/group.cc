@@ -49,7 +49,8 @@ std::vector<wire::NodeId> Group::Others() const {
   return others;
 }
 
-Status Group::SendWork(const wire::Work& work) {
+Status Group::SendWork(wire::Work&& work) {
+  work.route = route_;
   for (const wire::NodeId& node : Others()) TRY(network_.Send(node, work));
   return Ok();
 }

@@ -38,6 +38,8 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
+  // The number by which its nodes know it.
+  wire::RouteId route() const { return route_; }
   bool leads() const { return part_ == 0; }
   bool Has(const wire::NodeId& node) const;
   // All nodes but this one.
@@ -45,7 +47,7 @@ class Group {
 
   // Of the node that leads: the number of the next job, and what the others are to compute in it.
   uint64_t NewJob() { return ++last_job_; }
-  Status SendWork(const wire::Work& work);
+  Status SendWork(wire::Work&& work);
   // The exchange of a job, which ends with it.
   std::unique_ptr<model::Exchange> Join(uint64_t job);
   // This node cannot compute its part, or has heard so: the others give the job up.

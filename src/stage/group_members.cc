@@ -10,10 +10,11 @@
 
 namespace aster::stage {
 
-GroupMembers::GroupMembers(net::Network& network, const wire::OpenRoute& open,
-                           const wire::StageGroup& group)
-    : network_(network), route_(open.route) {
+GroupMembers::GroupMembers(net::Network& network, wire::RouteId group_route,
+                           const wire::OpenRoute& open, const wire::StageGroup& group)
+    : network_(network), route_(group_route) {
   wire::OpenRoute own = open;
+  own.route = route_;
   own.conductor = {};
   own.conductor.node = network.self();
   for (const wire::StageAddress& member : group.members) {
@@ -57,6 +58,7 @@ void GroupMembers::Begin(const wire::Begin& begin, wire::Holds own) {
   // The node that leads drafts for all.
   wire::Begin plain = begin;
   plain.draft_kind = 0;
+  plain.route = route_;
   SendToAll(plain);
 }
 

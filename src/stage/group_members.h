@@ -21,8 +21,10 @@ namespace aster::stage {
 // Of one route and stage. Belongs to the thread that computes; the network outlives it.
 class GroupMembers {
  public:
-  // Opens the route on all of them, in this node's name.
-  GroupMembers(net::Network& network, const wire::OpenRoute& open, const wire::StageGroup& group);
+  // Opens a route with the number `group_route` on all of them, in this node's name: they may have
+  // other stages of the route that the group belongs to.
+  GroupMembers(net::Network& network, wire::RouteId group_route, const wire::OpenRoute& open,
+               const wire::StageGroup& group);
   // Closes it.
   ~GroupMembers();
   GroupMembers(const GroupMembers&) = delete;

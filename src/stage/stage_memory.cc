@@ -192,11 +192,12 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
     // Rows that were computed and not sent: a step of them, or fewer where no more are coming.
     const uint32_t have = std::min(sequence->table.length(kv_send.layers()), kv_send.order.end);
     if (have <= kv_send.next) continue;
-    const bool is_last = have == kv_send.order.end || is_over;
+    const bool in_one = kv_send.order.step == kInOneChunk;
+    const bool is_last = have == kv_send.order.end || (is_over && !in_one);
     if (!is_last && have - kv_send.next < kv_send.order.step) continue;
     // KV sync (the only transfer in steps) must not delay the answer: one step is in flight at a
     // time. Behind the answer's end it goes on by pages, like any other.
-    const bool is_sync = kv_send.order.step > 1;
+    const bool is_sync = kv_send.order.step > 1 && !in_one;
     if (is_sync && kv_send.in_flight.size() >= kMostInBackground) continue;
     // TakeHeldBack names the sequence, for the moment when the receiver has taken something.
     if (!in_flight_->MaySend(kv_send.order.to, !kv_send.in_flight.empty())) {
@@ -222,7 +223,9 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
 Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, KvSend& kv_send,
                                                     uint32_t have) {
   const uint32_t page_positions = table.layout().page_positions();
-  const uint32_t page_end = (kv_send.next / page_positions + 1) * page_positions;
+  const uint32_t page_end = kv_send.order.step == kInOneChunk
+                                ? have
+                                : (kv_send.next / page_positions + 1) * page_positions;
   OutgoingKv outgoing{.to = kv_send.order.to, .rows = {}};
   wire::Payload& chunk = outgoing.rows.chunk;
   const auto export_to = [&](uint32_t end) {

@@ -30,6 +30,8 @@ inline constexpr size_t kMaxSequences = 4096;  // of a route, on a node
 inline constexpr size_t kMaxKvSends = 256;     // of a sequence
 // KV chunks in flight of a transfer in steps, which is KV sync behind an answer.
 inline constexpr size_t kMostInBackground = 1;
+// The step of an order for rows that are to be one KV chunk: sent when the last of them is there.
+inline constexpr uint32_t kInOneChunk = UINT32_MAX;
 
 // Belongs to the thread that computes. The model outlives it.
 class StageMemory {

@@ -122,8 +122,8 @@ void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, i
     OnBegin(from, *begin);
   } else if (const auto* end = std::get_if<wire::End>(&message)) {
     OnEnd(from, *end);
-  } else if (const auto* rows = std::get_if<wire::KvRows>(&message)) {
-    OnKvRows(from, *rows);
+  } else if (auto* rows = std::get_if<wire::KvRows>(&message)) {
+    OnKvRows(from, std::move(*rows));
   } else if (const auto* taken = std::get_if<wire::KvTaken>(&message)) {
     OnKvTaken(from, *taken);
   } else if (const auto* wanted = std::get_if<wire::SendKv>(&message)) {
@@ -222,7 +222,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
     const wire::OpenRoute& open) {
   SliceRequest request{.fingerprint = open.fingerprint,
                        .memory_name = plan::MemoryName(open.fingerprint, open.encoding,
-                                                       open.kv_encoding, open.stages, open.groups),
+                                                       open.kv_encoding, open.stages),
                        .slice = HeldFor(open),
                        .memory = {.type = static_cast<kernels::KvType>(KvTypeNumber(open)),
                                   .window = open.kv_window,
@@ -340,12 +340,12 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
   entry->counters.fingerprint = open.fingerprint;
   entry->counters.slice = plan::OwnSliceOf(open);
   route.stages.push_back(std::move(entry));
+  JoinGroup(route, open);
   if (route.stages.size() == 1) {
     route.expected = static_cast<size_t>(std::ranges::count(
         open.stages, network_.self(), [](const wire::StageAddress& stage) { return stage.node; }));
     if (open.part > 0) route.expected = 1;
     route.open = std::move(open);
-    JoinGroup(route);
   }
   Tick();
 }
@@ -456,14 +456,17 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
       // Stages of one slice share its KV cache, and the state of its sequences.
       std::optional<StageMemory>& memory = entry->held->memory;
+      const bool is_group = route.group != nullptr && route.group_index == entry->index;
       if (!memory) {
-        memory.emplace(route.open.route, *slice.model, slice.proposers.get(),
-                       route.open.kv_encoding, in_flight_, &network_.clock());
+        const auto kv_encoding = is_group ? wire::RowEncoding::kF32 : route.open.kv_encoding;
+        memory.emplace(route.open.route, *slice.model, slice.proposers.get(), kv_encoding,
+                       in_flight_, &network_.clock());
       }
+      if (is_group && route.members) MakeGroupRows(route, *slice.model);
       // Within a group rows travel as they are.
       const auto encoding = route.follows() ? wire::RowEncoding::kF32 : route.open.encoding;
       entry->stage.emplace(route.open.route, encoding, *memory, entry->counters.slice, entry->index,
-                           route.group.get());
+                           is_group ? route.group.get() : nullptr);
     }
     if (slice.model) {
       state.kv_positions = std::min<uint64_t>(state.kv_positions, PositionsThatFit(*slice.model));

@@ -23,6 +23,7 @@
 #include "net/network.h"
 #include "stage/group.h"
 #include "stage/group_members.h"
+#include "stage/group_rows.h"
 #include "stage/kv_in_flight.h"
 #include "stage/kv_server.h"
 #include "stage/local_stages.h"
@@ -147,9 +148,12 @@ class StageServer final : public LocalStages {
   struct Route {
     wire::OpenRoute open;  // of the first stage that came
     std::vector<std::shared_ptr<HeldMemory>> memories;
-    // Where a group computes the stage here; and, if this node leads it, the others.
+    // Where a group computes a stage here: which one. And, if this node leads it, the others, and
+    // its rows once the slice is loaded.
     std::unique_ptr<Group> group;
+    uint32_t group_index = 0;
     std::unique_ptr<GroupMembers> members;
+    std::unique_ptr<GroupRows> group_rows;
     std::vector<std::unique_ptr<StageEntry>> stages;
     size_t expected = 0;  // stages on this node
     bool is_ready = false;
@@ -161,6 +165,9 @@ class StageServer final : public LocalStages {
     const wire::StageAddress* Behind(uint32_t index) const;
     // The node that sends work to a stage.
     const wire::NodeId& Before(uint32_t index) const;
+    // The group's stage; and whether that is its KV cache.
+    StageEntry& GroupEntry();
+    bool IsOfGroup(const StageMemory& memory) const;
   };
   using Routes = std::map<wire::RouteId, Route>;
 
@@ -174,7 +181,7 @@ class StageServer final : public LocalStages {
   void OnEnd(const wire::NodeId& from, const wire::End& end);
   void OnWork(const wire::NodeId& from, wire::Work&& work, int64_t arrived_ns);
   void OnSendKv(const wire::NodeId& from, const wire::SendKv& order);
-  void OnKvRows(const wire::NodeId& from, const wire::KvRows& rows);
+  void OnKvRows(const wire::NodeId& from, wire::KvRows&& rows);
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
   void OnHalt(const wire::NodeId& from, const wire::Halt& halt);
   void OnCancel(const wire::NodeId& from, const wire::Cancel& cancel);
@@ -184,7 +191,12 @@ class StageServer final : public LocalStages {
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
   // Groups (stage_server_groups.cc).
-  void JoinGroup(Route& route);
+  void JoinGroup(Route& route, const wire::OpenRoute& open);
+  Route* LeadsGroup(wire::RouteId group);
+  void MakeGroupRows(Route& route, const engine::LocalModel& model);
+  void OnMemberRows(Route& route, const wire::NodeId& from, wire::KvRows&& rows);
+  void SendParts(Route& route, const wire::NodeId& from, const kv::KvChunk& chunk,
+                 const wire::KvTaken& taken);
   void OnPartRows(const wire::NodeId& from, wire::PartRows&& rows);
   void OnMemberHolds(const wire::NodeId& from, const wire::Holds& holds);
   bool OnMemberState(const wire::NodeId& from, const wire::RouteState& state);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
+#include "model/memory.h"
 #include "plan/route_model.h"
 #include "stage/stage_server.h"
 
@@ -18,10 +20,19 @@ namespace {
 // More come only from nodes that do not keep to the protocol.
 constexpr size_t kMostDeferred = 65536;
 
+// The number by which a group's nodes know it: a node may be in it and have another stage of the
+// same route.
+wire::RouteId NumberOfGroup(const wire::OpenRoute& open) {
+  Hasher hasher;
+  hasher.AddValue(open.route);
+  hasher.AddValue(open.index);
+  hasher.AddValue(open.stages[open.index].node.value.low);
+  return hasher.Digest().low;
+}
+
 }  // namespace
 
-void StageServer::JoinGroup(Route& route) {
-  const wire::OpenRoute& open = route.open;
+void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
   const wire::StageGroup* const group = plan::GroupOf(open, open.index);
   if (group == nullptr) return;
   std::vector<wire::NodeId> nodes = {open.stages[open.index].node};
@@ -31,9 +42,83 @@ void StageServer::JoinGroup(Route& route) {
     if (open.part > 0 && member.node != network_.self())
       network_.Introduce(member.node, member.addresses);
   }
-  route.group = std::make_unique<Group>(network_, open.route, std::move(nodes), open.part,
+  const wire::RouteId id = open.part > 0 ? open.route : NumberOfGroup(open);
+  route.group = std::make_unique<Group>(network_, id, std::move(nodes), open.part,
                                         options_.max_queued_bytes);
-  if (open.part == 0) route.members = std::make_unique<GroupMembers>(network_, open, *group);
+  route.group_index = open.index;
+  if (open.part == 0) route.members = std::make_unique<GroupMembers>(network_, id, open, *group);
+}
+
+// What its members speak of.
+StageServer::Route* StageServer::LeadsGroup(wire::RouteId group) {
+  const auto found = std::ranges::find_if(routes_, [&](const auto& item) {
+    return item.second.members && item.second.group->route() == group;
+  });
+  return found == routes_.end() ? nullptr : &found->second;
+}
+
+StageServer::StageEntry& StageServer::Route::GroupEntry() {
+  return **std::ranges::find_if(stages,
+                                [this](const auto& entry) { return entry->index == group_index; });
+}
+
+bool StageServer::Route::IsOfGroup(const StageMemory& memory) const {
+  return group && std::ranges::any_of(stages, [&](const auto& entry) {
+           return entry->index == group_index && &entry->stage->memory() == &memory;
+         });
+}
+
+// --- KV rows of a group that this node leads.
+
+void StageServer::MakeGroupRows(Route& route, const engine::LocalModel& model) {
+  const model::GroupPart& part = model.slice().part;
+  const wire::StageGroup& group = *plan::GroupOf(route.open, route.group_index);
+  std::vector<GroupRows::Member> members;
+  for (uint32_t i = 0; i < group.members.size(); ++i) {
+    members.push_back({group.members[i].node, model::ColumnsOf(part.At(i + 1), model.shape())});
+  }
+  route.group_rows = std::make_unique<GroupRows>(
+      route.group->route(), model::ColumnsOf(part, model.shape()), std::move(members));
+}
+
+// A member's columns of rows that are to leave.
+void StageServer::OnMemberRows(Route& route, const wire::NodeId& from, wire::KvRows&& rows) {
+  if (!route.is_ready || !route.members->Has(from)) return;
+  StageMemory& memory = route.GroupEntry().stage->memory();
+  const wire::SequenceId sequence = rows.sequence;
+  const auto chunk = kv::ParseKvChunk(rows.chunk);
+  if (!chunk.ok()) {
+    return TellHolds(route, memory, sequence, memory.model().layers(), chunk.error());
+  }
+  const kv::KvChunkHeader& header = chunk->header;
+  static_cast<void>(network_.Send(from, wire::KvTaken{.route = rows.route,
+                                                      .sequence = sequence,
+                                                      .epoch = rows.epoch,
+                                                      .ticket = rows.ticket,
+                                                      .layer_begin = header.layers.begin,
+                                                      .layer_end = header.layers.end,
+                                                      .end = header.end}));
+  auto whole = route.group_rows->OnPart(from, std::move(rows));
+  if (!whole.ok()) {
+    return TellHolds(route, memory, sequence, memory.model().layers(), whole.error());
+  }
+  if (!*whole) return;
+  // A node that cannot be reached is down, which the conductor sees for itself.
+  static_cast<void>(network_.Send((*whole)->to, std::move((*whole)->rows)));
+  for (const wire::SequenceId held : route.group_rows->Released()) SendRows(route, memory, held);
+}
+
+// Rows that came, of which this node has taken its part.
+void StageServer::SendParts(Route& route, const wire::NodeId& from, const kv::KvChunk& chunk,
+                            const wire::KvTaken& taken) {
+  auto parts = route.group_rows->Divide(from, chunk, taken);
+  if (!parts.ok()) {
+    const StageMemory& memory = route.GroupEntry().stage->memory();
+    return TellHolds(route, memory, taken.sequence, chunk.header.layers, parts.error());
+  }
+  for (GroupRows::ForMember& part : *parts) {
+    static_cast<void>(network_.Send(part.to, std::move(part.rows)));
+  }
 }
 
 // Whether a frame waits for another node: that may take long, and no thread waits for it.
@@ -73,35 +158,45 @@ void StageServer::HandleDeferred() {
 
 void StageServer::OnPartRows(const wire::NodeId& from, wire::PartRows&& rows) {
   const auto found = routes_.find(rows.route);
-  if (found == routes_.end() || !found->second.group) return;
-  const wire::RouteId route = rows.route;
-  const Status taken = found->second.group->OnRows(from, std::move(rows));
+  Route* const route = found != routes_.end() ? &found->second : LeadsGroup(rows.route);
+  if (route == nullptr || !route->group) return;
+  const Status taken = route->group->OnRows(from, std::move(rows));
   has_part_rows_ = AwaitsParts();
-  if (!taken.ok()) Break(route, taken.error());
+  if (!taken.ok()) Break(route->open.route, taken.error());
 }
 
-// Of a sequence that begins: the conductor gets the group's reply when all have theirs.
+// Of a sequence that begins, or of rows that came: the conductor gets the group's reply when all
+// have theirs.
 void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& holds) {
-  const auto found = routes_.find(holds.route);
-  if (found == routes_.end() || !found->second.members) return;
-  Route& route = found->second;
-  std::optional<wire::Holds> reply = route.members->OnHolds(from, holds);
+  Route* const route = LeadsGroup(holds.route);
+  if (route == nullptr || !route->is_ready) return;
+  Stage& stage = *route->GroupEntry().stage;
+  std::optional<wire::Holds> reply = route->members->OnHolds(from, holds);
+  std::optional<GroupRows::Taken> taken;
+  if (!reply) taken = route->group_rows->OnHolds(from, holds);
+  if (taken) {
+    reply = stage.HoldsOf(holds.sequence);
+    reply->length = std::min(reply->length, taken->length);
+    reply->why = taken->why;
+  }
   if (!reply) return;
-  const auto* const state = route.memories.front()->memory->Find(reply->sequence);
+  const auto* const state = stage.memory().Find(reply->sequence);
   if (state != nullptr) reply->hash = state->table.history().HashAt(reply->length);
-  static_cast<void>(network_.Send(route.open.conductor.node, *std::move(reply)));
+  static_cast<void>(network_.Send(route->open.conductor.node, *std::move(reply)));
+  if (!taken) return;
+  static_cast<void>(network_.Send(taken->sender, taken->reply));
+  SendRows(*route, stage.memory(), holds.sequence);
 }
 
 // Whether it was about a group that this node leads.
 bool StageServer::OnMemberState(const wire::NodeId& from, const wire::RouteState& state) {
-  const auto found = routes_.find(state.route);
-  if (found == routes_.end() || !found->second.members || !found->second.members->Has(from))
-    return false;
-  const Status status = found->second.members->OnState(from, state);
+  Route* const route = LeadsGroup(state.route);
+  if (route == nullptr || !route->members->Has(from)) return false;
+  const Status status = route->members->OnState(from, state);
   if (status.ok()) return true;
   // Others may have what it lacks.
   const bool is_lost = status.error().code() == Code::kNotFound;
-  Break(state.route, status.error(), is_lost ? from : state.lost);
+  Break(route->open.route, status.error(), is_lost ? from : state.lost);
   return true;
 }
 

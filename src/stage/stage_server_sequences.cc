@@ -19,12 +19,6 @@ bool IsOnRoute(const wire::OpenRoute& open, const wire::NodeId& node) {
 
 Error Nothing() { return {Code::kUnknown, ""}; }
 
-Error NoKvOfGroups() {
-  return Unimplemented(
-      "each node of a group has its part of every KV row, and they are not "
-      "transferred: split without a group");
-}
-
 }  // namespace
 
 StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire::RouteId route) {
@@ -52,7 +46,8 @@ void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
       holds.epoch = begin.epoch;
       if (!begun.ok()) holds.why = begun.error();
       // A group holds what all of its nodes hold.
-      if (route->members) {
+      if (route->members && entry->index == route->group_index) {
+        route->group_rows->Forget(begin.sequence);
         route->members->Begin(begin, std::move(holds));
         continue;
       }
@@ -72,8 +67,11 @@ void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
   }
   for (const auto& held : found->second.memories) held->memory->End(end.sequence);
   if (found->second.members) {
+    wire::End own = end;
+    own.route = found->second.group->route();
+    found->second.group_rows->Forget(end.sequence);
     found->second.members->End(end.sequence);
-    found->second.members->SendToAll(end);
+    found->second.members->SendToAll(own);
   }
   SendHeldBack();
 }
@@ -83,10 +81,6 @@ void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) 
   if (route == nullptr) return;
   // Rows go to the conductor and to nodes of the route only.
   if (order.to != from && !IsOnRoute(route->open, order.to)) return;
-  if (route->group) {
-    return TellHolds(*route, *route->memories.front()->memory, order.sequence,
-                     {order.layer_begin, order.layer_end}, NoKvOfGroups());
-  }
   // The slice that has all of these layers sends them, now what it has and the rest as it is
   // computed.
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
@@ -104,8 +98,8 @@ void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) 
 KvPlaces StageServer::Places() const {
   KvPlaces places{.models = {}, .chunks = source_.page_chunks()};
   for (const auto& slice : slices_) {
-    // Pages of a group's part are of no use elsewhere.
-    if (slice->model && slice->request.slice.part.is_whole())
+    // A group's part has whole rows of some architectures only.
+    if (slice->model && slice->model->layout().columns().is_whole())
       places.models.push_back({slice->model.get(), slice->kv_encoding});
   }
   return places;
@@ -159,14 +153,13 @@ void StageServer::SendHeldBack() {
   }
 }
 
-void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
+void StageServer::OnKvRows(const wire::NodeId& from, wire::KvRows&& rows) {
+  if (Route* const leading = LeadsGroup(rows.route)) {
+    return OnMemberRows(*leading, from, std::move(rows));
+  }
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   Route& route = found->second;
-  if (route.group) {
-    StageMemory& own = *route.memories.front()->memory;
-    return TellHolds(route, own, rows.sequence, own.model().layers(), NoKvOfGroups());
-  }
   // The sender need not be on the route: a route's number is drawn at random, and a node that knows
   // it was told by the conductor. The rows themselves are checked in any case.
   Result<kv::KvChunk> chunk = kv::ParseKvChunk(rows.chunk);
@@ -181,13 +174,14 @@ void StageServer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   });
   if (held == route.memories.end()) return;
   StageMemory& memory = *(*held)->memory;
-  const auto taken = memory.ImportKv(rows, *std::move(chunk));
+  const auto taken = memory.ImportKv(rows, *chunk);
   if (!taken.ok()) {
     // The sender neither waits for these rows to be taken nor sends those behind them.
     static_cast<void>(network_.Send(from, RefusalOf(rows, layers)));
     return TellHolds(route, memory, rows.sequence, layers, taken.error());
   }
   if (!*taken) return;
+  if (route.members && route.IsOfGroup(memory)) return SendParts(route, from, *chunk, **taken);
   TellHolds(route, memory, rows.sequence, layers, Nothing());
   // Also where the sender is a conductor: a stage on its node may have sent them in its name.
   static_cast<void>(network_.Send(from, **taken));
@@ -216,12 +210,21 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
   const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
     return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
   });
-  while (true) {
+  const bool joins = route.group_rows && !route.group_rows->has_whole_rows() &&
+                     route.IsOfGroup(memory);
+  while (!joins || route.group_rows->MayGather(sequence)) {
     auto next = memory.NextKv(sequence, is_over);
     if (!next.ok()) {
       return TellHolds(route, memory, sequence, memory.model().layers(), next.error());
     }
     if (!*next) return;
+    if (joins) {
+      // The other nodes of the group send their columns here.
+      wire::SendKv order = route.group_rows->Gather(std::move(**next));
+      order.to = network_.self();
+      route.members->SendToAll(order);
+      continue;
+    }
     const wire::NodeId to = (*next)->to;
     // A node that cannot be reached is down, which the conductor sees for itself.
     if (!network_.Send(to, std::move((*next)->rows)).ok()) return;

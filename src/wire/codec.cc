@@ -88,6 +88,9 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
 
 // Whether it says anything that protocol 7 brought.
 bool NeedsAhead(const Message& message) {
+  if (const auto* open = std::get_if<OpenRoute>(&message)) {
+    return !open->groups.empty() || open->part != 0;
+  }
   if (const auto* work = std::get_if<Work>(&message)) {
     return std::ranges::any_of(work->segments, [](const WorkSegment& segment) {
       const bool is_chosen_elsewhere = segment.wanted == Wanted::kLastLogits;
@@ -99,9 +102,6 @@ bool NeedsAhead(const Message& message) {
 
 // Whether it says anything that protocol 6 brought.
 bool NeedsGroups(const Message& message) {
-  if (const auto* open = std::get_if<OpenRoute>(&message)) {
-    return !open->groups.empty() || open->part != 0;
-  }
   if (const auto* state = std::get_if<RouteState>(&message)) return state->lost != NodeId();
   if (const auto* work = std::get_if<Work>(&message)) {
     return work->job != 0 || std::ranges::any_of(work->segments, [](const WorkSegment& segment) {

@@ -206,7 +206,8 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   job.job = 1;
   RouteState lost;
   lost.lost.value.low = 1;
-  for (const Message& message : {Message(grouped), Message(job), Message(lost)}) {
+  EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(grouped))), {})->version, kAheadProtocol);
+  for (const Message& message : {Message(job), Message(lost)}) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kGroupProtocol);
   }
   OpenRoute open;
