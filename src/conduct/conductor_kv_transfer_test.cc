@@ -161,7 +161,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("a=0:1,b=2:out decode b", "a=0:1,b=2:out decode a", "a=0:1,b=2:out decode c",
                     "a decode b", "a=0:0,b=1:2,c=3:out decode b", "a=0:0,b=1:2,c=3:out decode d",
                     "a=0:1,b=2:out decode b=0:1,a=2:out", "a decode b=0:2,c=3:out",
-                    "a=0:2,b=3:out decode a=0:1,b=2:out", "a=0:1,b=2:out decode a=0:1,b=2:out"));
+                    "a=0:2,b=3:out decode a=0:1,b=2:out", "a=0:1,b=2:out decode a=0:1,b=2:out",
+                    "a=0:1,b=2:out decode a+b", "a=0:1,b=2:out decode 3*b+2*a", "a decode c+a",
+                    "a+b=0:out decode b", "a=0:1,b=2:out decode a+b=0:1,c=2:out",
+                    "c=0:0,a+b=1:out decode b+c"));
 
 TEST(KvTransfer, AWindowIsTheWindowHere) {
   const model::MemoryOptions memory{.window = 128, .sinks = 4};

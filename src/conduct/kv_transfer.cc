@@ -131,8 +131,9 @@ std::vector<KvTransferOrder> KvTransfer::OrdersOf(const LiveRequest& live, Path 
       const kv::LayerRange layers = {std::max(a.slice.layer_begin, b.slice.layer_begin),
                                      std::min(a.slice.layer_end, b.slice.layer_end)};
       const uint32_t begin = std::min(live.holds.at(target), end);
-      // A node's stages of the same layers share one KV cache.
-      if (layers.begin >= layers.end || a.node.id == b.node.id || begin == end) continue;
+      // A node's stages of the same layers share one KV cache, but for those of a group.
+      const bool is_shared = a.node.id == b.node.id && !a.is_group() && !b.is_group();
+      if (layers.begin >= layers.end || is_shared || begin == end) continue;
       orders.push_back({.from = a.node.id,
                         .message = {.route = route_.id(),
                                     .sequence = live.memory->id(),
@@ -143,7 +144,7 @@ std::vector<KvTransferOrder> KvTransfer::OrdersOf(const LiveRequest& live, Path 
                                     .end = end,
                                     .step = step,
                                     .to = b.node.id,
-                                    .ticket = 0},
+                                    .ticket = route_.TicketOf({source, target})},
                         .bytes = costs_.BytesPerPosition(route_.layout(), layers) * (end - begin)});
     }
   }

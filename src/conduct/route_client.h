@@ -18,6 +18,7 @@
 #include "net/network.h"
 #include "plan/plan.h"
 #include "plan/route_model.h"
+#include "stage/transfer_ticket.h"
 #include "wire/messages.h"
 
 namespace aster::conduct {
@@ -88,6 +89,11 @@ class RouteClient {
   // Whether the last stage of either path is the node's.
   bool IsEndOfPath(const wire::NodeId& node) const {
     return IsStageOf(node, prefill_path().end - 1) || IsStageOf(node, decode_path().end - 1);
+  }
+  // Of KV rows between two stages, or that are collected: on routes without groups the number alone,
+  // as nodes of earlier versions know it.
+  uint64_t TicketOf(const stage::TransferStages& stages, uint64_t number = 0) const {
+    return plan_.has_groups() ? stage::TicketOf(stages, number) : number;
   }
   // Of the KV rows that all stages hold together. Not of a route that was broken from the start.
   const kv::Layout& layout() const { return *layout_; }

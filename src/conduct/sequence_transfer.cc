@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kv/chunk.h"
+#include "stage/transfer_ticket.h"
 
 namespace aster::conduct {
 namespace {
@@ -93,14 +94,14 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
                                              .end = end,
                                              .step = 1,
                                              .to = network_.self(),
-                                             .ticket = export_->ticket});
+                                             .ticket = route_.TicketOf({stage, stage}, export_->ticket)});
   }
   return Ok();
 }
 
 bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   // Rows of an export before this one may still arrive: its ticket tells them apart.
-  const bool is_wanted = export_ && rows.ticket == export_->ticket && rows.epoch == epoch_;
+  const bool is_wanted = export_ && stage::NumberOf(rows.ticket) == export_->ticket && rows.epoch == epoch_;
   if (!is_wanted || !status_.ok()) return false;
   status_ = TakeRows(from, rows);
   return true;
@@ -142,12 +143,13 @@ Status SequenceTransfer::Import(const kv::KvChunk& chunk) {
     route_.Send(target.node.id, wire::KvRows{.route = route_.id(),
                                              .sequence = sequence_,
                                              .epoch = epoch_,
-                                             .ticket = 0,
+                                             .ticket = route_.TicketOf({stage, stage}),
                                              .chunk = {part.begin(), part.end()}});
     // Each stage of the node that has any of these layers says then what it holds.
     for (uint32_t other = 0; other < route_.stages().size(); ++other) {
       const plan::PlanStage& beside = route_.stages()[other];
-      const bool is_same = beside.node.id == target.node.id;
+      const bool is_apart = target.is_group() || beside.is_group();
+      const bool is_same = other == stage || (beside.node.id == target.node.id && !is_apart);
       if (is_same && !IsEmpty(Common(beside.slice, layers))) ++unheard_[other];
     }
   }

@@ -219,7 +219,10 @@ Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& t
 Status NodeSession::CheckGroups(const plan::Plan& plan) const {
   if (!plan.has_groups()) return Ok();
   TRY(plan::CheckPlan(plan, layer_count()));
-  for (const plan::PlanStage& stage : plan.stages) {
+  if (plan.has_groups() && route_.kv_encoding != wire::RowEncoding::kF32) {
+    return Unimplemented("a group's KV rows travel exactly: leave --kv-wire out");
+  }
+  for (const plan::PlanStage& stage : plan.AllStages()) {
     TRY(model::CheckGroup(stage.Slices().front().part, model_.shape));
     if (stage.is_group() && stage.Has(network_->self())) {
       return Unimplemented(fmt::format(
@@ -239,16 +242,15 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
   if (std::ranges::equal(plan.stages, plan.decode, is_same)) plan.decode.clear();
   for (const plan::PlanStage& stage : plan.decode) {
     reasons_.push_back(
-        fmt::format("{} decodes: {}", stage.node.name, plan::DescribeSlice(stage.slice)));
+        fmt::format("{} decodes: {}", plan::NameOf(stage), plan::DescribeSlice(stage.slice)));
   }
   return Ok();
 }
 
 Result<plan::Plan> NodeSession::PlanByAbility() {
   plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes, .all_nodes = pool_->wants_all()};
-  // Groups neither keep their KV cache nor send it, and read several prompts slower than a
-  // pipeline.
-  if (only_request_ && decode_.empty() && !has_kv_cache_) {
+  // Groups read several prompts slower than a pipeline.
+  if (only_request_ && decode_.empty()) {
     options.may_group = true;
     options.prompt_tokens = only_request_->prompt_tokens;
     options.answer_tokens = only_request_->answer_tokens;

@@ -133,8 +133,9 @@ std::string GroupOfAll(std::span<const PlanNode> nodes) {
   return fmt::format("{}=0:out", fmt::join(names, "+"));
 }
 
-// Every node of a plan with groups has one place in it.
+// Every node of a path with groups has one place in it.
 Status CheckGroups(std::span<const PlanStage> stages) {
+  if (std::ranges::none_of(stages, &PlanStage::is_group)) return Ok();
   std::vector<wire::NodeId> seen;
   for (const PlanStage& stage : stages) {
     if (stage.members.size() >= model::GroupPart::kMostParts) {
@@ -265,15 +266,10 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
 
 Status CheckPlan(const Plan& plan, uint32_t layer_count) {
   TRY(CheckPath(plan.stages, layer_count));
-  if (plan.has_groups()) {
-    if (!plan.decode.empty()) {
-      return Unimplemented(
-          "groups of nodes prefill and decode alike: leave --decode out, or split "
-          "without a group");
-    }
-    TRY(CheckGroups(plan.stages));
-  }
-  return plan.decode.empty() ? Ok() : CheckPath(plan.decode, layer_count).In("the decode nodes");
+  TRY(CheckGroups(plan.stages));
+  if (plan.decode.empty()) return Ok();
+  TRY(CheckPath(plan.decode, layer_count).In("the decode nodes"));
+  return CheckGroups(plan.decode);
 }
 
 std::vector<PlanStage> Plan::AllStages() const {
@@ -335,7 +331,7 @@ std::string DescribePlan(const Plan& plan) {
     parts.push_back(fmt::format("{}: {}", NameOf(stage), DescribeSlice(stage.slice)));
   }
   for (const PlanStage& stage : plan.decode) {
-    parts.push_back(fmt::format("{} decodes: {}", stage.node.name, DescribeSlice(stage.slice)));
+    parts.push_back(fmt::format("{} decodes: {}", NameOf(stage), DescribeSlice(stage.slice)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }

@@ -50,9 +50,22 @@ TEST(Plan, GroupsThatCannotBeAreRefused) {
   EXPECT_NE(Parsed("0*a+b=0:out").find("a number from 1"), std::string::npos);
   EXPECT_NE(Parsed("a+a=0:out").find("node a is in a split with groups twice"), std::string::npos);
   EXPECT_NE(Parsed("a+b=0:20,a=21:out").find("twice"), std::string::npos);
-  Plan plan = ParseSplit("a+b=0:out", 36, TestNodes(2)).value();
-  plan.decode = ParseSplit("a=0:out", 36, TestNodes(2)).value().stages;
-  EXPECT_EQ(CheckPlan(plan, 36).error().code(), Code::kUnimplemented);
+}
+
+TEST(Plan, APipelineReadsAndAGroupAnswers) {
+  Plan plan = ParseSplit("a=0:20,b=21:out", 36, TestNodes(2)).value();
+  plan.decode = ParsePath("2*b+a", 36, TestNodes(2)).value();
+  EXPECT_TRUE(CheckPlan(plan, 36).ok());
+  EXPECT_EQ(SplitText(plan), "a=0:20,b=21:out decode 2*b+a=0:out");
+  EXPECT_EQ(DescribePlan(plan),
+            "a: layers 0 to 20; b: layers 21 to 35 and the head; 2*b+a decodes: layers 0 to 35 and "
+            "the head");
+  std::swap(plan.stages, plan.decode);
+  EXPECT_TRUE(CheckPlan(plan, 36).ok());
+  plan.decode = ParseSplit("a+b=0:20,c=21:out", 36, TestNodes(3)).value().stages;
+  EXPECT_TRUE(CheckPlan(plan, 36).ok());
+  plan.decode[1].node = TestNodes(1)[0];
+  EXPECT_FALSE(CheckPlan(plan, 36).ok());
 }
 
 TEST(Plan, ErrorsNameTheGapTheOverlapAndASplitThatWorks) {

@@ -66,8 +66,8 @@ Status CheckGroupsOf(const wire::OpenRoute& open) {
   if (open.part > 0 && (own == nullptr || open.part > own->members.size())) {
     return InvalidArgument(fmt::format("part {} of a group that has fewer", open.part));
   }
-  if (!open.groups.empty() && open.decode_stages > 0) {
-    return Unimplemented("a group on a route with a decode path: leave --decode out");
+  if (!open.groups.empty() && open.kv_encoding != wire::RowEncoding::kF32) {
+    return Unimplemented("a group's KV rows travel exactly: leave --kv-wire out");
   }
   return Ok();
 }

@@ -5,11 +5,13 @@
 
 #include <variant>
 
+#include "stage/transfer_ticket.h"
+
 namespace aster::stage {
 
 bool IsForStages(const wire::Message& message) {
-  // Rows with a ticket are for the conductor, which collects them.
-  if (const auto* rows = std::get_if<wire::KvRows>(&message)) return rows->ticket == 0;
+  // Rows with a number are for the conductor, which collects them.
+  if (const auto* rows = std::get_if<wire::KvRows>(&message)) return NumberOf(rows->ticket) == 0;
   return std::holds_alternative<wire::OpenRoute>(message) ||
          std::holds_alternative<wire::CloseRoute>(message) ||
          std::holds_alternative<wire::Begin>(message) ||

@@ -49,13 +49,15 @@ uint8_t KvTypeNumber(const wire::OpenRoute& open) {
 // All layers of a node that overlap with those of the stage, directly or through others: they share
 // their weights and KV cache.
 model::Slice HeldFor(const wire::OpenRoute& open) {
-  // A node has one place in a route with groups.
-  if (!open.groups.empty()) return plan::OwnSliceOf(open);
+  // Its part of a group's layers is apart from layers of its own.
+  if (plan::GroupOf(open, open.index) != nullptr) return plan::OwnSliceOf(open);
   // Grows until no stage of this node overlaps with it.
   model::Slice held = plan::SliceOf(open.stages[open.index]);
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
-    for (const wire::StageAddress& stage : open.stages) {
+    for (uint32_t i = 0; i < open.stages.size(); ++i) {
+      const wire::StageAddress& stage = open.stages[i];
+      if (plan::GroupOf(open, i) != nullptr) continue;
       const model::Slice other = plan::SliceOf(stage);
       const bool overlaps =
           other.layer_begin < held.layer_end && held.layer_begin < other.layer_end;

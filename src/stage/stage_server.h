@@ -168,6 +168,9 @@ class StageServer final : public LocalStages {
     // The group's stage; and whether that is its KV cache.
     StageEntry& GroupEntry();
     bool IsOfGroup(const StageMemory& memory) const;
+    // The KV cache of the stage here that is named, which has these layers; or where none is, that
+    // of a decode stage before others. Null: there is none.
+    StageMemory* MemoryOf(std::optional<uint32_t> stage, kv::LayerRange layers) const;
   };
   using Routes = std::map<wire::RouteId, Route>;
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stage/stage_server.h"
+#include "stage/transfer_ticket.h"
 
 namespace aster::stage {
 namespace {
@@ -84,13 +85,24 @@ void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) 
   // The slice that has all of these layers sends them, now what it has and the rest as it is
   // computed.
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
-  for (const auto& held : route->memories) {
-    StageMemory& memory = *held->memory;
-    if (!memory.model().layers().Contains(layers)) continue;
-    const Status ordered = memory.SendKv(order);
-    if (!ordered.ok()) return TellHolds(*route, memory, order.sequence, layers, ordered.error());
-    return SendRows(*route, memory, order.sequence);
+  const auto named = StagesOf(order.ticket);
+  StageMemory* const memory =
+      route->MemoryOf(named ? std::optional(named->from) : std::nullopt, layers);
+  if (memory == nullptr) return;
+  const Status ordered = memory->SendKv(order);
+  if (!ordered.ok()) return TellHolds(*route, *memory, order.sequence, layers, ordered.error());
+  SendRows(*route, *memory, order.sequence);
+}
+
+StageMemory* StageServer::Route::MemoryOf(std::optional<uint32_t> stage,
+                                          kv::LayerRange layers) const {
+  StageMemory* found = nullptr;
+  for (const auto& entry : stages) {
+    StageMemory& memory = entry->stage->memory();
+    if (!memory.model().layers().Contains(layers) || (stage && *stage != entry->index)) continue;
+    if (found == nullptr || Decodes(entry->index)) found = &memory;
   }
+  return found;
 }
 
 // --- This node's KV cache, for every node of the cluster.
@@ -169,11 +181,11 @@ void StageServer::OnKvRows(const wire::NodeId& from, wire::KvRows&& rows) {
   }
   // The chunk belongs to the slice that has its layers; its bytes are parsed once, here.
   const kv::LayerRange layers = chunk->header.layers;
-  const auto held = std::ranges::find_if(route.memories, [&](const auto& each) {
-    return each->memory->model().layers().Contains(layers);
-  });
-  if (held == route.memories.end()) return;
-  StageMemory& memory = *(*held)->memory;
+  const auto named = StagesOf(rows.ticket);
+  StageMemory* const found =
+      route.MemoryOf(named ? std::optional(named->to) : std::nullopt, layers);
+  if (found == nullptr) return;
+  StageMemory& memory = *found;
   const auto taken = memory.ImportKv(rows, *chunk);
   if (!taken.ok()) {
     // The sender neither waits for these rows to be taken nor sends those behind them.

@@ -308,7 +308,9 @@ struct SendKv {
   uint32_t end = 0;     // the transfer ends there
   uint32_t step = 1;    // the least positions of a message, except at the end
   NodeId to;            // of the route, or its conductor
-  uint64_t ticket = 0;  // of a conductor that collects rows; 0: for the stages there
+  // The number of a conductor that collects rows; 0: for the stages there. On routes with groups it
+  // names the stages, too (stage/transfer_ticket.h). Comes back with the rows.
+  uint64_t ticket = 0;
 };
 
 // From the node that holds them, or from a conductor that has them from a session.

@@ -83,6 +83,11 @@ class Answers(Faulty):
         for victim, how in ((0, signal.SIGKILL), (1, signal.SIGKILL), (1, signal.SIGSTOP)):
             self.expect_the_same(2, [victim], how, options=("--split", "group"))
 
+    def test_a_node_of_a_group_that_decodes(self):
+        for victim in (0, 1):
+            self.expect_the_same(3, [victim], signal.SIGKILL,
+                                 options=("--split", "node-1=0:1,node-3=2:out", "--decode", "node-2+node-1"))
+
     def test_no_node_is_left(self):
         status, text, complaint = self.disturb(2, [0, 1], signal.SIGKILL)
         self.assertEqual(status, SYSTEM)

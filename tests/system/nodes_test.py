@@ -33,10 +33,49 @@ class Nodes(Case):
         # The model has two key-value heads.
         run = aster("run", self.tiny, "-p", "a", "--local-nodes", 3, "--split", "group", check=INPUT)
         self.assertIn(b"2 key-value heads", run.stderr)
-        run = aster("run", self.tiny, "-p", "a", "--local-nodes", 2, "--split", "group", "--decode", "node-1",
+        run = aster("run", self.tiny, "-p", "a", "--local-nodes", 2, "--decode", "node-1+node-2", "--kv-wire", "q8",
                     check=None)
         self.assertNotEqual(run.returncode, 0)
-        self.assertIn(b"leave --decode out", run.stderr)
+        self.assertIn(b"leave --kv-wire out", run.stderr)
+
+    def test_a_pipeline_reads_and_a_group_answers(self):
+        ask = ("run", self.tiny, "-p", "the rain in " * 40, "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 60)
+        alone = aster(*ask).stdout
+        for prefill, decode in (("0:1,2:out", "node-1+node-2"), ("0:1,2:out", "2*node-2+node-1"), ("node-1", "node-2+node-1"),
+                                ("group", "node-2"), ("node-1+node-2=0:out", "node-2+node-1")):
+            nodes = ("--local-nodes", 2, "--split", prefill, "--decode", decode)
+            self.assertEqual(aster(*ask, *nodes).stdout, alone, nodes)
+        told = json.loads(aster(*ask, "--json", "--local-nodes", 2, "--split", "0:1,2:out", "--decode",
+                                "node-1+node-2").stdout)["handed_over"]
+        self.assertGreater(told["bytes"], 0)
+
+    def test_sessions_of_groups(self):
+        """What a group has saved goes on on one machine, and back; so do pages on disk."""
+        group = ("--local-nodes", 2, "--split", "group")
+        words = self.folder / "words-of-a-group"
+        words.write_text("the rain in spain " * 40)
+        more = ("--raw", "-p", "stays mainly", "--temp", 0, "-n", 24, "-q", "--json")
+        aster("session", "save", self.folder / "alone.session", self.tiny, "--prompt-file", words, "--raw")
+        aster("session", "save", self.folder / "group.session", self.tiny, "--prompt-file", words, "--raw", *group)
+        told = []
+        for name in ("alone", "group"):
+            for nodes in ((), group, ("--local-nodes", 2, "--split", "2*node-2+node-1=0:out")):
+                run = json.loads(aster("run", self.tiny, "--session", self.folder / f"{name}.session", *more,
+                                       *nodes).stdout)
+                told.append(run["text"])
+                self.assertGreater(run["tokens"]["cached"], 256, (name, nodes))
+        self.assertEqual(len(set(told)), 1, told)
+
+    def test_pages_of_groups_on_disk(self):
+        kept = ("--kv-cache", self.folder / "pages-of-groups")
+        ask = ("run", self.tiny, "-p", "the rain in spain " * 40, "--raw", "--temp", 0, "-n", 24, "-q", "--json", *kept)
+        ways = (("--local-nodes", 2, "--split", "group"), ("--local-nodes", 2, "--split", "node-2+node-1=0:out"), (),
+                ("--local-nodes", 2, "--split", "0:1,2:out"))
+        told = [json.loads(aster(*ask, *way).stdout) for way in ways]
+        self.assertEqual(len({run["text"] for run in told}), 1)
+        self.assertEqual(told[0]["tokens"]["cached"], 0)
+        for run in told[1:]:
+            self.assertGreater(run["tokens"]["cached"], 256)
 
     def test_groups_compute_experts(self):
         for name, options in (("experts", ("--arch", "qwen3moe", "--layers", 2)), ("oss", ("--preset", "gpt-oss-tiny")),
@@ -82,7 +121,9 @@ class Nodes(Case):
         self.assertGreaterEqual(len(on_nodes), 3)
         self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
         names = [way["name"] for way in report["ways"]]
-        for split in ("node-1+node-2=0:out", "2*node-1+node-2=0:out", "node-1+node-2=0:1,node-3=2:out"):
+        for split in ("node-1+node-2=0:out", "2*node-1+node-2=0:out", "node-1+node-2=0:1,node-3=2:out",
+                      "node-1=0:1,node-2=2:out decode node-1+node-2=0:out",
+                      "node-1+node-2=0:out decode node-2=0:out"):
             self.assertTrue(any(name.startswith(split) for name in names), split)
         self.assertTrue(any(line.startswith("a group is left out: node-1+node-2+node-3=0:out: part 2")
                             for line in report["left_out"]), report["left_out"])
@@ -90,7 +131,8 @@ class Nodes(Case):
                       "in KV sync"):
             self.assertTrue(any("is killed " + phase in name for name in names), phase)
         for topology in ("by nodes, loaded by one machine", "by one machine, loaded by nodes",
-                         "by nodes, loaded by other nodes"):
+                         "by nodes, loaded by other nodes", "by a group, loaded by one machine",
+                         "by one machine, loaded by a group"):
             self.assertIn("saved " + topology, names)
 
     def test_verify_cuts_between_every_two_layers(self):

@@ -94,6 +94,7 @@ struct Accident {
   const char* name;
   Phase phase;
   size_t victim;  // 0: the first prefill node; 1: the second, which also decodes
+  bool together = false;  // both decode, as a group that the second leads
 };
 
 constexpr Accident kAccidents[] = {
@@ -103,7 +104,20 @@ constexpr Accident kAccidents[] = {
     {"the decode node is killed in KV transfer", Phase::kTransfer, 1},
     {"the decode node is killed in decode", Phase::kDecode, 1},
     {"a prefill node is killed in KV sync", Phase::kSync, 0},
+    {"a node of the group that decodes is killed in KV transfer", Phase::kTransfer, 0, true},
+    {"a node of the group that decodes is killed in decode", Phase::kDecode, 0, true},
+    {"the node that leads the group is killed in decode", Phase::kDecode, 1, true},
 };
+
+// All layers on both nodes, each with its part of every layer.
+plan::Plan GroupOf(const plan::PlanNode& first, const plan::PlanNode& second,
+                   uint32_t layer_count) {
+  return {.stages = {{.node = first,
+                      .slice = {0, layer_count, true, true},
+                      .members = {second},
+                      .shares = {1, 1}}},
+          .decode = {}};
+}
 
 // Half of the layers each, in this order; all of them are the second one's where it answers alone.
 plan::Plan HalvesOf(const plan::PlanNode& first, const plan::PlanNode& second, uint32_t layer_count,
@@ -139,8 +153,10 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
                              Console& console) {
   const auto nodes = TRY(start());
   const plan::PlanNode victim = nodes->nodes()[accident.victim];
-  const plan::Plan plan = HalvesOf(nodes->nodes()[0], nodes->nodes()[1], nodes->layer_count(),
-                                   /*second_answers=*/true);
+  const plan::PlanNode& first = nodes->nodes()[0];
+  const plan::PlanNode& second = nodes->nodes()[1];
+  plan::Plan plan = HalvesOf(first, second, nodes->layer_count(), /*second_answers=*/true);
+  if (accident.together) plan.decode = GroupOf(second, first, nodes->layer_count()).stages;
   const auto conductor = TRY(
       nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console));
   Status killed = Ok();
@@ -190,12 +206,19 @@ Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout&
 
 }  // namespace
 
-Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, Tokens tokens,
-                                                        const Clock& clock,
+bool MayGroup(const open::NodeSession& nodes) {
+  return nodes
+      .CheckGroups(GroupOf(nodes.nodes()[0], nodes.nodes()[1], nodes.layer_count()))
+      .ok();
+}
+
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, bool may_group,
+                                                        Tokens tokens, const Clock& clock,
                                                         const engine::VerifySink& sink,
                                                         Console& console) {
   Ways ways(clock, sink);
   for (const Accident& accident : kAccidents) {
+    if (accident.together && !may_group) continue;
     TRY(ways.Try(accident.name, [&] { return WithAccident(start, accident, tokens, console); }));
   }
   return ways.Take();
@@ -230,6 +253,21 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   };
   TRY(loaded_by_nodes("saved by one machine, loaded by nodes", here));
   if (start) TRY(loaded_by_nodes("saved by nodes, loaded by other nodes", *there));
+  if (!MayGroup(nodes)) return ways.Take();
+  // From a group to one machine, and from there to a group.
+  const auto open_group = [&](open::NodeSession& among) {
+    return among.Open(GroupOf(among.nodes()[0], among.nodes()[1], among.layer_count()),
+                      /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);
+  };
+  const auto group = TRY(open_group(nodes));
+  TRY(ways.Try("saved by a group, loaded by one machine",
+               [&] { return SavedAndLoaded(*group, here, local->layout(), sessions, tokens); }));
+  std::unique_ptr<open::NodeSession> fresh;
+  if (start) fresh = TRY(start());
+  const auto other_group = TRY(open_group(fresh ? *fresh : nodes));
+  TRY(ways.Try("saved by one machine, loaded by a group", [&] {
+    return SavedAndLoaded(here, *other_group, local->layout(), sessions, tokens);
+  }));
   return ways.Take();
 }
 

@@ -24,16 +24,20 @@ namespace aster::cli {
 // Two nodes at least that have just been started, and may be killed.
 using FreshNodes = std::function<Result<std::unique_ptr<open::NodeSession>>()>;
 
-// One of two nodes, which prefill together and of which one decodes, is killed: in prefill, in KV
-// transfer, in decode, in KV sync.
-Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start,
+// Whether the first two of these nodes can compute the model's layers together.
+bool MayGroup(const open::NodeSession& nodes);
+
+// One of two nodes, which prefill together and of which one decodes, or both as a group where they
+// may be one, is killed: in prefill, in KV transfer, in decode, in KV sync.
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, bool may_group,
                                                         std::span<const int32_t> tokens,
                                                         const Clock& clock,
                                                         const engine::VerifySink& sink,
                                                         Console& console);
 
 // Half of the text is saved as a session by nodes and gone on with by this process alone, the other
-// way round, and, where others can be started, by those with other layers each.
+// way round, and, where others can be started, by those with other layers each; and the same with
+// groups.
 Result<std::vector<engine::VerifiedWay>> VerifySessions(
     open::NodeSession& nodes, const FreshNodes& start, const gguf::ModelFiles& files,
     const engine::LocalModelOptions& model, std::span<const int32_t> tokens, Clock& clock,

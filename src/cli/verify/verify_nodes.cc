@@ -75,7 +75,8 @@ std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t
 }
 
 // Plans with groups of two nodes, and of three where there are as many: of all layers, with equal
-// work and with unequal, and before others that have layers of their own.
+// work and with unequal, before others that have layers of their own, and with other nodes that
+// prefill or decode.
 std::vector<plan::Plan> GroupPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
   std::vector<plan::Plan> plans;
   const auto add = [&](plan::Plan plan, size_t count, uint32_t first_share) {
@@ -89,6 +90,13 @@ std::vector<plan::Plan> GroupPlans(std::span<const plan::PlanNode> nodes, uint32
   const plan::Plan whole = PlanOf(nodes.first(1), {}, layer_count);
   add(whole, 2, 1);
   add(whole, 2, 2);
+  // Layers of their own for the prompt, and all together for the answer; and the other way round.
+  const std::vector<plan::PlanStage> group = plans.front().stages;
+  if (layer_count >= 2) {
+    plans.push_back(PlanOf(nodes.first(2), EvenCuts(layer_count, 1), layer_count));
+    plans.back().decode = group;
+  }
+  plans.push_back({.stages = group, .decode = PlanOf(nodes.subspan(1, 1), {}, layer_count).stages});
   if (nodes.size() < 3) return plans;
   add(whole, 3, 1);
   if (layer_count < 2) return plans;
