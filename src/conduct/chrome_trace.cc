@@ -226,10 +226,15 @@ class ChromeTrace {
     const std::string arguments = DescribeFrame(frame);
     writer_.Overlapping("waiting", "waiting", span.frame, place, span.arrived_ns, span.started_ns,
                         arguments);
-    writer_.Span(NameOf(frame), place, span.started_ns, span.ended_ns, arguments);
+    const wire::Hop& hop = frame.hops[span.stage - frame.first_stage];
+    std::string gathered;
+    if (hop.gather_bytes > 0) {
+      gathered = fmt::format(",\"gather_us\":{},\"gather_bytes\":{}", hop.gather_ns / 1000,
+                             hop.gather_bytes);
+    }
+    writer_.Span(NameOf(frame), place, span.started_ns, span.ended_ns, arguments + gathered);
     writer_.Overlapping("sending", "sending", span.frame, place, span.ended_ns, span.delivered_ns,
-                        fmt::format("{},\"bytes\":{}", arguments,
-                                    frame.hops[span.stage - frame.first_stage].bytes_out));
+                        fmt::format("{},\"bytes\":{}", arguments, hop.bytes_out));
   }
 
   const Trace& trace_;

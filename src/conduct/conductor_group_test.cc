@@ -157,8 +157,8 @@ TEST_F(ConductorGroup, FetchesRowsOfOneNode) {
   for (const model::Slice& slice : TestPlan("a+b=0:out", 3).stages[0].Slices())
     plan::TestModel::Get().Make(slice, {});
   auto network = cluster.hub().Join(plan::TestNode(98));
-  Conductor group(*network, plan::TestModel::Get().route_model(), nullptr,
-                  TestPlan("a+b=0:out", 3), options);
+  Conductor group(*network, plan::TestModel::Get().route_model(), nullptr, TestPlan("a+b=0:out", 3),
+                  options);
   engine::Sequence second = group.NewSequence();
   second.SetHistory(tokens);
   EXPECT_EQ(Answer(group, second, Sampled(10)), expected);

@@ -90,8 +90,8 @@ class RouteClient {
   bool IsEndOfPath(const wire::NodeId& node) const {
     return IsStageOf(node, prefill_path().end - 1) || IsStageOf(node, decode_path().end - 1);
   }
-  // Of KV rows between two stages, or that are collected: on routes without groups the number alone,
-  // as nodes of earlier versions know it.
+  // Of KV rows between two stages, or that are collected: on routes without groups the number
+  // alone, as nodes of earlier versions know it.
   uint64_t TicketOf(const stage::TransferStages& stages, uint64_t number = 0) const {
     return plan_.has_groups() ? stage::TicketOf(stages, number) : number;
   }

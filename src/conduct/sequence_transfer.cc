@@ -85,23 +85,25 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
   for (uint32_t stage = path.begin; stage < path.end && begin < end; ++stage) {
     const plan::PlanStage& source = route_.stages()[stage];
     export_->due[source.slice.layer_begin] = end;
-    route_.Send(source.node.id, wire::SendKv{.route = route_.id(),
-                                             .sequence = sequence_,
-                                             .epoch = epoch_,
-                                             .layer_begin = source.slice.layer_begin,
-                                             .layer_end = source.slice.layer_end,
-                                             .begin = begin,
-                                             .end = end,
-                                             .step = 1,
-                                             .to = network_.self(),
-                                             .ticket = route_.TicketOf({stage, stage}, export_->ticket)});
+    route_.Send(source.node.id,
+                wire::SendKv{.route = route_.id(),
+                             .sequence = sequence_,
+                             .epoch = epoch_,
+                             .layer_begin = source.slice.layer_begin,
+                             .layer_end = source.slice.layer_end,
+                             .begin = begin,
+                             .end = end,
+                             .step = 1,
+                             .to = network_.self(),
+                             .ticket = route_.TicketOf({stage, stage}, export_->ticket)});
   }
   return Ok();
 }
 
 bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
   // Rows of an export before this one may still arrive: its ticket tells them apart.
-  const bool is_wanted = export_ && stage::NumberOf(rows.ticket) == export_->ticket && rows.epoch == epoch_;
+  const bool is_wanted =
+      export_ && stage::NumberOf(rows.ticket) == export_->ticket && rows.epoch == epoch_;
   if (!is_wanted || !status_.ok()) return false;
   status_ = TakeRows(from, rows);
   return true;

@@ -88,7 +88,9 @@ void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now
   for (size_t i = 0; i < std::min(hops.size(), route->stages.size() - traced->first_stage); ++i) {
     traced->hops.push_back({.queue_ns = std::min(hops[i].queue_ns, all_ns),
                             .compute_ns = std::min(hops[i].compute_ns, all_ns),
-                            .bytes_out = hops[i].bytes_out});
+                            .bytes_out = hops[i].bytes_out,
+                            .gather_ns = std::min(hops[i].gather_ns, all_ns),
+                            .gather_bytes = hops[i].gather_bytes});
   }
   under_way_.erase(frame);
 }

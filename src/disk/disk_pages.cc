@@ -184,27 +184,27 @@ Status DiskPages::LoadFrom(const PageFileName& name, std::span<WantedPage> wante
     });
   };
   uint64_t bytes = 0;
-  TRY(file.Read([&](uint32_t layer, uint32_t stream) { return find(layer, stream) != wanted.end(); },
-                [&](const kv::Block& block) -> Status {
-                  WantedPage& into = *find(block.layer, block.stream);
-                  const kv::PageCodec& codec = *into.page.codec;
-                  // The block has rows up to the page's end, and at least the needed ones.
-                  const uint32_t begin = into.page.first_row;
-                  const uint32_t first = block.first_row % codec.page_rows();
-                  if (first > begin || block.row_count != codec.page_rows() - first ||
-                      kv::RowBytesOf(into.columns, name.columns, block.row_bytes) !=
-                          codec.row_bytes()) {
-                    return DataLoss(name.ToText() + ": its rows are of another shape");
-                  }
-                  const uint32_t count = codec.page_rows() - begin;
-                  into.rows.resize(count * codec.row_bytes());
-                  kv::CopyColumns({name.columns, block.row_bytes,
-                                   block.rows.data() + (begin - first) * block.row_bytes},
-                                  count, {into.columns, codec.row_bytes(), into.rows.data()});
-                  ++into.files;
-                  bytes += block.rows.size();
-                  return Ok();
-                }));
+  TRY(file.Read(
+      [&](uint32_t layer, uint32_t stream) { return find(layer, stream) != wanted.end(); },
+      [&](const kv::Block& block) -> Status {
+        WantedPage& into = *find(block.layer, block.stream);
+        const kv::PageCodec& codec = *into.page.codec;
+        // The block has rows up to the page's end, and at least the needed ones.
+        const uint32_t begin = into.page.first_row;
+        const uint32_t first = block.first_row % codec.page_rows();
+        if (first > begin || block.row_count != codec.page_rows() - first ||
+            kv::RowBytesOf(into.columns, name.columns, block.row_bytes) != codec.row_bytes()) {
+          return DataLoss(name.ToText() + ": its rows are of another shape");
+        }
+        const uint32_t count = codec.page_rows() - begin;
+        into.rows.resize(count * codec.row_bytes());
+        kv::CopyColumns(
+            {name.columns, block.row_bytes, block.rows.data() + (begin - first) * block.row_bytes},
+            count, {into.columns, codec.row_bytes(), into.rows.data()});
+        ++into.files;
+        bytes += block.rows.size();
+        return Ok();
+      }));
   MutexLock lock(mu_);
   counts_.loaded_bytes += bytes;
   return Ok();

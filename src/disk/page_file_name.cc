@@ -37,8 +37,7 @@ std::optional<Hash128> ParseHash(std::string_view hex) {
 
 std::string PageFileName::ToText() const {
   const std::string part =
-      columns.is_whole() ? ""
-                         : fmt::format("-{}-{}-{}", columns.begin, columns.end, columns.count);
+      columns.is_whole() ? "" : fmt::format("-{}-{}-{}", columns.begin, columns.end, columns.count);
   return fmt::format("{}-{}-{}-{}-{}-{}{}{}", prefix_at_end.ToHex(), prefix_at_begin.ToHex(), begin,
                      end, layers.begin, layers.end, part, kEnding);
 }

@@ -35,7 +35,8 @@ TEST(PageFileName, ComesBackFromItsText) {
   }
   // Columns that are none.
   PageFileName name = Name(1, 2, 3);
-  for (const kv::Columns columns : {kv::Columns{0, 2, 2}, kv::Columns{2, 2, 4}, kv::Columns{1, 3, 2}}) {
+  for (const kv::Columns columns :
+       {kv::Columns{0, 2, 2}, kv::Columns{2, 2, 4}, kv::Columns{1, 3, 2}}) {
     name.columns = columns;
     EXPECT_FALSE(PageFileName::Parse(name.ToText())) << name.ToText();
   }
@@ -79,7 +80,8 @@ TEST(PageIndex, FindsByPrefixAndLayer) {
   EXPECT_EQ(index.total_bytes(), 20u);
 }
 
-PageFileName PartName(uint32_t begin, uint32_t end, uint32_t count, kv::LayerRange layers = {0, 4}) {
+PageFileName PartName(uint32_t begin, uint32_t end, uint32_t count,
+                      kv::LayerRange layers = {0, 4}) {
   PageFileName name = Name(1, 0, 0, layers);
   name.columns = {begin, end, count};
   return name;
@@ -89,8 +91,8 @@ PageFileName PartName(uint32_t begin, uint32_t end, uint32_t count, kv::LayerRan
 TEST(PageIndex, FindsColumns) {
   using Names = std::vector<PageFileName>;
   PageIndex index;
-  for (const PageFileName& name : {PartName(2, 4, 8), PartName(0, 3, 8), PartName(3, 8, 8, {2, 4}),
-                                   PartName(0, 1, 2)}) {
+  for (const PageFileName& name :
+       {PartName(2, 4, 8), PartName(0, 3, 8), PartName(3, 8, 8, {2, 4}), PartName(0, 1, 2)}) {
     index.Add({.name = name, .bytes = 10});
   }
   EXPECT_EQ(index.Find({.low = 1}, 2, {1, 3, 8}), (Names{PartName(0, 3, 8)}));

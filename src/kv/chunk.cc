@@ -58,11 +58,11 @@ Status CheckAllColumns(std::span<const KvChunk> parts) {
   uint32_t next = 0;
   for (const KvChunk& part : parts) {
     const KvChunkHeader& header = part.header;
-    const bool is_alike =
-        header.digest == first.digest && header.layers == first.layers &&
-        header.begin == first.begin && header.prefix_at_end == first.prefix_at_end &&
-        header.end == first.end && header.reach == first.reach &&
-        header.block_count == first.block_count && header.columns.count == first.columns.count;
+    const bool is_alike = header.digest == first.digest && header.layers == first.layers &&
+                          header.begin == first.begin &&
+                          header.prefix_at_end == first.prefix_at_end && header.end == first.end &&
+                          header.reach == first.reach && header.block_count == first.block_count &&
+                          header.columns.count == first.columns.count;
     if (!is_alike || header.columns.begin != next) {
       return DataLoss("parts of rows that do not follow each other");
     }
@@ -239,8 +239,8 @@ Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, LayerRange layers)
 Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, const Columns& columns) {
   KvChunkHeader header = chunk.header;
   if (!IsPartOfRow(columns) || !header.columns.Contains(columns)) {
-    return InvalidArgument(fmt::format("{} of a KV chunk that has {}", Describe(columns),
-                                       Describe(header.columns)));
+    return InvalidArgument(
+        fmt::format("{} of a KV chunk that has {}", Describe(columns), Describe(header.columns)));
   }
   header.columns = columns;
   header.version = kKvChunkVersion;

@@ -45,8 +45,8 @@ class PageStore {
  public:
   virtual ~PageStore() = default;
 
-  // Whether a page with that content, of these columns of its rows, can be loaded, as far as that is
-  // known without reading it.
+  // Whether a page with that content, with these columns of its rows, can be loaded, as far as that
+  // is known without reading it.
   virtual bool Contains(const PageKey& key, const Columns& columns) = 0;
   // Fills these pages from their first rows on, which were zeros; all of them have this prefix at
   // their end. False where one could not be had: it is no longer said to be there then, and the

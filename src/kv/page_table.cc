@@ -419,7 +419,8 @@ bool PageTable::CanAdopt(const PageKey& key, uint32_t index, uint32_t end, Adopt
       PoolOf(key.layer).Contains(key, stream.FirstRowNeeded(index, end))) {
     return true;
   }
-  return from == AdoptFrom::kStoreToo && store() != nullptr && store()->Contains(key, layout_->columns());
+  return from == AdoptFrom::kStoreToo && store() != nullptr &&
+         store()->Contains(key, layout_->columns());
 }
 
 // The number of pages to which the table can grow along `tokens`, and the prefix hashes at their

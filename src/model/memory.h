@@ -55,8 +55,8 @@ MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, ui
 // Pages of one key-value head.
 kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);
 
-// The columns of every row that a part of a group has: its own heads; or whole rows, where all heads
-// need them.
+// The columns of every row that a part of a group has: its own heads; or whole rows, where all
+// heads need them.
 kv::Columns ColumnsOf(const GroupPart& part, const Shape& shape);
 
 // `fingerprint` names the model. Plain attention has one stream per layer; its page is the pages of

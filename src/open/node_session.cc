@@ -392,6 +392,10 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
                          FormatBytes(hops[i].bytes_out),
                          FormatDuration(static_cast<int64_t>(hops[i].send_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
+    if (hops[i].gather_bytes == 0) continue;
+    lines += fmt::format("; {} sent to the others of the group, which it waited for {}",
+                         FormatBytes(hops[i].gather_bytes),
+                         FormatDuration(static_cast<int64_t>(hops[i].gather_ns)));
   }
   for (const auto& [node, from] : conductor.fetched()) {
     lines += fmt::format(

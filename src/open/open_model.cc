@@ -119,7 +119,7 @@ class OpenedRoute final : public OpenedModel {
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
-      figures.hops.push_back({.node = stages[i].node.name,
+      figures.hops.push_back({.node = plan::NameOf(stages[i]),
                               .layers = plan::DescribeSlice(stages[i].slice),
                               .layer_begin = stages[i].slice.layer_begin,
                               .layer_end = stages[i].slice.layer_end,
@@ -128,7 +128,9 @@ class OpenedRoute final : public OpenedModel {
                               .compute_ns = totals[i].compute_ns,
                               .send_ns = totals[i].send_ns,
                               .idle_ns = totals[i].idle_ns,
-                              .sent_bytes = totals[i].bytes_out});
+                              .sent_bytes = totals[i].bytes_out,
+                              .gather_ns = totals[i].gather_ns,
+                              .gather_bytes = totals[i].gather_bytes});
     }
     return figures;
   }

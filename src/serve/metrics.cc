@@ -64,6 +64,9 @@ constexpr Figure<open::HopFigures> kHops[] = {
      &open::HopFigures::frames},
     {"counter", "aster_hop_sent_bytes_total", "Bytes that a node has sent.",
      &open::HopFigures::sent_bytes},
+    {"counter", "aster_hop_gather_bytes_total",
+     "Bytes that the leading node of a group has sent the others for what they compute together.",
+     &open::HopFigures::gather_bytes},
 };
 
 // In seconds.
@@ -76,6 +79,9 @@ constexpr Figure<open::HopFigures> kHopTimes[] = {
      "Time of frames in transfer from a node to the next, or back.", &open::HopFigures::send_ns},
     {"counter", "aster_hop_idle_seconds_total",
      "Time in which frames were in flight and a node was idle.", &open::HopFigures::idle_ns},
+    {"counter", "aster_hop_gather_seconds_total",
+     "Time that the leading node of a group waited for the others, of the time it computed.",
+     &open::HopFigures::gather_ns},
 };
 
 constexpr Figure<open::HopsFigures> kRoutes[] = {

@@ -123,7 +123,9 @@ ordered_json HopsJson(const open::HopsFigures& figures) {
                     {"compute_ns", hop.compute_ns},
                     {"send_ns", hop.send_ns},
                     {"idle_ns", hop.idle_ns},
-                    {"sent_bytes", hop.sent_bytes}});
+                    {"sent_bytes", hop.sent_bytes},
+                    {"gather_ns", hop.gather_ns},
+                    {"gather_bytes", hop.gather_bytes}});
   }
   return hops;
 }

@@ -67,6 +67,7 @@ Status Group::Send(uint64_t job, uint32_t gather, model::Exchange::To to,
     message.rows.resize(rows.size_bytes());
     if (!rows.empty()) std::memcpy(message.rows.data(), rows.data(), rows.size_bytes());
     TRY(network_.Send(nodes_[part], std::move(message)));
+    sent_bytes_ += rows.size_bytes();
   }
   return Ok();
 }

@@ -55,6 +55,8 @@ class Group {
 
   // From another node. An error where more has come than is waited for.
   Status OnRows(const wire::NodeId& from, wire::PartRows&& rows);
+  // Of columns, by this node.
+  uint64_t sent_bytes() const { return sent_bytes_; }
   // Why the group cannot go on; nothing where it can. Memory that is short is no such reason.
   const std::optional<Error>& broken() const { return broken_; }
 
@@ -80,6 +82,7 @@ class Group {
   uint64_t last_job_ = 0;
   std::map<uint64_t, Job> jobs_;
   uint64_t waiting_bytes_ = 0;
+  uint64_t sent_bytes_ = 0;
   // Jobs that are over here: what still comes of them is dropped. All up to over_below_ are.
   std::set<uint64_t> over_;
   uint64_t over_below_ = 0;

@@ -19,9 +19,8 @@ constexpr size_t kMostGathering = 32;
 }  // namespace
 
 bool GroupRows::MayGather(wire::SequenceId sequence) {
-  const auto waiting = std::ranges::count_if(gathering_, [&](const auto& item) {
-    return item.second.own.rows.sequence == sequence;
-  });
+  const auto waiting = std::ranges::count_if(
+      gathering_, [&](const auto& item) { return item.second.own.rows.sequence == sequence; });
   if (static_cast<size_t>(waiting) < kMostGathering) return true;
   held_back_.insert(sequence);
   return false;
@@ -105,8 +104,8 @@ std::optional<GroupRows::Taken> GroupRows::OnHolds(const wire::NodeId& from,
   if (found == dividing_.end()) return std::nullopt;
   // Rows are sent to each member in order, and each answers in that order.
   std::deque<Dividing>& all = found->second;
-  const auto oldest = std::ranges::find_if(
-      all, [&](const Dividing& each) { return each.missing.contains(from); });
+  const auto oldest =
+      std::ranges::find_if(all, [&](const Dividing& each) { return each.missing.contains(from); });
   if (oldest == all.end() || oldest->taken.reply.epoch != holds.epoch) return std::nullopt;
   Taken& taken = oldest->taken;
   oldest->missing.erase(from);

@@ -38,8 +38,8 @@ class GroupRows {
 
   // Whether the node that leads has whole rows.
   bool has_whole_rows() const { return own_.is_whole(); }
-  // False where enough rows of a sequence wait for parts: then it is to be asked again when Released
-  // names the sequence.
+  // False where enough rows of a sequence wait for parts: then it is to be asked again when
+  // Released names the sequence.
   bool MayGather(wire::SequenceId sequence);
   // Own columns of rows that leave; the order to all members to send theirs.
   wire::SendKv Gather(StageMemory::OutgoingKv own);

@@ -278,7 +278,10 @@ model::Progress Stage::Advance(Frame& frame) {
 
 Result<model::Progress> Stage::AdvanceJob(Frame& frame) {
   if (!frame.job_) TRY(BeginJob(frame));
-  return frame.job_->Advance();
+  const uint64_t before = group_ == nullptr ? 0 : group_->sent_bytes();
+  Result<model::Progress> progress = frame.job_->Advance();
+  if (group_ != nullptr) frame.output_.gather_bytes += group_->sent_bytes() - before;
+  return progress;
 }
 
 // The nodes of its group give the job up with this one. A node that follows has done all it can do

@@ -115,7 +115,9 @@ class StageServer final : public LocalStages {
     int64_t arrived_ns = 0;
     int64_t start_ns = 0;
     std::unique_ptr<Stage::Frame> frame;
-    bool awaits_parts = false;  // of other nodes of the group
+    bool awaits_parts = false;   // of other nodes of the group
+    int64_t waits_since_ns = 0;  // for these
+    uint64_t gather_ns = 0;      // that it has waited for them
   };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
   struct HeldMemory {
@@ -245,6 +247,7 @@ class StageServer final : public LocalStages {
   void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
   void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
                  kv::LayerRange layers, const Error& why);
+  model::Progress Advance(UnderWay& frame) const;
   void SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
               std::vector<wire::Hop>&& hops);
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);

@@ -43,8 +43,8 @@ void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
       network_.Introduce(member.node, member.addresses);
   }
   const wire::RouteId id = open.part > 0 ? open.route : NumberOfGroup(open);
-  route.group = std::make_unique<Group>(network_, id, std::move(nodes), open.part,
-                                        options_.max_queued_bytes);
+  route.group =
+      std::make_unique<Group>(network_, id, std::move(nodes), open.part, options_.max_queued_bytes);
   route.group_index = open.index;
   if (open.part == 0) route.members = std::make_unique<GroupMembers>(network_, id, open, *group);
 }

@@ -222,8 +222,8 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
   const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
     return &entry->stage->memory() == &memory && entry->generations.contains(sequence);
   });
-  const bool joins = route.group_rows && !route.group_rows->has_whole_rows() &&
-                     route.IsOfGroup(memory);
+  const bool joins =
+      route.group_rows && !route.group_rows->has_whole_rows() && route.IsOfGroup(memory);
   while (!joins || route.group_rows->MayGather(sequence)) {
     auto next = memory.NextKv(sequence, is_over);
     if (!next.ok()) {

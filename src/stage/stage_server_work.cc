@@ -242,12 +242,25 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
     return Break(route.open.route, std::move(frame).error().In(fmt::format("node {}", Self())));
   }
   begun.frame = *std::move(frame);
-  begun.awaits_parts = route.group != nullptr;
+  begun.awaits_parts = route.group != nullptr && route.group_index == entry.index;
   // Without a device it is done now.
-  if (entry.stage->Advance(*begun.frame) == model::Progress::kDone) {
+  if (Advance(begun) == model::Progress::kDone) {
     return Finish(std::move(begun));
   }
   under_way_.push_back(std::move(begun));
+}
+
+// Counts the time in which a frame of a group waits for the other nodes.
+model::Progress StageServer::Advance(UnderWay& frame) const {
+  if (frame.waits_since_ns != 0) {
+    frame.gather_ns += static_cast<uint64_t>(network_.clock().NowNs() - frame.waits_since_ns);
+  }
+  frame.waits_since_ns = 0;
+  const model::Progress progress = frame.entry->stage->Advance(*frame.frame);
+  if (progress == model::Progress::kWaiting && frame.awaits_parts) {
+    frame.waits_since_ns = network_.clock().NowNs();
+  }
+  return progress;
 }
 
 // Goes on with all frames under way; whether one of them was finished.
@@ -255,7 +268,7 @@ bool StageServer::AdvanceFrames() {
   has_part_rows_ = false;
   for (size_t i = 0; i < under_way_.size(); ++i) {
     UnderWay& frame = under_way_[i];
-    if (frame.entry->stage->Advance(*frame.frame) == model::Progress::kWaiting) continue;
+    if (Advance(frame) == model::Progress::kWaiting) continue;
     UnderWay done = std::move(frame);
     under_way_.erase(under_way_.begin() + static_cast<ptrdiff_t>(i));
     has_part_rows_ = !under_way_.empty();  // others may go on
@@ -288,7 +301,9 @@ void StageServer::Finish(UnderWay done) {
   const int64_t now_ns = network_.clock().NowNs();
   const int64_t from_ns = std::max(done.start_ns, std::exchange(last_end_ns_, now_ns));
   const wire::Hop hop{.queue_ns = static_cast<uint64_t>(from_ns - done.arrived_ns),
-                      .compute_ns = static_cast<uint64_t>(now_ns - from_ns)};
+                      .compute_ns = static_cast<uint64_t>(now_ns - from_ns),
+                      .gather_ns = done.gather_ns,
+                      .gather_bytes = output.gather_bytes};
   // Before SendOn moves the tokens away, which generations continue.
   GoOn(entry, output);
   StageMemory& memory = entry.stage->memory();

@@ -88,10 +88,17 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
 
 // Whether it says anything that protocol 7 brought.
 bool NeedsAhead(const Message& message) {
+  const auto has_gathered = [](const Hop& hop) {
+    return hop.gather_ns != 0 || hop.gather_bytes != 0;
+  };
+  if (const auto* done = std::get_if<Done>(&message)) {
+    return std::ranges::any_of(done->hops, has_gathered);
+  }
   if (const auto* open = std::get_if<OpenRoute>(&message)) {
     return !open->groups.empty() || open->part != 0;
   }
   if (const auto* work = std::get_if<Work>(&message)) {
+    if (std::ranges::any_of(work->hops, has_gathered)) return true;
     return std::ranges::any_of(work->segments, [](const WorkSegment& segment) {
       const bool is_chosen_elsewhere = segment.wanted == Wanted::kLastLogits;
       return segment.draft_count != 0 && (is_chosen_elsewhere || segment.is_ahead());

@@ -233,7 +233,9 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   ahead.segments[1].tokens = {5};
   Work edited = work;
   edited.segments[1].wanted = Wanted::kLastLogits;
-  for (const Message& message : {Message(ahead), Message(edited)}) {
+  Done gathered;
+  gathered.hops.emplace_back().gather_bytes = 1;
+  for (const Message& message : {Message(ahead), Message(edited), Message(gathered)}) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kAheadProtocol);
   }
   Hello hello;

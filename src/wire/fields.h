@@ -248,8 +248,23 @@ void Fields(C& c, SegmentResult& m) {
 constexpr size_t kLeastResultBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
 
 // Those that are sent as they stand in memory.
-static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(Hop) == 24 &&
-              sizeof(HeldKv) == 12);
+static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(HeldKv) == 12);
+
+template <typename C>
+void Fields(C& c, Hop& m) {
+  c.Value(m.queue_ns);
+  c.Value(m.compute_ns);
+  c.Value(m.bytes_out);
+  if (c.version() < kAheadProtocol) return;
+  c.Value(m.gather_ns);
+  c.Value(m.gather_bytes);
+}
+constexpr size_t kLeastHopBytes = 3 * 8;
+
+template <typename C>
+void HopFields(C& c, std::vector<Hop>& hops) {
+  c.List(hops, UINT32_MAX, kLeastHopBytes, [](C& each, Hop& hop) { Fields(each, hop); });
+}
 
 // --- The messages.
 
@@ -363,7 +378,7 @@ void Fields(C& c, Work& m) {
   c.List(m.segments, UINT32_MAX, kLeastSegmentBytes,
          [](C& each, WorkSegment& segment) { Fields(each, segment); });
   c.Choice(m.encoding, RowEncoding::kQ8);
-  c.Array(m.hops);
+  HopFields(c, m.hops);
   if (c.version() >= kKvTransferProtocol) c.Value(m.first_stage);
   if (c.version() >= kGroupProtocol) c.Value(m.job);
 }
@@ -382,7 +397,7 @@ void Fields(C& c, Done& m) {
   c.Value(m.route);
   c.List(m.results, UINT32_MAX, kLeastResultBytes,
          [](C& each, SegmentResult& answer) { Fields(each, answer); });
-  c.Array(m.hops);
+  HopFields(c, m.hops);
 }
 
 template <typename C>

@@ -235,6 +235,10 @@ struct Hop {
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
+  // Since protocol 7, of the node that leads a group: how much of the time it waited for what the
+  // others computed, and what it sent them.
+  uint64_t gather_ns = 0;
+  uint64_t gather_bytes = 0;
 };
 
 struct Work {
@@ -304,10 +308,10 @@ struct SendKv {
   uint64_t epoch = 0;
   uint32_t layer_begin = 0;
   uint32_t layer_end = 0;
-  uint32_t begin = 0;   // positions: the receiver holds those before
-  uint32_t end = 0;     // the transfer ends there
-  uint32_t step = 1;    // the least positions of a message, except at the end
-  NodeId to;            // of the route, or its conductor
+  uint32_t begin = 0;  // positions: the receiver holds those before
+  uint32_t end = 0;    // the transfer ends there
+  uint32_t step = 1;   // the least positions of a message, except at the end
+  NodeId to;           // of the route, or its conductor
   // The number of a conductor that collects rows; 0: for the stages there. On routes with groups it
   // names the stages, too (stage/transfer_ticket.h). Comes back with the rows.
   uint64_t ticket = 0;

@@ -35,14 +35,16 @@ auto Parts(M& m) {
                        std::is_same_v<T, FoundKv>) {
     auto& [a, b] = m;
     return std::tie(a, b);
-  } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, Halt> ||
-                       std::is_same_v<T, Cancel> || std::is_same_v<T, HeldKv> ||
-                       std::is_same_v<T, StageGroup>) {
+  } else if constexpr (std::is_same_v<T, Halt> || std::is_same_v<T, Cancel> ||
+                       std::is_same_v<T, HeldKv> || std::is_same_v<T, StageGroup>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
+  } else if constexpr (std::is_same_v<T, Hop>) {
+    auto& [a, b, c, d, e] = m;
+    return std::tie(a, b, c, d, e);
   } else if constexpr (std::is_same_v<T, PartRows> || std::is_same_v<T, KvRows>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
@@ -107,6 +109,7 @@ template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
+  if (version < kAheadProtocol && std::is_same_v<T, Hop>) return kAll - 2;
   if (version >= kGroupProtocol) return kAll;
   if (std::is_same_v<T, RouteState>) return kAll - 1;
   if (std::is_same_v<T, Work>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;

@@ -41,8 +41,9 @@ class Nodes(Case):
     def test_a_pipeline_reads_and_a_group_answers(self):
         ask = ("run", self.tiny, "-p", "the rain in " * 40, "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 60)
         alone = aster(*ask).stdout
-        for prefill, decode in (("0:1,2:out", "node-1+node-2"), ("0:1,2:out", "2*node-2+node-1"), ("node-1", "node-2+node-1"),
-                                ("group", "node-2"), ("node-1+node-2=0:out", "node-2+node-1")):
+        for prefill, decode in (("0:1,2:out", "node-1+node-2"), ("0:1,2:out", "2*node-2+node-1"),
+                                ("node-1", "node-2+node-1"), ("group", "node-2"),
+                                ("node-1+node-2=0:out", "node-2+node-1")):
             nodes = ("--local-nodes", 2, "--split", prefill, "--decode", decode)
             self.assertEqual(aster(*ask, *nodes).stdout, alone, nodes)
         told = json.loads(aster(*ask, "--json", "--local-nodes", 2, "--split", "0:1,2:out", "--decode",

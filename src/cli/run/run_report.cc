@@ -106,6 +106,9 @@ ordered_json RunToJson(const RunReport& report) {
                             {"send_s", Seconds(static_cast<int64_t>(hop.send_ns))},
                             {"idle_s", Seconds(static_cast<int64_t>(hop.idle_ns))},
                             {"sent_bytes", hop.sent_bytes}});
+    if (hop.gather_bytes == 0) continue;
+    json["hops"].back()["gather_s"] = Seconds(static_cast<int64_t>(hop.gather_ns));
+    json["hops"].back()["gather_bytes"] = hop.gather_bytes;
   }
   for (const open::RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(

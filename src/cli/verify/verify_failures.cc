@@ -93,7 +93,7 @@ class Disturbed final : public Generator {
 struct Accident {
   const char* name;
   Phase phase;
-  size_t victim;  // 0: the first prefill node; 1: the second, which also decodes
+  size_t victim;          // 0: the first prefill node; 1: the second, which also decodes
   bool together = false;  // both decode, as a group that the second leads
 };
 
@@ -207,9 +207,7 @@ Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout&
 }  // namespace
 
 bool MayGroup(const open::NodeSession& nodes) {
-  return nodes
-      .CheckGroups(GroupOf(nodes.nodes()[0], nodes.nodes()[1], nodes.layer_count()))
-      .ok();
+  return nodes.CheckGroups(GroupOf(nodes.nodes()[0], nodes.nodes()[1], nodes.layer_count())).ok();
 }
 
 Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, bool may_group,
