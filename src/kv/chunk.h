@@ -36,7 +36,7 @@ struct KvChunkHeader {
   // At most end. Of streams with a sliding window the chunk has only the rows that computations at
   // positions from `reach` on read.
   uint32_t reach = 0;
-  Columns columns;  // of every row that the chunk has
+  Columns columns = {};  // of every row that the chunk has
   uint32_t block_count = 0;
   Hash128 prefix_at_begin;
   Hash128 prefix_at_end;

@@ -49,12 +49,11 @@ class GroupRowsTest : public testing::Test {
     return own;
   }
   static wire::KvRows PartOf(const wire::SendKv& order, wire::Payload chunk) {
-    wire::KvRows rows{.route = order.route,
-                      .sequence = order.sequence,
-                      .epoch = order.epoch,
-                      .ticket = order.ticket};
-    rows.chunk = std::move(chunk);
-    return rows;
+    return {.route = order.route,
+            .sequence = order.sequence,
+            .epoch = order.epoch,
+            .ticket = order.ticket,
+            .chunk = std::move(chunk)};
   }
   static wire::Holds Holding(wire::SequenceId sequence, uint64_t epoch, uint32_t length,
                              Error why = {Code::kUnknown, ""}) {
