@@ -11,6 +11,14 @@
 #include "conduct/conductor.h"
 
 namespace aster::conduct {
+namespace {
+
+// Nodes of a group take exact rows only.
+bool TakesRows(const plan::Plan& plan, const RouteOptions& route) {
+  return !plan.has_groups() || route.kv_encoding == wire::RowEncoding::kF32;
+}
+
+}  // namespace
 
 Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
     : client(conductor.network_, conductor.model_, conductor.plan(), conductor.options_.route, id),
@@ -36,7 +44,8 @@ Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
               .numbers = conductor.numbers_,
               .counters = conductor.counters_,
               .fetched = conductor.fetched_},
-             {.is_enabled = conductor.options_.searches_peers,
+             {.is_enabled = conductor.options_.searches_peers &&
+                            TakesRows(conductor.plan(), conductor.options_.route),
               .ask_ns = conductor.options_.ask_ns,
               .fetch_silence_ns = conductor.options_.fetch_silence_ns}) {}
 

@@ -219,7 +219,8 @@ Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& t
 Status NodeSession::CheckGroups(const plan::Plan& plan) const {
   if (!plan.has_groups()) return Ok();
   TRY(plan::CheckPlan(plan, layer_count()));
-  if (plan.has_groups() && route_.kv_encoding != wire::RowEncoding::kF32) {
+  const bool transfers = plan.has_groups() && !plan.decode.empty();
+  if (transfers && route_.kv_encoding != wire::RowEncoding::kF32) {
     return Unimplemented("a group's KV rows travel exactly: leave --kv-wire out");
   }
   for (const plan::PlanStage& stage : plan.AllStages()) {

@@ -66,7 +66,8 @@ Status CheckGroupsOf(const wire::OpenRoute& open) {
   if (open.part > 0 && (own == nullptr || open.part > own->members.size())) {
     return InvalidArgument(fmt::format("part {} of a group that has fewer", open.part));
   }
-  if (!open.groups.empty() && open.kv_encoding != wire::RowEncoding::kF32) {
+  if (!open.groups.empty() && open.decode_stages > 0 &&
+      open.kv_encoding != wire::RowEncoding::kF32) {
     return Unimplemented("a group's KV rows travel exactly: leave --kv-wire out");
   }
   return Ok();

@@ -100,9 +100,9 @@ void World::AddFront(bool is_small, const conduct::ConductorOptions& options) {
   own.id_seed = number << 32;  // no route has another one's name
   if (is_small) own.route.kv_encoding = wire::RowEncoding::kQ8;
   front.conductor = std::make_unique<conduct::Conductor>(
-      *front.network, ModelWithDrafter(), nullptr, RandomPlan(all), own,
-      [this](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
-        return Replan(lost);
+      *front.network, ModelWithDrafter(), nullptr, RandomPlan(all, is_small), own,
+      [this, is_small](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
+        return Replan(lost, is_small);
       });
 }
 
@@ -164,13 +164,19 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
           .decode = {}};
 }
 
-// In half of them others answer than read: mostly one with all layers.
-plan::Plan World::RandomPlan(const std::vector<size_t>& among) {
+// In half of them others answer than read: mostly one with all layers, or a group; but where rows
+// travel in fewer bits, no group takes them.
+plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_small) {
   if (among.size() > 1 && Chance(6)) {
     std::vector<size_t> order = among;
     std::rotate(order.begin(), order.begin() + Below(static_cast<uint32_t>(order.size())),
                 order.end());
-    return GroupPlan(order);
+    plan::Plan plan = GroupPlan(order);
+    if (is_small || Chance(2)) return plan;
+    plan.decode = RandomPath(among);
+    if (Chance(4)) return plan;
+    std::swap(plan.stages, plan.decode);
+    return plan;
   }
   plan::Plan plan{.stages = RandomPath(among), .decode = {}};
   if (Chance(2)) return plan;
@@ -181,7 +187,7 @@ plan::Plan World::RandomPlan(const std::vector<size_t>& among) {
   return plan;
 }
 
-Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost) {
+Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost, bool is_small) {
   if (gives_up_ && Chance(4)) return Error(Code::kUnavailable, "nobody has layers 0 to 3");
   std::vector<size_t> among;
   for (size_t i = 0; i < machines_.size(); ++i) {
@@ -189,7 +195,7 @@ Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost) {
     if (!is_lost || Chance(3)) among.push_back(i);
   }
   if (among.empty()) among.push_back(Below(static_cast<uint32_t>(machines_.size())));
-  return RandomPlan(among);
+  return RandomPlan(among, is_small);
 }
 
 void World::AddVisitor() {

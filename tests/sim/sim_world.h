@@ -104,8 +104,8 @@ class World {
   void Boot(Machine& machine);
   std::vector<plan::PlanStage> RandomPath(const std::vector<size_t>& among);
   plan::Plan GroupPlan(const std::vector<size_t>& among);
-  plan::Plan RandomPlan(const std::vector<size_t>& among);
-  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost);
+  plan::Plan RandomPlan(const std::vector<size_t>& among, bool is_small);
+  Result<plan::Plan> Replan(std::span<const wire::NodeId> lost, bool is_small);
   std::vector<int32_t> Expected(const Visitor& visitor);
 
   void RunUntilFinished();
