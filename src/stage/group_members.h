@@ -41,6 +41,11 @@ class GroupMembers {
 
   // A sequence begins: the stage's reply waits for those of all members.
   void Begin(const wire::Begin& begin, wire::Holds own);
+  // Whether the epoch's beginning waits for some.
+  bool IsAwaited(const wire::Holds& holds) const {
+    const auto found = waiting_.find(holds.sequence);
+    return found != waiting_.end() && found->second.holds.epoch == holds.epoch;
+  }
   void End(wire::SequenceId sequence) { waiting_.erase(sequence); }
   // The stage's reply, as long as the shortest one, once the last member's has come. Its hash is
   // that of the whole history of this node.

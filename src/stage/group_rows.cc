@@ -98,6 +98,13 @@ Result<std::vector<GroupRows::ForMember>> GroupRows::Divide(const wire::NodeId& 
   return all;
 }
 
+bool GroupRows::IsAwaited(const wire::NodeId& from, const wire::Holds& holds) const {
+  const auto found = dividing_.find(holds.sequence);
+  return found != dividing_.end() && std::ranges::any_of(found->second, [&](const Dividing& each) {
+           return each.taken.reply.epoch == holds.epoch && each.missing.contains(from);
+         });
+}
+
 std::optional<GroupRows::Taken> GroupRows::OnHolds(const wire::NodeId& from,
                                                    const wire::Holds& holds) {
   const auto found = dividing_.find(holds.sequence);

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -64,6 +65,8 @@ class GroupRows {
     uint32_t length = 0;  // that all members hold
     Error why{Code::kUnknown, ""};
   };
+  // Whether rows wait for what the member says.
+  bool IsAwaited(const wire::NodeId& from, const wire::Holds& holds) const;
   // A member says what it holds: the reply to the oldest rows that no member is missing for any
   // more.
   std::optional<Taken> OnHolds(const wire::NodeId& from, const wire::Holds& holds);

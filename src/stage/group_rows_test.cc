@@ -130,8 +130,11 @@ TEST_F(GroupRowsTest, RowsAreTakenWhenAllHaveTakenTheirPart) {
   EXPECT_EQ(parts[0].rows.chunk, Cut({1, 3, kColumns}));
   EXPECT_EQ(parts[1].rows.chunk, Cut({3, 4, kColumns}));
   Divide(1, 20);
+  EXPECT_TRUE(rows_.IsAwaited(one_, Holding(3, 1, 20)));
+  EXPECT_FALSE(rows_.IsAwaited(one_, Holding(3, 2, 20)));
   EXPECT_FALSE(rows_.OnHolds(one_, Holding(3, 1, 20)));
   EXPECT_FALSE(rows_.OnHolds(one_, Holding(3, 1, 40)));
+  EXPECT_FALSE(rows_.IsAwaited(one_, Holding(3, 1, 20)));
   const auto first = rows_.OnHolds(two_, Holding(3, 1, 19));
   ASSERT_TRUE(first);
   EXPECT_EQ(first->sender, plan::TestNode(9));

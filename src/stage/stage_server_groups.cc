@@ -71,7 +71,7 @@ bool StageServer::Route::IsOfGroup(const StageMemory& memory) const {
 // --- KV rows of a group that this node leads.
 
 void StageServer::MakeGroupRows(Route& route, const engine::LocalModel& model) {
-  const model::GroupPart& part = model.slice().part;
+  const model::GroupPart& part = model.weights().slice.part;
   const wire::StageGroup& group = *plan::GroupOf(route.open, route.group_index);
   std::vector<GroupRows::Member> members;
   for (uint32_t i = 0; i < group.members.size(); ++i) {
@@ -171,6 +171,8 @@ void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& hol
   Route* const route = LeadsGroup(holds.route);
   if (route == nullptr || !route->is_ready) return;
   Stage& stage = *route->GroupEntry().stage;
+  const bool is_awaited =
+      route->members->IsAwaited(holds) || route->group_rows->IsAwaited(from, holds);
   std::optional<wire::Holds> reply = route->members->OnHolds(from, holds);
   std::optional<GroupRows::Taken> taken;
   if (!reply) taken = route->group_rows->OnHolds(from, holds);
@@ -178,7 +180,7 @@ void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& hol
     reply = stage.HoldsOf(holds.sequence);
     reply->length = std::min(reply->length, taken->length);
     reply->why = taken->why;
-  } else if (!reply && !holds.why.message().empty()) {
+  } else if (!is_awaited && !holds.why.message().empty()) {
     // It cannot send its columns of rows that are to leave.
     route->group_rows->Forget(holds.sequence);
     return TellHolds(*route, stage.memory(), holds.sequence, stage.layers(), holds.why);
