@@ -182,10 +182,9 @@ void StageServer::OnKvRows(const wire::NodeId& from, wire::KvRows&& rows) {
   // The chunk belongs to the slice that has its layers; its bytes are parsed once, here.
   const kv::LayerRange layers = chunk->header.layers;
   const auto named = StagesOf(rows.ticket);
-  StageMemory* const found =
-      route.MemoryOf(named ? std::optional(named->to) : std::nullopt, layers);
-  if (found == nullptr) return;
-  StageMemory& memory = *found;
+  StageMemory* const here = route.MemoryOf(named ? std::optional(named->to) : std::nullopt, layers);
+  if (here == nullptr) return;
+  StageMemory& memory = *here;
   const auto taken = memory.ImportKv(rows, *chunk);
   if (!taken.ok()) {
     // The sender neither waits for these rows to be taken nor sends those behind them.
