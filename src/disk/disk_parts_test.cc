@@ -60,26 +60,26 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   const LayerRange all = whole.all_layers();
   std::vector<int32_t> text;
   for (int32_t i = 0; i < 96; ++i) text.push_back(i * 31 % 97);
-  Pool pool(kPlenty);
+  Pool pool(kRoom);
   Twin twin(whole, pool, all);
   ASSERT_TRUE(twin.Compute(all, text));
   const std::vector<uint8_t> chunk = kv::ExportBytes(twin.table(), all, 0, 96);
   // What a machine with that part finds, and the bytes of it.
   const auto adopted = [&](const Layout& layout, DiskPages& store) {
-    Pool own(kPlenty, &store);
+    Pool own(kRoom, &store);
     kv::PageTable table(layout, own, all);
     table.Adopt(text);
     return kv::ExportBytes(table, all, 0, table.length());
   };
   const auto expected = [&](const Layout& layout) {
-    Pool own(kPlenty);
+    Pool own(kRoom);
     kv::PageTable table(layout, own, all);
     CHECK(kv::Import(table, chunk).ok());
     return kv::ExportBytes(table, all, 0, 96);
   };
   const auto store = Open();
   for (const Layout& layout : {part(0, 1), part(1, 4)}) {
-    Pool own(kPlenty, store.get());
+    Pool own(kRoom, store.get());
     kv::PageTable table(layout, own, all);
     // A node that computes gives each page when it is full.
     ASSERT_TRUE(kv::Import(table, chunk).ok());
@@ -102,7 +102,7 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   }
   const auto again = Open();
   EXPECT_EQ(adopted(part(0, 1), *again), expected(part(0, 1)));
-  Pool own(kPlenty, again.get());
+  Pool own(kRoom, again.get());
   kv::PageTable table(whole, own, all);
   EXPECT_EQ(table.Adopt(text), 0u);
   // Whole rows serve every part.
