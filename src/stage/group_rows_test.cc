@@ -21,10 +21,6 @@ kv::Layout LayoutOf(uint32_t columns) {
   return kv::MakeLayout(8, 5, {{{.row_bytes = size_t{2} * columns}}});
 }
 
-kv::Layout Part(uint32_t begin, uint32_t end) {
-  return LayoutOf(end - begin).PartOf(LayoutOf(kColumns).digest(), {begin, end, kColumns});
-}
-
 // A node that leads, with the first column, and two others.
 class GroupRowsTest : public testing::Test {
  protected:
