@@ -146,7 +146,9 @@ struct ExpertSum {
   float limit;                  // of both halves
   GateKind gate = GateKind::kSwiglu;
   ExpertBiases biases = {};  // of the chosen experts, or none
-  Tensor out;                // [rows, embedding]
+  // [rows, 1], whose sigmoids are the shared expert's shares; none: 1. On the processor only.
+  Tensor shared_scores = {};
+  Tensor out;  // [rows, embedding]
 };
 
 // The numbers that streams of a residual are mixed with (kernels/stream_mix.h).
@@ -220,6 +222,27 @@ struct RowAttention {
   Tensor queries;  // [rows, head_count * dim], turned to their positions
   Tensor sinks;    // [head_count]
   Tensor out;      // [rows, head_count * dim], still turned
+};
+
+// A layer that keeps no keys and values but a state for every head, which each token changes: a
+// gated delta net (kernels/delta_net.h). What tokens bring is written into one stream, and the
+// states behind every page into another; a state within a page is made of the one before the page.
+struct DeltaNet {
+  PagesOf pages;  // of states
+  uint32_t input_stream;
+  size_t key_heads;
+  size_t value_heads;
+  size_t key_dim;
+  size_t value_dim;
+  size_t taps;         // rows that the convolution joins
+  bool in_turn;        // value heads take key heads in turn; else several in a row share one
+  Tensor mixed;        // [rows, channels]: queries, keys and values of all heads
+  Tensor betas;        // [rows, value_heads], of which sigmoids are taken
+  Tensor times;        // [rows, value_heads], of which decays are made
+  Tensor convolution;  // [taps * channels], the weights of the oldest row first
+  Tensor rates;        // [value_heads], negative
+  Tensor time_bias;    // [value_heads]
+  Tensor out;          // [rows, value_heads * value_dim]
 };
 
 // Some rows of a batch.
@@ -309,6 +332,12 @@ class Commands {
   virtual Status FinishIndexQueries(const IndexQueries& queries) = 0;
   virtual Status Rank(const RowRanking& ranking) = 0;
   virtual Status AttendRows(const RowAttention& attention) = 0;
+
+  // --- States in place of rows, and what comes with them. Of back ends the processor alone has it.
+
+  virtual Status RunDeltaNet(const DeltaNet& net);
+  // rows *= sigmoid(gates), number by number; the gates are lost.
+  virtual Status GateBySigmoid(const Tensor& rows, const Tensor& gates);
 };
 
 }  // namespace aster::compute

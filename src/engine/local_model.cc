@@ -105,6 +105,10 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   }
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  if (shape.is_recurrent()) {
+    gpu_note_ = "no GPU is used: the processor computes models some of whose layers keep states";
+    return found;
+  }
   Result<Gpus> gpus = options.open_gpus(WeightTypesIn(files), context_);
   lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
   if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {

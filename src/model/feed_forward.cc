@@ -32,6 +32,7 @@ Status FeedForward::Plan(size_t row_count, bool in_halves) {
   TRY(logits_.Shape(backend_, row_count, experts.count));
   TRY(ids_.Shape(backend_, row_count, experts.used, compute::Element::kI32));
   TRY(shares_.Shape(backend_, row_count, experts.used));
+  if (experts.shared_gate) TRY(shared_scores_.Shape(backend_, row_count, 1));
   if (!in_halves) return Ok();
   return wide_.Shape(backend_, row_count * wide_rows(), experts.feed_forward);
 }
@@ -83,8 +84,9 @@ Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const com
 Status FeedForward::ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
                                   std::span<const int32_t> tokens) {
   // The router scores all experts for each row.
-  const compute::Product route[] = {{&layer.router, &rows, logits_.tensor()}};
-  TRY(commands_.Multiply(route));
+  const compute::Product route[] = {{&layer.router, &rows, logits_.tensor()},
+                                    {&layer.shared_gate, &rows, shared_scores_.tensor()}};
+  TRY(commands_.Multiply(std::span(route).first(shape_.experts.shared_gate ? 2 : 1)));
   if (!layer.router_bias.empty()) {
     const compute::Heads scores[] = {
         {.rows = logits_.tensor(), .count = 1, .bias = layer.router_bias.tensor()}};
@@ -117,6 +119,7 @@ compute::ExpertSum FeedForward::SumOf(const LayerWeights& layer, compute::Operan
           .biases = {.gate = ByExpert(layer.expert_gate_bias, width),
                      .up = ByExpert(layer.expert_up_bias, width),
                      .down = ByExpert(layer.expert_down_bias, out.columns)},
+          .shared_scores = shared_scores_.tensor(),
           .out = out};
 }
 

@@ -59,6 +59,7 @@ class FeedForward {
   compute::Array logits_;                           // [rows, experts]
   compute::Array ids_;                              // [rows, used], the chosen experts
   compute::Array shares_;                           // [rows, used], their weights
+  compute::Array shared_scores_;                    // [rows, 1], of the shared expert; or none
   compute::Array wide_;                             // [rows * wide_rows(), feed_forward]
 };
 

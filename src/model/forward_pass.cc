@@ -40,6 +40,7 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
       attended_operand_(commands_->NewOperand()) {
   if (shape_.is_latent()) latent_.emplace(own_, memory, backend, *commands_);
   if (shape_.is_mla()) mla_.emplace(shape_, backend, *commands_);
+  if (shape_.is_recurrent()) delta_.emplace(shape_, backend, *commands_);
 }
 
 Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
@@ -176,6 +177,10 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(keys_, kv_heads));
   TRY(plan(values_, kv_heads));
   TRY(plan(attended_, heads));
+  if (delta_) {
+    TRY(plan(output_gates_, heads));
+    TRY(delta_->Plan(row_count_));
+  }
   if (shape_.temperature > 0.0f) {
     TRY(plan(query_cosines_, shared_.frequencies.size()));
     TRY(plan(query_sines_, shared_.frequencies.size()));
@@ -326,6 +331,8 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
     const compute::Angles angles = {cosines_.tensor(), sines_.tensor()};
     return mla_->Run(layer, weights.mla, angles, spans_, *operand_, more_.tensor());
   }
+  if (shape_.has_state(layer))
+    return delta_->Run(layer, weights.delta, spans_, *operand_, more_.tensor());
   TRY(RecordHeads(layer, weights));
   attended_operand_->Set(attended_.tensor());
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
@@ -343,26 +350,29 @@ Status ForwardPass::AddOutputBias(const LayerWeights& weights, const compute::Te
 // attended_ = what the heads here see.
 Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
   // One operand for three products: its rows are quantised once.
-  const compute::Product products[] = {{&weights.query, operand_.get(), queries_.tensor()},
-                                       {&weights.key, operand_.get(), keys_.tensor()},
-                                       {&weights.value, operand_.get(), values_.tensor()}};
-  TRY(commands_->Multiply(products));
+  const compute::Product products[] = {
+      {&weights.query, operand_.get(), queries_.tensor()},
+      {&weights.key, operand_.get(), keys_.tensor()},
+      {&weights.value, operand_.get(), values_.tensor()},
+      {&weights.output_gate, operand_.get(), output_gates_.tensor()}};
+  TRY(commands_->Multiply(std::span(products).first(delta_ ? 4 : 3)));
   TRY(FinishHeads(layer, weights));
   // Attend writes the new keys and values into their pages before any query reads them: tokens of a
   // prompt see each other. Sliding window and attention sinks are options of the KV cache.
   const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
-  return commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
-                            .head_page = &head_page_,
-                            .head_count = own_.head_count,
-                            .kv_head_count = own_.kv_head_count,
-                            .scale = AttentionScaleOf(shape_),
-                            .window = memory.window,
-                            .sinks = memory.sinks,
-                            .sink_logits = weights.sinks.tensor(),
-                            .queries = queries_.tensor(),
-                            .keys = keys_.tensor(),
-                            .values = values_.tensor(),
-                            .out = attended_.tensor()});
+  TRY(commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
+                         .head_page = &head_page_,
+                         .head_count = own_.head_count,
+                         .kv_head_count = own_.kv_head_count,
+                         .scale = AttentionScaleOf(shape_),
+                         .window = memory.window,
+                         .sinks = memory.sinks,
+                         .sink_logits = weights.sinks.tensor(),
+                         .queries = queries_.tensor(),
+                         .keys = keys_.tensor(),
+                         .values = values_.tensor(),
+                         .out = attended_.tensor()}));
+  return delta_ ? commands_->GateBySigmoid(attended_.tensor(), output_gates_.tensor()) : Ok();
 }
 
 // Layers with a window of the model's own may turn in another way than those that see all.

@@ -16,6 +16,7 @@
 #include "compute/backend.h"
 #include "compute/commands.h"
 #include "kv/page_table.h"
+#include "model/delta_attention.h"
 #include "model/exchange.h"
 #include "model/feed_forward.h"
 #include "model/latent_attention.h"
@@ -132,6 +133,7 @@ class ForwardPass {
   const std::unique_ptr<compute::Commands> commands_;
   std::optional<LatentAttention> latent_;  // instead of plain attention, where there is one
   std::optional<MlaAttention> mla_;        // likewise
+  std::optional<DeltaAttention> delta_;    // beside it, where some layers keep states
   StreamMixer mixer_;                      // where the residual has several streams
   FeedForward feed_forward_;
 
@@ -167,6 +169,7 @@ class ForwardPass {
   compute::Array keys_;                              // [rows, own kv_head_count * head_dim]
   compute::Array values_;                            // the same
   compute::Array attended_;                          // [rows, own head_count * head_dim]
+  compute::Array output_gates_;                      // of what heads give, or none: the same
   compute::Array cosines_;                           // [rows, rope.dimensions / 2]
   compute::Array sines_;                             // the same
   compute::Array query_cosines_;                     // of queries that grow: the same

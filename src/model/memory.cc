@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "kernels/delta_net.h"
 
 namespace aster::model {
 namespace {
@@ -144,6 +147,53 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
                             {shape.layer_count, streams});
 }
 
+// One row, with room for a mark behind it: whoever computes keeps states in a page that is not
+// full.
+class StateCodec final : public kv::PageCodec {
+ public:
+  StateCodec(std::string format, size_t row_bytes)
+      : format_(std::move(format)), row_bytes_(row_bytes) {}
+
+  std::string_view format() const override { return format_; }
+  size_t row_bytes() const override { return row_bytes_; }
+  uint32_t page_rows() const override { return 1; }
+  size_t page_bytes() const override { return row_bytes_ + kernels::kDeltaMarkBytes; }
+
+  void ReadRows(const uint8_t* page, uint32_t first_row, uint32_t row_count,
+                uint8_t* rows) const override {
+    if (first_row == 0 && row_count == 1) std::copy_n(page, row_bytes_, rows);
+  }
+  void WriteRows(uint8_t* page, uint32_t first_row, uint32_t row_count,
+                 const uint8_t* rows) const override {
+    if (first_row != 0 || row_count != 1) return;
+    std::copy_n(rows, row_bytes_, page);
+    // The states are those behind the page, and no others.
+    std::fill_n(page + row_bytes_, kernels::kDeltaMarkBytes, uint8_t{0});
+  }
+
+ private:
+  const std::string format_;
+  const size_t row_bytes_;
+};
+
+// Tokens of a page may be taken once more from the states before it on, with what the convolution
+// joins them with: so both streams are read from where the page begins, whatever the position.
+std::vector<kv::Stream> StateStreams(const Recurrence& recurrence) {
+  constexpr uint32_t kPage = kernels::kPagePositions;
+  const size_t floats = size_t{recurrence.values()} * recurrence.key_dim;
+  const auto states =
+      std::make_shared<StateCodec>(fmt::format("f32 {} states of {}x{}", recurrence.value_heads,
+                                               recurrence.key_dim, recurrence.value_dim),
+                                   floats * sizeof(float));
+  const kernels::DeltaInputs input{.channels = recurrence.channels(),
+                                   .heads = recurrence.value_heads};
+  const auto inputs = std::make_shared<kv::PlainCodec>(
+      fmt::format("f16 {} and f32 2x{} to states", input.channels, input.heads), input.bytes(),
+      kPage);
+  return {{.codec = states, .stride = kPage, .window = kPage + 1, .read_every = kPage},
+          {.codec = inputs, .window = kPage + recurrence.taps - 1, .read_every = kPage}};
+}
+
 MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
   const bool narrower = options.window > 0 && options.window <= window;
   if (window == 0 || narrower) return options;
@@ -211,6 +261,10 @@ Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& opt
       fmt::format("{} {}x{} keys and values", TypeName(options.type), heads, shape.head_dim));
   std::vector<std::vector<kv::Stream>> layers;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    if (shape.has_state(layer)) {
+      layers.push_back(StateStreams(shape.recurrence));
+      continue;
+    }
     const MemoryOptions own = MemoryOfLayer(options, shape, layer);
     layers.push_back({{.codec = codec, .stride = 1, .window = own.window, .sinks = own.sinks}});
   }

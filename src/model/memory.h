@@ -40,6 +40,11 @@ inline constexpr uint32_t kIndexInputStream = 4;
 inline constexpr uint32_t kMlaStream = 0;
 kernels::LatentFormat MlaRowFormat(const Shape& shape);
 
+// Of a layer that keeps states in place of keys and values: those behind every page, and what
+// tokens bring to them (kernels/delta_net.h).
+inline constexpr uint32_t kStateStream = 0;
+inline constexpr uint32_t kStateInputStream = 1;
+
 // How rows of DeepSeek V4 are written, and those of the index.
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory);
 kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory);

@@ -75,6 +75,16 @@ inline Shape SmallShape(Arch arch) {
     shape.layer_count = 3;
     shape.vocab_size = 300;
   }
+  // Of three layers the second attends.
+  if (arch == Arch::kQwen3Next || arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) {
+    const char* const tiny = arch == Arch::kQwen3Next ? "qwen3-next-tiny"
+                             : arch == Arch::kQwen35  ? "qwen3.5-tiny"
+                                                      : "qwen3.5-moe-tiny";
+    shape = ShapeOfPreset(tiny).value();
+    shape.layer_count = 3;
+    shape.vocab_size = 300;
+    shape.recurrence.full_every = 2;
+  }
   // Heads that turn in part, by a table, and a window in every layer.
   if (arch == Arch::kPhi3) {
     shape.sliding_window = 24;

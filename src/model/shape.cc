@@ -18,6 +18,7 @@
 #include "model/shape_mistral3.h"
 #include "model/shape_mla.h"
 #include "model/shape_phi3.h"
+#include "model/shape_qwen_next.h"
 #include "model/shape_router.h"
 #include "quant/half.h"
 
@@ -29,11 +30,14 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 12> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 15> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kMistral3, "mistral3"},
                                                {Arch::kQwen2, "qwen2"},
                                                {Arch::kQwen3, "qwen3"},
                                                {Arch::kQwen3Moe, "qwen3moe"},
+                                               {Arch::kQwen3Next, "qwen3next"},
+                                               {Arch::kQwen35, "qwen35"},
+                                               {Arch::kQwen35Moe, "qwen35moe"},
                                                {Arch::kGemma3, "gemma3"},
                                                {Arch::kPhi3, "phi3"},
                                                {Arch::kGptOss, "gpt-oss"},
@@ -205,8 +209,9 @@ std::string KnownArchs() {
 }
 
 bool HasExperts(Arch arch) {
-  return arch == Arch::kQwen3Moe || arch == Arch::kGptOss || arch == Arch::kGlm4Moe ||
-         arch == Arch::kMiniMaxM2 || arch == Arch::kDeepSeek2 || arch == Arch::kDeepSeek4;
+  return arch == Arch::kQwen3Moe || arch == Arch::kQwen3Next || arch == Arch::kQwen35Moe ||
+         arch == Arch::kGptOss || arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 ||
+         arch == Arch::kDeepSeek2 || arch == Arch::kDeepSeek4;
 }
 
 bool HasRouterKeys(Arch arch) {
@@ -254,7 +259,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   if (shape.arch == Arch::kDeepSeek4) {
     TRY(ReadDeepSeek4(keys, shape));
   } else {
-    if (HasRouterKeys(shape.arch)) TRY(LeaveNextOut(keys, shape));
+    if (HasRouterKeys(shape.arch) || HasRecurrence(shape.arch)) TRY(LeaveNextOut(keys, shape));
     TRY(shape.arch == Arch::kDeepSeek2 ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
@@ -265,6 +270,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (shape.is_glm()) TRY(ReadGlm(keys, shape));
     if (shape.arch == Arch::kMiniMaxM2) TRY(ReadMiniMax(keys, shape));
     if (shape.is_mla()) TRY(ReadMla(keys, shape));
+    if (HasRecurrence(shape.arch)) TRY(ReadQwenNext(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
   TRY(CheckShape(shape));
@@ -307,6 +313,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
   if (shape.arch == Arch::kDeepSeek2) return CheckMla(shape);
   if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
+  if (HasRecurrence(shape.arch)) return CheckQwenNext(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
 }
 

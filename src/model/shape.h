@@ -24,6 +24,9 @@ enum class Arch : uint8_t {
   kQwen2,
   kQwen3,
   kQwen3Moe,
+  kQwen3Next,
+  kQwen35,
+  kQwen35Moe,
   kGemma3,
   kPhi3,
   kGptOss,
@@ -66,6 +69,7 @@ struct Experts {
   bool choice_bias = false;   // numbers that count for the choice only
   uint32_t dense_layers = 0;  // first layers, which have one network instead
   uint32_t shared = 0;        // that every token uses as well, as one network
+  bool shared_gate = false;   // whose share is then the sigmoid of a score
   float scale = 1.0f;         // of the chosen ones' weights
   // The rest is DeepSeek V4's, and the limit gpt-oss's too.
   uint32_t hash_layers = 0;  // first layers, whose experts a table picks
@@ -104,6 +108,24 @@ struct Mla {
   uint32_t value_dim = 0;   // of a head's value
 };
 
+// Layers that keep a state for every head in place of keys and values: gated delta nets, with a
+// short convolution before them (docs/delta-net.md).
+struct Recurrence {
+  uint32_t full_every = 0;  // of layers the last of as many attends instead; 0: all do
+  uint32_t key_heads = 0;
+  uint32_t value_heads = 0;  // each with a state; several share a key
+  uint32_t key_dim = 0;
+  uint32_t value_dim = 0;
+  uint32_t taps = 0;        // tokens that the convolution joins
+  bool in_turn = false;     // value heads take keys in turn; else neighbours share one
+  bool one_matrix = false;  // files have what the layer projects by key heads in one tensor
+
+  uint32_t keys() const { return key_heads * key_dim; }
+  uint32_t values() const { return value_heads * value_dim; }
+  uint32_t channels() const { return 2 * keys() + values(); }  // of the convolution
+  uint32_t heads_of_key() const { return value_heads / key_heads; }
+};
+
 inline constexpr uint32_t kShortRatio = 4;  // overlapping, with an index
 inline constexpr uint32_t kLongRatio = 128;
 
@@ -129,6 +151,7 @@ struct Shape {
   Streams streams = {};
   Latent latent = {};
   Mla mla = {};
+  Recurrence recurrence = {};
   uint32_t next_layers = 0;   // MTP blocks, behind the last layer
   uint32_t left_out = 0;      // MTP blocks there that are never computed
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
@@ -140,6 +163,11 @@ struct Shape {
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
   bool is_mla() const { return mla.row_rank > 0; }
+  // Some layers keep a state; those that attend gate what they give.
+  bool is_recurrent() const { return recurrence.full_every > 0; }
+  bool has_state(uint32_t layer) const {
+    return is_recurrent() && (layer + 1) % recurrence.full_every != 0;
+  }
   bool has_experts(uint32_t layer) const {
     return experts.count > 0 && layer >= experts.dense_layers;
   }
@@ -156,7 +184,8 @@ struct Shape {
     return arch == Arch::kLlama || arch == Arch::kMistral3 || is_mla();
   }
   bool qk_norm() const {
-    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3() || head_norms;
+    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3() || is_recurrent() ||
+           head_norms;
   }
   // Queries and keys are normed over all heads at once instead.
   bool has_wide_norms() const { return arch == Arch::kMiniMaxM2; }

@@ -128,6 +128,8 @@ bool HasInLayers(const gguf::ModelFiles& files, const Shape& shape, std::string_
 // experts.
 void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
   if (shape.is_glm()) shape.head_norms = HasInLayers(files, shape, "attn_q_norm.weight");
+  if (shape.arch == Arch::kQwen3Next)
+    shape.recurrence.one_matrix = HasInLayers(files, shape, "ssm_in.weight");
   if (shape.is_mla()) shape.experts.choice_bias = HasInLayers(files, shape, "exp_probs_b.bias");
 }
 

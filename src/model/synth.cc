@@ -40,6 +40,8 @@ Spread SpreadOf(const TensorSpec& spec) {
   if (EndsWith(spec, "exp_probs_b.bias")) return {.mean = 0.0f, .deviation = 0.3f};
   // Wide enough that the limits of gpt-oss's experts are reached now and then.
   if (EndsWith(spec, "_exps.bias")) return {.mean = 0.0f, .deviation = 3.0f};
+  // States that fade slowly, so that what was long ago counts.
+  if (EndsWith(spec, "ssm_a")) return {.mean = -0.05f, .deviation = 0.01f};
   if (EndsWith(spec, ".bias")) return {.mean = 0.0f, .deviation = 0.02f};
   if (EndsWith(spec, "_sinks.weight")) return {.mean = 0.0f, .deviation = 1.0f};
   if (EndsWith(spec, "_scale.weight")) return {.mean = 0.9f, .deviation = 0.1f};
@@ -114,6 +116,7 @@ std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kGlm4Moe) return "glm4";
   if (arch == Arch::kMiniMaxM2) return "minimax-m2";
   if (arch == Arch::kDeepSeek2) return "deepseek-v3";
+  if (arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) return "qwen35";
   return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
 }
 

@@ -47,7 +47,8 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   if (shape.is_fused()) {
     layer.Matrix("attn_qkv.weight", {embedding, q + 2 * kv});
   } else {
-    layer.Matrix("attn_q.weight", {embedding, q});
+    // Of every head a gate for what it gives, behind its query.
+    layer.Matrix("attn_q.weight", {embedding, shape.is_recurrent() ? 2 * q : q});
     layer.Matrix("attn_k.weight", {embedding, kv});
     layer.Matrix("attn_v.weight", {embedding, kv});
   }
@@ -89,6 +90,37 @@ void AddMlaAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Matrix("attn_output.weight", {heads * mla.value_dim, embedding});
 }
 
+void AddDeltaNet(const Shape& shape, LayerSpecs& layer) {
+  const Recurrence& recurrence = shape.recurrence;
+  const uint64_t embedding = shape.embedding;
+  const uint64_t heads = recurrence.value_heads;
+  const uint64_t channels = recurrence.channels();
+  const uint64_t values = recurrence.values();
+  layer.Vector("attn_norm.weight", {embedding});
+  if (recurrence.one_matrix) {
+    layer.Matrix("ssm_in.weight", {embedding, channels + values});
+  } else {
+    layer.Matrix("attn_qkv.weight", {embedding, channels});
+    layer.Matrix("attn_gate.weight", {embedding, values});
+  }
+  layer.Vector("ssm_conv1d.weight", {recurrence.taps, channels});
+  layer.Vector("ssm_dt.bias", {heads});
+  layer.Vector("ssm_a", {heads});
+  if (shape.arch == Arch::kQwen3Next) {
+    layer.Fine("ssm_ba.weight", {embedding, 2 * heads});
+  } else {
+    layer.Fine("ssm_beta.weight", {embedding, heads});
+    layer.Fine("ssm_alpha.weight", {embedding, heads});
+  }
+  layer.Vector("ssm_norm.weight", {recurrence.value_dim});
+  layer.Matrix("ssm_out.weight", {values, embedding});
+}
+
+void AddLayerAttention(const Shape& shape, uint32_t index, LayerSpecs& layer) {
+  if (shape.has_state(index)) return AddDeltaNet(shape, layer);
+  shape.is_mla() ? AddMlaAttention(shape, layer) : AddAttention(shape, layer);
+}
+
 void AddDense(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   const uint64_t halves = shape.is_fused() ? 2 : 1;
@@ -109,6 +141,7 @@ void AddMixture(const Shape& shape, LayerSpecs& layer) {
   layer.Matrix("ffn_up_exps.weight", {embedding, feed_forward, experts});
   layer.Matrix("ffn_down_exps.weight", {feed_forward, embedding, experts});
   if (const uint64_t shared = shape.experts.shared_width(); shared > 0) {
+    if (shape.experts.shared_gate) layer.Vector("ffn_gate_inp_shexp.weight", {embedding});
     layer.Matrix("ffn_gate_shexp.weight", {embedding, shared});
     layer.Matrix("ffn_up_shexp.weight", {embedding, shared});
     layer.Matrix("ffn_down_shexp.weight", {shared, embedding});
@@ -134,7 +167,7 @@ void AddRopeFactors(const Shape& shape, std::vector<TensorSpec>& specs) {
 }  // namespace
 
 std::string_view FeedForwardNormOf(const Shape& shape) {
-  const bool is_behind = shape.is_gpt_oss() || shape.is_glm();
+  const bool is_behind = shape.is_gpt_oss() || shape.is_glm() || shape.is_recurrent();
   return is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
 }
 
@@ -154,7 +187,7 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
   if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
   for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);
-    shape.is_mla() ? AddMlaAttention(shape, layer) : AddAttention(shape, layer);
+    AddLayerAttention(shape, i, layer);
     layer.Vector(FeedForwardNormOf(shape), {embedding});
     shape.has_experts(i) ? AddMixture(shape, layer) : AddDense(shape, layer);
   }

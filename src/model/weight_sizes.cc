@@ -42,7 +42,8 @@ bool IsPlain(const Shape& shape) {
 }
 
 bool HasWideEmbedding(const Shape& shape) {
-  return !shape.is_gpt_oss() && !IsPlain(shape) && !HasRouterKeys(shape.arch);
+  return !shape.is_gpt_oss() && !IsPlain(shape) && !HasRouterKeys(shape.arch) &&
+         !shape.is_recurrent();
 }
 
 TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
@@ -92,6 +93,8 @@ std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   if (shape.is_gemma3()) return kGemma3Mixes;
   if (IsPlain(shape)) return kPlainMixes;
   if (HasRouterKeys(shape.arch)) return kMixtureMixes;
+  if (shape.is_recurrent())
+    return shape.experts.count > 0 ? std::span<const PublishedMix>(kMixtureMixes) : kPlainMixes;
   if (shape.experts.count > kFlashExperts) return kProMixes;
   return kFlashMixes;
 }

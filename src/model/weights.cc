@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <utility>
@@ -119,6 +120,18 @@ class Loader {
       return layer;
     }
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
+    TRY(shape_.has_state(index) ? DeltaNet(layer.delta) : HeadAttention(layer));
+    layer.feed_forward_norm = TRY(Floats(Name(FeedForwardNormOf(shape_))));
+    if (shape_.is_gpt_oss()) TRY(Biases(layer));
+    if (shape_.is_gemma3()) {
+      layer.attended_norm = TRY(Floats(Name("post_attention_norm.weight")));
+      layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
+    }
+    TRY(shape_.has_experts(index) ? Mixture(layer) : Dense(layer.dense));
+    return layer;
+  }
+
+  Status HeadAttention(LayerWeights& layer) {
     TRY(shape_.is_mla() ? MlaAttention(layer.mla) : Projections(layer));
     if (shape_.qkv_bias()) {
       layer.query_bias = TRY(Floats(Name("attn_q.bias")));
@@ -130,20 +143,88 @@ class Loader {
       layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
     }
     if (!shape_.is_mla()) layer.output = TRY(Matrix(Name("attn_output.weight")));
-    layer.feed_forward_norm = TRY(Floats(Name(FeedForwardNormOf(shape_))));
-    if (shape_.is_gpt_oss()) TRY(Biases(layer));
-    if (shape_.is_gemma3()) {
-      layer.attended_norm = TRY(Floats(Name("post_attention_norm.weight")));
-      layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
+    return Ok();
+  }
+
+  Status DeltaNet(DeltaWeights& delta) {
+    const Recurrence& recurrence = shape_.recurrence;
+    TRY(recurrence.one_matrix ? DeltaProjections(delta) : Ok());
+    if (!recurrence.one_matrix) {
+      delta.mixed = TRY(Matrix(Name("attn_qkv.weight")));
+      delta.gate = TRY(Matrix(Name("attn_gate.weight")));
     }
-    TRY(shape_.has_experts(index) ? Mixture(layer) : Dense(layer.dense));
-    return layer;
+    if (shape_.arch == Arch::kQwen3Next) {
+      // By key heads: the betas of its value heads, then what makes their decays.
+      const uint64_t heads = recurrence.heads_of_key();
+      const std::string both = Name("ssm_ba.weight");
+      delta.betas = TRY(RowsOfHeads(both, {{0, heads}}, 2 * heads));
+      delta.times = TRY(RowsOfHeads(both, {{heads, heads}}, 2 * heads));
+      Done(Find(both));
+    } else {
+      delta.betas = TRY(Matrix(Name("ssm_beta.weight")));
+      delta.times = TRY(Matrix(Name("ssm_alpha.weight")));
+    }
+    delta.convolution = TRY(Transposed(Name("ssm_conv1d.weight")));
+    delta.rates = TRY(Floats(Name("ssm_a")));
+    delta.time_bias = TRY(Floats(Name("ssm_dt.bias")));
+    delta.norm = TRY(Floats(Name("ssm_norm.weight")));
+    delta.output = TRY(Matrix(Name("ssm_out.weight")));
+    return Ok();
+  }
+
+  // By key heads in one tensor: its query, its key, the values of its heads, and their gates.
+  Status DeltaProjections(DeltaWeights& delta) {
+    const Recurrence& recurrence = shape_.recurrence;
+    const std::string all = Name("ssm_in.weight");
+    const uint64_t key = recurrence.key_dim;
+    const uint64_t values = recurrence.values() / recurrence.key_heads;
+    const uint64_t step = 2 * (key + values);
+    delta.mixed = TRY(RowsOfHeads(all, {{0, key}, {key, key}, {2 * key, values}}, step));
+    delta.gate = TRY(RowsOfHeads(all, {{2 * key + values, values}}, step));
+    Done(Find(all));
+    return Ok();
+  }
+
+  // Rows of a tensor in whose rows heads of `step` rows stand one behind the other: of all heads
+  // the first of the ranges, then of all the next.
+  struct RowsOfHead {
+    uint64_t first;
+    uint64_t count;
+  };
+  Result<compute::Matrix> RowsOfHeads(const std::string& name,
+                                      std::initializer_list<RowsOfHead> ranges, uint64_t step) {
+    const gguf::Tensor& tensor = Find(name);
+    const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
+    std::vector<uint8_t> bytes;
+    for (const RowsOfHead& range : ranges) {
+      for (uint64_t head = 0; head < tensor.dims[1]; head += step) {
+        const Bytes rows =
+            tensor.data.subspan((head + range.first) * row_bytes, range.count * row_bytes);
+        bytes.insert(bytes.end(), rows.begin(), rows.end());
+      }
+    }
+    gguf::Tensor part = tensor;
+    part.dims[1] = bytes.size() / row_bytes;
+    part.data = bytes;
+    return compute::Matrix::Pack(part, 0, backend_);
+  }
+
+  // Its columns one after the other.
+  Result<compute::Array> Transposed(const std::string& name) {
+    const uint64_t columns = Find(name).dims[0];
+    const std::vector<float> rows = TRY(HostFloats(name));
+    const uint64_t count = rows.size() / columns;
+    std::vector<float> turned(rows.size());
+    for (uint64_t i = 0; i < rows.size(); ++i) turned[i % columns * count + i / columns] = rows[i];
+    return compute::Array::Of(backend_, turned);
   }
 
   Status Mixture(LayerWeights& layer) {
     layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
     if (shape_.experts.choice_bias) layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
     TRY(Experts(layer.experts));
+    if (shape_.experts.shared_gate)
+      layer.shared_gate = TRY(FineMatrix(Name("ffn_gate_inp_shexp.weight")));
     return shape_.experts.shared > 0 ? Shared(layer.shared) : Ok();
   }
 
@@ -155,8 +236,17 @@ class Loader {
   }
 
   Status Projections(LayerWeights& layer) {
-    if (!shape_.is_fused()) {
+    if (shape_.is_recurrent()) {
+      // Of every head its query, then the gate of what it gives.
+      const std::string both = Name("attn_q.weight");
+      const uint64_t dim = shape_.head_dim;
+      layer.query = TRY(RowsOfHeads(both, {{0, dim}}, 2 * dim));
+      layer.output_gate = TRY(RowsOfHeads(both, {{dim, dim}}, 2 * dim));
+      Done(Find(both));
+    } else if (!shape_.is_fused()) {
       layer.query = TRY(Matrix(Name("attn_q.weight")));
+    }
+    if (!shape_.is_fused()) {
       layer.key = TRY(Matrix(Name("attn_k.weight")));
       layer.value = TRY(Matrix(Name("attn_v.weight")));
       return Ok();
@@ -491,7 +581,9 @@ std::vector<const compute::Matrix*> LayerWeights::Matrices() const {
                                                   &latent.index_compressor.scores,
                                                   &latent.index_query,
                                                   &latent.index_heads};
-  for (const compute::Matrix* matrix : {&mla.query_low, &mla.query_still, &mla.row, &mla.output})
+  for (const compute::Matrix* matrix :
+       {&mla.query_low, &mla.query_still, &mla.row, &mla.output, &delta.mixed, &delta.gate,
+        &delta.betas, &delta.times, &delta.output, &output_gate, &shared_gate})
     matrices.push_back(matrix);
   for (const auto* heads : {&latent.output_low, &mla.query_turning, &mla.keys, &mla.values}) {
     for (const compute::Matrix& matrix : *heads) matrices.push_back(&matrix);

@@ -68,6 +68,19 @@ struct MlaWeights {
   compute::Matrix output;                      // [embedding, head_count * value_dim]
 };
 
+// A layer that keeps a state for every head.
+struct DeltaWeights {
+  compute::Matrix mixed;       // [channels, embedding]: queries, keys and values
+  compute::Matrix gate;        // [values, embedding]
+  compute::Matrix betas;       // [value_heads, embedding]
+  compute::Matrix times;       // the same
+  compute::Array convolution;  // [taps * channels], the oldest token's first
+  compute::Array rates;        // [value_heads]
+  compute::Array time_bias;    // the same
+  compute::Array norm;         // [value_dim]
+  compute::Matrix output;      // [embedding, values]
+};
+
 // Empty where the architecture has no such weight. A part of a group has its own heads, and its own
 // rows of `output`, of the feed-forward networks and of the head (group_part.h).
 struct LayerWeights {
@@ -83,6 +96,7 @@ struct LayerWeights {
   compute::Matrix output;         // [embedding, head_count * head_dim]
   compute::Array output_bias;     // [embedding]
   compute::Array sinks;           // [head_count]
+  compute::Matrix output_gate;    // [head_count * head_dim, embedding], of what heads give
   compute::Array attended_norm;   // [embedding], of what attention gives
 
   compute::Array feed_forward_norm;  // [embedding]
@@ -97,6 +111,7 @@ struct LayerWeights {
   compute::Array expert_up_bias;    // the same
   compute::Array expert_down_bias;  // [experts * embedding]
   compute::ExpertWeights shared;    // for every token
+  compute::Matrix shared_gate;      // [1, embedding], its share's
 
   // DeepSeek V4's.
   MixWeights attention_mix;
@@ -104,6 +119,7 @@ struct LayerWeights {
   LatentWeights latent;
 
   MlaWeights mla;
+  DeltaWeights delta;
 
   // All that every token is multiplied with: everything but the experts.
   std::vector<const compute::Matrix*> Matrices() const;

@@ -11,6 +11,7 @@
 #include "model/shape_mistral3.h"
 #include "model/shape_mla.h"
 #include "model/shape_phi3.h"
+#include "model/shape_qwen_next.h"
 #include "model/shape_router.h"
 
 namespace aster::model {
@@ -61,6 +62,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
   if (shape.is_mla()) WriteMla(shape, metadata);
+  if (shape.is_recurrent()) WriteQwenNext(shape, metadata);
   if (HasRouterKeys(shape.arch)) WriteRouter(shape, metadata);
   WriteRope(shape.rope, arch, metadata);
 }

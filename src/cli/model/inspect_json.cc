@@ -140,6 +140,13 @@ Json ShapeToJson(const model::Shape& shape) {
                    {"key_dim", shape.mla.key_dim},
                    {"value_dim", shape.mla.value_dim}};
   }
+  if (shape.is_recurrent()) {
+    const model::Recurrence& recurrence = shape.recurrence;
+    json["states"] = {
+        {"heads", recurrence.value_heads}, {"key_heads", recurrence.key_heads},
+        {"key_dim", recurrence.key_dim},   {"value_dim", recurrence.value_dim},
+        {"convolution", recurrence.taps},  {"attention_every", recurrence.full_every}};
+  }
   if (shape.left_out > 0) json["next_layers_left_out"] = shape.left_out;
   if (shape.sliding_window > 0) json["sliding_window"] = shape.sliding_window;
   if (shape.full_every > 0) json["full_every"] = shape.full_every;

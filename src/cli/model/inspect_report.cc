@@ -84,6 +84,11 @@ std::string ShapeLine(const model::Shape& shape) {
     if (shape.next_layers > 0) line += ", an MTP block";
   }
   if (shape.is_mla()) line += fmt::format(", one KV row of {} for all heads (MLA)", shape.head_dim);
+  if (shape.is_recurrent()) {
+    const model::Recurrence& recurrence = shape.recurrence;
+    line += fmt::format(", {} states of {}x{} in all layers but every {}", recurrence.value_heads,
+                        recurrence.key_dim, recurrence.value_dim, Ordinal(recurrence.full_every));
+  }
   if (shape.left_out > 0) line += ", MTP blocks left out";
   return line +
          fmt::format(", vocabulary {}{}", shape.vocab_size, shape.tied_head ? " (tied)" : "");

@@ -115,6 +115,12 @@ std::string_view TinyPresetOf(model::Arch arch) {
       return "glm-tiny";
     case model::Arch::kMiniMaxM2:
       return "minimax-m2-tiny";
+    case model::Arch::kQwen3Next:
+      return "qwen3-next-tiny";
+    case model::Arch::kQwen35:
+      return "qwen3.5-tiny";
+    case model::Arch::kQwen35Moe:
+      return "qwen3.5-moe-tiny";
     case model::Arch::kDeepSeek2:
       return "deepseek2-tiny";
     case model::Arch::kDeepSeek4:

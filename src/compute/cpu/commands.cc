@@ -199,6 +199,20 @@ Status CpuCommands::Compress(const Compression& compression) {
   return Ok();
 }
 
+Status CpuCommands::GateBySigmoid(const Tensor& rows, const Tensor& gates) {
+  CHECK(rows.rows == gates.rows && rows.columns == gates.columns);
+  const kernels::OpsTable& ops = context_.ops();
+  context_.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      float* const gate = Floats(gates) + row * gates.stride;
+      float* const own = Floats(rows) + row * rows.stride;
+      ops.sigmoid(gate, gates.columns, gate);
+      ops.multiply(own, gate, rows.columns, own);
+    }
+  });
+  return Ok();
+}
+
 Status CpuCommands::FinishIndexQueries(const IndexQueries& index) {
   const size_t heads = index.heads;
   const size_t dim = index.queries.columns / heads;

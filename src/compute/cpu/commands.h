@@ -12,6 +12,7 @@
 #include "compute/commands.h"
 #include "compute/context.h"
 #include "compute/cpu/compression.h"
+#include "compute/cpu/delta_net.h"
 #include "compute/cpu/experts.h"
 #include "compute/cpu/head_attention.h"
 #include "compute/cpu/product.h"
@@ -29,7 +30,8 @@ class CpuCommands : public Commands {
         experts_(context),
         compression_(context),
         ranking_(context),
-        row_attention_(context) {}
+        row_attention_(context),
+        delta_net_(context) {}
 
   std::unique_ptr<Operand> NewOperand() override { return std::make_unique<CpuOperand>(); }
 
@@ -76,6 +78,9 @@ class CpuCommands : public Commands {
     return row_attention_.Run(attention);
   }
 
+  Status RunDeltaNet(const DeltaNet& net) override { return delta_net_.Run(net); }
+  Status GateBySigmoid(const Tensor& rows, const Tensor& gates) override;
+
  private:
   Context& context_;
   CpuHeadAttention head_attention_;
@@ -83,6 +88,7 @@ class CpuCommands : public Commands {
   CpuCompression compression_;
   CpuRowRanking ranking_;
   CpuRowAttention row_attention_;
+  CpuDeltaNet delta_net_;
   std::vector<CpuProduct> products_;
 };
 

@@ -26,6 +26,13 @@ void ChooseFor(const ExpertChoice& choice, size_t row, const float* scores, int3
   std::ranges::copy(choice.table.subspan(token * used, used), ids);
 }
 
+float ShareOfShared(const kernels::OpsTable& ops, const ExpertSum& sum, size_t row) {
+  if (sum.shared_scores.empty()) return 1.0f;
+  float share;
+  ops.sigmoid(Floats(sum.shared_scores) + row * sum.shared_scores.stride, 1, &share);
+  return share;
+}
+
 }  // namespace
 
 void CpuExperts::Choose(const ExpertChoice& choice) {
@@ -201,7 +208,7 @@ void CpuExperts::SumUp(const ExpertSum& sum) {
       }
       if (sum.shared != nullptr) {
         ops.fixed_accumulate(sums.data(), down_.As<float>() + (places_.size() + row) * embedding,
-                             embedding, 1.0f);
+                             embedding, ShareOfShared(ops, sum, row));
       }
       ops.fixed_finish(sums.data(), embedding, Floats(sum.out) + row * sum.out.stride);
     }

@@ -223,6 +223,8 @@ Result<Range> DeviceExperts::RunShared(const compute::ExpertSum& sum, DeviceOper
 }
 
 Status DeviceExperts::Sum(const compute::ExpertSum& sum) {
+  if (!sum.shared_scores.empty())
+    return Unimplemented("a shared expert with a share by the row, on a GPU");
   CHECK(IsDense(sum.ids) && IsDense(sum.shares) && IsDense(sum.out));
   auto& rows = static_cast<DeviceOperand&>(*sum.rows);
   const std::array<Matrices, 3> matrices = {TRY(PutMatrices(sum, &ExpertWeights::gate)),

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kernels/arm/ops_vec_neon.inc"
+
+// Written in those lanes.
+#include "kernels/delta_net_body.inc"
+
+namespace aster::kernels {
+
+const DeltaTable kDeltaNeon = kTable;
+
+}  // namespace aster::kernels

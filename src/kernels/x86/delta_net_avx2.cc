@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "kernels/x86/ops_vec_avx2.inc"
+
+// Written in those lanes.
+#include "kernels/delta_net_body.inc"
+
+namespace aster::kernels {
+
+const DeltaTable kDeltaAvx2 = kTable;
+
+}  // namespace aster::kernels
