@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <string>
+#include <vector>
+
+#include "model/presets_qwen_next.h"
 
 namespace aster::model {
 namespace {
@@ -296,75 +298,6 @@ Shape TinyMiniMaxShape() {
   return shape;
 }
 
-// A Qwen3-Next of 80 B parameters, with as many layers and experts.
-Shape QwenNextShape(uint32_t layers, uint32_t experts) {
-  return {.arch = Arch::kQwen3Next,
-          .layer_count = layers,
-          .context_length = 262144,
-          .embedding = 2048,
-          .head_count = 16,
-          .kv_head_count = 2,
-          .head_dim = 256,
-          .vocab_size = 151936,
-          .norm_epsilon = 1e-6f,
-          .rope = {.base = 10000000.0f, .dimensions = 64},
-          .experts =
-              {.count = experts, .used = 10, .feed_forward = 512, .shared = 1, .shared_gate = true},
-          .recurrence = {.full_every = 4,
-                         .key_heads = 16,
-                         .value_heads = 32,
-                         .key_dim = 128,
-                         .value_dim = 128,
-                         .taps = 4}};
-}
-
-Shape Qwen35MoeShape() {
-  Shape shape = QwenNextShape(40, 256);
-  shape.arch = Arch::kQwen35Moe;
-  shape.vocab_size = 248320;
-  shape.experts.used = 8;
-  shape.recurrence.in_turn = true;
-  return shape;
-}
-
-// A dense one, by its widths.
-Shape Qwen35Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
-                  uint32_t feed_forward, uint32_t states) {
-  Shape shape = Qwen35MoeShape();
-  shape.arch = Arch::kQwen35;
-  shape.layer_count = layers;
-  shape.embedding = embedding;
-  shape.head_count = heads;
-  shape.kv_head_count = kv_heads;
-  shape.feed_forward = feed_forward;
-  shape.experts = {};
-  shape.recurrence.value_heads = states;
-  return shape;
-}
-
-// Everything that one of the family has, as small as blocks of 256 allow.
-Shape TinyQwenNextShape(Arch arch) {
-  Shape shape = arch == Arch::kQwen35 ? Qwen35Shape(4, 256, 4, 2, 768, 4) : QwenNextShape(4, 8);
-  shape.arch = arch;
-  shape.context_length = 65536;
-  shape.embedding = 256;
-  shape.head_count = 4;
-  shape.kv_head_count = 2;
-  shape.head_dim = 64;
-  shape.vocab_size = 1024;
-  shape.rope.dimensions = 16;
-  if (shape.experts.count > 0) {
-    shape.experts.used = 3;
-    shape.experts.feed_forward = 256;
-  }
-  shape.recurrence.key_heads = 2;
-  shape.recurrence.value_heads = 4;
-  shape.recurrence.key_dim = 32;
-  shape.recurrence.value_dim = 64;
-  shape.recurrence.in_turn = arch != Arch::kQwen3Next;
-  return shape;
-}
-
 // A DeepSeek V3, with as many layers and experts.
 Shape DeepSeek3Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts) {
   return {.arch = Arch::kDeepSeek2,
@@ -531,8 +464,8 @@ Shape TinyFlashShape() {
   return shape;
 }
 
-const std::array<Preset, 48>& AllPresets() {
-  static const std::array<Preset, 48> presets = {{
+std::vector<Preset> MakePresets() {
+  return {
       {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
@@ -576,18 +509,6 @@ const std::array<Preset, 48>& AllPresets() {
       {"minimax-m2-proportions", "a MiniMax M2 of 4 layers and 16 experts: real widths",
        MiniMaxShape(4, 16)},
       {"minimax-m2", "the shape of MiniMax M2: 229 B parameters", MiniMaxShape(62, 256)},
-      {"qwen3-next-tiny", "every part of a Qwen3-Next, in 4 small layers",
-       TinyQwenNextShape(Arch::kQwen3Next)},
-      {"qwen3.5-tiny", "every part of a dense Qwen3.5, in 4 small layers",
-       TinyQwenNextShape(Arch::kQwen35)},
-      {"qwen3.5-moe-tiny", "every part of a Qwen3.5 with experts, in 4 small layers",
-       TinyQwenNextShape(Arch::kQwen35Moe)},
-      {"qwen3-next-proportions", "a Qwen3-Next of 4 layers and 16 experts: real widths",
-       QwenNextShape(4, 16)},
-      {"qwen3-next-80b", "the shape of Qwen3-Next: 80 B parameters", QwenNextShape(48, 512)},
-      {"qwen3.5-35b", "the shape of Qwen3.5 and 3.6 35B A3B: 35 B parameters", Qwen35MoeShape()},
-      {"qwen3.5-9b", "the shape of Qwen3.5 9B", Qwen35Shape(32, 4096, 16, 4, 12288, 32)},
-      {"qwen3.5-27b", "the shape of Qwen3.5 and 3.6 27B", Qwen35Shape(64, 5120, 24, 4, 17408, 48)},
       {"deepseek2-tiny", "every part of a DeepSeek V3, in 4 small layers", TinyDeepSeek2Shape()},
       {"deepseek2-proportions", "a DeepSeek V3 of 4 layers and 16 experts: real widths",
        DeepSeek3Shape(4, 1, 16)},
@@ -601,7 +522,16 @@ const std::array<Preset, 48>& AllPresets() {
        FlashShape(6, 48)},
       {"flash-full", "the shape of DeepSeek V4 Flash: 284 B parameters", FlashShape(43, 256)},
       {"pro-full", "the shape of DeepSeek V4 PRO: 1.6 T parameters", ProShape()},
-  }};
+  };
+}
+
+const std::vector<Preset>& AllPresets() {
+  static const std::vector<Preset> presets = [] {
+    std::vector<Preset> all = MakePresets();
+    const std::vector<Preset> more = QwenNextPresets();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
   return presets;
 }
 

@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "base/check.h"
 #include "model/description.h"
 #include "model/support.h"
+#include "model/weight_rows.h"
 #include "quant/dequantize.h"
 
 namespace aster::model {
@@ -75,8 +75,8 @@ class Loader {
       next->join_token = TRY(Matrix(Name("e_proj.weight")));
       next->join_stream = TRY(Matrix(Name("h_proj.weight")));
     } else {
-      next->join_token = TRY(HalfOfColumns(own + "eh_proj.weight", 0));
-      next->join_stream = TRY(HalfOfColumns(own + "eh_proj.weight", 1));
+      next->join_token = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 0, backend_));
+      next->join_stream = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 1, backend_));
       Done(Find(own + "eh_proj.weight"));
     }
     next->block.shape = ShapeOfNext(shape_);
@@ -87,26 +87,6 @@ class Loader {
     next->block.output_norm =
         TRY(Floats(own + (shape_.next_apart ? "norm.weight" : "shared_head_norm.weight")));
     return std::shared_ptr<const NextWeights>(std::move(next));
-  }
-
-  // The left or the right half of every row.
-  Result<compute::Matrix> HalfOfColumns(const std::string& name, size_t half) {
-    const gguf::Tensor& tensor = Find(name);
-    gguf::Tensor part = tensor;
-    part.dims[0] = tensor.dims[0] / 2;
-    const std::optional<uint64_t> row_bytes = gguf::RowBytes(tensor.type, part.dims[0]);
-    if (!row_bytes) {
-      return DataLoss(fmt::format("{} has halves of {} numbers, no whole blocks of {}", name,
-                                  part.dims[0], gguf::TensorTypeName(tensor.type)));
-    }
-    // A copy for the time of packing: halves of a row are whole blocks.
-    std::vector<uint8_t> bytes(*row_bytes * tensor.dims[1]);
-    for (uint64_t row = 0; row < tensor.dims[1]; ++row) {
-      std::memcpy(bytes.data() + row * *row_bytes,
-                  tensor.data.data() + (2 * row + half) * *row_bytes, *row_bytes);
-    }
-    part.data = bytes;
-    return compute::Matrix::Pack(part, 0, backend_);
   }
 
   const gguf::Tensor& Find(const std::string& name) const { return *tensors_.at(name); }
@@ -156,15 +136,16 @@ class Loader {
     if (shape_.arch == Arch::kQwen3Next) {
       // By key heads: the betas of its value heads, then what makes their decays.
       const uint64_t heads = recurrence.heads_of_key();
-      const std::string both = Name("ssm_ba.weight");
-      delta.betas = TRY(RowsOfHeads(both, {{0, heads}}, 2 * heads));
-      delta.times = TRY(RowsOfHeads(both, {{heads, heads}}, 2 * heads));
-      Done(Find(both));
+      const gguf::Tensor& both = Find(Name("ssm_ba.weight"));
+      delta.betas = TRY(RowsOfHeads(both, {{0, heads}}, 2 * heads, backend_));
+      delta.times = TRY(RowsOfHeads(both, {{heads, heads}}, 2 * heads, backend_));
+      Done(both);
     } else {
       delta.betas = TRY(Matrix(Name("ssm_beta.weight")));
       delta.times = TRY(Matrix(Name("ssm_alpha.weight")));
     }
-    delta.convolution = TRY(Transposed(Name("ssm_conv1d.weight")));
+    const std::vector<float> weights = TRY(HostFloats(Name("ssm_conv1d.weight")));
+    delta.convolution = TRY(compute::Array::Of(backend_, Transposed(weights, recurrence.taps)));
     delta.rates = TRY(Floats(Name("ssm_a")));
     delta.time_bias = TRY(Floats(Name("ssm_dt.bias")));
     delta.norm = TRY(Floats(Name("ssm_norm.weight")));
@@ -175,48 +156,14 @@ class Loader {
   // By key heads in one tensor: its query, its key, the values of its heads, and their gates.
   Status DeltaProjections(DeltaWeights& delta) {
     const Recurrence& recurrence = shape_.recurrence;
-    const std::string all = Name("ssm_in.weight");
+    const gguf::Tensor& all = Find(Name("ssm_in.weight"));
     const uint64_t key = recurrence.key_dim;
     const uint64_t values = recurrence.values() / recurrence.key_heads;
     const uint64_t step = 2 * (key + values);
-    delta.mixed = TRY(RowsOfHeads(all, {{0, key}, {key, key}, {2 * key, values}}, step));
-    delta.gate = TRY(RowsOfHeads(all, {{2 * key + values, values}}, step));
-    Done(Find(all));
+    delta.mixed = TRY(RowsOfHeads(all, {{0, key}, {key, key}, {2 * key, values}}, step, backend_));
+    delta.gate = TRY(RowsOfHeads(all, {{2 * key + values, values}}, step, backend_));
+    Done(all);
     return Ok();
-  }
-
-  // Rows of a tensor in whose rows heads of `step` rows stand one behind the other: of all heads
-  // the first of the ranges, then of all the next.
-  struct RowsOfHead {
-    uint64_t first;
-    uint64_t count;
-  };
-  Result<compute::Matrix> RowsOfHeads(const std::string& name,
-                                      std::initializer_list<RowsOfHead> ranges, uint64_t step) {
-    const gguf::Tensor& tensor = Find(name);
-    const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
-    std::vector<uint8_t> bytes;
-    for (const RowsOfHead& range : ranges) {
-      for (uint64_t head = 0; head < tensor.dims[1]; head += step) {
-        const Bytes rows =
-            tensor.data.subspan((head + range.first) * row_bytes, range.count * row_bytes);
-        bytes.insert(bytes.end(), rows.begin(), rows.end());
-      }
-    }
-    gguf::Tensor part = tensor;
-    part.dims[1] = bytes.size() / row_bytes;
-    part.data = bytes;
-    return compute::Matrix::Pack(part, 0, backend_);
-  }
-
-  // Its columns one after the other.
-  Result<compute::Array> Transposed(const std::string& name) {
-    const uint64_t columns = Find(name).dims[0];
-    const std::vector<float> rows = TRY(HostFloats(name));
-    const uint64_t count = rows.size() / columns;
-    std::vector<float> turned(rows.size());
-    for (uint64_t i = 0; i < rows.size(); ++i) turned[i % columns * count + i / columns] = rows[i];
-    return compute::Array::Of(backend_, turned);
   }
 
   Status Mixture(LayerWeights& layer) {
@@ -238,11 +185,11 @@ class Loader {
   Status Projections(LayerWeights& layer) {
     if (shape_.is_recurrent()) {
       // Of every head its query, then the gate of what it gives.
-      const std::string both = Name("attn_q.weight");
+      const gguf::Tensor& both = Find(Name("attn_q.weight"));
       const uint64_t dim = shape_.head_dim;
-      layer.query = TRY(RowsOfHeads(both, {{0, dim}}, 2 * dim));
-      layer.output_gate = TRY(RowsOfHeads(both, {{dim, dim}}, 2 * dim));
-      Done(Find(both));
+      layer.query = TRY(RowsOfHeads(both, {{0, dim}}, 2 * dim, backend_));
+      layer.output_gate = TRY(RowsOfHeads(both, {{dim, dim}}, 2 * dim, backend_));
+      Done(both);
     } else if (!shape_.is_fused()) {
       layer.query = TRY(Matrix(Name("attn_q.weight")));
     }
@@ -283,15 +230,9 @@ class Loader {
     const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
     const uint64_t still = shape_.mla.key_dim * row_bytes;
     const uint64_t turning = shape_.rope.dimensions * row_bytes;
+    const uint64_t of_head = shape_.mla.key_dim + shape_.rope.dimensions;
+    mla.query_still = TRY(RowsOfHeads(tensor, {{0, shape_.mla.key_dim}}, of_head, backend_));
     gguf::Tensor part = tensor;
-    std::vector<uint8_t> bytes(heads * still);
-    for (uint64_t head = 0; head < heads; ++head) {
-      std::memcpy(bytes.data() + head * still, tensor.data.data() + head * (still + turning),
-                  still);
-    }
-    part.dims[1] = heads * shape_.mla.key_dim;
-    part.data = bytes;
-    mla.query_still = TRY(compute::Matrix::Pack(part, 0, backend_));
     part.dims[1] = shape_.rope.dimensions;
     for (uint64_t head = 0; head < heads; ++head) {
       part.data = tensor.data.subspan(head * (still + turning) + still, turning);

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/weight_rows.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <optional>
+
+#include "base/bytes.h"
+
+namespace aster::model {
+
+Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
+                                    std::initializer_list<RowsOfHead> ranges, uint64_t step,
+                                    compute::Backend& backend) {
+  const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
+  // A copy for the time of packing.
+  std::vector<uint8_t> bytes;
+  for (const RowsOfHead& range : ranges) {
+    for (uint64_t head = 0; head < tensor.dims[1]; head += step) {
+      const Bytes rows =
+          tensor.data.subspan((head + range.first) * row_bytes, range.count * row_bytes);
+      bytes.insert(bytes.end(), rows.begin(), rows.end());
+    }
+  }
+  gguf::Tensor part = tensor;
+  part.dims[1] = bytes.size() / row_bytes;
+  part.data = bytes;
+  return compute::Matrix::Pack(part, 0, backend);
+}
+
+Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,
+                                      compute::Backend& backend) {
+  gguf::Tensor part = tensor;
+  part.dims[0] = tensor.dims[0] / 2;
+  const std::optional<uint64_t> row_bytes = gguf::RowBytes(tensor.type, part.dims[0]);
+  if (!row_bytes) {
+    return DataLoss(fmt::format("{} has halves of {} numbers, no whole blocks of {}", tensor.name,
+                                part.dims[0], gguf::TensorTypeName(tensor.type)));
+  }
+  // A copy for the time of packing: halves of a row are whole blocks.
+  std::vector<uint8_t> bytes(*row_bytes * tensor.dims[1]);
+  for (uint64_t row = 0; row < tensor.dims[1]; ++row) {
+    std::memcpy(bytes.data() + row * *row_bytes, tensor.data.data() + (2 * row + half) * *row_bytes,
+                *row_bytes);
+  }
+  part.data = bytes;
+  return compute::Matrix::Pack(part, 0, backend);
+}
+
+std::vector<float> Transposed(std::span<const float> rows, size_t columns) {
+  const size_t count = rows.size() / columns;
+  std::vector<float> turned(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) turned[i % columns * count + i / columns] = rows[i];
+  return turned;
+}
+
+}  // namespace aster::model

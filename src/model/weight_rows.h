@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Matrices that are some of a tensor's rows or columns, in another order than they have there. Must
+// not know architectures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/backend.h"
+#include "compute/matrix.h"
+#include "gguf/file.h"
+
+namespace aster::model {
+
+struct RowsOfHead {
+  uint64_t first;
+  uint64_t count;
+};
+
+// Of a tensor whose rows are those of heads, one head of `step` rows behind the other: of all heads
+// the rows of the first range, then of all those of the next.
+Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
+                                    std::initializer_list<RowsOfHead> ranges, uint64_t step,
+                                    compute::Backend& backend);
+
+// The left (0) or the right (1) half of every row.
+Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,
+                                      compute::Backend& backend);
+
+// Rows of `columns` numbers, column by column.
+std::vector<float> Transposed(std::span<const float> rows, size_t columns);
+
+}  // namespace aster::model
