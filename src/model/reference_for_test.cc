@@ -120,9 +120,9 @@ class Reference {
         continue;
       }
       const Row normed = Normalised(x, "attn_norm.weight");
-      const bool shares_row = shape_.arch == Arch::kDeepSeek2;
-      Add(x, shares_row ? SharedRowAttention(normed, position) : Attention(normed, position));
-      const bool is_behind = shape_.arch == Arch::kGptOss || shape_.arch == Arch::kGlm4Moe;
+      Add(x, AnyAttention(normed, position));
+      const bool is_behind =
+          shape_.arch == Arch::kGptOss || shape_.arch == Arch::kGlm4Moe || IsQwenNext();
       Add(x,
           FeedForward(Normalised(x, is_behind ? "post_attention_norm.weight" : "ffn_norm.weight")));
     }
@@ -136,6 +136,7 @@ class Reference {
 
  private:
   bool IsLlamaLike() const { return shape_.arch == Arch::kLlama || shape_.arch == Arch::kMistral3; }
+  bool IsQwenNext() const { return shape_.recurrence.full_every > 0; }
   bool IsPhi() const { return shape_.arch == Arch::kPhi3; }
   bool IsGemma() const { return shape_.arch == Arch::kGemma3; }
   // Of every few layers the last sees all positions; the others have a window, and of Gemma another
@@ -196,9 +197,25 @@ class Reference {
     }
   }
 
+  Row AnyAttention(const Row& x, size_t position) {
+    if (shape_.arch == Arch::kDeepSeek2) return SharedRowAttention(x, position);
+    const uint32_t every = shape_.recurrence.full_every;
+    return every > 0 && layer_ % every != every - 1 ? DeltaNet(x) : Attention(x, position);
+  }
+
+  // Of Qwen3-Next: rows of the heads' queries and gates in turn.
+  Row GatedQuery(const Row& x, Row& gate) const {
+    const size_t dim = shape_.head_dim;
+    const Row both = Multiply(Layer("attn_q.weight"), x, 2 * shape_.head_count * dim);
+    Row query;
+    for (size_t i = 0; i < both.size(); ++i) (i / dim % 2 == 0 ? query : gate).push_back(both[i]);
+    return query;
+  }
+
   Row Attention(const Row& x, size_t position) {
     const size_t key_heads = shape_.kv_head_count;
-    Row query = Project(x, "attn_q", shape_.head_count, 0);
+    Row gate;
+    Row query = IsQwenNext() ? GatedQuery(x, gate) : Project(x, "attn_q", shape_.head_count, 0);
     Row key = Project(x, "attn_k", key_heads, shape_.head_count);
     FinishHeads(query, "attn_q_norm.weight", position);
     // Mistral 3: once more for every stretch of the original context.
@@ -211,9 +228,103 @@ class Reference {
     values_[layer_].push_back(Project(x, "attn_v", key_heads, shape_.head_count + key_heads));
     Row out(query.size());
     for (size_t head = 0; head < shape_.head_count; ++head) AttendHead(query, head, out);
+    for (size_t i = 0; i < gate.size(); ++i) out[i] /= 1.0 + std::exp(-gate[i]);
     Row y = Multiply(Layer("attn_output.weight"), out, shape_.embedding);
     if (shape_.arch == Arch::kGptOss) AddPart(y, Layer("attn_output.bias"), 0);
     return y;
+  }
+
+  // One of the key heads' rows, of length 1.
+  static Row Direction(const Row& channels, size_t first, size_t dim) {
+    Row row(channels.begin() + static_cast<ptrdiff_t>(first),
+            channels.begin() + static_cast<ptrdiff_t>(first + dim));
+    double squares = 1e-6;
+    for (const double value : row) squares += value * value;
+    Scale(row, 1.0 / std::sqrt(squares));
+    return row;
+  }
+
+  // What the layer's projections are, in the order of attn_qkv and attn_gate, and of the heads'
+  // betas and times. Qwen3-Next has them by key heads.
+  struct Projected {
+    Row mixed, gate, betas, times;
+  };
+  Projected Project(const Row& x) const {
+    const Recurrence& of = shape_.recurrence;
+    const size_t keys = size_t{of.key_heads} * of.key_dim;
+    const size_t heads = of.value_heads, ratio = heads / of.key_heads;
+    const size_t values = heads * of.value_dim;
+    Projected made;
+    if (of.one_matrix) {
+      const size_t step = 2 * (of.key_dim + ratio * of.value_dim);
+      const Row all = Multiply(Layer("ssm_in.weight"), x, 2 * (keys + values));
+      Row parts[4];
+      for (size_t i = 0; i < all.size(); ++i) {
+        const size_t place = i % step, behind = 2 * of.key_dim;
+        const size_t part =
+            place < behind ? place / of.key_dim : 2 + (place - behind) / (ratio * of.value_dim);
+        parts[part].push_back(all[i]);
+      }
+      made.gate = parts[3];
+      for (const Row& part : {parts[0], parts[1], parts[2]})
+        made.mixed.insert(made.mixed.end(), part.begin(), part.end());
+    } else {
+      made.mixed = Multiply(Layer("attn_qkv.weight"), x, 2 * keys + values);
+      made.gate = Multiply(Layer("attn_gate.weight"), x, values);
+    }
+    if (shape_.arch == Arch::kQwen3Next) {
+      const Row both = Multiply(Layer("ssm_ba.weight"), x, 2 * heads);
+      for (size_t i = 0; i < both.size(); ++i)
+        (i / ratio % 2 == 0 ? made.betas : made.times).push_back(both[i]);
+    } else {
+      made.betas = Multiply(Layer("ssm_beta.weight"), x, heads);
+      made.times = Multiply(Layer("ssm_alpha.weight"), x, heads);
+    }
+    return made;
+  }
+
+  // A state for every head, which fades and then learns what it lacks.
+  Row DeltaNet(const Row& x) {
+    const Recurrence& of = shape_.recurrence;
+    const size_t keys = size_t{of.key_heads} * of.key_dim;
+    const Projected made = Project(x);
+    keys_[layer_].push_back(made.mixed);
+    Row channels(made.mixed.size());
+    const auto taps = Layer("ssm_conv1d.weight");
+    for (size_t i = 0; i < channels.size(); ++i) {
+      for (size_t t = 0; t < of.taps && t < keys_[layer_].size(); ++t)
+        channels[i] += double{taps[i * of.taps + of.taps - 1 - t]} *
+                       keys_[layer_][keys_[layer_].size() - 1 - t][i];
+      channels[i] = Silu(channels[i]);
+    }
+    values_[layer_].resize(of.value_heads, Row(size_t{of.key_dim} * of.value_dim));
+    const auto rates = Layer("ssm_a"), bias = Layer("ssm_dt.bias"), norm = Layer("ssm_norm.weight");
+    Row out;
+    for (size_t head = 0; head < of.value_heads; ++head) {
+      const size_t key_head = shape_.arch == Arch::kQwen3Next
+                                  ? head / (of.value_heads / of.key_heads)
+                                  : head % of.key_heads;
+      const Row query = Direction(channels, key_head * of.key_dim, of.key_dim);
+      const Row key = Direction(channels, keys + key_head * of.key_dim, of.key_dim);
+      const double time = std::log1p(std::exp(made.times[head] + double{bias[head]}));
+      Row& state = values_[layer_][head];
+      Scale(state, std::exp(double{rates[head]} * time));
+      const double beta = 1.0 / (1.0 + std::exp(-made.betas[head]));
+      Row found(of.value_dim);
+      for (size_t v = 0; v < of.value_dim; ++v) {
+        double seen = 0;
+        for (size_t k = 0; k < of.key_dim; ++k) seen += key[k] * state[k * of.value_dim + v];
+        const double lacks = beta * (channels[2 * keys + head * of.value_dim + v] - seen);
+        for (size_t k = 0; k < of.key_dim; ++k) {
+          state[k * of.value_dim + v] += key[k] * lacks;
+          found[v] += query[k] / std::sqrt(of.key_dim) * state[k * of.value_dim + v];
+        }
+      }
+      Normalise(found, norm, shape_.norm_epsilon);
+      out.insert(out.end(), found.begin(), found.end());
+    }
+    for (size_t i = 0; i < out.size(); ++i) out[i] *= Silu(made.gate[i]);
+    return Multiply(Layer("ssm_out.weight"), out, shape_.embedding);
   }
 
   // DeepSeek V2 and V3: keys and values of every head made of one row, as its makers write it.
@@ -379,6 +490,11 @@ class Reference {
                         : Network(x, "_exps.weight", shape_.experts.feed_forward, expert);
       for (size_t i = 0; i < y.size(); ++i) out[i] += scores[expert] / sum * y[i];
     }
+    if (!IsQwenNext()) return out;
+    Row y = Network(x, "_shexp.weight", shape_.experts.feed_forward * shape_.experts.shared, 0);
+    const Row score = Multiply(Layer("ffn_gate_inp_shexp.weight"), x, 1);
+    Scale(y, 1.0 / (1.0 + std::exp(-score[0])));
+    Add(out, y);
     return out;
   }
 

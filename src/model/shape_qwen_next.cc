@@ -67,8 +67,8 @@ Status CheckQwenNext(const Shape& shape) {
   if (recurrence.full_every == 0 || keys == 0 || values == 0 || 2 * keys + values > kMaxWidth ||
       recurrence.value_heads % recurrence.key_heads != 0) {
     return DataLoss(fmt::format(
-        "{} states of {} x {} numbers that {} keys find, with attention in every {} layers, "
-        "cannot be",
+        "{} states (ssm.time_step_rank) of {} (ssm.state_size) x {} numbers that {} keys find "
+        "(ssm.group_count), with attention in every {} layers (full_attention_interval), cannot be",
         recurrence.value_heads, recurrence.key_dim, recurrence.value_dim, recurrence.key_heads,
         recurrence.full_every));
   }
@@ -78,8 +78,8 @@ Status CheckQwenNext(const Shape& shape) {
   if (!is_width(recurrence.key_dim) || !is_width(recurrence.value_dim) || recurrence.taps == 0 ||
       recurrence.taps > kernels::kMaxDeltaTaps) {
     return Unimplemented(fmt::format(
-        "states of {} x {} numbers behind a convolution of {}; multiples of {} up to {}, and 1 to "
-        "{} are supported",
+        "states of {} (ssm.state_size) x {} numbers behind a convolution of {} (ssm.conv_kernel); "
+        "multiples of {} up to {}, and 1 to {} are supported",
         recurrence.key_dim, recurrence.value_dim, recurrence.taps, kernels::kDeltaLanes,
         kernels::kMaxDeltaDim, kernels::kMaxDeltaTaps));
   }

@@ -407,6 +407,57 @@ TEST(Shape, DeepSeek2OfAnotherKindIsRefusedByName) {
 }
 
 // One row for all heads, of halves.
+TEST(Shape, OfQwenNextSurvivesItsMetadata) {
+  for (const char* preset : {"qwen3-next-tiny", "qwen3.5-tiny", "qwen3.5-moe-tiny"}) {
+    const Shape shape = ShapeOfPreset(preset).value();
+    const auto read = ReadBack(MetadataOf(shape));
+    ASSERT_TRUE(read.ok()) << read.error().message();
+    EXPECT_EQ(read->recurrence.full_every, 4u);
+    EXPECT_EQ(read->recurrence.key_heads, 2u);
+    EXPECT_EQ(read->recurrence.value_heads, 4u);
+    EXPECT_EQ(read->recurrence.key_dim, 32u);
+    EXPECT_EQ(read->recurrence.value_dim, 64u);
+    EXPECT_EQ(read->recurrence.taps, 4u);
+    EXPECT_EQ(read->recurrence.in_turn, shape.arch != Arch::kQwen3Next);
+    EXPECT_EQ(read->experts.shared_gate, shape.arch != Arch::kQwen35);
+    EXPECT_EQ(read->experts.shared, shape.experts.shared);
+    EXPECT_TRUE(read->has_state(2));
+    EXPECT_FALSE(read->has_state(3));
+  }
+  // A Qwen3-Next may leave the interval out, and a block behind its layers is none of them.
+  gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("qwen3-next-tiny").value());
+  metadata.Remove("qwen3next.full_attention_interval");
+  metadata.Set("qwen3next.block_count", uint32_t{5});
+  metadata.Set("qwen3next.nextn_predict_layers", uint32_t{1});
+  const auto read = ReadBack(metadata);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->recurrence.full_every, 4u);
+  EXPECT_EQ(read->layer_count, 4u);
+  EXPECT_EQ(read->left_out, 1u);
+}
+
+TEST(Shape, QwenNextOfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("qwen3-next-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("ssm.inner_size", uint32_t{255}));
+  EXPECT_TRUE(refused("ssm.state_size", uint32_t{24}));
+  EXPECT_TRUE(refused("ssm.state_size", uint32_t{512}));
+  EXPECT_TRUE(refused("ssm.group_count", uint32_t{3}));
+  EXPECT_TRUE(refused("ssm.conv_kernel", uint32_t{9}));
+  EXPECT_TRUE(refused("full_attention_interval", uint32_t{0}));
+  EXPECT_TRUE(refused("expert_shared_feed_forward_length", uint32_t{100}));
+  EXPECT_TRUE(refused("expert_weights_scale", 2.0f));
+  EXPECT_TRUE(refused("attention.sliding_window", uint32_t{128}));
+  EXPECT_FALSE(refused("full_attention_interval", uint32_t{2}));
+  EXPECT_FALSE(refused("expert_shared_feed_forward_length", uint32_t{512}));
+  for (const char* key : {"rope.dimension_count", "ssm.time_step_rank"}) {
+    gguf::MetadataBuilder without = MetadataOf(ShapeOfPreset("qwen3-next-tiny").value());
+    without.Remove(std::string("qwen3next.") + key);
+    EXPECT_FALSE(ReadBack(without).ok()) << key;
+  }
+}
+
 TEST(Memory, OfMlaIsOneRow) {
   const Shape shape = ShapeOfPreset("kimi-k2").value();
   const kv::Layout layout = MakeMemoryLayout(shape, Narrowed({}, shape), Hash128{1, 2}).value();

@@ -56,7 +56,8 @@ TEST_F(Synth, EveryArchitectureCanRun) {
   shape.rope_factors = true;
   for (const Arch arch :
        {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss, Arch::kGemma3,
-        Arch::kMistral3, Arch::kPhi3, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2}) {
+        Arch::kMistral3, Arch::kPhi3, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
+        Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {
@@ -71,6 +72,9 @@ TEST_F(Synth, EveryArchitectureCanRun) {
     if (arch == Arch::kGlm4Moe) shape = ShapeOfPreset("glm-tiny").value();
     if (arch == Arch::kDeepSeek2) shape = ShapeOfPreset("deepseek2-tiny").value();
     if (arch == Arch::kMiniMaxM2) shape = ShapeOfPreset("minimax-m2-tiny").value();
+    if (arch == Arch::kQwen3Next) shape = ShapeOfPreset("qwen3-next-tiny").value();
+    if (arch == Arch::kQwen35) shape = ShapeOfPreset("qwen3.5-tiny").value();
+    if (arch == Arch::kQwen35Moe) shape = ShapeOfPreset("qwen3.5-moe-tiny").value();
     const std::string path = Write(Options(shape, gguf::TensorType::kQ8_0), "model.gguf");
     const auto files = gguf::ModelFiles::Open(path);
     ASSERT_TRUE(files.ok()) << files.error().message();
