@@ -80,7 +80,9 @@ TEST_F(Delta, TokensThatAreTakenBackLeaveNothing) {
     batch.insert(batch.end(), wrong_.begin() + length, wrong_.begin() + length + 4);
     Run(table, batch);
     ASSERT_EQ(table.Truncate(length + 1), length + 1);
-    if (length % 3 == 0) ASSERT_TRUE(GoesOn(table, 1 + length % 5));
+    if (length % 3 == 0) {
+      ASSERT_TRUE(GoesOn(table, 1 + length % 5));
+    }
   }
   EXPECT_TRUE(GoesOn(table, 200));
 }
