@@ -17,9 +17,9 @@
 namespace aster::compute {
 namespace {
 
-constexpr uint32_t kPage = kernels::kPagePositions;
+constexpr uint32_t kDeltaPage = kernels::kPagePositions;
 // Tokens that are made ready together, so that they stay near.
-constexpr uint32_t kBlock = 32;
+constexpr uint32_t kDeltaBlock = 32;
 // Of the lengths that queries and keys are divided by.
 constexpr float kLengthEpsilon = 1e-6f;
 
@@ -44,7 +44,7 @@ kernels::DeltaInputs InputsOf(const DeltaNet& net) {
 }
 
 uint8_t* InputRow(const DeltaNet& net, uint8_t* page, uint32_t position) {
-  return page + position % kPage * InputsOf(net).bytes();
+  return page + position % kDeltaPage * InputsOf(net).bytes();
 }
 
 uint8_t* StatePage(const DeltaNet& net, const PageSpan& span, uint32_t index) {
@@ -88,7 +88,7 @@ void CpuDeltaNet::WriteInput(const PageSpan& span, uint32_t i) const {
   const size_t row = span.first_row + i;
   const size_t heads = net.value_heads;
   uint8_t* const page =
-      HostPage(span.table->WritablePage(net.pages.layer, position / kPage, net.input_stream));
+      HostPage(span.table->WritablePage(net.pages.layer, position / kDeltaPage, net.input_stream));
   uint8_t* const to = InputRow(net, page, position);
   ops.to_f16(Floats(net.mixed) + row * net.mixed.stride, inputs.channels,
              reinterpret_cast<uint16_t*>(to));
@@ -106,8 +106,8 @@ void CpuDeltaNet::WriteInput(const PageSpan& span, uint32_t i) const {
 // is kept there stays true when they are rejected.
 CpuDeltaNet::Course CpuDeltaNet::CourseOf(const PageSpan& span) const {
   const DeltaNet& net = *at_;
-  const uint32_t index = span.position / kPage;
-  const uint32_t page_begin = index * kPage;
+  const uint32_t index = span.position / kDeltaPage;
+  const uint32_t page_begin = index * kDeltaPage;
   uint8_t* const page = StatePage(net, span, index);
   Course course = {.span = &span,
                    .from = page_begin,
@@ -128,7 +128,7 @@ CpuDeltaNet::Course CpuDeltaNet::CourseOf(const PageSpan& span) const {
   }
   course.is_there = is_of && mark.position == span.position;
   // Where the page becomes full its states are those behind it.
-  const bool stays_open = span.position + span.count < page_begin + kPage;
+  const bool stays_open = span.position + span.count < page_begin + kDeltaPage;
   if (stays_open && span.position > page_begin) course.kept = reinterpret_cast<float*>(page);
   if (!course.is_there) WriteMark(course.mark, {});
   return course;
@@ -137,8 +137,8 @@ CpuDeltaNet::Course CpuDeltaNet::CourseOf(const PageSpan& span) const {
 void CpuDeltaNet::FinishMarks() const {
   for (const Course& course : courses_) {
     const PageSpan& span = *course.span;
-    const uint32_t first = span.position / kPage;
-    const uint32_t end = (span.position + span.count) / kPage;
+    const uint32_t first = span.position / kDeltaPage;
+    const uint32_t end = (span.position + span.count) / kDeltaPage;
     // Of pages that are full now.
     for (uint32_t index = first; index < end; ++index) {
       uint8_t* const page = StatePage(*at_, span, index);
@@ -157,13 +157,14 @@ void CpuDeltaNet::TakeCourse(const Course& course, size_t key_head, const Room& 
     const bool is_new = at >= span.position;
     if (at == span.position && course.kept != nullptr && !course.is_there)
       CopyStates(key_head, room.states, course.kept, /*is_out=*/true);
-    const uint32_t page_end = (at / kPage + 1) * kPage;
-    const uint32_t next = std::min({at + kBlock, page_end, is_new ? end : span.position});
+    const uint32_t page_end = (at / kDeltaPage + 1) * kDeltaPage;
+    const uint32_t next = std::min({at + kDeltaBlock, page_end, is_new ? end : span.position});
     TakeTokens(course, key_head, at, next, room);
     at = next;
     if (at != page_end) continue;
     CopyStates(key_head, room.states,
-               reinterpret_cast<float*>(StatePage(*at_, span, at / kPage - 1)), /*is_out=*/true);
+               reinterpret_cast<float*>(StatePage(*at_, span, at / kDeltaPage - 1)),
+               /*is_out=*/true);
   }
 }
 
@@ -231,7 +232,7 @@ void CpuDeltaNet::LoadInputs(const PageSpan& span, size_t key_head, uint32_t beg
     }
     const auto position = static_cast<uint32_t>(begin + i - (net.taps - 1));
     const uint8_t* const row = InputRow(
-        net, HostPage(span.table->Page(net.pages.layer, position / kPage, net.input_stream)),
+        net, HostPage(span.table->Page(net.pages.layer, position / kDeltaPage, net.input_stream)),
         position);
     const auto* const halves = reinterpret_cast<const uint16_t*>(row);
     ops.from_f16(halves + key_head * net.key_dim, net.key_dim, x);
@@ -289,8 +290,8 @@ size_t CpuDeltaNet::value_head(size_t key_head, size_t i) const {
 }
 
 size_t CpuDeltaNet::RoomFloats() const {
-  const size_t rows = 2 * kBlock + kernels::kMaxDeltaTaps;
-  return heads_of_key() * (state_floats() + 2 * kBlock) + rows * width();
+  const size_t rows = 2 * kDeltaBlock + kernels::kMaxDeltaTaps;
+  return heads_of_key() * (state_floats() + 2 * kDeltaBlock) + rows * width();
 }
 
 CpuDeltaNet::Room CpuDeltaNet::RoomOf(size_t thread) {
@@ -299,10 +300,10 @@ CpuDeltaNet::Room CpuDeltaNet::RoomOf(size_t thread) {
   const auto take = [&](size_t count) { return std::exchange(at, at + count); };
   Room room = {};
   room.states = take(heads * state_floats());
-  room.x = take((kBlock + kernels::kMaxDeltaTaps) * width());
-  room.mixed = take(kBlock * width());
-  room.decays = take(kBlock * heads);
-  room.betas = take(kBlock * heads);
+  room.x = take((kDeltaBlock + kernels::kMaxDeltaTaps) * width());
+  room.mixed = take(kDeltaBlock * width());
+  room.decays = take(kDeltaBlock * heads);
+  room.betas = take(kDeltaBlock * heads);
   return room;
 }
 

@@ -16,7 +16,7 @@ constexpr size_t kBlock = kernels::kLatentBlock;
 constexpr uint32_t kPage = kernels::kPagePositions;
 
 // Heads of a token are shared out among threads where there are fewer tokens than this for each.
-constexpr size_t kTasksPerThread = 2;
+constexpr size_t kRowTasksPerThread = 2;
 
 // From row to row of a decoded block: not a power of two, or the rows would all fall into the same
 // few sets of the first-level cache.
@@ -70,7 +70,7 @@ Status CpuRowAttention::Plan() {
   const auto head_count = static_cast<uint32_t>(at_->head_count);
   size_t tokens = 0;
   for (const PageSpan& span : spans) tokens += span.count;
-  const size_t wanted = kTasksPerThread * context_.pool.thread_count();
+  const size_t wanted = kRowTasksPerThread * context_.pool.thread_count();
   const uint32_t vectors = (head_count + kLanes - 1) / kLanes;
   const auto parts = context_.pool.thread_count() == 1
                          ? 1u
