@@ -106,7 +106,9 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   ModelLoad load;
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
-  load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
+  // No GPU has room for what none computes.
+  load.gpu_scratch_bytes =
+      shape.is_recurrent() ? std::numeric_limits<uint64_t>::max() : engine::GpuScratchBytes(shape);
   load.context = context;
   load.layers.resize(shape.layer_count);
   // Weights: bytes of each layer, of the embedding and of the head.
@@ -128,9 +130,10 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     division.Add(shape, spec, tensor);
     all_flops += MatrixFlops(shape, spec);
   }
-  // Attention: the positions that a token sees at this context.
+  // Attention: the positions that a token sees at this context, where there is any.
   double seen = 0;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    if (shape.has_state(layer)) continue;
     const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
     const uint64_t window = uint64_t{own.window} + own.sinks;
     seen += static_cast<double>(own.window > 0 ? std::min<uint64_t>(context, window)

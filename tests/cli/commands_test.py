@@ -276,6 +276,22 @@ class Synth(Case):
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 61 * (131072 - 8192) * 576 * 2)
 
+    def test_models_that_keep_states_compute_the_same_in_every_way(self):
+        path = self.folder / "states.gguf"
+        for arch in ("qwen3next", "qwen35", "qwen35moe"):
+            aster("synth", path, "--arch", arch, "--type", "Q8_0")
+            report = json.loads(aster("inspect", path, "--json").stdout)
+            self.assertTrue(report["supported"], report["obstacles"])
+            self.assertEqual(report["shape"]["states"], {"heads": 4, "key_heads": 2, "key_dim": 32, "value_dim": 64,
+                                                         "convolution": 4, "attention_every": 4})
+            self.assertIn("4 states of 32x64 in all layers but every 4th", aster("inspect", path).stdout.decode())
+            aster("verify", path)
+        plan = json.loads(aster("plan", "--memory", "--preset", "qwen3-next-80b", "--context", "8192,131072",
+                                "--json").stdout)
+        # Twelve of 48 layers keep rows: of each position keys and values of 2 heads of 256.
+        growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
+        self.assertEqual(sum(growth), 12 * (131072 - 8192) * 2 * 2 * 256 * 2)
+
     def test_a_mistral_3_and_a_phi_4_compute_the_same_in_every_way(self):
         path = self.folder / "family.gguf"
         aster("synth", path, "--arch", "mistral3", "--type", "Q8_0", "--layers", 2)
