@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What an ensemble is worth: right answers beside each member, a router by category, a vote and a random pick.
+"""What an ensemble is worth: right answers by every policy, beside each member, a router by category, a vote and a
+random pick.
 
-    bench/ensemble.py build/release/bin/aster nova pulsar --route programs=pulsar
+    bench/ensemble.py build/release/bin/aster nova pulsar --route programs=pulsar --text
     bench/ensemble.py build/release/bin/aster nova quasar --questions tuning.jsonl
+    bench/ensemble.py build/release/bin/aster nova comet --weigh-by tuning.jsonl
 
 p is McNemar's exact test against the best single member, on the questions that only one of the two has right; tokens
 are of all replies that were generated. The vote is of the best member, sampled as often as there are members and once
 more, so that there can be a majority. The random pick and the oracle are made of the members' own results. With
---folder, what is there is not asked again.
+--folder, what is there is not asked again. --weigh-by has members answer other questions first, and weighs them by
+their results. --text adds the bits per byte of the held-out text under each member and under the mean of all.
 """
 import argparse
 import collections
@@ -21,11 +24,12 @@ import sys
 import tempfile
 
 
-def evaluate(options, name, arguments):
+def evaluate(options, name, arguments, questions=None):
     """The lines of results by question, and the seconds of asking (0 where all were there)."""
     path = pathlib.Path(options.folder) / f"{name}.jsonl"
+    questions = questions or options.questions
     command = [options.aster, "eval", *arguments, "--out", str(path), "--json", "--threads", str(options.threads)]
-    command += ["--questions", options.questions] if options.questions else []
+    command += ["--questions", questions] if questions else []
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -60,21 +64,56 @@ def vote(options, member, times, ids):
 
 def table(options):
     alone = {member: evaluate(options, member, [member]) for member in options.members}
-    chosen, seconds = evaluate(options, "choose", ["--ensemble", ",".join(options.members)])
-    ids = sorted(question for question, line in chosen.items()
-                 if all("right" in results.get(question, {}) for results, _ in alone.values()) and "right" in line)
+    together = {policy: evaluate(options, policy, ["--ensemble", ",".join(options.members), "--policy", policy,
+                                                   *weights(options)]) for policy in options.policies.split(",")}
+    everything = [results for results, _ in [*alone.values(), *together.values()]]
+    asked = everything[-1]
+    ids = sorted(question for question in asked if all("right" in each.get(question, {}) for each in everything))
     right = {member: [results[question]["right"] for question in ids] for member, (results, _) in alone.items()}
     best = max(options.members, key=lambda member: sum(right[member]))
     rows = [(member, right[member], tokens(results, ids), time) for member, (results, time) in alone.items()]
     routes = dict(route.split("=", 1) for route in options.route)
-    picked = [routes.get(chosen[question]["category"], best) for question in ids]
+    picked = [routes.get(asked[question]["category"], best) for question in ids]
     rows.append(("router by category", [alone[member][0][question]["right"] for member, question in zip(picked, ids)],
                  sum(tokens(alone[member][0], [question]) for member, question in zip(picked, ids)), None))
     if not options.no_vote:
         rows.append((f"vote of {best}", *vote(options, best, len(options.members) + 1, ids)))
-    rows.append(("choose", [chosen[question]["right"] for question in ids], tokens(chosen, ids), seconds))
+    for policy, (results, seconds) in together.items():
+        rows.append((policy, [results[question]["right"] for question in ids], tokens(results, ids), seconds))
     rows.append(("oracle", [any(each) for each in zip(*right.values())], None, None))
-    return ids, right, best, rows
+    categories = [asked[question]["category"] for question in ids]
+    return categories, right, best, rows
+
+
+def weights(options):
+    """By results on questions that are none of those that are asked."""
+    if not options.weigh_by:
+        return []
+    for member in options.members:
+        evaluate(options, f"weigh-{member}", [member], options.weigh_by)
+    return ["--weights", ",".join(str(pathlib.Path(options.folder) / f"weigh-{member}.jsonl")
+                                  for member in options.members)]
+
+
+def print_categories(categories, rows):
+    """Where members differ, or a policy differs from the first member."""
+    print(f"\n{'':<22}" + "".join(f"{name[:14]:>15}" for name, *_ in rows))
+    for category in sorted(set(categories)):
+        counts = [sum(right for right, of in zip(values, categories) if of == category) for _, values, *_ in rows]
+        if len(set(counts)) > 1:
+            print(f"{category:<22}" + "".join(f"{count:>15}" for count in counts))
+
+
+def print_text(options):
+    done = subprocess.run([options.aster, "perplexity", "--ensemble", ",".join(options.members), "--json", "--threads",
+                           str(options.threads), "--chunks", str(options.chunks)], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr.strip())
+    told = json.loads(done.stdout)
+    print(f"\nbits per byte of {told['scored_bytes']:.0f} held-out bytes")
+    for member in told["members"]:
+        print(f"  {member['name']:<20}{member['bits_per_byte']:.4f}")
+    print(f"  {'together':<20}{told['bits_per_byte']:.4f}")
 
 
 def main():
@@ -84,18 +123,26 @@ def main():
     parser.add_argument("--questions", help="file of questions (default: those of the built-in models)")
     parser.add_argument("--route", action="append", default=[], metavar="CATEGORY=MODEL",
                         help="who answers a category; others go to the best member")
+    parser.add_argument("--policies", default="choose,spans,bytes", metavar="NAME,...", help="(default: %(default)s)")
+    parser.add_argument("--weigh-by", metavar="FILE", help="questions whose results say what members weigh")
+    parser.add_argument("--text", action="store_true", help="also rate the held-out text")
+    parser.add_argument("--chunks", type=int, default=0, help="with --text: of it (default: all)")
     parser.add_argument("--folder", help="where results are kept (default: nowhere)")
     parser.add_argument("--no-vote", action="store_true", help="leave the vote out, which takes the most time")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as passing:
         options.folder = options.folder or passing
-        ids, right, best, rows = table(options)
-    print(f"{len(ids)} questions; random pick: {sum(map(sum, right.values())) / len(right):.1f} right")
+        categories, right, best, rows = table(options)
+    print(f"{len(categories)} questions; random pick: {sum(map(sum, right.values())) / len(right):.1f} right")
     print(f"{'':<22}{'right':>7}{'score':>9}{'p':>10}{'tokens':>10}{'seconds':>9}")
     for name, values, spent, seconds in rows:
-        print(f"{name:<22}{sum(values):>7}{100 * sum(values) / len(ids):>7.1f} %{mcnemar(right[best], values):>10.2g}"
-              f"{'' if spent is None else spent:>10}{'' if seconds is None else f'{seconds:.1f}':>9}")
+        score, p = 100 * sum(values) / len(categories), mcnemar(right[best], values)
+        print(f"{name:<22}{sum(values):>7}{score:>7.1f} %{p:>10.2g}{'' if spent is None else spent:>10}"
+              f"{'' if seconds is None else f'{seconds:.1f}':>9}")
+    print_categories(categories, rows)
+    if options.text:
+        print_text(options)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "ensemble/ensemble.h"
+#include "ensemble/answer.h"
 
 namespace aster::ensemble {
 
-// Lines, without the texts of candidates.
+// The names of those who wrote the answer.
+std::string Authors(const Answer& answer);
+// Lines, without the texts of whole answers.
 std::string Explain(const Answer& answer);
 nlohmann::ordered_json ExplanationToJson(const Answer& answer);
 

@@ -22,6 +22,9 @@ struct Work {
   std::vector<int32_t> prompt;   // tokens
   engine::Request request = {};  // without a sequence
   bool is_followup = false;      // behind another of the same question, whose place it has
+  // Requests of one conversation go on with its KV rows, whatever their prompts share; 0: of none.
+  uint64_t conversation = 0;
+  bool is_branch = false;  // beside what the conversation has, which stays
   // Nothing is wanted of it any more; asked before every step. What has not begun then ends without
   // a callback.
   std::function<bool()> is_gone = nullptr;
@@ -35,6 +38,8 @@ class MemberEngine {
   virtual uint32_t vocab_size() const = 0;
   // Called on the ensemble's thread.
   virtual void Begin(Work work) = 0;
+  // Nothing more comes of the conversation.
+  virtual void Forget(uint64_t /*conversation*/) {}
 };
 
 }  // namespace aster::ensemble

@@ -7,8 +7,27 @@
 #include <utility>
 
 namespace aster::ensemble {
+namespace {
+
+// Sequences of one conversation; the last ones share the most with what comes.
+constexpr size_t kMostKept = 16;
+
+}  // namespace
+
+SteppedEngine::SteppedEngine(engine::Generator& generator) : generator_(generator) {
+  // What is kept for later is computed again where memory runs out.
+  generator_.OnShortage([this] {
+    for (auto& [conversation, sequences] : kept_) {
+      if (sequences.empty()) continue;
+      sequences.pop_back();
+      return true;
+    }
+    return false;
+  });
+}
 
 SteppedEngine::~SteppedEngine() {
+  generator_.OnShortage(nullptr);
   for (const auto& active : active_) {
     active->is_refused = true;
     if (!active->is_over) generator_.Cancel(active->id);
@@ -18,9 +37,32 @@ SteppedEngine::~SteppedEngine() {
   }
 }
 
+// The one of the conversation that shares most with the prompt.
+engine::Sequence SteppedEngine::SequenceFor(const Work& work) {
+  if (work.conversation == 0) return generator_.NewSequence();
+  std::vector<engine::Sequence>& all = kept_[work.conversation];
+  if (all.empty()) return generator_.NewSequence();
+  const auto shared = [&](const engine::Sequence& sequence) {
+    return std::ranges::mismatch(sequence.tokens(), work.prompt).in1 - sequence.tokens().begin();
+  };
+  const auto best = std::ranges::max_element(all, {}, shared);
+  if (work.is_branch) return best->Fork();
+  engine::Sequence sequence = std::move(*best);
+  all.clear();
+  return sequence;
+}
+
+void SteppedEngine::Keep(Active& active) {
+  const auto kept = kept_.find(active.work.conversation);
+  if (kept == kept_.end()) return;
+  kept->second.push_back(std::move(active.sequence));
+  if (kept->second.size() > kMostKept) kept->second.erase(kept->second.begin());
+}
+
 void SteppedEngine::Begin(Work work) {
-  auto active = std::make_unique<Active>(
-      Active{.work = std::move(work), .sequence = generator_.NewSequence()});
+  engine::Sequence sequence = SequenceFor(work);
+  auto active =
+      std::make_unique<Active>(Active{.work = std::move(work), .sequence = std::move(sequence)});
   Active& begun = *active;
   begun.sequence.SetHistory(begun.work.prompt);
   engine::Request request = begun.work.request;
@@ -52,6 +94,9 @@ void SteppedEngine::Step() {
       generator_.Cancel(active->id);
       active->work.on_refused(stepped.error());
     }
+  }
+  for (const auto& active : active_) {
+    if (active->is_over) Keep(*active);
   }
   std::erase_if(active_, [](const auto& active) { return active->is_over; });
 }

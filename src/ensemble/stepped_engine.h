@@ -4,6 +4,8 @@
 // A member's generator that the ensemble's thread steps. Must not know what is asked.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace aster::ensemble {
 class SteppedEngine final : public MemberEngine {
  public:
   // The generator outlives it.
-  explicit SteppedEngine(engine::Generator& generator) : generator_(generator) {}
+  explicit SteppedEngine(engine::Generator& generator);
   // Requests that are not finished are cancelled.
   ~SteppedEngine() override;
   SteppedEngine(const SteppedEngine&) = delete;
@@ -24,6 +26,7 @@ class SteppedEngine final : public MemberEngine {
 
   uint32_t vocab_size() const override { return generator_.shape().vocab_size; }
   void Begin(Work work) override;
+  void Forget(uint64_t conversation) override { kept_.erase(conversation); }
   // Every request is finished or refused.
   bool is_idle() const;
   // For a moment. Where the generator can do nothing any more, every request is refused.
@@ -38,8 +41,12 @@ class SteppedEngine final : public MemberEngine {
     bool is_over = false;
   };
 
+  engine::Sequence SequenceFor(const Work& work);
+  void Keep(Active& active);
+
   engine::Generator& generator_;
   std::vector<std::unique_ptr<Active>> active_;
+  std::map<uint64_t, std::vector<engine::Sequence>> kept_;  // by conversation
 };
 
 }  // namespace aster::ensemble

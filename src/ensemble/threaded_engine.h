@@ -5,6 +5,7 @@
 // keeps no other member waiting. Must not know what is asked.
 #pragma once
 
+#include <cstdint>
 #include <thread>
 #include <utility>
 
@@ -30,6 +31,9 @@ class ThreadedEngine final : public MemberEngine {
   uint32_t vocab_size() const override { return engine_.vocab_size(); }
   void Begin(Work work) override {
     mailbox_.Post([this, work = std::move(work)] { engine_.Begin(work); });
+  }
+  void Forget(uint64_t conversation) override {
+    mailbox_.Post([this, conversation] { engine_.Forget(conversation); });
   }
 
  private:

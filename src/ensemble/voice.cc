@@ -12,16 +12,6 @@
 namespace aster::ensemble {
 namespace {
 
-// As the member answers the question: its own limits and seed, and the probability of every token.
-respond::Settings SettingsOf(const Member& member, const Question& question) {
-  respond::Settings settings = question.settings;
-  settings.sampling.seed += member.extra_seed;
-  settings.sampling.logprobs = true;
-  if (member.context_limit > 0) settings.context_limit = member.context_limit;
-  if (member.draft) settings.draft = *member.draft;
-  return settings;
-}
-
 double Sum(std::span<const float> logprobs) {
   double sum = 0;
   for (const float logprob : logprobs) sum += logprob;
@@ -34,11 +24,11 @@ double Sum(std::span<const float> logprobs) {
 class Voice::Speech final : public respond::Listener {
  public:
   Speech(const Voice& voice, std::function<void(std::shared_ptr<Spoken>)> on_end)
-      : prompt_(voice.prompt_),
+      : prompt_(voice.own_.prompt),
         family_(voice.member_.model.dialect.family),
         wants_logprobs_(voice.wants_logprobs_),
         on_end_(std::move(on_end)),
-        response_(voice.member_.model, voice.settings_, prompt_, voice.masks_, *this) {}
+        response_(voice.member_.model, voice.own_.settings, prompt_, voice.own_.masks, *this) {}
 
   respond::Response& response() { return response_; }
 
@@ -122,39 +112,18 @@ class Voice::Rating {
 
 Voice::Voice(const Member& member, const Question& question)
     : member_(member),
-      is_text_(question.text.has_value()),
       wants_logprobs_(question.settings.sampling.logprobs),
-      client_(question.client),
-      settings_(SettingsOf(member, question)) {
+      client_(question.client) {
   if (member.weight == 0) return;
-  Status prepared = Prepare(question);
-  if (!prepared.ok()) absence_ = prepared.error();
+  auto prepared = PrepareQuestion(member, question);
+  if (prepared.ok()) {
+    own_ = *std::move(prepared);
+  } else {
+    absence_ = prepared.error();
+  }
 }
 
 Voice::~Voice() { *is_dropped_ = true; }
-
-Status Voice::MakePrompt(const Question& question) {
-  if (question.text) {
-    prompt_ =
-        respond::RawPrompt(TRY(member_.model.prompt->EncodeRaw(*question.text, /*begins=*/true)),
-                           question.conversation.form);
-    prompt_.text = *question.text;
-    return Ok();
-  }
-  respond::Conversation conversation = question.conversation;
-  // Of texts alone: a template that has no place for tools leaves them out.
-  if (question.is_raw && !member_.model.dialect.has_tools) conversation.tools = nullptr;
-  prompt_ = TRY(respond::MakePrompt(member_.model, conversation));
-  prompt_.is_raw = question.is_raw;
-  return Ok();
-}
-
-Status Voice::Prepare(const Question& question) {
-  CHECK(member_.model.prompt != nullptr);
-  TRY(MakePrompt(question));
-  masks_ = TRY(respond::MakeMasks(member_.model, prompt_));
-  return Ok();
-}
 
 void Voice::Ask(Post post) {
   post_ = std::move(post);
@@ -162,7 +131,7 @@ void Voice::Ask(Post post) {
   const auto speech = std::make_shared<Speech>(*this, [on = post_](std::shared_ptr<Spoken> spoken) {
     on([spoken](Voice& voice) { voice.OnSpoken(spoken); });
   });
-  Work work{.prompt = prompt_.tokens, .request = speech->response().MakeRequest(speech)};
+  Work work{.prompt = own_.prompt.tokens, .request = speech->response().MakeRequest(speech)};
   // A response that has said all that is wanted need not go on.
   work.is_gone = [speech, dropped = is_dropped_] {
     return *dropped || speech->response().is_complete();
@@ -215,15 +184,15 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   std::vector<int32_t> none;
   const bool is_plain = written.family == chat::Family::kPlain;
   const bool is_readable = is_plain || written.family == member_.model.dialect.family;
-  if (!is_readable || written.forced != prompt_.forced) return none;
+  if (!is_readable || written.forced != own_.prompt.forced) return none;
   // The markup of calls and reasoning may be control tokens; other text never is.
   const chat::ChatPrompt& chat = *member_.model.prompt;
   const std::string marked = is_plain ? chat.Marked(written.text) : written.text;
   std::vector<int32_t> tokens =
-      is_text_ ? TRY(chat.EncodeRaw(prompt_.text + written.text, /*begins=*/true))
-               : TRY(chat.Encode(prompt_.text + prompt_.forced + marked));
-  const auto [prompt, rest] = std::ranges::mismatch(prompt_.tokens, tokens);
-  if (prompt != prompt_.tokens.end()) return none;
+      own_.is_text ? TRY(chat.EncodeRaw(own_.prompt.text + written.text, /*begins=*/true))
+                   : TRY(chat.Encode(own_.prompt.text + own_.prompt.forced + marked));
+  const auto [prompt, rest] = std::ranges::mismatch(own_.prompt.tokens, tokens);
+  if (prompt != own_.prompt.tokens.end()) return none;
   tokens.erase(tokens.begin(), rest);
   if (!written.has_ended) return tokens;
   // The end that this member gave its own answer, or else the one that its vocabulary names first.
@@ -247,17 +216,17 @@ Status Voice::TryRate(const Written& written, size_t candidate) {
   }
   // The rest is computed in one batch with the other candidates, behind the same KV cache. Each row
   // of logits is of the token behind it, so the last token itself is not computed.
-  Work work{.prompt = prompt_.tokens, .is_followup = true};
+  Work work{.prompt = own_.prompt.tokens, .is_followup = true};
   work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);
   tokens.erase(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(shared));
   rated_tokens_ += tokens.size();
   const auto rating =
       std::make_shared<Rating>(member_.engine->vocab_size(), std::move(tokens), known);
   work.request.max_tokens = 0;
-  work.request.context_limit = settings_.context_limit;
+  work.request.context_limit = own_.settings.context_limit;
   work.request.rows = {.kind = engine::PromptRows::Kind::kLogits,
                        .on_row = [rating](auto row) { rating->TakeRow(row); },
-                       .first = static_cast<uint32_t>(prompt_.tokens.size() + shared) - 1};
+                       .first = static_cast<uint32_t>(own_.prompt.tokens.size() + shared) - 1};
   work.request.on_finish = [on = post_, rating, candidate](const engine::Finish& finish) {
     on([candidate, log_chance = rating->log_chance(finish), status = rating->status(finish)](
            Voice& voice) { voice.OnRated(candidate, log_chance, status); });

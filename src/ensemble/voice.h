@@ -15,20 +15,13 @@
 
 #include "chat/dialect.h"
 #include "engine/sampler.h"
+#include "ensemble/answer.h"
 #include "ensemble/member.h"
+#include "ensemble/question.h"
 #include "respond/response.h"
 #include "respond/run.h"
 
 namespace aster::ensemble {
-
-struct Question {
-  respond::Conversation conversation = {};
-  std::optional<std::string> text = {};  // instead of its messages: a text to go on from
-  respond::Settings settings = {};
-  // The response is its text alone: no reasoning or calls are looked for in it.
-  bool is_raw = false;
-  std::string client = {};  // who asks, where clients take turns
-};
 
 // What a member wrote, with all that another member needs to rate it.
 struct Written {
@@ -41,13 +34,6 @@ struct Written {
   // Its end is rated like a byte.
   uint64_t bytes() const { return text.size() + 1; }
   bool operator==(const Written&) const = default;
-};
-
-// One step of a response, to be told again.
-struct SaidPiece {
-  std::string text = {};
-  std::vector<chat::ReplyEvent> events = {};
-  std::vector<respond::SpokenToken> tokens = {};
 };
 
 // A member's response, when it has ended.
@@ -87,6 +73,8 @@ class Voice {
   // Its member has a weight, and can have the question.
   bool is_askable() const { return member_.weight > 0 && !absence_; }
 
+  uint64_t prompt_tokens() const { return own_.prompt.tokens.size(); }
+
   const Written& written() const { return spoken_.written; }
   const Spoken& spoken() const { return spoken_; }
   // Natural logarithm, by candidate; kImpossible where it was not rated.
@@ -98,8 +86,6 @@ class Voice {
   class Speech;
   class Rating;
 
-  Status Prepare(const Question& question);
-  Status MakePrompt(const Question& question);
   Result<std::vector<int32_t>> TokensOf(const Written& written) const;
   Status TryRate(const Written& written, size_t candidate);
   void Begin(Work work);
@@ -108,12 +94,9 @@ class Voice {
   void OnRefused(const Error& error);
 
   const Member& member_;
-  const bool is_text_;  // the prompt is a text to go on from
   const bool wants_logprobs_;
   const std::string client_;
-  const respond::Settings settings_;
-  respond::Prompt prompt_;
-  std::shared_ptr<grammar::MaskCache> masks_;
+  PreparedQuestion own_;  // the question as the member sees it
   Post post_;
   const std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
   size_t awaited_ = 0;  // requests that have not ended

@@ -56,7 +56,7 @@ class Answer::Choice final : public respond::Listener {
             answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt, masks,
             *this)) {}
   // An ensemble's.
-  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::Ensemble::Choosing> question)
+  Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::Asked> question)
       : answer_(answer), index_(index), question_(std::move(question)) {}
 
   void OnPrefill(uint64_t done, uint64_t total) override {
@@ -76,7 +76,10 @@ class Answer::Choice final : public respond::Listener {
   void Begin() {
     if (response_ != nullptr) response_->Begin();
   }
-  // An ensemble's tokens come all at once: only the first is worth a note.
+  // An ensemble's tokens come many at once: only the first is worth a note.
+  void CountFirstToken() {
+    if (last_token_ns_ == 0) CountToken();
+  }
   void CountToken() {
     const int64_t now_ns = answer_.context_.clock->NowNs();
     if (last_token_ns_ == 0) {
@@ -90,7 +93,7 @@ class Answer::Choice final : public respond::Listener {
 
   const respond::Prompt& prompt() const { return *prompt_; }
   respond::Response& response() { return *response_; }
-  std::shared_ptr<ensemble::Ensemble::Choosing> TakeQuestion() { return std::move(question_); }
+  std::shared_ptr<ensemble::Asked> TakeQuestion() { return std::move(question_); }
 
  private:
   Answer& answer_;
@@ -98,7 +101,7 @@ class Answer::Choice final : public respond::Listener {
   // One model's, or an ensemble's.
   const respond::Prompt* const prompt_ = nullptr;
   const std::unique_ptr<respond::Response> response_;
-  std::shared_ptr<ensemble::Ensemble::Choosing> question_;
+  std::shared_ptr<ensemble::Asked> question_;
   int64_t last_token_ns_ = 0;
 };
 
@@ -229,6 +232,7 @@ Problem Answer::PrepareQuestions(const std::string& client) {
       question->settings.sampling.seed = ask_.sampling.seed + choice;
       auto prepared = context_.ensemble->ensemble().Prepare(*question);
       if (!prepared.ok()) return ProblemOf(prepared.error(), ask_.prompt_field);
+      if (choice == 0) asked_tokens_ += (*prepared)->prompt_tokens();
       choices_.push_back(std::make_unique<Choice>(*this, choices_.size(), *std::move(prepared)));
     }
   }
@@ -240,13 +244,13 @@ Status Answer::SubmitQuestions() {
   const auto self = shared_from_this();
   std::vector<EnsembleJob> jobs;
   for (size_t i = 0; i < choices_.size(); ++i) {
-    jobs.push_back({.question = choices_[i]->TakeQuestion(),
-                    .deadline_ns = deadline_ns_,
-                    .is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); },
-                    .on_answer =
-                        [self, i](Result<ensemble::Answer> answer) {
-                          self->TellAnswer(i, std::move(answer));
-                        }});
+    jobs.push_back(
+        {.question = choices_[i]->TakeQuestion(),
+         .deadline_ns = deadline_ns_,
+         .is_gone = [self] { return self->has_failed_ || self->stream_->is_gone(); },
+         .on_answer =
+             [self, i](Result<ensemble::Answer> answer) { self->TellAnswer(i, std::move(answer)); },
+         .on_piece = [self, i](const ensemble::SaidPiece& piece) { self->TellPiece(i, piece); }});
   }
   return context_.ensemble->Submit(std::move(jobs));
 }
@@ -311,7 +315,8 @@ void Answer::Start(const std::string& client) {
 void Answer::Begin(uint64_t cached) {
   if (std::exchange(has_begun_, true) || has_failed_) return;
   trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
-  writer_->Begin({.prompt = usage_.prompt, .cached = std::min(cached, usage_.prompt)});
+  const uint64_t prompt = std::max(usage_.prompt, asked_tokens_);
+  writer_->Begin({.prompt = prompt, .cached = std::min(cached, prompt)});
   for (const auto& choice : choices_) choice->Begin();
 }
 
@@ -325,6 +330,14 @@ void Answer::Say(size_t choice, const respond::Piece& piece) {
   writer_->Say(choice, piece.events, piece.tokens);
 }
 
+// Of an ensemble's answer that is still on its way.
+void Answer::TellPiece(size_t choice, const ensemble::SaidPiece& piece) {
+  if (has_failed_) return;
+  Begin(0);
+  choices_[choice]->CountFirstToken();
+  Say(choice, {.text = piece.text, .events = piece.events, .tokens = piece.tokens});
+}
+
 // An ensemble's, as one model's would have come, with who wrote it.
 void Answer::TellAnswer(size_t choice, Result<ensemble::Answer> answer) {
   if (has_failed_) return;
@@ -335,7 +348,7 @@ void Answer::TellAnswer(size_t choice, Result<ensemble::Answer> answer) {
   // Choices share their prompt, of which every member that was asked had its own.
   if (choice % ask_.choices == 0) usage_.prompt += answer->usage.prompt;
   Begin(answer->usage.cached);
-  choices_[choice]->CountToken();
+  choices_[choice]->CountFirstToken();
   writer_->Explain(choice,
                    std::make_shared<nlohmann::ordered_json>(ensemble::ExplanationToJson(*answer)));
   ensemble::Tell(*answer, *choices_[choice]);

@@ -83,6 +83,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   void Begin(uint64_t cached);
   void Progress(uint64_t done, uint64_t total);
   void Say(size_t choice, const respond::Piece& piece);
+  void TellPiece(size_t choice, const ensemble::SaidPiece& piece);
   void TellAnswer(size_t choice, Result<ensemble::Answer> answer);
   void EndChoice(size_t choice, const respond::End& end);
   void FailCancelled();
@@ -99,6 +100,7 @@ class Answer : public std::enable_shared_from_this<Answer> {
   int64_t start_ns_ = 0;
   int64_t deadline_ns_ = kNeverNs;
   std::vector<respond::Prompt> prompts_;
+  uint64_t asked_tokens_ = 0;  // of the prompts of an ensemble's members
 
   // Of the loop's thread, after Start.
   const std::unique_ptr<ReplyWriter> writer_;

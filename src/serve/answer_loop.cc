@@ -173,6 +173,7 @@ engine::Sequence AnswerLoop::SequenceFor(const Job& job) {
     if (is_much) kept_.clear();
     return generator_.NewSequence();
   }
+  if (job.is_branch) return best->Fork();
   engine::Sequence sequence = std::move(*best);
   kept_.erase(best);
   return sequence;

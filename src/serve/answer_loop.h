@@ -31,7 +31,8 @@ struct Job {
   std::vector<int32_t> prompt;  // tokens
   engine::Request request;      // without a sequence
   int64_t deadline_ns = kNeverNs;
-  bool is_kept = true;  // a conversation, which may go on
+  bool is_kept = true;     // a conversation, which may go on
+  bool is_branch = false;  // beside the conversation as it is kept, which stays
   // Whether its client has gone; asked before every step.
   std::function<bool()> is_gone;
   // Instead of anything else: what can never be answered.

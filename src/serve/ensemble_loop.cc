@@ -37,13 +37,14 @@ Status EnsembleLoop::Submit(std::vector<EnsembleJob> jobs) {
 
 void EnsembleLoop::Begin(const std::shared_ptr<Active>& active) {
   active_.push_back(active);
-  ensemble_.Ask(active->job.question, [this, active](Result<ensemble::Answer> answer) {
+  const auto on_answer = [this, active](Result<ensemble::Answer> answer) {
     active->is_answered = true;
     active->job.on_answer(std::move(answer));
     active->job.question = nullptr;
     const MutexLock lock(mu_);
     --count_;
-  });
+  };
+  ensemble_.Ask(active->job.question, on_answer, active->job.on_piece);
 }
 
 void EnsembleLoop::Stop(int64_t grace_ns) {

@@ -22,10 +22,11 @@ namespace aster::serve {
 
 // Functions are called on the loop's thread.
 struct EnsembleJob {
-  std::shared_ptr<ensemble::Ensemble::Choosing> question;
+  std::shared_ptr<ensemble::Asked> question;
   int64_t deadline_ns = kNeverNs;
   std::function<bool()> is_gone;
-  ensemble::Ensemble::OnAnswer on_answer;
+  ensemble::OnAnswer on_answer;
+  ensemble::OnPiece on_piece = nullptr;  // or null
 };
 
 // Run belongs to one thread, which is the ensemble's; the rest is safe for concurrent use.

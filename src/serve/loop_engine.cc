@@ -15,7 +15,8 @@ void LoopEngine::Begin(ensemble::Work work) {
   job->prompt = std::move(work.prompt);
   job->request = std::move(work.request);
   // What only rates a text is no conversation that goes on.
-  job->is_kept = !work.is_followup;
+  job->is_kept = !work.is_followup || work.conversation != 0;
+  job->is_branch = work.is_branch;
   job->is_gone = std::move(work.is_gone);
   job->on_refused = work.on_refused;
   if (work.is_followup) return loop_.Follow(std::move(job));

@@ -28,6 +28,7 @@ ordered_json Service::ModelJson(const ServedModel& model) const {
   if (model.context.ensemble != nullptr) {
     for (const ensemble::Member& member : model.context.ensemble->ensemble().members())
       json["ensemble"].push_back({{"name", member.name}, {"weight", member.weight}});
+    json["policy"] = ensemble::PolicyName(model.context.ensemble->ensemble().policy());
   }
   return json;
 }

@@ -10,6 +10,7 @@ from run_test import PROMPT, Conversation
 
 NOVA = ROOT / "models/nova.gguf"
 PULSAR = ROOT / "models/pulsar.gguf"
+COMET = ROOT / "models/comet.gguf"
 PROGRAM = "What does this program print?\nx = 5\nn = x * 8\nprint(n)"
 
 
@@ -51,6 +52,23 @@ class Run(Case):
         self.assertRegex(run.stderr.decode(), r"taken +pulsar: .* bits/byte")
         self.assertIn("2 members", run.stderr.decode())
 
+    def test_they_write_one_answer(self):
+        for policy in "spans", "bytes":
+            report = self.run_json(*ensemble(NOVA, PULSAR), "--policy", policy)
+            told = report["ensemble"]
+            self.assertEqual(told["policy"], policy)
+            spans = [next(each for each in span["candidates"] if each["taken"]) for span in told["spans"]]
+            self.assertEqual("".join(span["text"] for span in spans), report["text"])
+            # Of one model: the text that it writes.
+            alone = self.run_json(NOVA)
+            for options in (ensemble(NOVA, NOVA), (*ensemble(NOVA, PULSAR), "--weights", "1,0")):
+                self.assertEqual(self.run_json(*options, "--policy", policy)["ids"], alone["ids"])
+        run = aster("run", *ensemble(NOVA, PULSAR), "--policy", "spans", "--temp", 0, "--explain",
+                    stdin=PROGRAM.encode())
+        self.assertIn(b"Answer: 40", run.stdout)
+        self.assertRegex(run.stderr.decode(), r"taken +pulsar: .* bits/byte \(nova .*, pulsar .*\) \"")
+        self.assertRegex(run.stderr.decode(), r"written by pulsar")
+
     def test_what_makes_no_sense_is_refused(self):
         def refused(status, *options):
             return aster("run", *options, "-p", "x", check=status).stderr.decode()
@@ -75,6 +93,31 @@ class Talk(Case):
         self.assertIn("messages  4", chat.ask("/stats"))
         self.assertIn("Removed", chat.ask("/undo"))
         self.assertIn("are not kept", chat.ask("/save talk"))
+
+
+class Other(Case):
+    def test_verify(self):
+        report = json.loads(aster("verify", *ensemble(NOVA, PULSAR), "--tokens", 12, "--threads", 1, "--json").stdout)
+        self.assertTrue(report["equal"])
+        groups = {way["group"] for way in report["ways"]}
+        self.assertEqual(groups, {"nova alone", "pulsar alone", "choose", "spans", "bytes", "auto"})
+        names = [way["name"] for way in report["ways"]]
+        self.assertIn("bytes: nova twice", names)
+        self.assertIn("spans: pulsar has all the weight", names)
+
+    def test_bench(self):
+        report = json.loads(aster("bench", *ensemble(NOVA, PULSAR), "--gen", 8, "--reps", 1, "--threads", 1,
+                                  "--json").stdout)
+        self.assertEqual([member["name"] for member in report["members"]], ["nova", "pulsar"])
+        self.assertEqual([policy["name"] for policy in report["policies"]], ["choose", "spans", "bytes", "auto"])
+        self.assertEqual(max(member["of_slowest"] for member in report["members"]), 1)
+
+    def test_a_text_is_foretold_together(self):
+        report = json.loads(aster("perplexity", *ensemble(NOVA, PULSAR), "--ctx", 64, "--chunks", 2, "--threads", 1,
+                                  "--json").stdout)
+        each = [member["bits_per_byte"] for member in report["members"]]
+        # A mean of two loses a bit of each chunk at most to the better one.
+        self.assertLess(report["bits_per_byte"], min(each) + report["chunks"] / report["scored_bytes"] + 1e-6)
 
 
 class Eval(Case):
@@ -103,6 +146,24 @@ class Eval(Case):
         other = aster("eval", *ensemble(NOVA, PULSAR), "--weights", "2,1", "--questions", questions, "--out", out,
                       check=INPUT)
         self.assertIn("weights", other.stderr.decode())
+
+
+    def test_members_are_weighed_by_their_results(self):
+        questions = self.folder / "questions.jsonl"
+        rows = [{"id": f"{i}", "category": "sums", "messages": [{"role": "user", "content": f"{i + 3} x {i + 41} = ?"}],
+                 "answer": f"{(i + 3) * (i + 41)}", "extract": "final"} for i in range(4)]
+        questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        results = [self.folder / "nova.jsonl", self.folder / "comet.jsonl"]
+        for model, out in zip((NOVA, COMET), results):
+            aster("eval", model, "--questions", questions, "--out", out, "--threads", 1)
+        told = json.loads(aster("run", *ensemble(NOVA, COMET), "--weights", ",".join(map(str, results)), "-p", PROGRAM,
+                                "--temp", 0, "--threads", 1, "--json").stdout)["ensemble"]
+        # The small one knows no products.
+        self.assertGreater(told["members"][0]["weight"], 1)
+        self.assertEqual(told["members"][1]["weight"], 0)
+        swapped = aster("run", *ensemble(NOVA, COMET), "--weights", ",".join(map(str, results[::-1])), "-p", "x",
+                        check=INPUT)
+        self.assertIn("has results of comet.gguf, not of", swapped.stderr.decode())
 
 
 if __name__ == "__main__":

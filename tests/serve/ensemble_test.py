@@ -205,6 +205,57 @@ class Ensembles(unittest.TestCase):
             self.assertEqual(after[key] - before[key], count)
 
 
+class Policies(unittest.TestCase):
+    """Answers that members write together."""
+
+    @classmethod
+    def setUpClass(cls):
+        ensembles = []
+        for policy in "spans", "bytes":
+            for name, members, weights in (("both", "nova,pulsar", "1,1"), ("twice", "nova,nova", "1,1"),
+                                           ("first", "nova,pulsar", "1,0")):
+                ensembles += ["--ensemble", f"{policy}-{name}={members}", "--policy", f"{policy}-{name}={policy}",
+                              "--weights", f"{policy}-{name}={weights}"]
+        cls.server = Server(NOVA, PULSAR, *ensembles, "--threads", 1)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def choice(self, text, model, **fields):
+        choice, = self.server.post("/v1/chat/completions", chat(text, model, **fields))["choices"]
+        return choice
+
+    def test_one_model_is_that_model(self):
+        for fields in ({}, {"temperature": 1, "seed": 7}, {"stop": ["A", "is"]}, {"max_tokens": 3}):
+            alone = self.choice(PROGRAM, "nova", **fields)
+            for model in "spans-twice", "spans-first", "bytes-twice", "bytes-first":
+                choice = self.choice(PROGRAM, model, **fields)
+                self.assertEqual(choice.pop("ensemble")["policy"], model.partition("-")[0])
+                self.assertEqual(choice, alone, (model, fields))
+
+    def test_it_is_said_who_wrote_what(self):
+        listed = {model["id"]: model for model in self.server.get("/v1/models")["data"]}
+        for policy in "spans", "bytes":
+            self.assertEqual(listed[f"{policy}-both"]["policy"], policy)
+            whole = self.choice(PROGRAM, f"{policy}-both")
+            spans = [next(each for each in span["candidates"] if each["taken"]) for span in whole["ensemble"]["spans"]]
+            self.assertEqual("".join(span["text"] for span in spans), whole["message"]["content"])
+            # A stream has it piece by piece, as it is agreed.
+            events = self.server.stream("/v1/chat/completions", chat(PROGRAM, f"{policy}-both"))
+            self.assertGreater(len(events), 3)
+            self.assertEqual(content_of(events), whole["message"]["content"])
+            self.assertEqual(events[-2][1]["choices"][0]["ensemble"]["spans"], whole["ensemble"]["spans"])
+
+    def test_tools_and_forms_have_one_author(self):
+        for policy in "spans", "bytes":
+            called = self.choice("Multiply 74 and 24.", f"{policy}-both", tools=TOOLS, tool_choice="required")
+            self.assertEqual(called["ensemble"]["policy"], "choose")
+            self.assertEqual(called["message"]["tool_calls"][0]["function"]["name"], "multiply")
+            formed = self.choice(SUM, f"{policy}-both", response_format=FORM)
+            self.assertIn(json.loads(formed["message"]["content"])["n"], [1, 2, 3])
+
+
 class Members(unittest.TestCase):
     def test_one_without_room_is_left_out(self):
         def prompt_of(server, model):
@@ -241,7 +292,9 @@ class Members(unittest.TestCase):
                                  (["--ensemble", "both=nova"], "two members"),
                                  (["--ensemble", "nova=nova,pulsar"], "another model has this name"),
                                  (["--ensemble", "both=nova,pulsar", "--weights", "both=1"], "1 weights for 2"),
-                                 (["--ensemble", "both=nova,pulsar", "--weights", "both=1,x"], "x is not a number"),
+                                 (["--ensemble", "both=nova,pulsar", "--weights", "both=1,x"], "numbers or files of results"),
+                                 (["--ensemble", "both=nova,pulsar", "--policy", "both=best"], "choose, spans, bytes"),
+                                 (["--ensemble", "both=nova,pulsar", "--policy", "other=spans"], "no ensemble other"),
                                  (["--ensemble", "both=nova,pulsar", "--weights", "other=1,2"], "no ensemble other"),
                                  (["--ensemble", "both=nova,pulsar", "--weights", "both=0,0"], "every weight is 0"),
                                  (["--ensemble", "both=nova,nowhere.gguf"], "nowhere.gguf")):

@@ -9,6 +9,7 @@ import {
   type Answer,
   type AssistantTurn,
   type Conversation,
+  type Ensemble,
   type Settings,
   type Turn,
   chosenAnswer,
@@ -96,6 +97,7 @@ interface Chunk {
       }[];
     };
     finish_reason?: string | null;
+    ensemble?: Ensemble;
   }[];
 }
 
@@ -133,6 +135,7 @@ function take(answer: Answer, chunk: Chunk): void {
     call.name += called?.name ?? '';
     call.arguments += called?.arguments ?? '';
   }
+  if (choice.ensemble) answer.ensemble = choice.ensemble;
   if (choice.finish_reason) answer.finish = choice.finish_reason;
 }
 

@@ -9,6 +9,7 @@ import { count, digits, duration, percent } from './format';
 import { edit, giveResults, repeat, retry } from './generate';
 import { Code, Prose } from './prose';
 import { save } from './store';
+import { Together } from './together';
 import {
   type Answer,
   type AssistantTurn,
@@ -267,6 +268,7 @@ export function AssistantMessage({ conversation, turn, running, isLast }: Assist
       {answer.text && <Prose text={answer.text} />}
       <Calls conversation={conversation} turn={turn} isLast={isLast} isRunning={isRunning} />
       <Finish answer={answer} isRunning={isRunning} />
+      {!isRunning && answer.ensemble && <Together ensemble={answer.ensemble} />}
       {!isRunning && (
         <footer>
           <div class="actions">

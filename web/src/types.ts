@@ -42,6 +42,26 @@ export interface Repeat {
   differsAt?: number; // the first character that is another one
 }
 
+// Of an ensemble's answer: who wrote it, and what else could have been taken.
+export interface Candidate {
+  taken: boolean;
+  authors: string[];
+  text: string;
+  bits_per_byte?: number | null;
+  member_bits_per_byte?: Record<string, number | null>;
+}
+export interface Span {
+  decision: string;
+  candidates: Candidate[];
+}
+export interface Ensemble {
+  policy: string;
+  author: string;
+  candidates: Candidate[];
+  spans?: Span[];
+  members: { name: string; absence?: string }[];
+}
+
 export interface Answer {
   text: string;
   reasoning: string;
@@ -56,6 +76,7 @@ export interface Answer {
   finish?: string; // the server's word, or 'stopped', 'failed'; missing: not at its end
   error?: string;
   usage?: Usage;
+  ensemble?: Ensemble;
   repeats?: Repeat;
 }
 

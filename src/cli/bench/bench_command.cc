@@ -10,10 +10,12 @@
 
 #include "base/machine.h"
 #include "cli/bench/bench_drafts.h"
+#include "cli/bench/bench_ensemble.h"
 #include "cli/bench/bench_report.h"
 #include "cli/commands.h"
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
+#include "cli/options/ensemble_options.h"
 #include "cli/options/model_options.h"
 #include "cli/terminal/progress.h"
 #include "disk/disk_pages.h"
@@ -40,6 +42,7 @@ struct BenchFlags {
   std::vector<std::string> compare;  // two files
   std::string against;               // a file to hold this run against
   open::DraftOptions draft;
+  EnsembleFlags ensemble;
   bool json = false;
 };
 
@@ -187,11 +190,25 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   return kExitOk;
 }
 
+// Only answers, by every policy and by every member alone.
+Result<ExitStatus> BenchTogether(const BenchFlags& options, Console& console) {
+  open::ModelOptions load = options.model;
+  load.threads = options.plan.threads.front();
+  return BenchEnsemble({.model = &load,
+                        .cluster = &options.cluster,
+                        .members = options.ensemble.names,
+                        .most_tokens = options.plan.answer,
+                        .repetitions = options.plan.repetitions,
+                        .json = options.json},
+                       console);
+}
+
 Result<ExitStatus> Bench(const BenchFlags& options, Console& console) {
   if (!options.compare.empty()) {
     return Compare(options, TRY(ReadRates(options.compare[0])), TRY(ReadRates(options.compare[1])),
                    console);
   }
+  if (options.ensemble.is_wanted()) return BenchTogether(options, console);
   if (options.draft.wanted()) return BenchDrafts(options, console);
   // Before minutes are spent on measuring.
   std::vector<BenchRate> earlier;
@@ -259,6 +276,9 @@ Run DeclareBench(CLI::App& app) {
       ->excludes(json)
       ->type_name("FILE");
   app.get_option("model")->excludes(compare);
+  CLI::Option* members = DeclareEnsembleMembers(app, options->ensemble);
+  for (const char* other : {"model", "--compare", "--against", "--draft", "--prompt", "--batch"})
+    members->excludes(app.get_option(other));
   app.footer(
       "The roofline is measured with the same threads: integer multiply-adds for prefill, memory "
       "bandwidth (bytes of\n"
@@ -268,9 +288,11 @@ Run DeclareBench(CLI::App& app) {
       "  aster bench m.gguf --gen 64 --prompt 0 --batch 1,8,32\n"
       "  aster bench quasar --draft mtp     the same answers with and without draft tokens, in "
       "turns\n"
+      "  aster bench --ensemble nova,pulsar    seconds of answers by every policy, beside each "
+      "member's\n"
       "  aster bench --compare a.json b.json");
   return [options](Console& console) -> Result<ExitStatus> {
-    if (options->compare.empty()) TRY(options->model.Find());
+    if (options->compare.empty() && !options->ensemble.is_wanted()) TRY(options->model.Find());
     return Bench(*options, console);
   };
 }

@@ -26,7 +26,7 @@ class EnsembleEvaluator {
       : options_(options), set_(set), console_(console), record_(set, chosen) {}
 
   Result<Evaluation> Run(const std::string& out_path) {
-    opened_ = TRY(ensemble::OpenMembers::Open(options_.ensemble.members,
+    opened_ = TRY(ensemble::OpenMembers::Open(TRY(options_.ensemble.Members()),
                                               {.model = &options_.model,
                                                .cluster = &options_.cluster,
                                                .draft = &options_.draft,
@@ -60,7 +60,7 @@ class EnsembleEvaluator {
 
   Result<eval::ResultHeader> Header() const {
     auto settings = EvalSettings(options_, settings_.sampling, context_);
-    settings["policy"] = "choose";
+    settings["policy"] = options_.ensemble.policy;
     std::string weights;
     for (const ensemble::Member& member : opened_->members()) {
       weights += fmt::format("{}{}", weights.empty() ? "" : ",", member.weight);

@@ -17,7 +17,9 @@
 #include "base/mapped_file.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/eval/perplexity_ensemble.h"
 #include "cli/options/cluster_options.h"
+#include "cli/options/ensemble_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/ranges.h"
 #include "cli/options/token_ids.h"
@@ -35,6 +37,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Of chunks for several vocabularies.
+constexpr uint32_t kBytesPerToken = 4;
+
 struct PerplexityFlags {
   open::ModelOptions model;
   open::ClusterOptions cluster;
@@ -45,6 +50,7 @@ struct PerplexityFlags {
   uint64_t max_chunks = 0;  // 0: all
   std::vector<std::string> logits;
   uint32_t vocab_size = 0;
+  EnsembleFlags ensemble;
   bool json = false;
 };
 
@@ -350,6 +356,36 @@ Result<ExitStatus> CompareLogits(const PerplexityFlags& options, Console& consol
   return kExitOk;
 }
 
+Result<ExitStatus> RateTogether(const PerplexityFlags& options, Console& console) {
+  const std::string path = options.text_path.empty()
+                               ? TRY(open::FindBesideModels(open::kHeldOutText))
+                               : options.text_path;
+  return RateTextTogether({.model = &options.model,
+                           .cluster = &options.cluster,
+                           .ensemble = &options.ensemble,
+                           .path = path,
+                           .chunk_bytes = options.context * kBytesPerToken,
+                           .max_chunks = options.max_chunks,
+                           .json = options.json},
+                          console);
+}
+
+constexpr const char* kPerplexityFooter =
+    "The text is cut into chunks, each computed as a text of its own (from the token that begins "
+    "texts, where the\n"
+    "model has one); the tokens of its second half are scored, so that each is predicted from at "
+    "least half a chunk.\n"
+    "Tokens after the last whole chunk are ignored. Bits per byte compare models of different "
+    "vocabularies.\n"
+    "With --ensemble: several models byte by byte, each beside what they foretell together; a "
+    "chunk has 4 bytes for each\n"
+    "token of --ctx.\n"
+    "  aster perplexity nova\n"
+    "  aster perplexity --ensemble nova,pulsar\n"
+    "  aster perplexity m.gguf --file wiki.txt\n"
+    "  aster perplexity f16.gguf --against q4.gguf --file wiki.txt --ctx 1024 --json\n"
+    "  aster perplexity m.gguf --logits a.f32 --logits b.f32";
+
 }  // namespace
 
 Run DeclarePerplexity(CLI::App& app) {
@@ -385,6 +421,9 @@ Run DeclarePerplexity(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("N");
   app.add_flag("--json", options->json, "Print one JSON document");
+  CLI::Option* members = DeclareEnsembleMembers(app, options->ensemble)->excludes(logits);
+  for (const char* other : {"model", "--ids", "--against"})
+    members->excludes(app.get_option(other));
   app.callback([=] {
     if (!logits->empty() && options->logits.size() != 2) {
       throw CLI::ValidationError("--logits", "give two files");
@@ -395,22 +434,13 @@ Run DeclarePerplexity(CLI::App& app) {
           "nodes");
     }
   });
-  app.footer(
-      "The text is cut into chunks, each computed as a text of its own (from the token that begins "
-      "texts, where the\n"
-      "model has one); the tokens of its second half are scored, so that each is predicted from at "
-      "least half a chunk.\n"
-      "Tokens after the last whole chunk are ignored. Bits per byte compare models of different "
-      "vocabularies.\n"
-      "  aster perplexity nova\n"
-      "  aster perplexity m.gguf --file wiki.txt\n"
-      "  aster perplexity f16.gguf --against q4.gguf --file wiki.txt --ctx 1024 --json\n"
-      "  aster perplexity m.gguf --logits a.f32 --logits b.f32");
+  app.footer(kPerplexityFooter);
   return [options](Console& console) -> Result<ExitStatus> {
     if (!options->logits.empty()) {
       if (!options->model.paths.empty()) TRY(options->model.Find());
       return CompareLogits(*options, console);
     }
+    if (options->ensemble.is_wanted()) return RateTogether(*options, console);
     TRY(options->model.Find());
     if (!options->against.empty()) options->against = TRY(open::FindModel(options->against));
     if (options->text_path.empty() && options->ids_path.empty()) {

@@ -5,32 +5,57 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/options/member_weights.h"
+
 namespace aster::cli {
 
+namespace {
+
+constexpr const char* kGroup = "Ensemble";
+
+}  // namespace
+
+Result<ensemble::MemberOptions> EnsembleFlags::Members() const {
+  ensemble::MemberOptions members{.names = names};
+  members.weights = TRY(ReadMemberWeights(weights, names));
+  return members;
+}
+
+CLI::Option* DeclareEnsembleMembers(CLI::App& app, EnsembleFlags& flags) {
+  return app
+      .add_option("--ensemble", flags.names,
+                  "Models that answer together. MODEL@NODE: on that node of the cluster")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("MODEL,MODEL…")
+      ->group(kGroup);
+}
+
 CLI::Option* DeclareEnsembleOptions(CLI::App& app, EnsembleFlags& flags) {
-  constexpr const char* kGroup = "Ensemble";
-  CLI::Option* names =
-      app.add_option("--ensemble", flags.members.names,
-                     "Models that answer together: of their answers, the one that they hold for "
-                     "the most probable is taken. MODEL@NODE: on that node of the cluster")
-          ->delimiter(',')
-          ->allow_extra_args(false)
-          ->type_name("MODEL,MODEL…")
-          ->group(kGroup);
-  app.add_option("--weights", flags.members.weights,
-                 "Weight of each member's probabilities (default: all the same); 0: not asked")
+  CLI::Option* members = DeclareEnsembleMembers(app, flags);
+  app.add_option("--policy", flags.policy,
+                 "How they come to one answer: choose takes the most probable of their answers, "
+                 "spans writes one together sentence by sentence, bytes byte by byte, auto the "
+                 "best of them for the kind of question (default: choose)")
+      ->check(CLI::IsMember(ensemble::PolicyNames()))
+      ->type_name("NAME")
+      ->needs(members)
+      ->group(kGroup);
+  app.add_option("--weights", flags.weights,
+                 "Weight of each member's probabilities (default: all the same); 0: not asked. Or "
+                 "the file of results of each member (aster eval --out) that it is weighed by")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N,N…")
-      ->needs(names)
+      ->needs(members)
       ->group(kGroup);
   app.add_option("--ensemble-wait", flags.wait_s,
                  "Time limit of a member behind the first that has answered, in seconds")
       ->check(CLI::Range(0.0, 86400.0))
       ->type_name("SECONDS")
-      ->needs(names)
+      ->needs(members)
       ->group(kGroup);
-  return names;
+  return members;
 }
 
 }  // namespace aster::cli

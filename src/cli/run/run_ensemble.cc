@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -61,22 +62,25 @@ void TellParts(const RunOptions& options, const ensemble::Answer& answer, Consol
 Status PrintAnswer(const RunOptions& options, const ensemble::Answer& answer, uint64_t seed,
                    int64_t answer_ns, Console& console) {
   const engine::Generated& generated = answer.answered.generated;
-  console.Print("{}{}", generated.text, generated.text.ends_with('\n') ? "" : "\n");
+  for (const ensemble::SaidPiece& piece : std::span(answer.pieces).subspan(answer.told_pieces))
+    console.Print("{}", piece.text);
+  if (!generated.text.ends_with('\n')) console.Print("\n");
   TRY(console.Flush());
   TellParts(options, answer, console);
   if (options.quiet) return Ok();
   const engine::RequestCounts& counts = generated.finish.counts;
-  console.Note(fmt::format(
-      "{} members: prompts {} tokens, answers {} tokens, {:.2f} s; taken from {}; seed {}",
-      answer.parts.size(), counts.prompt, counts.generated, Seconds(answer_ns),
-      Harmless(answer.author()), seed));
+  console.Note(
+      fmt::format("{} members: prompts {} tokens, answers {} tokens, {:.2f} s; {} {}; seed {}",
+                  answer.parts.size(), counts.prompt, counts.generated, Seconds(answer_ns),
+                  answer.policy == ensemble::Policy::kChoose ? "taken from" : "written by",
+                  Harmless(ensemble::Authors(answer)), seed));
   return Ok();
 }
 
 Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& clock,
                                       Console& console) {
   // Each with its own template and vocabulary.
-  ensemble::MemberOptions members = options.ensemble.members;
+  ensemble::MemberOptions members = TRY(options.ensemble.Members());
   members.thinking = options.Thinking();
   members.has_forms = options.shows_parts();
   return ensemble::OpenMembers::Open(members,
@@ -90,9 +94,16 @@ Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& cl
 
 // Members have no threads any more when it returns.
 Result<ensemble::Answer> AnswerBy(const ensemble::OpenMembers& opened, const RunOptions& options,
-                                  const ensemble::Question& question, Clock& clock) {
+                                  const ensemble::Question& question, Clock& clock,
+                                  Console& console) {
   ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
-  return ensemble::AnswerOne(ensemble, question);
+  // What is certain is shown at once.
+  ensemble::OnPiece on_piece = [&](const ensemble::SaidPiece& piece) {
+    console.Print("{}", piece.text);
+    static_cast<void>(console.Flush());
+  };
+  if (options.json) on_piece = nullptr;
+  return ensemble::AnswerOne(ensemble, question, /*is_cancelled=*/nullptr, std::move(on_piece));
 }
 
 Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
@@ -105,7 +116,7 @@ Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
   const ensemble::Question question = TRY(QuestionOf(options, text, opened.smallest_vocab()));
   const uint64_t seed = question.settings.sampling.seed;
   const int64_t loaded_ns = clock.NowNs();
-  const ensemble::Answer answer = TRY(AnswerBy(opened, options, question, clock));
+  const ensemble::Answer answer = TRY(AnswerBy(opened, options, question, clock, console));
   if (options.json) {
     PrintJson(NameOf(opened.members()), answer, seed, loaded_ns - start_ns, console);
   } else {

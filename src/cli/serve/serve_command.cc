@@ -224,9 +224,10 @@ Result<ServedEnsembles> MakeEnsembles(const ServeOptions& options, const Wanted&
     for (const std::string& member : spec.members)
       members.push_back(&models[TRY(FindMember(member, of_models, paths).In("--ensemble"))]);
     const auto wait_ns = static_cast<int64_t>(options.ensemble_wait_s * 1e9);
-    all.push_back(TRY(ServedEnsemble::Make(spec, members, {.wait_ns = wait_ns},
-                                           options.queue + options.parallel, clock)
-                          .In("--ensemble " + spec.name)));
+    all.push_back(
+        TRY(ServedEnsemble::Make(spec, members, {.policy = spec.policy, .wait_ns = wait_ns},
+                                 options.queue + options.parallel, clock)
+                .In("--ensemble " + spec.name)));
   }
   return all;
 }
@@ -468,7 +469,7 @@ Run DeclareServe(CLI::App& app) {
     // Models: those that were given, and members that are none of these.
     std::vector<std::string>& paths = options->model.paths;
     Wanted wanted;
-    wanted.ensembles = TRY(ReadEnsembles(options->ensembles, options->weights));
+    wanted.ensembles = TRY(ReadEnsembles(options->ensembles, options->weights, options->policies));
     wanted.has_only_ensembles = paths.empty() && !wanted.ensembles.empty();
     wanted.places = TakePlaces(paths, wanted.ensembles);
     paths = WithMembers(paths, options->names, wanted.ensembles);

@@ -4,11 +4,12 @@
 #include "cli/serve/serve_ensembles.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "cli/options/member_weights.h"
 #include "open/builtin_models.h"
 #include "open/placed_model.h"
 #include "serve/model_names.h"
@@ -36,26 +37,28 @@ Result<Named> ReadNamed(const std::string& text, const char* form) {
   return named;
 }
 
-Result<double> ReadWeight(const std::string& text) {
-  double weight = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, weight);
-  if (parsed.ec != std::errc() || parsed.ptr != end)
-    return InvalidArgument(fmt::format("{} is not a number", text));
-  return weight;
+Result<EnsembleSpec*> EnsembleCalled(const std::string& name, std::vector<EnsembleSpec>& all) {
+  const auto found = std::ranges::find(all, name, &EnsembleSpec::name);
+  if (found == all.end()) return InvalidArgument(fmt::format("there is no ensemble {}", name));
+  return &*found;
+}
+
+Status ReadPolicy(const std::string& text, std::vector<EnsembleSpec>& all) {
+  const std::string policies = fmt::format("{}", fmt::join(ensemble::PolicyNames(), ", "));
+  const Named named = TRY(ReadNamed(text, "NAME=POLICY: the ensemble and how it answers"));
+  EnsembleSpec* const found = TRY(EnsembleCalled(named.name, all));
+  const auto policy = ensemble::PolicyCalled(named.values.front());
+  if (!policy || named.values.size() > 1)
+    return InvalidArgument(fmt::format("{}: no policy is called so; give one of {}",
+                                       fmt::join(named.values, ","), policies));
+  found->policy = *policy;
+  return Ok();
 }
 
 Status ReadWeights(const std::string& text, std::vector<EnsembleSpec>& all) {
   const Named named = TRY(ReadNamed(text, "NAME=N,N…: the ensemble and a weight of each member"));
-  const auto found = std::ranges::find(all, named.name, &EnsembleSpec::name);
-  if (found == all.end())
-    return InvalidArgument(fmt::format("there is no ensemble {}", named.name));
-  if (named.values.size() != found->members.size()) {
-    return InvalidArgument(fmt::format("{} weights for {} members: give one for each",
-                                       named.values.size(), found->members.size()));
-  }
-  found->weights.clear();
-  for (const std::string& value : named.values) found->weights.push_back(TRY(ReadWeight(value)));
+  EnsembleSpec* const found = TRY(EnsembleCalled(named.name, all));
+  found->weights = TRY(ReadMemberWeights(named.values, found->members));
   return Ok();
 }
 
@@ -67,7 +70,8 @@ bool IsCalled(const std::string& path, const std::string& member) {
 }  // namespace
 
 Result<std::vector<EnsembleSpec>> ReadEnsembles(const std::vector<std::string>& ensembles,
-                                                const std::vector<std::string>& weights) {
+                                                const std::vector<std::string>& weights,
+                                                const std::vector<std::string>& policies) {
   std::vector<EnsembleSpec> all;
   for (const std::string& text : ensembles) {
     Named named = TRY(ReadNamed(text, "NAME=MODEL,MODEL…").In("--ensemble " + text));
@@ -79,6 +83,7 @@ Result<std::vector<EnsembleSpec>> ReadEnsembles(const std::vector<std::string>& 
         {.name = std::move(named.name), .members = std::move(named.values), .weights = {}});
   }
   for (const std::string& text : weights) TRY(ReadWeights(text, all).In("--weights " + text));
+  for (const std::string& text : policies) TRY(ReadPolicy(text, all).In("--policy " + text));
   return all;
 }
 

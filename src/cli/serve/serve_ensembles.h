@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ensemble/answer.h"
 #include "open/cluster_options.h"
 #include "open/placed_model.h"
 
@@ -18,11 +19,13 @@ struct EnsembleSpec {
   std::string name;
   std::vector<std::string> members;  // as they were written
   std::vector<double> weights;       // of each; none: all the same
+  ensemble::Policy policy = ensemble::Policy::kChoose;
 };
 
-// Of NAME=MODEL,MODEL… and NAME=N,N….
+// Of NAME=MODEL,MODEL…, NAME=N,N… and NAME=POLICY.
 Result<std::vector<EnsembleSpec>> ReadEnsembles(const std::vector<std::string>& ensembles,
-                                                const std::vector<std::string>& weights);
+                                                const std::vector<std::string>& weights,
+                                                const std::vector<std::string>& policies);
 
 // The models to serve: those that are given, by `paths` and `names`, and members that are none of
 // these.

@@ -114,19 +114,6 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--alias", aliases,
       "Alias of the first model, or ALIAS=NAME for another one; *: all names. Repeatable", "ALIAS")
       ->allow_extra_args(false);
-  add("--ensemble", ensembles,
-      "Name of an ensemble and its members, which are served models or, if not, served as well; "
-      "MODEL@NODE: on that node of the cluster. Repeatable",
-      "NAME=MODEL,MODEL…")
-      ->allow_extra_args(false);
-  add("--weights", weights,
-      "Weight of each member's probabilities in the ensemble of that name (default: all the same); "
-      "0: not asked. Repeatable",
-      "NAME=N,N…")
-      ->allow_extra_args(false);
-  add("--ensemble-wait", ensemble_wait_s,
-      "Time limit of an ensemble's member behind the first that has answered", "SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
   add("--keys", keys_path, "File of API keys: the SHA-256 of a key in hex on each line", "FILE");
   add("--admin-keys", admin_keys_path,
       "File of the keys that may change the cluster: like that of --keys", "FILE");
@@ -152,6 +139,7 @@ void ServeOptions::Declare(CLI::App& app) {
   add("--trace-dir", trace_folder, "Folder of traces, a file for each request", "FOLDER");
   app.add_flag("--log-prompts", log_prompts, "Log prompts (with --log-level info)")
       ->group(kServerGroup);
+  DeclareEnsembles(app);
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
   // What the command line leaves open may stand in the environment.
@@ -162,6 +150,31 @@ void ServeOptions::Declare(CLI::App& app) {
   app.add_flag("--print-config", print_config, "Print all options as a file for --config")
       ->configurable(false)
       ->group(kServerGroup);
+}
+
+void ServeOptions::DeclareEnsembles(CLI::App& app) {
+  const auto add = [&](const char* flag, auto& value, const char* text, const char* type) {
+    return app.add_option(flag, value, text)->group(kServerGroup)->type_name(type);
+  };
+  add("--ensemble", ensembles,
+      "Name of an ensemble and its members, which are served models or, if not, served as well; "
+      "MODEL@NODE: on that node of the cluster. Repeatable",
+      "NAME=MODEL,MODEL…")
+      ->allow_extra_args(false);
+  add("--weights", weights,
+      "Weight of each member's probabilities in the ensemble of that name (default: all the same); "
+      "0: not asked. Or the file of results of each (aster eval --out). Repeatable",
+      "NAME=N,N…")
+      ->allow_extra_args(false);
+  add("--policy", policies,
+      "How members of the ensemble of that name come to one answer: choose takes the most probable "
+      "of their answers, spans writes one together sentence by sentence, bytes byte by byte, "
+      "auto the best of them for the kind of question (default: choose). Repeatable",
+      "NAME=POLICY")
+      ->allow_extra_args(false);
+  add("--ensemble-wait", ensemble_wait_s,
+      "Time limit of an ensemble's member behind the first that has answered", "SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
 }
 
 Status ServeOptions::Check() const {

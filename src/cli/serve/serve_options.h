@@ -31,6 +31,7 @@ struct ServeOptions {
   std::vector<std::string> aliases;
   std::vector<std::string> ensembles;  // NAME=MODEL,MODEL…
   std::vector<std::string> weights;    // NAME=N,N…, of an ensemble's members
+  std::vector<std::string> policies;   // NAME=POLICY, of an ensemble
   double ensemble_wait_s = 60;
   std::string keys_path;          // a file with a SHA-256 in hex on each line
   std::string admin_keys_path;    // likewise, of those who may change the cluster
@@ -62,6 +63,9 @@ struct ServeOptions {
   bool IsShared() const;
   std::string Listen() const;  // HOST:PORT
   Result<size_t> BodyBytes() const;
+
+ private:
+  void DeclareEnsembles(CLI::App& app);
 };
 
 }  // namespace aster::cli

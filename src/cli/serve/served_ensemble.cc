@@ -24,9 +24,9 @@ std::string Together(const std::vector<std::string>& fingerprints) {
   return hasher.Digest().ToHex();
 }
 
-// Answers depend on the members' weights, too.
+// Answers depend on the members' weights and on the policy, too.
 serve::ModelFacts FactsOf(const std::vector<const serve::ServedModel*>& members,
-                          const std::vector<double>& weights) {
+                          const std::vector<double>& weights, ensemble::Policy policy) {
   serve::ModelFacts facts = members.front()->facts;
   facts.architecture = "ensemble";
   facts.parameters = facts.bytes = 0;
@@ -41,6 +41,7 @@ serve::ModelFacts FactsOf(const std::vector<const serve::ServedModel*>& members,
   }
   facts.fingerprint = Together(files);
   answers.push_back(fmt::format("{}", fmt::join(weights, ",")));
+  if (policy != ensemble::Policy::kChoose) answers.emplace_back(ensemble::PolicyName(policy));
   facts.fingerprint_of_answers = Together(answers);
   if (!facts.fingerprint_of_answers.empty())
     facts.fingerprint_of_answers = "fp_" + facts.fingerprint_of_answers.substr(0, 16);
@@ -82,7 +83,7 @@ Result<std::unique_ptr<ServedEnsemble>> ServedEnsemble::Make(
   served->loop_ = std::make_unique<serve::EnsembleLoop>(*served->ensemble_, clock, most_questions);
   serve::ServedModel& model = served->model_;
   model = *members.front();
-  model.facts = FactsOf(members, weights);
+  model.facts = FactsOf(members, weights, spec.policy);
   model.context.name = spec.name;
   model.context.ensemble = served->loop_.get();
   model.context.metrics = &served->metrics_;

@@ -16,9 +16,11 @@
 #include "cli/commands.h"
 #include "cli/options/cluster_options.h"
 #include "cli/options/draft_options.h"
+#include "cli/options/ensemble_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/token_ids.h"
 #include "cli/verify/verify_disk.h"
+#include "cli/verify/verify_ensemble.h"
 #include "cli/verify/verify_failures.h"
 #include "cli/verify/verify_nodes.h"
 #include "engine/measure.h"
@@ -35,6 +37,7 @@ struct VerifyFlags {
   open::ModelOptions model;
   open::ClusterOptions cluster;
   open::DraftOptions draft;
+  EnsembleFlags ensemble;
   std::string ids_path;
   size_t tokens = 200;
   bool reference = false;
@@ -53,7 +56,8 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens,
   console.Print("{}\n", json.dump(2));
 }
 
-constexpr size_t kLeastTokens = 32;  // of a text that has a middle everywhere
+constexpr size_t kMostAnswerTokens = 60;  // of an ensemble
+constexpr size_t kLeastTokens = 32;       // of a text that has a middle everywhere
 
 // What is not done with these nodes and this text, and why not.
 struct LeftOut {
@@ -218,6 +222,10 @@ Run DeclareVerify(CLI::App& app) {
   app.add_flag("--reference", options->reference,
                "Also with the plain C++ kernels, which are slow");
   app.add_flag("--json", options->json, "Print one JSON document");
+  DeclareEnsembleMembers(app, options->ensemble)
+      ->excludes(app.get_option("model"))
+      ->excludes(ids)
+      ->excludes(app.get_option("--draft"));
   app.footer(
       "Computes the logits of every position in chunks, on other threads, with other instruction "
       "sets, beside other\n"
@@ -227,8 +235,20 @@ Run DeclareVerify(CLI::App& app) {
       "nodes and a decode node, with\n"
       "sessions that move, and with nodes that are killed (only --local-nodes); --split and "
       "--decode add a plan.\n"
+      "With --ensemble: answers of several models by every policy, on threads, at once and on "
+      "nodes, "
+      "and that a model twice\n"
+      "and a member of all the weight are that model.\n"
       "The exit status is 1 if the hashes differ: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {
+    if (options->ensemble.is_wanted()) {
+      return VerifyEnsemble({.model = &options->model,
+                             .cluster = &options->cluster,
+                             .ensemble = &options->ensemble,
+                             .tokens = std::min<size_t>(options->tokens, kMostAnswerTokens),
+                             .json = options->json},
+                            console);
+    }
     TRY(options->model.Find());
     return Verify(*options, console);
   };

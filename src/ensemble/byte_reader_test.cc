@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/byte_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "ensemble/mixture.h"
+#include "text/small_vocab_for_test.h"
+
+namespace aster::ensemble {
+namespace {
+
+// A model that finds something else probable behind every history, of texts and ends alone.
+class Toy {
+ public:
+  explicit Toy(text::Vocab vocab)
+      : tokenizer_(text::Tokenizer::Make(std::move(vocab)).value()),
+        spelling_(*tokenizer_, tokenizer_->vocab().size()),
+        is_possible_(tokenizer_->vocab().size(), false) {
+    for (uint32_t place = 0; place < spelling_.all().end; ++place)
+      is_possible_[static_cast<size_t>(spelling_.token(place))] = true;
+    for (const int32_t end : spelling_.ends()) is_possible_[static_cast<size_t>(end)] = true;
+  }
+
+  const Spelling& spelling() const { return spelling_; }
+  bool drops_space() const { return tokenizer_->vocab().add_space_prefix; }
+
+  std::vector<float> Logits(const std::vector<int32_t>& tokens) const {
+    std::vector<float> logits;
+    const Bytes history{reinterpret_cast<const uint8_t*>(tokens.data()), 4 * tokens.size()};
+    for (size_t token = 0; token < is_possible_.size(); ++token) {
+      const auto chance = static_cast<float>(Hash64Of(history, token) % 1000) / 100;
+      logits.push_back(is_possible_[token] ? chance : -INFINITY);
+    }
+    return logits;
+  }
+  std::vector<double> Chances(const std::vector<int32_t>& tokens) const {
+    const std::vector<float> logits = Logits(tokens);
+    double sum = 0;
+    std::vector<double> chances;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit));
+    for (const float logit : logits) chances.push_back(std::exp(static_cast<double>(logit)) / sum);
+    return chances;
+  }
+
+  // The probability that a text begins so, or (`ends`) that it is this: over every way to spell it.
+  double ChanceOf(std::string_view text, bool ends, std::vector<int32_t> before = {}) const {
+    if (text.empty() && !ends) return 1;
+    const std::vector<double> chances = Chances(before);
+    double sum = 0;
+    for (const int32_t end : spelling_.ends())
+      sum += text.empty() ? chances[static_cast<size_t>(end)] : 0;
+    for (uint32_t place = 0; place < spelling_.all().end; ++place) {
+      std::string_view bytes = spelling_.bytes(place);
+      if (before.empty() && drops_space() && bytes.starts_with(' ')) bytes.remove_prefix(1);
+      const double chance = chances[static_cast<size_t>(spelling_.token(place))];
+      if (text.starts_with(bytes)) {
+        std::vector<int32_t> tokens = before;
+        tokens.push_back(spelling_.token(place));
+        sum += chance * ChanceOf(text.substr(bytes.size()), ends, std::move(tokens));
+      } else if (bytes.starts_with(text) && !ends) {
+        sum += chance;
+      }
+    }
+    return sum;
+  }
+
+  void Feed(ByteReader& reader) const {
+    for (auto wanted = reader.Wanted(); !wanted.empty(); wanted = reader.Wanted()) {
+      for (const size_t history : wanted)
+        ASSERT_TRUE(reader.Give(history, Logits(reader.tokens(history))).ok());
+    }
+  }
+
+ private:
+  const std::unique_ptr<text::Tokenizer> tokenizer_;
+  const Spelling spelling_;
+  std::vector<bool> is_possible_;
+};
+
+void ExpectEveryWay(const Toy& toy, std::string_view text) {
+  ByteReader reader(toy.spelling(), toy.drops_space(), /*least_share=*/0);
+  double log_chance = 0;
+  for (size_t n = 0; n < text.size(); ++n) {
+    toy.Feed(reader);
+    log_chance += reader.Next()[static_cast<uint8_t>(text[n])];
+    EXPECT_NEAR(std::exp(log_chance) / toy.ChanceOf(text.substr(0, n + 1), false), 1, 1e-9) << n;
+    reader.Push(static_cast<uint8_t>(text[n]));
+  }
+  toy.Feed(reader);
+  const auto next = reader.Next();
+  EXPECT_NEAR(std::exp(log_chance + next[kEndSymbol]) / toy.ChanceOf(text, true), 1, 1e-9);
+  double sum = 0;
+  for (const double each : next) sum += std::exp(each);
+  EXPECT_NEAR(sum, 1, 1e-9);
+  EXPECT_EQ(reader.left_out(), 0);
+}
+
+TEST(ByteReader, SumsOverEveryWayToSpellAText) {
+  const Toy toy(text::MakeByteLevelVocab());
+  ExpectEveryWay(toy, "the o");
+  ExpectEveryWay(toy, " \xC3\xA9x");
+}
+
+TEST(ByteReader, LeavesOutTheSpaceOfAFirstToken) {
+  const Toy toy(text::MakeSentencePieceVocab());
+  ExpectEveryWay(toy, "the");
+  ExpectEveryWay(toy, " an");
+}
+
+TEST(ByteReader, SaysWhatItLeavesOut) {
+  const Toy toy(text::MakeByteLevelVocab());
+  const std::string text = "the other foxes";
+  ByteReader whole(toy.spelling(), false, /*least_share=*/1e-9);
+  ByteReader rough(toy.spelling(), false, /*least_share=*/1e-3);
+  double of_whole = 0, of_rough = 0;
+  for (const char c : text) {
+    toy.Feed(whole);
+    toy.Feed(rough);
+    of_whole += whole.Next()[static_cast<uint8_t>(c)];
+    of_rough += rough.Next()[static_cast<uint8_t>(c)];
+    whole.Push(static_cast<uint8_t>(c));
+    rough.Push(static_cast<uint8_t>(c));
+  }
+  EXPECT_LT(whole.left_out(), 1e-4);
+  EXPECT_GT(rough.left_out(), whole.left_out());
+  EXPECT_LT(std::abs(of_rough - of_whole), 2 * rough.left_out());
+  EXPECT_GT(whole.length(), 0u);
+}
+
+TEST(ByteReader, RefusesWhatIsNoLogit) {
+  const Toy toy(text::MakeByteLevelVocab());
+  ByteReader reader(toy.spelling(), false);
+  std::vector<float> logits = toy.Logits({});
+  logits[7] = NAN;
+  EXPECT_FALSE(reader.Give(0, logits).ok());
+}
+
+}  // namespace
+}  // namespace aster::ensemble

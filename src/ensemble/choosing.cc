@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/choosing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ensemble/mixture.h"
+#include "ensemble/voice.h"
+
+namespace aster::ensemble {
+namespace {
+
+// One question on its way: answers, then ratings, then the choice.
+class Choosing final : public Asked, public std::enable_shared_from_this<Choosing> {
+ public:
+  Choosing(const AskedContext& context, const Question& question)
+      : members_(context.members), clock_(context.clock), wait_ns_(context.wait_ns) {
+    for (const Member& member : members_)
+      voices_.push_back(std::make_unique<Voice>(member, question));
+  }
+
+  bool is_askable() const override {
+    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
+  }
+  uint64_t prompt_tokens() const override {
+    uint64_t tokens = 0;
+    for (const auto& voice : voices_) tokens += voice->prompt_tokens();
+    return tokens;
+  }
+  bool is_answered() const override { return phase_ == Phase::kDone; }
+
+  void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
+             OnPiece /*on_piece*/) override {
+    on_answer_ = std::move(on_answer);
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      voices_[i]->Ask([mailbox, i, weak = weak_from_this()](std::function<void(Voice&)> work) {
+        mailbox->Post([weak, i, work = std::move(work)] {
+          if (const auto question = weak.lock()) work(*question->voices_[i]);
+        });
+      });
+    }
+  }
+  void Cancel() override {
+    for (const auto& voice : voices_) voice->Leave(Cancelled());
+    is_cancelled_ = true;
+  }
+  void Advance() override {
+    if (is_cancelled_ && phase_ != Phase::kDone) return Finish();
+    if (phase_ == Phase::kAnswering && HasHeard()) BeginRating();
+    if (phase_ == Phase::kRating && HasHeard()) Finish();
+  }
+  Error NoAnswer() const override {
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      const auto& absence = voices_[i]->absence();
+      if (absence) return Error(*absence).In(members_[i].name);
+    }
+    return {Code::kInternal, "no member was asked"};
+  }
+
+ private:
+  enum class Phase : uint8_t { kAnswering, kRating, kDone };
+
+  static Error Cancelled() { return {Code::kCancelled, "the question was cancelled"}; }
+
+  // Whether no voice is waited for: all are through, or have had their time since the first was.
+  bool HasHeard() {
+    const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
+    if (std::ranges::none_of(voices_, is_awaited)) return true;
+    const bool has_first =
+        phase_ == Phase::kRating ||
+        std::ranges::any_of(voices_, [](const auto& voice) { return voice->has_answered(); });
+    if (has_first && !deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
+    if (!deadline_ns_ || clock_.NowNs() < *deadline_ns_) return false;
+    for (const auto& voice : voices_) {
+      voice->Leave(
+          Error(Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
+                                                     static_cast<double>(wait_ns_) * 1e-9)));
+    }
+    return true;
+  }
+
+  void BeginRating() {
+    phase_ = Phase::kRating;
+    deadline_ns_.reset();
+    // Equal answers are one candidate.
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (!voices_[i]->has_answered()) continue;
+      const auto same = std::ranges::find_if(candidates_, [&](const Candidate& candidate) {
+        return voices_[candidate.authors.front()]->written() == voices_[i]->written();
+      });
+      if (same != candidates_.end()) {
+        same->authors.push_back(i);
+      } else {
+        candidates_.push_back({.authors = {i}, .text = voices_[i]->written().text});
+      }
+    }
+    // Where all agree there is nothing to rate.
+    if (candidates_.size() < 2) return;
+    for (size_t c = 0; c < candidates_.size(); ++c) {
+      const Written& written = voices_[candidates_[c].authors.front()]->written();
+      for (const auto& voice : voices_) voice->Rate(written, c);
+    }
+  }
+
+  void Finish() {
+    phase_ = Phase::kDone;
+    if (is_cancelled_) return on_answer_(Cancelled());
+    if (candidates_.empty()) return on_answer_(NoAnswer());
+    on_answer_(Choose());
+  }
+
+  Answer Choose() {
+    Answer answer;
+    for (size_t c = 0; candidates_.size() > 1 && c < candidates_.size(); ++c) RateCandidate(c);
+    // Of equally probable ones, that of the first member.
+    answer.chosen = static_cast<size_t>(
+        std::ranges::min_element(candidates_, {}, &Candidate::bits_per_byte) - candidates_.begin());
+    const Spoken& spoken = voices_[candidates_[answer.chosen].authors.front()]->spoken();
+    answer.answered = spoken.answered;
+    answer.pieces = spoken.pieces;
+    answer.reason = spoken.reason;
+    engine::RequestCounts total;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      answer.parts.push_back(PartOf(i));
+      AddCounts(answer.parts.back().counts, total);
+      AddUsage(voices_[i]->spoken().usage, answer.usage);
+    }
+    answer.answered.generated.finish.counts = total;
+    answer.candidates = std::move(candidates_);
+    return answer;
+  }
+
+  void RateCandidate(size_t c) {
+    Candidate& candidate = candidates_[c];
+    const uint64_t bytes = voices_[candidate.authors.front()]->written().bytes();
+    std::vector<double> log_chances, weights;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      log_chances.push_back(voices_[i]->LogChance(c));
+      weights.push_back(members_[i].weight);
+      candidate.member_bits.push_back(BitsPerByte(log_chances.back(), bytes));
+    }
+    candidate.bits_per_byte = BitsPerByte(MixedLogChance(log_chances, weights), bytes);
+  }
+
+  Part PartOf(size_t i) const {
+    const engine::Finish& finish = voices_[i]->spoken().answered.generated.finish;
+    return {.member = members_[i].name,
+            .weight = members_[i].weight,
+            .has_answered = voices_[i]->has_answered(),
+            .absence = voices_[i]->absence(),
+            .counts = finish.counts,
+            .times = finish.times,
+            .rated_tokens = voices_[i]->rated_tokens()};
+  }
+
+  const std::vector<Member>& members_;
+  const Clock& clock_;
+  const int64_t wait_ns_;
+  OnAnswer on_answer_;
+  std::vector<std::unique_ptr<Voice>> voices_;  // of every member
+  Phase phase_ = Phase::kAnswering;
+  bool is_cancelled_ = false;
+  std::optional<int64_t> deadline_ns_;  // of the phase
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question) {
+  return std::make_shared<Choosing>(context, question);
+}
+
+}  // namespace aster::ensemble

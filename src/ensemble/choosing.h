@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Policy *choose*: every member answers, every member rates every different answer, and the answer
+// is taken that they together hold for the most probable (docs/ensembles.md). Must not know where
+// members are computed.
+#pragma once
+
+#include <memory>
+
+#include "ensemble/asked.h"
+#include "ensemble/question.h"
+
+namespace aster::ensemble {
+
+std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question);
+
+}  // namespace aster::ensemble

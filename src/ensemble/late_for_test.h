@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A member's generator that may be late, stalled or broken; for tests.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/result.h"
+#include "engine/generator.h"
+
+namespace aster::ensemble {
+
+class Late final : public engine::Generator {
+ public:
+  explicit Late(engine::Generator& inner) : inner_(inner) {}
+
+  const model::Shape& shape() const override { return inner_.shape(); }
+  engine::Sequence NewSequence() override { return inner_.NewSequence(); }
+  Result<engine::RequestId> Submit(engine::Request request) override {
+    late_steps = lateness;
+    return inner_.Submit(std::move(request));
+  }
+  void Cancel(engine::RequestId id) override { inner_.Cancel(id); }
+  bool idle() const override { return inner_.idle(); }
+  Status Step() override {
+    if (is_broken) return Error(Code::kUnavailable, "no node is left");
+    if (is_stalled || late_steps-- > 0) return Ok();
+    return inner_.Step();
+  }
+  Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override {
+    return inner_.LogitsOf(tokens, chunk, sink);
+  }
+  Status ExportRows(engine::Sequence& sequence, uint32_t begin, uint32_t end,
+                    kv::KvChunkSink sink) override {
+    return inner_.ExportRows(sequence, begin, end, sink);
+  }
+  Status ImportRows(engine::Sequence& sequence, Bytes chunk) override {
+    return inner_.ImportRows(sequence, chunk);
+  }
+
+  int lateness = 0;  // steps, before anything that is submitted begins
+  int late_steps = 0;
+  bool is_stalled = false;
+  bool is_broken = false;
+
+ private:
+  engine::Generator& inner_;
+};
+
+}  // namespace aster::ensemble

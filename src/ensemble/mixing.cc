@@ -1,0 +1,447 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/mixing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ensemble/byte_reader.h"
+#include "ensemble/mixture.h"
+#include "ensemble/row_voice.h"
+#include "ensemble/shares.h"
+#include "ensemble/span.h"
+#include "ensemble/span_teller.h"
+#include "ensemble/spans.h"
+#include "ensemble/symbols.h"
+#include "kernels/math.h"
+
+namespace aster::ensemble {
+namespace {
+
+constexpr float kImpossibleScore = -std::numeric_limits<float>::infinity();
+
+// How much what a member found of the symbol before counts among what it found of all before: its
+// share in the mean follows how well it has foretold the last of the text.
+constexpr double kShareMemory = 1.0;
+
+engine::SamplingOptions ForTokens(engine::SamplingOptions options) {
+  options.logprobs = false;
+  options.top_logprobs = 0;
+  return options;
+}
+
+// Penalties and biases are of tokens.
+engine::SamplingOptions ForBytes(engine::SamplingOptions options) {
+  options = ForTokens(std::move(options));
+  options.repetition_penalty = 1;
+  options.frequency_penalty = options.presence_penalty = 0;
+  options.biases.clear();
+  return options;
+}
+
+// One question on its way: symbol after symbol, until one ends the answer.
+class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
+ public:
+  Mixing(const AskedContext& context, const Question& question, uint64_t conversation)
+      : members_(context.members),
+        clock_(context.clock),
+        wait_ns_(context.wait_ns),
+        has_tokens_(HaveOneVocabulary(members_)),
+        dictated_(question.dictated),
+        shares_(members_.size()) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const Member& member = members_[i];
+      voices_.push_back(std::make_unique<RowVoice>(member, question, conversation));
+      const RowVoice& voice = *voices_.back();
+      log_share_.push_back(0);
+      symbols_.push_back(!voice.is_askable() ? nullptr
+                         : has_tokens_       ? MakeTokenSymbols()
+                                             : MakeByteSymbols(*context.spellings[i],
+                                                               member.model.tokenizer->vocab(),
+                                                               voice.prompt().tokens));
+    }
+  }
+
+  bool is_askable() const override {
+    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
+  }
+  uint64_t prompt_tokens() const override {
+    uint64_t tokens = 0;
+    for (const auto& voice : voices_) tokens += voice->prompt().tokens.size();
+    return tokens;
+  }
+  bool is_answered() const override { return is_done_; }
+
+  void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
+             OnPiece on_piece) override {
+    on_answer_ = std::move(on_answer);
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      voices_[i]->Begin([mailbox, i, weak = weak_from_this()](std::function<void(RowVoice&)> work) {
+        mailbox->Post([weak, i, work = std::move(work)] {
+          if (const auto question = weak.lock()) work(*question->voices_[i]);
+        });
+      });
+    }
+    if (FindLeader()) Prepare(std::move(on_piece));
+    Ask();
+  }
+  void Cancel() override {
+    for (const auto& voice : voices_) voice->Leave(Cancelled());
+    is_cancelled_ = true;
+  }
+  void Advance() override {
+    while (!is_done_) {
+      if (is_cancelled_) return EndWith(Cancelled());
+      if (!teller_) return EndWith(NoAnswer());
+      if (!HasHeard()) return;
+      GiveRows();
+      if (Ask()) continue;
+      if (CountPresent() == 0) return EndAlone();
+      Write();
+      if (!is_done_) Ask();
+    }
+  }
+  Error NoAnswer() const override {
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      const auto& absence = voices_[i]->absence();
+      if (absence) return Error(*absence).In(members_[i].name);
+    }
+    return {Code::kInternal, "no member was asked"};
+  }
+
+ private:
+  static Error Cancelled() { return {Code::kCancelled, "the question was cancelled"}; }
+
+  const text::Tokenizer& tokenizer() const { return *members_[leader_].model.tokenizer; }
+  const PreparedQuestion& leading() const { return voices_[leader_]->question(); }
+
+  size_t CountPresent() const {
+    return static_cast<size_t>(
+        std::ranges::count_if(voices_, [](const auto& voice) { return voice->is_present(); }));
+  }
+
+  // The member of most weight, whose prompt, limits and seed are the answer's.
+  bool FindLeader() {
+    std::optional<size_t> best;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      const bool is_better = !best || members_[i].weight > members_[*best].weight;
+      if (voices_[i]->is_present() && is_better) best = i;
+    }
+    if (best) leader_ = *best;
+    return best.has_value();
+  }
+
+  void Prepare(OnPiece on_piece) {
+    const respond::Settings& settings = leading().settings;
+    teller_.emplace(members_[leader_].model, settings, leading().prompt, std::move(on_piece));
+    history_ = leading().prompt.tokens;
+    if (dictated_ && !Dictate(*dictated_).ok()) dictated_.reset();
+    if (has_tokens_) {
+      sampler_.emplace(ForTokens(settings.sampling), members_[leader_].engine->vocab_size(),
+                       kernels::FastestIsa(), Editor());
+      decoder_.emplace(tokenizer(), text::StreamDecoder::Options{
+                                        .skip_control = true,
+                                        .begins_text = BeginsText(tokenizer().vocab(), history_)});
+    } else {
+      sampler_.emplace(ForBytes(settings.sampling), static_cast<uint32_t>(kSymbols));
+    }
+  }
+  engine::LogitsEditor Editor() const {
+    if (leading().masks == nullptr) return nullptr;
+    return [masks = std::make_shared<grammar::TokenMasks>(leading().masks),
+            begin = leading().prompt.tokens.size()](std::span<const int32_t> history,
+                                                    std::span<float> logits) {
+      masks->Apply(history.subspan(begin), logits);
+    };
+  }
+
+  // Whether there was something to ask for.
+  bool Ask() {
+    bool has_asked = false;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      RowVoice& voice = *voices_[i];
+      if (!voice.is_present() || voice.has_asked()) continue;
+      for (const size_t history : symbols_[i]->Wanted()) {
+        voice.Want(history, symbols_[i]->tokens(history), has_tokens_);
+        has_asked = true;
+      }
+    }
+    if (has_asked) deadline_ns_.reset();
+    return has_asked;
+  }
+
+  // Whether no voice is waited for: all are through, or have had their time since the first was.
+  bool HasHeard() {
+    const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
+    if (std::ranges::none_of(voices_, is_awaited)) return true;
+    const auto is_ready = [](const auto& v) { return v->is_present() && !v->is_awaited(); };
+    if (std::ranges::none_of(voices_, is_ready)) return false;
+    if (!deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
+    if (clock_.NowNs() < *deadline_ns_) return false;
+    for (const auto& voice : voices_) {
+      if (!voice->is_awaited()) continue;
+      voice->Leave(
+          Error(Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
+                                                     static_cast<double>(wait_ns_) * 1e-9)));
+    }
+    return true;
+  }
+
+  void GiveRows() {
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (!voices_[i]->is_present()) continue;
+      for (const auto& [history, row] : voices_[i]->TakeRows()) {
+        const Status given = symbols_[i]->Give(history, row);
+        if (!given.ok()) voices_[i]->Leave(given.error());
+      }
+    }
+  }
+
+  // The next symbol.
+  void Write() {
+    std::vector<size_t> present;
+    std::vector<std::vector<float>> scores;
+    std::vector<double> log_totals, weights;
+    double largest = kImpossible;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (voices_[i]->is_present()) largest = std::max(largest, log_share_[i]);
+    }
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (!voices_[i]->is_present()) continue;
+      present.push_back(i);
+      scores.push_back(symbols_[i]->Scores());
+      log_totals.push_back(LogTotal(scores.back()));
+      // Never nothing: it may find the rest the more probable.
+      const double share = std::max(log_share_[i] - largest, kLeastLogShare);
+      weights.push_back(members_[i].weight * kernels::Exp(share));
+    }
+    std::vector<float> mixed = MixScores(scores, log_totals, weights);
+    if (!has_tokens_ && leading().settings.ignores_end) mixed[kEndSymbol] = kImpossibleScore;
+    const auto chosen = NextSymbol(mixed);
+    if (!chosen.ok()) return EndWith(chosen.error());
+    const size_t symbol = *chosen;
+    const double together = mixed[symbol] - LogTotal(mixed);
+    Follow(symbol, present, scores, log_totals);
+    Say(symbol, present, scores, log_totals, together);
+  }
+
+  Result<size_t> NextSymbol(std::span<const float> mixed) {
+    const size_t written = history_.size() - leading().prompt.tokens.size();
+    if (!dictated_) return static_cast<size_t>(TRY(sampler_->Choose(mixed, history_)).id);
+    return symbols_to_say_[written];
+  }
+  Status Dictate(const std::string& text) {
+    if (has_tokens_) {
+      for (const int32_t token : TRY(tokenizer().Encode(text, {})))
+        symbols_to_say_.push_back(static_cast<size_t>(token));
+    } else {
+      for (const char byte : text) symbols_to_say_.push_back(static_cast<uint8_t>(byte));
+    }
+    return Ok();
+  }
+
+  // Every member goes on behind the symbol. One that cannot write it takes no part any more.
+  void Follow(size_t symbol, std::span<const size_t> present,
+              std::span<const std::vector<float>> scores, std::span<const double> log_totals) {
+    for (size_t k = 0; k < present.size(); ++k) {
+      const size_t i = present[k];
+      if (scores[k][symbol] == kImpossibleScore) {
+        voices_[i]->Leave(FailedPrecondition("it cannot write what the others do"));
+        continue;
+      }
+      log_share_[i] = kShareMemory * log_share_[i] + (scores[k][symbol] - log_totals[k]);
+      if (!IsEnd(symbol)) symbols_[i]->Push(symbol);
+    }
+  }
+
+  bool IsEnd(size_t symbol) const {
+    if (!has_tokens_) return symbol == kEndSymbol;
+    return !leading().settings.ignores_end &&
+           tokenizer().vocab().IsEndOfGeneration(static_cast<int32_t>(symbol));
+  }
+
+  void Say(size_t symbol, std::span<const size_t> present,
+           std::span<const std::vector<float>> scores, std::span<const double> log_totals,
+           double together) {
+    std::vector<double> log_chances(voices_.size(), kImpossible);
+    std::vector<bool> would_write(voices_.size(), false);
+    for (size_t k = 0; k < present.size(); ++k) {
+      log_chances[present[k]] = scores[k][symbol] - log_totals[k];
+      would_write[present[k]] = scores[k][symbol] == *std::ranges::max_element(scores[k]);
+    }
+    history_.push_back(static_cast<int32_t>(symbol));
+    const bool is_end = IsEnd(symbol);
+    const std::string bytes = is_end ? std::string() : BytesOf(symbol);
+    shares_.Add(bytes, log_chances, together, would_write);
+    Tell(bytes);
+    if (is_end) {
+      Finish({.reason = engine::FinishReason::kStopToken,
+              .stop_token = has_tokens_ ? static_cast<int32_t>(symbol) : EndToken()});
+    } else if (teller_->stop()) {
+      Finish({.reason = engine::FinishReason::kStopString, .stop_string = *teller_->stop()});
+    } else if (HasAll() || Length() >= leading().settings.max_tokens) {
+      Finish({.reason = engine::FinishReason::kLength});
+    } else {
+      LeaveWithoutRoom();
+      if (CountPresent() == 0) Finish({.reason = engine::FinishReason::kContext});
+    }
+  }
+
+  int32_t EndToken() const {
+    const auto& ends = tokenizer().vocab().end_of_generation;
+    return ends.empty() ? -1 : ends.front();
+  }
+  std::string BytesOf(size_t symbol) {
+    if (!has_tokens_) return {static_cast<char>(symbol)};
+    std::string text;
+    const auto token = static_cast<int32_t>(symbol);
+    // Models may have more tokens than their vocabulary has texts.
+    if (tokenizer().vocab().Contains(token)) CHECK(decoder_->Push(token, text).ok());
+    return text;
+  }
+  // Whole characters.
+  void Tell(const std::string& bytes) {
+    partial_ += bytes;
+    if (partial_.empty() || (!has_tokens_ && EndsWithinCharacter(partial_))) return;
+    teller_->Say(std::exchange(partial_, {}));
+  }
+
+  // Whether all that is dictated is there.
+  bool HasAll() const {
+    return dictated_ && history_.size() - leading().prompt.tokens.size() == symbols_to_say_.size();
+  }
+  // Tokens of the answer: of the member that has most of them.
+  uint64_t Length() const {
+    if (has_tokens_) return history_.size() - leading().prompt.tokens.size();
+    uint64_t length = 0;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (voices_[i]->is_present()) length = std::max<uint64_t>(length, symbols_[i]->length());
+    }
+    return length;
+  }
+
+  void LeaveWithoutRoom() {
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (!voices_[i]->is_present()) continue;
+      const uint64_t limit = LimitOf(i);
+      uint64_t longest = 0;
+      for (const size_t history : symbols_[i]->Wanted())
+        longest = std::max<uint64_t>(longest, symbols_[i]->tokens(history).size());
+      if (limit > 0 && voices_[i]->prompt().tokens.size() + longest >= limit)
+        voices_[i]->Leave(OutOfRange("the answer does not fit into its context"));
+    }
+  }
+  uint64_t LimitOf(size_t i) const {
+    const uint32_t limit = voices_[i]->question().settings.context_limit;
+    const engine::Generator* const generator = members_[i].generator;
+    return limit > 0 || generator == nullptr ? limit : generator->shape().context_length;
+  }
+
+  void EndWith(Error error) {
+    is_done_ = true;
+    for (const auto& voice : voices_) voice->Forget();
+    on_answer_(std::move(error));
+  }
+  // No member is there any more: what is written stays where their contexts are full.
+  void EndAlone() {
+    const auto is_full = [](const auto& voice) {
+      return !voice->absence() || voice->absence()->code() == Code::kOutOfRange;
+    };
+    const bool has_text = history_.size() > leading().prompt.tokens.size();
+    if (!has_text || !std::ranges::all_of(voices_, is_full)) return EndWith(NoAnswer());
+    Finish({.reason = engine::FinishReason::kContext});
+  }
+
+  void Finish(engine::Finish finish) {
+    is_done_ = true;
+    Answer answer;
+    answer.policy = Policy::kBytes;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      answer.parts.push_back(PartOf(i));
+      const Part& part = answer.parts.back();
+      AddCounts(part.counts, finish.counts);
+      AddUsage({.prompt = part.counts.prompt,
+                .cached = part.counts.cached,
+                .answer = part.counts.generated,
+                .times = part.times},
+               answer.usage);
+    }
+    finish.times = answer.usage.times;
+    if (decoder_ && !teller_->stop()) decoder_->Finish(partial_);
+    if (!partial_.empty() && !teller_->stop()) teller_->Say(std::exchange(partial_, {}));
+    teller_->Finish(std::move(finish), answer);
+    if (has_tokens_)
+      answer.answered.generated.tokens.assign(
+          history_.begin() + static_cast<ptrdiff_t>(leading().prompt.tokens.size()),
+          history_.end());
+    answer.spans = shares_.TakeParts();
+    answer.candidates = {{.authors = Authors(), .text = answer.answered.generated.text}};
+    for (const auto& voice : voices_) voice->Forget();
+    on_answer_(std::move(answer));
+  }
+  // Who wrote the most first.
+  std::vector<size_t> Authors() const {
+    const std::vector<uint64_t>& bytes = shares_.bytes_by();
+    std::vector<size_t> authors;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] > 0) authors.push_back(i);
+    }
+    std::ranges::stable_sort(authors, [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
+    return authors;
+  }
+  Part PartOf(size_t i) const {
+    const RowVoice& voice = *voices_[i];
+    return {.member = members_[i].name,
+            .weight = members_[i].weight,
+            .has_answered = voice.is_present(),
+            .absence = voice.absence(),
+            .counts = voice.counts(),
+            .times = voice.times(),
+            .left_out = symbols_[i] == nullptr ? 0 : symbols_[i]->left_out()};
+  }
+
+  // A logarithm.
+  static constexpr double kLeastLogShare = -600;
+
+  const std::vector<Member>& members_;
+  const Clock& clock_;
+  const int64_t wait_ns_;
+  const bool has_tokens_;  // symbols are tokens, or else bytes
+  std::optional<std::string> dictated_;
+  std::vector<size_t> symbols_to_say_;  // of what is dictated
+  OnAnswer on_answer_;
+  std::vector<std::unique_ptr<RowVoice>> voices_;  // of every member
+  std::vector<std::unique_ptr<Symbols>> symbols_;  // likewise; null where it cannot be asked
+  std::vector<double> log_share_;                  // likewise, how well it has foretold the text
+  std::optional<SpanTeller> teller_;               // none: no member can have the question
+  std::optional<engine::Sampler> sampler_;
+  std::optional<text::StreamDecoder> decoder_;  // of tokens
+  size_t leader_ = 0;                           // a member, by its number
+  std::vector<int32_t> history_;                // the leader's prompt, and the answer's symbols
+  std::string partial_;                         // of a character
+  Shares shares_;
+  bool is_done_ = false;
+  bool is_cancelled_ = false;
+  std::optional<int64_t> deadline_ns_;  // of those that are waited for
+};
+
+}  // namespace
+
+bool CanBeMixed(const Question& question, const std::vector<Member>& members) {
+  if (!CanBeSpans(question, members)) return false;
+  return question.conversation.form == nullptr || HaveOneVocabulary(members);
+}
+
+std::shared_ptr<Asked> MakeMixing(const AskedContext& context, const Question& question,
+                                  uint64_t conversation) {
+  return std::make_shared<Mixing>(context, question, conversation);
+}
+
+}  // namespace aster::ensemble

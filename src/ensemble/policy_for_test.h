@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Questions to built-in models by some policy, and to one of them alone; for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ensemble/ensemble.h"
+#include "ensemble/late_for_test.h"
+#include "ensemble/members_for_test.h"
+#include "respond/run.h"
+
+namespace aster::ensemble {
+
+inline constexpr const char* kListing = "What does this program print?\nx = 5\nn = x * 8\nprint(n)";
+inline constexpr const char* kSum = "12 + 7 = ?";
+inline constexpr const char* kTale = "Tell me about the baker of the village.";
+
+class PolicyTest : public testing::Test {
+ protected:
+  explicit PolicyTest(Policy policy) : options_{.policy = policy, .wait_ns = 1'000'000'000} {}
+
+  void SetUp() override { all_.emplace(Open({"nova", "pulsar"})); }
+
+  OpenMembers Open(std::vector<std::string> names) {
+    return models_.Open(std::move(names), clock_);
+  }
+  static Question About(const std::string& text, float temperature = 0) {
+    Question question;
+    question.conversation.messages.push_back({{"role", "user"}, {"content", text}});
+    question.settings.sampling.temperature = temperature;
+    question.settings.sampling.seed = 5;
+    question.settings.max_tokens = 150;
+    return question;
+  }
+  Answer Written(std::vector<Member> members, const Question& question,
+                 const OnPiece& on_piece = nullptr) {
+    Ensemble ensemble(std::move(members), clock_, options_);
+    return AnswerOne(ensemble, question, nullptr, on_piece).value();
+  }
+  // By one model, as without an ensemble.
+  static respond::Answered ByItself(const Member& member, const Question& question) {
+    class Silent final : public respond::Listener {
+      void OnPiece(const respond::Piece&) override {}
+      void OnEnd(const respond::End&) override {}
+    } silent;
+    engine::Sequence sequence = member.generator->NewSequence();
+    const auto prompt = respond::MakePrompt(member.model, question.conversation).value();
+    return respond::Run(*member.generator, sequence, member.model, question.settings, prompt,
+                        silent)
+        .value();
+  }
+  static void ExpectSame(const Answer& answer, const respond::Answered& alone) {
+    EXPECT_EQ(answer.answered.generated.text, alone.generated.text);
+    EXPECT_EQ(answer.answered.generated.tokens, alone.generated.tokens);
+    EXPECT_EQ(answer.answered.reply.content, alone.reply.content);
+    EXPECT_EQ(answer.answered.generated.finish.reason, alone.generated.finish.reason);
+    EXPECT_EQ(answer.answered.generated.finish.stop_string, alone.generated.finish.stop_string);
+  }
+
+  void ExpectTheSameModelTwiceIsThatModel() {
+    const OpenMembers twice = Open({"nova", "nova"});
+    for (const char* const text : {kListing, kTale}) {
+      for (const float temperature : {0.0F, 1.5F}) {
+        const Question question = About(text, temperature);
+        ExpectSame(Written(twice.members(), question), ByItself(twice.members()[0], question));
+      }
+    }
+  }
+  void ExpectAMemberOfAllTheWeightIsThatModel() {
+    for (const float temperature : {0.0F, 1.5F}) {
+      for (size_t i = 0; i < 2; ++i) {
+        const Question question = About(kTale, temperature);
+        std::vector<Member> members = all_->members();
+        members[1 - i].weight = 0;
+        ExpectSame(Written(members, question), ByItself(members[i], question));
+      }
+    }
+  }
+  void ExpectLimitsAndStopStringsAreTheModels() {
+    const OpenMembers twice = Open({"nova", "nova"});
+    const auto expect_same = [&](const Question& question) {
+      ExpectSame(Written(twice.members(), question), ByItself(twice.members()[0], question));
+    };
+    for (const uint64_t most : {1, 2, 7, 30}) {
+      Question question = About(kTale, 1);
+      question.settings.max_tokens = most;
+      expect_same(question);
+    }
+    for (const char* const stop : {"e", " the", ". "}) {
+      Question question = About(kTale);
+      question.settings.stops = {stop};
+      expect_same(question);
+    }
+    Question question = About(kTale);
+    question.settings.context_limit = 60;
+    expect_same(question);
+    question.settings.context_limit = 0;
+    question.settings.ignores_end = true;
+    expect_same(question);
+  }
+  void ExpectTheOrderOfArrivalChangesNothing() {
+    for (const char* const text : {kListing, kTale}) {
+      const Question question = About(text);
+      const auto expected = BitsOf(Written(all_->members(), question));
+      for (const auto& [first, second] : std::vector<std::pair<int, int>>{{7, 0}, {0, 7}}) {
+        std::vector<Member> members = all_->members();
+        Late late_first(*members[0].generator), late_second(*members[1].generator);
+        late_first.lateness = first;
+        late_second.lateness = second;
+        members[0].generator = &late_first;
+        members[1].generator = &late_second;
+        EXPECT_EQ(BitsOf(Written(members, question)), expected);
+      }
+      std::vector<Member> members = all_->members();
+      for (Member& member : members) member.is_elsewhere = true;
+      EXPECT_EQ(BitsOf(Written(members, question)), expected);
+    }
+  }
+  void ExpectOtherQuestionsBesideItChangeNothing() {
+    const std::vector<std::string> texts = {kListing, kSum, kTale};
+    std::vector<std::vector<std::pair<std::string, double>>> expected;
+    for (const std::string& text : texts)
+      expected.push_back(BitsOf(Written(all_->members(), About(text))));
+    Ensemble ensemble(all_->members(), clock_, options_);
+    size_t answered = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      ensemble.Ask(About(texts[i]), [&, i](Result<Answer> answer) {
+        EXPECT_EQ(BitsOf(answer.value()), expected[i]);
+        ++answered;
+      });
+    }
+    while (!ensemble.idle()) ensemble.Step();
+    EXPECT_EQ(answered, texts.size());
+  }
+
+  // All that is decided, as bits.
+  static std::vector<std::pair<std::string, double>> BitsOf(const Answer& answer) {
+    std::vector<std::pair<std::string, double>> bits = {{answer.answered.generated.text, 0}};
+    for (const DecidedSpan& span : answer.spans) {
+      bits.emplace_back("", static_cast<double>(span.chosen));
+      for (const Candidate& candidate : span.candidates) {
+        bits.emplace_back(candidate.text, candidate.bits_per_byte);
+        for (const double each : candidate.member_bits) bits.emplace_back("", each);
+      }
+    }
+    return bits;
+  }
+
+  const EnsembleOptions options_;
+  VirtualClock clock_;
+  MembersForTest models_;
+  std::optional<OpenMembers> all_;
+};
+
+}  // namespace aster::ensemble

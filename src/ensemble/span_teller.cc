@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/span_teller.h"
+
+#include <utility>
+
+namespace aster::ensemble {
+
+SpanTeller::SpanTeller(const respond::Model& model, respond::Settings settings,
+                       respond::Prompt prompt, ensemble::OnPiece on_piece)
+    : on_piece_(std::move(on_piece)),
+      prompt_(std::move(prompt)),
+      stops_(settings.stops),
+      response_(model, Told(std::move(settings)), prompt_, /*masks=*/nullptr, *this),
+      request_(response_.MakeRequest()) {}
+
+// Tokens are of several vocabularies.
+respond::Settings SpanTeller::Told(respond::Settings settings) {
+  settings.sampling.logprobs = false;
+  return settings;
+}
+
+void SpanTeller::Say(const std::string& text) {
+  std::string shown;
+  stops_.Push(text, shown);
+  if (!shown.empty()) request_.on_token({.id = 0, .choice = {}, .text = shown});
+}
+
+void SpanTeller::Finish(engine::Finish finish, Answer& answer) {
+  if (!stops_.found()) stops_.Finish(finish.text);
+  response_.Begin();
+  request_.on_finish(finish);
+  answer.answered.generated.text = std::move(text_);
+  answer.answered.generated.finish = std::move(finish);
+  answer.answered.reply = std::move(reply_);
+  answer.pieces = std::move(pieces_);
+  answer.told_pieces = told_;
+  answer.reason = reason_;
+}
+
+void SpanTeller::Add(const respond::Piece& piece) {
+  pieces_.push_back(
+      {.text = std::string(piece.text), .events = {piece.events.begin(), piece.events.end()}});
+  text_ += piece.text;
+  reply_.Add(piece.events);
+}
+
+void SpanTeller::OnPiece(const respond::Piece& piece) {
+  Add(piece);
+  if (!on_piece_) return;
+  told_ = pieces_.size();
+  on_piece_(pieces_.back());
+}
+
+void SpanTeller::OnEnd(const respond::End& end) {
+  Add(end.last);
+  reason_ = end.reason;
+}
+
+}  // namespace aster::ensemble

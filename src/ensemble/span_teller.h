@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Tells what is agreed of an answer as one model's response would be told, and finds the stop
+// string that ends it. Must not know who wrote what.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/stops.h"
+#include "ensemble/answer.h"
+#include "ensemble/asked.h"
+#include "respond/response.h"
+
+namespace aster::ensemble {
+
+class SpanTeller final : public respond::Listener {
+ public:
+  // As the model's own response to this prompt; it outlives this.
+  SpanTeller(const respond::Model& model, respond::Settings settings, respond::Prompt prompt,
+             ensemble::OnPiece on_piece);
+
+  void Say(const std::string& text);
+  // The stop string that has ended the answer.
+  const std::optional<std::string>& stop() const { return stops_.found(); }
+  // Fills what the pieces have come to.
+  void Finish(engine::Finish finish, Answer& answer);
+
+ private:
+  void OnPiece(const respond::Piece& piece) override;
+  void OnEnd(const respond::End& end) override;
+  void Add(const respond::Piece& piece);
+
+  static respond::Settings Told(respond::Settings settings);
+
+  const ensemble::OnPiece on_piece_;
+  const respond::Prompt prompt_;
+  engine::StopStrings stops_;
+  respond::Response response_;
+  const engine::Request request_;
+  std::string text_;
+  respond::Reply reply_;
+  std::vector<SaidPiece> pieces_;
+  size_t told_ = 0;
+  respond::EndReason reason_ = respond::EndReason::kStop;
+};
+
+}  // namespace aster::ensemble

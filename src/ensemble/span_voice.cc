@@ -1,0 +1,503 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/span_voice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/sampler.h"
+#include "kernels/math.h"
+#include "respond/response.h"
+
+namespace aster::ensemble {
+namespace {
+
+double SumOf(std::span<const float> logprobs) {
+  double sum = 0;
+  for (const float logprob : logprobs) sum += logprob;
+  return sum;
+}
+
+// None where a model has more tokens than its vocabulary has texts.
+std::string_view BytesOf(const text::Tokenizer& tokenizer, int32_t token) {
+  const auto bytes = tokenizer.TokenBytes(token);
+  return bytes.ok() ? *bytes : std::string_view();
+}
+
+size_t ByteCount(const text::Tokenizer& tokenizer, std::span<const int32_t> tokens) {
+  size_t count = 0;
+  for (const int32_t token : tokens) count += BytesOf(tokenizer, token).size();
+  return count;
+}
+
+// The longest beginnings of both, in tokens, that have equally many bytes.
+std::pair<size_t, size_t> SharedBoundary(const text::Tokenizer& tokenizer,
+                                         std::span<const int32_t> a, std::span<const int32_t> b) {
+  std::pair<size_t, size_t> shared = {0, 0};
+  size_t i = 0, j = 0, bytes_a = 0, bytes_b = 0;
+  for (;;) {
+    if (bytes_a == bytes_b) shared = {i, j};
+    if (bytes_a <= bytes_b && i < a.size()) {
+      bytes_a += BytesOf(tokenizer, a[i++]).size();
+    } else if (bytes_b < bytes_a && j < b.size()) {
+      bytes_b += BytesOf(tokenizer, b[j++]).size();
+    } else {
+      return shared;
+    }
+  }
+}
+
+}  // namespace
+
+// Says once that a request is over, at the latest when nothing knows of it any more.
+class SpanVoice::Ticket {
+ public:
+  using Then = std::function<void(SpanVoice&)>;
+
+  Ticket(Post post, uint64_t round) : post_(std::move(post)), round_(round) {}
+  ~Ticket() {
+    Over([](SpanVoice&) {});
+  }
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+
+  void Over(Then then) {
+    if (is_over_.exchange(true)) return;
+    post_(
+        [round = round_, then = std::move(then)](SpanVoice& voice) { voice.OnOver(round, then); });
+  }
+
+ private:
+  const Post post_;
+  const uint64_t round_;
+  std::atomic<bool> is_over_ = false;
+};
+
+// What the member writes next, on the thread that computes it.
+class SpanVoice::Drafting final : public respond::Listener {
+ public:
+  Drafting(const SpanVoice& voice, Span begun, uint64_t most_tokens, std::shared_ptr<Ticket> ticket)
+      : tokenizer_(*voice.member_.model.tokenizer),
+        ignores_end_(voice.own_.settings.ignores_end),
+        most_tokens_(most_tokens),
+        begun_(begun.tokens.size()),
+        prompt_(voice.own_.prompt),
+        ticket_(std::move(ticket)),
+        response_(voice.member_.model, SettingsFor(voice, most_tokens - begun.tokens.size()),
+                  prompt_, voice.own_.masks, *this),
+        span_(std::move(begun)) {
+    for (const int32_t token : span_.tokens) cutter_.Push(BytesOf(tokenizer_, token));
+  }
+
+  respond::Response& response() { return response_; }
+  bool is_cut() const { return is_cut_; }
+
+ private:
+  static respond::Settings SettingsFor(const SpanVoice& voice, uint64_t most_tokens) {
+    respond::Settings settings = voice.own_.settings;
+    // What ends the answer is looked for in what is agreed.
+    settings.stops.clear();
+    settings.max_tokens = std::min<uint64_t>(most_tokens, kMostSpanTokens + 1);
+    return settings;
+  }
+
+  void OnToken(const engine::Delta& delta) override {
+    if (is_cut_) return;
+    const int32_t token = delta.choice.id;
+    const bool ends = !ignores_end_ && tokenizer_.vocab().IsEndOfGeneration(token);
+    is_cut_ = !ends && cutter_.Push(BytesOf(tokenizer_, token));
+    // Where it is cut before this token, that was written too early.
+    if (is_cut_ && cutter_.tokens() == span_.tokens.size()) return;
+    span_.tokens.push_back(token);
+    span_.logprobs.push_back(delta.choice.logprob);
+    span_.text += delta.text;
+    text_sizes_.push_back(span_.text.size());
+  }
+  void OnPiece(const respond::Piece& /*piece*/) override {}
+
+  void OnEnd(const respond::End& end) override {
+    Status status = end.status;
+    const engine::FinishReason reason = end.finish.reason;
+    if (!is_cut_ && end.is_cancelled) status = Error(Code::kCancelled, "the answer was cancelled");
+    if (!is_cut_) {
+      span_.has_ended = reason == engine::FinishReason::kStopToken;
+      if (reason == engine::FinishReason::kContext) span_.limit = SpanLimit::kContext;
+      if (reason == engine::FinishReason::kLength && span_.tokens.size() >= most_tokens_)
+        span_.limit = SpanLimit::kTokens;
+    }
+    if (span_.limit != SpanLimit::kNone || span_.has_ended) {
+      span_.text += end.finish.text;
+    } else if (cutter_.tokens() > begun_) {
+      // To its last whole character.
+      span_.tokens.resize(cutter_.tokens());
+      span_.logprobs.resize(cutter_.tokens());
+      span_.text.resize(text_sizes_[cutter_.tokens() - begun_ - 1]);
+    }
+    ticket_->Over([span = std::move(span_), finish = end.finish, status](SpanVoice& voice) {
+      voice.Count(finish);
+      if (!status.ok()) return voice.OnFailed(status.error());
+      voice.draft_ = span;
+    });
+  }
+
+  const text::Tokenizer& tokenizer_;
+  const bool ignores_end_;
+  const uint64_t most_tokens_;  // of the span, what had begun included
+  const size_t begun_;          // tokens
+  const respond::Prompt prompt_;
+  const std::shared_ptr<Ticket> ticket_;
+  respond::Response response_;
+  SpanCutter cutter_;
+  bool is_cut_ = false;
+  Span span_;
+  std::vector<size_t> text_sizes_;  // [tokens that were drafted], behind each
+};
+
+// Texts behind the member's history, on the thread that computes it.
+class SpanVoice::Rating {
+ public:
+  // `first_checked` of the tokens were agreed before, and are only rated.
+  Rating(const SpanVoice& voice, std::vector<int32_t> history, std::vector<int32_t> tokens,
+         size_t first_checked, bool ends)
+      : rater_(LogprobsAlone(), voice.member_.engine->vocab_size()),
+        chooser_(Choosing(voice.own_.settings.sampling), voice.member_.engine->vocab_size(),
+                 kernels::FastestIsa(), EditorOf(voice)),
+        ends_(ends ? voice.member_.model.tokenizer->vocab().end_of_generation
+                   : std::vector<int32_t>()),
+        history_(std::move(history)),
+        tokens_(std::move(tokens)),
+        first_checked_(first_checked) {}
+
+  // The row behind each token rates the next one.
+  void TakeRow(std::span<const float> logits) {
+    if (!status_.ok() || logprobs_.size() == tokens_.size()) return;
+    const size_t next = logprobs_.size();
+    const int32_t token = tokens_[next];
+    const bool is_end = !ends_.empty() && next + 1 == tokens_.size();
+    const auto logprob = is_end ? EndLogprob(logits) : Logprob(logits, token);
+    if (!logprob.ok()) {
+      status_ = logprob.error();
+      return;
+    }
+    logprobs_.push_back(*logprob);
+    // As far as it would have written the same.
+    if (next >= first_checked_ && agreed_ == next - first_checked_) {
+      const auto choice = chooser_.Choose(logits, history_);
+      const bool is_same =
+          choice.ok() &&
+          (choice->id == token || (is_end && std::ranges::find(ends_, choice->id) != ends_.end()));
+      if (is_same) ++agreed_;
+    }
+    history_.push_back(token);
+  }
+
+  bool is_whole() const { return logprobs_.size() == tokens_.size(); }
+  const Status& status() const { return status_; }
+  const std::vector<float>& logprobs() const { return logprobs_; }
+  size_t agreed() const { return agreed_; }
+
+ private:
+  static engine::SamplingOptions LogprobsAlone() {
+    engine::SamplingOptions options;
+    options.logprobs = true;
+    return options;
+  }
+  static engine::SamplingOptions Choosing(engine::SamplingOptions options) {
+    options.logprobs = false;
+    options.top_logprobs = 0;
+    return options;
+  }
+  static engine::LogitsEditor EditorOf(const SpanVoice& voice) {
+    if (voice.own_.masks == nullptr) return nullptr;
+    return [masks = std::make_shared<grammar::TokenMasks>(voice.own_.masks),
+            begin = voice.own_.prompt.tokens.size()](std::span<const int32_t> history,
+                                                     std::span<float> logits) {
+      masks->Apply(history.subspan(begin), logits);
+    };
+  }
+  Result<float> Logprob(std::span<const float> logits, int32_t token) {
+    return TRY(rater_.Rate(logits, token)).logprob;
+  }
+  // Of any token that ends an answer.
+  Result<float> EndLogprob(std::span<const float> logits) {
+    double sum = 0;
+    for (const int32_t end : ends_)
+      sum += kernels::Exp(static_cast<double>(TRY(Logprob(logits, end))));
+    return static_cast<float>(kernels::Log(std::max(sum, 1e-300)));
+  }
+
+  engine::Sampler rater_;
+  engine::Sampler chooser_;
+  const std::vector<int32_t> ends_;
+  std::vector<int32_t> history_;
+  const std::vector<int32_t> tokens_;
+  const size_t first_checked_;
+  std::vector<float> logprobs_;
+  size_t agreed_ = 0;
+  Status status_;
+};
+
+SpanVoice::SpanVoice(const Member& member, const Question& question, uint64_t conversation)
+    : member_(member), conversation_(conversation), client_(question.client) {
+  if (member.weight == 0) return;
+  auto prepared = PrepareQuestion(member, question);
+  is_askable_ = prepared.ok();
+  if (prepared.ok()) {
+    own_ = *std::move(prepared);
+  } else {
+    absence_ = last_absence_ = prepared.error();
+  }
+}
+
+SpanVoice::~SpanVoice() { *is_dropped_ = true; }
+
+void SpanVoice::Forget() {
+  if (has_begun_) member_.engine->Forget(conversation_);
+}
+
+bool SpanVoice::Return() {
+  if (is_askable_ && owed_ == 0 && awaited_ == 0) absence_.reset();
+  return is_present();
+}
+
+void SpanVoice::Leave(Error why) {
+  owed_ += std::exchange(awaited_, 0);
+  ++round_;
+  *is_dropped_ = true;
+  is_dropped_ = std::make_shared<std::atomic<bool>>(false);
+  OnFailed(why);
+}
+
+void SpanVoice::OnFailed(const Error& error) {
+  if (!absence_) absence_ = last_absence_ = error;
+}
+
+std::shared_ptr<SpanVoice::Ticket> SpanVoice::NewTicket() {
+  return std::make_shared<Ticket>(post_, round_);
+}
+
+void SpanVoice::Submit(Work work, const std::shared_ptr<Ticket>& ticket) {
+  ++awaited_;
+  work.client = client_;
+  work.conversation = conversation_;
+  work.is_followup = std::exchange(has_begun_, true);
+  work.on_refused = [ticket](const Error& error) {
+    ticket->Over([error](SpanVoice& voice) { voice.OnFailed(error); });
+  };
+  member_.engine->Begin(std::move(work));
+}
+
+void SpanVoice::OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then) {
+  if (round != round_) {
+    --owed_;
+    return;
+  }
+  --awaited_;
+  then(*this);
+}
+
+void SpanVoice::Count(const engine::Finish& finish) {
+  // Of the prompt, the first request tells.
+  const bool is_first = counts_.prompt == 0;
+  if (is_first) {
+    counts_.prompt = finish.counts.prompt;
+    counts_.cached = finish.counts.cached;
+    times_ = finish.times;
+  } else {
+    times_.decode_ns += finish.times.prefill_ns + finish.times.decode_ns;
+  }
+  counts_.generated += finish.counts.generated;
+  counts_.replayed += finish.counts.replayed;
+  counts_.drafts += finish.counts.drafts;
+}
+
+void SpanVoice::Read() {
+  const auto ticket = NewTicket();
+  Work work{.prompt = own_.prompt.tokens};
+  work.request.max_tokens = 0;
+  work.request.context_limit = own_.settings.context_limit;
+  work.request.on_finish = [ticket](const engine::Finish& finish) {
+    ticket->Over([finish](SpanVoice& voice) {
+      voice.Count(finish);
+      if (!finish.status.ok()) voice.OnFailed(finish.status.error());
+    });
+  };
+  work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
+  Submit(std::move(work), ticket);
+}
+
+void SpanVoice::Draft(uint64_t most_tokens) { StartDraft({}, most_tokens); }
+
+void SpanVoice::StartDraft(Span begun, uint64_t most_tokens) {
+  draft_.reset();
+  const auto ticket = NewTicket();
+  Work work{.prompt = own_.prompt.tokens};
+  work.prompt.insert(work.prompt.end(), tokens_.begin(), tokens_.end());
+  work.prompt.insert(work.prompt.end(), begun.tokens.begin(), begun.tokens.end());
+  const auto drafting = std::make_shared<Drafting>(*this, std::move(begun), most_tokens, ticket);
+  work.request = drafting->response().MakeRequest(drafting);
+  work.is_gone = [drafting, dropped = is_dropped_] { return *dropped || drafting->is_cut(); };
+  Submit(std::move(work), ticket);
+}
+
+void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_tokens) {
+  draft_.reset();
+  // Up to where it would have written something else, it is written already.
+  const Checked& checked = checks_[number];
+  Span begun;
+  if (checked.base == tokens_.size()) {
+    const text::Tokenizer& tokenizer = *member_.model.tokenizer;
+    SpanCutter cutter;
+    for (size_t i = 0; i < checked.agreed && i < checked.tokens.size(); ++i) {
+      if (cutter.Push(BytesOf(tokenizer, checked.tokens[i]))) return;
+    }
+    begun.tokens.assign(checked.tokens.begin(),
+                        checked.tokens.begin() + static_cast<ptrdiff_t>(cutter.tokens()));
+    begun.logprobs.assign(checked.logprobs.begin(),
+                          checked.logprobs.begin() + static_cast<ptrdiff_t>(cutter.tokens()));
+    // A token that ends the answer is none of its text; a first token may have a space before it.
+    const size_t count = checked.tokens.size() - (span.has_ended ? 1 : 0);
+    const size_t all = ByteCount(tokenizer, std::span(checked.tokens).first(count));
+    const size_t first = ByteCount(tokenizer, begun.tokens);
+    const size_t extra = all - std::min(all, span.text.size());
+    begun.text = span.text.substr(0, first - std::min(first, extra));
+  }
+  if (begun.tokens.size() < most_tokens) StartDraft(std::move(begun), most_tokens);
+}
+
+// The member's tokens of a text behind the prompt, as a template would have put it there.
+Result<std::vector<int32_t>> SpanVoice::Encoded(const std::string& text) const {
+  const chat::ChatPrompt& chat = *member_.model.prompt;
+  const respond::Prompt& prompt = own_.prompt;
+  std::vector<int32_t> tokens =
+      own_.is_text ? TRY(chat.EncodeRaw(prompt.text + text, /*begins=*/true))
+                   : TRY(chat.Encode(prompt.text + prompt.forced + chat.Marked(text)));
+  const auto [end, rest] = std::ranges::mismatch(prompt.tokens, tokens);
+  // A text that would join the prompt's last token stands for itself.
+  if (end != prompt.tokens.end()) return member_.model.tokenizer->Encode(text, {});
+  tokens.erase(tokens.begin(), rest);
+  return tokens;
+}
+
+// Whether they are the text, in this member's vocabulary.
+bool SpanVoice::Spells(std::span<const int32_t> tokens, const std::string& text) const {
+  std::string bytes;
+  for (const int32_t token : tokens) bytes += BytesOf(*member_.model.tokenizer, token);
+  return bytes == text || (tokens_.empty() && bytes == " " + text);
+}
+
+Result<Checked> SpanVoice::TokensOf(const Span& span) const {
+  Checked checked{.base = tokens_.size()};
+  const text::Tokenizer& tokenizer = *member_.model.tokenizer;
+  const auto written = std::span(span.tokens).first(span.tokens.size() - (span.has_ended ? 1 : 0));
+  if (Spells(written, span.text)) {
+    // One vocabulary: the author's own tokens.
+    checked.tokens.assign(written.begin(), written.end());
+  } else {
+    // What it has stays as far as both have a boundary there.
+    const std::vector<int32_t> whole = TRY(Encoded(agreed_ + span.text));
+    const auto [own, other] = SharedBoundary(tokenizer, tokens_, whole);
+    checked.base = own;
+    checked.tokens.assign(whole.begin() + static_cast<ptrdiff_t>(other), whole.end());
+  }
+  if (!span.has_ended) return checked;
+  const std::vector<text::TokenId>& ends = tokenizer.vocab().end_of_generation;
+  const int32_t end = span.tokens.back();
+  if (std::ranges::find(ends, end) != ends.end()) {
+    checked.tokens.push_back(end);
+  } else if (!ends.empty()) {
+    checked.tokens.push_back(ends.front());
+  }
+  return checked;
+}
+
+void SpanVoice::Know(const Span& span, size_t number) {
+  checks_.resize(std::max(checks_.size(), number + 1));
+  checks_[number] = {.log_chance = SumOf(span.logprobs),
+                     .base = tokens_.size(),
+                     .tokens = span.tokens,
+                     .logprobs = span.logprobs,
+                     .agreed = span.tokens.size()};
+}
+
+void SpanVoice::Check(const Span& span, size_t number) {
+  checks_.resize(std::max(checks_.size(), number + 1));
+  checks_[number] = {};
+  const Status asked = TryCheck(span, number);
+  if (!asked.ok()) OnFailed(asked.error());
+}
+
+Status SpanVoice::TryCheck(const Span& span, size_t number) {
+  checks_[number] = TRY(TokensOf(span));
+  const Checked& checked = checks_[number];
+  if (checked.tokens.empty()) return Ok();
+  // Tokens that it has missed are rated on the way.
+  const size_t kept = std::min(checked.base, logprobs_.size());
+  std::vector<int32_t> tokens(tokens_.begin() + static_cast<ptrdiff_t>(kept),
+                              tokens_.begin() + static_cast<ptrdiff_t>(checked.base));
+  const size_t missed = tokens.size();
+  tokens.insert(tokens.end(), checked.tokens.begin(), checked.tokens.end());
+  std::vector<int32_t> history = own_.prompt.tokens;
+  history.insert(history.end(), tokens_.begin(), tokens_.begin() + static_cast<ptrdiff_t>(kept));
+  // Each row of logits is of the token behind it, so the last token itself is not computed.
+  const auto ticket = NewTicket();
+  Work work{.prompt = history, .is_branch = true};
+  work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);
+  rated_tokens_ += tokens.size();
+  work.request.max_tokens = 0;
+  work.request.context_limit = own_.settings.context_limit;
+  const auto first_row = static_cast<uint32_t>(history.size()) - 1;
+  const auto rating = std::make_shared<Rating>(*this, std::move(history), std::move(tokens), missed,
+                                               span.has_ended);
+  work.request.rows = {.kind = engine::PromptRows::Kind::kLogits,
+                       .on_row = [rating](auto row) { rating->TakeRow(row); },
+                       .first = first_row};
+  work.request.on_finish = [ticket, rating, number](const engine::Finish& finish) {
+    ticket->Over([rating, number, finish](SpanVoice& voice) {
+      voice.Count(finish);
+      if (!finish.status.ok()) return voice.OnFailed(finish.status.error());
+      if (!rating->status().ok()) return voice.OnFailed(rating->status().error());
+      if (rating->is_whole()) voice.OnChecked(number, rating->logprobs(), rating->agreed());
+    });
+  };
+  work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
+  Submit(std::move(work), ticket);
+  return Ok();
+}
+
+void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t agreed) {
+  Checked& checked = checks_[number];
+  const size_t missed = logprobs.size() - checked.tokens.size();
+  // What it has missed is rated now.
+  if (missed > 0 && logprobs_.size() + missed == checked.base)
+    logprobs_.insert(logprobs_.end(), logprobs.begin(),
+                     logprobs.begin() + static_cast<ptrdiff_t>(missed));
+  checked.logprobs.assign(logprobs.begin() + static_cast<ptrdiff_t>(missed), logprobs.end());
+  // Where the end of what is agreed has other tokens now, that was rated before.
+  const size_t base = std::min(checked.base, logprobs_.size());
+  checked.log_chance = SumOf(checked.logprobs) - SumOf(std::span(logprobs_).subspan(base));
+  checked.agreed = checked.base == tokens_.size() ? agreed : 0;
+}
+
+void SpanVoice::Take(const Span& span, std::optional<size_t> number) {
+  Checked taken;
+  if (number && *number < checks_.size() && checks_[*number].is_rated()) {
+    taken = checks_[*number];
+  } else {
+    auto tokens = TokensOf(span);
+    if (!tokens.ok()) return OnFailed(tokens.error());
+    taken = *std::move(tokens);
+  }
+  agreed_ += span.text;
+  tokens_.resize(taken.base);
+  tokens_.insert(tokens_.end(), taken.tokens.begin(), taken.tokens.end());
+  logprobs_.resize(std::min(logprobs_.size(), taken.base));
+  if (logprobs_.size() == taken.base)
+    logprobs_.insert(logprobs_.end(), taken.logprobs.begin(), taken.logprobs.end());
+  checks_.clear();
+}
+
+double SpanVoice::log_chance() const { return SumOf(logprobs_); }
+
+}  // namespace aster::ensemble

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// One member's part in an answer that is written span by span: what it would write next, how
+// probable it finds what others would, and its own tokens of what is agreed. Must not know the
+// other members, nor what is decided by it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ensemble/answer.h"
+#include "ensemble/mixture.h"
+#include "ensemble/question.h"
+#include "ensemble/span.h"
+
+namespace aster::ensemble {
+
+// What a member finds of a span.
+struct Checked {
+  double log_chance = kImpossible;  // natural logarithm, behind what is agreed
+  // Its own tokens for it, which follow the first `base` of those that it has.
+  size_t base = 0;
+  std::vector<int32_t> tokens = {};
+  std::vector<float> logprobs = {};  // [tokens], where they were computed
+  size_t agreed = 0;                 // of the tokens, from the first, it would have written too
+
+  bool is_rated() const { return !tokens.empty() && logprobs.size() == tokens.size(); }
+  bool agrees() const { return is_rated() && agreed == tokens.size(); }
+};
+
+// Belongs to the ensemble's thread. Requests of a voice that is no more end by themselves.
+class SpanVoice {
+ public:
+  // Calls the function with this voice on the ensemble's thread, unless the question is no more;
+  // safe for concurrent use.
+  using Post = std::function<void(std::function<void(SpanVoice&)>)>;
+
+  // On any thread. The member outlives it. `conversation` is a number of its own.
+  SpanVoice(const Member& member, const Question& question, uint64_t conversation);
+  ~SpanVoice();
+  SpanVoice(const SpanVoice&) = delete;
+  SpanVoice& operator=(const SpanVoice&) = delete;
+
+  void Begin(Post post) { post_ = std::move(post); }
+  // Gives back what its engine has kept.
+  void Forget();
+
+  // Its member has a weight and can have the question.
+  bool is_askable() const { return is_askable_; }
+  // Nothing keeps it from the next span.
+  bool is_present() const { return is_askable_ && !absence_; }
+  bool is_awaited() const { return awaited_ > 0; }
+  const std::optional<Error>& absence() const { return absence_; }
+  // At a boundary: an absent member is asked again if it owes nothing more. Whether it is there.
+  bool Return();
+  // It is waited for no more. Requests in flight are cancelled.
+  void Leave(Error why);
+  void Miss() { ++missed_; }
+
+  // Computes the prompt, so that it can check at once.
+  void Read();
+  // What it would write next, of at most so many tokens.
+  void Draft(uint64_t most_tokens);
+  // What it would write instead of a span that it has checked. No draft where that is nothing else.
+  void DraftInstead(const Span& span, size_t number, uint64_t most_tokens);
+  const std::optional<Span>& draft() const { return draft_; }
+  // What it finds of the span with this number.
+  void Check(const Span& span, size_t number);
+  const Checked& checked(size_t number) const { return checks_[number]; }
+  bool knows(size_t number) const { return number < checks_.size() && checks_[number].is_rated(); }
+  // It wrote the span with this number itself, and so knows all of it.
+  void Know(const Span& span, size_t number);
+
+  // The span is agreed; its number, where it was checked.
+  void Take(const Span& span, std::optional<size_t> number);
+  // Of all that is agreed, as far as it has rated it.
+  double log_chance() const;
+
+  const respond::Prompt& prompt() const { return own_.prompt; }
+  const respond::Settings& settings() const { return own_.settings; }
+  const engine::RequestCounts& counts() const { return counts_; }
+  const engine::RequestTimes& times() const { return times_; }
+  uint64_t rated_tokens() const { return rated_tokens_; }
+  uint64_t missed_spans() const { return missed_; }
+  // The last reason, also of one that has come back.
+  const std::optional<Error>& last_absence() const { return last_absence_; }
+
+ private:
+  class Drafting;
+  class Rating;
+  class Ticket;
+
+  Result<Checked> TokensOf(const Span& span) const;
+  Result<std::vector<int32_t>> Encoded(const std::string& text) const;
+  bool Spells(std::span<const int32_t> tokens, const std::string& text) const;
+  Status TryCheck(const Span& span, size_t number);
+  void Submit(Work work, const std::shared_ptr<Ticket>& ticket);
+  std::shared_ptr<Ticket> NewTicket();
+  void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
+  void OnFailed(const Error& error);
+  void StartDraft(Span begun, uint64_t most_tokens);
+  void OnChecked(size_t number, std::span<const float> logprobs, size_t agreed);
+  void Count(const engine::Finish& finish);
+
+  const Member& member_;
+  const uint64_t conversation_;
+  const std::string client_;
+  PreparedQuestion own_;
+  bool is_askable_ = false;
+  Post post_;
+
+  // Requests belong to a round; those of an earlier one are not waited for.
+  uint64_t round_ = 0;
+  std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
+  size_t awaited_ = 0;
+  size_t owed_ = 0;  // requests of earlier rounds that have not ended
+  std::optional<Error> absence_;
+  std::optional<Error> last_absence_;
+
+  std::string agreed_;           // text behind the prompt
+  std::vector<int32_t> tokens_;  // of it, its own
+  std::vector<float> logprobs_;  // of the first of those; it has missed the rest
+  std::optional<Span> draft_;
+  std::vector<Checked> checks_;  // by number
+
+  engine::RequestCounts counts_;
+  engine::RequestTimes times_;
+  bool has_begun_ = false;  // a request
+  uint64_t rated_tokens_ = 0;
+  uint64_t missed_ = 0;
+};
+
+}  // namespace aster::ensemble

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "ensemble/spans.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ensemble/ensemble.h"
+#include "ensemble/explanation.h"
+#include "ensemble/late_for_test.h"
+#include "ensemble/policy_for_test.h"
+#include "ensemble/span.h"
+
+namespace aster::ensemble {
+namespace {
+
+using testing::Each;
+using testing::Field;
+using testing::HasSubstr;
+
+class SpansTest : public PolicyTest {
+ protected:
+  SpansTest() : PolicyTest(Policy::kSpans) {}
+};
+
+TEST_F(SpansTest, TheMemberThatKnowsWritesIt) {
+  const Answer program = Written(all_->members(), About(kListing));
+  EXPECT_EQ(program.policy, Policy::kSpans);
+  EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 40"));
+  EXPECT_EQ(program.author(), "pulsar");
+  EXPECT_EQ(program.spans.front().decision, Decision::kContested);
+  EXPECT_THAT(Explain(program), HasSubstr("dropped nova: "));
+  EXPECT_EQ(ExplanationToJson(program)["policy"], "spans");
+  const Answer sum = Written(all_->members(), About(kSum));
+  EXPECT_THAT(sum.answered.generated.text, HasSubstr("19"));
+}
+
+TEST_F(SpansTest, TheSpansAreTheAnswer) {
+  const Answer answer = Written(all_->members(), About(kTale));
+  std::string whole, told;
+  for (const DecidedSpan& span : answer.spans) whole += span.taken().text;
+  for (const SaidPiece& piece : answer.pieces) told += piece.text;
+  EXPECT_EQ(whole, answer.answered.generated.text);
+  EXPECT_EQ(told, whole);
+  EXPECT_GT(answer.spans.size(), 1u);
+}
+
+TEST_F(SpansTest, TheSameModelTwiceIsThatModel) {
+  ExpectTheSameModelTwiceIsThatModel();
+  const OpenMembers twice = Open({"nova", "nova"});
+  const Answer answer = Written(twice.members(), About(kTale));
+  EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
+  // The second one writes nothing, and computes what the first has written once.
+  EXPECT_EQ(answer.parts[1].counts.generated, 0u);
+  EXPECT_EQ(answer.parts[1].rated_tokens, answer.answered.generated.tokens.size());
+}
+
+TEST_F(SpansTest, AMemberOfAllTheWeightIsThatModel) { ExpectAMemberOfAllTheWeightIsThatModel(); }
+TEST_F(SpansTest, LimitsAndStopStringsAreTheModels) { ExpectLimitsAndStopStringsAreTheModels(); }
+TEST_F(SpansTest, TheOrderOfArrivalChangesNothing) { ExpectTheOrderOfArrivalChangesNothing(); }
+TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
+  ExpectOtherQuestionsBesideItChangeNothing();
+}
+
+TEST_F(SpansTest, WhatIsCertainIsToldBeforeTheEnd) {
+  std::vector<std::string> told;
+  const Answer answer = Written(all_->members(), About(kTale),
+                                [&](const SaidPiece& piece) { told.push_back(piece.text); });
+  EXPECT_GT(told.size(), 1u);
+  EXPECT_EQ(answer.told_pieces, told.size());
+  EXPECT_LT(told.front().size(), answer.answered.generated.text.size());
+}
+
+TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
+  std::vector<Member> members = all_->members();
+  Late late(*members[1].generator);
+  members[1].generator = &late;
+  late.is_broken = true;
+  Ensemble ensemble(members, clock_, options_);
+  // From its first words on it is there again.
+  const Question question = About(kTale);
+  const auto answer =
+      AnswerOne(ensemble, question, nullptr, [&](const SaidPiece&) { late.is_broken = false; });
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->spans.front().decision, Decision::kAlone);
+  EXPECT_NE(answer->spans.back().decision, Decision::kAlone);
+  EXPECT_GT(answer->parts[1].rated_tokens, 0u);
+  EXPECT_GE(answer->parts[1].missed_spans, 1u);
+  EXPECT_THAT(Explain(*answer), HasSubstr("absent  pulsar: no node is left"));
+  // One that stays away is left out of all.
+  late.is_broken = true;
+  const Answer alone = AnswerOne(ensemble, question).value();
+  ExpectSame(alone, ByItself(members[0], question));
+  EXPECT_THAT(alone.spans, Each(Field(&DecidedSpan::decision, Decision::kAlone)));
+}
+
+TEST_F(SpansTest, AStalledLeaderIsWaitedForAndThenAnotherLeads) {
+  std::vector<Member> members = all_->members();
+  Late late(*members[0].generator);
+  members[0].generator = &late;
+  late.is_stalled = true;
+  Ensemble ensemble(members, clock_, options_);
+  std::optional<Answer> answer;
+  ensemble.Ask(About(kListing), [&](Result<Answer> given) { answer = std::move(given).value(); });
+  for (int step = 0; step < 200; ++step) ensemble.Step();
+  EXPECT_FALSE(answer);
+  clock_.AdvanceBy(options_.wait_ns);
+  for (int step = 0; step < 400; ++step) ensemble.Step();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->author(), "pulsar");
+  EXPECT_EQ(answer->parts[0].missed_spans, answer->spans.size());
+  EXPECT_THAT(answer->parts[0].absence->message(), HasSubstr("not done 1.0 s after"));
+}
+
+TEST_F(SpansTest, ACancelledQuestionHasNoAnswer) {
+  Ensemble ensemble(all_->members(), clock_, options_);
+  int steps = 0;
+  const auto answer = AnswerOne(ensemble, About(kTale), [&] { return ++steps > 6; });
+  EXPECT_EQ(answer.error().code(), Code::kCancelled);
+}
+
+TEST_F(SpansTest, WhatHasOneAuthorIsChosen) {
+  Question question = About("Multiply 74 and 24 with the tool.");
+  question.conversation.tools = nlohmann::ordered_json::parse(
+      R"([{"type": "function", "function": {"name": "multiply", "description": "Multiplies.",
+          "parameters": {"type": "object", "properties": {"a": {"type": "number"},
+          "b": {"type": "number"}}, "required": ["a", "b"]}}}])");
+  const Answer answer = Written(all_->members(), question);
+  EXPECT_EQ(answer.policy, Policy::kChoose);
+  EXPECT_EQ(answer.answered.reply.calls.size(), 1u);
+}
+
+size_t CutOf(const std::vector<std::string>& tokens) {
+  SpanCutter cutter;
+  for (const std::string& token : tokens) {
+    if (cutter.Push(token)) return cutter.tokens();
+  }
+  return 0;
+}
+
+TEST(SpanCutter, CutsBehindLinesAndSentences) {
+  EXPECT_EQ(CutOf({"Yes", ",\n", "so"}), 2u);
+  EXPECT_EQ(CutOf({"It", " is", " 3", ".", "5", ".", " Then"}), 6u);
+  EXPECT_EQ(CutOf({"It", " is", " so", "."}), 0u);
+  // A long span, before a word; one without words, where a character ends.
+  std::vector<std::string> words(30, " word");
+  EXPECT_EQ(CutOf(words), 24u);
+  std::vector<std::string> letters(46, "a");
+  letters.insert(letters.end(), {"a", "\xC3", "\xA4"});
+  EXPECT_EQ(CutOf(letters), 47u);
+}
+
+}  // namespace
+}  // namespace aster::ensemble

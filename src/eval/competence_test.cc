@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "eval/competence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace aster::eval {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// One letter for each question: right, wrong, skipped, or not asked (a space).
+Results Of(const std::string& letters, const std::string& questions = "q") {
+  Results results;
+  results.header.questions = questions;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    if (letters[i] == ' ') continue;
+    results.results.push_back({.id = std::to_string(i),
+                               .category = "",
+                               .skipped = letters[i] == 's',
+                               .right = letters[i] == 'r'});
+  }
+  return results;
+}
+
+TEST(WeightsByResults, AreOdds) {
+  EXPECT_THAT(WeightsByResults(std::vector{Of("rrrrrrrrrrw"), Of("rrrrrrrrrww")}).value(),
+              ElementsAre(10.5 / 1.5, 9.5 / 2.5));
+}
+
+TEST(WeightsByResults, LeaveOutWhoIsMuchWeaker) {
+  EXPECT_THAT(WeightsByResults(std::vector{Of("rrrrrrrrrw"), Of("rrrrrrrrww")}).value(),
+              ElementsAre(9.5 / 1.5, 0));
+}
+
+TEST(WeightsByResults, AreOfWhatAllHaveAnswered) {
+  EXPECT_THAT(WeightsByResults(std::vector{Of("rwrr"), Of("rws ")}).value(), ElementsAre(1, 1));
+}
+
+TEST(WeightsByResults, NeedTheSameQuestions) {
+  EXPECT_THAT(WeightsByResults(std::vector{Of("r"), Of("r", "other")}).error().message(),
+              HasSubstr("different files"));
+  EXPECT_THAT(WeightsByResults(std::vector{Of("r "), Of(" r")}).error().message(),
+              HasSubstr("no question"));
+}
+
+}  // namespace
+}  // namespace aster::eval
