@@ -22,7 +22,7 @@ constexpr size_t kShortPrompt = 2048;  // tokens
 // How often a waiting client is told that it still waits.
 constexpr int64_t kTellNs = kNsPerSecond;
 
-size_t SharedTokens(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+size_t SharedTokens(std::span<const int32_t> a, std::span<const int32_t> b) {
   const size_t size = std::min(a.size(), b.size());
   return static_cast<size_t>(
       std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(size), b.begin()).first -
@@ -43,9 +43,13 @@ struct AnswerLoop::Active {
 AnswerLoop::AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerLoopOptions options)
     : generator_(generator), clock_(clock), options_(std::move(options)) {
   generator_.OnShortage([this] {
-    if (kept_.empty()) return false;
-    kept_.pop_front();
-    return true;
+    if (!kept_.empty()) {
+      kept_.pop_front();
+      return true;
+    }
+    const bool was_loading = loading_.has_value();
+    loading_.reset();
+    return was_loading;
   });
 }
 
@@ -105,6 +109,25 @@ Status AnswerLoop::CallBetweenSteps(const std::function<Status()>& work) {
   return *call.result;
 }
 
+Status AnswerLoop::CallToLoad(std::span<const int32_t> tokens,
+                              const std::function<Status(engine::Sequence&)>& work) {
+  return CallBetweenSteps([&] {
+    if (!loading_ || !std::ranges::equal(loading_->tokens(), tokens)) {
+      loading_ = SequenceFor(tokens);
+      loading_->SetHistory(tokens);
+    }
+    return work(*loading_);
+  });
+}
+
+Status AnswerLoop::EndLoading() {
+  return CallBetweenSteps([this] {
+    if (loading_ && loading_->computed() > 0) Keep(*std::move(loading_));
+    loading_.reset();
+    return Ok();
+  });
+}
+
 void AnswerLoop::MakeCalls() {
   for (;;) {
     Call* call = nullptr;
@@ -153,9 +176,7 @@ std::unique_ptr<Job> AnswerLoop::TakeNext() {
   return job;
 }
 
-engine::Sequence AnswerLoop::SequenceFor(const Job& job) {
-  if (!job.is_kept) return generator_.NewSequence();
-  const std::vector<int32_t>& prompt = job.prompt;
+engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt) {
   auto best = kept_.end();
   size_t most = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
@@ -193,7 +214,8 @@ void AnswerLoop::Keep(engine::Sequence sequence) {
 void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   if (job->is_gone()) return;
   if (clock_.NowNs() >= job->deadline_ns) return job->on_refused(TooLate());
-  engine::Sequence sequence = SequenceFor(*job);
+  engine::Sequence sequence =
+      job->is_kept ? SequenceFor(job->prompt) : generator_.NewSequence();
   auto active =
       std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
   Active& begun = *active;

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,12 @@ class AnswerLoop {
   // Calls it on the loop's thread, between two steps, and waits for what it returns; Unavailable
   // where the loop has ended. From other threads.
   Status CallBetweenSteps(const std::function<Status()>& work) EXCLUDES(mu_);
+  // The same with a sequence of these tokens, to import KV rows into: the same one in each call,
+  // unless running requests needed its memory meanwhile. One at a time.
+  Status CallToLoad(std::span<const int32_t> tokens,
+                    const std::function<Status(engine::Sequence&)>& work) EXCLUDES(mu_);
+  // It is kept as an answered conversation is: prompts that begin like it find its KV rows.
+  Status EndLoading() EXCLUDES(mu_);
 
   AnswerLoopState state() const EXCLUDES(mu_);
   size_t max_running() const { return options_.max_running; }
@@ -94,7 +101,7 @@ class AnswerLoop {
   void Tell();
   void FailAll(const Error& error);
   void OnFinish(Active& active, const engine::Finish& finish);
-  engine::Sequence SequenceFor(const Job& job);
+  engine::Sequence SequenceFor(std::span<const int32_t> prompt);
   void Keep(engine::Sequence sequence);
 
   engine::Generator& generator_;
@@ -105,6 +112,7 @@ class AnswerLoop {
   std::vector<std::unique_ptr<Active>> active_;
   std::deque<engine::Sequence> kept_;  // of answered conversations, the latest last
   std::deque<engine::Sequence> lost_;  // of requests that never finished
+  std::optional<engine::Sequence> loading_;
   int64_t last_told_ns_ = 0;
 
   mutable Mutex mu_;

@@ -13,14 +13,19 @@
 namespace aster::serve {
 namespace {
 
-class NoMemory final : public engine::SequenceMemory {
+// Holds as many tokens as it is told.
+class ToldMemory final : public engine::SequenceMemory {
  public:
-  uint32_t length() const override { return 0; }
+  explicit ToldMemory(const uint32_t& length) : length_(length) {}
+  uint32_t length() const override { return length_; }
   void Truncate(uint32_t /*length*/) override {}
   void Adopt(std::span<const int32_t> /*tokens*/) override {}
   std::unique_ptr<engine::SequenceMemory> Fork() const override {
-    return std::make_unique<NoMemory>();
+    return std::make_unique<ToldMemory>(length_);
   }
+
+ private:
+  const uint32_t& length_;
 };
 
 // Never finishes a request but by cancelling it; each step takes a second.
@@ -29,13 +34,17 @@ class Slow final : public engine::Generator {
   Slow(VirtualClock& clock, int steps) : clock_(clock), steps_left_(steps) {}
 
   const model::Shape& shape() const override { return shape_; }
-  engine::Sequence NewSequence() override { return engine::Sequence(std::make_unique<NoMemory>()); }
+  engine::Sequence NewSequence() override {
+    ++sequences_made;
+    return engine::Sequence(std::make_unique<ToldMemory>(held));
+  }
   Result<engine::RequestId> Submit(engine::Request request) override {
     if (refusal) return *refusal;
     running_.emplace_back(++last_, std::move(request));
     return last_;
   }
   void Cancel(engine::RequestId id) override { cancelled_.push_back(id); }
+  void OnShortage(std::function<bool()> let_go) override { release_unused = std::move(let_go); }
   bool idle() const override { return running_.empty(); }
   Status Step() override {
     clock_.AdvanceBy(kNsPerSecond);
@@ -59,6 +68,9 @@ class Slow final : public engine::Generator {
   }
   Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*KV chunk*/) override { return Ok(); }
 
+  uint32_t held = 0;  // tokens, by each sequence
+  int sequences_made = 0;
+  std::function<bool()> release_unused;
   std::function<void()> end;     // called in the last step
   std::optional<Error> refusal;  // of every request
 
@@ -170,6 +182,45 @@ TEST_F(AnswerLoopTest, CallsAreMadeOnItsThread) {
   loop.Stop(0);
   thread.join();
   EXPECT_EQ(loop.CallBetweenSteps([] { return Ok(); }).error().code(), Code::kUnavailable);
+}
+
+// Rows come into one sequence, which is kept then, until running requests need its memory.
+TEST_F(AnswerLoopTest, WhatIsLoadedIsKept) {
+  Slow generator(clock_, 1);
+  AnswerLoop loop(generator, clock_, {});
+  std::thread thread([&] { loop.Run(); });
+  const std::vector<int32_t> tokens = {1, 2, 3};
+  const auto load = [&](uint32_t held) {
+    const Status loaded = loop.CallToLoad(tokens, [&](engine::Sequence& sequence) {
+      EXPECT_EQ(sequence.tokens(), tokens);
+      generator.held = held;
+      return Ok();
+    });
+    EXPECT_TRUE(loaded.ok());
+  };
+  load(1);
+  load(2);
+  EXPECT_TRUE(loop.EndLoading().ok());
+  load(2);
+  EXPECT_EQ(generator.sequences_made, 1);
+  // One that is being loaded is released, too.
+  const auto release = [&] {
+    return loop.CallBetweenSteps([&]() -> Status {
+      return generator.release_unused() ? Ok() : Status(NotFound("nothing"));
+    });
+  };
+  EXPECT_TRUE(release().ok());
+  EXPECT_FALSE(release().ok());
+  load(2);
+  EXPECT_EQ(generator.sequences_made, 2);
+  // Without rows there is nothing to be kept.
+  generator.held = 0;
+  EXPECT_TRUE(loop.EndLoading().ok());
+  EXPECT_FALSE(release().ok());
+  loop.Stop(0);
+  thread.join();
+  EXPECT_EQ(loop.CallToLoad(tokens, [](engine::Sequence&) { return Ok(); }).error().code(),
+            Code::kUnavailable);
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ class SavedSessions {
   virtual void List(Done done) = 0;
   // With all that was said.
   virtual void Show(std::string name, Done done) = 0;
+  // Brings its KV rows into the KV cache of the model that it is of, so that a prompt that goes on
+  // with it computes only what is new.
+  virtual void Load(std::string name, Done done) = 0;
   virtual void Remove(std::string name, Done done) = 0;
 };
 

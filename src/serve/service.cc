@@ -84,6 +84,7 @@ const std::vector<Service::Route>& Service::Routes() {
       {"GET", "/v1/sessions", &Service::Sessions},
       {"GET", "/v1/sessions/", &Service::OneSession},
       {"DELETE", "/v1/sessions/", &Service::OneSession},
+      {"POST", "/v1/sessions/", &Service::LoadSession},
       {"GET", "/v1/models", &Service::Models},
       {"GET", "/v1/models/", &Service::OneModel},
       {"GET", "/api/version", &Service::OllamaVersion},

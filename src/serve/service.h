@@ -167,6 +167,7 @@ class Service {
   bool MayUseSessions(const HttpRequest& request, Problem& problem) const;
   void Sessions(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneSession(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
+  void LoadSession(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaChat(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaGenerate(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaAnswer(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/percent.h"
 #include "base/utf8.h"
 #include "serve/origin.h"
@@ -14,6 +16,9 @@ namespace aster::serve {
 namespace {
 
 constexpr std::string_view kOneSession = "/v1/sessions/";
+constexpr std::string_view kLoad = "/load";
+
+std::string NameIn(std::string_view part) { return ToValidUtf8(WithoutPercents(part)); }
 
 }  // namespace
 
@@ -39,7 +44,7 @@ bool Service::MayUseFiles(const HttpRequest& request, const FilesUse& use, Probl
 
 bool Service::MayUseSessions(const HttpRequest& request, Problem& problem) const {
   if (options_.sessions != nullptr) {
-    return MayUseFiles(request, {.verb = "see and delete sessions", .command = "aster session"},
+    return MayUseFiles(request, {.verb = "see, load and delete sessions", .command = "aster session"},
                        problem);
   }
   problem.Set(501, "", "this server shows no sessions: aster session list does");
@@ -57,12 +62,26 @@ void Service::OneSession(const HttpRequest& request, const std::shared_ptr<Reply
   const std::string route(kOneSession);
   Problem problem;
   if (!MayUseSessions(request, problem)) return RefuseAt(route, *stream, problem);
-  const std::string name = ToValidUtf8(WithoutPercents(request.path.substr(route.size())));
+  const std::string name = NameIn(std::string_view(request.path).substr(route.size()));
   if (request.method == "DELETE") {
     options_.sessions->Remove(name, ReplyWith(route, stream));
   } else {
     options_.sessions->Show(name, ReplyWith(route, stream));
   }
+}
+
+void Service::LoadSession(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
+  const std::string route = std::string(kOneSession) + "NAME" + std::string(kLoad);
+  Problem problem;
+  if (!request.path.ends_with(kLoad)) {
+    problem.Set(404, "", "there is nothing to be sent to " + request.path);
+  } else {
+    MayUseSessions(request, problem);
+  }
+  if (problem.any()) return RefuseAt(route, *stream, problem);
+  std::string_view part = std::string_view(request.path).substr(kOneSession.size());
+  part.remove_suffix(std::min(part.size(), kLoad.size()));
+  options_.sessions->Load(NameIn(part), ReplyWith(route, stream));
 }
 
 }  // namespace aster::serve

@@ -35,8 +35,12 @@ bool IsWord(std::string_view text, std::string_view marks) {
   });
 }
 
-// Of a word in an error: what a person typed, without what would steer a terminal.
-std::string Shown(std::string_view text) { return Harmless(text.substr(0, 200)); }
+// Of a word in an error: what a person typed, on one line, without what would steer a terminal.
+std::string Shown(std::string_view text) {
+  std::string shown = Harmless(text.substr(0, 200));
+  std::ranges::replace(shown, '\n', ' ');
+  return shown;
+}
 
 // Both as HAProxy takes them: [::1]:8080, and * where one listens everywhere.
 Result<std::string> AddressOf(std::string_view text, bool may_be_any, bool& is_numeric) {

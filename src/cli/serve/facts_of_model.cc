@@ -11,7 +11,6 @@
 #include "chat/prompt.h"
 #include "kernels/arithmetic_version.h"
 #include "model/description.h"
-#include "open/model_identity.h"
 
 namespace aster::cli {
 namespace {
@@ -32,7 +31,7 @@ std::string TextOf(const text::Tokenizer& tokenizer, text::TokenId id) {
 }  // namespace
 
 serve::ModelFacts FactsOf(const gguf::ModelFiles& files, const text::Tokenizer& tokenizer,
-                          Console& console) {
+                          const std::optional<Hash128>& fingerprint) {
   const model::Description description = model::Describe(files);
   serve::ModelFacts facts;
   facts.architecture = description.architecture;
@@ -44,7 +43,7 @@ serve::ModelFacts FactsOf(const gguf::ModelFiles& files, const text::Tokenizer& 
   if (width.ok()) facts.embedding = *width;
   for (const gguf::File& file : files.files()) facts.bytes += file.size_bytes();
   facts.modified_s = files.files().front().mapped().identity().modified_ns / kNsPerSecond;
-  if (const auto fingerprint = open::KnownFingerprintOf(files, console)) {
+  if (fingerprint) {
     facts.fingerprint = fingerprint->ToHex();
     facts.fingerprint_of_answers =
         fmt::format("fp_{}_{}", facts.fingerprint.substr(0, 16), kernels::kArithmeticVersion);

@@ -4,14 +4,17 @@
 // What clients of a server are told about a model, read from its files. Must not know dialects.
 #pragma once
 
-#include "cli/terminal/console.h"
+#include <optional>
+
+#include "base/hash.h"
 #include "gguf/model_files.h"
 #include "serve/model_facts.h"
 #include "text/tokenizer.h"
 
 namespace aster::cli {
 
+// Without a fingerprint where finding it out would cost too much.
 serve::ModelFacts FactsOf(const gguf::ModelFiles& files, const text::Tokenizer& tokenizer,
-                          Console& console);
+                          const std::optional<Hash128>& fingerprint);
 
 }  // namespace aster::cli

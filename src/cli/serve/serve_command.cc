@@ -31,6 +31,7 @@
 #include "cli/terminal/end_signals.h"
 #include "net/tls.h"
 #include "open/load_tokenizer.h"
+#include "open/model_identity.h"
 #include "open/node_pool.h"
 #include "open/open_model.h"
 #include "serve/http_server.h"
@@ -50,6 +51,7 @@ struct Served {
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
+  std::optional<Hash128> fingerprint = {};  // where finding it out costs little
   std::unique_ptr<open::OpenedModel> opened = {};
   serve::ModelFacts facts = {};
   std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
@@ -86,6 +88,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));
   served.defaults.vocab_size = shape.vocab_size;
   if (options.max_tokens > 0) served.defaults.max_tokens = options.max_tokens;
+  served.fingerprint = open::KnownFingerprintOf(served.files, console);
   // Batches are small enough that progress and a client that disconnects wait for less than a
   // second.
   served.opened = TRY(open::OpenModel(served.files, served.tokenizer.get(), clock,
@@ -95,7 +98,8 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
                                        .batch_tokens = 256,
                                        .longest_step_ns = open::kLongestStepNs,
                                        .max_running = options.parallel,
-                                       .is_kept = false},
+                                       // Sessions can be loaded into it.
+                                       .is_kept = served.fingerprint.has_value()},
                                       console));
   serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
   loop.on_step = [opened = served.opened.get(), metrics = served.metrics.get()] {
@@ -106,7 +110,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   loop.on_step();
   // Nodes look after their own cores; here, models share them.
   if (!served.cluster.wants_nodes()) loop.turns = turns;
-  served.facts = FactsOf(served.files, *served.tokenizer, console);
+  served.facts = FactsOf(served.files, *served.tokenizer, served.fingerprint);
   served.facts.slots = options.parallel;
   served.defaults.context_limit = TRY(ContextOf(served, options, console));
   served.loop =
@@ -293,10 +297,16 @@ std::vector<ClusterDesk::Model> DeskModels(const std::vector<std::unique_ptr<Ser
   return models;
 }
 
-SessionDesk::ServedNames NamesByFingerprint(const std::vector<std::unique_ptr<Served>>& all) {
-  SessionDesk::ServedNames names;
-  for (const auto& served : all) names.emplace(served->facts.fingerprint, served->name);
-  return names;
+Result<std::vector<SessionDesk::Model>> SessionModels(
+    const std::vector<std::unique_ptr<Served>>& all) {
+  std::vector<SessionDesk::Model> models;
+  for (const auto& served : all) {
+    // No session was saved of a model whose fingerprint is not known here.
+    if (!served->fingerprint) continue;
+    models.push_back(TRY(SessionDesk::ModelOf(served->name, *served->fingerprint, served->options,
+                                              served->opened->generator(), *served->loop)));
+  }
+  return models;
 }
 
 struct DesksStop {
@@ -394,7 +404,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
     service_options.changes = &desk.emplace(DeskModels(all));
   }
   service_options.pulls = &pulls;
-  service_options.sessions = &sessions.emplace(NamesByFingerprint(all));
+  service_options.sessions = &sessions.emplace(TRY(SessionModels(all)));
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
   door.Open(*service);

@@ -3,6 +3,9 @@
 
 #include "cli/serve/session_desk.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +13,8 @@
 #include "base/log.h"
 #include "cli/session/session_keeper.h"
 #include "cli/session/session_report.h"
+#include "cli/terminal/console.h"
+#include "model/memory.h"
 
 namespace aster::cli {
 namespace {
@@ -27,13 +32,33 @@ Status CheckName(const std::string& name) {
   return InvalidArgument("a session's name has no slash");
 }
 
-// Where files stand is not told.
-ordered_json ToldOf(ordered_json json, const SessionDesk::ServedNames& served) {
-  for (const char* key : {"path", "model_path"}) json.erase(key);
-  if (!json.contains("fingerprint")) return json;
-  const auto found = served.find(json["fingerprint"].get<std::string>());
-  json["served_as"] = found == served.end() ? ordered_json(nullptr) : ordered_json(found->second);
-  return json;
+// Brings the KV rows into the model's KV cache, a KV chunk between two of its steps, so that answers
+// go on meanwhile. `loaded` tells how many positions are there, after an error, too.
+Status LoadRows(const disk::SessionFolder& folder, const disk::OpenSession& open,
+                const SessionDesk::Model& model, uint32_t& loaded) {
+  const disk::Session& session = open.session;
+  if (!open.has_tokens) return *open.damage;
+  if (session.model.layout != model.layout.digest()) {
+    return FailedPrecondition(fmt::format("the session's KV rows are {}, and the server's are {}",
+                                          session.model.layout_description,
+                                          model.layout.Describe(model.layout.all_layers())));
+  }
+  const uint32_t vocab_size = model.generator->shape().vocab_size;
+  const auto is_known = [&](int32_t token) {
+    return token >= 0 && static_cast<uint32_t>(token) < vocab_size;
+  };
+  if (!std::ranges::all_of(session.tokens, is_known))
+    return DataLoss("the session has a token that its model does not have");
+  const Status rows = folder.LoadRows(open, model.layout, [&](Bytes chunk) {
+    return model.loop->CallToLoad(session.tokens, [&](engine::Sequence& sequence) {
+      Status imported = model.generator->ImportRows(sequence, chunk);
+      loaded = sequence.computed();
+      return imported;
+    });
+  });
+  TRY(model.loop->EndLoading());
+  TRY(rows);
+  return open.damage ? Status(*open.damage) : Ok();
 }
 
 Result<std::string> RemoveNow(const std::string& name) {
@@ -59,13 +84,45 @@ void SessionDesk::Remove(std::string name, Done done) {
   thread_.Add([name = std::move(name)] { return RemoveNow(name); }, std::move(done));
 }
 
+void SessionDesk::Load(std::string name, Done done) {
+  thread_.Add([this, name = std::move(name)] { return LoadNow(name); }, std::move(done));
+}
+
+Result<SessionDesk::Model> SessionDesk::ModelOf(std::string name, const Hash128& fingerprint,
+                                                const open::ModelOptions& options,
+                                                engine::Generator& generator,
+                                                serve::AnswerLoop& loop) {
+  const model::Shape& shape = generator.shape();
+  const engine::LocalModelOptions engine = TRY(options.ForEngine());
+  return Model{.name = std::move(name),
+               .fingerprint = fingerprint,
+               .layout = TRY(model::MakeMemoryLayout(shape, model::Narrowed(engine.memory, shape),
+                                                     fingerprint)),
+               .generator = &generator,
+               .loop = &loop};
+}
+
+const SessionDesk::Model* SessionDesk::FindModel(const Hash128& fingerprint) const {
+  const auto found = std::ranges::find(models_, fingerprint, &Model::fingerprint);
+  return found == models_.end() ? nullptr : &*found;
+}
+
+// Where files stand is not told.
+ordered_json SessionDesk::ToldOf(ordered_json json, const disk::Session& session) const {
+  for (const char* key : {"path", "model_path"}) json.erase(key);
+  if (!json.contains("fingerprint")) return json;
+  const Model* const model = FindModel(session.model.fingerprint);
+  json["served_as"] = model == nullptr ? ordered_json(nullptr) : ordered_json(model->name);
+  return json;
+}
+
 Result<std::string> SessionDesk::ListNow() const {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
   ordered_json data = ordered_json::array();
   for (disk::ListedSession& listed : TRY(folder.List())) {
     const ExaminedSession examined = ExamineSession(folder, std::move(listed), Look::kHeaders);
-    data.push_back(ToldOf(SessionJson(examined), served_));
+    data.push_back(ToldOf(SessionJson(examined), examined.session()));
   }
   return OneLine({{"object", "list"}, {"data", std::move(data)}});
 }
@@ -76,7 +133,30 @@ Result<std::string> SessionDesk::ShowNow(const std::string& name) const {
   const disk::SessionFolder folder = TRY(UserSessions(clock));
   const ExaminedSession examined =
       ExamineSession(folder, TRY(FindSession(folder, name)), Look::kHeaders);
-  return OneLine(ToldOf(WholeSessionJson(examined), served_));
+  return OneLine(ToldOf(WholeSessionJson(examined), examined.session()));
+}
+
+Result<std::string> SessionDesk::LoadNow(const std::string& name) const {
+  TRY(CheckName(name));
+  SystemClock clock;
+  const disk::SessionFolder folder = TRY(UserSessions(clock));
+  const disk::OpenSession open = TRY(folder.Open(name));
+  const disk::SessionModel& of = open.session.model;
+  const Model* const model = FindModel(of.fingerprint);
+  if (model == nullptr) {
+    return FailedPrecondition(
+        fmt::format("{}: the server does not serve this session's model, {} ({})", name,
+                    Harmless(of.name), of.fingerprint.ToHex().substr(0, 8)));
+  }
+  uint32_t loaded = 0;
+  const Status rows = LoadRows(folder, open, *model, loaded);
+  log::Info("session loaded", {{"model", model->name}, {"tokens", loaded}});
+  // What is not there is computed when the conversation goes on; so that is no error.
+  return OneLine({{"name", name},
+                  {"model", model->name},
+                  {"tokens", open.session.tokens.size()},
+                  {"loaded_tokens", loaded},
+                  {"why_not_all", rows.ok() ? ordered_json(nullptr) : ordered_json(rows.error().message())}});
 }
 
 }  // namespace aster::cli

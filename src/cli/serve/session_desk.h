@@ -1,15 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shows and removes the user's sessions where the server's API asks for it, as `aster session` does
-// on the command line. Must not know HTTP, nor who may ask.
+// Shows, loads and removes the user's sessions where the server's API asks for it, as `aster
+// session` does on the command line. Must not know HTTP, nor who may ask.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/hash.h"
 #include "cli/serve/work_thread.h"
+#include "disk/session_folder.h"
+#include "engine/generator.h"
+#include "kv/layout.h"
+#include "open/model_options.h"
+#include "serve/answer_loop.h"
 #include "serve/saved_sessions.h"
 
 namespace aster::cli {
@@ -17,24 +26,39 @@ namespace aster::cli {
 // Safe for concurrent use.
 class SessionDesk final : public serve::SavedSessions {
  public:
-  // Names of the models that are served, by their fingerprints.
-  using ServedNames = std::map<std::string, std::string>;
+  // A model that is served, and whose sessions can be loaded.
+  struct Model {
+    std::string name;
+    Hash128 fingerprint;
+    kv::Layout layout;
+    // Both outlive the desk, and the loop's thread is the generator's.
+    engine::Generator* generator;
+    serve::AnswerLoop* loop;
+  };
+  // Its generator must go by the fingerprint (OpenOptions::is_kept).
+  static Result<Model> ModelOf(std::string name, const Hash128& fingerprint,
+                               const open::ModelOptions& options, engine::Generator& generator,
+                               serve::AnswerLoop& loop);
 
-  explicit SessionDesk(ServedNames served)
-      : served_(std::move(served)), thread_("requests for sessions") {}
+  explicit SessionDesk(std::vector<Model> models)
+      : models_(std::move(models)), thread_("requests for sessions") {}
 
   // Waits for the work that was taken, and refuses all other.
   void Stop() { thread_.Stop(); }
 
   void List(Done done) override;
   void Show(std::string name, Done done) override;
+  void Load(std::string name, Done done) override;
   void Remove(std::string name, Done done) override;
 
  private:
+  const Model* FindModel(const Hash128& fingerprint) const;
+  nlohmann::ordered_json ToldOf(nlohmann::ordered_json json, const disk::Session& session) const;
   Result<std::string> ListNow() const;
   Result<std::string> ShowNow(const std::string& name) const;
+  Result<std::string> LoadNow(const std::string& name) const;
 
-  const ServedNames served_;
+  const std::vector<Model> models_;
   WorkThread thread_;
 };
 
