@@ -214,8 +214,7 @@ void AnswerLoop::Keep(engine::Sequence sequence) {
 void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   if (job->is_gone()) return;
   if (clock_.NowNs() >= job->deadline_ns) return job->on_refused(TooLate());
-  engine::Sequence sequence =
-      job->is_kept ? SequenceFor(job->prompt) : generator_.NewSequence();
+  engine::Sequence sequence = job->is_kept ? SequenceFor(job->prompt) : generator_.NewSequence();
   auto active =
       std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
   Active& begun = *active;

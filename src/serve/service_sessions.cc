@@ -44,7 +44,7 @@ bool Service::MayUseFiles(const HttpRequest& request, const FilesUse& use, Probl
 
 bool Service::MayUseSessions(const HttpRequest& request, Problem& problem) const {
   if (options_.sessions != nullptr) {
-    return MayUseFiles(request, {.verb = "see, load and delete sessions", .command = "aster session"},
+    return MayUseFiles(request, {.verb = "use saved sessions", .command = "aster session"},
                        problem);
   }
   problem.Set(501, "", "this server shows no sessions: aster session list does");

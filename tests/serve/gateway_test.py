@@ -41,7 +41,8 @@ def refused(*options):
 class Command(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         for options, why in (((), "no servers"),
-                             (("--server", "a\nb=127.0.0.1:1"), "a server's name has"),
+                             (("--server", "a\nb=127.0.0.1:1"), "a b=127.0.0.1:1: a server's name has"),
+                             (("--server", "a=b\nc:1"), "is no name of a host"),
                              (("--server", "a=127.0.0.1:99999"), "is not HOST:PORT"),
                              (("--server", "a=127.0.0.1:1", "--server", "a=127.0.0.1:2"), "two servers are called a"),
                              ((*ADDRESSES, "--tls-cert", "a\nb"), "--tls-cert"),
@@ -49,6 +50,7 @@ class Command(unittest.TestCase):
             status, told = refused(*options)
             self.assertEqual(status, 3, told)
             self.assertIn(why, told)
+            self.assertEqual(told.count("\n"), 1, told)
 
     def test_servers_of_a_file(self):
         with tempfile.TemporaryDirectory() as folder:

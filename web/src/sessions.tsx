@@ -107,6 +107,8 @@ function SessionCard({ session, onOpen, onDeleted }: CardProps): JSX.Element {
     const whole = await getJson<WholeSession>(pathOf(name), undefined, 'admin');
     if (whole.messages.length === 0 && !whole.system)
       throw new Error('it is a text without turns: go on with aster run --session on the server');
+    // With its KV rows the text is not computed again; without them it is.
+    if (whole.served_as !== null) await request(`${pathOf(name)}/load`, { method: 'POST' }, 'admin').catch(() => {});
     const conversation = conversationOf(whole);
     save(conversation);
     onOpen(conversation.id);

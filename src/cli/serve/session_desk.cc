@@ -32,8 +32,8 @@ Status CheckName(const std::string& name) {
   return InvalidArgument("a session's name has no slash");
 }
 
-// Brings the KV rows into the model's KV cache, a KV chunk between two of its steps, so that answers
-// go on meanwhile. `loaded` tells how many positions are there, after an error, too.
+// Brings the KV rows into the model's KV cache, a KV chunk between two of its steps, so that
+// answers go on meanwhile. `loaded` tells how many positions are there, after an error, too.
 Status LoadRows(const disk::SessionFolder& folder, const disk::OpenSession& open,
                 const SessionDesk::Model& model, uint32_t& loaded) {
   const disk::Session& session = open.session;
@@ -152,11 +152,12 @@ Result<std::string> SessionDesk::LoadNow(const std::string& name) const {
   const Status rows = LoadRows(folder, open, *model, loaded);
   log::Info("session loaded", {{"model", model->name}, {"tokens", loaded}});
   // What is not there is computed when the conversation goes on; so that is no error.
-  return OneLine({{"name", name},
-                  {"model", model->name},
-                  {"tokens", open.session.tokens.size()},
-                  {"loaded_tokens", loaded},
-                  {"why_not_all", rows.ok() ? ordered_json(nullptr) : ordered_json(rows.error().message())}});
+  return OneLine(
+      {{"name", name},
+       {"model", model->name},
+       {"tokens", open.session.tokens.size()},
+       {"loaded_tokens", loaded},
+       {"why_not_all", rows.ok() ? ordered_json(nullptr) : ordered_json(rows.error().message())}});
 }
 
 }  // namespace aster::cli

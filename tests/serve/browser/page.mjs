@@ -271,12 +271,21 @@ async function continuesASession(page) {
   await show(page, 'sessions-delete');
   await page.getByRole('button', { name: 'Delete rules', exact: true }).click();
   await session('rules').waitFor({ state: 'detached', ...patience });
-  await page.getByRole('button', { name: 'Continue lighthouse' }).click();
+  const [loading] = await Promise.all([
+    page.waitForResponse(`${open}/v1/sessions/lighthouse/load`, patience),
+    page.getByRole('button', { name: 'Continue lighthouse' }).click(),
+  ]);
+  const loaded = await loading.json();
+  assert.ok(loaded.loaded_tokens > 0, JSON.stringify(loaded));
   await page.locator('.turn.user', { hasText: 'Who are you?' }).waitFor(patience);
   assert.equal(await lastAnswer(page).locator('> .prose strong').innerText(), 'light');
   await say(page, 'What is 2 + 2?');
   await untilDone(page);
   assert.equal(await page.locator('.turn.assistant').count(), 2);
+  // What was said before is not computed again.
+  const figures = await lastAnswer(page).locator('.figures [title^="Prompt: "]').first().getAttribute('title');
+  const [, cached] = /tokens, ([\d,]+) of them from the KV cache/.exec(figures);
+  assert.ok(Number(cached.replace(',', '')) >= loaded.loaded_tokens, `${figures}, ${JSON.stringify(loaded)}`);
 }
 
 async function isReadable(page) {
@@ -396,7 +405,7 @@ async function asksForTheKey(context) {
   await callsTools(page);
   // Sessions are an administrator's, and this server has none.
   await page.getByRole('link', { name: 'Sessions' }).click();
-  await page.getByRole('alert').getByText('only administrators may see and delete sessions').waitFor(patience);
+  await page.getByRole('alert').getByText('only administrators may use saved sessions').waitFor(patience);
   const cache = page.getByRole('region', { name: 'Disk cache of thinker' });
   assert.match(await cache.innerText(), /Disk cache\s.* of 8 GiB/);
   await page.goBack();
