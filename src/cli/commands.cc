@@ -63,20 +63,27 @@ constexpr std::string_view kUnknownKey = "INI was not able to parse ";
 // Why a command line cannot be run; help and version come this way too, and are no mistakes.
 ExitStatus ExplainUsage(CLI::App& app, const CLI::ParseError& error,
                         const std::vector<std::string>& words) {
+  Console console(stdout, stderr, Console::Color::kAuto);
   if (error.get_exit_code() == 0) {
+    if (const auto unknown = DescribeUnknownCommand(app, words)) {
+      console.Complain("error", *unknown);
+      return kExitUsage;
+    }
     app.exit(error);
     return kExitOk;
   }
-  Console console(stdout, stderr, Console::Color::kAuto);
+  ConfigText config;
+  if (app.get_config_ptr()->count() > 0) {
+    config.path = app.get_config_ptr()->as<std::string>();
+    if (auto text = ReadFile(config.path, kMaxConfigBytes); text.ok()) config.text = *text;
+  }
   const std::string what = error.what();
   std::string why;
   if (what.starts_with(kUnknownKey)) {
-    const auto path = app.get_config_ptr()->as<std::string>();
-    const auto text = ReadFile(path, kMaxConfigBytes);
-    why = DescribeUnknownKey(app, path, text.ok() ? *text : "", what.substr(kUnknownKey.size()));
+    why = DescribeUnknownKey(app, what.substr(kUnknownKey.size()), config);
   } else {
     const auto mistyped = DescribeMistyped(app, words);
-    why = mistyped ? *mistyped : DescribeWrongUse(app, words, what);
+    why = mistyped ? *mistyped : DescribeWrongUse(app, words, what, config);
   }
   console.Complain("error", why);
   return kExitUsage;

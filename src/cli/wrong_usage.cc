@@ -60,7 +60,10 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\"'") + 1 - begin);
 }
 
-// From 1; 0 where the key is not found.
+// What stands for a table itself, as CLI11 says it.
+constexpr std::string_view kTableMark = ".++";
+
+// From 1; 0 where the key, or the table, is not found.
 size_t LineOfKey(std::string_view text, std::string_view wanted) {
   std::string table;
   size_t number = 0;
@@ -69,14 +72,22 @@ size_t LineOfKey(std::string_view text, std::string_view wanted) {
     const std::string_view line = Trimmed(text.substr(begin, end - begin));
     begin = end + 1;
     ++number;
-    if (line.starts_with('[')) {
-      table = Trimmed(line.substr(1, line.find(']') - 1));
+    const size_t closed = line.find(']');
+    if (line.starts_with('[') && closed != std::string_view::npos) {
+      table = Trimmed(line.substr(1, closed - 1));
+      if (table + std::string(kTableMark) == wanted) return number;
       continue;
     }
     const std::string key(Trimmed(line.substr(0, line.find('='))));
-    if ((table.empty() ? key : table + "." + key) == wanted) return number;
+    // A line that is neither is of no table.
+    const bool is_of_table = !table.empty() && !key.starts_with('[');
+    if ((is_of_table ? table + "." + key : key) == wanted) return number;
   }
   return 0;
+}
+
+std::string PlaceIn(const std::string& path, size_t line) {
+  return line == 0 ? path + ": " : fmt::format("{}: line {}: ", path, line);
 }
 
 // What stands before the words and behind them, if they are there.
@@ -165,27 +176,49 @@ std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std
   return std::nullopt;
 }
 
+std::optional<std::string> DescribeUnknownCommand(CLI::App& app, std::vector<std::string> words) {
+  const auto first_option =
+      std::ranges::find_if(words, [](const std::string& word) { return word.starts_with('-'); });
+  words.erase(first_option, words.end());
+  return DescribeMistyped(app, words);
+}
+
 std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& words,
-                             std::string_view what) {
+                             std::string_view what, const ConfigText& config) {
   CLI::App* at = &app;
-  std::string command;
+  std::string command, table;
   for (const std::string& word : words) {
     CLI::App* const next = SubCommand(*at, word);
     if (next == nullptr) continue;
     at = next;
     command += word + " ";
+    table += word + ".";
   }
-  return fmt::format("{}; aster {}--help says more", InPlainWords(*at, what), command);
+  const std::string plain = InPlainWords(*at, what);
+  // "--port: …", of a value that is the file's.
+  const std::string option = plain.substr(0, plain.find(':'));
+  const bool is_typed = std::ranges::any_of(words, [&](const std::string& word) {
+    return word == option || word.starts_with(option + "=");
+  });
+  size_t line = 0;
+  if (option.starts_with("--") && !is_typed)
+    line = LineOfKey(config.text, table + option.substr(2));
+  return fmt::format("{}{}; aster {}--help says more", line == 0 ? "" : PlaceIn(config.path, line),
+                     plain, command);
 }
 
-std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,
-                               const std::string& key) {
+std::string DescribeUnknownKey(CLI::App& app, const std::string& key, const ConfigText& config) {
+  const std::string place = PlaceIn(config.path, LineOfKey(config.text, key));
+  if (key.starts_with('[')) return place + key + " is no table: one is written [NAME]";
   const size_t dot = key.rfind('.');
+  const std::string before = dot == std::string::npos ? "" : key.substr(0, dot);
+  if (key.ends_with(kTableMark)) {
+    return fmt::format("{}there is no table [{}]{}", place, before,
+                       DidYouMean(before, CommandsOf(app)));
+  }
   const std::string name = dot == std::string::npos ? key : key.substr(dot + 1);
-  CLI::App* const sub = dot == std::string::npos ? &app : SubCommand(app, key.substr(0, dot));
-  const size_t line = LineOfKey(text, key);
-  const std::string place = line == 0 ? "" : fmt::format("line {}: ", line);
-  return fmt::format("{}: {}there is no option {}{}", path, place, key,
+  CLI::App* const sub = dot == std::string::npos ? &app : SubCommand(app, before);
+  return fmt::format("{}there is no option {}{}", place, key,
                      sub == nullptr ? "" : DidYouMean(name, OptionsOf(*sub)));
 }
 

@@ -20,13 +20,21 @@ namespace aster::cli {
 // the same of an option of a command. Nothing where something else is wrong.
 std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std::string>& words);
 
-// "--ctx: give a number from 0 on, not -5; aster run --help says more", of what CLI11 says is
-// wrong.
-std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& words,
-                             std::string_view what);
+// The same of commands alone, as far as the first option.
+std::optional<std::string> DescribeUnknownCommand(CLI::App& app, std::vector<std::string> words);
 
-// "file.toml: line 3: …" of a key such as "serve.prot" that is no option.
-std::string DescribeUnknownKey(CLI::App& app, const std::string& path, std::string_view text,
-                               const std::string& key);
+// The file of --config; nothing where there is none.
+struct ConfigText {
+  std::string path;
+  std::string text;
+};
+
+// "--ctx: give a number from 0 on, not -5; aster run --help says more", of what CLI11 says is
+// wrong; with its line where the file says it.
+std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& words,
+                             std::string_view what, const ConfigText& config);
+
+// "file.toml: line 3: …" of a key such as "serve.prot" that is no option, or of a table.
+std::string DescribeUnknownKey(CLI::App& app, const std::string& key, const ConfigText& config);
 
 }  // namespace aster::cli

@@ -61,7 +61,8 @@ bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& b
   } else if (type == "tool_result" && !of_assistant) {
     const auto id = block.String("tool_use_id");
     if (!id) block.Refuse("tool_use_id", "is missing");
-    if (id && !HasCall(ask, *id)) block.Refuse("tool_use_id", "no tool_use before it has this id");
+    if (id && !HasCall(ask, *id))
+      block.Refuse("tool_use_id", fmt::format("no tool_use before it has the id {}", *id));
     blocks.results.push_back({{"role", "tool"},
                               {"tool_call_id", id.value_or("")},
                               {"content", ReadContent(block, "content")}});
@@ -116,6 +117,11 @@ void ReadAnthropicMessages(const Fields& fields, Ask& ask) {
     ReadOne(Fields((*messages)[i], fields.problem(), path + "."), ask);
   }
   if (fields.problem().any()) return;
+  if (const auto call = FindUnansweredCall(ask)) {
+    return fields.Refuse("messages", fmt::format("the tool_use {} has no result; send its "
+                                                 "tool_result in the next user message",
+                                                 call->id));
+  }
   // The answer goes on from what it is given to begin with.
   ask.continues = ask.messages.back()["role"] == "assistant";
 }

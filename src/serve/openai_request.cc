@@ -83,7 +83,9 @@ ordered_json ReadMessage(const Fields& message, const Ask& ask) {
     if (id) out["tool_call_id"] = *id;
     if (!id && *given == "tool") message.Refuse("tool_call_id", "is missing");
     if (id && !HasCall(ask, *id))
-      message.Refuse("tool_call_id", "no call before it has this id; send the message that has it");
+      message.Refuse(
+          "tool_call_id",
+          fmt::format("no call before it has the id {}; send the message that has it", *id));
   }
   return out;
 }
@@ -99,6 +101,12 @@ void ReadMessages(const Fields& fields, Ask& ask) {
     if (!message.is_object()) return fields.Refuse(path, "give an object");
     ask.messages.push_back(ReadMessage(Fields(message, fields.problem(), path + "."), ask));
     if (fields.problem().any()) return;
+  }
+  if (const auto call = FindUnansweredCall(ask)) {
+    fields.Refuse(fmt::format("messages[{}].tool_calls", call->message),
+                  fmt::format("{} has no result; send a message of the role tool with this "
+                              "tool_call_id behind it",
+                              call->id));
   }
 }
 
@@ -126,6 +134,15 @@ void RefuseWhatIsNotDone(const Fields& fields) {
   for (const ordered_json& one : *modalities) {
     if (one != "text") fields.Refuse("modalities", "this model writes texts, and nothing else");
   }
+}
+
+// Fields that change nothing here are of their types all the same.
+void ReadWhatChangesNothing(const Fields& fields) {
+  fields.Bool("store");
+  fields.Object("metadata");
+  fields.Object("prediction");
+  for (const char* key : {"service_tier", "safety_identifier", "prompt_cache_key", "verbosity"})
+    fields.String(key);
 }
 
 void ReadResponseFormat(const Fields& fields, Ask& ask) {
@@ -158,6 +175,7 @@ Ask ReadChatRequest(const ordered_json& body, const AskDefaults& defaults, Probl
   ReadMaxTokens(fields, "max_tokens", defaults, ask);
   ReadMaxTokens(fields, "max_completion_tokens", defaults, ask);
   RefuseWhatIsNotDone(fields);
+  ReadWhatChangesNothing(fields);
   ReadStops(fields, "stop", ask);
   ReadStream(fields, ask);
   ReadChoices(fields, ask);

@@ -57,7 +57,9 @@ void ReadItem(const Fields& item, Ask& ask) {
   } else if (type == "function_call_output") {
     const auto id = item.String("call_id");
     if (!id) return item.Refuse("call_id", "is missing");
-    if (!HasCall(ask, *id)) return item.Refuse("call_id", "no function_call before it has this id");
+    if (!HasCall(ask, *id)) {
+      return item.Refuse("call_id", fmt::format("no function_call before it has the id {}", *id));
+    }
     ask.messages.push_back(
         {{"role", "tool"}, {"tool_call_id", *id}, {"content", ReadContent(item, "output")}});
   } else if (type == "reasoning") {
@@ -92,6 +94,12 @@ void ReadInput(const Fields& fields, Ask& ask) {
     const std::string path = fmt::format("input[{}]", i);
     if (!(*input)[i].is_object()) return fields.Refuse(path, "give an object");
     ReadItem(Fields((*input)[i], fields.problem(), path + "."), ask);
+  }
+  if (fields.problem().any()) return;
+  if (const auto call = FindUnansweredCall(ask)) {
+    fields.Refuse("input", fmt::format("the function_call {} has no result; send its "
+                                       "function_call_output behind it",
+                                       call->id));
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,6 +79,23 @@ bool HasCall(const Ask& ask, std::string_view id) {
     }
   }
   return false;
+}
+
+std::optional<UnansweredCall> FindUnansweredCall(const Ask& ask) {
+  // From the end: ids may be used again, and a result belongs to the calls before it.
+  std::set<std::string> answered;
+  std::optional<UnansweredCall> first;
+  for (size_t i = ask.messages.size(); i-- > 0;) {
+    const ordered_json& message = ask.messages[i];
+    if (message["role"] == "tool") answered.insert(message.value("tool_call_id", ""));
+    const auto calls = message.find("tool_calls");
+    if (calls == message.end()) continue;
+    for (auto call = calls->rbegin(); call != calls->rend(); ++call) {
+      std::string id = call->value("id", "");
+      if (!id.empty() && !answered.contains(id)) first = {.message = i, .id = std::move(id)};
+    }
+  }
+  return first;
 }
 
 void ReadTools(const Fields& fields, Ask& ask) {

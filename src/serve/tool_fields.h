@@ -5,6 +5,9 @@
 // calls are made.
 #pragma once
 
+#include <cstddef>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "serve/ask.h"
@@ -14,6 +17,13 @@ namespace aster::serve {
 
 // Whether a message so far has a call of this id.
 bool HasCall(const Ask& ask, std::string_view id);
+
+// The first call that no later message has the result of. Calls without an id are taken on trust.
+struct UnansweredCall {
+  size_t message;  // where it stands
+  std::string id;
+};
+std::optional<UnansweredCall> FindUnansweredCall(const Ask& ask);
 
 // Tools that this server would have to run are left out.
 void ReadTools(const Fields& fields, Ask& ask);

@@ -58,12 +58,25 @@ class Program(Case):
         self.assertEqual(aster("help").stdout, aster("--help").stdout)
         self.assertEqual(aster("help", "run").stdout, aster("run", "--help").stdout)
         self.assertEqual(aster("help", "cluster", "join").stdout, aster("cluster", "join", "--help").stdout)
+        for words, told in ((("help", "srve"), "there is no command srve; did you mean serve?"),
+                            (("help", "cluster", "jion"), "there is no command cluster jion; did you mean join?"),
+                            (("srve", "--help"), "there is no command srve; did you mean serve?")):
+            self.assertIn(told, aster(*words, check=USAGE).stderr.decode())
 
     def test_an_unknown_key_is_named_with_its_line(self):
         path = self.folder / "wrong.toml"
         path.write_text("# the server\n[serve]\nport = 0\nprallel = 3\n")
         told = aster("--config", path, "serve", "nova", check=USAGE).stderr.decode()
         self.assertIn(f"{path}: line 4: there is no option serve.prallel; did you mean parallel?", told)
+        for text, place in (("\n[srve]\nport = 0\n", "line 2: there is no table [srve]; did you mean serve?"),
+                            ("[serve]\nport = 0\n[serve\n", "line 3: [serve is no table: one is written [NAME]"),
+                            ("[serve]\nport = 0\nparallel = \"x\"\n", "line 3: --parallel: give")):
+            path.write_text(text)
+            told = aster("--config", path, "serve", "nova", check=USAGE).stderr.decode()
+            self.assertIn(f"{path}: {place}", told)
+        # What is typed goes before the file.
+        told = aster("--config", path, "serve", "nova", "--parallel", "y", check=USAGE).stderr.decode()
+        self.assertIn("error: --parallel: give", told)
 
     def test_ranges_in_words(self):
         for option, value, told in (("--ctx", "-5", "--ctx: give a number from 0 on, not -5"),

@@ -146,9 +146,27 @@ class Dialects(unittest.TestCase):
         call = choice["message"]["tool_calls"][0]
         self.assertEqual(json.loads(call["function"]["arguments"]), {})
 
-    def test_results_of_no_call(self):
+    def test_calls_and_results_belong_together(self):
         result = {"role": "tool", "tool_call_id": "call_x", "content": "7"}
         self.refused("/v1/chat/completions", "messages[1].tool_call_id", messages=[*HELLO, result])
+        # And one that is missing.
+        call = {"id": "call_y", "type": "function", "function": {"name": "add", "arguments": "{}"}}
+        calls = {"role": "assistant", "content": "", "tool_calls": [{**call, "id": "call_x"}, call]}
+        problem = self.refused("/v1/chat/completions", "messages[1].tool_calls",
+                               messages=[*HELLO, calls, result, *HELLO])
+        self.assertIn("call_y has no result", problem)
+        problem = self.refused("/v1/responses", "input", input=[
+            {"type": "function_call", "call_id": "call_y", "name": "add", "arguments": "{}"},
+            {"role": "user", "content": "Well?"}])
+        self.assertIn("the function_call call_y has no result", problem)
+        told = self.server.post("/v1/messages", {"max_tokens": 1, "messages": [
+            *HELLO, {"role": "assistant",
+                     "content": [{"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}}]},
+            *HELLO]}, expected=400)
+        self.assertIn("the tool_use toolu_1 has no result", told["error"]["message"])
+        # Fields that change nothing are of their types, too.
+        for field, value in (("metadata", 5), ("store", "yes"), ("service_tier", 1), ("verbosity", 2)):
+            self.refused("/v1/chat/completions", field, messages=HELLO, **{field: value})
         used = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_x", "content": "7"}]}]
         self.refused("/v1/messages", "messages[0].content[0].tool_use_id", max_tokens=4, messages=used)
         self.refused("/v1/responses", "input[0].call_id",

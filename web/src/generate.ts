@@ -41,11 +41,13 @@ export function toolsOf(settings: Settings): unknown[] {
   return tools.map((tool) => ('type' in tool ? tool : { type: 'function', function: tool }));
 }
 
-function messageOf(turn: Turn): object {
+function messageOf(turn: Turn, index: number, turns: Turn[]): object {
   if (turn.role === 'user') return { role: 'user', content: turn.text };
   if (turn.role === 'tool') return { role: 'tool', tool_call_id: turn.callId, content: turn.text };
   const answer = chosenAnswer(turn);
-  const calls = answer.calls.map(({ id, name, arguments: text }) => ({
+  // Calls that were passed over are none: each has to have its result.
+  const isAnswered = turns[index + 1]?.role === 'tool';
+  const calls = (isAnswered ? answer.calls : []).map(({ id, name, arguments: text }) => ({
     id,
     type: 'function',
     function: { name, arguments: text },
