@@ -54,6 +54,17 @@ struct DeviceDescription {
   bool operator==(const DeviceDescription&) const = default;
 };
 
+// A drafter that the node has for others (docs/speculation.md).
+struct DrafterDescription {
+  std::string model;        // that it drafts for, for people
+  std::string drafter;      // "ngram", or a smaller model's name
+  Hash128 fingerprint;      // of that model; zeros: n-gram lookup
+  Hash128 vocabulary;       // it drafts for every model with this one
+  double tokens_per_s = 0;  // measured, for one text; 0: not measured
+
+  bool operator==(const DrafterDescription&) const = default;
+};
+
 struct Description {
   NodeId node;
   std::string name;
@@ -69,6 +80,7 @@ struct Description {
   std::vector<HeldModel> models;
   std::vector<DeviceDescription> devices;  // that compute, in the order of their layers
   uint32_t gpu_layers = 0;                 // most of a slice on all of them; 0: as many as fit
+  std::vector<DrafterDescription> drafters = {};
 
   bool operator==(const Description&) const = default;
 };

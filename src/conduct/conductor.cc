@@ -157,6 +157,10 @@ void Conductor::SendFrame(const Frame& frame) {
 // --- What comes.
 
 void Conductor::Handle(net::Event event) {
+  if (options_.on_event && options_.on_event(event)) {
+    // They may be sent behind those in flight.
+    for (const auto& live : queue_.running()) live->chain.has_ended = false;
+  }
   if (local_ != nullptr) {
     // Messages for stages on this node are theirs alone; that a node went up or down concerns both.
     if (event.kind == net::Event::Kind::kMessage && stage::IsForStages(event.message)) {

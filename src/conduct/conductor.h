@@ -69,6 +69,9 @@ struct ConductorOptions {
   Trace* trace = nullptr;                       // where all of it is written down; outlives it
   // Drafts tokens on this machine, for routes whose stages do not; null: none. Outlives it.
   engine::ProposerSource* proposers = nullptr;
+  // Sees every event first. Whether `proposers` may have other draft tokens because of it: those on
+  // other machines are told by the same network.
+  std::function<bool(const net::Event&)> on_event = nullptr;
 };
 
 // How long a step waits for events at most.

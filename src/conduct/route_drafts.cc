@@ -142,7 +142,11 @@ DraftPace RouteDrafts::PaceFor(const engine::Request& request) const {
 }
 
 void RouteDrafts::FollowChain(LiveRequest& live) {
-  const auto verdict = live.FollowChain(live.request.sequence().tokens().back());
+  const std::vector<int32_t>& text = live.request.sequence().tokens();
+  if (engine::Speculation* const speculation = live.request.speculation()) {
+    speculation->Follow(text, static_cast<uint32_t>(text.size() - 1), /*hidden=*/{});
+  }
+  const auto verdict = live.FollowChain(text.back());
   const bool is_accepted = verdict == LiveRequest::Verdict::kAccepted;
   if (verdict != LiveRequest::Verdict::kNone) {
     rates_[static_cast<size_t>(live.request.request().draft.kind)].Learn(is_accepted);

@@ -21,7 +21,7 @@ enum class DraftKind : uint8_t {
   kNone,
   kNgram,       // from what the text says already
   kNextTokens,  // by the model's own block for it
-  kModel,       // by a smaller model
+  kModel,       // by a smaller model, or by another machine
 };
 
 // The most drafts of a step, more than any KV layout has slack to take back.
@@ -39,12 +39,12 @@ class Proposer {
  public:
   virtual ~Proposer() = default;
 
-  // Whether it looks at the rows behind tokens. They are fetched for it, and Follow is called, only
-  // then.
+  // Whether it looks at the rows behind tokens. They are fetched for it only then: others are told
+  // the text alone.
   virtual bool follows() const { return false; }
-  // The tokens from `begin` on were computed, and stay. `hidden` [tokens, hidden_width] are the
-  // rows behind their last layer, until this returns. History may go on behind them. Some may be
-  // left out (they were cached), and some come again (they were computed again).
+  // The tokens from `begin` on stay. `hidden` [tokens, hidden_width] are the rows behind their last
+  // layer, until this returns, or none. History may go on behind them. Some may be left out (they
+  // were cached), and some come again (they were computed again).
   virtual void Follow(std::span<const int32_t> history, uint32_t begin,
                       std::span<const float> hidden) {
     static_cast<void>(history), static_cast<void>(begin), static_cast<void>(hidden);

@@ -477,8 +477,11 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
     const size_t kept = (item.count + accepted) * model_.shape().hidden_width();
-    if (!rows.hidden.empty())
+    if (!rows.hidden.empty()) {
       speculation->Follow(sequence.tokens(), begin, rows.hidden.first(kept));
+    } else if (!speculation->follows()) {
+      speculation->Follow(sequence.tokens(), begin, /*hidden=*/{});
+    }
   }
   // A request for no tokens ends with its prompt.
   if (logits.empty() && request.pending_count() == 0) {

@@ -29,6 +29,8 @@ namespace {
 constexpr uint64_t kOpenFiles = 16384;
 // What threads of a machine that is not overloaded take at most to wake up.
 constexpr uint64_t kWakingNs = 2 * kNsPerMs;
+// Of a draft model's KV cache, for the texts of all front ends.
+constexpr uint64_t kDraftKvBytes = uint64_t{256} << 20;
 
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
   if (asked_bytes > 0) return asked_bytes;
@@ -103,6 +105,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
     TRY(daemon->OpenModels(pool));
     TRY(daemon->MeasureMachine(pool));
   }
+  TRY(daemon->LoadDrafters());
   daemon->files_.emplace(daemon->SliceOptions());
   daemon->models_.AddTo(*daemon->files_);
   TRY(daemon->Listen());
@@ -168,6 +171,22 @@ Status Daemon::OpenModels(ThreadPool& pool) {
   return Ok();
 }
 
+Status Daemon::LoadDrafters() {
+  const drafting::TextFolders folders{.sessions = options_.sessions_folder,
+                                      .pages = options_.pages_folder};
+  for (const drafting::DraftFor& wanted : options_.draft_for) {
+    engine::LocalModelOptions engine;
+    engine.threads = options_.threads;
+    engine.memory_bytes = kDraftKvBytes;
+    drafters_.push_back(
+        TRY(drafting::LoadDrafter(wanted, engine, folders, clock_).In("--draft-for")));
+    log::Info("drafts for others", {{"model", wanted.model},
+                                    {"drafter", wanted.drafter},
+                                    {"tokens_per_s", drafters_.back().tokens_per_s}});
+  }
+  return Ok();
+}
+
 // Nothing is answered before everything that answers is there.
 Status Daemon::Listen() {
   const ListenAddresses listen = TRY(ParseListen(options_.listen).In("--listen"));
@@ -211,8 +230,15 @@ Status Daemon::Listen() {
       *files_, store_, [this](const Hash128& model) { return PeersToFetchFrom(model); },
       fetch::FetchingOptions{.loading = SliceOptions(),
                              .parts_here = [this] { return models_.Parts(); }});
-  node_ = std::make_unique<stage::Node>(*network_, *source_,
-                                        stage::StageOptions{.proposers = draft::ProposersFor});
+  stage::StageOptions stages{.proposers = draft::ProposersFor};
+  if (!drafters_.empty()) {
+    drafting_ = std::make_unique<drafting::DraftNode>(*network_, std::move(drafters_));
+    drafting_->Start();
+    stages.others = [drafting = drafting_.get()](const net::Event& event) {
+      return drafting->Handle(event);
+    };
+  }
+  node_ = std::make_unique<stage::Node>(*network_, *source_, std::move(stages));
   node_->Start();
   links_ =
       std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
@@ -248,6 +274,7 @@ Daemon::~Daemon() {
   if (membership_) membership_->Stop();
   server_.reset();
   if (node_) node_->Stop();
+  if (drafting_) drafting_->Stop();
 }
 
 cluster::Description Daemon::Describe() const {
@@ -266,6 +293,15 @@ cluster::Description Daemon::Describe() const {
   description.multiply_flops_per_s = speed_.multiply_flops_per_s;
   description.memory_bytes_per_s = speed_.memory_bytes_per_s;
   description.models = models_.Describe();
+  if (drafting_ != nullptr) {
+    for (const drafting::OwnDrafter& own : drafting_->drafters()) {
+      description.drafters.push_back({.model = own.model,
+                                      .drafter = own.drafter,
+                                      .fingerprint = own.name,
+                                      .vocabulary = own.vocabulary.digest,
+                                      .tokens_per_s = own.tokens_per_s});
+    }
+  }
   if (node_ != nullptr && node_->has_lost_gpu()) return description;
   description.devices = devices_;
   description.gpu_layers = options_.gpu_layers.count.value_or(0);

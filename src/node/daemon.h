@@ -20,6 +20,8 @@
 #include "cluster/home.h"
 #include "cluster/identity.h"
 #include "discovery/discovery.h"
+#include "drafting/draft_node.h"
+#include "drafting/load_drafter.h"
 #include "engine/machine_speed.h"
 #include "fetch/fetching_slice_source.h"
 #include "fetch/tensor_store.h"
@@ -53,6 +55,8 @@ struct DaemonOptions {
   std::shared_ptr<kv::PageChunks> page_chunks;  // the same, for other machines; or nothing
   std::string sessions_folder;             // where sessions that move here are kept; empty: nowhere
   std::optional<uint16_t> discovery_port;  // of multicast DNS; nothing: nodes are not looked for
+  std::vector<drafting::DraftFor> draft_for;  // drafters for front ends on other machines
+  std::string pages_folder;                   // of page_store, for look-ups; empty: none
   bool measure = true;  // what the machine can do, for plans; takes a third of a second
 };
 
@@ -75,6 +79,7 @@ class Daemon {
   stage::FileSliceOptions SliceOptions() const;
   Status OpenModels(ThreadPool& pool);
   Status MeasureMachine(ThreadPool& pool);
+  Status LoadDrafters();
   void MeasureGpus(compute::Context& host);
   Status Listen();
   Status BeFound();
@@ -103,6 +108,8 @@ class Daemon {
   std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
   std::unique_ptr<fetch::FetchingSliceSource> source_;
   std::unique_ptr<rpc::ControlServer> server_;
+  std::vector<drafting::OwnDrafter> drafters_;     // until they have the network
+  std::unique_ptr<drafting::DraftNode> drafting_;  // or none
   std::unique_ptr<stage::Node> node_;
   std::unique_ptr<discovery::Discovery> discovery_;  // or none
   std::vector<std::string> control_addresses_;

@@ -5,28 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "draft/model_proposer.h"
+#include <string_view>
+
+#include "drafting/load_drafter.h"
 #include "model/support.h"
 #include "open/builtin_models.h"
 #include "open/load_model.h"
-#include "text/vocab_reader.h"
 
 namespace aster::open {
 namespace {
 
-// Token ids mean the same to both. What has no vocabulary can only be counted.
-Status CheckVocabulary(const gguf::ModelFiles& answers, const gguf::ModelFiles& drafts) {
-  if (text::HasVocab(answers.metadata()) && text::HasVocab(drafts.metadata())) {
-    return draft::CheckSameVocabulary(TRY(text::ReadVocab(answers.metadata())),
-                                      TRY(text::ReadVocab(drafts.metadata())));
-  }
-  const uint32_t mine = TRY(model::ReadShape(answers.metadata())).vocab_size;
-  const uint32_t other = TRY(model::ReadShape(drafts.metadata())).vocab_size;
-  if (mine == other) return Ok();
-  return InvalidArgument(fmt::format(
-      "it has {} tokens and the answering model {}: a draft model needs the same vocabulary", other,
-      mine));
-}
+constexpr std::string_view kNodePrefix = "node:";
 
 }  // namespace
 
@@ -38,6 +27,12 @@ engine::DraftOptions DraftOptions::ForEngine() const {
   return {.kind = kind, .most = most};
 }
 
+std::optional<std::string> DraftOptions::NodeToAsk() const {
+  if (draft == "auto") return "";
+  if (draft.starts_with(kNodePrefix)) return draft.substr(kNodePrefix.size());
+  return std::nullopt;
+}
+
 Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
   const engine::DraftKind kind = ForEngine().kind;
   if (kind == engine::DraftKind::kNextTokens) {
@@ -46,22 +41,27 @@ Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
     return FailedPrecondition(
         "--draft mtp: the model has no MTP block; use ngram, or a smaller model");
   }
-  if (kind != engine::DraftKind::kModel) return Ok();
+  if (kind != engine::DraftKind::kModel || NodeToAsk()) return Ok();
   const std::string path = TRY(FindModel(draft).In("--draft"));
-  return CheckVocabulary(files, TRY(gguf::ModelFiles::Open(path).In("--draft")))
+  return drafting::CheckSameVocabulary(files, TRY(gguf::ModelFiles::Open(path).In("--draft")))
       .In(fmt::format("--draft {}", path));
 }
 
 Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
                                              const gguf::ModelFiles& files,
-                                             const ModelOptions& model, Reporter& reporter) {
+                                             const ModelOptions& model,
+                                             const ClusterOptions& cluster, Reporter& reporter) {
   auto drafts = std::make_unique<Drafts>();
+  if (const auto node = flags.NodeToAsk()) {
+    drafts->remote_ = TRY(RemoteDrafts::Find(*node, files, cluster).In("--draft"));
+    return drafts;
+  }
   if (flags.ForEngine().kind != engine::DraftKind::kModel) return drafts;
   const std::string path = TRY(FindModel(flags.draft).In("--draft"));
   const std::string where = fmt::format("--draft {}", path);
   drafts->files_ =
       std::make_unique<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(path).In("--draft")));
-  TRY(CheckVocabulary(files, *drafts->files_).In(where));
+  TRY(drafting::CheckSameVocabulary(files, *drafts->files_).In(where));
   ModelOptions own = model;
   own.kv_cache = {};
   // The window, if any, is the other model's.
@@ -71,7 +71,8 @@ Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
   return drafts;
 }
 
-engine::ProposerSource& Drafts::For(engine::LocalModel* answers) {
+engine::ProposerSource& Drafts::For(engine::LocalModel* answers, net::Network* network) {
+  if (remote_ != nullptr) return remote_->Source(network);
   proposers_ = std::make_unique<draft::Proposers>(answers, model_.get());
   return *proposers_;
 }

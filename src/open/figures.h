@@ -35,6 +35,9 @@ struct HopsFigures {
   uint64_t exposed_ns = 0;                // from when they were read to their first token
   uint64_t frames_ahead = 0;              // of draft tokens behind draft tokens in flight
   uint64_t frames_ahead_cancelled = 0;    // of these
+  uint64_t drafts_proposed = 0;           // draft tokens that other machines have pushed
+  uint64_t drafts_accepted = 0;           // of these, that the texts then had
+  uint64_t drafts_cancelled = 0;          // and that were of no use
   std::vector<std::string> reasons = {};  // why the plan is as it is, in lines for people
   // Tokens/s that the plan expects, of long prompts and of a single answer; 0: not known.
   double planned_prefill_tokens_per_s = 0;

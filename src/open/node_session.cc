@@ -293,6 +293,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   options.peers = [this] { return Peers(); };
   options.prefill_tokens_per_s = PlannedRate(plan);
   options.proposers = proposers;
+  options.on_event = on_event_;
   // A split that the user typed is opened or refused; a planned one may be replaced by another.
   constexpr uint32_t kOpenReplans = 3;
   options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;

@@ -5,11 +5,13 @@
 // computed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -56,6 +58,13 @@ class NodeSession {
   Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
   // Plans from now on leave these nodes out.
   Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
+  // With which this process talks to them.
+  net::Network& network() { return *network_; }
+  // Conductors that are opened from now on pass each event of the network on
+  // (ConductorOptions::on_event).
+  void TellEvents(std::function<bool(const net::Event&)> on_event) {
+    on_event_ = std::move(on_event);
+  }
   // Options that make it compute other bits than one machine does; nothing where none does.
   std::string Inexact() const;
   // That the options ask for.
@@ -126,6 +135,7 @@ class NodeSession {
   std::unique_ptr<stage::FileSliceSource> own_source_;
   std::unique_ptr<stage::StageServer> own_;  // where the split names this command itself
   conduct::Trace trace_;
+  std::function<bool(const net::Event&)> on_event_;
   std::optional<AtomicFile> trace_file_;  // until it is saved, where one is wanted
 };
 

@@ -28,7 +28,11 @@ class OpenedLocalModel final : public OpenedModel {
 
   engine::Generator& generator() override { return *scheduler_; }
   std::string DescribeWork() const override {
-    return kv_cache_ == nullptr ? "" : DescribeKvCache(CountsOf(*kv_cache_));
+    std::string lines = kv_cache_ == nullptr ? "" : DescribeKvCache(CountsOf(*kv_cache_));
+    const std::string drafts =
+        drafts_ == nullptr ? "" : DescribeRemoteDrafts(drafts_->remote_counts());
+    if (!lines.empty() && !drafts.empty()) lines += "\n";
+    return lines + drafts;
   }
   std::optional<disk::DiskPagesCounts> kv_cache() override {
     if (kv_cache_ == nullptr) return std::nullopt;
@@ -75,7 +79,10 @@ class OpenedRoute final : public OpenedModel {
     std::string lines;
     for (const std::string& reason : nodes_->reasons()) lines += reason + "\n";
     if (const auto counts = nodes_->KvCache()) lines += DescribeKvCache(*counts) + "\n";
-    return lines + DescribeHops(*conductor_);
+    lines += DescribeHops(*conductor_);
+    const std::string drafts =
+        drafts_ == nullptr ? "" : DescribeRemoteDrafts(drafts_->remote_counts());
+    return drafts.empty() ? lines : lines + "\n" + drafts;
   }
   std::optional<disk::DiskPagesCounts> kv_cache() override { return nodes_->KvCache(); }
   std::string inexact() const override { return nodes_->Inexact(); }
@@ -116,6 +123,13 @@ class OpenedRoute final : public OpenedModel {
         .reasons = nodes_->reasons(),
         .planned_prefill_tokens_per_s = nodes_->planned().prefill_tokens_per_s,
         .planned_decode_tokens_per_s = nodes_->planned().decode_tokens_per_s};
+    if (drafts_ != nullptr) {
+      for (const drafting::RemoteDraftCounts& of : drafts_->remote_counts()) {
+        figures.drafts_proposed += of.proposed;
+        figures.drafts_accepted += of.accepted;
+        figures.drafts_cancelled += of.cancelled;
+      }
+    }
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
@@ -165,13 +179,17 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
                                                const OpenOptions& options, Reporter& reporter) {
   std::unique_ptr<Drafts> drafts;
   if (options.draft != nullptr && options.draft->wanted()) {
-    drafts = TRY(Drafts::Load(*options.draft, files, *options.model, reporter));
+    drafts = TRY(Drafts::Load(*options.draft, files, *options.model, *options.cluster, reporter));
   }
   if (options.cluster->wants_nodes()) {
     auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, reporter));
     const plan::Plan plan = TRY(nodes->Plan());
-    engine::ProposerSource* const proposers =
-        drafts == nullptr ? nullptr : &drafts->For(/*answers=*/nullptr);
+    engine::ProposerSource* proposers = nullptr;
+    if (drafts != nullptr) {
+      proposers = &drafts->For(/*answers=*/nullptr, &nodes->network());
+      nodes->TellEvents(
+          [of = drafts.get()](const net::Event& event) { return of->OnEvent(event); });
+    }
     auto conductor = TRY(nodes->Open(plan, tokenizer, options.max_running, options.longest_step_ns,
                                      reporter, proposers));
     return std::unique_ptr<OpenedModel>(

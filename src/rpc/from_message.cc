@@ -134,6 +134,16 @@ Result<cluster::DeviceDescription> FromDevice(const v1::Device& message) {
   return device;
 }
 
+Result<cluster::DrafterDescription> FromDrafter(const v1::Drafter& message) {
+  cluster::DrafterDescription drafter;
+  drafter.model = TRY(Shown(message.model(), "the model"));
+  drafter.drafter = TRY(Shown(message.drafter(), "its name"));
+  drafter.fingerprint = FromMessage(message.fingerprint());
+  drafter.vocabulary = FromMessage(message.vocabulary());
+  drafter.tokens_per_s = TRY(Rate(message.tokens_per_s(), "its rate"));
+  return drafter;
+}
+
 Result<cluster::LinkStatus> FromLink(const v1::LinkStatus& message) {
   cluster::LinkStatus link;
   link.peer = TRY(Node(message.peer()));
@@ -209,6 +219,7 @@ Result<Gossip> FromMessage(const v1::Gossip& message) {
 Result<cluster::Description> FromMessage(const v1::Description& message) {
   TRY(CheckSize(message.models_size(), kMaxModels, "models"));
   TRY(CheckSize(message.devices_size(), kMaxDevices, "GPUs"));
+  TRY(CheckSize(message.drafters_size(), kMaxDrafters, "drafters"));
   cluster::Description description;
   description.node = TRY(Node(message.node()));
   description.name = TRY(NodeName(message.name()));
@@ -227,6 +238,8 @@ Result<cluster::Description> FromMessage(const v1::Description& message) {
   for (const v1::Device& device : message.devices())
     description.devices.push_back(TRY(FromDevice(device).In("a GPU")));
   description.gpu_layers = message.gpu_layers();
+  for (const v1::Drafter& drafter : message.drafters())
+    description.drafters.push_back(TRY(FromDrafter(drafter).In("a drafter")));
   return description;
 }
 

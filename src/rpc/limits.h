@@ -23,6 +23,7 @@ inline constexpr size_t kMaxMembers = 1024;
 inline constexpr size_t kMaxCertificates = 64;  // in one message
 inline constexpr size_t kMaxModels = 4096;
 inline constexpr size_t kMaxDevices = 64;
+inline constexpr size_t kMaxDrafters = 64;
 inline constexpr size_t kMaxLayerRanges = 1024;  // of one model
 inline constexpr size_t kMaxSlices = 4096;
 inline constexpr size_t kMaxLinks = 4096;

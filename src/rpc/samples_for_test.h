@@ -61,7 +61,13 @@ inline cluster::Description SampleDescription() {
                        .bus_bytes_per_s = 1.2e10,
                        .shares_memory = true},
                       cluster::DeviceDescription()},
-          .gpu_layers = 12};
+          .gpu_layers = 12,
+          .drafters = {{.model = "nova",
+                        .drafter = "comet",
+                        .fingerprint = {1, 2},
+                        .vocabulary = {3, 4},
+                        .tokens_per_s = 810},
+                       cluster::DrafterDescription()}};
 }
 
 inline cluster::NodeStatus SampleStatus() {

@@ -83,6 +83,14 @@ void Fill(const cluster::DeviceDescription& device, v1::Device* message) {
   message->set_shares_memory(device.shares_memory);
 }
 
+void Fill(const cluster::DrafterDescription& drafter, v1::Drafter* message) {
+  message->set_model(Shown(drafter.model));
+  message->set_drafter(Shown(drafter.drafter));
+  ToMessage(drafter.fingerprint, message->mutable_fingerprint());
+  ToMessage(drafter.vocabulary, message->mutable_vocabulary());
+  message->set_tokens_per_s(drafter.tokens_per_s);
+}
+
 void Fill(const cluster::LinkStatus& link, v1::LinkStatus* message) {
   ToMessage(link.peer.value, message->mutable_peer());
   message->set_is_up(link.is_up);
@@ -140,6 +148,8 @@ void ToMessage(const cluster::Description& description, v1::Description* message
   for (const cluster::DeviceDescription& device : description.devices)
     Fill(device, message->add_devices());
   message->set_gpu_layers(description.gpu_layers);
+  for (const cluster::DrafterDescription& drafter : description.drafters)
+    Fill(drafter, message->add_drafters());
 }
 
 void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {

@@ -101,6 +101,13 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
     {"counter", "aster_draft_frames_cancelled_total",
      "Of these, frames cancelled as a draft token before them was rejected.",
      &open::HopsFigures::frames_ahead_cancelled},
+    {"counter", "aster_remote_draft_tokens_total", "Draft tokens pushed by other machines.",
+     &open::HopsFigures::drafts_proposed},
+    {"counter", "aster_remote_draft_tokens_accepted_total",
+     "Of these, draft tokens that the text then had.", &open::HopsFigures::drafts_accepted},
+    {"counter", "aster_remote_draft_tokens_cancelled_total",
+     "Of these, draft tokens dropped as the text went on otherwise.",
+     &open::HopsFigures::drafts_cancelled},
 };
 
 constexpr Figure<open::KvFigures> kKv[] = {

@@ -76,7 +76,8 @@ void Node::Main() {
     for (int i = 0; i < kEventsPerTurn; ++i) {
       if (!event) event = network_.Receive(deadline_ns);
       if (!event) break;
-      server.Handle(*std::move(event));
+      const bool is_for_others = options_.others && options_.others(*event);
+      if (!is_for_others) server.Handle(*std::move(event));
       event.reset();
       deadline_ns = 0;  // only events that are there already
     }

@@ -42,6 +42,9 @@ struct StageOptions {
   uint64_t in_flight_bytes = kMaxInFlightBytes;   // of rows that one other node has not taken
   // Makes the proposers that draft tokens for a model of this node; null: none.
   std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
+  // Of a Node: sees every event first, and returns whether it is for another part of this machine's
+  // node alone; null: there is none.
+  std::function<bool(const net::Event&)> others = nullptr;
 };
 
 // For people, and for plans.

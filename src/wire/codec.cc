@@ -82,6 +82,14 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
       return DecodeAs<PartRows>(body, version);
     case FrameType::kCancel:
       return DecodeAs<Cancel>(body, version);
+    case FrameType::kBeginDraft:
+      return DecodeAs<BeginDraft>(body, version);
+    case FrameType::kFollowDraft:
+      return DecodeAs<FollowDraft>(body, version);
+    case FrameType::kEndDraft:
+      return DecodeAs<EndDraft>(body, version);
+    case FrameType::kDraftTokens:
+      return DecodeAs<DraftTokens>(body, version);
   }
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
@@ -163,12 +171,13 @@ bool NeedsKvTransfer(const Message& message) {
 
 FrameType TypeOf(const Message& message) {
   constexpr FrameType kTypes[] = {
-      FrameType::kHello,    FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
-      FrameType::kPong,     FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
-      FrameType::kBegin,    FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-      FrameType::kDone,     FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
-      FrameType::kHalt,     FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv,
-      FrameType::kPartRows, FrameType::kCancel};
+      FrameType::kHello,    FrameType::kGoodbye,    FrameType::kCredit,     FrameType::kPing,
+      FrameType::kPong,     FrameType::kOpenRoute,  FrameType::kRouteState, FrameType::kCloseRoute,
+      FrameType::kBegin,    FrameType::kHolds,      FrameType::kEnd,        FrameType::kWork,
+      FrameType::kDone,     FrameType::kSendKv,     FrameType::kKvRows,     FrameType::kKvTaken,
+      FrameType::kHalt,     FrameType::kFindKv,     FrameType::kFoundKv,    FrameType::kFetchKv,
+      FrameType::kPartRows, FrameType::kCancel,     FrameType::kBeginDraft, FrameType::kFollowDraft,
+      FrameType::kEndDraft, FrameType::kDraftTokens};
   static_assert(std::size(kTypes) == std::variant_size_v<Message>);
   return kTypes[message.index()];
 }
@@ -219,6 +228,14 @@ std::string_view NameOf(FrameType type) {
       return "PartRows";
     case FrameType::kCancel:
       return "Cancel";
+    case FrameType::kBeginDraft:
+      return "BeginDraft";
+    case FrameType::kFollowDraft:
+      return "FollowDraft";
+    case FrameType::kEndDraft:
+      return "EndDraft";
+    case FrameType::kDraftTokens:
+      return "DraftTokens";
   }
   return "unknown";
 }
@@ -226,6 +243,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (TypeOf(message) >= FrameType::kBeginDraft) return kDrafterProtocol;
   if (NeedsAhead(message)) return kAheadProtocol;
   if (NeedsGroups(message)) return kGroupProtocol;
   if (NeedsDrafts(message)) return kDraftProtocol;

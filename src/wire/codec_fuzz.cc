@@ -13,12 +13,13 @@ namespace aster::wire {
 namespace {
 
 constexpr FrameType kTypes[] = {
-    FrameType::kHello,    FrameType::kGoodbye,   FrameType::kCredit,     FrameType::kPing,
-    FrameType::kPong,     FrameType::kOpenRoute, FrameType::kRouteState, FrameType::kCloseRoute,
-    FrameType::kBegin,    FrameType::kHolds,     FrameType::kEnd,        FrameType::kWork,
-    FrameType::kDone,     FrameType::kSendKv,    FrameType::kKvRows,     FrameType::kKvTaken,
-    FrameType::kHalt,     FrameType::kFindKv,    FrameType::kFoundKv,    FrameType::kFetchKv,
-    FrameType::kPartRows, FrameType::kCancel};
+    FrameType::kHello,    FrameType::kGoodbye,    FrameType::kCredit,     FrameType::kPing,
+    FrameType::kPong,     FrameType::kOpenRoute,  FrameType::kRouteState, FrameType::kCloseRoute,
+    FrameType::kBegin,    FrameType::kHolds,      FrameType::kEnd,        FrameType::kWork,
+    FrameType::kDone,     FrameType::kSendKv,     FrameType::kKvRows,     FrameType::kKvTaken,
+    FrameType::kHalt,     FrameType::kFindKv,     FrameType::kFoundKv,    FrameType::kFetchKv,
+    FrameType::kPartRows, FrameType::kCancel,     FrameType::kBeginDraft, FrameType::kFollowDraft,
+    FrameType::kEndDraft, FrameType::kDraftTokens};
 
 void Run(FrameType type, uint16_t version, Bytes body) {
   const FrameHeader header = MakeHeader(type, version, body, {}, false);

@@ -194,7 +194,8 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
                             : kind < MessageKinds(3) ? kKvTransferProtocol
                             : kind < MessageKinds(4) ? kFindKvProtocol
                             : kind < MessageKinds(6) ? kGroupProtocol
-                                                     : kAheadProtocol;
+                            : kind < MessageKinds(7) ? kAheadProtocol
+                                                     : kDrafterProtocol;
     EXPECT_EQ(ParseHeader(HeadOf(frame), {})->version, oldest) << NameOf(frame.type);
   }
   for (const Message& message : LaterMessages()) {

@@ -475,4 +475,35 @@ void Fields(C& c, FetchKv& m) {
   Fields(c, m.to);
 }
 
+template <typename C>
+void Fields(C& c, BeginDraft& m) {
+  c.Value(m.draft);
+  Fields(c, m.vocabulary);
+  Fields(c, m.drafter);
+  Fields(c, m.sampling);
+  c.Value(m.most);
+  c.Array(m.tokens);
+}
+
+template <typename C>
+void Fields(C& c, FollowDraft& m) {
+  c.Value(m.draft);
+  c.Value(m.begin);
+  c.Array(m.tokens);
+}
+
+template <typename C>
+void Fields(C& c, EndDraft& m) {
+  c.Value(m.draft);
+}
+
+template <typename C>
+void Fields(C& c, DraftTokens& m) {
+  c.Value(m.draft);
+  c.Value(m.begin);
+  c.Array(m.tokens, kMaxDrafts);
+  c.Flag(m.has_failed);
+  Fields(c, m.why);
+}
+
 }  // namespace aster::wire

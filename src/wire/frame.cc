@@ -23,7 +23,8 @@ bool IsKnown(uint8_t type, uint16_t version) {
                          : version < kFindKvProtocol   ? FrameType::kHalt
                          : version < kGroupProtocol    ? FrameType::kFetchKv
                          : version < kAheadProtocol    ? FrameType::kPartRows
-                                                       : FrameType::kCancel;
+                         : version < kDrafterProtocol  ? FrameType::kCancel
+                                                       : FrameType::kDraftTokens;
   return (type >= static_cast<uint8_t>(FrameType::kHello) &&
           type <= static_cast<uint8_t>(FrameType::kPong)) ||
          (type >= static_cast<uint8_t>(FrameType::kOpenRoute) &&

@@ -19,7 +19,7 @@ namespace aster::wire {
 // version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
 // versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 7;
+constexpr uint16_t kNewestProtocol = 8;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
 // KV rows travel, and decode stages go on by themselves.
@@ -33,6 +33,8 @@ constexpr uint16_t kGroupProtocol = 6;
 // Draft tokens follow draft tokens that were not checked yet, and are checked where the conductor
 // chooses tokens.
 constexpr uint16_t kAheadProtocol = 7;
+// Nodes draft tokens for others.
+constexpr uint16_t kDrafterProtocol = 8;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;
@@ -66,6 +68,11 @@ enum class FrameType : uint8_t {
   kPartRows = 31,
   // About work that was sent.
   kCancel = 32,
+  // Between front ends and drafters.
+  kBeginDraft = 33,
+  kFollowDraft = 34,
+  kEndDraft = 35,
+  kDraftTokens = 36,
 };
 
 // Whether frames of this type take credit; those about the connection itself do not.

@@ -394,8 +394,43 @@ struct FetchKv {
   StageAddress to;
 };
 
-using Message = std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute,
-                             Begin, Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv,
-                             FoundKv, FetchKv, PartRows, Cancel>;
+// --- Drafters on other machines, beside all routes. Since protocol 8.
+
+// From a front end: follow this text, and keep draft tokens ahead of it. They are pushed
+// (DraftTokens) as they are made; nobody asks for them.
+struct BeginDraft {
+  uint64_t draft = 0;  // numbered by the sender
+  Hash128 vocabulary;  // that the tokens are of (draft/vocabulary.h)
+  Hash128 drafter;     // which of the node's: the model's fingerprint; zeros: n-gram lookup
+  Sampling sampling;   // of the answer: a drafter draws as it does
+  uint32_t most = 0;   // draft tokens that are kept ahead
+  std::vector<int32_t> tokens;
+};
+
+// The text goes on from position `begin`, which is where it ended.
+struct FollowDraft {
+  uint64_t draft = 0;
+  uint32_t begin = 0;
+  std::vector<int32_t> tokens;
+};
+
+struct EndDraft {
+  uint64_t draft = 0;
+};
+
+// From the drafter: all its draft tokens behind the first `begin` tokens of the text. With
+// has_failed: there will be none.
+struct DraftTokens {
+  uint64_t draft = 0;
+  uint32_t begin = 0;
+  std::vector<int32_t> tokens;
+  bool has_failed = false;
+  Error why{Code::kUnknown, ""};
+};
+
+using Message =
+    std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute, Begin,
+                 Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv, FoundKv, FetchKv,
+                 PartRows, Cancel, BeginDraft, FollowDraft, EndDraft, DraftTokens>;
 
 }  // namespace aster::wire

@@ -27,7 +27,7 @@ auto Parts(M& m) {
   using T = std::remove_const_t<M>;
   if constexpr (std::is_same_v<T, NodeId> || std::is_same_v<T, Credit> || std::is_same_v<T, Ping> ||
                 std::is_same_v<T, Pong> || std::is_same_v<T, CloseRoute> ||
-                std::is_same_v<T, Goodbye>) {
+                std::is_same_v<T, Goodbye> || std::is_same_v<T, EndDraft>) {
     auto& [a] = m;
     return std::tie(a);
   } else if constexpr (std::is_same_v<T, Hash128> || std::is_same_v<T, TokenBias> ||
@@ -36,16 +36,18 @@ auto Parts(M& m) {
     auto& [a, b] = m;
     return std::tie(a, b);
   } else if constexpr (std::is_same_v<T, Halt> || std::is_same_v<T, Cancel> ||
-                       std::is_same_v<T, HeldKv> || std::is_same_v<T, StageGroup>) {
+                       std::is_same_v<T, HeldKv> || std::is_same_v<T, StageGroup> ||
+                       std::is_same_v<T, FollowDraft>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
-  } else if constexpr (std::is_same_v<T, Hop>) {
+  } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, DraftTokens>) {
     auto& [a, b, c, d, e] = m;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (std::is_same_v<T, PartRows> || std::is_same_v<T, KvRows>) {
+  } else if constexpr (std::is_same_v<T, PartRows> || std::is_same_v<T, KvRows> ||
+                       std::is_same_v<T, BeginDraft>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
   } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, KvTaken> ||
@@ -164,10 +166,11 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
 // Kinds of messages, in the variant's order.
 inline size_t MessageKinds(uint16_t version) {
   constexpr size_t kAll = std::variant_size_v<Message>;
-  if (version < kKvTransferProtocol) return kAll - 9;
-  if (version < kFindKvProtocol) return kAll - 5;
-  if (version < kGroupProtocol) return kAll - 2;
-  return version < kAheadProtocol ? kAll - 1 : kAll;
+  if (version < kKvTransferProtocol) return kAll - 13;
+  if (version < kFindKvProtocol) return kAll - 9;
+  if (version < kGroupProtocol) return kAll - 6;
+  if (version < kAheadProtocol) return kAll - 5;
+  return version < kDrafterProtocol ? kAll - 4 : kAll;
 }
 
 // The message of the given index into the variant, as a version of the protocol can say it.

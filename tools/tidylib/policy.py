@@ -13,7 +13,7 @@ MAX_FUNCTION_LINES = 70  # signature and closing brace included
 # order (folders that do not exist yet stand here only).
 MODULES = ["base", "crypto", "gguf", "pull", "quant", "kernels", "kv", "compute", "vulkan", "text", "jinja",
            "chat", "grammar", "model", "engine", "disk", "wire", "net", "discovery", "cluster", "rpc", "plan", "stage",
-           "conduct", "fetch", "draft", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
+           "conduct", "fetch", "draft", "drafting", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
 
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [

@@ -88,6 +88,13 @@ ordered_json DescriptionJson(const cluster::Description& description) {
                        {"bus_bytes_per_s", Measured(device.bus_bytes_per_s)},
                        {"shares_memory", device.shares_memory}});
   }
+  ordered_json drafters = ordered_json::array();
+  for (const cluster::DrafterDescription& drafter : description.drafters) {
+    drafters.push_back({{"model", drafter.model},
+                        {"drafter", drafter.drafter},
+                        {"vocabulary", drafter.vocabulary.ToHex()},
+                        {"tokens_per_s", Measured(drafter.tokens_per_s)}});
+  }
   return {{"version", description.version},
           {"protocol",
            description.protocol == 0 ? ordered_json(nullptr) : ordered_json(description.protocol)},
@@ -99,7 +106,8 @@ ordered_json DescriptionJson(const cluster::Description& description) {
           {"multiply_flops_per_s", Measured(description.multiply_flops_per_s)},
           {"memory_bytes_per_s", Measured(description.memory_bytes_per_s)},
           {"models", models},
-          {"devices", devices}};
+          {"devices", devices},
+          {"drafters", drafters}};
 }
 
 ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,

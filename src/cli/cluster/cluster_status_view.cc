@@ -135,6 +135,8 @@ class Text {
       if (!node.description) continue;
       for (const cluster::DeviceDescription& device : node.description->devices)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
+      for (const cluster::DrafterDescription& drafter : node.description->drafters)
+        Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrafter(drafter)));
     }
     MoreThanShown(silent, "did not answer");
   }
@@ -155,6 +157,14 @@ class Text {
     if (machine.memory_bytes_per_s > 0) {
       text += fmt::format("  {:>9}", FormatByteRate(std::min(machine.memory_bytes_per_s, 1e18)));
     }
+    return text;
+  }
+
+  static std::string DescribeDrafter(const cluster::DrafterDescription& drafter) {
+    std::string text = fmt::format("drafts for {} with {}", ForDisplay(drafter.model),
+                                   ForDisplay(drafter.drafter));
+    if (drafter.tokens_per_s > 0)
+      text += fmt::format(", {:.0f} tokens/s", std::min(drafter.tokens_per_s, 1e9));
     return text;
   }
 

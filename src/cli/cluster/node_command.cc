@@ -23,6 +23,7 @@
 #include "disk/disk_pages.h"
 #include "disk/session_folder.h"
 #include "draft/proposers.h"
+#include "drafting/load_drafter.h"
 #include "fetch/parts.h"
 #include "gguf/fingerprint.h"
 #include "kernels/arithmetic_version.h"
@@ -44,6 +45,7 @@ struct NodeFlags {
   std::string advertise;
   std::vector<std::string> join;
   std::string memory;
+  std::vector<std::string> draft_for;
   bool no_discovery = false;
   bool local = false;
 };
@@ -71,6 +73,24 @@ Result<std::vector<std::string>> SeedsOf(const std::vector<std::string>& texts) 
     seeds.push_back(seed.ToText());
   }
   return seeds;
+}
+
+// "nova=comet", or "nova=ngram".
+Result<drafting::DraftFor> ParseDraftFor(const std::string& text) {
+  const size_t sign = text.rfind('=');
+  if (sign == std::string::npos || sign == 0 || sign + 1 == text.size()) {
+    return InvalidArgument(fmt::format(
+        "--draft-for \"{}\": write MODEL=DRAFTER, such as nova=comet or nova=ngram", text));
+  }
+  drafting::DraftFor wanted{.model = text.substr(0, sign),
+                            .model_path = {},
+                            .drafter = text.substr(sign + 1),
+                            .drafter_path = {}};
+  wanted.model_path = TRY(open::FindModel(wanted.model).In("--draft-for"));
+  if (wanted.drafter != "ngram") {
+    wanted.drafter_path = TRY(open::FindModel(wanted.drafter).In("--draft-for"));
+  }
+  return wanted;
 }
 
 // The next line of standard input; nothing where it has ended.
@@ -159,7 +179,10 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
   daemon.page_store = pages;
   daemon.page_chunks = pages;
+  daemon.pages_folder = options.model.kv_cache.folder;
   daemon.sessions_folder = TRY(disk::SessionFolder::DefaultFolder());
+  for (const std::string& text : options.draft_for)
+    daemon.draft_for.push_back(TRY(ParseDraftFor(text)));
   const SystemClock clock;
   std::unique_ptr<node::Daemon> running;
   {
@@ -170,6 +193,10 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   console.Print("node {} of the cluster {} is at {}\n", running->identity().name,
                 running->identity().cluster_name, fmt::join(running->control_addresses(), ", "));
   console.Print("it has {}\n", DescribeModels(running->Describe().models));
+  for (const cluster::DrafterDescription& drafter : running->Describe().drafters) {
+    console.Print("it drafts for {} with {}: {:.0f} tokens/s\n", drafter.model, drafter.drafter,
+                  drafter.tokens_per_s);
+  }
   TRY(console.Flush());
   signals.Wait();
   console.Note("shutting down");
@@ -209,6 +236,11 @@ Run DeclareNode(CLI::App& app) {
          "--memory", options->memory,
          "Memory for weights and the KV cache, such as 6GiB (default: 15/16 of the machine's)")
       ->type_name("SIZE");
+  app.add_option("--draft-for", options->draft_for,
+                 "Draft tokens for front ends on other machines: for which model, and by what, a "
+                 "smaller model of the same vocabulary or ngram. Repeatable")
+      ->allow_extra_args(false)
+      ->type_name("MODEL=DRAFTER");
   app.add_flag(
       "--local", options->local,
       "Internal: started by a command with --local-nodes, which writes to its standard input");
@@ -216,7 +248,8 @@ Run DeclareNode(CLI::App& app) {
       "The machine must belong to a cluster: `aster cluster init` makes one, `aster cluster join` "
       "joins one.\n"
       "  aster node big.gguf\n"
-      "  aster node --listen 0.0.0.0:7424 --join desktop:7424");
+      "  aster node --listen 0.0.0.0:7424 --join desktop:7424\n"
+      "  aster node --draft-for nova=comet");
   return [options](Console& console) -> Result<ExitStatus> {
     if (options->local) {
       TRY(options->model.Find());

@@ -14,7 +14,8 @@ void DeclareDraftOptions(CLI::App& app, open::DraftOptions& options) {
   app.add_option(
          "--draft", options.draft,
          "Drafter of speculative decoding: mtp (the model's own block), ngram (n-gram lookup in "
-         "the text), or a smaller model of the same vocabulary. Changes no answer")
+         "the text), a smaller model of the same vocabulary, node:NAME (drafters of a node of the "
+         "cluster), or auto (all drafters of the cluster, and ngram). Changes no answer")
       ->group(kGroup)
       ->type_name("DRAFTER");
   app.add_option("--draft-max", options.most, "Draft tokens checked in one step, at most")

@@ -194,7 +194,8 @@ Result<std::vector<bool>> ModelsWithDrafts(const std::vector<ModelGroup>& groups
   std::vector<bool> all(groups.size(), false);
   if (!draft.wanted()) return all;
   std::optional<gguf::ModelFiles> drafter;
-  if (draft.ForEngine().kind == engine::DraftKind::kModel && groups.size() > 1)
+  if (draft.ForEngine().kind == engine::DraftKind::kModel && !draft.NodeToAsk() &&
+      groups.size() > 1)
     drafter = TRY(gguf::ModelFiles::Open(TRY(open::FindModel(draft.draft).In("--draft"))));
   Status first;
   for (size_t i = 0; i < groups.size(); ++i) {

@@ -169,7 +169,10 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   }
   std::unique_ptr<open::Drafts> drafts;
   if (options.draft.wanted()) {
-    drafts = TRY(open::Drafts::Load(options.draft, files, options.model, console));
+    // What is compared on this machine is not computed on the cluster's nodes.
+    open::ClusterOptions through;
+    through.via = options.cluster.via;
+    drafts = TRY(open::Drafts::Load(options.draft, files, options.model, through, console));
     verify.draft = options.draft.ForEngine();
     verify.proposers = [&](engine::LocalModel& model) -> engine::ProposerSource& {
       return drafts->For(&model);

@@ -1,0 +1,323 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "drafting/remote_proposers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "engine/request.h"
+#include "engine/sequence.h"
+#include "stage/stage_memory.h"
+
+namespace aster::drafting {
+namespace {
+
+// Messages of a drafter for each that it gets: one for each draft token, and one that says that it
+// has no more. What it may send later is bounded, too.
+constexpr int64_t kCredit = engine::kMostDrafts + 2;
+constexpr int64_t kMostCredit = 256 * kCredit;
+// Events that are taken at once: a flood must not hold up an answer.
+constexpr int kEventsPerPoll = 256;
+// The weight of what was seen before, with each draft token.
+constexpr double kRecordMemory = 0.95;
+// Draft tokens that are kept ahead, for each that is checked at once: several steps may be under
+// way.
+constexpr uint32_t kAhead = 4;
+
+}  // namespace
+
+// Of one answer. Follow tells it the text; what the text is continued with may be draft tokens.
+class RemoteProposers::Answer final : public engine::Proposer {
+ public:
+  Answer(RemoteProposers& source, uint64_t id, const engine::Request& request,
+         std::unique_ptr<engine::Proposer> beside)
+      : source_(source),
+        id_(id),
+        sampling_(request.sampling),
+        most_(std::min(kAhead * request.draft.most, engine::kMostDrafts)),
+        beside_(std::move(beside)),
+        chains_(source.peers_.size()) {
+    sampling_.logprobs = false;
+    sampling_.top_logprobs = 0;
+    if (request.sequence != nullptr) text_ = request.sequence->tokens();
+    source_.answers_[id_] = this;
+    for (size_t i = 0; i < chains_.size() && !text_.empty(); ++i) Begin(i);
+  }
+  ~Answer() override {
+    source_.answers_.erase(id_);
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      Peer& peer = source_.peers_[i];
+      if (!chains_[i].is_begun || !peer.is_usable()) continue;
+      wire::EndDraft end;
+      end.draft = DraftOf(i);
+      static_cast<void>(source_.network_->Send(peer.who.node, end));
+    }
+  }
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+
+  // The text goes on: drafters are told at once, whether draft tokens are wanted or not.
+  void Follow(std::span<const int32_t> history, uint32_t /*begin*/,
+              std::span<const float> /*hidden*/) override {
+    source_.Poll();
+    if (history.size() <= text_.size()) return;
+    const auto news = history.subspan(text_.size());
+    const bool is_new = text_.empty();
+    text_.insert(text_.end(), news.begin(), news.end());
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      if (is_new)
+        Begin(i);
+      else
+        GoOn(i, news);
+    }
+  }
+
+  Status Propose(std::span<const int32_t> history, uint32_t most,
+                 std::vector<int32_t>& drafts) override {
+    source_.Poll();
+    if (history.size() < text_.size()) return Ok();
+    const auto behind = history.subspan(text_.size());
+    // Of those who have any, the one with the best record.
+    const std::vector<int32_t>* best = nullptr;
+    double record = -1;
+    for (size_t i = 0; i < chains_.size(); ++i) {
+      const std::vector<int32_t>& tokens = chains_[i].tokens;
+      const bool is_other = source_.peers_[i].record() <= record;
+      if (is_other || tokens.size() <= behind.size() ||
+          !std::ranges::equal(behind, std::span(tokens).first(behind.size())))
+        continue;
+      best = &tokens;
+      record = source_.peers_[i].record();
+    }
+    if (best != nullptr) {
+      const auto found = std::span(*best).subspan(behind.size());
+      const auto wanted = found.first(std::min<size_t>(found.size(), most));
+      drafts.insert(drafts.end(), wanted.begin(), wanted.end());
+      return Ok();
+    }
+    return beside_ == nullptr ? Ok() : beside_->Propose(history, most, drafts);
+  }
+
+  // Why it cannot be; nothing where it can.
+  std::string Take(size_t peer, const wire::DraftTokens& drafts) {
+    Chain& chain = chains_[peer];
+    if (drafts.begin > text_.size()) {
+      return fmt::format("it drafted behind token {} of a text of {}", drafts.begin, text_.size());
+    }
+    for (const int32_t token : drafts.tokens) {
+      const auto size = source_.options_.vocabulary.size;
+      if (token < 0 || static_cast<uint32_t>(token) >= size)
+        return fmt::format("it drafted token {} of a vocabulary of {}", token, size);
+    }
+    // The text may have gone on meanwhile: with these tokens, or otherwise.
+    const auto known = std::span<const int32_t>(text_).subspan(drafts.begin);
+    const std::span<const int32_t> tokens = drafts.tokens;
+    if (tokens.size() < known.size() || !std::ranges::equal(known, tokens.first(known.size())))
+      return "";
+    const auto ahead = tokens.subspan(known.size());
+    const size_t same =
+        static_cast<size_t>(std::ranges::mismatch(chain.tokens, ahead).in1 - chain.tokens.begin());
+    RemoteDraftCounts& counts = source_.peers_[peer].counts;
+    counts.proposed += ahead.size() - same;
+    counts.cancelled += chain.tokens.size() - same;
+    chain.tokens.assign(ahead.begin(), ahead.end());
+    return "";
+  }
+
+  // It will draft no more for this answer.
+  void Drop(size_t peer) {
+    Chain& chain = chains_[peer];
+    source_.peers_[peer].counts.cancelled += chain.tokens.size();
+    chain = {};
+  }
+
+ private:
+  struct Chain {
+    bool is_begun = false;
+    std::vector<int32_t> tokens;  // behind the text
+  };
+
+  // A node may have several drafters, and hears of a text from each.
+  uint64_t DraftOf(size_t peer) const { return id_ * source_.peers_.size() + peer; }
+
+  void Begin(size_t i) {
+    Peer& peer = source_.peers_[i];
+    if (!peer.is_usable()) return;
+    wire::BeginDraft begin;
+    begin.draft = DraftOf(i);
+    begin.vocabulary = source_.options_.vocabulary.digest;
+    begin.drafter = peer.who.drafter;
+    begin.sampling = stage::SamplingToWire(sampling_);
+    begin.most = most_;
+    begin.tokens = text_;
+    chains_[i].is_begun = source_.Push(peer, std::move(begin));
+  }
+
+  void GoOn(size_t i, std::span<const int32_t> news) {
+    Peer& peer = source_.peers_[i];
+    Chain& chain = chains_[i];
+    if (!chain.is_begun || !peer.is_usable()) return;
+    wire::FollowDraft follow;
+    follow.draft = DraftOf(i);
+    follow.begin = static_cast<uint32_t>(text_.size() - news.size());
+    follow.tokens.assign(news.begin(), news.end());
+    chain.is_begun = source_.Push(peer, std::move(follow));
+    for (const int32_t token : news) {
+      if (chain.tokens.empty()) break;
+      const bool is_right = chain.tokens.front() == token;
+      peer.Learn(is_right);
+      if (is_right) {
+        ++peer.counts.accepted;
+        chain.tokens.erase(chain.tokens.begin());
+      } else {
+        peer.counts.cancelled += chain.tokens.size();
+        chain.tokens.clear();
+      }
+    }
+  }
+
+  RemoteProposers& source_;
+  const uint64_t id_;
+  engine::SamplingOptions sampling_;
+  const uint32_t most_;
+  const std::unique_ptr<engine::Proposer> beside_;  // or null
+  std::vector<int32_t> text_;
+  std::vector<Chain> chains_;  // by peer
+};
+
+void RemoteProposers::Peer::Learn(bool is_right) {
+  right = kRecordMemory * right + (is_right ? 1 : 0);
+  checked = kRecordMemory * checked + 1;
+}
+
+RemoteProposers::RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
+                                 RemoteOptions options)
+    : network_(network), options_(std::move(options)) {
+  for (RemoteDrafter& drafter : drafters) {
+    Peer peer;
+    peer.counts.name = drafter.name;
+    peer.who = std::move(drafter);
+    network_->Introduce(peer.who.node, peer.who.addresses);
+    peers_.push_back(std::move(peer));
+  }
+}
+
+RemoteProposers::~RemoteProposers() { DCHECK(answers_.empty()); }
+
+Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Request& request) {
+  Poll();
+  std::unique_ptr<engine::Proposer> beside;
+  if (options_.beside != nullptr) {
+    engine::Request asked;
+    asked.sampling = request.sampling;
+    asked.draft = {.kind = engine::DraftKind::kNgram, .most = request.draft.most};
+    beside = TRY(options_.beside->Make(asked));
+  }
+  // Without answers nobody has listened to them. Those that were gone for a while may be back.
+  for (Peer& peer : peers_) {
+    if (answers_.empty()) peer.unheard_ns = 0;
+    if (!peer.is_gone || network_->clock().NowNs() < peer.again_ns) continue;
+    peer.is_gone = false;
+    peer.unheard_ns = 0;
+    network_->Introduce(peer.who.node, peer.who.addresses);
+  }
+  return std::make_unique<Answer>(*this, ++last_answer_, request, std::move(beside));
+}
+
+void RemoteProposers::Poll() {
+  if (!options_.receives || network_ == nullptr) return;
+  for (int i = 0; i < kEventsPerPoll; ++i) {
+    const auto event = network_->Receive(0);
+    if (!event) return;
+    Handle(*event);
+  }
+}
+
+bool RemoteProposers::Push(Peer& peer, wire::Message message) {
+  LookForSilence(peer);
+  if (!peer.is_usable()) return false;
+  const Status sent = network_->Send(peer.who.node, std::move(message));
+  if (!sent.ok()) {
+    // Another version of the program will not speak this one's protocol later, either.
+    LeaveOut(peer, sent.error().code() == Code::kUnimplemented, sent.error().message());
+    return false;
+  }
+  if (peer.unheard_ns == 0) peer.unheard_ns = network_->clock().NowNs();
+  peer.credit = std::min(peer.credit + kCredit, kMostCredit);
+  return true;
+}
+
+void RemoteProposers::LookForSilence(Peer& peer) {
+  if (peer.unheard_ns == 0) return;
+  const int64_t silent_ns = network_->clock().NowNs() - peer.unheard_ns;
+  if (silent_ns < options_.silent_ns) return;
+  LeaveOut(peer, /*for_good=*/false,
+           fmt::format("it has drafted nothing for {} s", silent_ns / kNsPerSecond));
+}
+
+bool RemoteProposers::Handle(const net::Event& event) {
+  if (event.kind == net::Event::Kind::kMessage) {
+    const auto* drafts = std::get_if<wire::DraftTokens>(&event.message);
+    if (drafts != nullptr) OnDrafts(event.from, *drafts);
+    return drafts != nullptr;
+  }
+  if (event.kind != net::Event::Kind::kDown) return false;
+  for (Peer& peer : peers_) {
+    if (peer.who.node != event.from || !peer.is_usable()) continue;
+    LeaveOut(peer, /*for_good=*/false, event.why.ok() ? "it is gone" : event.why.error().message());
+  }
+  return false;
+}
+
+void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens& drafts) {
+  const auto is_sender = [&](const Peer& peer) { return peer.who.node == from; };
+  auto found = std::ranges::find_if(peers_, is_sender);
+  if (found == peers_.end()) return;
+  const auto index = static_cast<size_t>(drafts.draft % peers_.size());
+  const bool is_told = is_sender(peers_[index]);
+  Peer& peer = is_told ? peers_[index] : *found;
+  if (!peer.is_usable()) return;
+  peer.unheard_ns = 0;
+  if (!is_told) return LeaveOut(peer, /*for_good=*/true, "it drafts what it was not told");
+  if (--peer.credit < 0) {
+    return LeaveOut(peer, /*for_good=*/true, "it sends more than it is asked for");
+  }
+  const auto answer = answers_.find(drafts.draft / peers_.size());
+  if (answer == answers_.end()) return;  // it has ended meanwhile
+  if (drafts.has_failed) {
+    answer->second->Drop(index);
+    // For this answer it has no room; others it may have.
+    const Code code = drafts.why.code();
+    if (code == Code::kResourceExhausted || code == Code::kAborted) return;
+    return LeaveOut(peer, /*for_good=*/true, drafts.why.message());
+  }
+  const std::string wrong = answer->second->Take(index, drafts);
+  if (!wrong.empty()) LeaveOut(peer, /*for_good=*/true, wrong);
+}
+
+void RemoteProposers::LeaveOut(Peer& peer, bool for_good, const std::string& why) {
+  peer.is_lost = peer.is_lost || for_good;
+  peer.is_gone = true;
+  peer.again_ns = network_->clock().NowNs() + options_.again_ns;
+  const auto index = static_cast<size_t>(&peer - peers_.data());
+  for (const auto& [id, answer] : answers_) answer->Drop(index);
+  if (!peer.told.insert(for_good ? "lost" : "gone").second || options_.complain == nullptr) return;
+  options_.complain(fmt::format("{} drafts no more: {}", peer.who.name, why));
+}
+
+std::vector<RemoteDraftCounts> RemoteProposers::counts() const {
+  std::vector<RemoteDraftCounts> counts;
+  for (const Peer& peer : peers_) {
+    counts.push_back(peer.counts);
+    counts.back().is_left_out = !peer.is_usable();
+  }
+  return counts;
+}
+
+}  // namespace aster::drafting

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Drafters on other machines, as a generator here sees them: it pushes each text to them as its
+// tokens come, they push draft tokens, and Propose takes from what has come. Nobody ever waits for
+// one: where there are no draft tokens, there are none. A drafter that is gone, silent, floods, or
+// says what cannot be is left out, and that is said once. Must not know who checks draft tokens.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "drafting/vocabulary.h"
+#include "engine/proposer.h"
+#include "net/network.h"
+#include "wire/messages.h"
+
+namespace aster::drafting {
+
+struct RemoteDrafter {
+  wire::NodeId node;
+  std::string name;  // for people: "comet on attic"
+  std::vector<std::string> addresses;
+  Hash128 drafter;  // BeginDraft::drafter
+};
+
+// Draft tokens of one drafter, of all answers.
+struct RemoteDraftCounts {
+  std::string name;
+  uint64_t proposed = 0;   // that came
+  uint64_t accepted = 0;   // that the text then had, whether they were checked or not
+  uint64_t cancelled = 0;  // that were of no use, as the text went on otherwise
+  bool is_left_out = false;
+};
+
+struct RemoteOptions {
+  Vocabulary vocabulary;  // of the model that answers
+  // Where no drafter has any; outlives it. Null: there are none then.
+  engine::ProposerSource* beside = nullptr;
+  // What is said once, to people.
+  std::function<void(const std::string&)> complain = nullptr;
+  int64_t silent_ns = 30 * kNsPerSecond;  // after which a drafter that was told something is silent
+  int64_t again_ns = 10 * kNsPerSecond;   // before one that was gone is asked again
+  // Whether it takes events from the network itself, where nobody else does.
+  bool receives = false;
+};
+
+// Belongs to the thread that generates.
+class RemoteProposers final : public engine::ProposerSource {
+ public:
+  // The network outlives it, and it outlives what it makes. Null where there are no drafters.
+  RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
+                  RemoteOptions options);
+  ~RemoteProposers() override;
+
+  Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& request) override;
+
+  // Whether there may be other draft tokens now. Events for others are left alone.
+  bool Handle(const net::Event& event);
+
+  std::vector<RemoteDraftCounts> counts() const;
+
+ private:
+  class Answer;
+  struct Peer {
+    RemoteDrafter who;
+    RemoteDraftCounts counts;
+    bool is_lost = false;    // for good: what it said cannot be
+    bool is_gone = false;    // for a while
+    int64_t again_ns = 0;    // when it may be asked again
+    int64_t unheard_ns = 0;  // since when it has said nothing to what it was told; 0: it has
+    int64_t credit = 0;      // messages that it may send
+    double right = 0;        // of its draft tokens lately, and of how many
+    double checked = 0;
+    std::set<std::string> told;  // complaints
+
+    bool is_usable() const { return !is_lost && !is_gone; }
+    // The share of its draft tokens that were right lately.
+    double record() const { return (right + 0.5) / (checked + 1); }
+    void Learn(bool is_right);
+  };
+
+  void Poll();
+  // Whether it was sent.
+  bool Push(Peer& peer, wire::Message message);
+  void OnDrafts(const wire::NodeId& from, const wire::DraftTokens& drafts);
+  void LeaveOut(Peer& peer, bool for_good, const std::string& why);
+  void LookForSilence(Peer& peer);
+
+  net::Network* const network_;
+  const RemoteOptions options_;
+  std::vector<Peer> peers_;
+  std::map<uint64_t, Answer*> answers_;
+  uint64_t last_answer_ = 0;
+};
+
+}  // namespace aster::drafting

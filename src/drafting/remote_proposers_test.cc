@@ -1,0 +1,367 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "drafting/remote_proposers.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/random.h"
+#include "drafting/draft_server.h"
+#include "drafting/network_for_test.h"
+#include "engine/request.h"
+
+namespace aster::drafting {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr Vocabulary kTokens{.digest = {7, 8}, .size = 1000};
+const wire::NodeId kNode = TestNode(1);
+const wire::NodeId kSecond = TestNode(2);
+
+class RemoteProposersTest : public testing::Test {
+ protected:
+  // Drafters of these nodes.
+  void Make(const std::vector<wire::NodeId>& nodes, engine::ProposerSource* beside = nullptr) {
+    std::vector<RemoteDrafter> drafters;
+    for (const wire::NodeId& node : nodes) {
+      drafters.push_back({.node = node,
+                          .name = nodes.size() == 1 ? "comet" : "comet on " + node.ToText(),
+                          .addresses = {},
+                          .drafter = {1, 2}});
+    }
+    source_.emplace(
+        &network_, std::move(drafters),
+        RemoteOptions{.vocabulary = kTokens,
+                      .beside = beside,
+                      .complain = [this](const std::string& text) { said_.push_back(text); }});
+  }
+  std::unique_ptr<engine::Proposer> Answer() {
+    engine::Request request;
+    request.draft = {.kind = engine::DraftKind::kModel, .most = 4};
+    return source_->Make(request).value();
+  }
+  static std::vector<int32_t> Propose(engine::Proposer& answer, std::vector<int32_t> text,
+                                      uint32_t most = 4) {
+    std::vector<int32_t> drafts;
+    EXPECT_TRUE(answer.Propose(text, most, drafts).ok());
+    return drafts;
+  }
+  static void Follow(engine::Proposer& answer, const std::vector<int32_t>& text) {
+    answer.Follow(text, 0, {});
+  }
+  bool Draft(uint64_t draft, uint32_t begin, std::vector<int32_t> tokens,
+             const wire::NodeId& from = kNode) {
+    wire::DraftTokens drafts;
+    drafts.draft = draft;
+    drafts.begin = begin;
+    drafts.tokens = std::move(tokens);
+    return source_->Handle(MessageFrom(from, drafts));
+  }
+  void Refuse(uint64_t draft, Error why) {
+    wire::DraftTokens drafts;
+    drafts.draft = draft;
+    drafts.has_failed = true;
+    drafts.why = std::move(why);
+    source_->Handle(MessageFrom(kNode, drafts));
+  }
+  // How often a message of a kind was sent since.
+  template <typename T>
+  size_t Sent() {
+    const auto sent = network_.Take();
+    return static_cast<size_t>(std::ranges::count_if(
+        sent, [](const auto& each) { return std::holds_alternative<T>(each.second); }));
+  }
+
+  KeepingNetwork network_;
+  std::vector<std::string> said_;
+  std::optional<RemoteProposers> source_;
+};
+
+TEST_F(RemoteProposersTest, TheTextIsPushedAndDraftTokensWaitForNobody) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1, 2});
+  ASSERT_THAT(network_.sent, SizeIs(1));
+  const auto begin = std::get<wire::BeginDraft>(network_.sent[0].second);
+  EXPECT_THAT(begin.tokens, ElementsAre(1, 2));
+  EXPECT_EQ(begin.vocabulary, kTokens.digest);
+  EXPECT_EQ(begin.most, 16u);
+  EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
+  EXPECT_TRUE(Draft(begin.draft, 2, {3, 4, 5}));
+  EXPECT_THAT(Propose(*answer, {1, 2}), ElementsAre(3, 4, 5));
+  EXPECT_THAT(Propose(*answer, {1, 2}, 2), ElementsAre(3, 4));
+  // Behind draft tokens that are under way, as far as they are the same.
+  EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
+  EXPECT_THAT(Propose(*answer, {1, 2, 9}), IsEmpty());
+  network_.Take();
+  Follow(*answer, {1, 2, 3});
+  ASSERT_THAT(network_.sent, SizeIs(1));
+  const auto follow = std::get<wire::FollowDraft>(network_.sent[0].second);
+  EXPECT_EQ(follow.begin, 2u);
+  EXPECT_THAT(follow.tokens, ElementsAre(3));
+  EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
+  Follow(*answer, {1, 2, 3, 8});
+  EXPECT_THAT(Propose(*answer, {1, 2, 3, 8}), IsEmpty());
+  const auto counts = source_->counts();
+  EXPECT_EQ(counts[0].proposed, 3u);
+  EXPECT_EQ(counts[0].accepted, 1u);
+  EXPECT_EQ(counts[0].cancelled, 2u);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(RemoteProposersTest, DraftTokensThatAreLateAreOfUseAsFarAsTheyAgree) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1, 2});
+  Follow(*answer, {1, 2, 3});
+  Draft(1, 2, {3, 4, 5});
+  EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
+  Draft(1, 2, {9, 4, 5});  // of a text that went on otherwise
+  EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(RemoteProposersTest, WhatCannotBeIsSaidOnceAndTheDrafterIsLeftOut) {
+  for (const std::vector<int32_t>& tokens : {std::vector<int32_t>{1000}, {-1}, {3, 1 << 30}}) {
+    Make({kNode});
+    said_.clear();
+    const auto answer = Answer();
+    Follow(*answer, {1, 2});
+    Draft(1, 2, {3});
+    Draft(1, 2, tokens);
+    ASSERT_THAT(said_, SizeIs(1));
+    EXPECT_THAT(said_[0], HasSubstr("of a vocabulary of 1000"));
+    EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
+    network_.Take();
+    // Nor does it hear of anything any more.
+    Draft(1, 2, tokens);
+    Follow(*answer, {1, 2, 3});
+    network_.virtual_clock.AdvanceBy(3600 * kNsPerSecond);
+    const auto next = Answer();
+    Follow(*next, {1});
+    EXPECT_THAT(said_, SizeIs(1));
+    EXPECT_EQ(Sent<wire::FollowDraft>() + Sent<wire::BeginDraft>(), 0u);
+    EXPECT_TRUE(source_->counts()[0].is_left_out);
+  }
+}
+
+TEST_F(RemoteProposersTest, ATextThatWasNotSentYetCannotBeDraftedFor) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1, 2});
+  Draft(1, 3, {3});
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("behind token 3 of a text of 2"));
+}
+
+TEST_F(RemoteProposersTest, AFloodIsEnded) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1, 2});
+  for (int i = 0; i < 1000 && said_.empty(); ++i) Draft(1, 2, {3});
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("more than it is asked for"));
+}
+
+TEST_F(RemoteProposersTest, AFloodOfAnswersThatNobodyHasIsEnded) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1, 2});
+  for (uint64_t i = 0; i < 1000 && said_.empty(); ++i) Draft(1000 + i, 2, {3});
+  EXPECT_THAT(said_, SizeIs(1));
+}
+
+TEST_F(RemoteProposersTest, OtherNodesAreNotListenedTo) {
+  Make({kNode, kSecond});
+  const auto answer = Answer();
+  Follow(*answer, {1, 2});
+  Draft(2, 2, {3}, TestNode(5));
+  EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
+  EXPECT_THAT(said_, IsEmpty());
+  // The number is the first drafter's.
+  Draft(2, 2, {3}, kSecond);
+  EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("not told"));
+}
+
+TEST_F(RemoteProposersTest, OneThatIsSilentIsLeftOutForAWhile) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1});
+  network_.virtual_clock.AdvanceBy(29 * kNsPerSecond);
+  Follow(*answer, {1, 2});
+  EXPECT_THAT(said_, IsEmpty());
+  network_.virtual_clock.AdvanceBy(2 * kNsPerSecond);
+  Follow(*answer, {1, 2, 3});
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("nothing for 31 s"));
+  network_.virtual_clock.AdvanceBy(11 * kNsPerSecond);
+  network_.Take();
+  const auto next = Answer();
+  Follow(*next, {4});
+  EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
+}
+
+TEST_F(RemoteProposersTest, BetweenAnswersNobodyIsSilent) {
+  Make({kNode});
+  Follow(*Answer(), {1});
+  network_.virtual_clock.AdvanceBy(3600 * kNsPerSecond);
+  Follow(*Answer(), {1});
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(RemoteProposersTest, OneThatSaysThatItHasNothingIsNotSilent) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1});
+  for (int32_t i = 1; i < 10; ++i) {
+    Draft(1, 1, {});
+    network_.virtual_clock.AdvanceBy(29 * kNsPerSecond);
+    Follow(*answer, std::vector<int32_t>(static_cast<size_t>(i) + 1, 1));
+  }
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(RemoteProposersTest, OneThatIsGoneIsAskedAgainLater) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1});
+  Draft(1, 1, {2, 3});
+  source_->Handle(DownOf(kNode));
+  EXPECT_THAT(Propose(*answer, {1}), IsEmpty());
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("switched off"));
+  network_.Take();
+  Follow(*answer, {1, 2});
+  Follow(*Answer(), {1});
+  EXPECT_THAT(network_.Take(), IsEmpty());
+  network_.virtual_clock.AdvanceBy(20 * kNsPerSecond);
+  const auto next = Answer();
+  Follow(*next, {1});
+  EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
+  // It is said once only.
+  source_->Handle(DownOf(kNode));
+  EXPECT_THAT(said_, SizeIs(1));
+}
+
+TEST_F(RemoteProposersTest, OneThatCannotBeReachedOrHasAnotherVocabulary) {
+  Make({kNode});
+  network_.refusal = FailedPrecondition("it speaks an older protocol");
+  auto answer = Answer();
+  Follow(*answer, {1});
+  Follow(*answer, {1, 2});
+  EXPECT_THAT(said_, ElementsAre("comet drafts no more: it speaks an older protocol"));
+  network_.refusal = Ok();
+  answer.reset();
+  Make({kNode});
+  const auto next = Answer();
+  Follow(*next, {1});
+  Refuse(1, FailedPrecondition("its vocabulary is another one"));
+  EXPECT_THAT(said_.back(), HasSubstr("vocabulary is another one"));
+}
+
+TEST_F(RemoteProposersTest, OneThatHasNoRoomIsAskedForTheNextAnswer) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1});
+  Refuse(1, ResourceExhausted("it follows 256 texts already"));
+  network_.Take();
+  Follow(*answer, {1, 2});
+  EXPECT_THAT(network_.Take(), IsEmpty());
+  const auto next = Answer();
+  Follow(*next, {1});
+  EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(RemoteProposersTest, TheOneWithTheBetterRecordGoesFirst) {
+  Make({kNode, kSecond});
+  const auto answer = Answer();
+  std::vector<int32_t> text{1};
+  Follow(*answer, text);
+  for (int32_t token = 2; token < 10; ++token) {
+    const auto length = static_cast<uint32_t>(text.size());
+    Draft(2, length, {500});             // the first: always wrong
+    Draft(3, length, {token}, kSecond);  // the second: always right
+    text.push_back(token);
+    Follow(*answer, text);
+  }
+  Draft(2, static_cast<uint32_t>(text.size()), {500});
+  Draft(3, static_cast<uint32_t>(text.size()), {10}, kSecond);
+  EXPECT_THAT(Propose(*answer, text), ElementsAre(10));
+  // Where it has nothing, the other one has.
+  Draft(3, static_cast<uint32_t>(text.size()), {}, kSecond);
+  EXPECT_THAT(Propose(*answer, text), ElementsAre(500));
+}
+
+TEST_F(RemoteProposersTest, WhereNobodyHasAnythingALookUpHereMay) {
+  CountingSource look_up;
+  Make({kNode}, &look_up);
+  auto answer = Answer();
+  Follow(*answer, {1});
+  EXPECT_THAT(Propose(*answer, {1}, 2), ElementsAre(2, 3));
+  Draft(1, 1, {7});
+  EXPECT_THAT(Propose(*answer, {1}, 2), ElementsAre(7));
+  answer.reset();
+  Make({}, &look_up);
+  EXPECT_THAT(Propose(*Answer(), {1}, 2), ElementsAre(2, 3));
+}
+
+TEST_F(RemoteProposersTest, AnAnswerThatEndsIsSaidToBeOver) {
+  Make({kNode});
+  Follow(*Answer(), {1});
+  EXPECT_EQ(Sent<wire::EndDraft>(), 1u);
+  // What still comes is of no use, and no lie.
+  Draft(1, 1, {2});
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+// A front end and a node's drafters, whose messages come in order, some of them late. Texts agree
+// with draft tokens now and then.
+TEST_F(RemoteProposersTest, WithADraftServerWhateverIsUnderWay) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Random random(seed);
+    Make({kNode});
+    KeepingNetwork at_node;
+    CountingSource model;
+    DraftServer server(at_node, {{.name = {1, 2},
+                                  .vocabulary = kTokens,
+                                  .kind = engine::DraftKind::kModel,
+                                  .source = &model}});
+    const auto answer = Answer();
+    std::vector<int32_t> text{0};
+    uint64_t right = 0, proposed = 0;
+    for (int step = 0; step < 300; ++step) {
+      Follow(*answer, text);
+      for (auto& [to, message] : network_.Take()) server.Handle(MessageFrom(kNode, message));
+      for (uint64_t i = random.NextBelow(6); i > 0; --i) server.Work();
+      for (auto& [to, message] : at_node.Take()) source_->Handle(MessageFrom(kNode, message));
+      const auto drafts = Propose(*answer, text, 3);
+      const int32_t next =
+          random.NextBelow(4) == 0 ? static_cast<int32_t>(random.NextBelow(100)) : text.back() + 1;
+      if (!drafts.empty()) {
+        ++proposed;
+        right += drafts.front() == next ? 1 : 0;
+        // It is what the drafter says behind this very text.
+        EXPECT_EQ(drafts.front(), text.back() + 1);
+      }
+      text.push_back(std::min(next, 900));
+    }
+    EXPECT_GT(proposed, 100u);
+    EXPECT_GT(right, proposed / 2);
+    const RemoteDraftCounts counts = source_->counts()[0];
+    EXPECT_GE(counts.proposed, counts.accepted + counts.cancelled);
+    EXPECT_THAT(said_, IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace aster::drafting

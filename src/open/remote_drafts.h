@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The drafters of this machine's cluster, as a command names them: one node's, or all that draft
+// for the model's vocabulary. Must not know who checks draft tokens.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "draft/proposers.h"
+#include "drafting/remote_proposers.h"
+#include "gguf/model_files.h"
+#include "net/network.h"
+#include "net/tcp_network.h"
+#include "open/cluster_options.h"
+
+namespace aster::open {
+
+class RemoteDrafts {
+ public:
+  // `node`: by its name; empty: all drafters, and n-gram lookup here where they have nothing; then
+  // there need not be a cluster.
+  static Result<std::unique_ptr<RemoteDrafts>> Find(const std::string& node,
+                                                    const gguf::ModelFiles& files,
+                                                    const ClusterOptions& cluster);
+
+  // The same each time. The network is that which the cluster's nodes compute on, where it is to be
+  // used: it outlives all that is here, and its owner passes events on.
+  engine::ProposerSource& Source(net::Network* network);
+  // Whether there may be other draft tokens now.
+  bool OnEvent(const net::Event& event) { return source_ != nullptr && source_->Handle(event); }
+  std::vector<drafting::RemoteDraftCounts> counts() const;
+
+ private:
+  std::vector<drafting::RemoteDrafter> drafters_;
+  drafting::Vocabulary vocabulary_;
+  std::unique_ptr<draft::Proposers> beside_;           // or null
+  std::unique_ptr<net::TcpNetwork> network_;           // or null: it is another's
+  std::unique_ptr<drafting::RemoteProposers> source_;  // once it was asked for
+};
+
+// "comet on attic: 120 draft tokens proposed, 71 accepted, 40 cancelled", a line each.
+std::string DescribeRemoteDrafts(const std::vector<drafting::RemoteDraftCounts>& counts);
+
+}  // namespace aster::open

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Drafters on other machines: whatever becomes of them, answers are those without drafts."""
+import json
+import re
+import signal
+import time
+import unittest
+
+from cluster_case import ClusterCase
+from fixture import INPUT
+from processes import DEADLINE_S, wait_for
+
+STORY = ("-p", "Tell me a story about a rabbit.", "--temp", 0.8, "--seed", 7)
+AT_LAP = ("--draft", "node:lap")
+PROPOSED = re.compile(r"comet on lap: (\d+) draft tokens proposed")
+
+
+class Drafters(ClusterCase):
+    def desk_and_drafter(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node("nova")
+        lap = self.invited(desk, "lap")
+        lap.start_node("--draft-for", "nova=comet", "--draft-for", "nova=ngram", "--join", desk.address)
+        self.await_members(desk, 2)
+        return desk, lap
+
+    def run_story(self, machine, *options):
+        process = machine.start("run", "nova", *STORY, *options)
+        out, err = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 0, err.decode())
+        return out.decode(), err.decode()
+
+    def answer(self, machine, *options):
+        return json.loads(self.run_story(machine, "-n", 60, "--json", *options)[0])
+
+    def test_another_machine_drafts(self):
+        desk, _ = self.desk_and_drafter()
+        plain = self.answer(desk)
+        for options in (AT_LAP, ("--draft", "auto"), (*AT_LAP, "--cluster", "--split", "desk"),
+                        (*AT_LAP, "--cluster", "--split", "desk=0:1,lap=2:out")):
+            drafted = self.answer(desk, *options)
+            self.assertEqual(drafted["ids"], plain["ids"], options)
+            draft = drafted["draft"]
+            self.assertEqual(draft["steps"] + draft["accepted"] + 1, drafted["tokens"]["generated"], options)
+        # How soon it has draft tokens depends on what else these machines do.
+        proposes = lambda: int(PROPOSED.search(self.run_story(desk, "-n", 100, *AT_LAP)[1])[1]) > 0  # noqa: E731
+        wait_for(proposes, "draft tokens of the other machine")
+
+    def test_it_says_for_whom_it_drafts(self):
+        desk, _ = self.desk_and_drafter()
+        nodes = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
+        drafters = {node["name"]: node["description"]["drafters"] for node in nodes}
+        self.assertEqual(drafters["desk"], [])
+        self.assertEqual([(each["model"], each["drafter"]) for each in drafters["lap"]],
+                         [("nova", "comet"), ("nova", "ngram")])
+        self.assertGreater(drafters["lap"][0]["tokens_per_s"], 0)
+        self.assertIn(b"drafts for nova with comet", desk.aster("cluster", "status"))
+
+    def test_who_cannot_draft_is_named(self):
+        desk, lap = self.desk_and_drafter()
+        refused = desk.aster("run", self.tiny, "-p", "the", "--raw", *AT_LAP, check=INPUT)
+        self.assertIn("no drafter of this model's vocabulary", refused)
+        refused = desk.aster("run", "nova", *STORY, "--draft", "node:nobody", check=INPUT)
+        self.assertIn("no node of the cluster is called nobody", refused)
+        lap.stop_node()
+        refused = lap.aster("node", "--draft-for", f"{self.tiny}=comet", check=INPUT)
+        self.assertIn("same vocabulary", refused)
+        refused = lap.aster("node", "--draft-for", "nova", check=INPUT)
+        self.assertIn("MODEL=DRAFTER", refused)
+
+    def test_one_that_stops_or_dies_holds_nothing_up(self):
+        desk, lap = self.desk_and_drafter()
+        long = ("-n", 150, "-q")
+        plain, _ = self.run_story(desk, *long)
+        for how in (signal.SIGSTOP, signal.SIGKILL):
+            process = desk.start("run", "nova", *STORY, *long, *AT_LAP)
+            begin = process.stdout.read(1)  # it answers
+            lap.node.send_signal(how)
+            rest, err = process.communicate(timeout=DEADLINE_S)
+            self.assertEqual(process.returncode, 0, err.decode())
+            self.assertEqual((begin + rest).decode(), plain, how)
+            # Nor while it is gone, to begin with: it is looked for, and not found.
+            if how == signal.SIGSTOP:
+                lap.node.send_signal(signal.SIGCONT)
+                time.sleep(0.1)
+        self.assertEqual(self.run_story(desk, *long, "--draft", "auto")[0], plain)
+
+
+if __name__ == "__main__":
+    unittest.main()
