@@ -73,9 +73,7 @@ class Planning {
     for (const SplitAnswer::Part& part : answer_.parts) {
       split.plan.stages.push_back({.node = nodes_[part.node].node, .slice = SliceOf(part)});
     }
-    // Rates are predicted only from what was measured.
-    if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / answer_.chunk_s;
-    if (knows_reads_) split.decode_tokens_per_s = 1 / (answer_.token_s + WayBack());
+    Predict(answer_, split);
     if (const std::optional<GroupAnswer> group = FindGroup()) {
       SplitPlan together = PlanOf(*group);
       if (options_.may_group && RequestTime(together) < kWorthwhile * RequestTime(split)) {
@@ -207,10 +205,24 @@ class Planning {
             .head = part.end == layer_count()};
   }
 
-  // From the head to the first stage, for the next token.
-  double WayBack() const {
-    return problem_.link(answer_.parts.back().node, answer_.parts.front().node).token_s;
+  // Rates are predicted only from what was measured.
+  void Predict(const SplitAnswer& answer, SplitPlan& split) const {
+    // From the head to the first stage, for the next token.
+    const size_t last = answer.parts.back().node;
+    const double way_back_s = problem_.link(last, answer.parts.front().node).token_s;
+    if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / answer.chunk_s;
+    if (knows_reads_) split.decode_tokens_per_s = 1 / (answer.token_s + way_back_s);
+    for (size_t i = 0; knows_flops_ && i < answer.parts.size(); ++i) {
+      const auto& [node, begin, end] = answer.parts[i];
+      split.first_chunk_s += PartChunkTime(problem_.nodes[node], end - begin, end == layer_count());
+      if (i > 0) split.first_chunk_s += problem_.link(answer.parts[i - 1].node, node).chunk_s;
+    }
   }
+
+  // The node that answers the request soonest alone; nothing where the model fits on none, or too
+  // little was measured.
+  std::optional<SplitPlan> FindAlone() const;
+  void CompareAlone(SplitPlan& split) const;
 
   // A group predicts what it cannot do without: rates and links that were measured.
   std::optional<GroupAnswer> FindGroup() const;
@@ -333,6 +345,7 @@ void Planning::Explain(SplitPlan& split) const {
                     options_.all_logits ? "" : "; of a prompt only the last token meets it"));
   }
   if (knows_flops_ || knows_reads_) split.lines.push_back(Predicted(split));
+  CompareAlone(split);
 }
 
 // What a plan promises.
@@ -386,12 +399,46 @@ SplitPlan Planning::PlanOf(const GroupAnswer& group) const {
   split.plan.stages.push_back(std::move(stage));
   split.prefill_tokens_per_s = options_.chunk_tokens / group.chunk_s;
   split.decode_tokens_per_s = 1 / group.token_s;
+  split.first_chunk_s = group.chunk_s;
   return split;
 }
 
+// The first chunk goes through the stages one after the other; those behind it follow at the rate
+// of the slowest one.
 double Planning::RequestTime(const SplitPlan& split) const {
-  return options_.prompt_tokens / split.prefill_tokens_per_s +
+  const double chunks = static_cast<double>(options_.prompt_tokens) / options_.chunk_tokens;
+  const double chunk_s = options_.chunk_tokens / split.prefill_tokens_per_s;
+  return split.first_chunk_s * std::min(chunks, 1.0) + chunk_s * std::max(chunks - 1, 0.0) +
          options_.answer_tokens / split.decode_tokens_per_s;
+}
+
+std::optional<SplitPlan> Planning::FindAlone() const {
+  std::optional<SplitPlan> best;
+  for (size_t node = 0; knows_flops_ && knows_reads_ && node < nodes_.size(); ++node) {
+    const std::optional<SplitAnswer> answer = SplitInOrder(problem_, std::span(&node, 1));
+    if (!answer) continue;
+    SplitPlan alone;
+    alone.plan.stages.push_back(
+        {.node = nodes_[node].node, .slice = SliceOf(answer->parts.front())});
+    Predict(*answer, alone);
+    if (!best || RequestTime(alone) < RequestTime(*best)) best = std::move(alone);
+  }
+  return best;
+}
+
+// What one node alone would take, of a plan with several.
+void Planning::CompareAlone(SplitPlan& split) const {
+  const bool has_one = split.plan.stages.size() == 1 && !split.plan.has_groups();
+  if (has_one || !knows_flops_ || !knows_reads_) return;
+  const std::optional<SplitPlan> alone = FindAlone();
+  if (!alone) {
+    split.lines.push_back("no node has memory for the whole model alone");
+    return;
+  }
+  split.lines.push_back(
+      fmt::format("a prompt of {} tokens and an answer of {} take {}; on one node (--split {}) {}",
+                  options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),
+                  SplitText(alone->plan), Seconds(RequestTime(*alone))));
 }
 
 void Planning::ExplainGroup(const GroupAnswer& group, const SplitPlan& pipeline,
@@ -408,6 +455,7 @@ void Planning::ExplainGroup(const GroupAnswer& group, const SplitPlan& pipeline,
         fmt::format("{} is left out: with it nothing would be faster", nodes_[i].node.name));
   }
   split.lines.push_back(Predicted(split));
+  CompareAlone(split);
   split.lines.push_back(
       fmt::format("a prompt of {} tokens and an answer of {} take {}; as a pipeline ({}) {}",
                   options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),

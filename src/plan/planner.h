@@ -65,7 +65,10 @@ struct SplitPlan {
   // Of long prompts, and of a single sequence; 0 where no speed of any node is known.
   double prefill_tokens_per_s = 0;
   double decode_tokens_per_s = 0;
-  // For people: who does what in which time, who is left out and why.
+  // Of a chunk through all stages, one after the other; 0 where nothing is known.
+  double first_chunk_s = 0;
+  // For people: who does what in which time, who is left out and why, and what another kind of plan
+  // would take.
   std::vector<std::string> lines;
 };
 

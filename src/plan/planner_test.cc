@@ -243,6 +243,22 @@ TEST(Planner, AGroupWhereItAnswersSooner) {
   EXPECT_THAT(pipeline.lines.back(), HasSubstr("; as a group (--split a+b=0:out) "));
 }
 
+TEST(Planner, SaysWhatOneNodeAloneWouldTake) {
+  // A prompt of one chunk goes through both halves one after the other.
+  const auto nodes = Nodes({1e12, 1e12});
+  const auto links = Links(2, 1e-4, 1e10);
+  const PlannerOptions options{.prompt_tokens = 256, .answer_tokens = 1};
+  const auto split = PlanSplit(nodes, links, Load(16), options).value();
+  ASSERT_EQ(split.plan.stages.size(), 2u);
+  EXPECT_NEAR(split.first_chunk_s, 16 * 256 * 2e8 / 1e12 + 256 * 16384 / 1e10, 1e-6);
+  EXPECT_THAT(split.lines.back(), HasSubstr("; on one node (--split a=0:out) "));
+  const auto whole = PlanSplit(Nodes({1e12, 1e12}, 1000 * kMiB), links, Load(16), options).value();
+  EXPECT_EQ(whole.lines.back(), "no node has memory for the whole model alone");
+  // Nothing to compare: one node has it all.
+  const auto one = PlanSplit(Nodes({1e12}), {}, Load(16), options).value();
+  EXPECT_THAT(one.lines.back(), HasSubstr("predicted at 4096 tokens: prefill "));
+}
+
 TEST(Planner, NoGroupWhereAPipelineAnswersSooner) {
   const auto nodes = Nodes({1e12, 1e12});
   // 16 layers with 4 gathers of half a round trip each are longer than half of the model.
