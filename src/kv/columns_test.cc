@@ -39,7 +39,8 @@ class ColumnsTest : public testing::Test {
 
   // What a machine with a part of the rows sends of what it has taken.
   std::vector<uint8_t> ThroughPart(const Layout& part, Bytes chunk) {
-    PageTable table(part, pool_, all_);
+    Pool pool(uint64_t{1} << 24);  // pages of other columns have the same names
+    PageTable table(part, pool, all_);
     const Status taken = Import(table, chunk);
     EXPECT_TRUE(taken.ok()) << taken.error().message();
     return ExportBytes(table, all_, 0, 61);
