@@ -5,7 +5,6 @@
 import json
 import re
 import signal
-import time
 import unittest
 
 from cluster_case import ClusterCase
@@ -46,13 +45,15 @@ class Drafters(ClusterCase):
             draft = drafted["draft"]
             self.assertEqual(draft["steps"] + draft["accepted"] + 1, drafted["tokens"]["generated"], options)
         # How soon it has draft tokens depends on what else these machines do.
-        proposes = lambda: int(PROPOSED.search(self.run_story(desk, "-n", 100, *AT_LAP)[1])[1]) > 0  # noqa: E731
+        def proposes():
+            return int(PROPOSED.search(self.run_story(desk, "-n", 100, *AT_LAP)[1])[1]) > 0
+
         wait_for(proposes, "draft tokens of the other machine")
 
     def test_it_says_for_whom_it_drafts(self):
         desk, _ = self.desk_and_drafter()
         nodes = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
-        drafters = {node["name"]: node["description"]["drafters"] for node in nodes}
+        drafters = {node["name"]: node["drafters"] for node in nodes}
         self.assertEqual(drafters["desk"], [])
         self.assertEqual([(each["model"], each["drafter"]) for each in drafters["lap"]],
                          [("nova", "comet"), ("nova", "ngram")])
@@ -76,16 +77,16 @@ class Drafters(ClusterCase):
         long = ("-n", 150, "-q")
         plain, _ = self.run_story(desk, *long)
         for how in (signal.SIGSTOP, signal.SIGKILL):
+            self.await_answer(desk, "lap")
             process = desk.start("run", "nova", *STORY, *long, *AT_LAP)
             begin = process.stdout.read(1)  # it answers
             lap.node.send_signal(how)
             rest, err = process.communicate(timeout=DEADLINE_S)
             self.assertEqual(process.returncode, 0, err.decode())
             self.assertEqual((begin + rest).decode(), plain, how)
-            # Nor while it is gone, to begin with: it is looked for, and not found.
             if how == signal.SIGSTOP:
                 lap.node.send_signal(signal.SIGCONT)
-                time.sleep(0.1)
+        # Nor while it is gone, to begin with: it is looked for, and not found.
         self.assertEqual(self.run_story(desk, *long, "--draft", "auto")[0], plain)
 
 
