@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "cluster/membership_state.h"
 #include "rpc/limits.h"
 
 namespace aster::rpc {
