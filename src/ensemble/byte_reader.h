@@ -35,7 +35,7 @@ class ByteReader {
   // Histories of tokens behind the prompt whose logits are wanted before anything else, by number.
   std::vector<size_t> Wanted() const;
   const std::vector<int32_t>& tokens(size_t history) const { return histories_[history]->tokens; }
-  // An error where they are no logits.
+  // An error where no token is possible.
   Status Give(size_t history, std::span<const float> logits);
 
   // Natural logarithms [kSymbols] of the probabilities of what comes next; of what cannot come,
@@ -43,8 +43,8 @@ class ByteReader {
   std::array<double, kSymbols> Next() const;
   // The text goes on with this byte, which can come next.
   void Push(uint8_t byte);
-  // Probability of histories that were left out, relative to that of the text where they were: by
-  // as much may a probability that Next says be wrong.
+  // Probability of histories that were left out, relative to that of the text where they were. One
+  // that would have foretold the rest better than those that are there would count for more by now.
   double left_out() const { return left_out_; }
   // Tokens before the one that reaches over the text's end, in the most probable way to spell it.
   size_t length() const;

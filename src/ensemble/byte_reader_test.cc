@@ -133,15 +133,15 @@ TEST(ByteReader, SaysWhatItLeavesOut) {
   }
   EXPECT_LT(whole.left_out(), 1e-4);
   EXPECT_GT(rough.left_out(), whole.left_out());
-  EXPECT_LT(std::abs(of_rough - of_whole), 2 * rough.left_out());
+  EXPECT_NE(of_rough, of_whole);
+  EXPECT_NEAR(of_rough, of_whole, 0.1);
   EXPECT_GT(whole.length(), 0u);
 }
 
-TEST(ByteReader, RefusesWhatIsNoLogit) {
+TEST(ByteReader, RefusesLogitsOfNothing) {
   const Toy toy(text::MakeByteLevelVocab());
   ByteReader reader(toy.spelling(), false);
-  std::vector<float> logits = toy.Logits({});
-  logits[7] = NAN;
+  const std::vector<float> logits(toy.Logits({}).size(), -INFINITY);
   EXPECT_FALSE(reader.Give(0, logits).ok());
 }
 

@@ -292,7 +292,7 @@ class Members(unittest.TestCase):
                                  (["--ensemble", "both=nova"], "two members"),
                                  (["--ensemble", "nova=nova,pulsar"], "another model has this name"),
                                  (["--ensemble", "both=nova,pulsar", "--weights", "both=1"], "1 weights for 2"),
-                                 (["--ensemble", "both=nova,pulsar", "--weights", "both=1,x"], "numbers or files of results"),
+                                 (["--ensemble", "both=nova,pulsar", "--weights", "both=1,x"], "numbers or files"),
                                  (["--ensemble", "both=nova,pulsar", "--policy", "both=best"], "choose, spans, bytes"),
                                  (["--ensemble", "both=nova,pulsar", "--policy", "other=spans"], "no ensemble other"),
                                  (["--ensemble", "both=nova,pulsar", "--weights", "other=1,2"], "no ensemble other"),

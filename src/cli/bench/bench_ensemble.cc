@@ -39,10 +39,10 @@ class Unheard final : public respond::Listener {
 struct AnswersCost {
   std::string name;  // a member's, or a policy's
   bool is_policy = false;
-  uint64_t generated = 0;      // tokens, of all members
-  uint64_t rated = 0;          // tokens
-  uint64_t bytes = 0;          // of answers
-  std::vector<int64_t> times;  // ns, one for each repetition
+  uint64_t generated = 0;           // tokens, of all members
+  uint64_t rated = 0;               // tokens
+  uint64_t bytes = 0;               // of answers
+  std::vector<int64_t> times = {};  // ns, one for each repetition
 
   int64_t median_ns() const {
     std::vector<int64_t> sorted = times;
