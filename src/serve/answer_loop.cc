@@ -113,7 +113,7 @@ Status AnswerLoop::CallToLoad(std::span<const int32_t> tokens,
                               const std::function<Status(engine::Sequence&)>& work) {
   return CallBetweenSteps([&] {
     if (!loading_ || !std::ranges::equal(loading_->tokens(), tokens)) {
-      loading_ = SequenceFor(tokens);
+      loading_ = SequenceFor(tokens, /*is_branch=*/false);
       loading_->SetHistory(tokens);
     }
     return work(*loading_);
@@ -176,7 +176,7 @@ std::unique_ptr<Job> AnswerLoop::TakeNext() {
   return job;
 }
 
-engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt) {
+engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt, bool is_branch) {
   auto best = kept_.end();
   size_t most = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
@@ -194,7 +194,7 @@ engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt) {
     if (is_much) kept_.clear();
     return generator_.NewSequence();
   }
-  if (job.is_branch) return best->Fork();
+  if (is_branch) return best->Fork();
   engine::Sequence sequence = std::move(*best);
   kept_.erase(best);
   return sequence;
@@ -214,7 +214,8 @@ void AnswerLoop::Keep(engine::Sequence sequence) {
 void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   if (job->is_gone()) return;
   if (clock_.NowNs() >= job->deadline_ns) return job->on_refused(TooLate());
-  engine::Sequence sequence = job->is_kept ? SequenceFor(job->prompt) : generator_.NewSequence();
+  engine::Sequence sequence =
+      job->is_kept ? SequenceFor(job->prompt, job->is_branch) : generator_.NewSequence();
   auto active =
       std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
   Active& begun = *active;

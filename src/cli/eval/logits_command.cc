@@ -12,6 +12,7 @@
 #include "cli/options/cluster_options.h"
 #include "cli/options/model_options.h"
 #include "cli/options/token_ids.h"
+#include "cli/terminal/console.h"
 #include "engine/logits.h"
 #include "open/model_files.h"
 #include "open/open_model.h"
