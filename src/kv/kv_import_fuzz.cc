@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static_cast<void>(stream.Finish());
   }
   if (const auto chunk = aster::kv::ParseKvChunk(bytes); chunk.ok()) {
-    static_cast<void>(aster::kv::CutKvChunk(*chunk, {0, 1}));
+    static_cast<void>(aster::kv::CutKvChunk(*chunk, aster::kv::LayerRange{0, 1}));
   }
   aster::kv::Pool pool(40 * aster::kv::kPageAlignment);
   aster::kv::PageTable table(layout, pool, layout.all_layers());
