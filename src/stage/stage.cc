@@ -308,6 +308,7 @@ wire::Work Stage::WorkOfJob(const Frame& frame) const {
     // What the tokens are to the conductor does not matter to them.
     if (segment.draft_count > 0) segment.wanted = wire::Wanted::kToken;
     if (segment.is_ahead()) --segment.draft_count;
+    segment.more = 0;  // the node that leads sends them every step
     if (item.hidden == nullptr) continue;
     EncodeRows(wire::RowEncoding::kF32, {item.hidden, item.segment.tokens.size() * width}, width,
                work.rows);

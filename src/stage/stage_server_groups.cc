@@ -180,7 +180,7 @@ void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& hol
     reply = stage.HoldsOf(holds.sequence);
     reply->length = std::min(reply->length, taken->length);
     reply->why = taken->why;
-  } else if (!is_awaited && !holds.why.message().empty()) {
+  } else if (!is_awaited && holds.attempt == 0 && !holds.why.message().empty()) {
     // It cannot send its columns of rows that are to leave.
     route->group_rows->Forget(holds.sequence);
     return TellHolds(*route, stage.memory(), holds.sequence, stage.layers(), holds.why);
