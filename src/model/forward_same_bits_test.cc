@@ -44,6 +44,9 @@ constexpr Known kKnown[] = {
     {Arch::kGlm4Moe, TensorType::kQ4_K, "66d58d7a5ce36ee8afbb67834b550fd4"},
     {Arch::kDeepSeek2, TensorType::kQ4_K, "ced87d6b0b53c5284d7390884a8ffd1f"},
     {Arch::kMiniMaxM2, TensorType::kQ4_K, "5eedab85f18335ea4e5f994c20ff718f"},
+    {Arch::kQwen3Next, TensorType::kQ4_K, "c8be5c9a45dd9f750a0cc8571f14faf6"},
+    {Arch::kQwen35, TensorType::kQ4_K, "6b77f67f7d1f1c742cfb8793fd7c43e2"},
+    {Arch::kQwen35Moe, TensorType::kQ4_K, "c2a4027a2743f5969b878ad67bd73482"},
 };
 
 std::string NameOf(const testing::TestParamInfo<Known>& known) {
