@@ -79,9 +79,7 @@ size_t LineOfKey(std::string_view text, std::string_view wanted) {
       continue;
     }
     const std::string key(Trimmed(line.substr(0, line.find('='))));
-    // A line that is neither is of no table.
-    const bool is_of_table = !table.empty() && !key.starts_with('[');
-    if ((is_of_table ? table + "." + key : key) == wanted) return number;
+    if ((table.empty() ? key : table + "." + key) == wanted) return number;
   }
   return 0;
 }
@@ -209,14 +207,14 @@ std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& word
 
 std::string DescribeUnknownKey(CLI::App& app, const std::string& key, const ConfigText& config) {
   const std::string place = PlaceIn(config.path, LineOfKey(config.text, key));
-  if (key.starts_with('[')) return place + key + " is no table: one is written [NAME]";
   const size_t dot = key.rfind('.');
   const std::string before = dot == std::string::npos ? "" : key.substr(0, dot);
+  const std::string name = dot == std::string::npos ? key : key.substr(dot + 1);
+  if (name.starts_with('[')) return place + name + " is no table: one is written [NAME]";
   if (key.ends_with(kTableMark)) {
     return fmt::format("{}there is no table [{}]{}", place, before,
                        DidYouMean(before, CommandsOf(app)));
   }
-  const std::string name = dot == std::string::npos ? key : key.substr(dot + 1);
   CLI::App* const sub = dot == std::string::npos ? &app : SubCommand(app, before);
   return fmt::format("{}there is no option {}{}", place, key,
                      sub == nullptr ? "" : DidYouMean(name, OptionsOf(*sub)));

@@ -91,7 +91,7 @@ class Sessions(unittest.TestCase):
         # Rows of another number format, and another model.
         for page in pages:
             page.write_bytes(whole[page])
-        told = self.serve("--kv-type", "f32").post("/v1/sessions/rules/load", None)
+        told = self.serve("--kv-type", "bf16").post("/v1/sessions/rules/load", None)
         self.assertEqual(told["loaded_tokens"], 0)
         self.assertIn("the session's KV rows are", told["why_not_all"])
         other = Server(COMET, environment=self.environment)
