@@ -97,7 +97,7 @@ class Sessions(unittest.TestCase):
         other = Server(COMET, environment=self.environment)
         self.addCleanup(other.stop)
         status, _, answer = other.request("POST", "/v1/sessions/rules/load")
-        self.assertEqual(status, 409, answer)
+        self.assertEqual(status, 400, answer)
         self.assertIn("does not serve this session's model", json.loads(answer)["error"]["message"])
 
     def test_what_is_wrong_is_named(self):
