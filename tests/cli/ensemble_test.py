@@ -150,7 +150,7 @@ class Eval(Case):
 
     def test_members_are_weighed_by_their_results(self):
         questions = self.folder / "questions.jsonl"
-        rows = [{"id": f"{i}", "category": "sums", "messages": [{"role": "user", "content": f"{i + 3} x {i + 41} = ?"}],
+        rows = [{"id": f"{i}", "category": "sums", "messages": [{"role": "user", "content": f"{i + 41} x {i + 3} = ?"}],
                  "answer": f"{(i + 3) * (i + 41)}", "extract": "final"} for i in range(4)]
         questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
         results = [self.folder / "nova.jsonl", self.folder / "comet.jsonl"]
@@ -158,7 +158,7 @@ class Eval(Case):
             aster("eval", model, "--questions", questions, "--out", out, "--threads", 1)
         told = json.loads(aster("run", *ensemble(NOVA, COMET), "--weights", ",".join(map(str, results)), "-p", PROGRAM,
                                 "--temp", 0, "--threads", 1, "--json").stdout)["ensemble"]
-        # The small one knows no products.
+        # The small one takes 44 x 6 for 224.
         self.assertGreater(told["members"][0]["weight"], 1)
         self.assertEqual(told["members"][1]["weight"], 0)
         swapped = aster("run", *ensemble(NOVA, COMET), "--weights", ",".join(map(str, results[::-1])), "-p", "x",
