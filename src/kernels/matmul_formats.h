@@ -12,6 +12,9 @@
 //   D::SignedSum<kFold>     of weights that are signed where D::kSigned;
 //   D::ScaledSum<kFold>, D::SignedScaledSum<kFold>
 //                           the same over groups, each times its scale
+//   D::WithSigns(magnitudes, negative)
+//                           weights as signed sums take them, if there is a shorter way than
+//                           negation
 //   D::Scale, D::ScaleOf<h>(pairs)
 //                           the scale of group h of a pair, as a scaled sum takes it
 #pragma once
@@ -139,6 +142,7 @@ struct Q5_1 {
   static typename V::Floats Scale(const Block& block, int group) {
     return V::LoadHalves(block.scales[group]);
   }
+  static constexpr bool kOffsets = true;
   // An eighth, since the word of kStartWord is eight times the sum of the activations, negative.
   static typename V::Floats EighthOfOffset(const Block& block, int group) {
     return V::Multiply(V::LoadHalves(block.offsets[group]), Eighth<V>());
@@ -157,6 +161,7 @@ struct SuperBase {
   static constexpr bool kMins = true;
   static constexpr int kOffset = 0;
   static typename V::Floats BlockScale(const Block& block) { return V::LoadHalves(block.scale); }
+  static typename V::Floats MinScale(const Block& block) { return V::LoadHalves(block.min_scale); }
   static typename V::Floats Scale(typename V::Floats scale) { return scale; }
 };
 
@@ -255,13 +260,15 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
   static constexpr int kOffset = D::kSigned ? 0 : 64;
   struct Group {
     template <int t>
-    typename V::Bytes Quad() const {
+    auto Quad() const {
       const typename V::Bytes magnitudes = V::template PointQuads<t>(points);
-      const typename V::Bytes weights = V::Negate(magnitudes, V::template NegativeBytes<t>(signs));
-      if constexpr (D::kSigned) {
-        return weights;
+      const typename V::Bytes negative = V::template NegativeBytes<t>(signs);
+      if constexpr (requires { D::WithSigns(magnitudes, negative); }) {
+        return D::WithSigns(magnitudes, negative);
+      } else if constexpr (D::kSigned) {
+        return V::Negate(magnitudes, negative);
       } else {
-        return V::Add64(weights);
+        return V::Add64(V::Negate(magnitudes, negative));
       }
     }
     const uint8_t (*points)[4];  // [row]
@@ -333,6 +340,17 @@ struct F16 {
   static typename V::Floats Column(const Block& block, size_t column) {
     return V::LoadHalves(block.values[column]);
   }
+};
+
+template <typename V>
+struct BF16 {
+  using Block = PackedBF16;
+  struct Columns {
+    typename V::Floats even() const { return V::LowBfloat16(pairs); }
+    typename V::Floats odd() const { return V::HighBfloat16(pairs); }
+    typename V::Ints pairs;
+  };
+  static Columns Pair(const Block& block, size_t pair) { return {V::LoadInts(block.pairs[pair])}; }
 };
 
 }  // namespace

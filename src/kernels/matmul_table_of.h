@@ -17,7 +17,7 @@ namespace {
 template <typename D, typename Iq2Xxs = IQ2_XXS<D>, typename V = typename D::V>
 constexpr MatmulTable kTableOf = {
     .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,
-                 Products<Bfloat16Tile<V>>::Run, Products<ScaledTile<Q8_0<D>>>::Run,
+                 Products<Bfloat16Tile<V, BF16<V>>>::Run, Products<ScaledTile<Q8_0<D>>>::Run,
                  Products<ScaledTile<Q4_0<D>>>::Run, Products<ScaledTile<MXFP4<D>>>::Run,
                  Products<SuperTile<Q2_K<D>>>::Run, Products<SuperTile<Q4_K<D>>>::Run,
                  Products<SuperTile<Q5_K<D>>>::Run, Products<SuperTile<Q6_K<D>>>::Run,

@@ -117,6 +117,12 @@ TEST_P(MatmulTest, EveryNumberOfColumnsOnEveryInstructionSet) {
   }
 }
 
+// More of each than any instruction set takes at a time.
+TEST_P(MatmulTest, ManyRowsAndColumnsOnEveryInstructionSet) {
+  const size_t columns = ColumnMultiple(GetParam()) == 1 ? 1100 : 1280;
+  ExpectSameAsReference(GetParam(), 147, columns, 150, TestValues::kPlain, TestValues::kPlain, 1);
+}
+
 TEST_P(MatmulTest, ExtremeValuesOnEveryInstructionSet) {
   const size_t columns = ColumnMultiple(GetParam()) == 1 ? 45 : 2 * ColumnMultiple(GetParam());
   for (uint64_t seed = 0; seed < 60; ++seed) {

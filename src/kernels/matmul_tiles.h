@@ -74,29 +74,47 @@ struct TileSums {
   typename V::Floats at[kPanels][kRows];
 };
 
-// Carries out a tile's Ahead. Small blocks are counted kBlocks at a time.
+// Carries out a tile's Ahead, at block At(), in as many parts as that block is worked off in: cores
+// wait where too many lines are asked for at once. Small blocks are counted kBlocks at a time.
 template <typename Block, int kPanels, int kBlocks = 1>
 class Prefetch {
  public:
   explicit Prefetch(const TilePanels<Block>& panels) : panels_(panels), next_(panels.ahead.first) {}
 
   [[gnu::always_inline]] void At(size_t index) {
-    if (index < next_) return;
+    is_due_ = index >= next_;
+    if (!is_due_) return;
     next_ += panels_.ahead.step;
+    index_ = index * kBlocks;
+  }
+
+  template <int kParts>
+  [[gnu::always_inline]] void Part(int part) const {
+    if (!is_due_) return;
+    constexpr size_t kLines = (kBlocks * sizeof(Block) + 63) / 64;
+    constexpr size_t kAtOnce = (kLines + kParts - 1) / kParts;
     for (int p = 0; p < kPanels; ++p) {
-      const auto* block = reinterpret_cast<const char*>(&panels_.block(p, index * kBlocks));
-      for (size_t i = 0; i < kBlocks * sizeof(Block); i += 64) {
-        __builtin_prefetch(block + panels_.ahead.bytes + i);
-      }
+      const auto* block = reinterpret_cast<const char*>(&panels_.block(p, index_));
+      const char* lines = block + panels_.ahead.bytes + 64 * kAtOnce * static_cast<size_t>(part);
+      for (size_t i = 0; i < kAtOnce; ++i) __builtin_prefetch(lines + 64 * i);
     }
   }
 
  private:
   const TilePanels<Block>& panels_;
   size_t next_;
+  size_t index_ = 0;
+  bool is_due_ = false;
 };
 
 // --- Types with a scale per 32 weights.
+
+// Whether they have an offset too, Q::EighthOfOffset().
+template <typename Q>
+constexpr bool HasOffsets() {
+  if constexpr (requires { Q::kOffsets; }) return Q::kOffsets;
+  return false;
+}
 
 template <typename V, typename Q, int kPanels, int kRows>
 [[gnu::always_inline]] inline void AddScaledGroup(const TilePanels<typename Q::Block>& panels,
@@ -112,7 +130,7 @@ template <typename V, typename Q, int kPanels, int kRows>
   typename V::Activations activations[kRows];
   Unroll<8>([&](auto quad) __attribute__((always_inline)) {
     constexpr int t = decltype(quad)::value;
-    typename V::Bytes weights[kPanels];
+    decltype(Q::template Quad<t>(panels.block(0, index), group)) weights[kPanels];
     for (int p = 0; p < kPanels; ++p) {
       weights[p] = Q::template Quad<t>(panels.block(p, index), group);
     }
@@ -131,7 +149,7 @@ template <typename V, typename Q, int kPanels, int kRows>
           V::Fma(V::ToFloats(dots[p][m].Total()),
                  V::Multiply(scale, V::Broadcast(scales + m * kWordBytes)), sums.at[p][m]);
     }
-    if constexpr (requires { &Q::EighthOfOffset; }) {
+    if constexpr (HasOffsets<Q>()) {
       const typename V::Floats offset = Q::EighthOfOffset(panels.block(p, index), group);
       for (int m = 0; m < kRows; ++m) {
         sums.at[p][m] =
@@ -156,7 +174,9 @@ struct ScaledTile {
     Prefetch<Block, kPanels> prefetch(panels);
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
       prefetch.At(i);
+      prefetch.template Part<2>(0);
       AddScaledGroup<V, Q>(panels, rows, i, 0, sums);
+      prefetch.template Part<2>(1);
       AddScaledGroup<V, Q>(panels, rows, i, 1, sums);
     }
   }
@@ -166,11 +186,12 @@ struct ScaledTile {
 
 // The dot products of one super-block, each group's times its scale.
 template <typename V, typename Q, int kPanels, int kRows>
-[[gnu::always_inline]] inline void AddSuperBlock(const TilePanels<typename Q::Block>& panels,
-                                                 const TileRows& rows, size_t index,
-                                                 typename Q::Sum (&dots)[kPanels][kRows]) {
+[[gnu::always_inline]] inline void AddSuperBlock(
+    const TilePanels<typename Q::Block>& panels, const TileRows& rows, size_t index,
+    const Prefetch<typename Q::Block, kPanels>& prefetch, typename Q::Sum (&dots)[kPanels][kRows]) {
   constexpr int kPairBytes = 8 * Q::kQuads;  // of activations
   for (int pair = 0; pair < 256 / kPairBytes; ++pair) {
+    prefetch.template Part<256 / kPairBytes>(pair);
     const uint8_t* piece =
         rows.piece(4 * index + pair * kPairBytes / kPieceBytes) + pair * kPairBytes % kPieceBytes;
     Unroll<2>([&](auto half) __attribute__((always_inline)) {
@@ -182,7 +203,7 @@ template <typename V, typename Q, int kPanels, int kRows>
       typename V::Activations activations[kRows];
       Unroll<Q::kQuads>([&](auto quad) __attribute__((always_inline)) {
         constexpr int t = decltype(quad)::value;
-        typename V::Bytes weights[kPanels];
+        decltype(groups[0].template Quad<t>()) weights[kPanels];
         for (int p = 0; p < kPanels; ++p) weights[p] = groups[p].template Quad<t>();
         for (int m = 0; m < kRows; ++m) {
           if constexpr (t % 4 == 0) {
@@ -233,7 +254,7 @@ struct SuperTile {
       for (int p = 0; p < kPanels; ++p) {
         for (int m = 0; m < kRows; ++m) dots[p][m].Start();
       }
-      AddSuperBlock<V, Q>(panels, rows, i, dots);
+      AddSuperBlock<V, Q>(panels, rows, i, prefetch, dots);
       for (int p = 0; p < kPanels; ++p) Finish(panels.block(p, i), rows, i, dots[p], sums.at[p]);
     }
   }
@@ -254,8 +275,7 @@ struct SuperTile {
         total = V::template SubtractTimes<Q::kOffset>(total, pair_sums[m]);
       sums[m] = V::Fma(V::ToFloats(total), Q::Scale(V::Multiply(scale, activation_scale)), sums[m]);
       if constexpr (Q::kMins) {
-        const typename V::Floats min_scale =
-            V::Multiply(V::LoadHalves(block.min_scale), activation_scale);
+        const typename V::Floats min_scale = V::Multiply(Q::MinScale(block), activation_scale);
         sums[m] = V::FmaMinus(V::ToFloats(pair_sums[m]), min_scale, sums[m]);
       }
     }
@@ -270,22 +290,25 @@ struct FloatTile {
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kF32;
   static constexpr int kPanels = V::kPanels;
-  static constexpr int kRows = V::kRows;
+  static constexpr int kRows = V::kFloatRows;
 
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t columns,
-                  TileSums<V, kPanels, kRows>& sums) {
+                  TileSums<V, kPanels, kRows>& result) {
+    TileSums<V, kPanels, kRows> sums = result;  // a copy can stay in registers
     Prefetch<Block, kPanels, kF32Piece / kColumns> prefetch(panels);
     size_t column = 0;
     for (; column + kF32Piece <= columns; column += kF32Piece) {
       const uint8_t* piece = rows.piece(column / kF32Piece);
       prefetch.At(column / kF32Piece);
+      prefetch.template Part<1>(0);
       Unroll<kF32Piece>([&](auto offset) __attribute__((always_inline)) {
         AddColumn(panels, column, piece, decltype(offset)::value, sums);
       });
     }
     const uint8_t* piece = rows.piece(column / kF32Piece);
     for (size_t i = 0; column + i < columns; ++i) AddColumn(panels, column, piece, i, sums);
+    result = sums;
   }
 
  private:
@@ -310,13 +333,13 @@ struct FloatTile {
   }
 };
 
-template <typename Vector>
+template <typename Vector, typename Q>
 struct Bfloat16Tile {
   using V = Vector;
-  using Block = PackedBF16;
+  using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kBF16;
   static constexpr int kPanels = V::kPanels;
-  static constexpr int kRows = V::kRows / 2;  // each sum has two chains
+  static constexpr int kRows = V::kFloatRows / 2;  // each sum has two chains
 
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
@@ -324,6 +347,7 @@ struct Bfloat16Tile {
     Prefetch<Block, kPanels> prefetch(panels);
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
       prefetch.At(i);
+      prefetch.template Part<1>(0);
       const uint8_t* piece = rows.piece(i);
       typename V::Floats even[kPanels][kRows];
       typename V::Floats odd[kPanels][kRows];
@@ -332,13 +356,13 @@ struct Bfloat16Tile {
       }
       Unroll<16>([&](auto offset) __attribute__((always_inline)) {
         constexpr int t = decltype(offset)::value;
-        typename V::Ints weights[kPanels];
-        for (int p = 0; p < kPanels; ++p) weights[p] = V::LoadInts(panels.block(p, i).pairs[t]);
+        decltype(Q::Pair(panels.block(0, i), t)) weights[kPanels];
+        for (int p = 0; p < kPanels; ++p) weights[p] = Q::Pair(panels.block(p, i), t);
         for (int m = 0; m < kRows; ++m) {
           const typename V::Ints pair = V::BroadcastInt(piece + m * kPieceBytes + 4 * t);
           for (int p = 0; p < kPanels; ++p) {
-            even[p][m] = V::Fma(V::LowBfloat16(weights[p]), V::LowBfloat16(pair), even[p][m]);
-            odd[p][m] = V::Fma(V::HighBfloat16(weights[p]), V::HighBfloat16(pair), odd[p][m]);
+            even[p][m] = V::Fma(weights[p].even(), V::LowBfloat16(pair), even[p][m]);
+            odd[p][m] = V::Fma(weights[p].odd(), V::HighBfloat16(pair), odd[p][m]);
           }
         }
       });

@@ -52,6 +52,7 @@ struct Neon {
     static constexpr int kPanels = 1;
     static constexpr int kRows = 4;
     static constexpr int kFewRows = 4;
+    static constexpr int kFloatRows = 4;
   };
   static constexpr bool kSigned = true;
 

@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #include "kernels/matmul_table_of.h"
+#include "kernels/matmul_unfolded.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
@@ -15,28 +16,55 @@ using Vector = VectorAvx2;
 using Bytes = Vector::Bytes;
 
 // Pairs of products of unsigned weights: the largest magnitude is 2 * weight * 127.
-[[gnu::always_inline]] inline Bytes UnsignedProducts(const Bytes& weights, __m256i activation) {
-  return {_mm256_maddubs_epi16(weights.low, activation),
-          _mm256_maddubs_epi16(weights.high, activation)};
-}
+struct UnsignedProducts {
+  using Weights = Bytes;
+  static constexpr int kLanes = 1;
+  static Weights LoadWeights(const Lanes* lanes) { return Vector::LoadInts(lanes); }
+  static void StoreWeights(const Bytes& bytes, Lanes* lanes) { Vector::StoreInts(bytes, lanes); }
+  [[gnu::always_inline]] static Bytes Of(const Weights& weights, __m256i activation) {
+    return {_mm256_maddubs_epi16(weights.low, activation),
+            _mm256_maddubs_epi16(weights.high, activation)};
+  }
+};
 
 // Pairs of products of signed weights, whose signs move to the activations: these are never -128,
 // and 2 * 128 * 127 fits.
-[[gnu::always_inline]] inline Bytes SignedProducts(const Bytes& weights, __m256i activation) {
-  const auto products = [&](__m256i part) {
-    return _mm256_maddubs_epi16(_mm256_abs_epi8(part), _mm256_sign_epi8(activation, part));
+struct SignedProducts {
+  struct Weights {
+    Bytes bytes;  // of which only the signs count
+    Bytes magnitudes;
   };
-  return {products(weights.low), products(weights.high)};
-}
-
-using Products16 = Bytes (*)(const Bytes& weights, __m256i activation);
+  static constexpr int kLanes = 2;
+  [[gnu::always_inline]] static Weights WeightsOf(const Bytes& bytes) {
+    return {bytes, Vector::OfEach([](__m256i part) { return _mm256_abs_epi8(part); }, bytes)};
+  }
+  static Weights LoadWeights(const Lanes* lanes) {
+    return {Vector::LoadInts(&lanes[0]), Vector::LoadInts(&lanes[1])};
+  }
+  static void StoreWeights(const Bytes& bytes, Lanes* lanes) {
+    StoreWeights(WeightsOf(bytes), lanes);
+  }
+  static void StoreWeights(const Weights& weights, Lanes* lanes) {
+    Vector::StoreInts(weights.bytes, &lanes[0]);
+    Vector::StoreInts(weights.magnitudes, &lanes[1]);
+  }
+  [[gnu::always_inline]] static Bytes Of(const Weights& weights, __m256i activation) {
+    return {_mm256_maddubs_epi16(weights.magnitudes.low,
+                                 _mm256_sign_epi8(activation, weights.bytes.low)),
+            _mm256_maddubs_epi16(weights.magnitudes.high,
+                                 _mm256_sign_epi8(activation, weights.bytes.high))};
+  }
+  [[gnu::always_inline]] static Bytes Of(const Bytes& bytes, __m256i activation) {
+    return Of(WeightsOf(bytes), activation);
+  }
+};
 
 // Adds up products in 16 bits, kFold quads at a time.
-template <Products16 kProducts, int kFold>
+template <typename Products16, int kFold>
 struct Words {
-  template <int t>
-  [[gnu::always_inline]] void Add(const Bytes& weights, __m256i activation) {
-    const Bytes products = kProducts(weights, activation);
+  template <int t, typename Quad>
+  [[gnu::always_inline]] void Add(const Quad& weights, __m256i activation) {
+    const Bytes products = Products16::Of(weights, activation);
     if constexpr (t % kFold == 0) {
       words = products;
     } else {
@@ -47,11 +75,11 @@ struct Words {
   Bytes words;
 };
 
-template <Products16 kProducts, int kFold>
-struct DotSum {
+template <typename Products16, int kFold>
+struct DotSum : Products16 {
   void Start(const Vector::Ints& start) { total = start; }
-  template <int t>
-  [[gnu::always_inline]] void Add(const Bytes& weights, __m256i activation) {
+  template <int t, typename Quad>
+  [[gnu::always_inline]] void Add(const Quad& weights, __m256i activation) {
     dot.template Add<t>(weights, activation);
     if constexpr (t % kFold == kFold - 1) {
       const Vector::Pairs ones = Vector::Both(_mm256_set1_epi16(1));
@@ -61,15 +89,15 @@ struct DotSum {
   Vector::Ints Total() const { return total; }
 
   Vector::Ints total;
-  Words<kProducts, kFold> dot;
+  Words<Products16, kFold> dot;
 };
 
 // The step from 16 to 32 bits multiplies with the scale.
-template <Products16 kProducts, int kFold>
-struct ScaledDotSum {
+template <typename Products16, int kFold>
+struct ScaledDotSum : Products16 {
   void Start() { total = Vector::ZeroInts(); }
-  template <int t, int kQuads>
-  [[gnu::always_inline]] void Add(const Bytes& weights, __m256i activation,
+  template <int t, int kQuads, typename Quad>
+  [[gnu::always_inline]] void Add(const Quad& weights, __m256i activation,
                                   const Vector::Pairs& scale) {
     dot.template Add<t>(weights, activation);
     if constexpr (t % kFold == kFold - 1) {
@@ -79,7 +107,7 @@ struct ScaledDotSum {
   Vector::Ints Total() const { return total; }
 
   Vector::Ints total;
-  Words<kProducts, kFold> dot;
+  Words<Products16, kFold> dot;
 };
 
 struct Avx2 {
@@ -88,6 +116,10 @@ struct Avx2 {
     static constexpr int kPanels = 1;
     static constexpr int kRows = 4;
     static constexpr int kFewRows = 4;
+    // Of floats twelve are sums.
+    static constexpr int kFloatRows = 6;
+    // From so many rows on, weights are unpacked once for all of them.
+    static constexpr size_t kUnfoldedRows = 12;
   };
   static constexpr bool kSigned = true;
 
@@ -99,6 +131,11 @@ struct Avx2 {
   using ScaledSum = ScaledDotSum<UnsignedProducts, kFold>;
   template <int kFold>
   using SignedScaledSum = ScaledDotSum<SignedProducts, kFold>;
+
+  static SignedProducts::Weights WithSigns(const Bytes& magnitudes, const Bytes& negative) {
+    const auto sign = [](__m256i part) { return _mm256_or_si256(part, _mm256_set1_epi8(1)); };
+    return {Vector::OfEach(sign, negative), magnitudes};
+  }
 
   using Scale = Vector::Pairs;  // twice in each lane
   template <int h>
@@ -112,8 +149,24 @@ struct Avx2 {
   }
 };
 
+template <typename Q>
+constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q>>::Run;
+template <typename Q>
+constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>>::Run;
+
+constexpr MatmulTable kTable = {
+    .products = {Products<FloatTile<Avx2::V, F32<Avx2::V>>>::Run,
+                 UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
+                 UnfoldedProducts<UnfoldedBF16<Avx2::V>>::Run, kScaled<Q8_0<Avx2>>,
+                 kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
+                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<Avx2>>, kSuper<IQ2_XXS<Avx2>>,
+                 kScaled<IQ4_NL<Avx2>>, kScaled<Q5_1<Avx2>>, kSuper<Levels<Avx2>>},
+    .prepare = {PrepareF32<Avx2::V>, PrepareBF16<Avx2::V>, PrepareInt8Per32<Avx2::V>,
+                PrepareInt8Per256<Avx2::V>},
+};
+
 }  // namespace
 
-const MatmulTable kMatmulAvx2 = kTableOf<Avx2>;
+const MatmulTable kMatmulAvx2 = kTable;
 
 }  // namespace aster::kernels

@@ -52,6 +52,7 @@ struct AvxVnni {
     static constexpr int kPanels = 1;
     static constexpr int kRows = 6;
     static constexpr int kFewRows = 6;
+    static constexpr int kFloatRows = 6;
   };
   static constexpr bool kSigned = false;
 

@@ -59,6 +59,15 @@ struct VectorAvx2 {
   static Ints LoadInts(const void* from) {
     return {Load(from), Load(static_cast<const uint8_t*>(from) + 32)};
   }
+  static void StoreInts(Ints values, void* to) {
+    auto* halves = static_cast<__m256i*>(to);
+    _mm256_storeu_si256(halves, values.low);
+    _mm256_storeu_si256(halves + 1, values.high);
+  }
+  static void StoreFloats(Floats values, float* to) {
+    _mm256_storeu_ps(to, values.low);
+    _mm256_storeu_ps(to + 8, values.high);
+  }
   static __m256i BroadcastWord(const uint8_t* word) {
     int32_t value;
     __builtin_memcpy(&value, word, sizeof(value));
@@ -221,6 +230,7 @@ struct VectorAvx2 {
   }
 
   static void Store(Floats values, float* out, size_t count) {
+    if (count == 16) return StoreFloats(values, out);
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const int low = static_cast<int>(count);
     _mm256_maskstore_ps(out, _mm256_cmpgt_epi32(_mm256_set1_epi32(low), lanes), values.low);

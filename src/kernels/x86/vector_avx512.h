@@ -25,6 +25,7 @@ struct VectorAvx512 {
   // two panels, each weight register six rows.
   static constexpr int kPanels = 2;
   static constexpr int kRows = 6;
+  static constexpr int kFloatRows = 6;
   static constexpr int kFewRows = 8;  // of one panel
 
   static Floats Zero() { return _mm512_setzero_ps(); }
