@@ -24,9 +24,14 @@ import sys
 import tempfile
 
 
+def results_of(name):
+    """The file of a member, which may be given by its path."""
+    return name.replace("/", "-") + ".jsonl"
+
+
 def evaluate(options, name, arguments, questions=None):
     """The lines of results by question, and the seconds of asking (0 where all were there)."""
-    path = pathlib.Path(options.folder) / f"{name}.jsonl"
+    path = pathlib.Path(options.folder) / results_of(name)
     questions = questions or options.questions
     command = [options.aster, "eval", *arguments, "--out", str(path), "--json", "--threads", str(options.threads)]
     command += ["--questions", questions] if questions else []
@@ -91,7 +96,7 @@ def weights(options):
         return []
     for member in options.members:
         evaluate(options, f"weigh-{member}", [member], options.weigh_by)
-    return ["--weights", ",".join(str(pathlib.Path(options.folder) / f"weigh-{member}.jsonl")
+    return ["--weights", ",".join(str(pathlib.Path(options.folder) / results_of(f"weigh-{member}"))
                                   for member in options.members)]
 
 
