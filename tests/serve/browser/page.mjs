@@ -287,7 +287,8 @@ async function continuesASession(page) {
   await page.getByRole('dialog', { name: 'Delete rules?' }).getByRole('button', { name: 'Cancel' }).click();
   await session('rules').getByRole('button', { name: 'Delete… rules' }).click();
   await show(page, 'sessions-delete');
-  await page.getByRole('button', { name: 'Delete rules', exact: true }).click();
+  const sure = page.getByRole('dialog', { name: 'Delete rules?' });
+  await sure.getByRole('button', { name: 'Delete rules', exact: true }).click();
   await session('rules').waitFor({ state: 'detached', ...patience });
   await page.getByRole('button', { name: 'Continue lighthouse' }).click();
   await page.locator('.turn.user', { hasText: 'Who are you?' }).waitFor(patience);
