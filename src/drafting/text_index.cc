@@ -92,7 +92,7 @@ uint32_t& TextIndex::SlotFor(size_t match, std::span<const int32_t> tokens) {
   uint32_t& other = ends[first ^ 1];
   if (Agrees(one, tokens)) return one;
   if (Agrees(other, tokens)) return other;
-  const auto age = [&](uint32_t place) { return (end_ - place) & mask_; };
+  const auto age = [end = end_, mask = mask_](uint32_t place) { return (end - place) & mask; };
   return age(one) >= age(other) ? one : other;
 }
 
