@@ -19,6 +19,9 @@
 namespace aster::ensemble {
 
 inline constexpr const char* kListing = "What does this program print?\nx = 5\nn = x * 8\nprint(n)";
+// One that pulsar knows and nova does not.
+inline constexpr const char* kLoop =
+    "Run this program:\nc = 10\nfor i in range(3):\n    c = c + 1\nn = c + 2\ny = n - 5\nprint(n)";
 inline constexpr const char* kSum = "12 + 7 = ?";
 inline constexpr const char* kTale = "Tell me about the baker of the village.";
 
