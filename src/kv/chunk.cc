@@ -98,7 +98,8 @@ Result<KvChunkHeader> ReadFields(ByteReader& in) {
     header.columns.begin = TRY(in.Read<uint32_t>());
     header.columns.end = TRY(in.Read<uint32_t>());
     header.columns.count = TRY(in.Read<uint32_t>());
-    if (!IsPartOfRow(header.columns)) return DataLoss("columns are out of range");
+    const bool is_possible = header.columns == Columns{} || IsPartOfRow(header.columns);
+    if (!is_possible) return DataLoss("columns are out of range");
   }
   // Before anything is sized by them.
   if (header.layers.begin >= header.layers.end || header.begin > header.end ||
