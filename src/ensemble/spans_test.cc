@@ -69,8 +69,9 @@ TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
 }
 
 TEST_F(SpansTest, WhatIsCertainIsToldBeforeTheEnd) {
+  constexpr const char* kSeveralSentences = "Tell me about the village.";
   std::vector<std::string> told;
-  const Answer answer = Written(all_->members(), About(kTale),
+  const Answer answer = Written(all_->members(), About(kSeveralSentences),
                                 [&](const SaidPiece& piece) { told.push_back(piece.text); });
   EXPECT_GT(told.size(), 1u);
   EXPECT_EQ(answer.told_pieces, told.size());
