@@ -24,6 +24,8 @@ using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 
+constexpr const char* kSeveralSentences = "Tell me about the village.";
+
 class SpansTest : public PolicyTest {
  protected:
   SpansTest() : PolicyTest(Policy::kSpans) {}
@@ -42,7 +44,7 @@ TEST_F(SpansTest, TheMemberThatKnowsWritesIt) {
 }
 
 TEST_F(SpansTest, TheSpansAreTheAnswer) {
-  const Answer answer = Written(all_->members(), About(kTale));
+  const Answer answer = Written(all_->members(), About(kSeveralSentences));
   std::string whole, told;
   for (const DecidedSpan& span : answer.spans) whole += span.taken().text;
   for (const SaidPiece& piece : answer.pieces) told += piece.text;
@@ -69,7 +71,6 @@ TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
 }
 
 TEST_F(SpansTest, WhatIsCertainIsToldBeforeTheEnd) {
-  constexpr const char* kSeveralSentences = "Tell me about the village.";
   std::vector<std::string> told;
   const Answer answer = Written(all_->members(), About(kSeveralSentences),
                                 [&](const SaidPiece& piece) { told.push_back(piece.text); });
