@@ -93,14 +93,13 @@ class Cache(Home):
         self.assertEqual(together["ids"], alone["ids"])
         self.assertGreater(alone["tokens"]["cached"], 0)
 
-    def test_groups_leave_it_alone(self):
+    def test_a_group_finds_what_one_machine_wrote(self):
         cache = self.home / "cache"
         options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
         alone = self.answer(*options)
-        kept = sorted(cache.iterdir())
         together = self.answer(*options, "--local-nodes", 2, "--split", "group")
         self.assertEqual(together["ids"], alone["ids"])
-        self.assertEqual((together["tokens"]["cached"], sorted(cache.iterdir())), (0, kept))
+        self.assertGreater(together["tokens"]["cached"], 0)
 
     def test_damage_is_as_if_nothing_was_there(self):
         cache = self.home / "cache"
@@ -213,18 +212,18 @@ class Sessions(Home):
             self.assertGreater(report["tokens"]["cached"], 200)
         self.assertEqual(self.answer("--session", "kept", "--raw", "-p", " and then", "--local-nodes", 2)["ids"], ids)
 
-    def test_a_group_keeps_and_loads_the_text(self):
+    def test_a_group_saves_and_loads_rows(self):
         group = ("--local-nodes", 2, "--split", "group")
         self.session("save", "whole", self.tiny, "--prompt-file", self.prompt, "--raw")
-        self.assertIn("0 of them with their KV rows",
-                      self.session("save", "parts", self.tiny, "--prompt-file", self.prompt, "--raw", *group))
+        self.assertNotIn(" 0 of them with their KV rows",
+                         self.session("save", "parts", self.tiny, "--prompt-file", self.prompt, "--raw", *group))
         go_on = ("--raw", "-p", " and then")
         ids = self.answer("--session", "whole", *go_on)["ids"]
         self.assertEqual(self.answer("--session", "parts", *go_on)["ids"], ids)
         for name in ("whole", "parts"):
-            self.assertEqual(self.answer("--session", name, *go_on, *group)["ids"], ids)
-        said = self.run_here("run", "--session", "whole", *go_on, "-n", 1, *group).stderr
-        self.assertIn(b"the rest is computed again", said)
+            report = self.answer("--session", name, *go_on, *group)
+            self.assertEqual(report["ids"], ids)
+            self.assertGreater(report["tokens"]["cached"], 200)
 
     def test_two_share_pages_and_rm_frees_only_its_own(self):
         self.save("one", "--raw")
