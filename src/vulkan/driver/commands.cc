@@ -3,6 +3,8 @@
 
 #include "vulkan/driver/commands.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/check.h"
@@ -26,6 +28,7 @@ Result<Commands> Commands::Create(Device& device) {
   info.commandBufferCount = 1;
   TRY(device.Check(functions.AllocateCommandBuffers(device.handle(), &info, &commands.commands_),
                    "making a command buffer"));
+  if (device.times() != nullptr) commands.marks_ = TRY(TimeMarks::Create(device));
   return commands;
 }
 
@@ -33,12 +36,15 @@ Commands& Commands::operator=(Commands&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(pool_, other.pool_);
   std::swap(commands_, other.commands_);
+  std::swap(marks_, other.marks_);
   return *this;
 }
 
 Commands::~Commands() {
   if (device_ == nullptr) return;
   device_->Settle();
+  if (marks_ != nullptr) static_cast<void>(marks_->Collect());
+  marks_.reset();
   device_->functions().DestroyCommandPool(device_->handle(), pool_, nullptr);
 }
 
@@ -47,18 +53,27 @@ Status Commands::Begin() {
   TRY(device_->Check(functions.ResetCommandBuffer(commands_, 0), "recording work"));
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  return device_->Check(functions.BeginCommandBuffer(commands_, &info), "recording work");
+  TRY(device_->Check(functions.BeginCommandBuffer(commands_, &info), "recording work"));
+  return marks_ != nullptr ? marks_->Begin(commands_) : Ok();
 }
 
-void Commands::Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push,
-                        GroupCount groups) {
+void Commands::Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups,
+                        std::string_view kernel) {
   CHECK(push.size() <= kPushConstantBytes && push.size() % 4 == 0);
   if (groups.x == 0 || groups.y == 0 || groups.z == 0) return;
   const DeviceFunctions& functions = device_->functions();
   functions.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
   functions.CmdPushConstants(commands_, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              static_cast<uint32_t>(push.size()), push.data());
+  if (marks_ != nullptr) {
+    Barrier();
+    marks_->Start(commands_);
+  }
   functions.CmdDispatch(commands_, groups.x, groups.y, groups.z);
+  if (marks_ != nullptr) {
+    Barrier();
+    marks_->Stop(commands_, fmt::format("{} {} x {}", kernel, groups.x, groups.y));
+  }
 }
 
 void Commands::Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "vulkan/driver/buffer.h"
@@ -32,7 +34,9 @@ class Commands {
 
   // Forgets what was recorded, which has finished.
   Status Begin();
-  void Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups);
+  // `kernel` names it where kernels are timed.
+  void Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups,
+                std::string_view kernel = "");
   void Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
             uint64_t bytes);
   // Zeros; offset and bytes are multiples of four.
@@ -53,6 +57,7 @@ class Commands {
   Device* device_ = nullptr;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
+  std::unique_ptr<TimeMarks> marks_;  // where kernels are timed
 };
 
 }  // namespace aster::vulkan

@@ -80,6 +80,7 @@ Status Device::MakeDevice() {
 Device::~Device() {
   if (functions_.DestroyDevice == nullptr) return;
   Settle();
+  if (times_ != nullptr) fmt::print(stderr, "{}\n{}", traits_.name, times_->Table());
   if (finished_ != VK_NULL_HANDLE) functions_.DestroySemaphore(device_, finished_, nullptr);
   functions_.DestroyDevice(device_, nullptr);
 }

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "vulkan/driver/functions.h"
 #include "vulkan/driver/instance.h"
+#include "vulkan/driver/kernel_times.h"
 #include "vulkan/driver/traits.h"
 
 namespace aster::vulkan {
@@ -31,6 +32,9 @@ class Device {
   const DeviceTraits& traits() const { return traits_; }
   const DeviceFunctions& functions() const { return functions_; }
   VkDevice handle() const { return device_; }
+
+  // Null unless kernels are timed.
+  KernelTimes* times() { return times_.get(); }
 
   // Memory that can still be allocated on the device, as far as the driver says.
   uint64_t AvailableBytes() const;
@@ -72,6 +76,7 @@ class Device {
   uint64_t submitted_ = 0;
   uint64_t awaited_ = 0;  // submissions up to this one have finished
   bool lost_ = false;
+  const std::unique_ptr<KernelTimes> times_ = KernelTimes::FromEnvironment();
 };
 
 }  // namespace aster::vulkan

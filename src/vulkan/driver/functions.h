@@ -53,10 +53,13 @@ struct Library {
   X(CmdFillBuffer)                       \
   X(CmdPipelineBarrier)                  \
   X(CmdPushConstants)                    \
+  X(CmdResetQueryPool)                   \
+  X(CmdWriteTimestamp)                   \
   X(CreateBuffer)                        \
   X(CreateCommandPool)                   \
   X(CreateComputePipelines)              \
   X(CreatePipelineLayout)                \
+  X(CreateQueryPool)                     \
   X(CreateSemaphore)                     \
   X(CreateShaderModule)                  \
   X(DestroyBuffer)                       \
@@ -64,6 +67,7 @@ struct Library {
   X(DestroyDevice)                       \
   X(DestroyPipeline)                     \
   X(DestroyPipelineLayout)               \
+  X(DestroyQueryPool)                    \
   X(DestroySemaphore)                    \
   X(DestroyShaderModule)                 \
   X(DeviceWaitIdle)                      \
@@ -72,6 +76,7 @@ struct Library {
   X(GetBufferDeviceAddress)              \
   X(GetBufferMemoryRequirements)         \
   X(GetDeviceQueue)                      \
+  X(GetQueryPoolResults)                 \
   X(GetSemaphoreCounterValue)            \
   X(MapMemory)                           \
   X(QueueSubmit)                         \

@@ -65,6 +65,7 @@ void ReadProperties(const InstanceFunctions& functions, VkPhysicalDevice device,
   traits.rounds_to_even = properties12.shaderRoundingModeRTEFloat32 != 0;
   traits.keeps_special_values = properties12.shaderSignedZeroInfNanPreserveFloat32 != 0;
   traits.flushes_denormals = properties12.shaderDenormFlushToZeroFloat32 != 0;
+  traits.timestamp_ns = limits.timestampPeriod;
   traits.max_allocation_bytes = properties11.maxMemoryAllocationSize;
 }
 

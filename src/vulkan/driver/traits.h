@@ -54,6 +54,7 @@ struct DeviceTraits {
   bool memory_budget = false;
   bool portability_subset = false;  // has to be enabled where it is listed
 
+  double timestamp_ns = 1;  // of a tick of marks of time
   uint64_t max_allocation_bytes = 0;
   uint64_t device_heap_bytes = 0;  // of the heaps that are local to the device
   std::vector<MemoryType> memory_types;

@@ -48,7 +48,8 @@ class Kernels {
                 std::initializer_list<uint32_t> constants, const Push& push, GroupCount groups) {
     static_assert(sizeof(push) <= kPushConstantBytes);
     const Pipeline pipeline = TRY(pipelines_.Get(shader, constants));
-    commands.Dispatch(pipeline, {reinterpret_cast<const uint8_t*>(&push), sizeof(push)}, groups);
+    commands.Dispatch(pipeline, {reinterpret_cast<const uint8_t*>(&push), sizeof(push)}, groups,
+                      shader);
     return Ok();
   }
 

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// How long a device computes each kernel, for whoever makes them faster: with ASTER_GPU_TIMES=1,
+// kernels run one after the other, and a table goes to standard error when the device is closed.
+// Must not know what kernels compute.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "vulkan/driver/functions.h"
+
+namespace aster::vulkan {
+
+class Device;
+
+// The sums of a device's kernels, by name.
+class KernelTimes {
+ public:
+  struct Sum {
+    uint64_t count = 0;
+    double ns = 0;
+  };
+
+  // Null unless the environment asks for it.
+  static std::unique_ptr<KernelTimes> FromEnvironment();
+
+  void Add(const std::string& kernel, double ns);
+  // The slowest first.
+  std::string Table() const;
+
+ private:
+  std::map<std::string, Sum> sums_;
+};
+
+// Marks of time within one list of work.
+class TimeMarks {
+ public:
+  static Result<std::unique_ptr<TimeMarks>> Create(Device& device);
+  ~TimeMarks();
+
+  // Takes the times of what was recorded, which has finished, and starts again.
+  Status Begin(VkCommandBuffer commands);
+  // Around a kernel; beyond kMost it does nothing.
+  void Start(VkCommandBuffer commands);
+  void Stop(VkCommandBuffer commands, std::string_view kernel);
+  Status Collect();
+
+ private:
+  static constexpr uint32_t kMost = 4096;
+  explicit TimeMarks(Device& device) : device_(device) {}
+
+  Device& device_;
+  VkQueryPool pool_ = VK_NULL_HANDLE;
+  std::vector<std::string> kernels_;
+};
+
+}  // namespace aster::vulkan
