@@ -4,6 +4,7 @@
 #include "vulkan/backend/attention.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "kernels/attention.h"
@@ -32,13 +33,19 @@ Status ForEachRun(size_t count, Record record) {
 
 }  // namespace
 
+// Blocks have no more rows than the longest run.
 AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention) const {
+  const auto group = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
+  uint32_t longest = 1;
+  for (const compute::PageSpan& span : attention.pages.spans)
+    longest = std::max(longest, span.count);
   return {.layout = *attention.head_page,
-          .group = static_cast<uint32_t>(attention.head_count / attention.kv_head_count),
+          .group = group,
           .kv_heads = static_cast<uint32_t>(attention.kv_head_count),
           .window = attention.window,
           .sinks = attention.sinks,
-          .block_rows = AttentionBlockRows(*attention.head_page, kernels_.arithmetic())};
+          .block_rows = std::min(AttentionBlockRows(*attention.head_page, kernels_.arithmetic()),
+                                 std::bit_ceil(longest * group))};
 }
 
 // Layers of one batch differ in their pages, and some in their window.

@@ -19,11 +19,11 @@ using kernels::PageLayout;
 constexpr std::array<const char*, 3> kTypeNames = {"f16", "bf16", "q8"};  // by KvType
 
 constexpr uint32_t kInvocations = 128;  // of attend.comp
-// It keeps the queries in shared memory and the values in registers.
-constexpr uint32_t kMostBlockRows = 8;
+constexpr uint32_t kMostBlockRows = 32;
 constexpr uint32_t kEmulatedBlockRows = 2;
-constexpr uint32_t kMostQueryFloats = 4096;
-constexpr uint32_t kMostValuesOfInvocation = 16;
+// It keeps queries, weights and lanes of every row in shared memory, and the values in registers.
+constexpr uint32_t kMostSharedFloats = 7168;
+constexpr uint32_t kMostValuesOfInvocation = 32;
 
 // PageShape of page.glsl.
 struct PageShape {
@@ -91,9 +91,25 @@ std::string ShaderOf(const char* name, KvType type) {
   return std::string(name) + kTypeNames[static_cast<size_t>(type)];
 }
 
-uint32_t ValuesOfInvocation(const PageLayout& layout) {
-  return DivideRoundingUp(static_cast<uint32_t>(layout.value_dim), kInvocations);
-}
+// How attend.comp shares out a row of values: it reads whole words.
+struct ValueShares {
+  explicit ValueShares(const PageLayout& layout) {
+    constexpr std::array<uint32_t, 3> kElements = {2, 1, 4};  // of a word, by KvType
+    word_elements = kElements[static_cast<size_t>(layout.type)];
+    const uint32_t words = DivideRoundingUp(static_cast<uint32_t>(layout.value_dim), word_elements);
+    columns = std::bit_ceil(std::min(words, kInvocations));
+    words_of_invocation = DivideRoundingUp(words, columns);
+  }
+  // Registers that hold values of an invocation, if a block has so many rows.
+  uint32_t Values(uint32_t rows) const {
+    const uint32_t groups = kInvocations / columns;
+    return words_of_invocation * word_elements * std::max(1u, rows / groups);
+  }
+
+  uint32_t word_elements;
+  uint32_t columns;  // invocations of a row
+  uint32_t words_of_invocation;
+};
 
 Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
   const PageLayout& layout = *job.layout;
@@ -114,19 +130,21 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                         job.out_token_stride,
                         job.out_head_stride,
                         PageShape(layout)};
+  const ValueShares shares(layout);
   return kernels.Record(commands, ShaderOf("attend_", layout.type),
-                        {job.block_rows, static_cast<uint32_t>(layout.key_dim),
-                         ValuesOfInvocation(layout), split ? 1u : 0u},
+                        {job.block_rows, static_cast<uint32_t>(layout.key_dim), shares.columns,
+                         shares.words_of_invocation, split ? 1u : 0u},
                         push, {.x = job.block_count, .y = job.kv_heads});
 }
 
 }  // namespace
 
 uint32_t MostAttentionBlockRows(const PageLayout& layout) {
-  const uint32_t rows =
-      std::min({kMostBlockRows, kMostQueryFloats / static_cast<uint32_t>(layout.key_dim),
-                kMostValuesOfInvocation / ValuesOfInvocation(layout)});
-  return std::bit_floor(rows);
+  constexpr uint32_t kRowFloats = kernels::kPagePositions + 16;  // of weights and lanes
+  const uint32_t floats = static_cast<uint32_t>(layout.key_dim) + kRowFloats;
+  uint32_t rows = std::bit_floor(std::min(kMostBlockRows, kMostSharedFloats / floats));
+  while (rows > 1 && ValueShares(layout).Values(rows) > kMostValuesOfInvocation) rows /= 2;
+  return rows;
 }
 
 uint32_t AttentionBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {

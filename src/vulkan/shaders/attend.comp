@@ -5,7 +5,10 @@
 // Attention to pages (AttendPage, Merge and Finish of src/kernels/ref/attention.cc). A workgroup has
 // a block of rows of one key/value head. With kSplit it writes every page's own result, for
 // merge_pages.comp; without, it merges pages as it goes, in ascending order, and finishes.
-// Invocation t has position t of a page for the scores, and elements t, t + 128, … of the values.
+//
+// Of the scores, an invocation has one position of the page for all rows. Of the values, it has some
+// rows of kWords words, as they stand in memory: two elements of F16, four of Q8, and of BF16 one
+// element of two positions. Memory is read kBatch words at a time, so that one wait serves all.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -14,10 +17,11 @@
 #include "attention.glsl"
 
 layout(local_size_x = 128) in;
-layout(constant_id = 2) const uint kRows = 1;  // of a block, at most 8
+layout(constant_id = 2) const uint kRows = 1;  // of a block: a power of two, at most 32
 layout(constant_id = 3) const uint kKeyDim = 1;
-layout(constant_id = 4) const uint kElements = 1;  // of the values, for an invocation
-layout(constant_id = 5) const bool kSplit = false;
+layout(constant_id = 4) const uint kColumns = 1;  // invocations of a row of values, a power of two
+layout(constant_id = 5) const uint kWords = 1;    // of each, kColumns apart
+layout(constant_id = 6) const bool kSplit = false;
 layout(push_constant) uniform Push {
   Words page_table;  // addresses of pages of all heads, zero where no row sees the page
   Words blocks;
@@ -36,23 +40,49 @@ layout(push_constant) uniform Push {
   PageShape shape;
 } push;
 
-const uint kTrees = kRows;
-#include "lanes.glsl"
-
 const uint kThreads = 128u;
-shared float queries[kRows][kKeyDim];
-shared float weights[kRows][kPagePositions];
+const uint kLanes = 16u;
+// An fma that is made of integers is compiled for every place that has one.
+const uint kBatch = kNativeFma ? 16u : 1u;
+#if KV_TYPE == KV_F16
+const uint kWordElements = 2u;
+#elif KV_TYPE == KV_BF16
+const uint kWordElements = 1u;
+#else
+const uint kWordElements = 4u;
+#endif
+const uint kRowGroups = kThreads / kColumns;
+const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
+const uint kRowStride = kRows < 4u ? kRows : kRows + 4u;  // so that rows start in other banks
+
+shared float queries[kKeyDim * kRows];  // [element][row]
+shared float weights[kPagePositions * kRowStride];
+shared float lanes[kRows * kLanes];
 shared uvec3 seen[kRows];
 shared float page_most[kRows], page_sum[kRows];
 shared float most[kRows], sum[kRows], old_factors[kRows], new_factors[kRows];
 
-bool sees(uint row, uint position) {
-  const uvec3 range = seen[row];
+bool sees(uvec3 range, uint position) {
   return position < range.x || (position >= range.y && position < range.z);
 }
-bool sees_any(uint row, uint first) {
-  const uvec3 range = seen[row];
-  return first < range.x || (range.y < first + kPagePositions && range.z > max(first, range.y));
+
+// What rows see of a page.
+struct Sight {
+  bool any;
+  bool all;   // every row sees every position
+  uint end;   // no row sees a position from here on
+};
+Sight sight_of(uint first) {
+  Sight sight = Sight(false, true, 0u);
+  for (uint r = 0u; r < kRows; ++r) {
+    const uvec3 range = seen[r];
+    const uint last = first + kPagePositions;
+    sight.any = sight.any || first < range.x || (range.y < last && range.z > max(first, range.y));
+    sight.all = sight.all && (range.x >= last || (range.y <= first && range.z >= last));
+    sight.end = max(sight.end, max(range.x, range.z));
+  }
+  sight.end = min(max(sight.end, first) - first, kPagePositions);
+  return sight;
 }
 
 void load_queries(Block block, uint kv_head) {
@@ -64,9 +94,9 @@ void load_queries(Block block, uint kv_head) {
     const uint at = row / push.heads * push.token_stride + head * push.head_stride + d;
     const float query = mul(push.queries.at[at], push.factor);
 #if KV_TYPE == KV_BF16
-    queries[r][d] = from_bfloat16(to_bfloat16(query));
+    queries[d * kRows + r] = from_bfloat16(to_bfloat16(query));
 #else
-    queries[r][d] = query;
+    queries[d * kRows + r] = query;
 #endif
   }
   if (t < kRows) {
@@ -81,136 +111,230 @@ void load_queries(Block block, uint kv_head) {
 
 // The products of position `p`'s key with every row's query.
 void make_scores(Words page, uint p) {
+  const uint block = p / kKeyBlock * push.shape.key_block_bytes, lane = p % kKeyBlock;
   float scores[kRows];
   for (uint r = 0u; r < kRows; ++r) scores[r] = 0.0;
+  uint batch[kBatch];
 #if KV_TYPE == KV_F16
-  for (uint d = 0u; d < kKeyDim; ++d) {
-    const float key = key_at(page, push.shape, p, d);
-    for (uint r = 0u; r < kRows; ++r) scores[r] = fused(queries[r][d], key, scores[r]);
+  // A word has an element of two positions.
+  const uint first_word = block / 4u + lane / 2u, shift = (lane & 1u) * 16u;
+  for (uint first = 0u; first < kKeyDim; first += kBatch) {
+    for (uint i = 0u; i < kBatch; ++i)
+      batch[i] = page.at[first_word + min(first + i, kKeyDim - 1u) * (kKeyBlock / 2u)];
+    for (uint i = 0u; i < kBatch; ++i) {
+      if (first + i >= kKeyDim) break;
+      const float key = from_half(batch[i] >> shift & 0xffffu);
+      const uint query = (first + i) * kRows;
+      for (uint r = 0u; r < kRows; ++r) scores[r] = fused_normal(queries[query + r], key, scores[r]);
+    }
   }
 #else
   for (uint first = 0u; first < kKeyDim; first += 32u) {
     const uint end = min(kKeyDim, first + 32u);
     float even[kRows];
+    for (uint r = 0u; r < kRows; ++r) even[r] = 0.0;
 #if KV_TYPE == KV_BF16
+    // A word has two elements of a position.
     float odd[kRows];
-    for (uint r = 0u; r < kRows; ++r) even[r] = odd[r] = 0.0;
-    for (uint d = first; d < end; d += 2u) {
-      const float key = key_at(page, push.shape, p, d);
-      for (uint r = 0u; r < kRows; ++r) even[r] = fused(queries[r][d], key, even[r]);
-      if (d + 1u == end) break;
-      const float next = key_at(page, push.shape, p, d + 1u);
-      for (uint r = 0u; r < kRows; ++r) odd[r] = fused(queries[r][d + 1u], next, odd[r]);
+    for (uint r = 0u; r < kRows; ++r) odd[r] = 0.0;
+    const uint first_word = block / 4u + lane;
+    for (uint begin = first; begin < end; begin += 2u * kBatch) {
+      for (uint i = 0u; i < kBatch; ++i)
+        batch[i] = page.at[first_word + min(begin + 2u * i, kKeyDim - 1u) / 2u * kKeyBlock];
+      for (uint i = 0u; i < kBatch; ++i) {
+        const uint d = begin + 2u * i;
+        if (d >= end) break;
+        const float key = flushed(from_bfloat16(batch[i] & 0xffffu));
+        for (uint r = 0u; r < kRows; ++r)
+          even[r] = fused_normal(queries[d * kRows + r], key, even[r]);
+        if (d + 1u == end) break;
+        const float next = flushed(from_bfloat16(batch[i] >> 16));
+        for (uint r = 0u; r < kRows; ++r)
+          odd[r] = fused_normal(queries[(d + 1u) * kRows + r], next, odd[r]);
+      }
     }
     for (uint r = 0u; r < kRows; ++r) scores[r] = add(scores[r], add(even[r], odd[r]));
 #else
-    for (uint r = 0u; r < kRows; ++r) even[r] = 0.0;
-    for (uint d = first; d < end; ++d) {
-      const float key = key_at(page, push.shape, p, d);
-      for (uint r = 0u; r < kRows; ++r) even[r] = fused(queries[r][d], key, even[r]);
+    // A word has an element of four positions.
+    const uint first_word = block / 4u + lane / 4u;
+    const int shift = int(lane & 3u) * 8;
+    const uint scale_at = key_scale_offset(push.shape, p, first / kQ8Group);
+    const float scale = from_half(half_bits_at(page, scale_at));
+    for (uint begin = first; begin < end; begin += kBatch) {
+      for (uint i = 0u; i < kBatch; ++i)
+        batch[i] = page.at[first_word + min(begin + i, kKeyDim - 1u) * (kKeyBlock / 4u)];
+      for (uint i = 0u; i < kBatch; ++i) {
+        if (begin + i >= end) break;
+        const float key = float(bitfieldExtract(int(batch[i]), shift, 8));
+        const uint query = (begin + i) * kRows;
+        for (uint r = 0u; r < kRows; ++r) even[r] = fused_normal(queries[query + r], key, even[r]);
+      }
     }
-    const uint at = key_scale_offset(push.shape, p, first / kQ8Group);
-    const float scale = from_half(half_bits_at(page, at));
-    for (uint r = 0u; r < kRows; ++r) scores[r] = fused(even[r], scale, scores[r]);
+    for (uint r = 0u; r < kRows; ++r) scores[r] = fused_normal(even[r], scale, scores[r]);
 #endif
   }
 #endif
-  for (uint r = 0u; r < kRows; ++r) weights[r][p] = scores[r];
+  for (uint r = 0u; r < kRows; ++r) weights[p * kRowStride + r] = scores[r];
+}
+
+// The reference's sixteen lanes of row `r`, joined: the greatest or the sum.
+float join_lanes(uint r, bool greatest) {
+  float joined[kLanes];
+  for (uint i = 0u; i < kLanes; ++i) joined[i] = lanes[r * kLanes + i];
+  for (uint half_ = kLanes / 2u; half_ > 0u; half_ /= 2u) {
+    for (uint i = 0u; i < half_; ++i)
+      joined[i] = greatest ? larger(joined[i], joined[i + half_]) : add(joined[i], joined[i + half_]);
+  }
+  return joined[0];
 }
 
 // Scores become weights; the page's maximum and sum, over sixteen lanes of a row.
 void weigh(uint first_position) {
-  const uint t = gl_LocalInvocationID.x, lane = t % kLanes, row = t / kLanes;
-  const bool mine = row < kRows;
-  float value = MINUS_INFINITY;
-  if (mine) {
-    for (uint p = lane; p < kPagePositions; p += kLanes)
-      if (sees(row, first_position + p)) value = larger(weights[row][p], value);
+  const uint t = gl_LocalInvocationID.x;
+  for (uint n = t; n < kRows * kLanes; n += kThreads) {
+    const uint row = n / kLanes;
+    const uvec3 range = seen[row];
+    float value = MINUS_INFINITY;
+    for (uint p = n % kLanes; p < kPagePositions; p += kLanes)
+      if (sees(range, first_position + p)) value = larger(weights[p * kRowStride + row], value);
+    lanes[n] = value;
   }
-  join_lanes(row, lane, mine, value, true);
-  if (mine && lane == 0u) page_most[row] = lanes[row][0];
+  barrier();
+  if (t < kRows) page_most[t] = join_lanes(t, true);
   barrier();
   for (uint r = 0u; r < kRows; ++r) {
-    if (!sees(r, first_position + t)) continue;
+    if (!sees(seen[r], first_position + t)) continue;
     const float base = page_most[r] == MINUS_INFINITY ? 0.0 : page_most[r];
-    const float weight = exp2_of(sub(weights[r][t], base));
+    const float weight = exp2_of(sub(weights[t * kRowStride + r], base));
 #if KV_TYPE == KV_BF16
-    weights[r][t] = from_bfloat16(to_bfloat16(weight));
+    weights[t * kRowStride + r] = from_bfloat16(to_bfloat16(weight));
 #else
-    weights[r][t] = weight;
+    weights[t * kRowStride + r] = weight;
 #endif
   }
   barrier();
-  value = 0.0;
-  if (mine) {
-    for (uint p = lane; p < kPagePositions; p += kLanes)
-      if (sees(row, first_position + p)) value = add(value, weights[row][p]);
+  for (uint n = t; n < kRows * kLanes; n += kThreads) {
+    const uint row = n / kLanes;
+    const uvec3 range = seen[row];
+    float value = 0.0;
+    for (uint p = n % kLanes; p < kPagePositions; p += kLanes)
+      if (sees(range, first_position + p)) value = add(value, weights[p * kRowStride + row]);
+    lanes[n] = value;
   }
-  join_lanes(row, lane, mine, value, false);
-  if (mine && lane == 0u) page_sum[row] = lanes[row][0];
   barrier();
+  if (t < kRows) page_sum[t] = join_lanes(t, false);
 }
 
-// Element `d` of every row's weighted values. What is not seen is left out: it may be anything.
-void weigh_values(Words page, uint first_position, uint d, out float values[kRows]) {
-  for (uint r = 0u; r < kRows; ++r) values[r] = 0.0;
 #if KV_TYPE == KV_BF16
-  for (uint begin = 0u; begin < kPagePositions; begin += 32u) {
-    float even[kRows], odd[kRows];
-    for (uint r = 0u; r < kRows; ++r) even[r] = odd[r] = 0.0;
-    for (uint p = begin; p < begin + 32u; p += 2u) {
-      const float value = value_at(page, push.shape, p, d);
-      const float next = value_at(page, push.shape, p + 1u, d);
-      for (uint r = 0u; r < kRows; ++r) {
-        if (sees(r, first_position + p)) even[r] = fused(weights[r][p], value, even[r]);
-        if (sees(r, first_position + p + 1u)) odd[r] = fused(weights[r][p + 1u], next, odd[r]);
+float element_of(uint word, uint e) { return flushed(from_bfloat16(word >> 16u * e & 0xffffu)); }
+#elif KV_TYPE == KV_F16
+float element_of(uint word, uint e) { return from_half(word >> 16u * e & 0xffffu); }
+#else
+float element_of(uint word, uint e) {
+  return float(bitfieldExtract(int(word), int(e) * 8, 8));
+}
+#endif
+
+// Word `word` of a row of values, weighted, for this invocation's rows from `first_row` on. What is
+// not seen is left out: it may be anything.
+void weigh_values(Words page, uint first_position, Sight sight, uint first_row, uint word,
+                  out float values[kRowsOfThread][kWordElements]) {
+  uvec3 ranges[kRowsOfThread];
+  for (uint r = 0u; r < kRowsOfThread; ++r) {
+    ranges[r] = seen[first_row + r];
+    for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
+  }
+  uint batch[kBatch];
+#if KV_TYPE == KV_BF16
+  const uint first_word = push.shape.values_offset / 4u + word;
+  for (uint begin = 0u; begin < sight.end; begin += 32u) {
+    float even[kRowsOfThread], odd[kRowsOfThread];
+    for (uint r = 0u; r < kRowsOfThread; ++r) even[r] = odd[r] = 0.0;
+    for (uint first = begin; first < begin + 32u; first += 2u * kBatch) {
+      for (uint i = 0u; i < kBatch; ++i)
+        batch[i] = page.at[first_word + (first / 2u + i) * push.shape.value_stride];
+      for (uint i = 0u; i < kBatch; ++i) {
+        const uint p = first + 2u * i;
+        const float value = element_of(batch[i], 0u), next = element_of(batch[i], 1u);
+        for (uint r = 0u; r < kRowsOfThread; ++r) {
+          const uint at = p * kRowStride + first_row + r;
+          if (sight.all || sees(ranges[r], first_position + p))
+            even[r] = fused_normal(weights[at], value, even[r]);
+          if (sight.all || sees(ranges[r], first_position + p + 1u))
+            odd[r] = fused_normal(weights[at + kRowStride], next, odd[r]);
+        }
       }
     }
-    for (uint r = 0u; r < kRows; ++r) values[r] = add(values[r], add(even[r], odd[r]));
+    for (uint r = 0u; r < kRowsOfThread; ++r)
+      values[r][0] = add(values[r][0], add(even[r], odd[r]));
   }
 #else
-  for (uint p = 0u; p < kPagePositions; ++p) {
-    const float value = value_at(page, push.shape, p, d);
+  const uint row_words = push.shape.value_stride / kWordElements;
+  const uint first_word = push.shape.values_offset / 4u + word;
 #if KV_TYPE == KV_Q8
-    const uint at = value_scale_offset(push.shape, p, d / kQ8Group);
-    const float scale = from_half(half_bits_at(page, at));
+  const uint scales_at = value_scale_offset(push.shape, 0u, word * kWordElements / kQ8Group);
 #endif
-    for (uint r = 0u; r < kRows; ++r) {
-      if (!sees(r, first_position + p)) continue;
+  for (uint first = 0u; first < sight.end; first += kBatch) {
+    for (uint i = 0u; i < kBatch; ++i) batch[i] = page.at[first_word + (first + i) * row_words];
+    for (uint i = 0u; i < kBatch; ++i) {
+      const uint p = first + i;
+      float elements[kWordElements];
+      for (uint e = 0u; e < kWordElements; ++e) elements[e] = element_of(batch[i], e);
 #if KV_TYPE == KV_Q8
-      values[r] = fused(mul(weights[r][p], scale), value, values[r]);
+      const float scale = from_half(half_bits_at(page, scales_at + 2u * p));
+#endif
+      for (uint r = 0u; r < kRowsOfThread; ++r) {
+        if (!sight.all && !sees(ranges[r], first_position + p)) continue;
+#if KV_TYPE == KV_Q8
+        const float weight = mul(weights[p * kRowStride + first_row + r], scale);
 #else
-      values[r] = fused(weights[r][p], value, values[r]);
+        const float weight = weights[p * kRowStride + first_row + r];
 #endif
+        for (uint e = 0u; e < kWordElements; ++e)
+          values[r][e] = fused_normal(weight, elements[e], values[r][e]);
+      }
     }
   }
 #endif
-  for (uint r = 0u; r < kRows; ++r) values[r] = add(values[r], 0.0);
+  for (uint r = 0u; r < kRowsOfThread; ++r)
+    for (uint e = 0u; e < kWordElements; ++e) values[r][e] = add(values[r][e], 0.0);
 }
 
-// The page's own results, those of nothing where `page_seen` is false.
-void write_results(Words page, Block block, uint kv_head, uint index, bool page_seen) {
+// The words of a row of values that this invocation has begin here, and its rows.
+uint first_word() { return gl_LocalInvocationID.x % kColumns; }
+uint first_row() { return gl_LocalInvocationID.x / kColumns * kRowsOfThread; }
+bool has_rows() { return first_row() < kRows; }
+
+// The page's own results, those of nothing where no row sees it.
+void write_results(Words page, Block block, uint kv_head, uint index, Sight sight) {
   const uint t = gl_LocalInvocationID.x;
   const uint first_position = (block.first_page + index) * kPagePositions;
   const uint stride = 2u + push.shape.value_stride;
-  for (uint e = 0u; e < kElements; ++e) {
-    const uint d = t + e * kThreads;
-    if (d >= push.shape.value_dim) break;
-    float values[kRows];
-    for (uint r = 0u; r < kRows; ++r) values[r] = 0.0;
-    if (page_seen) weigh_values(page, first_position, d, values);
-    for (uint r = 0u; r < kRows && r < block.rows; ++r)
-      push.result.at[result_at(block, index, gl_NumWorkGroups.y, kv_head, r) * stride + 2u + d] =
-          values[r];
+  for (uint w = 0u; w < kWords && has_rows(); ++w) {
+    const uint word = first_word() + w * kColumns;
+    if (word * kWordElements >= push.shape.value_dim) break;
+    float values[kRowsOfThread][kWordElements];
+    for (uint r = 0u; r < kRowsOfThread; ++r)
+      for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
+    if (sight.any) weigh_values(page, first_position, sight, first_row(), word, values);
+    for (uint r = 0u; r < kRowsOfThread && first_row() + r < block.rows; ++r) {
+      const uint result =
+          result_at(block, index, gl_NumWorkGroups.y, kv_head, first_row() + r) * stride + 2u;
+      for (uint e = 0u; e < kWordElements; ++e) {
+        const uint d = word * kWordElements + e;
+        if (d < push.shape.value_dim) push.result.at[result + d] = values[r][e];
+      }
+    }
   }
   if (t < kRows && t < block.rows) {
     const uint at = result_at(block, index, gl_NumWorkGroups.y, kv_head, t) * stride;
-    push.result.at[at] = page_seen ? page_most[t] : MINUS_INFINITY;
-    push.result.at[at + 1u] = page_seen ? page_sum[t] : 0.0;
+    push.result.at[at] = sight.any ? page_most[t] : MINUS_INFINITY;
+    push.result.at[at + 1u] = sight.any ? page_sum[t] : 0.0;
   }
 }
 
-void merge_results(Words page, uint first_position, inout float values[kElements][kRows]) {
+void merge_results(Words page, uint first_position, Sight sight,
+                   inout float values[kWords][kRowsOfThread][kWordElements]) {
   const uint t = gl_LocalInvocationID.x;
   if (t < kRows) {
     const Merge merge = merge_of(most[t], page_most[t]);
@@ -220,27 +344,34 @@ void merge_results(Words page, uint first_position, inout float values[kElements
     sum[t] = merged_sum(sum[t], page_sum[t], merge);
   }
   barrier();
-  for (uint e = 0u; e < kElements; ++e) {
-    const uint d = t + e * kThreads;
-    if (d >= push.shape.value_dim) break;
-    float of_page[kRows];
-    weigh_values(page, first_position, d, of_page);
-    for (uint r = 0u; r < kRows; ++r)
-      values[e][r] =
-          merged_value(values[e][r], of_page[r], Merge(0.0, old_factors[r], new_factors[r]));
+  for (uint w = 0u; w < kWords && has_rows(); ++w) {
+    const uint word = first_word() + w * kColumns;
+    if (word * kWordElements >= push.shape.value_dim) break;
+    float of_page[kRowsOfThread][kWordElements];
+    weigh_values(page, first_position, sight, first_row(), word, of_page);
+    for (uint r = 0u; r < kRowsOfThread; ++r) {
+      const Merge merge =
+          Merge(0.0, old_factors[first_row() + r], new_factors[first_row() + r]);
+      for (uint e = 0u; e < kWordElements; ++e)
+        values[w][r][e] = merged_value(values[w][r][e], of_page[r][e], merge);
+    }
   }
 }
 
-void finish_rows(Block block, uint kv_head, float values[kElements][kRows]) {
-  const uint t = gl_LocalInvocationID.x;
-  for (uint r = 0u; r < kRows && r < block.rows; ++r) {
-    const uint row = block.first_row + r, head = kv_head * push.heads + row % push.heads;
+void finish_rows(Block block, uint kv_head,
+                 float values[kWords][kRowsOfThread][kWordElements]) {
+  for (uint r = 0u; r < kRowsOfThread && first_row() + r < block.rows; ++r) {
+    const uint in_block = first_row() + r, row = block.first_row + in_block;
+    const uint head = kv_head * push.heads + row % push.heads;
     const bool has_sink = push.has_sinks != 0u;
-    const Finish finish = finish_of(most[r], sum[r], has_sink, has_sink ? push.sinks.at[head] : 0.0);
+    const Finish finish = finish_of(most[in_block], sum[in_block], has_sink,
+                                    has_sink ? push.sinks.at[head] : 0.0);
     const uint at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
-    for (uint e = 0u; e < kElements; ++e) {
-      const uint d = t + e * kThreads;
-      if (d < push.shape.value_dim) push.result.at[at + d] = finished(values[e][r], finish);
+    for (uint w = 0u; w < kWords; ++w) {
+      for (uint e = 0u; e < kWordElements; ++e) {
+        const uint d = (first_word() + w * kColumns) * kWordElements + e;
+        if (d < push.shape.value_dim) push.result.at[at + d] = finished(values[w][r][e], finish);
+      }
     }
   }
 }
@@ -249,25 +380,25 @@ void main() {
   const uint kv_head = gl_WorkGroupID.y;
   const Block block = block_at(push.blocks, gl_WorkGroupID.x);
   load_queries(block, kv_head);
-  float values[kElements][kRows];
-  for (uint e = 0u; e < kElements; ++e)
-    for (uint r = 0u; r < kRows; ++r) values[e][r] = 0.0;
+  float values[kWords][kRowsOfThread][kWordElements];
+  for (uint w = 0u; w < kWords; ++w)
+    for (uint r = 0u; r < kRowsOfThread; ++r)
+      for (uint e = 0u; e < kWordElements; ++e) values[w][r][e] = 0.0;
   for (uint i = 0u; i < block.pages; ++i) {
     const uint first_position = (block.first_page + i) * kPagePositions;
-    bool page_seen = false;
-    for (uint r = 0u; r < kRows; ++r) page_seen = page_seen || sees_any(r, first_position);
+    const Sight sight = sight_of(first_position);
     const uint entry = 2u * (block.table + i);
     uint carry;
     const uint low =
         uaddCarry(push.page_table.at[entry], kv_head * push.head_page_bytes, carry);
     Words page = Words(uvec2(low, push.page_table.at[entry + 1u] + carry));
-    if (page_seen) {
+    if (sight.any) {
       make_scores(page, gl_LocalInvocationID.x);
       barrier();
       weigh(first_position);
     }
-    if (kSplit) write_results(page, block, kv_head, i, page_seen);
-    else if (page_seen) merge_results(page, first_position, values);
+    if (kSplit) write_results(page, block, kv_head, i, sight);
+    else if (sight.any) merge_results(page, first_position, sight, values);
     barrier();
   }
   if (!kSplit) finish_rows(block, kv_head, values);

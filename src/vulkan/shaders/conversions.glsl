@@ -4,14 +4,14 @@
 // Halves and bfloat16 in integers: a device's own conversions may flush or round as they like.
 // After exact.glsl.
 
-// Exact; a NaN keeps its payload.
+// Exact, and never a denormal; a NaN keeps its payload. Small halves are counts of 2^-24, which a
+// difference makes of them; without branches.
 float from_half(uint half_bits) {
-  const uint sign = (half_bits & 0x8000u) << 16, magnitude = half_bits & 0x7fffu;
-  if (magnitude >= 0x7c00u) return FLOAT(sign | kInfBits | (magnitude & 0x3ffu) << 13);
-  if (magnitude >= 0x400u) return FLOAT(sign | (magnitude << 13) + 0x38000000u);
-  if (magnitude == 0u) return FLOAT(sign);
-  const int top = findMSB(magnitude);  // of a count of 2^-24
-  return FLOAT(sign | uint(top + 103) << 23 | (magnitude << (23 - top)) & kMantissa);
+  const uint magnitude = half_bits & 0x7fffu, moved = magnitude << 13;
+  precise float small = FLOAT(moved + 0x38800000u) - FLOAT(0x38800000u);
+  uint bits = moved + (magnitude >= 0x7c00u ? 0x70000000u : 0x38000000u);
+  bits = magnitude < 0x400u ? BITS(small) : bits;
+  return FLOAT(bits | (half_bits & 0x8000u) << 16);
 }
 
 // To nearest even; NaN becomes the quiet NaN of its sign.

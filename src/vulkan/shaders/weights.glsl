@@ -8,7 +8,10 @@
 //
 //   kUnitColumns, kGroups (of a unit), kQuads (of a group)
 //   Unit unit_of(panel, unit)              where a unit stands
-//   load_group(unit, group, lane, quads)   the quads of one of the panel's sixteen rows
+//   kRawWords; load_raw(unit, group, lane, raw)   a group of one of the panel's sixteen rows, as it is
+//                                          in memory: to be read before it is needed
+//   unpack(unit, raw, quads)               its quads
+//   load_group(unit, group, lane, quads)   both
 //   group_scale(unit, group, lane)         and, with MINS, group_minimum
 //   unit_scale(unit, lane, activation)     the float scale of the unit, times the activations'
 //   START_WORD                             the word of a row that a dot product starts from
@@ -58,15 +61,20 @@ const uint kGroups = 1u;
 const uint kQuads = 8u;
 #if WEIGHTS == Q8_0
 const uint kBlockWords = 272u;
+const uint kRawWords = 8u;
 #elif WEIGHTS == Q4_0
 const uint kBlockWords = 144u;
+const uint kRawWords = 4u;
 #define START_WORD kPer32Start8
 #elif WEIGHTS == IQ4_NL
 const uint kBlockWords = 144u;
+const uint kRawWords = 4u;
 #elif WEIGHTS == Q5_1
 const uint kBlockWords = 192u;
+const uint kRawWords = 5u;
 #else
 const uint kBlockWords = 136u;
+const uint kRawWords = 4u;
 #endif
 Unit unit_of(uint panel, uint unit) {
   const uint blocks = (push.columns + 63u) / 64u;
@@ -83,16 +91,22 @@ const uint kGroups = 8u;
 const uint kQuads = 64u / kGroups;
 #if WEIGHTS == Q2_K
 const uint kBlockWords = 336u;
+const uint kRawWords = 1u;
 #elif WEIGHTS == Q4_K
 const uint kBlockWords = 592u;
+const uint kRawWords = 4u;
 #elif WEIGHTS == Q5_K
 const uint kBlockWords = 720u;
+const uint kRawWords = 5u;
 #elif WEIGHTS == Q6_K
 const uint kBlockWords = 848u;
+const uint kRawWords = 3u;
 #elif WEIGHTS == LEVELS
 const uint kBlockWords = 592u;
+const uint kRawWords = 2u;
 #else
 const uint kBlockWords = 264u;
+const uint kRawWords = 2u;
 #endif
 Unit unit_of(uint panel, uint unit) {
   return Unit((panel * (push.columns / 256u) + unit) * kBlockWords, 0u);
@@ -104,33 +118,37 @@ uint pair_byte(uint word, uint group, uint lane) {
 #endif
 
 #if WEIGHTS == Q5_K || WEIGHTS == Q5_1
-// Eight quads: their low bits from a word on, then their fifth ones.
-void load_five_bits(uint first, out uint quads[kQuads]) {
-  const uint high = word_at(first + 64u);
+// Eight quads: their low bits in four words, then their fifth ones.
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
+  const uint high = raw[4];
   for (uint t = 0u; t < 4u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = both & 0x0f0f0f0fu | (high >> t & 0x01010101u) << 4;
-    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu | (high >> (t + 4u) & 0x01010101u) << 4;
+    quads[t] = raw[t] & 0x0f0f0f0fu | (high >> t & 0x01010101u) << 4;
+    quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu | (high >> (t + 4u) & 0x01010101u) << 4;
   }
 }
 #endif
 
 #if WEIGHTS == Q8_0
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 16u + unit.half_ * 128u + lane;
-  for (uint t = 0u; t < kQuads; ++t) quads[t] = word_at(first + t * 16u) ^ 0x80808080u;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
+  for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[t] ^ 0x80808080u;
 }
 float unit_scale(Unit unit, uint lane, float activation) {
   return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
 }
 
 #elif WEIGHTS == Q4_0
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 16u + unit.half_ * 64u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   for (uint t = 0u; t < 4u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = both & 0x0f0f0f0fu;
-    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu;
+    quads[t] = raw[t] & 0x0f0f0f0fu;
+    quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu;
   }
 }
 float unit_scale(Unit unit, uint lane, float activation) {
@@ -148,12 +166,14 @@ uint signed_fours(uint codes) {
   }
   return bytes;
 }
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 8u + unit.half_ * 64u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   for (uint t = 0u; t < 4u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = signed_fours(both & 0x0f0f0f0fu);
-    quads[t + 4u] = signed_fours(both >> 4 & 0x0f0f0f0fu);
+    quads[t] = signed_fours(raw[t] & 0x0f0f0f0fu);
+    quads[t + 4u] = signed_fours(raw[t] >> 4 & 0x0f0f0f0fu);
   }
 }
 // Half of 2^(exponent - 127), as weights are doubled; zero where that is denormal.
@@ -173,12 +193,14 @@ uint levels_of(uint codes) {
   }
   return bytes;
 }
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 16u + unit.half_ * 64u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   for (uint t = 0u; t < 4u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = levels_of(both & 0x0f0f0f0fu);
-    quads[t + 4u] = levels_of(both >> 4 & 0x0f0f0f0fu);
+    quads[t] = levels_of(raw[t] & 0x0f0f0f0fu);
+    quads[t + 4u] = levels_of(raw[t] >> 4 & 0x0f0f0f0fu);
   }
 }
 float unit_scale(Unit unit, uint lane, float activation) {
@@ -186,8 +208,9 @@ float unit_scale(Unit unit, uint lane, float activation) {
 }
 
 #elif WEIGHTS == Q5_1
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
-  load_five_bits(unit.at + 32u + unit.half_ * 80u + lane, quads);
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
+  const uint first = unit.at + 32u + unit.half_ * 80u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 float unit_scale(Unit unit, uint lane, float activation) {
   return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
@@ -199,9 +222,12 @@ float unit_min_scale(Unit unit, uint lane, float activation) {
 }
 
 #elif WEIGHTS == Q2_K
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
-  const uint all = word_at(unit.at + 80u + group * 16u + lane);
-  for (uint t = 0u; t < kQuads; ++t) quads[t] = all >> 2u * t & 0x03030303u;
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
+  const uint first = unit.at + 80u + group * 16u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
+  for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[0] >> 2u * t & 0x03030303u;
 }
 int group_scale(Unit unit, uint group, uint lane) {
   return int(pair_byte(unit.at + 16u, group, lane) & 15u);
@@ -211,28 +237,33 @@ int group_minimum(Unit unit, uint group, uint lane) {
 }
 
 #elif WEIGHTS == Q4_K
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 64u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   for (uint t = 0u; t < 4u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = both & 0x0f0f0f0fu;
-    quads[t + 4u] = both >> 4 & 0x0f0f0f0fu;
+    quads[t] = raw[t] & 0x0f0f0f0fu;
+    quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu;
   }
 }
 
 #elif WEIGHTS == Q5_K
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
-  load_five_bits(unit.at + 80u + group * 80u + lane, quads);
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
+  const uint first = unit.at + 80u + group * 80u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 
 #elif WEIGHTS == Q6_K
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 48u + lane;
-  const uint high = word_at(first + 32u);
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
+  const uint high = raw[2];
   for (uint t = 0u; t < 2u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    const uint low = both & 0x0f0f0f0fu | (high >> 2u * t & 0x03030303u) << 4;
-    const uint upper = both >> 4 & 0x0f0f0f0fu | (high >> (2u * t + 4u) & 0x03030303u) << 4;
+    const uint low = raw[t] & 0x0f0f0f0fu | (high >> 2u * t & 0x03030303u) << 4;
+    const uint upper = raw[t] >> 4 & 0x0f0f0f0fu | (high >> (2u * t + 4u) & 0x03030303u) << 4;
     quads[t] = offset_bytes(low, 32u);
     quads[t + 2u] = offset_bytes(upper, 32u);
   }
@@ -245,12 +276,14 @@ uint levels_of(uint block, uint codes) {
   for (uint i = 0u; i < 32u; i += 8u) bytes |= byte_at(block + 8u, codes >> i & 15u) << i;
   return bytes;
 }
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 32u + lane;
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   for (uint t = 0u; t < 2u; ++t) {
-    const uint both = word_at(first + t * 16u);
-    quads[t] = levels_of(unit.at, both & 0x0f0f0f0fu);
-    quads[t + 2u] = levels_of(unit.at, both >> 4 & 0x0f0f0f0fu);
+    quads[t] = levels_of(unit.at, raw[t] & 0x0f0f0f0fu);
+    quads[t + 2u] = levels_of(unit.at, raw[t] >> 4 & 0x0f0f0f0fu);
   }
 }
 
@@ -262,9 +295,12 @@ uint negated(uint bytes, uint negative) {
 }
 // Quad t is half t % 2 of point t / 2; its sign of byte i is bit 4 * (t % 2) + 3 - t / 2 there. The
 // upper four bits of the last byte are the scale, in place of signs that make each point's even.
-void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 8u + group * 32u + lane;
-  const uint signs_and_scale = word_at(first), points = word_at(first + 16u);
+  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+}
+void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
+  const uint signs_and_scale = raw[0], points = raw[1];
   for (uint t = 0u; t < kQuads; ++t) {
     const uint point = t / 2u;
     const uint bit = 4u * (t & 1u) + 3u - point;
@@ -281,6 +317,12 @@ int group_scale(Unit unit, uint group, uint lane) {
   return int(2u * (word_at(unit.at + 8u + group * 32u + lane) >> 28) + 1u);
 }
 #endif
+
+void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
+  uint raw[kRawWords];
+  load_raw(unit, group, lane, raw);
+  unpack(unit, raw, quads);
+}
 
 #if WEIGHTS == Q6_K || WEIGHTS == LEVELS
 int group_scale(Unit unit, uint group, uint lane) {
