@@ -47,7 +47,14 @@ aster_shader(attend_q8 attend KV_TYPE=2)
 aster_shader(write_rows_f16 write_rows KV_TYPE=0)
 aster_shader(write_rows_bf16 write_rows KV_TYPE=1)
 
-foreach(name prepare_per_32 prepare_per_256 prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
+# Rows as they are, normed first, and of two halves.
+foreach(name prepare_per_32 prepare_per_256)
+  aster_shader(${name} ${name} SOURCE=0)
+  aster_shader(${name}_norm ${name} SOURCE=1)
+  aster_shader(${name}_gate ${name} SOURCE=2)
+endforeach()
+
+foreach(name prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
     hadamard convert fixed weighted_sum choose_experts add_by_expert group_experts gather_rows merge_pages
     write_rows_q8 stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows
     select_rows attend_latent)

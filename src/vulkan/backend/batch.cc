@@ -41,13 +41,29 @@ Status Batch::Begin() {
   hazards_.Clear();
   outgrown_.clear();
   table_copies_.clear();
+  deferred_ = nullptr;
+  settled_ = Ok();
   ++number_;
   for (Arena* const arena : arenas()) arena->Clear();
   if (number_ % kBatchesToTrim == 0) Trim();
   return commands_->Begin();
 }
 
+void Batch::Defer(std::function<Status()> record) {
+  Settle();
+  deferred_ = std::move(record);
+}
+
+void Batch::Settle() {
+  if (deferred_ == nullptr) return;
+  // It records by Using, which finds nothing deferred any more.
+  const std::function<Status()> record = std::exchange(deferred_, nullptr);
+  const Status status = record();
+  if (settled_.ok()) settled_ = status;
+}
+
 Commands& Batch::Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes) {
+  Settle();
   if (hazards_.NeedsBarrier(reads, writes)) commands_->Barrier();
   return *commands_;
 }
@@ -131,6 +147,8 @@ Status Batch::RecordTables() {
 }
 
 Status Batch::Submit() {
+  Settle();
+  TRY(settled_);
   TRY(commands_->End());
   TRY(RecordTables());
   TRY(pages_.Flush());

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -62,8 +63,16 @@ class Batch {
   // Another one for every batch.
   uint64_t number() const { return number_; }
 
-  // Where to record work that reads and writes these: after a barrier, where it needs one.
+  // Where to record work that reads and writes these: after a barrier, where it needs one, and
+  // after what was deferred.
   Commands& Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes);
+
+  // `record` records some work, by Using, before anything else is; until then it may be forgotten.
+  // Where it fails, Submit does.
+  void Defer(std::function<Status()> record);
+  bool is_deferring() const { return deferred_ != nullptr; }
+  void Settle();
+  void Forget() { deferred_ = nullptr; }
 
   // A table for shaders, for the rest of the batch.
   template <typename T>
@@ -120,7 +129,9 @@ class Batch {
   Arena uploads_;
   Arena downloads_;
   std::array<ScratchBuffer, kScratchCount> scratch_;
-  std::vector<Buffer> outgrown_;        // still used by what is recorded
+  std::vector<Buffer> outgrown_;  // still used by what is recorded
+  std::function<Status()> deferred_;
+  Status settled_ = Ok();               // the first error of what was deferred
   std::optional<uint64_t> submission_;  // under way
   uint64_t number_ = 0;
 };

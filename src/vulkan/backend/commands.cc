@@ -120,21 +120,12 @@ Status DeviceCommands::Gather(const Tensor& from, std::span<const compute::RowRa
 }
 
 Status DeviceCommands::Normalise(const compute::Normalisation& norm) {
-  const Tensor& rows = norm.rows;
-  return RecordRmsNorm(kernels_,
-                       batch_.Using({RangeOf(rows), RangeOf(norm.weight)}, {RangeOf(norm.out)}),
-                       {.x = AddressOf(rows),
-                        .x_stride = static_cast<uint32_t>(rows.stride),
-                        .rows = static_cast<uint32_t>(rows.rows),
-                        .count = static_cast<uint32_t>(rows.columns),
-                        .weight = AddressOf(norm.weight),
-                        .epsilon = norm.epsilon,
-                        .y = AddressOf(norm.out),
-                        .y_stride = static_cast<uint32_t>(norm.out.stride)});
+  return fusion_.Normalise(norm);
 }
 
 Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
   CHECK(IsDense(rows) && IsDense(more));
+  if (repeat == 1 && TRY(fusion_.Add(rows, more))) return Ok();
   const auto columns = static_cast<uint32_t>(rows.columns);
   return RecordElements(kernels_, batch_.Using({RangeOf(rows), RangeOf(more)}, {RangeOf(rows)}),
                         {.operation = ElementOperation::kAdd,
@@ -149,14 +140,7 @@ Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat
 Status DeviceCommands::Gate(const Tensor& gate, const Tensor& up, compute::GateKind kind,
                             float limit) {
   CHECK(IsDense(gate) && IsDense(up));
-  return RecordElements(kernels_, batch_.Using({RangeOf(gate), RangeOf(up)}, {RangeOf(gate)}),
-                        {.operation = OperationOf(kind),
-                         .a = AddressOf(gate),
-                         .b = AddressOf(up),
-                         .b_count = Count(gate),
-                         .y = AddressOf(gate),
-                         .count = Count(gate),
-                         .factor = limit});
+  return fusion_.Gate(gate, up, OperationOf(kind), limit);
 }
 
 // Of every number by itself, in place.
@@ -194,17 +178,17 @@ Status DeviceCommands::Multiply(std::span<const compute::Product> products) {
     if (is_empty(product)) continue;
     const compute::Matrix& matrix = *product.matrix;
     const PreparedRows rows = TRY(prepared(product));
-    TRY(RecordProduct(kernels_, batch_.Using({rows.range}, {RangeOf(product.out)}),
-                      {.type = matrix.type(),
-                       .weights = AddressOf(matrix),
-                       .outputs = static_cast<uint32_t>(matrix.rows()),
-                       .columns = static_cast<uint32_t>(matrix.columns()),
-                       .activations = rows.range.begin,
-                       .activation_rows = rows.rows,
-                       .first_row = 0,
-                       .rows = rows.rows,
-                       .result = AddressOf(product.out),
-                       .out_stride = static_cast<uint32_t>(product.out.stride)}));
+    TRY(fusion_.Multiply({.type = matrix.type(),
+                          .weights = AddressOf(matrix),
+                          .outputs = static_cast<uint32_t>(matrix.rows()),
+                          .columns = static_cast<uint32_t>(matrix.columns()),
+                          .activations = rows.range.begin,
+                          .activation_rows = rows.rows,
+                          .first_row = 0,
+                          .rows = rows.rows,
+                          .result = AddressOf(product.out),
+                          .out_stride = static_cast<uint32_t>(product.out.stride)},
+                         rows.range, product.out));
   }
   return Ok();
 }

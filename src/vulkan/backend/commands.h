@@ -13,6 +13,7 @@
 #include "vulkan/backend/attention.h"
 #include "vulkan/backend/batch.h"
 #include "vulkan/backend/experts.h"
+#include "vulkan/backend/fusion.h"
 #include "vulkan/backend/latent_attention.h"
 #include "vulkan/backend/operand.h"
 #include "vulkan/kernels/elements.h"
@@ -26,12 +27,13 @@ class DeviceCommands final : public compute::Commands {
       : kernels_(kernels),
         host_(host),
         batch_(kernels.device(), pages, staged),
+        fusion_(kernels, batch_),
         attention_(kernels, batch_),
         experts_(kernels, batch_),
         latent_(kernels, batch_) {}
 
   std::unique_ptr<compute::Operand> NewOperand() override {
-    return std::make_unique<DeviceOperand>(kernels_, batch_);
+    return std::make_unique<DeviceOperand>(kernels_, batch_, fusion_);
   }
 
   Status Begin() override;
@@ -88,6 +90,7 @@ class DeviceCommands final : public compute::Commands {
   Kernels& kernels_;
   compute::Context& host_;
   Batch batch_;
+  Fusion fusion_;
   DeviceAttention attention_;
   DeviceExperts experts_;
   DeviceLatentAttention latent_;

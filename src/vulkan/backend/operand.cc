@@ -25,14 +25,16 @@ Result<PreparedRows> DeviceOperand::In(kernels::ActivationFormat format) {
                     kRowGroups));
   if (prepared.batch != batch_.number()) {
     TRY(batch_.Grow(prepared.buffer, bytes));
-    TRY(RecordPrepare(kernels_,
-                      batch_.Using({RangeOf(source_)}, {{prepared.buffer->address(), bytes}}),
-                      {.format = format,
-                       .rows_in = AddressOf(source_),
-                       .stride = static_cast<uint32_t>(source_.stride),
-                       .rows = rows,
-                       .columns = static_cast<uint32_t>(source_.columns),
-                       .prepared = prepared.buffer->address()}));
+    const Range range = {prepared.buffer->address(), bytes};
+    if (!TRY(fusion_.Prepare(source_, format, range))) {
+      TRY(RecordPrepare(kernels_, batch_.Using({RangeOf(source_)}, {range}),
+                        {.format = format,
+                         .rows_in = AddressOf(source_),
+                         .stride = static_cast<uint32_t>(source_.stride),
+                         .rows = rows,
+                         .columns = static_cast<uint32_t>(source_.columns),
+                         .prepared = range.begin}));
+    }
     prepared.batch = batch_.number();
   }
   return PreparedRows{{prepared.buffer->address(), bytes}, rows};

@@ -11,6 +11,7 @@
 #include "compute/commands.h"
 #include "kernels/activations.h"
 #include "vulkan/backend/batch.h"
+#include "vulkan/backend/fusion.h"
 #include "vulkan/kernels/kernels.h"
 
 namespace aster::vulkan {
@@ -24,7 +25,8 @@ struct PreparedRows {
 // Keeps its memory from batch to batch. The batch outlives it.
 class DeviceOperand final : public compute::Operand {
  public:
-  DeviceOperand(Kernels& kernels, Batch& batch) : kernels_(kernels), batch_(batch) {}
+  DeviceOperand(Kernels& kernels, Batch& batch, Fusion& fusion)
+      : kernels_(kernels), batch_(batch), fusion_(fusion) {}
 
   void Set(const compute::Tensor& rows) override;
 
@@ -42,6 +44,7 @@ class DeviceOperand final : public compute::Operand {
 
   Kernels& kernels_;
   Batch& batch_;
+  Fusion& fusion_;
   compute::Tensor source_;
   std::array<Prepared, kernels::kActivationFormatCount> prepared_;
 };

@@ -8,6 +8,7 @@
 #include "kernels/activation_layout.h"
 #include "kernels/activations.h"
 #include "kernels/matmul_table.h"
+#include "kernels/ops.h"
 #include "kernels/pack.h"
 #include "kernels/packed.h"
 #include "quant/half.h"
@@ -171,6 +172,68 @@ Status CheckPrepare(Workbench& bench, ActivationFormat format, uint32_t rows, ui
   return CompareBytes(fmt::format("activations as {}", NameOf(format)), want.span(), out);
 }
 
+// Both what is made of the rows and what is prepared of that.
+Status CheckPrepareNormed(Workbench& bench, ActivationFormat format, uint32_t rows,
+                          uint32_t columns, bool weighted, CheckValues values, uint64_t seed) {
+  constexpr float kEpsilon = 1e-6f;
+  const uint32_t stride = columns + 3;
+  const std::vector<float> x = CheckFloats(size_t{rows} * stride, values, seed);
+  const std::vector<float> weight = CheckFloats(columns, CheckValues::kOrdinary, seed + 1);
+  std::vector<float> normed(size_t{rows} * columns);
+  kernels::kOpsRef.rms_norm(x.data(), stride, rows, columns, weighted ? weight.data() : nullptr,
+                            kEpsilon, normed.data(), columns);
+  const AlignedWords want = Prepared(format, normed, columns);
+  const Buffer in = TRY(bench.Put(x));
+  const Buffer weights = TRY(bench.Put(weight));
+  const Buffer normed_out = TRY(bench.Room(normed.size() * sizeof(float)));
+  const Buffer out = TRY(bench.Room(want.span().size()));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordPrepareNormed(bench.kernels(), commands, format,
+                               {.x = in.address(),
+                                .x_stride = stride,
+                                .rows = rows,
+                                .count = columns,
+                                .weight = weighted ? weights.address() : 0,
+                                .epsilon = kEpsilon,
+                                .y = normed_out.address(),
+                                .y_stride = columns},
+                               out.address());
+  }));
+  TRY(CompareFloats("norm of rows that are prepared", normed,
+                    ContentOf<float>(normed_out, normed.size())));
+  return CompareBytes(fmt::format("normed activations as {}", NameOf(format)), want.span(), out);
+}
+
+Status CheckPrepareGated(Workbench& bench, ActivationFormat format, ElementOperation operation,
+                         uint32_t rows, uint32_t columns, CheckValues values, uint64_t seed) {
+  const size_t count = size_t{rows} * columns;
+  const std::vector<float> gates = CheckFloats(count, values, seed);
+  const std::vector<float> ups = CheckFloats(count, values, seed + 1);
+  constexpr float kLimit = 3.3f;
+  std::vector<float> gated(count);
+  const auto& ops = kernels::kOpsRef;
+  const auto gate = operation == ElementOperation::kSwiglu      ? ops.swiglu
+                    : operation == ElementOperation::kSwigluOai ? ops.swiglu_oai
+                                                                : ops.geglu;
+  gate(gates.data(), ups.data(), count, kLimit, gated.data());
+  const AlignedWords want = Prepared(format, gated, columns);
+  const Buffer in_place = TRY(bench.Put(gates));
+  const Buffer up = TRY(bench.Put(ups));
+  const Buffer out = TRY(bench.Room(want.span().size()));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordPrepareGated(bench.kernels(), commands, format,
+                              {.operation = operation,
+                               .gates = in_place.address(),
+                               .ups = up.address(),
+                               .rows = rows,
+                               .columns = columns,
+                               .limit = kLimit},
+                              out.address());
+  }));
+  TRY(CompareFloats("gate of rows that are prepared", gated, ContentOf<float>(in_place, count)));
+  return CompareBytes(fmt::format("gated activations as {}", NameOf(format)), want.span(), out);
+}
+
 Status CheckGatherPrepared(Workbench& bench, ActivationFormat format, uint32_t rows,
                            uint32_t to_rows, uint32_t columns, uint64_t seed) {
   const AlignedWords from =
@@ -217,6 +280,10 @@ Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, 
   const Buffer weight_buffer = TRY(bench.Put(weights.span()));
   const Buffer row_buffer = TRY(bench.Put(rows.span()));
   const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
+  // Where it can, it is also added to other rows.
+  const bool adds = CanAddProduct(type, size.rows);
+  const std::vector<float> rows_before = CheckFloats(want.size(), values, seed + 1);
+  const Buffer sum = TRY(bench.Put(rows_before));
   TRY(bench.Run([&](Commands& commands) {
     return RecordProduct(bench.kernels(), commands,
                          {.type = type,
@@ -228,8 +295,16 @@ Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, 
                           .first_row = size.first_row,
                           .rows = size.rows,
                           .result = out.address(),
-                          .out_stride = size.outputs});
+                          .out_stride = size.outputs,
+                          .sum = adds ? sum.address() : 0,
+                          .sum_stride = size.outputs});
   }));
+  if (adds) {
+    std::vector<float> sums(want.size());
+    kernels::kOpsRef.add(rows_before.data(), want.data(), want.size(), sums.data());
+    TRY(CompareFloats(fmt::format("sum of a product with {}", kernels::WeightTypeName(type)), sums,
+                      ContentOf<float>(sum, sums.size())));
+  }
   return CompareFloats(fmt::format("product with {}, {} {}", kernels::WeightTypeName(type),
                                    size.rows, size.rows == 1 ? "row" : "rows"),
                        want, ContentOf<float>(out, want.size()));

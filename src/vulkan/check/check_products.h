@@ -10,11 +10,18 @@
 #include "base/result.h"
 #include "kernels/weight_type.h"
 #include "vulkan/check/workbench.h"
+#include "vulkan/kernels/elements.h"
 
 namespace aster::vulkan {
 
 Status CheckPrepare(Workbench& bench, kernels::ActivationFormat format, uint32_t rows,
                     uint32_t columns, CheckValues values, uint64_t seed);
+
+Status CheckPrepareNormed(Workbench& bench, kernels::ActivationFormat format, uint32_t rows,
+                          uint32_t columns, bool weighted, CheckValues values, uint64_t seed);
+Status CheckPrepareGated(Workbench& bench, kernels::ActivationFormat format,
+                         ElementOperation operation, uint32_t rows, uint32_t columns,
+                         CheckValues values, uint64_t seed);
 
 // `to_rows` rows out of `rows`.
 Status CheckGatherPrepared(Workbench& bench, kernels::ActivationFormat format, uint32_t rows,

@@ -6,6 +6,7 @@
 #include "kernels/pack.h"
 #include "vulkan/check/check_test_support.h"
 #include "vulkan/kernels/product_push.h"
+#include "vulkan/kernels/products.h"
 
 namespace aster::vulkan {
 namespace {
@@ -24,6 +25,22 @@ TEST_P(PrepareTest, RowsHaveTheReferencesBytes) {
     for (const uint32_t rows : {1u, 15u, 16u, 17u, 35u}) {
       for (const CheckValues values : kBothValues)
         ASSERT_OK(CheckPrepare(bench(), GetParam(), rows, columns, values, columns + rows));
+    }
+  }
+}
+
+// Rows longer than what a workgroup keeps of them; of one piece; of a piece that is not whole.
+TEST_P(PrepareTest, NormedAndGatedRowsHaveTheReferencesBytes) {
+  if (!CanPrepareFrom(GetParam())) GTEST_SKIP() << "prepared as they are only";
+  for (const uint32_t columns : {33u, 256u, 4608u}) {
+    if (GetParam() == ActivationFormat::kInt8Per256 && columns % 256 != 0) continue;
+    for (const uint32_t rows : {1u, 17u}) {
+      for (const CheckValues values : kBothValues) {
+        for (const bool weighted : {false, true})
+          ASSERT_OK(CheckPrepareNormed(bench(), GetParam(), rows, columns, weighted, values, rows));
+        ASSERT_OK(CheckPrepareGated(bench(), GetParam(), ElementOperation::kSwiglu, rows, columns,
+                                    values, columns));
+      }
     }
   }
 }

@@ -15,6 +15,7 @@
 #include "vulkan/check/check_products.h"
 #include "vulkan/check/check_rows.h"
 #include "vulkan/kernels/product_push.h"
+#include "vulkan/kernels/products.h"
 
 namespace aster::vulkan {
 namespace {
@@ -43,6 +44,17 @@ Error WhyRefused(const Device& device, const Error& error) {
                   device.traits().name, error.message(), device.traits().driver));
 }
 
+// What is made and prepared as one.
+Status CheckPreparedFrom(Workbench& bench, ActivationFormat format) {
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckPrepareNormed(bench, format, 3, 768, values == CheckValues::kOrdinary, values, kSeed));
+    for (const auto gate :
+         {ElementOperation::kSwiglu, ElementOperation::kSwigluOai, ElementOperation::kGeglu})
+      TRY(CheckPrepareGated(bench, format, gate, 3, 768, values, kSeed));
+  }
+  return Ok();
+}
+
 Status CheckPrepared(Workbench& bench) {
   for (int format = 0; format < kernels::kActivationFormatCount; ++format) {
     const auto type = static_cast<ActivationFormat>(format);
@@ -50,6 +62,7 @@ Status CheckPrepared(Workbench& bench) {
       TRY(CheckPrepare(bench, type, 19, type == ActivationFormat::kInt8Per256 ? 768 : 840, values,
                        kSeed));
     TRY(CheckGatherPrepared(bench, type, 19, 21, 768, kSeed));
+    if (CanPrepareFrom(type)) TRY(CheckPreparedFrom(bench, type));
   }
   return Ok();
 }

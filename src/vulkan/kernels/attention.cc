@@ -177,7 +177,8 @@ Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob
                        job.sinks != 0 ? 1u : 0u,
                        job.out_token_stride,
                        job.out_head_stride};
-  return kernels.Record(commands, "merge_pages", {}, push,
+  const uint32_t words = DivideRoundingUp(static_cast<uint32_t>(layout.value_dim), kInvocations);
+  return kernels.Record(commands, "merge_pages", {words}, push,
                         {.x = job.block_count, .y = job.kv_heads, .z = job.block_rows});
 }
 

@@ -83,6 +83,7 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
                          .activations = job.activations,
                          .result = job.result,
                          .grid = kernels.grid(),
+                         .sum = 0,
                          .outputs = job.outputs,
                          .columns = job.columns,
                          .activation_rows = job.activation_rows,
@@ -90,7 +91,8 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
                          .rows = 0,
                          .out_stride = job.outputs,
                          .sharing = job.sharing,
-                         .kind = is_grouped ? ProductRows::kSlotGroups : ProductRows::kEachSlot};
+                         .kind = is_grouped ? ProductRows::kSlotGroups : ProductRows::kEachSlot,
+                         .sum_stride = 0};
   return RecordProductPush(kernels, commands, job.type, push, groups.together, groups.count);
 }
 

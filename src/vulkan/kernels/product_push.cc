@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "base/check.h"
 #include "kernels/packed.h"
 #include "vulkan/kernels/type_names.h"
@@ -18,6 +21,13 @@ using kernels::WeightType;
 constexpr auto kFewOutputs = static_cast<uint32_t>(kernels::kPanelRows);
 constexpr uint32_t kManyOutputs = 64;
 constexpr uint32_t kFloatOutputs = 64;
+
+// What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
+// and as the device has invocations.
+uint32_t StepSlots(uint32_t rows, const DeviceTraits& traits) {
+  const uint32_t most = std::bit_floor(traits.workgroup_invocations) / kFewOutputs;
+  return std::min({32u, 64u / rows, most});
+}
 
 }  // namespace
 
@@ -41,8 +51,9 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
                           groups(kManyOutputs));
   }
   CHECK(together <= kFewRows);
-  return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot), {together}, push,
-                        groups(kFewOutputs));
+  const uint32_t slots = StepSlots(together, kernels.device().traits());
+  return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot),
+                        {together, slots * kFewOutputs, slots}, push, groups(kFewOutputs));
 }
 
 }  // namespace aster::vulkan

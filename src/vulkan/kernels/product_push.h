@@ -23,6 +23,7 @@ struct ProductPush {
   Address activations;
   Address result;
   Address grid;
+  Address sum;
   uint32_t outputs;
   uint32_t columns;
   uint32_t activation_rows;
@@ -31,6 +32,7 @@ struct ProductPush {
   uint32_t out_stride;
   uint32_t sharing;
   ProductRows kind;
+  uint32_t sum_stride;
 };
 
 // Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,

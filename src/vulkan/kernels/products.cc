@@ -3,6 +3,8 @@
 
 #include "vulkan/kernels/products.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -41,7 +43,71 @@ uint32_t RowsTogether(const ProductJob& job) {
   return std::bit_ceil(std::min(job.rows, kFewRows));
 }
 
+struct NormPush {
+  Address rows_in;
+  Address prepared;
+  Address weight;
+  Address normed;
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t stride;
+  uint32_t normed_stride;
+  float epsilon;
+  uint32_t weighted;
+};
+
+struct GatePush {
+  Address gates;
+  Address prepared;
+  Address ups;
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t stride;
+  uint32_t operation;
+  float limit;
+};
+
+template <typename Push>
+Status RecordPrepareInt8(Kernels& kernels, Commands& commands, ActivationFormat format,
+                         const char* source, const Push& push) {
+  CHECK(push.rows <= kRowGroups && CanPrepareFrom(format));
+  CHECK(format == ActivationFormat::kInt8Per32 || push.columns % 256 == 0);
+  const char* const name =
+      format == ActivationFormat::kInt8Per32 ? "prepare_per_32" : "prepare_per_256";
+  return kernels.Record(commands, fmt::format("{}{}", name, source), {}, push,
+                        {.x = DivideRoundingUp(push.columns, 256), .y = push.rows});
+}
+
 }  // namespace
+
+bool CanPrepareFrom(ActivationFormat format) {
+  return format == ActivationFormat::kInt8Per32 || format == ActivationFormat::kInt8Per256;
+}
+
+bool CanAddProduct(WeightType type, uint32_t rows) {
+  return type > WeightType::kBF16 && rows <= kFewRows;
+}
+
+Status RecordPrepareNormed(Kernels& kernels, Commands& commands, ActivationFormat format,
+                           const RmsNormJob& norm, Address prepared) {
+  const NormPush push{
+      norm.x,     prepared,      norm.weight,   norm.y,       norm.rows,
+      norm.count, norm.x_stride, norm.y_stride, norm.epsilon, norm.weight != 0 ? 1u : 0u};
+  return RecordPrepareInt8(kernels, commands, format, "_norm", push);
+}
+
+Status RecordPrepareGated(Kernels& kernels, Commands& commands, ActivationFormat format,
+                          const GateJob& gate, Address prepared) {
+  const GatePush push{gate.gates,
+                      prepared,
+                      gate.ups,
+                      gate.rows,
+                      gate.columns,
+                      gate.columns,
+                      static_cast<uint32_t>(gate.operation),
+                      gate.limit};
+  return RecordPrepareInt8(kernels, commands, format, "_gate", push);
+}
 
 Status RecordPrepare(Kernels& kernels, Commands& commands, const PrepareJob& job) {
   CHECK(job.rows <= kRowGroups);
@@ -56,12 +122,8 @@ Status RecordPrepare(Kernels& kernels, Commands& commands, const PrepareJob& job
                             {.x = DivideRoundingUp(pieces, 4), .y = job.rows});
     }
     case ActivationFormat::kInt8Per32:
-      return kernels.Record(commands, "prepare_per_32", {}, push,
-                            {.x = DivideRoundingUp(job.columns, 64), .y = job.rows});
     case ActivationFormat::kInt8Per256:
-      CHECK(job.columns % 256 == 0);
-      return kernels.Record(commands, "prepare_per_256", {}, push,
-                            {.x = job.columns / 256, .y = job.rows});
+      return RecordPrepareInt8(kernels, commands, job.format, "", push);
   }
   CheckFailed(__FILE__, __LINE__, "a known activation format", "");
 }
@@ -87,6 +149,7 @@ Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job
                          .activations = job.activations,
                          .result = job.result,
                          .grid = kernels.grid(),
+                         .sum = job.sum,
                          .outputs = job.outputs,
                          .columns = job.columns,
                          .activation_rows = job.activation_rows,
@@ -94,8 +157,10 @@ Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job
                          .rows = job.rows,
                          .out_stride = job.out_stride,
                          .sharing = 1,
-                         .kind = ProductRows::kOneMatrix};
+                         .kind = ProductRows::kOneMatrix,
+                         .sum_stride = job.sum == 0 ? 0 : job.sum_stride};
   const uint32_t together = RowsTogether(job);
+  CHECK(job.sum == 0 || CanAddProduct(job.type, job.rows));
   return RecordProductPush(kernels, commands, job.type, push, together,
                            DivideRoundingUp(job.rows, together));
 }

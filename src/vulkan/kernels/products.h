@@ -9,7 +9,9 @@
 
 #include "base/result.h"
 #include "kernels/weight_type.h"
+#include "vulkan/kernels/elements.h"
 #include "vulkan/kernels/kernels.h"
+#include "vulkan/kernels/rows.h"
 
 namespace aster::vulkan {
 
@@ -22,6 +24,24 @@ struct PrepareJob {
   Address prepared;  // ActivationBytes()
 };
 Status RecordPrepare(Kernels& kernels, Commands& commands, const PrepareJob& job);
+
+// Where rows come from that are made and prepared as one: also of these operations.
+bool CanPrepareFrom(kernels::ActivationFormat format);
+// Rows that are normed, whose result is other memory. Each workgroup norms by itself: for few rows.
+Status RecordPrepareNormed(Kernels& kernels, Commands& commands, kernels::ActivationFormat format,
+                           const RmsNormJob& norm, Address prepared);
+
+// Both halves of a feed-forward network become one, in place of the gates.
+struct GateJob {
+  ElementOperation operation;  // one of those with a gate
+  Address gates;               // [rows][columns]
+  Address ups;                 // likewise
+  uint32_t rows;
+  uint32_t columns;
+  float limit;
+};
+Status RecordPrepareGated(Kernels& kernels, Commands& commands, kernels::ActivationFormat format,
+                          const GateJob& gate, Address prepared);
 
 // Row i of `to` becomes row indices[i] of `from`; as kernels::GatherActivations.
 struct GatherPreparedJob {
@@ -47,7 +67,11 @@ struct ProductJob {
   uint32_t rows;             // how many
   Address result;            // [rows][out_stride] floats
   uint32_t out_stride;
+  // [rows][sum_stride] floats that the result is added to as well, or none: if CanAddProduct.
+  Address sum = 0;
+  uint32_t sum_stride = 0;
 };
+bool CanAddProduct(kernels::WeightType type, uint32_t rows);
 Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job);
 
 }  // namespace aster::vulkan

@@ -42,8 +42,6 @@ layout(push_constant) uniform Push {
 
 const uint kThreads = 128u;
 const uint kLanes = 16u;
-// An fma that is made of integers is compiled for every place that has one.
-const uint kBatch = kNativeFma ? 16u : 1u;
 #if KV_TYPE == KV_F16
 const uint kWordElements = 2u;
 #elif KV_TYPE == KV_BF16
@@ -51,6 +49,10 @@ const uint kWordElements = 1u;
 #else
 const uint kWordElements = 4u;
 #endif
+// An fma that is made of integers is compiled for every place that has one. Of BF16, 32 positions or
+// elements belong together, which are sixteen words.
+const uint kMostBatch = kRows > 16u ? 4u : kRows > 8u ? 8u : kRows > 4u || kWordElements == 1u ? 16u : 32u;
+const uint kBatch = kNativeFma ? kMostBatch : 1u;
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
 const uint kRowStride = kRows < 4u ? kRows : kRows + 4u;  // so that rows start in other banks
@@ -113,47 +115,51 @@ void load_queries(Block block, uint kv_head) {
 void make_scores(Words page, uint p) {
   const uint block = p / kKeyBlock * push.shape.key_block_bytes, lane = p % kKeyBlock;
   float scores[kRows];
-  for (uint r = 0u; r < kRows; ++r) scores[r] = 0.0;
+  UNROLL for (uint r = 0u; r < kRows; ++r) scores[r] = 0.0;
   uint batch[kBatch];
 #if KV_TYPE == KV_F16
   // A word has an element of two positions.
   const uint first_word = block / 4u + lane / 2u, shift = (lane & 1u) * 16u;
   for (uint first = 0u; first < kKeyDim; first += kBatch) {
-    for (uint i = 0u; i < kBatch; ++i)
+    UNROLL for (uint i = 0u; i < kBatch; ++i)
       batch[i] = page.at[first_word + min(first + i, kKeyDim - 1u) * (kKeyBlock / 2u)];
-    for (uint i = 0u; i < kBatch; ++i) {
-      if (first + i >= kKeyDim) break;
+    UNROLL for (uint i = 0u; i < kBatch; ++i) {
       const float key = from_half(batch[i] >> shift & 0xffffu);
-      const uint query = (first + i) * kRows;
-      for (uint r = 0u; r < kRows; ++r) scores[r] = fused_normal(queries[query + r], key, scores[r]);
+      const uint query = min(first + i, kKeyDim - 1u) * kRows;
+      if (first + i < kKeyDim) {
+        UNROLL for (uint r = 0u; r < kRows; ++r)
+          scores[r] = fused_normal(queries[query + r], key, scores[r]);
+      }
     }
   }
 #else
   for (uint first = 0u; first < kKeyDim; first += 32u) {
     const uint end = min(kKeyDim, first + 32u);
     float even[kRows];
-    for (uint r = 0u; r < kRows; ++r) even[r] = 0.0;
+    UNROLL for (uint r = 0u; r < kRows; ++r) even[r] = 0.0;
 #if KV_TYPE == KV_BF16
     // A word has two elements of a position.
     float odd[kRows];
-    for (uint r = 0u; r < kRows; ++r) odd[r] = 0.0;
+    UNROLL for (uint r = 0u; r < kRows; ++r) odd[r] = 0.0;
     const uint first_word = block / 4u + lane;
     for (uint begin = first; begin < end; begin += 2u * kBatch) {
-      for (uint i = 0u; i < kBatch; ++i)
+      UNROLL for (uint i = 0u; i < kBatch; ++i)
         batch[i] = page.at[first_word + min(begin + 2u * i, kKeyDim - 1u) / 2u * kKeyBlock];
-      for (uint i = 0u; i < kBatch; ++i) {
+      UNROLL for (uint i = 0u; i < kBatch; ++i) {
         const uint d = begin + 2u * i;
-        if (d >= end) break;
         const float key = flushed(from_bfloat16(batch[i] & 0xffffu));
-        for (uint r = 0u; r < kRows; ++r)
-          even[r] = fused_normal(queries[d * kRows + r], key, even[r]);
-        if (d + 1u == end) break;
         const float next = flushed(from_bfloat16(batch[i] >> 16));
-        for (uint r = 0u; r < kRows; ++r)
-          odd[r] = fused_normal(queries[(d + 1u) * kRows + r], next, odd[r]);
+        if (d < end) {
+          UNROLL for (uint r = 0u; r < kRows; ++r)
+            even[r] = fused_normal(queries[d * kRows + r], key, even[r]);
+        }
+        if (d + 1u < end) {
+          UNROLL for (uint r = 0u; r < kRows; ++r)
+            odd[r] = fused_normal(queries[(d + 1u) * kRows + r], next, odd[r]);
+        }
       }
     }
-    for (uint r = 0u; r < kRows; ++r) scores[r] = add(scores[r], add(even[r], odd[r]));
+    UNROLL for (uint r = 0u; r < kRows; ++r) scores[r] = add(scores[r], add(even[r], odd[r]));
 #else
     // A word has an element of four positions.
     const uint first_word = block / 4u + lane / 4u;
@@ -161,28 +167,30 @@ void make_scores(Words page, uint p) {
     const uint scale_at = key_scale_offset(push.shape, p, first / kQ8Group);
     const float scale = from_half(half_bits_at(page, scale_at));
     for (uint begin = first; begin < end; begin += kBatch) {
-      for (uint i = 0u; i < kBatch; ++i)
+      UNROLL for (uint i = 0u; i < kBatch; ++i)
         batch[i] = page.at[first_word + min(begin + i, kKeyDim - 1u) * (kKeyBlock / 4u)];
-      for (uint i = 0u; i < kBatch; ++i) {
-        if (begin + i >= end) break;
+      UNROLL for (uint i = 0u; i < kBatch; ++i) {
         const float key = float(bitfieldExtract(int(batch[i]), shift, 8));
-        const uint query = (begin + i) * kRows;
-        for (uint r = 0u; r < kRows; ++r) even[r] = fused_normal(queries[query + r], key, even[r]);
+        const uint query = min(begin + i, kKeyDim - 1u) * kRows;
+        if (begin + i < end) {
+          UNROLL for (uint r = 0u; r < kRows; ++r)
+            even[r] = fused_normal(queries[query + r], key, even[r]);
+        }
       }
     }
-    for (uint r = 0u; r < kRows; ++r) scores[r] = fused_normal(even[r], scale, scores[r]);
+    UNROLL for (uint r = 0u; r < kRows; ++r) scores[r] = fused_normal(even[r], scale, scores[r]);
 #endif
   }
 #endif
-  for (uint r = 0u; r < kRows; ++r) weights[p * kRowStride + r] = scores[r];
+  UNROLL for (uint r = 0u; r < kRows; ++r) weights[p * kRowStride + r] = scores[r];
 }
 
 // The reference's sixteen lanes of row `r`, joined: the greatest or the sum.
 float join_lanes(uint r, bool greatest) {
   float joined[kLanes];
-  for (uint i = 0u; i < kLanes; ++i) joined[i] = lanes[r * kLanes + i];
-  for (uint half_ = kLanes / 2u; half_ > 0u; half_ /= 2u) {
-    for (uint i = 0u; i < half_; ++i)
+  UNROLL for (uint i = 0u; i < kLanes; ++i) joined[i] = lanes[r * kLanes + i];
+  UNROLL for (uint half_ = kLanes / 2u; half_ > 0u; half_ /= 2u) {
+    UNROLL for (uint i = 0u; i < half_; ++i)
       joined[i] = greatest ? larger(joined[i], joined[i + half_]) : add(joined[i], joined[i + half_]);
   }
   return joined[0];
@@ -195,8 +203,10 @@ void weigh(uint first_position) {
     const uint row = n / kLanes;
     const uvec3 range = seen[row];
     float value = MINUS_INFINITY;
-    for (uint p = n % kLanes; p < kPagePositions; p += kLanes)
+    UNROLL for (uint i = 0u; i < kPagePositions / kLanes; ++i) {
+      const uint p = n % kLanes + i * kLanes;
       if (sees(range, first_position + p)) value = larger(weights[p * kRowStride + row], value);
+    }
     lanes[n] = value;
   }
   barrier();
@@ -217,8 +227,10 @@ void weigh(uint first_position) {
     const uint row = n / kLanes;
     const uvec3 range = seen[row];
     float value = 0.0;
-    for (uint p = n % kLanes; p < kPagePositions; p += kLanes)
+    UNROLL for (uint i = 0u; i < kPagePositions / kLanes; ++i) {
+      const uint p = n % kLanes + i * kLanes;
       if (sees(range, first_position + p)) value = add(value, weights[p * kRowStride + row]);
+    }
     lanes[n] = value;
   }
   barrier();
@@ -236,36 +248,38 @@ float element_of(uint word, uint e) {
 #endif
 
 // Word `word` of a row of values, weighted, for this invocation's rows from `first_row` on. What is
-// not seen is left out: it may be anything.
-void weigh_values(Words page, uint first_position, Sight sight, uint first_row, uint word,
-                  out float values[kRowsOfThread][kWordElements]) {
+// not seen is left out: it may be anything. `all_seen` is a constant, so that the loops of pages that
+// all rows see have no conditions.
+void weigh_values_where(const bool all_seen, Words page, uint first_position, uint end,
+                        uint first_row, uint word,
+                        out float values[kRowsOfThread][kWordElements]) {
   uvec3 ranges[kRowsOfThread];
-  for (uint r = 0u; r < kRowsOfThread; ++r) {
+  UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
     ranges[r] = seen[first_row + r];
-    for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
+    UNROLL for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
   }
   uint batch[kBatch];
 #if KV_TYPE == KV_BF16
   const uint first_word = push.shape.values_offset / 4u + word;
-  for (uint begin = 0u; begin < sight.end; begin += 32u) {
+  for (uint begin = 0u; begin < end; begin += 32u) {
     float even[kRowsOfThread], odd[kRowsOfThread];
-    for (uint r = 0u; r < kRowsOfThread; ++r) even[r] = odd[r] = 0.0;
+    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) even[r] = odd[r] = 0.0;
     for (uint first = begin; first < begin + 32u; first += 2u * kBatch) {
-      for (uint i = 0u; i < kBatch; ++i)
+      UNROLL for (uint i = 0u; i < kBatch; ++i)
         batch[i] = page.at[first_word + (first / 2u + i) * push.shape.value_stride];
-      for (uint i = 0u; i < kBatch; ++i) {
+      UNROLL for (uint i = 0u; i < kBatch; ++i) {
         const uint p = first + 2u * i;
         const float value = element_of(batch[i], 0u), next = element_of(batch[i], 1u);
-        for (uint r = 0u; r < kRowsOfThread; ++r) {
+        UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
           const uint at = p * kRowStride + first_row + r;
-          if (sight.all || sees(ranges[r], first_position + p))
+          if (all_seen || sees(ranges[r], first_position + p))
             even[r] = fused_normal(weights[at], value, even[r]);
-          if (sight.all || sees(ranges[r], first_position + p + 1u))
+          if (all_seen || sees(ranges[r], first_position + p + 1u))
             odd[r] = fused_normal(weights[at + kRowStride], next, odd[r]);
         }
       }
     }
-    for (uint r = 0u; r < kRowsOfThread; ++r)
+    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
       values[r][0] = add(values[r][0], add(even[r], odd[r]));
   }
 #else
@@ -274,30 +288,38 @@ void weigh_values(Words page, uint first_position, Sight sight, uint first_row, 
 #if KV_TYPE == KV_Q8
   const uint scales_at = value_scale_offset(push.shape, 0u, word * kWordElements / kQ8Group);
 #endif
-  for (uint first = 0u; first < sight.end; first += kBatch) {
-    for (uint i = 0u; i < kBatch; ++i) batch[i] = page.at[first_word + (first + i) * row_words];
-    for (uint i = 0u; i < kBatch; ++i) {
+  for (uint first = 0u; first < end; first += kBatch) {
+    UNROLL for (uint i = 0u; i < kBatch; ++i) batch[i] = page.at[first_word + (first + i) * row_words];
+    UNROLL for (uint i = 0u; i < kBatch; ++i) {
       const uint p = first + i;
       float elements[kWordElements];
-      for (uint e = 0u; e < kWordElements; ++e) elements[e] = element_of(batch[i], e);
+      UNROLL for (uint e = 0u; e < kWordElements; ++e) elements[e] = element_of(batch[i], e);
 #if KV_TYPE == KV_Q8
       const float scale = from_half(half_bits_at(page, scales_at + 2u * p));
 #endif
-      for (uint r = 0u; r < kRowsOfThread; ++r) {
-        if (!sight.all && !sees(ranges[r], first_position + p)) continue;
+      UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
+        if (!all_seen && !sees(ranges[r], first_position + p)) continue;
 #if KV_TYPE == KV_Q8
         const float weight = mul(weights[p * kRowStride + first_row + r], scale);
 #else
         const float weight = weights[p * kRowStride + first_row + r];
 #endif
-        for (uint e = 0u; e < kWordElements; ++e)
+        UNROLL for (uint e = 0u; e < kWordElements; ++e)
           values[r][e] = fused_normal(weight, elements[e], values[r][e]);
       }
     }
   }
 #endif
-  for (uint r = 0u; r < kRowsOfThread; ++r)
-    for (uint e = 0u; e < kWordElements; ++e) values[r][e] = add(values[r][e], 0.0);
+  UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
+    UNROLL for (uint e = 0u; e < kWordElements; ++e) values[r][e] = add(values[r][e], 0.0);
+}
+
+void weigh_values(Words page, uint first_position, Sight sight, uint first_row, uint word,
+                  out float values[kRowsOfThread][kWordElements]) {
+  if (sight.all && kNativeFma)
+    weigh_values_where(true, page, first_position, kPagePositions, first_row, word, values);
+  else
+    weigh_values_where(false, page, first_position, sight.end, first_row, word, values);
 }
 
 // The words of a row of values that this invocation has begin here, and its rows.
@@ -314,15 +336,16 @@ void write_results(Words page, Block block, uint kv_head, uint index, Sight sigh
     const uint word = first_word() + w * kColumns;
     if (word * kWordElements >= push.shape.value_dim) break;
     float values[kRowsOfThread][kWordElements];
-    for (uint r = 0u; r < kRowsOfThread; ++r)
-      for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
+    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
+      UNROLL for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
     if (sight.any) weigh_values(page, first_position, sight, first_row(), word, values);
-    for (uint r = 0u; r < kRowsOfThread && first_row() + r < block.rows; ++r) {
+    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
       const uint result =
           result_at(block, index, gl_NumWorkGroups.y, kv_head, first_row() + r) * stride + 2u;
-      for (uint e = 0u; e < kWordElements; ++e) {
+      UNROLL for (uint e = 0u; e < kWordElements; ++e) {
         const uint d = word * kWordElements + e;
-        if (d < push.shape.value_dim) push.result.at[result + d] = values[r][e];
+        if (first_row() + r < block.rows && d < push.shape.value_dim)
+          push.result.at[result + d] = values[r][e];
       }
     }
   }
@@ -344,15 +367,17 @@ void merge_results(Words page, uint first_position, Sight sight,
     sum[t] = merged_sum(sum[t], page_sum[t], merge);
   }
   barrier();
-  for (uint w = 0u; w < kWords && has_rows(); ++w) {
-    const uint word = first_word() + w * kColumns;
-    if (word * kWordElements >= push.shape.value_dim) break;
+  if (!has_rows()) return;
+  UNROLL for (uint w = 0u; w < kWords; ++w) {
+    // Beyond the end, the last word again: it is not written.
+    const uint word =
+        min(first_word() + w * kColumns, (push.shape.value_dim - 1u) / kWordElements);
     float of_page[kRowsOfThread][kWordElements];
     weigh_values(page, first_position, sight, first_row(), word, of_page);
-    for (uint r = 0u; r < kRowsOfThread; ++r) {
+    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
       const Merge merge =
           Merge(0.0, old_factors[first_row() + r], new_factors[first_row() + r]);
-      for (uint e = 0u; e < kWordElements; ++e)
+      UNROLL for (uint e = 0u; e < kWordElements; ++e)
         values[w][r][e] = merged_value(values[w][r][e], of_page[r][e], merge);
     }
   }
@@ -360,15 +385,16 @@ void merge_results(Words page, uint first_position, Sight sight,
 
 void finish_rows(Block block, uint kv_head,
                  float values[kWords][kRowsOfThread][kWordElements]) {
-  for (uint r = 0u; r < kRowsOfThread && first_row() + r < block.rows; ++r) {
+  UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
     const uint in_block = first_row() + r, row = block.first_row + in_block;
+    if (in_block >= block.rows) continue;
     const uint head = kv_head * push.heads + row % push.heads;
     const bool has_sink = push.has_sinks != 0u;
     const Finish finish = finish_of(most[in_block], sum[in_block], has_sink,
                                     has_sink ? push.sinks.at[head] : 0.0);
     const uint at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
-    for (uint w = 0u; w < kWords; ++w) {
-      for (uint e = 0u; e < kWordElements; ++e) {
+    UNROLL for (uint w = 0u; w < kWords; ++w) {
+      UNROLL for (uint e = 0u; e < kWordElements; ++e) {
         const uint d = (first_word() + w * kColumns) * kWordElements + e;
         if (d < push.shape.value_dim) push.result.at[at + d] = finished(values[w][r][e], finish);
       }
@@ -381,9 +407,9 @@ void main() {
   const Block block = block_at(push.blocks, gl_WorkGroupID.x);
   load_queries(block, kv_head);
   float values[kWords][kRowsOfThread][kWordElements];
-  for (uint w = 0u; w < kWords; ++w)
-    for (uint r = 0u; r < kRowsOfThread; ++r)
-      for (uint e = 0u; e < kWordElements; ++e) values[w][r][e] = 0.0;
+  UNROLL for (uint w = 0u; w < kWords; ++w)
+    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
+      UNROLL for (uint e = 0u; e < kWordElements; ++e) values[w][r][e] = 0.0;
   for (uint i = 0u; i < block.pages; ++i) {
     const uint first_position = (block.first_page + i) * kPagePositions;
     const Sight sight = sight_of(first_position);

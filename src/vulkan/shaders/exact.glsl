@@ -141,6 +141,13 @@ float fused_normal(float a, float b, float c) {
   return flushed(sum);
 }
 
+// The same where the result is none either.
+float fused_unflushed(float a, float b, float c) {
+  if (!kNativeFma) return fused_in_integers(BITS(a), BITS(b), BITS(c));
+  precise float sum = fma(a, b, c);
+  return sum;
+}
+
 // a / b where one of them is zero or not finite.
 float divide_special(uint a, uint b) {
   const uint sign = (a ^ b) & kSign;

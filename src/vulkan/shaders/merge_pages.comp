@@ -3,13 +3,14 @@
 // SPDX-License-Identifier: MIT
 
 // Merges results of pages, in ascending order, and finishes (MergePages and Finish of
-// src/kernels/ref/attention.cc): a workgroup a row of a block, an invocation an element.
+// src/kernels/ref/attention.cc): a workgroup a row of a block, an invocation some of its elements.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"
 #include "attention.glsl"
 
 layout(local_size_x = 128) in;
+layout(constant_id = 2) const uint kWords = 1;  // of a row of values, for an invocation
 layout(push_constant) uniform Push {
   Words blocks;  // each with all of its pages
   Floats page_results;
@@ -23,23 +24,71 @@ layout(push_constant) uniform Push {
   uint out_head_stride;
 } push;
 
+// Of as many pages as there are invocations: what they have, and how they count beside those before.
+const uint kPages = 128u;
+const uint kBatch = kNativeFma ? 16u : 1u;
+shared float page_most[kPages], page_sum[kPages];
+shared float most_before[kPages + 1u];
+shared float old_factors[kPages], new_factors[kPages];
+
 void main() {
-  const uint kv_head = gl_WorkGroupID.y, r = gl_WorkGroupID.z;
+  const uint t = gl_LocalInvocationID.x, kv_head = gl_WorkGroupID.y, r = gl_WorkGroupID.z;
   const Block block = block_at(push.blocks, gl_WorkGroupID.x);
   if (r >= block.rows) return;
+  const uint stride = 2u + push.value_stride;
+  const uint first = result_at(block, 0u, gl_NumWorkGroups.y, kv_head, r) * stride;
+  const uint from_page = gl_NumWorkGroups.y * block.rows * stride;
+  float values[kWords];
+  UNROLL for (uint w = 0u; w < kWords; ++w) values[w] = 0.0;
+  float most = MINUS_INFINITY, sum = 0.0;
+  for (uint begin = 0u; begin < block.pages; begin += kPages) {
+    const uint pages = min(kPages, block.pages - begin);
+    barrier();
+    if (t < pages) {
+      page_most[t] = push.page_results.at[first + (begin + t) * from_page];
+      page_sum[t] = push.page_results.at[first + (begin + t) * from_page + 1u];
+    }
+    barrier();
+    // The greatest so far is all that a page has to know of those before.
+    if (t == 0u) {
+      for (uint i = 0u; i < pages; ++i) {
+        most_before[i] = most;
+        most = larger(page_most[i], most);
+      }
+      most_before[pages] = most;
+    }
+    barrier();
+    most = most_before[pages];
+    if (t < pages) {
+      const Merge merge = merge_of(most_before[t], page_most[t]);
+      old_factors[t] = merge.old_factor;
+      new_factors[t] = merge.new_factor;
+    }
+    barrier();
+    for (uint i = 0u; i < pages; ++i)
+      sum = merged_sum(sum, page_sum[i], Merge(0.0, old_factors[i], new_factors[i]));
+    UNROLL for (uint w = 0u; w < kWords; ++w) {
+      const uint d = min(t + w * kPages, push.value_dim - 1u);
+      for (uint start = 0u; start < pages; start += kBatch) {
+        float batch[kBatch];
+        UNROLL for (uint i = 0u; i < kBatch; ++i) {
+          const uint page = begin + min(start + i, pages - 1u);
+          batch[i] = push.page_results.at[first + page * from_page + 2u + d];
+        }
+        UNROLL for (uint i = 0u; i < kBatch; ++i) {
+          const uint page = min(start + i, pages - 1u);
+          const Merge merge = Merge(0.0, old_factors[page], new_factors[page]);
+          if (start + i < pages) values[w] = merged_value(values[w], batch[i], merge);
+        }
+      }
+    }
+  }
   const uint row = block.first_row + r, head = kv_head * push.heads + row % push.heads;
   const bool has_sink = push.has_sinks != 0u;
-  const uint out_at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
-  for (uint d = gl_LocalInvocationID.x; d < push.value_dim; d += gl_WorkGroupSize.x) {
-    float most = MINUS_INFINITY, sum = 0.0, value = 0.0;
-    for (uint i = 0u; i < block.pages; ++i) {
-      const uint at = result_at(block, i, gl_NumWorkGroups.y, kv_head, r) * (2u + push.value_stride);
-      const Merge merge = merge_of(most, push.page_results.at[at]);
-      most = merge.most;
-      sum = merged_sum(sum, push.page_results.at[at + 1u], merge);
-      value = merged_value(value, push.page_results.at[at + 2u + d], merge);
-    }
-    const Finish finish = finish_of(most, sum, has_sink, has_sink ? push.sinks.at[head] : 0.0);
-    push.result.at[out_at + d] = finished(value, finish);
+  const Finish finish = finish_of(most, sum, has_sink, has_sink ? push.sinks.at[head] : 0.0);
+  const uint at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
+  UNROLL for (uint w = 0u; w < kWords; ++w) {
+    const uint d = t + w * kPages;
+    if (d < push.value_dim) push.result.at[at + d] = finished(values[w], finish);
   }
 }

@@ -1,15 +1,82 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the shaders that prepare activations have in common. After memory.glsl and exact.glsl.
+// What the shaders that prepare activations have in common, and where these come from (SOURCE): rows
+// as they are; few rows that are normed first, by every workgroup by itself; or the two halves of a
+// feed-forward network that become one first. What is prepared is also written. After memory.glsl
+// and exact.glsl.
+#define ROWS 0
+#define NORM 1
+#define GATE 2
+#ifndef SOURCE
+#define SOURCE ROWS
+#endif
+
 layout(push_constant) uniform Push {
+#if SOURCE == GATE
+  FloatsOut rows_in;  // gates
+#else
   Floats rows_in;
+#endif
   WordsOut prepared;
+#if SOURCE == NORM
+  Floats weight;     // [columns]
+  FloatsOut normed;  // other memory than rows_in
+#elif SOURCE == GATE
+  Floats ups;
+#endif
   uint rows;
   uint columns;
   uint stride;  // floats from row to row
+#if SOURCE == NORM
+  uint normed_stride;
+  float epsilon;
+  uint weighted;
+#elif SOURCE == GATE
+  uint operation;  // ElementOperation of kernels/elements.h
+  float limit;
+#endif
 } push;
 #include "rows.glsl"
+
+#if SOURCE == NORM
+#include "norm.glsl"
+#elif SOURCE == GATE
+#include "functions.glsl"
+#endif
+
+// Before the first value of a row is asked for, by all invocations of a workgroup.
+float row_factor(uint row) {
+#if SOURCE == NORM
+  return factor_of_row(push.rows_in, row * push.stride, push.columns, push.epsilon);
+#else
+  return 1.0;
+#endif
+}
+
+// Of a column that there is.
+float source_value(uint row, uint column, float factor) {
+  const uint at = row * push.stride + column;
+#if SOURCE == NORM
+  const bool weighted = push.weighted != 0u;
+  const float value = normed(push.rows_in.at[at], factor, weighted,
+                             weighted ? push.weight.at[column] : 1.0);
+  push.normed.at[row * push.normed_stride + column] = value;
+  return value;
+#elif SOURCE == GATE
+  const float gate = push.rows_in.at[at], up = push.ups.at[at];
+  float value = NOT_A_NUMBER;
+  switch (push.operation) {
+    case 9u: value = swiglu_of(gate, up, push.limit); break;
+    case 10u: value = swiglu_oai_of(gate, up, push.limit); break;
+    case 11u: value = geglu_of(gate, up, push.limit); break;
+  }
+  push.rows_in.at[at] = value;
+  return value;
+#else
+  return push.rows_in.at[at];
+#endif
+}
 
 // A group whose largest magnitude is below 2^-110 becomes zero.
 const uint kSmallestScaledBits = 0x08800000u;

@@ -16,8 +16,9 @@ void main() {
   const uint t = gl_LocalInvocationID.x, block = gl_WorkGroupID.x, row = gl_WorkGroupID.y;
   if (t == 0u) largest = 0u;
   if (t < 16u) sums[t] = 0;
+  const float factor = row_factor(row);
   barrier();
-  const float value = push.rows_in.at[row * push.stride + block * 256u + t];
+  const float value = source_value(row, block * 256u + t, factor);
   atomicMax(largest, BITS(value) & ~kSign);
   barrier();
   quants[t] = quant_of(value, largest);

@@ -38,30 +38,44 @@ float weight_at(uint panel, uint lane, uint k) {
 #endif
 }
 
-void add_step(uint panel, uint lane, uint step_, RowPlace rows[kRows], inout float acc[kRows]) {
+// A row is words: a column each, or of BF16 two. So many are read before the first is used.
+const uint kChunk = kNativeFma ? kPieceWords : 1u;
+
+uint load_word(uint panel, uint lane, uint word) {
 #if WEIGHTS == BF16
-  float even[kRows], odd[kRows];
-  for (uint r = 0u; r < kRows; ++r) even[r] = odd[r] = 0.0;
-  for (uint i = 0u; i < 16u; ++i) {
-    const uint pair = weights_in_use.at[((panel * pieces() + step_) * 16u + i) * kLanes + lane];
-    const float first = FLOAT(pair << 16), second = FLOAT(pair & 0xffff0000u);
-    for (uint r = 0u; r < kRows; ++r) {
-      const uint at = rows[r].pieces + step_ * rows[r].group_rows * kPieceWords + i;
-      const uint other = push.activations.at[at];
-      even[r] = fused(first, FLOAT(other << 16), even[r]);
-      odd[r] = fused(second, FLOAT(other & 0xffff0000u), odd[r]);
-    }
-  }
-  for (uint r = 0u; r < kRows; ++r) acc[r] = add(acc[r], add(even[r], odd[r]));
+  return weights_in_use.at[(panel * pieces() * kPieceWords + word) * kLanes + lane];
 #else
-  const uint first = step_ * kStepColumns;
-  for (uint k = first; k < min(first + kStepColumns, push.columns); ++k) {
-    const float weight = weight_at(panel, lane, k);
-    for (uint r = 0u; r < kRows; ++r) {
-      const uint at = rows[r].pieces + step_ * rows[r].group_rows * kPieceWords + (k - first);
-      acc[r] = fused(weight, FLOAT(push.activations.at[at]), acc[r]);
-    }
+  return BITS(weight_at(panel, lane, min(word, push.columns - 1u)));
+#endif
+}
+void load_chunk(uint panel, uint lane, uint first, out uint words[kChunk]) {
+  UNROLL for (uint i = 0u; i < kChunk; ++i) words[i] = load_word(panel, lane, first + i);
+}
+
+struct Chains {
+  float acc;
+#if WEIGHTS == BF16
+  float even, odd;
+#endif
+};
+
+void add_chunk(uint first, uint words[kChunk], RowPlace row, inout Chains chains) {
+  const uint at = row.pieces + first / kPieceWords * row.group_rows * kPieceWords + first % kPieceWords;
+  uint others[kChunk];
+  UNROLL for (uint i = 0u; i < kChunk; ++i) others[i] = push.activations.at[at + i];
+  UNROLL for (uint i = 0u; i < kChunk; ++i) {
+#if WEIGHTS == BF16
+    chains.even = fused(FLOAT(words[i] << 16), FLOAT(others[i] << 16), chains.even);
+    chains.odd = fused(FLOAT(words[i] & 0xffff0000u), FLOAT(others[i] & 0xffff0000u), chains.odd);
+#else
+    const float sum = fused(FLOAT(words[i]), FLOAT(others[i]), chains.acc);
+    if (first + i < push.columns) chains.acc = sum;
+#endif
   }
+#if WEIGHTS == BF16
+  if ((first + kChunk) % kPieceWords != 0u) return;
+  chains.acc = add(chains.acc, add(chains.even, chains.odd));
+  chains.even = chains.odd = 0.0;
 #endif
 }
 
@@ -70,14 +84,26 @@ void main() {
   if (output_ >= push.outputs) return;
   if (!choose_matrix()) return;
   RowPlace rows[kRows];
-  float acc[kRows];
-  for (uint r = 0u; r < kRows; ++r) {
+  Chains chains[kRows];
+  UNROLL for (uint r = 0u; r < kRows; ++r) {
     rows[r] = place_of(pieces(), 0u, push.activation_rows, row_index(r));
-    acc[r] = 0.0;
+#if WEIGHTS == BF16
+    chains[r] = Chains(0.0, 0.0, 0.0);
+#else
+    chains[r] = Chains(0.0);
+#endif
   }
-  for (uint i = 0u; i < pieces(); ++i) add_step(output_ / kLanes, output_ % kLanes, i, rows, acc);
-  for (uint r = 0u; r < kRows; ++r) {
+  const uint panel = output_ / kLanes, lane = output_ % kLanes, all = pieces() * kPieceWords;
+  uint words[kChunk];
+  load_chunk(panel, lane, 0u, words);
+  for (uint first = 0u; first < all; first += kChunk) {
+    uint next[kChunk];
+    load_chunk(panel, lane, min(first + kChunk, all - kChunk), next);
+    UNROLL for (uint r = 0u; r < kRows; ++r) add_chunk(first, words, rows[r], chains[r]);
+    UNROLL for (uint i = 0u; i < kChunk; ++i) words[i] = next[i];
+  }
+  UNROLL for (uint r = 0u; r < kRows; ++r) {
     const uint row = result_row(r);
-    if (row != kNoRow) push.result.at[row * push.out_stride + output_] = acc[r];
+    if (row != kNoRow) push.result.at[row * push.out_stride + output_] = chains[r].acc;
   }
 }

@@ -17,6 +17,7 @@ layout(push_constant) uniform Push {
   Words activations;
   FloatsOut result;
   Words grid;         // of IQ2_XXS: the points
+  FloatsOut sum;      // product_few.comp: rows that the result is added to as well
   uint outputs;
   uint columns;
   uint activation_rows;  // prepared together
@@ -25,6 +26,7 @@ layout(push_constant) uniform Push {
   uint out_stride;
   uint sharing;  // so many slots have the same activations
   uint kind;
+  uint sum_stride;  // zero: there are no such rows
 } push;
 
 const uint kNoRow = 0xffffffffu;

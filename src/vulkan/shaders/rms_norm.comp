@@ -5,11 +5,10 @@
 // RmsNorm of src/kernels/ref/ops.cc: a workgroup a row.
 #include "memory.glsl"
 #include "exact.glsl"
-const uint kTrees = 1u;
-#include "lanes.glsl"
+#include "norm.glsl"
 #include "row_groups.glsl"
 
-layout(local_size_x = 128) in;
+layout(local_size_x = 256) in;
 layout(push_constant) uniform Push {
   Floats x;
   FloatsOut y;
@@ -22,26 +21,12 @@ layout(push_constant) uniform Push {
   uint weighted;
 } push;
 
-shared float factor;
-
 void main() {
-  const uint t = gl_LocalInvocationID.x, row = row_of_group();
+  const uint row = row_of_group();
   if (row >= push.rows) return;
   const uint x = row * push.x_stride, y = row * push.y_stride;
-  float sum = 0.0;
-  if (t < kLanes) {
-    for (uint i = t; i < push.count; i += kLanes)
-      sum = fused(push.x.at[x + i], push.x.at[x + i], sum);
-  }
-  join_lanes(0u, t % kLanes, t < kLanes, sum, false);
-  if (t == 0u) {
-    const float mean = divide(lanes[0][0], float(push.count));
-    factor = divide(1.0, root(add(mean, push.epsilon)));
-  }
-  barrier();
-  for (uint i = t; i < push.count; i += gl_WorkGroupSize.x) {
-    float value = mul(push.x.at[x + i], factor);
-    if (push.weighted != 0u) value = mul(value, push.weight.at[i]);
-    push.y.at[y + i] = value;
-  }
+  const bool weighted = push.weighted != 0u;
+  const float factor = factor_of_row(push.x, x, push.count, push.epsilon);
+  for (uint i = gl_LocalInvocationID.x; i < push.count; i += gl_WorkGroupSize.x)
+    push.y.at[y + i] = normed(push.x.at[x + i], factor, weighted, weighted ? push.weight.at[i] : 1.0);
 }

@@ -121,7 +121,7 @@ uint pair_byte(uint word, uint group, uint lane) {
 // Eight quads: their low bits in four words, then their fifth ones.
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   const uint high = raw[4];
-  for (uint t = 0u; t < 4u; ++t) {
+  UNROLL for (uint t = 0u; t < 4u; ++t) {
     quads[t] = raw[t] & 0x0f0f0f0fu | (high >> t & 0x01010101u) << 4;
     quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu | (high >> (t + 4u) & 0x01010101u) << 4;
   }
@@ -131,10 +131,10 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
 #if WEIGHTS == Q8_0
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 16u + unit.half_ * 128u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[t] ^ 0x80808080u;
+  UNROLL for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[t] ^ 0x80808080u;
 }
 float unit_scale(Unit unit, uint lane, float activation) {
   return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
@@ -143,10 +143,10 @@ float unit_scale(Unit unit, uint lane, float activation) {
 #elif WEIGHTS == Q4_0
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 16u + unit.half_ * 64u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < 4u; ++t) {
+  UNROLL for (uint t = 0u; t < 4u; ++t) {
     quads[t] = raw[t] & 0x0f0f0f0fu;
     quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu;
   }
@@ -159,7 +159,7 @@ float unit_scale(Unit unit, uint lane, float activation) {
 // Four numbers of four bits, in the low halves of bytes: a sign and one of 0, 1, 2, 3, 4, 6, 8, 12.
 uint signed_fours(uint codes) {
   uint bytes = 0u;
-  for (uint i = 0u; i < 32u; i += 8u) {
+  UNROLL for (uint i = 0u; i < 32u; i += 8u) {
     const uint code = codes >> i;
     const uint magnitude = 0xc8643210u >> (code & 7u) * 4u & 15u;
     bytes |= ((code & 8u) != 0u ? -magnitude & 255u : magnitude) << i;
@@ -168,10 +168,10 @@ uint signed_fours(uint codes) {
 }
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 8u + unit.half_ * 64u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < 4u; ++t) {
+  UNROLL for (uint t = 0u; t < 4u; ++t) {
     quads[t] = signed_fours(raw[t] & 0x0f0f0f0fu);
     quads[t + 4u] = signed_fours(raw[t] >> 4 & 0x0f0f0f0fu);
   }
@@ -187,7 +187,7 @@ float unit_scale(Unit unit, uint lane, float activation) {
 uint levels_of(uint codes) {
   const uvec4 levels = uvec4(0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u);
   uint bytes = 0u;
-  for (uint i = 0u; i < 32u; i += 8u) {
+  UNROLL for (uint i = 0u; i < 32u; i += 8u) {
     const uint code = codes >> i & 15u;
     bytes |= (levels[code / 4u] >> (code & 3u) * 8u & 255u) << i;
   }
@@ -195,10 +195,10 @@ uint levels_of(uint codes) {
 }
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 16u + unit.half_ * 64u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < 4u; ++t) {
+  UNROLL for (uint t = 0u; t < 4u; ++t) {
     quads[t] = levels_of(raw[t] & 0x0f0f0f0fu);
     quads[t + 4u] = levels_of(raw[t] >> 4 & 0x0f0f0f0fu);
   }
@@ -210,7 +210,7 @@ float unit_scale(Unit unit, uint lane, float activation) {
 #elif WEIGHTS == Q5_1
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 32u + unit.half_ * 80u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 float unit_scale(Unit unit, uint lane, float activation) {
   return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
@@ -224,10 +224,10 @@ float unit_min_scale(Unit unit, uint lane, float activation) {
 #elif WEIGHTS == Q2_K
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 16u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[0] >> 2u * t & 0x03030303u;
+  UNROLL for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[0] >> 2u * t & 0x03030303u;
 }
 int group_scale(Unit unit, uint group, uint lane) {
   return int(pair_byte(unit.at + 16u, group, lane) & 15u);
@@ -239,10 +239,10 @@ int group_minimum(Unit unit, uint group, uint lane) {
 #elif WEIGHTS == Q4_K
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 64u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < 4u; ++t) {
+  UNROLL for (uint t = 0u; t < 4u; ++t) {
     quads[t] = raw[t] & 0x0f0f0f0fu;
     quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu;
   }
@@ -251,17 +251,17 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
 #elif WEIGHTS == Q5_K
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 80u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 
 #elif WEIGHTS == Q6_K
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 48u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   const uint high = raw[2];
-  for (uint t = 0u; t < 2u; ++t) {
+  UNROLL for (uint t = 0u; t < 2u; ++t) {
     const uint low = raw[t] & 0x0f0f0f0fu | (high >> 2u * t & 0x03030303u) << 4;
     const uint upper = raw[t] >> 4 & 0x0f0f0f0fu | (high >> (2u * t + 4u) & 0x03030303u) << 4;
     quads[t] = offset_bytes(low, 32u);
@@ -273,15 +273,15 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
 // The levels of four indices.
 uint levels_of(uint block, uint codes) {
   uint bytes = 0u;
-  for (uint i = 0u; i < 32u; i += 8u) bytes |= byte_at(block + 8u, codes >> i & 15u) << i;
+  UNROLL for (uint i = 0u; i < 32u; i += 8u) bytes |= byte_at(block + 8u, codes >> i & 15u) << i;
   return bytes;
 }
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 80u + group * 32u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
-  for (uint t = 0u; t < 2u; ++t) {
+  UNROLL for (uint t = 0u; t < 2u; ++t) {
     quads[t] = levels_of(unit.at, raw[t] & 0x0f0f0f0fu);
     quads[t + 2u] = levels_of(unit.at, raw[t] >> 4 & 0x0f0f0f0fu);
   }
@@ -297,11 +297,11 @@ uint negated(uint bytes, uint negative) {
 // upper four bits of the last byte are the scale, in place of signs that make each point's even.
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 8u + group * 32u + lane;
-  for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
+  UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   const uint signs_and_scale = raw[0], points = raw[1];
-  for (uint t = 0u; t < kQuads; ++t) {
+  UNROLL for (uint t = 0u; t < kQuads; ++t) {
     const uint point = t / 2u;
     const uint bit = 4u * (t & 1u) + 3u - point;
     uint negative = signs_and_scale >> bit & 0x01010101u;
