@@ -168,6 +168,59 @@ TEST_P(CommandsTest, ProductsOfOddSizes) {
   }
 }
 
+// Norms and gates are computed with the preparing of their rows, products with the sum that
+// follows; what each of them writes is there all the same, whatever comes between.
+TEST_P(CommandsTest, OperationsThatAreComputedTogether) {
+  enum class Between : uint8_t { kNothing, kWork, kInPlace };
+  for (const auto type : {gguf::TensorType::kQ8_0, gguf::TensorType::kQ4_K}) {
+    const TensorOfFile wide(type, 256, 512, 1, 1);
+    const TensorOfFile narrow(type, 512, 256, 1, 2);
+    for (const size_t rows : {1, 5, 16, 33}) {
+      for (const Between between : {Between::kNothing, Between::kWork, Between::kInPlace}) {
+        for (size_t shown = 0; shown < 4; ++shown) {
+          ExpectEqual(
+              fmt::format("{} rows, tensor {}", rows, shown), [&](compute::Backend& backend) {
+                const auto up = compute::Matrix::Pack(wide.tensor(), 0, backend).value();
+                const auto down = compute::Matrix::Pack(narrow.tensor(), 0, backend).value();
+                Bench bench(backend);
+                const Tensor residual = bench.Rows(rows, 256, 3);
+                const Tensor weight = bench.Rows(1, 256, 4);
+                const Tensor normed =
+                    between == Between::kInPlace ? residual : bench.Room(rows, 256);
+                const Tensor gate = bench.Room(rows, 512);
+                const Tensor ups = bench.Room(rows, 512);
+                const Tensor more = bench.Room(rows, 256);
+                const Tensor other = bench.Rows(rows, 256, 5);
+                const auto first = bench.commands().NewOperand();
+                const auto second = bench.commands().NewOperand();
+                const auto work = [&](compute::Commands& commands) {
+                  return between == Between::kWork ? commands.Scale(other, 0.5f) : Ok();
+                };
+                const Tensor all[] = {residual, normed, gate, more};
+                return bench.Run(
+                    [&](compute::Commands& commands) -> Status {
+                      TRY(commands.Normalise({residual, weight, 1e-5f, normed}));
+                      TRY(work(commands));
+                      first->Set(normed);
+                      const compute::Product expand[] = {{&up, first.get(), gate},
+                                                         {&up, first.get(), ups}};
+                      TRY(commands.Multiply(expand));
+                      TRY(work(commands));
+                      TRY(commands.Gate(gate, ups, compute::GateKind::kSwiglu, kNoLimit));
+                      second->Set(gate);
+                      const compute::Product contract[] = {{&down, second.get(), more}};
+                      TRY(commands.Multiply(contract));
+                      TRY(work(commands));
+                      return commands.Add(residual, more, 1);
+                    },
+                    all[shown]);
+              });
+        }
+      }
+    }
+  }
+}
+
 // An operand that is set anew within a batch, as every layer does, and grows.
 TEST_P(CommandsTest, AnOperandStandsForOneTensorAfterAnother) {
   const TensorOfFile file(gguf::TensorType::kQ4_K, 256, 256, 1, 1);

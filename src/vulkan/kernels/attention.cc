@@ -3,6 +3,8 @@
 
 #include "vulkan/kernels/attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -103,7 +105,8 @@ struct ValueShares {
   // Registers that hold values of an invocation, if a block has so many rows.
   uint32_t Values(uint32_t rows) const {
     const uint32_t groups = kInvocations / columns;
-    return words_of_invocation * word_elements * std::max(1u, rows / groups);
+    // A word of BF16 has an even and an odd chain.
+    return words_of_invocation * std::max(2u, word_elements) * std::max(1u, rows / groups);
   }
 
   uint32_t word_elements;
@@ -119,7 +122,7 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                         job.blocks,
                         job.visible,
                         job.queries,
-                        job.sinks,
+                        Readable(job.sinks, job.queries),
                         job.result,
                         job.heads,
                         job.token_stride,
@@ -131,8 +134,11 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                         job.out_head_stride,
                         PageShape(layout)};
   const ValueShares shares(layout);
-  return kernels.Record(commands, ShaderOf("attend_", layout.type),
-                        {job.block_rows, static_cast<uint32_t>(layout.key_dim), shares.columns,
+  const bool is_emulated = !kernels.arithmetic().native_fma && job.block_rows <= kEmulatedBlockRows;
+  const std::string shader = fmt::format("{}_{}{}", ShaderOf("attend_", layout.type),
+                                         job.block_rows, is_emulated ? "_emulated" : "");
+  return kernels.Record(commands, shader,
+                        {static_cast<uint32_t>(layout.key_dim), shares.columns,
                          shares.words_of_invocation, split ? 1u : 0u},
                         push, {.x = job.block_count, .y = job.kv_heads});
 }
@@ -169,7 +175,7 @@ Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob
   const PageLayout& layout = *job.layout;
   const MergePush push{job.blocks,
                        page_results,
-                       job.sinks,
+                       Readable(job.sinks, job.queries),
                        job.result,
                        job.heads,
                        static_cast<uint32_t>(layout.value_dim),

@@ -62,7 +62,7 @@ Status RecordFixed(Kernels& kernels, Commands& commands, const FixedPush& push) 
 }  // namespace
 
 Status RecordElements(Kernels& kernels, Commands& commands, const ElementJob& job) {
-  const ElementPush push{job.a,       job.b,
+  const ElementPush push{job.a,       Readable(job.b, job.a),
                          job.y,       job.count,
                          job.b_count, job.b_share == 0 ? std::max(job.count, 1u) : job.b_share,
                          job.factor,  static_cast<uint32_t>(job.operation)};
@@ -94,7 +94,7 @@ Status RecordFixedFinish(Kernels& kernels, Commands& commands, Address sums, uin
 
 Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSumJob& job) {
   const WeightedSumPush push{job.terms,
-                             job.places,
+                             Readable(job.places, job.terms),
                              job.weights,
                              job.more,
                              job.result,

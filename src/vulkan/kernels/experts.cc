@@ -49,8 +49,8 @@ struct AddByExpertPush {
 
 Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExpertsJob& job) {
   const ChoosePush push{job.scores,
-                        job.bias,
-                        job.given,
+                        Readable(job.bias, job.scores),
+                        Readable(job.given, job.scores),
                         job.ids,
                         job.weights,
                         job.rows,

@@ -23,6 +23,12 @@ namespace aster::vulkan {
 // Buffer::kAlignment.
 using Address = uint64_t;
 
+// A pointer of a shader that it reads on a condition: some drivers read in advance what they may
+// not need, so there is always memory of the shader's, and of at least that size.
+inline Address Readable(Address wanted, Address otherwise) {
+  return wanted != 0 ? wanted : otherwise;
+}
+
 // Workgroups in one dimension: no device has fewer. row_groups.glsl has the same number.
 inline constexpr uint32_t kRowGroups = 65535;
 

@@ -90,9 +90,16 @@ bool CanAddProduct(WeightType type, uint32_t rows) {
 
 Status RecordPrepareNormed(Kernels& kernels, Commands& commands, ActivationFormat format,
                            const RmsNormJob& norm, Address prepared) {
-  const NormPush push{
-      norm.x,     prepared,      norm.weight,   norm.y,       norm.rows,
-      norm.count, norm.x_stride, norm.y_stride, norm.epsilon, norm.weight != 0 ? 1u : 0u};
+  const NormPush push{norm.x,
+                      prepared,
+                      Readable(norm.weight, norm.x),
+                      norm.y,
+                      norm.rows,
+                      norm.count,
+                      norm.x_stride,
+                      norm.y_stride,
+                      norm.epsilon,
+                      norm.weight != 0 ? 1u : 0u};
   return RecordPrepareInt8(kernels, commands, format, "_norm", push);
 }
 

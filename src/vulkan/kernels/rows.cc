@@ -71,7 +71,7 @@ float HadamardFactor(uint32_t count) {
 }  // namespace
 
 Status RecordRmsNorm(Kernels& kernels, Commands& commands, const RmsNormJob& job) {
-  const RmsNormPush push{job.x,        job.y,       job.weight,
+  const RmsNormPush push{job.x,        job.y,       Readable(job.weight, job.x),
                          job.rows,     job.count,   job.x_stride,
                          job.y_stride, job.epsilon, job.weight != 0 ? 1u : 0u};
   return kernels.Record(commands, "rms_norm", {}, push, GroupsForRows(job.rows));

@@ -17,11 +17,10 @@
 #include "attention.glsl"
 
 layout(local_size_x = 128) in;
-layout(constant_id = 2) const uint kRows = 1;  // of a block: a power of two, at most 32
-layout(constant_id = 3) const uint kKeyDim = 1;
-layout(constant_id = 4) const uint kColumns = 1;  // invocations of a row of values, a power of two
-layout(constant_id = 5) const uint kWords = 1;    // of each, kColumns apart
-layout(constant_id = 6) const bool kSplit = false;
+layout(constant_id = 2) const uint kKeyDim = 1;
+layout(constant_id = 3) const uint kColumns = 1;  // invocations of a row of values, a power of two
+layout(constant_id = 4) const uint kWords = 1;    // of each, kColumns apart, up to kMostWords
+layout(constant_id = 5) const bool kSplit = false;
 layout(push_constant) uniform Push {
   Words page_table;  // addresses of pages of all heads, zero where no row sees the page
   Words blocks;
@@ -42,19 +41,32 @@ layout(push_constant) uniform Push {
 
 const uint kThreads = 128u;
 const uint kLanes = 16u;
+const uint kRows = ROWS;  // of a block: a power of two, at most 32
 #if KV_TYPE == KV_F16
-const uint kWordElements = 2u;
+const uint kWordElements = 2u, kMostWords = 4u, kMostRowsOfThread = min(kRows, 16u);
 #elif KV_TYPE == KV_BF16
-const uint kWordElements = 1u;
+const uint kWordElements = 1u, kMostWords = 8u, kMostRowsOfThread = min(kRows, 16u);
 #else
-const uint kWordElements = 4u;
+const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8u);
 #endif
-// An fma that is made of integers is compiled for every place that has one. Of BF16, 32 positions or
-// elements belong together, which are sixteen words.
-const uint kMostBatch = kRows > 16u ? 4u : kRows > 8u ? 8u : kRows > 4u || kWordElements == 1u ? 16u : 32u;
-const uint kBatch = kNativeFma ? kMostBatch : 1u;
+// Of BF16, 32 positions or elements belong together, which are sixteen words. An fma that is made of
+// integers is compiled for every place that has one.
+#ifdef EMULATED
+const uint kBatch = 1u;
+#elif ROWS > 16
+const uint kBatch = 4u;
+#elif ROWS > 8
+const uint kBatch = 8u;
+#else
+const uint kBatch = 16u;
+#endif
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
+#define EACH_ROW(r) UNROLL for (uint r = 0u; r < kRows; ++r)
+#define EACH_ROW_OF_THREAD(r) \
+  UNROLL for (uint r = 0u; r < kMostRowsOfThread; ++r) if (r < kRowsOfThread)
+#define EACH_WORD(w) UNROLL for (uint w = 0u; w < kMostWords; ++w) if (w < kWords)
+#define EACH_ELEMENT(e) UNROLL for (uint e = 0u; e < kWordElements; ++e)
 const uint kRowStride = kRows < 4u ? kRows : kRows + 4u;  // so that rows start in other banks
 
 shared float queries[kKeyDim * kRows];  // [element][row]
@@ -115,7 +127,7 @@ void load_queries(Block block, uint kv_head) {
 void make_scores(Words page, uint p) {
   const uint block = p / kKeyBlock * push.shape.key_block_bytes, lane = p % kKeyBlock;
   float scores[kRows];
-  UNROLL for (uint r = 0u; r < kRows; ++r) scores[r] = 0.0;
+  EACH_ROW(r) scores[r] = 0.0;
   uint batch[kBatch];
 #if KV_TYPE == KV_F16
   // A word has an element of two positions.
@@ -127,7 +139,7 @@ void make_scores(Words page, uint p) {
       const float key = from_half(batch[i] >> shift & 0xffffu);
       const uint query = min(first + i, kKeyDim - 1u) * kRows;
       if (first + i < kKeyDim) {
-        UNROLL for (uint r = 0u; r < kRows; ++r)
+        EACH_ROW(r)
           scores[r] = fused_normal(queries[query + r], key, scores[r]);
       }
     }
@@ -136,11 +148,11 @@ void make_scores(Words page, uint p) {
   for (uint first = 0u; first < kKeyDim; first += 32u) {
     const uint end = min(kKeyDim, first + 32u);
     float even[kRows];
-    UNROLL for (uint r = 0u; r < kRows; ++r) even[r] = 0.0;
+    EACH_ROW(r) even[r] = 0.0;
 #if KV_TYPE == KV_BF16
     // A word has two elements of a position.
     float odd[kRows];
-    UNROLL for (uint r = 0u; r < kRows; ++r) odd[r] = 0.0;
+    EACH_ROW(r) odd[r] = 0.0;
     const uint first_word = block / 4u + lane;
     for (uint begin = first; begin < end; begin += 2u * kBatch) {
       UNROLL for (uint i = 0u; i < kBatch; ++i)
@@ -150,16 +162,16 @@ void make_scores(Words page, uint p) {
         const float key = flushed(from_bfloat16(batch[i] & 0xffffu));
         const float next = flushed(from_bfloat16(batch[i] >> 16));
         if (d < end) {
-          UNROLL for (uint r = 0u; r < kRows; ++r)
+          EACH_ROW(r)
             even[r] = fused_normal(queries[d * kRows + r], key, even[r]);
         }
         if (d + 1u < end) {
-          UNROLL for (uint r = 0u; r < kRows; ++r)
+          EACH_ROW(r)
             odd[r] = fused_normal(queries[(d + 1u) * kRows + r], next, odd[r]);
         }
       }
     }
-    UNROLL for (uint r = 0u; r < kRows; ++r) scores[r] = add(scores[r], add(even[r], odd[r]));
+    EACH_ROW(r) scores[r] = add(scores[r], add(even[r], odd[r]));
 #else
     // A word has an element of four positions.
     const uint first_word = block / 4u + lane / 4u;
@@ -173,16 +185,16 @@ void make_scores(Words page, uint p) {
         const float key = float(bitfieldExtract(int(batch[i]), shift, 8));
         const uint query = min(begin + i, kKeyDim - 1u) * kRows;
         if (begin + i < end) {
-          UNROLL for (uint r = 0u; r < kRows; ++r)
+          EACH_ROW(r)
             even[r] = fused_normal(queries[query + r], key, even[r]);
         }
       }
     }
-    UNROLL for (uint r = 0u; r < kRows; ++r) scores[r] = fused_normal(even[r], scale, scores[r]);
+    EACH_ROW(r) scores[r] = fused_normal(even[r], scale, scores[r]);
 #endif
   }
 #endif
-  UNROLL for (uint r = 0u; r < kRows; ++r) weights[p * kRowStride + r] = scores[r];
+  EACH_ROW(r) weights[p * kRowStride + r] = scores[r];
 }
 
 // The reference's sixteen lanes of row `r`, joined: the greatest or the sum.
@@ -252,25 +264,25 @@ float element_of(uint word, uint e) {
 // all rows see have no conditions.
 void weigh_values_where(const bool all_seen, Words page, uint first_position, uint end,
                         uint first_row, uint word,
-                        out float values[kRowsOfThread][kWordElements]) {
-  uvec3 ranges[kRowsOfThread];
-  UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
+                        out float values[kMostRowsOfThread][kWordElements]) {
+  uvec3 ranges[kMostRowsOfThread];
+  EACH_ROW_OF_THREAD(r) {
     ranges[r] = seen[first_row + r];
-    UNROLL for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
+    EACH_ELEMENT(e) values[r][e] = 0.0;
   }
   uint batch[kBatch];
 #if KV_TYPE == KV_BF16
   const uint first_word = push.shape.values_offset / 4u + word;
   for (uint begin = 0u; begin < end; begin += 32u) {
-    float even[kRowsOfThread], odd[kRowsOfThread];
-    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) even[r] = odd[r] = 0.0;
+    float even[kMostRowsOfThread], odd[kMostRowsOfThread];
+    EACH_ROW_OF_THREAD(r) even[r] = odd[r] = 0.0;
     for (uint first = begin; first < begin + 32u; first += 2u * kBatch) {
       UNROLL for (uint i = 0u; i < kBatch; ++i)
         batch[i] = page.at[first_word + (first / 2u + i) * push.shape.value_stride];
       UNROLL for (uint i = 0u; i < kBatch; ++i) {
         const uint p = first + 2u * i;
         const float value = element_of(batch[i], 0u), next = element_of(batch[i], 1u);
-        UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
+        EACH_ROW_OF_THREAD(r) {
           const uint at = p * kRowStride + first_row + r;
           if (all_seen || sees(ranges[r], first_position + p))
             even[r] = fused_normal(weights[at], value, even[r]);
@@ -279,7 +291,7 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
         }
       }
     }
-    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
+    EACH_ROW_OF_THREAD(r)
       values[r][0] = add(values[r][0], add(even[r], odd[r]));
   }
 #else
@@ -293,29 +305,29 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
     UNROLL for (uint i = 0u; i < kBatch; ++i) {
       const uint p = first + i;
       float elements[kWordElements];
-      UNROLL for (uint e = 0u; e < kWordElements; ++e) elements[e] = element_of(batch[i], e);
+      EACH_ELEMENT(e) elements[e] = element_of(batch[i], e);
 #if KV_TYPE == KV_Q8
       const float scale = from_half(half_bits_at(page, scales_at + 2u * p));
 #endif
-      UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
-        if (!all_seen && !sees(ranges[r], first_position + p)) continue;
+      EACH_ROW_OF_THREAD(r) {
 #if KV_TYPE == KV_Q8
         const float weight = mul(weights[p * kRowStride + first_row + r], scale);
 #else
         const float weight = weights[p * kRowStride + first_row + r];
 #endif
-        UNROLL for (uint e = 0u; e < kWordElements; ++e)
-          values[r][e] = fused_normal(weight, elements[e], values[r][e]);
+        if (all_seen || sees(ranges[r], first_position + p)) {
+          EACH_ELEMENT(e) values[r][e] = fused_normal(weight, elements[e], values[r][e]);
+        }
       }
     }
   }
 #endif
-  UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
-    UNROLL for (uint e = 0u; e < kWordElements; ++e) values[r][e] = add(values[r][e], 0.0);
+  EACH_ROW_OF_THREAD(r)
+    EACH_ELEMENT(e) values[r][e] = add(values[r][e], 0.0);
 }
 
 void weigh_values(Words page, uint first_position, Sight sight, uint first_row, uint word,
-                  out float values[kRowsOfThread][kWordElements]) {
+                  out float values[kMostRowsOfThread][kWordElements]) {
   if (sight.all && kNativeFma)
     weigh_values_where(true, page, first_position, kPagePositions, first_row, word, values);
   else
@@ -335,14 +347,14 @@ void write_results(Words page, Block block, uint kv_head, uint index, Sight sigh
   for (uint w = 0u; w < kWords && has_rows(); ++w) {
     const uint word = first_word() + w * kColumns;
     if (word * kWordElements >= push.shape.value_dim) break;
-    float values[kRowsOfThread][kWordElements];
-    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
-      UNROLL for (uint e = 0u; e < kWordElements; ++e) values[r][e] = 0.0;
+    float values[kMostRowsOfThread][kWordElements];
+    EACH_ROW_OF_THREAD(r)
+      EACH_ELEMENT(e) values[r][e] = 0.0;
     if (sight.any) weigh_values(page, first_position, sight, first_row(), word, values);
-    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
+    EACH_ROW_OF_THREAD(r) {
       const uint result =
           result_at(block, index, gl_NumWorkGroups.y, kv_head, first_row() + r) * stride + 2u;
-      UNROLL for (uint e = 0u; e < kWordElements; ++e) {
+      EACH_ELEMENT(e) {
         const uint d = word * kWordElements + e;
         if (first_row() + r < block.rows && d < push.shape.value_dim)
           push.result.at[result + d] = values[r][e];
@@ -357,7 +369,7 @@ void write_results(Words page, Block block, uint kv_head, uint index, Sight sigh
 }
 
 void merge_results(Words page, uint first_position, Sight sight,
-                   inout float values[kWords][kRowsOfThread][kWordElements]) {
+                   inout float values[kMostWords][kMostRowsOfThread][kWordElements]) {
   const uint t = gl_LocalInvocationID.x;
   if (t < kRows) {
     const Merge merge = merge_of(most[t], page_most[t]);
@@ -368,35 +380,35 @@ void merge_results(Words page, uint first_position, Sight sight,
   }
   barrier();
   if (!has_rows()) return;
-  UNROLL for (uint w = 0u; w < kWords; ++w) {
+  EACH_WORD(w) {
     // Beyond the end, the last word again: it is not written.
     const uint word =
         min(first_word() + w * kColumns, (push.shape.value_dim - 1u) / kWordElements);
-    float of_page[kRowsOfThread][kWordElements];
+    float of_page[kMostRowsOfThread][kWordElements];
     weigh_values(page, first_position, sight, first_row(), word, of_page);
-    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
+    EACH_ROW_OF_THREAD(r) {
       const Merge merge =
           Merge(0.0, old_factors[first_row() + r], new_factors[first_row() + r]);
-      UNROLL for (uint e = 0u; e < kWordElements; ++e)
+      EACH_ELEMENT(e)
         values[w][r][e] = merged_value(values[w][r][e], of_page[r][e], merge);
     }
   }
 }
 
 void finish_rows(Block block, uint kv_head,
-                 float values[kWords][kRowsOfThread][kWordElements]) {
-  UNROLL for (uint r = 0u; r < kRowsOfThread; ++r) {
+                 float values[kMostWords][kMostRowsOfThread][kWordElements]) {
+  EACH_ROW_OF_THREAD(r) {
     const uint in_block = first_row() + r, row = block.first_row + in_block;
-    if (in_block >= block.rows) continue;
     const uint head = kv_head * push.heads + row % push.heads;
     const bool has_sink = push.has_sinks != 0u;
     const Finish finish = finish_of(most[in_block], sum[in_block], has_sink,
                                     has_sink ? push.sinks.at[head] : 0.0);
     const uint at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
-    UNROLL for (uint w = 0u; w < kWords; ++w) {
-      UNROLL for (uint e = 0u; e < kWordElements; ++e) {
+    EACH_WORD(w) {
+      EACH_ELEMENT(e) {
         const uint d = (first_word() + w * kColumns) * kWordElements + e;
-        if (d < push.shape.value_dim) push.result.at[at + d] = finished(values[w][r][e], finish);
+        if (in_block < block.rows && d < push.shape.value_dim)
+          push.result.at[at + d] = finished(values[w][r][e], finish);
       }
     }
   }
@@ -406,10 +418,10 @@ void main() {
   const uint kv_head = gl_WorkGroupID.y;
   const Block block = block_at(push.blocks, gl_WorkGroupID.x);
   load_queries(block, kv_head);
-  float values[kWords][kRowsOfThread][kWordElements];
-  UNROLL for (uint w = 0u; w < kWords; ++w)
-    UNROLL for (uint r = 0u; r < kRowsOfThread; ++r)
-      UNROLL for (uint e = 0u; e < kWordElements; ++e) values[w][r][e] = 0.0;
+  float values[kMostWords][kMostRowsOfThread][kWordElements];
+  EACH_WORD(w)
+    EACH_ROW_OF_THREAD(r)
+      EACH_ELEMENT(e) values[w][r][e] = 0.0;
   for (uint i = 0u; i < block.pages; ++i) {
     const uint first_position = (block.first_page + i) * kPagePositions;
     const Sight sight = sight_of(first_position);
@@ -427,5 +439,5 @@ void main() {
     else if (sight.any) merge_results(page, first_position, sight, values);
     barrier();
   }
-  if (!kSplit) finish_rows(block, kv_head, values);
+  if (!kSplit && has_rows()) finish_rows(block, kv_head, values);
 }

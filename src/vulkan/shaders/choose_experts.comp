@@ -45,7 +45,7 @@ bool precedes(float score_a, uint a, float score_b, uint b) {
 // The first expert after `last`, by all invocations; each learns it.
 uint next_expert(uint row, uint last) {
   const uint t = gl_LocalInvocationID.x;
-  const float last_score = last == kNone ? 0.0 : rank_of(row, last);
+  const float last_score = rank_of(row, last == kNone ? 0u : last);
   float best_score = 0.0;
   uint best = kNone;
   for (uint i = t; i < push.experts; i += gl_WorkGroupSize.x) {

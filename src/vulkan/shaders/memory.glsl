@@ -15,6 +15,6 @@ layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Ve
   uvec4 at[];
 };
 
-// For loops over arrays that shall be in registers: a compiler that does not know how often such
-// a loop runs until a constant is specialised may leave it, and then the arrays are in memory.
+// For loops over arrays that shall be in registers. Such an array has a size that is no
+// specialisation constant: there are drivers that keep others in memory.
 #define UNROLL [[unroll]]

@@ -26,10 +26,13 @@ layout(push_constant) uniform Push {
 
 // Of as many pages as there are invocations: what they have, and how they count beside those before.
 const uint kPages = 128u;
-const uint kBatch = kNativeFma ? 16u : 1u;
+const uint kMostWords = 8u;
+#define EACH_WORD(w) UNROLL for (uint w = 0u; w < kMostWords; ++w) if (w < kWords)
 shared float page_most[kPages], page_sum[kPages];
 shared float most_before[kPages + 1u];
 shared float old_factors[kPages], new_factors[kPages];
+
+Merge merge_at(uint page) { return Merge(0.0, old_factors[page], new_factors[page]); }
 
 void main() {
   const uint t = gl_LocalInvocationID.x, kv_head = gl_WorkGroupID.y, r = gl_WorkGroupID.z;
@@ -38,8 +41,8 @@ void main() {
   const uint stride = 2u + push.value_stride;
   const uint first = result_at(block, 0u, gl_NumWorkGroups.y, kv_head, r) * stride;
   const uint from_page = gl_NumWorkGroups.y * block.rows * stride;
-  float values[kWords];
-  UNROLL for (uint w = 0u; w < kWords; ++w) values[w] = 0.0;
+  float values[kMostWords];
+  EACH_WORD(w) values[w] = 0.0;
   float most = MINUS_INFINITY, sum = 0.0;
   for (uint begin = 0u; begin < block.pages; begin += kPages) {
     const uint pages = min(kPages, block.pages - begin);
@@ -66,20 +69,24 @@ void main() {
     }
     barrier();
     for (uint i = 0u; i < pages; ++i)
-      sum = merged_sum(sum, page_sum[i], Merge(0.0, old_factors[i], new_factors[i]));
-    UNROLL for (uint w = 0u; w < kWords; ++w) {
+      sum = merged_sum(sum, page_sum[i], merge_at(i));
+    EACH_WORD(w) {
       const uint d = min(t + w * kPages, push.value_dim - 1u);
-      for (uint start = 0u; start < pages; start += kBatch) {
-        float batch[kBatch];
-        UNROLL for (uint i = 0u; i < kBatch; ++i) {
-          const uint page = begin + min(start + i, pages - 1u);
-          batch[i] = push.page_results.at[first + page * from_page + 2u + d];
+      // Several are read before the first is needed.
+      const uint kBatch = 16u;
+      uint start = 0u;
+      if (kNativeFma) {
+        for (; start + kBatch <= pages; start += kBatch) {
+          float batch[kBatch];
+          UNROLL for (uint i = 0u; i < kBatch; ++i)
+            batch[i] = push.page_results.at[first + (begin + start + i) * from_page + 2u + d];
+          UNROLL for (uint i = 0u; i < kBatch; ++i)
+            values[w] = merged_value(values[w], batch[i], merge_at(start + i));
         }
-        UNROLL for (uint i = 0u; i < kBatch; ++i) {
-          const uint page = min(start + i, pages - 1u);
-          const Merge merge = Merge(0.0, old_factors[page], new_factors[page]);
-          if (start + i < pages) values[w] = merged_value(values[w], batch[i], merge);
-        }
+      }
+      for (; start < pages; ++start) {
+        const float value = push.page_results.at[first + (begin + start) * from_page + 2u + d];
+        values[w] = merged_value(values[w], value, merge_at(start));
       }
     }
   }
@@ -87,7 +94,7 @@ void main() {
   const bool has_sink = push.has_sinks != 0u;
   const Finish finish = finish_of(most, sum, has_sink, has_sink ? push.sinks.at[head] : 0.0);
   const uint at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
-  UNROLL for (uint w = 0u; w < kWords; ++w) {
+  EACH_WORD(w) {
     const uint d = t + w * kPages;
     if (d < push.value_dim) push.result.at[at + d] = finished(values[w], finish);
   }

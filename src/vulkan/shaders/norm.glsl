@@ -14,11 +14,12 @@ float add_squares(uint t, uint count, float sum) {
   for (; i < count && !(sum >= FLOAT(kHidden)); i += kNormLanes)
     sum = fused_normal(staged[i], staged[i], sum);
   // Several are read before the first is needed.
-  const uint kTogether = kNativeFma ? 8u : 1u;
-  for (; i + (kTogether - 1u) * kNormLanes < count; i += kTogether * kNormLanes) {
-    float x[kTogether];
-    UNROLL for (uint j = 0u; j < kTogether; ++j) x[j] = staged[i + j * kNormLanes];
-    UNROLL for (uint j = 0u; j < kTogether; ++j) sum = fused_unflushed(x[j], x[j], sum);
+  if (kNativeFma) {
+    for (; i + 7u * kNormLanes < count; i += 8u * kNormLanes) {
+      float x[8];
+      UNROLL for (uint j = 0u; j < 8u; ++j) x[j] = staged[i + j * kNormLanes];
+      UNROLL for (uint j = 0u; j < 8u; ++j) sum = fused_unflushed(x[j], x[j], sum);
+    }
   }
   for (; i < count; i += kNormLanes) sum = fused_unflushed(staged[i], staged[i], sum);
   return sum;

@@ -13,7 +13,8 @@ layout(local_size_x = 64) in;
 layout(constant_id = 2) const bool kBfloat16 = false;
 
 float value_at(uint row, uint column) {
-  return column < push.columns ? push.rows_in.at[row * push.stride + column] : 0.0;
+  const float value = push.rows_in.at[row * push.stride + min(column, push.columns - 1u)];
+  return column < push.columns ? value : 0.0;
 }
 
 void main() {

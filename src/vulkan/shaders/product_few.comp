@@ -16,12 +16,13 @@
 #include "dot.glsl"
 
 layout(local_size_x_id = 3) in;  // kSlots * kLanes
-layout(constant_id = 2) const uint kRows = 1;   // up to kSlots
+layout(constant_id = 2) const uint kRows = 1;   // up to kMostRows and kSlots
 layout(constant_id = 4) const uint kSlots = 8;  // parts of units that a step has, a power of two
 #include "product_rows.glsl"
 #include "weights.glsl"
 #include "activations.glsl"
 
+const uint kMostRows = 8u;
 const uint kLanes = 16u;
 #ifdef PER_32
 const uint kParts = 1u;
@@ -30,6 +31,8 @@ const uint kParts = 4u;
 #endif
 const uint kPartGroups = kGroups / kParts;
 const uint kStepUnits = kSlots / kParts;
+
+#define EACH_ROW(r) UNROLL for (uint r = 0u; r < kMostRows; ++r) if (r < kRows)
 
 shared int dots[2][kSlots][kRows][kLanes];
 shared float scales[2][kStepUnits][kRows][kLanes];
@@ -49,13 +52,13 @@ void load_part(uint index, out uint raw[kPartGroups][kRawWords]) {
 }
 
 void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
-               RowPlace rows[kRows]) {
+               RowPlace rows[kMostRows]) {
   const Unit unit = unit_of(gl_WorkGroupID.x, index);
-  int sums[kRows];
+  int sums[kMostRows];
 #ifdef MINS
-  int minima[kRows];
+  int minima[kMostRows];
 #endif
-  UNROLL for (uint r = 0u; r < kRows; ++r) {
+  EACH_ROW(r) {
     sums[r] = unit_start(rows[r], index);
 #ifdef MINS
     minima[r] = 0;
@@ -69,7 +72,7 @@ void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
 #endif
     uint quads[kQuads];
     unpack(unit, raw[i], quads);
-    UNROLL for (uint r = 0u; r < kRows; ++r) {
+    EACH_ROW(r) {
       const uint at = quads_at(rows[r], index, group) / 4u;
       int dot = 0;
       UNROLL for (uint t = 0u; t < kQuads / 4u; ++t) {
@@ -82,17 +85,18 @@ void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
 #endif
     }
   }
-  UNROLL for (uint r = 0u; r < kRows; ++r) {
+  EACH_ROW(r) {
     dots[buffer_][slot()][r][lane()] = sums[r];
 #ifdef MINS
     lows[buffer_][slot()][r][lane()] = minima[r];
 #endif
-    if (slot() % kParts != 0u) continue;
-    const float activation = activation_scale(rows[r], index);
-    scales[buffer_][slot() / kParts][r][lane()] = unit_scale(unit, lane(), activation);
+    if (slot() % kParts == 0u) {
+      const float activation = activation_scale(rows[r], index);
+      scales[buffer_][slot() / kParts][r][lane()] = unit_scale(unit, lane(), activation);
 #ifdef MINS
-    low_scales[buffer_][slot() / kParts][r][lane()] = unit_min_scale(unit, lane(), activation);
+      low_scales[buffer_][slot() / kParts][r][lane()] = unit_min_scale(unit, lane(), activation);
 #endif
+    }
   }
 }
 
@@ -114,8 +118,8 @@ float add_units(uint buffer_, uint units, float acc) {
 
 void main() {
   if (!choose_matrix()) return;
-  RowPlace rows[kRows];
-  UNROLL for (uint r = 0u; r < kRows; ++r) rows[r] = row_at(row_index(r));
+  RowPlace rows[kMostRows];
+  EACH_ROW(r) rows[r] = row_at(row_index(r));
   const uint units = unit_count(), own_unit = slot() / kParts;
   const bool has_chain = slot() < kRows;
   float acc = 0.0;

@@ -18,7 +18,9 @@ layout(constant_id = 2) const uint kRows = 1;
 #define F16 1
 #define BF16 2
 
+const uint kMostRows = 8u;
 const uint kLanes = 16u;
+#define EACH_ROW(r) UNROLL for (uint r = 0u; r < kMostRows; ++r) if (r < kRows)
 
 #if WEIGHTS == BF16
 const uint kStepColumns = 32u;  // a packed block, and a piece of a row
@@ -38,9 +40,7 @@ float weight_at(uint panel, uint lane, uint k) {
 #endif
 }
 
-// A row is words: a column each, or of BF16 two. So many are read before the first is used.
-const uint kChunk = kNativeFma ? kPieceWords : 1u;
-
+// A row is words: a column each, or of BF16 two.
 uint load_word(uint panel, uint lane, uint word) {
 #if WEIGHTS == BF16
   return weights_in_use.at[(panel * pieces() * kPieceWords + word) * kLanes + lane];
@@ -48,8 +48,8 @@ uint load_word(uint panel, uint lane, uint word) {
   return BITS(weight_at(panel, lane, min(word, push.columns - 1u)));
 #endif
 }
-void load_chunk(uint panel, uint lane, uint first, out uint words[kChunk]) {
-  UNROLL for (uint i = 0u; i < kChunk; ++i) words[i] = load_word(panel, lane, first + i);
+void load_piece(uint panel, uint lane, uint first, out uint words[kPieceWords]) {
+  UNROLL for (uint i = 0u; i < kPieceWords; ++i) words[i] = load_word(panel, lane, first + i);
 }
 
 struct Chains {
@@ -59,33 +59,32 @@ struct Chains {
 #endif
 };
 
-void add_chunk(uint first, uint words[kChunk], RowPlace row, inout Chains chains) {
-  const uint at = row.pieces + first / kPieceWords * row.group_rows * kPieceWords + first % kPieceWords;
-  uint others[kChunk];
-  UNROLL for (uint i = 0u; i < kChunk; ++i) others[i] = push.activations.at[at + i];
-  UNROLL for (uint i = 0u; i < kChunk; ++i) {
+void add_word(uint index, uint word, uint other, inout Chains chains) {
 #if WEIGHTS == BF16
-    chains.even = fused(FLOAT(words[i] << 16), FLOAT(others[i] << 16), chains.even);
-    chains.odd = fused(FLOAT(words[i] & 0xffff0000u), FLOAT(others[i] & 0xffff0000u), chains.odd);
+  chains.even = fused(FLOAT(word << 16), FLOAT(other << 16), chains.even);
+  chains.odd = fused(FLOAT(word & 0xffff0000u), FLOAT(other & 0xffff0000u), chains.odd);
 #else
-    const float sum = fused(FLOAT(words[i]), FLOAT(others[i]), chains.acc);
-    if (first + i < push.columns) chains.acc = sum;
+  const float sum = fused(FLOAT(word), FLOAT(other), chains.acc);
+  if (index < push.columns) chains.acc = sum;
 #endif
-  }
+}
+void end_piece(inout Chains chains) {
 #if WEIGHTS == BF16
-  if ((first + kChunk) % kPieceWords != 0u) return;
   chains.acc = add(chains.acc, add(chains.even, chains.odd));
   chains.even = chains.odd = 0.0;
 #endif
+}
+uint word_of(RowPlace row, uint first) {
+  return row.pieces + first / kPieceWords * row.group_rows * kPieceWords;
 }
 
 void main() {
   const uint output_ = gl_GlobalInvocationID.x;
   if (output_ >= push.outputs) return;
   if (!choose_matrix()) return;
-  RowPlace rows[kRows];
-  Chains chains[kRows];
-  UNROLL for (uint r = 0u; r < kRows; ++r) {
+  RowPlace rows[kMostRows];
+  Chains chains[kMostRows];
+  EACH_ROW(r) {
     rows[r] = place_of(pieces(), 0u, push.activation_rows, row_index(r));
 #if WEIGHTS == BF16
     chains[r] = Chains(0.0, 0.0, 0.0);
@@ -94,15 +93,35 @@ void main() {
 #endif
   }
   const uint panel = output_ / kLanes, lane = output_ % kLanes, all = pieces() * kPieceWords;
-  uint words[kChunk];
-  load_chunk(panel, lane, 0u, words);
-  for (uint first = 0u; first < all; first += kChunk) {
-    uint next[kChunk];
-    load_chunk(panel, lane, min(first + kChunk, all - kChunk), next);
-    UNROLL for (uint r = 0u; r < kRows; ++r) add_chunk(first, words, rows[r], chains[r]);
-    UNROLL for (uint i = 0u; i < kChunk; ++i) words[i] = next[i];
+  if (kNativeFma) {
+    // A piece's words are read before the first is used, and those of the weights a piece ahead.
+    uint words[kPieceWords];
+    load_piece(panel, lane, 0u, words);
+    for (uint first = 0u; first < all; first += kPieceWords) {
+      uint next[kPieceWords];
+      load_piece(panel, lane, min(first + kPieceWords, all - kPieceWords), next);
+      EACH_ROW(r) {
+        uint others[kPieceWords];
+        UNROLL for (uint i = 0u; i < kPieceWords; ++i)
+          others[i] = push.activations.at[word_of(rows[r], first) + i];
+        UNROLL for (uint i = 0u; i < kPieceWords; ++i)
+          add_word(first + i, words[i], others[i], chains[r]);
+        end_piece(chains[r]);
+      }
+      words = next;
+    }
+  } else {
+    // An fma that is made of integers is compiled for every place that has one.
+    for (uint first = 0u; first < all; first += kPieceWords) {
+      for (uint i = 0u; i < kPieceWords; ++i) {
+        const uint word = load_word(panel, lane, first + i);
+        EACH_ROW(r)
+          add_word(first + i, word, push.activations.at[word_of(rows[r], first) + i], chains[r]);
+      }
+      EACH_ROW(r) end_piece(chains[r]);
+    }
   }
-  UNROLL for (uint r = 0u; r < kRows; ++r) {
+  EACH_ROW(r) {
     const uint row = result_row(r);
     if (row != kNoRow) push.result.at[row * push.out_stride + output_] = chains[r].acc;
   }

@@ -71,7 +71,8 @@ void write_keys(WordsOut page, uint first) {
   for (uint begin = 0u; begin < push.shape.key_dim; begin += kQ8Group) {
     const uint d = begin + e;
     const bool counts = d < push.shape.key_dim;
-    quantise(counts ? push.keys.at[key_row(first + i) + d] : 0.0, counts);
+    const float key = push.keys.at[key_row(first + i) + min(d, push.shape.key_dim - 1u)];
+    quantise(counts ? key : 0.0, counts);
     if (i == 0u && counts) {
       uint word = 0u;
       for (uint n = 0u; n < kTogether; ++n) word |= (uint(quants[n][e]) & 255u) << 8u * n;
@@ -90,7 +91,8 @@ void write_values(WordsOut page, uint first) {
   for (uint begin = 0u; begin < push.shape.value_stride; begin += kQ8Group) {
     const uint d = begin + e;
     const bool counts = d < push.shape.value_dim;
-    quantise(counts ? push.values.at[value_row(first + i) + d] : 0.0, counts);
+    const float value = push.values.at[value_row(first + i) + min(d, push.shape.value_dim - 1u)];
+    quantise(counts ? value : 0.0, counts);
     if (e % 4u == 0u && d < push.shape.value_stride && is_written(first + i)) {
       uint word = 0u;
       for (uint n = 0u; n < 4u; ++n) word |= (uint(quants[i][e + n]) & 255u) << 8u * n;
