@@ -8,10 +8,9 @@
     bench/gpu.py --all --llama-bench …/llama-bench      and llama.cpp's Vulkan build, on the same files
 
 First `aster verify` on the device: a rate of other bits says nothing. Then what the device can do at most, by shaders
-of our own (gpu_peaks.cc): reading its memory, products of bytes, and floats of 16 bits. Then rounds in turns, and
+of our own (gpu_peaks.cc): reading its memory, products of bytes, also by matrices, and floats of 16 bits. Then rounds in turns, and
 medians: decode as a share of the bytes that can be read, prefill as a share of the products and of the float
-operations. The shares are those of dense models: of a mixture of experts a token needs a part of the weights. Peaks of
-cooperative matrices are not among them, since Debian's glslc does not know them. Without a
+operations. The shares are those of dense models: of a mixture of experts a token needs a part of the weights. Without a
 model, files with random weights are written in the shape of a Llama of 1.2 B parameters, as Q8_0 and Q4_K. A driver
 that computes on the processor proves that this runs, not how fast a GPU is: it is taken with --device only.
 """
@@ -75,8 +74,9 @@ class Bench:
     def peaks(self, device):
         peaks = json.loads(run(pathlib.Path(self.options.aster).parent / "gpu_peaks", device["index"]))
         halves = f"{peaks['f16_tflops']:.2f} TFLOP/s in f16" if "f16_tflops" in peaks else "no f16"
+        matrices = f"{peaks['matrix_int8_tops']:.2f} TOP/s of bytes" if "matrix_int8_tops" in peaks else "none"
         print(f"\n{device['name']} at most: reads {peaks['read_gb_per_s']:.1f} GB/s, {peaks['int8_tops']:.2f} TOP/s of "
-              f"bytes, {peaks['f32_tflops']:.2f} TFLOP/s in f32, {halves}", flush=True)
+              f"bytes, by matrices {matrices}, {peaks['f32_tflops']:.2f} TFLOP/s in f32, {halves}", flush=True)
         return peaks
 
     def weights(self, model):
@@ -95,7 +95,10 @@ class Bench:
             return f"   {100 * rate / batch * read_bytes / peaks['read_gb_per_s'] / 1e9:5.1f} % of reading"
         operations = 2 * count * rate / 1e12
         line = f"   {100 * operations / peaks['int8_tops']:5.1f} % of bytes"
-        return line + (f", {100 * operations / peaks['f16_tflops']:5.1f} % of f16" if "f16_tflops" in peaks else "")
+        for name, key in (("matrices", "matrix_int8_tops"), ("f16", "f16_tflops")):
+            if key in peaks:
+                line += f", {100 * operations / peaks[key]:5.1f} % of {name}"
+        return line
 
     def compare(self, model, device, peaks):
         report = json.loads(run(self.options.aster, "verify", model, "--tokens", 32, "--gpu-layers", "auto", "--json",

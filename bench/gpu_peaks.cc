@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // gpu_peaks N: what device N (of `aster devices`) can do at most, by shaders of our own, as JSON:
-// reading its memory, dot products of bytes, multiplications and additions of floats. Medians of
-// rounds; each runs long enough that starting it does not count.
+// reading its memory, products of bytes by instructions and by cooperative matrices,
+// multiplications and additions of floats. Medians of rounds; each runs long enough that starting it does not count.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,6 +35,9 @@ const uint32_t kBytesDotWords[] = {
 const uint32_t kHalvesWords[] = {
 #include "gpu_peaks/halves.inc"  // tidy: allow(include-path) made by glslc
 };
+const uint32_t kMatrixWords[] = {
+#include "gpu_peaks/matrix.inc"  // tidy: allow(include-path) made of gpu_peaks/matrix.spv
+};
 const uint32_t kFloatsWords[] = {
 #include "gpu_peaks/floats.inc"  // tidy: allow(include-path) made by glslc
 };
@@ -52,6 +55,7 @@ std::span<const uint32_t> ShaderOf(std::string_view name) {
       {"bytes", kBytesWords},
       {"bytes_dot", kBytesDotWords},
       {"halves", kHalvesWords},
+      {"matrix", kMatrixWords},
       {"floats", kFloatsWords}};
   const auto found = kShaders.find(name);
   return found == kShaders.end() ? std::span<const uint32_t>() : found->second;
@@ -68,6 +72,7 @@ class Peaks {
     json["read_gb_per_s"] = TRY(peaks.Read()) / 1e9;
     json["int8_tops"] = TRY(peaks.Compute(traits.dot_products ? "bytes_dot" : "bytes", 8)) / 1e12;
     json["f32_tflops"] = TRY(peaks.Compute("floats", 4)) / 1e12;
+    if (traits.matrix) json["matrix_int8_tops"] = TRY(peaks.MultiplyMatrices(*traits.matrix)) / 1e12;
     if (traits.shader_float16) json["f16_tflops"] = TRY(peaks.Compute("halves", 4)) / 1e12;
     return json;
   }
@@ -91,7 +96,7 @@ class Peaks {
     TRY(clear.End());
     TRY(clear.Run(kTimeoutNs));
     const auto count = static_cast<uint32_t>(bytes / 16);
-    return Rate("read", Push{buffer.address(), out_.address(), count}, uint64_t{count} * 16);
+    return Rate(TRY(pipelines_.Get("read")), Push{buffer.address(), out_.address(), count}, uint64_t{count} * 16);
   }
 
   // Operations a second, where each step of a chain is `operations`.
@@ -103,14 +108,28 @@ class Peaks {
     };
     constexpr uint64_t kChains = 8;  // of compute.comp
     constexpr uint32_t kStepsOfChain = 256;
-    return Rate(shader, Push{out_.address(), kStepsOfChain, 1},
+    return Rate(TRY(pipelines_.Get(shader)), Push{out_.address(), kStepsOfChain, 1},
                 operations * kChains * kStepsOfChain * kGroups * kGroupSize);
+  }
+
+  Result<double> MultiplyMatrices(const MatrixTile& tile) {
+    struct Push {
+      uint64_t to;
+      uint32_t rounds;
+      uint32_t seed;
+    };
+    constexpr uint64_t kChains = 8;  // of matrix.comp
+    constexpr uint32_t kStepsOfChain = 256;
+    const Pipeline pipeline = TRY(
+        pipelines_.Get("matrix", {tile.outputs, tile.rows, tile.columns}, tile.subgroup));
+    const uint64_t operations = uint64_t{2} * tile.outputs * tile.rows * tile.columns;
+    return Rate(pipeline, Push{out_.address(), kStepsOfChain, 1},
+                operations * kChains * kStepsOfChain * kGroups * (kGroupSize / tile.subgroup));
   }
 
   // What a dispatch does, times dispatches a second.
   template <typename Push>
-  Result<double> Rate(const std::string& shader, const Push& push, uint64_t work) {
-    const Pipeline pipeline = TRY(pipelines_.Get(shader));
+  Result<double> Rate(const Pipeline& pipeline, const Push& push, uint64_t work) {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(&push), sizeof(push));
     // As many dispatches as take long enough.
     uint32_t dispatches = 1;

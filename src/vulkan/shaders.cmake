@@ -24,6 +24,14 @@ function(aster_shader name source)
   set(shader_lines ${shader_lines} "${name} ${source} ${plain_definitions}" PARENT_SCOPE)
 endfunction()
 
+# aster_words(COMPILED OUTPUT): the words of a shader that is kept compiled, as text.
+function(aster_words compiled output)
+  file(READ "${compiled}" bytes HEX)
+  string(REGEX REPLACE "(..)(..)(..)(..)" "0x\\4\\3\\2\\1,\n" words "${bytes}")
+  file(CONFIGURE OUTPUT "${output}" CONTENT "${words}" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${compiled}")
+endfunction()
+
 aster_shader(arithmetic arithmetic)
 
 # Numbers and names of weight types are those of weights.glsl. Products come with and without the instruction for dot
@@ -34,6 +42,19 @@ foreach(type ${weight_types})
   foreach(source product_few product_many)
     aster_shader(${source}_${type} ${source} WEIGHTS=${number})
     aster_shader(${source}_${type}_dot ${source} WEIGHTS=${number} DOT_PRODUCT)
+  endforeach()
+endforeach()
+# Products by cooperative matrices, which not every glslc knows: they are kept compiled
+# (tools/compile-matrix-shaders). Tests compile them with matrices emulated.
+set(emulated_lines "")
+foreach(type ${weight_types})
+  list(FIND weight_types ${type} number)
+  foreach(rows 32 64)
+    set(name product_matrix${rows}_${type})
+    aster_words("${shader_folder}/matrix/${type}_${rows}.spv" "${shader_output}/${name}.inc")
+    list(APPEND shader_names ${name})
+    list(APPEND shader_words "${shader_output}/${name}.inc")
+    list(APPEND emulated_lines "${name} product_matrix WEIGHTS=${number} ROWS=${rows} EMULATED")
   endforeach()
 endforeach()
 aster_shader(product_f32 product_floats WEIGHTS=0)
@@ -107,14 +128,16 @@ set_source_files_properties("${shader_output}/shaders.cc" PROPERTIES
 # Shaders with a mistake each, for the test of the self-check.
 if(ASTER_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  list(JOIN emulated_lines "\n" emulated_lines)
+  file(CONFIGURE OUTPUT "${shader_output}/emulated.txt" CONTENT "${emulated_lines}\n" @ONLY)
   list(JOIN shader_lines "\n" shader_lines)
-  file(CONFIGURE OUTPUT "${shader_output}/shaders.txt" CONTENT "${shader_lines}\n" @ONLY)
+  file(CONFIGURE OUTPUT "${shader_output}/shaders.txt" CONTENT "${shader_lines}\n${emulated_lines}\n" @ONLY)
   set(mutations "${CMAKE_CURRENT_SOURCE_DIR}/check/mutations.py")
   file(GLOB shader_sources CONFIGURE_DEPENDS "${shader_folder}/*")
   add_custom_command(OUTPUT "${shader_output}/mutated_shaders.cc"
     COMMAND Python3::Interpreter "${mutations}" "${GLSLC}" "${shader_folder}" "${shader_output}/shaders.txt"
-      "${shader_output}/mutated_shaders.cc"
-    DEPENDS "${mutations}" "${shader_output}/shaders.txt" ${shader_sources} VERBATIM)
+      "${shader_output}/emulated.txt" "${shader_output}/mutated_shaders.cc"
+    DEPENDS "${mutations}" "${shader_output}/shaders.txt" "${shader_output}/emulated.txt" ${shader_sources} VERBATIM)
   target_sources(vulkan_test PRIVATE "${shader_output}/mutated_shaders.cc")
   set_source_files_properties("${shader_output}/mutated_shaders.cc" PROPERTIES
     SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)

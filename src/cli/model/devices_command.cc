@@ -32,11 +32,17 @@ nlohmann::json ToJson(const DeviceInfo& info) {
           {"dot_products", info.dot_products},
           {"halves", info.halves},
           {"matrices", info.matrices},
+          {"why_no_matrices", info.why_no_matrices},
           {"used", info.why_not_used.empty()},
           {"why_not_used", info.why_not_used}};
 }
 
 const char* YesOrNo(bool yes) { return yes ? "yes" : "no"; }
+
+std::string Matrices(const DeviceInfo& info) {
+  if (!info.matrices) return "no";
+  return info.why_no_matrices.empty() ? "yes, used" : "yes, not used: " + info.why_no_matrices;
+}
 
 void Print(const DeviceInfo& info, Console& console) {
   console.Print("{}  {} ({})\n", info.index, info.name, info.kind);
@@ -47,7 +53,7 @@ void Print(const DeviceInfo& info, Console& console) {
                 info.native_fma ? "native" : "emulated",
                 info.flushes_denormals ? "device" : "shaders");
   console.Print("   instructions  dot products {}, 16-bit floats {}, matrices {}\n",
-                YesOrNo(info.dot_products), YesOrNo(info.halves), YesOrNo(info.matrices));
+                YesOrNo(info.dot_products), YesOrNo(info.halves), Matrices(info));
   console.Print("   used          {}\n",
                 info.why_not_used.empty() ? "yes" : "no: " + info.why_not_used);
 }

@@ -99,6 +99,16 @@ void SetScales(Block& block, Random& random, CheckValues values) {
   SetScales(block.scale, random, values);
   if constexpr (requires { block.min_scale[0]; }) SetScales(block.min_scale, random, values);
   if constexpr (requires { block.factor; }) block.factor = 0.125f;
+  // Those beside minima of their own have six bits in files, as the minima.
+  if constexpr (requires { block.mins[0]; }) {
+    for (auto* pairs : {&block.scales, &block.mins}) {
+      for (auto& pair : *pairs) {
+        for (auto& row : pair) {
+          for (uint8_t& byte : row) byte &= 63;
+        }
+      }
+    }
+  }
 }
 
 // Any bits, but for scales.

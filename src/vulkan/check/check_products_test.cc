@@ -128,6 +128,28 @@ TEST_P(ProductTest, DotProductsByInstruction) {
                            CheckValues::kOrdinary, rows));
 }
 
+// All that the self-check asks of them, and rows that fill no workgroup, one and several.
+TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
+  if (GetParam() <= WeightType::kBF16) GTEST_SKIP() << "floats are not multiplied by matrices";
+  OpenWithMatrices();
+  const auto columns = static_cast<uint32_t>(3 * kernels::ColumnMultiple(GetParam()));
+  for (const KernelCheck& check : MatrixChecks({GetParam()}))
+    ASSERT_OK(check.run(bench()));
+  for (const uint32_t rows : {32u, 65u})
+    ASSERT_OK(CheckProduct(bench(), GetParam(), {129, columns, rows + 2, 1, rows},
+                           CheckValues::kOrdinary, rows));
+}
+
+// Those of the device, where it has them.
+TEST_P(ProductTest, TheDevicesMatricesAreUsed) {
+  if (GetParam() <= WeightType::kBF16 || !device().traits().matrix)
+    GTEST_SKIP() << "the device has no matrices for this type";
+  Open(kernels().arithmetic());
+  ASSERT_OK(TryMatrices(kernels(), {GetParam()}));
+  EXPECT_EQ(kernels().why_no_matrices(), "");
+  EXPECT_TRUE(kernels().matrix());
+}
+
 std::string NameOfType(const testing::TestParamInfo<WeightType>& info) {
   return kernels::WeightTypeName(info.param);
 }

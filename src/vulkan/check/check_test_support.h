@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "vulkan/check/mutations_test_support.h"
 #include "vulkan/check/self_check.h"
 #include "vulkan/check/workbench.h"
 #include "vulkan/driver/device_test_support.h"
@@ -73,6 +74,18 @@ class KernelTest : public testing::Test {
   void Open(Arithmetic arithmetic) {
     bench_.reset();
     own_ = Kernels::Create(device(), BuiltInShader, arithmetic).value();
+    bench_ = std::make_unique<Workbench>(*own_);
+  }
+
+  // With products of many rows by cooperative matrices, which are emulated.
+  void OpenWithMatrices() {
+    bench_.reset();
+    const auto source = [](std::string_view name) {
+      const auto emulated = EmulatedShader(name);
+      return emulated.empty() ? BuiltInShader(name) : emulated;
+    };
+    own_ = Kernels::Create(device(), source, kernels().arithmetic()).value();
+    own_->UseMatrices(kEmulatedTile);
     bench_ = std::make_unique<Workbench>(*own_);
   }
 

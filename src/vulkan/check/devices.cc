@@ -39,6 +39,7 @@ DeviceInfo InfoOf(const DeviceTraits& traits, uint32_t index) {
   info.memory_bytes = traits.device_heap_bytes;
   info.halves = traits.shader_float16;
   info.matrices = traits.cooperative_matrix;
+  info.why_no_matrices = "the self-check did not come so far";
   return info;
 }
 
@@ -51,6 +52,7 @@ Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice p
   info.native_fma = arithmetic.native_fma;
   info.flushes_denormals = !arithmetic.flush_in_shader;
   info.dot_products = arithmetic.dot_products;
+  info.why_no_matrices = kernels->why_no_matrices();
   return Ok();
 }
 

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: MIT
 """Shaders with a mistake in each, for the test that the self-check finds every one.
 
-  mutations.py GLSLC SHADER_FOLDER SHADER_LIST OUTPUT
+  mutations.py GLSLC SHADER_FOLDER SHADER_LIST EMULATED_LIST OUTPUT
 
 Copies the shaders, makes one replacement, compiles the shader that it is about, and writes all of them as one C++
-source. SHADER_LIST has a line for each shader of the program: its name, its source, its definitions."""
+source. SHADER_LIST has a line for each shader of the program: its name, its source, its definitions. Those of
+EMULATED_LIST, which stand in for shaders that drivers here do not know, are compiled as they are."""
 
 import os
 import shutil
@@ -65,15 +66,14 @@ MUTATIONS = [
     ("AnOffsetIsOffByOne", "product_few_q6_k", "products with Q6_K", "weights.glsl", "offset_bytes(low, 32u)",
      "offset_bytes(low, 31u)"),
     ("AGroupScaleHasNoSign", "product_many_q6_k", "products with Q6_K", "weights.glsl",
-     "bitfieldExtract(int(pair_byte(unit.at + 16u, group, lane)), 0, 8)",
-     "int(pair_byte(unit.at + 16u, group, lane))"),
+     "bitfieldExtract(int(byte_of_pair(word, group, lane)), 0, 8)", "int(byte_of_pair(word, group, lane))"),
     ("ASignIsNotEven", "product_few_iq2_xxs", "products with IQ2_XXS", "weights.glsl", "bitCount(others)",
      "bitCount(negative)"),
     ("ALevelIsAnother", "product_few_iq4_nl", "products with IQ4_NL", "weights.glsl", "0xbfad9881u", "0xbfad9882u"),
     ("AnOffsetHasAnotherFactor", "product_many_q5_1", "products with Q5_1", "weights.glsl",
-     "half_at(unit.at + 16u + unit.half_ * 8u, lane), 0.125)", "half_at(unit.at + 16u + unit.half_ * 8u, lane), 0.25)"),
+     "mul(half_in(word, lane), 0.125)", "mul(half_in(word, lane), 0.25)"),
     ("AFactorIsForgotten", "product_few_levels", "products with levels", "weights.glsl",
-     "mul(half_scale, FLOAT(word_at(unit.at + 12u)))", "half_scale"),
+     "mul(half_in(word, lane), FLOAT(word_at(unit.at + 12u)))", "half_in(word, lane)"),
     ("AChainIsRoundedTwice", "product_f32", "products with F32", "product_floats.comp",
      "fused(FLOAT(word), FLOAT(other), chains.acc)",
      "add(chains.acc, mul(FLOAT(word), FLOAT(other)))"),
@@ -82,6 +82,14 @@ MUTATIONS = [
     ("ChainsAreJoinedInAnotherOrder", "product_bf16", "products with BF16", "product_floats.comp",
      "add(chains.acc, add(chains.even, chains.odd))",
      "add(add(chains.acc, chains.even), chains.odd)"),
+    ("AnAccumulatorStartsElsewhere", "product_matrix32_q8_0", "matrix products with Q8_0", "product_matrix.comp",
+     "const int start = kFloatBase;", "const int start = kFloatBase + 1;"),
+    ("ASumsHighByteIsRoundedDown", "product_matrix32_q2_k", "matrix products with Q2_K", "product_matrix.comp",
+     "sum : sum + 128 >> 8", "sum : sum >> 8"),
+    ("AHighByteIsRoundedDown", "product_matrix32_q6_k", "matrix products with Q6_K", "product_matrix.comp",
+     "((pair & 0x7fff7fffu) + 0x00800080u)", "((pair & 0x7fff7fffu) + 0x00000080u)"),
+    ("MatricesOfMinimaAreAdded", "product_matrix32_q4_k", "matrix products with Q4_K", "product_matrix.comp",
+     "ADD(MINIMUM_PRODUCT, -)", "ADD(MINIMUM_PRODUCT, )"),
 
     ("AConstantOfExpIsWrong", "elementwise", "elements", "functions.glsl", "0x3c091ef0u", "0x3c091ef1u"),
     ("AConstantOfSoftplusIsWrong", "elementwise", "elements", "functions.glsl", "0x3e92828au", "0x3e92828bu"),
@@ -238,7 +246,7 @@ def compiled(glslc, folder, source, definitions):
 
 
 def main(arguments):
-    glslc, shader_folder, shader_list, output = arguments
+    glslc, shader_folder, shader_list, emulated_list, output = arguments
     shaders = shaders_of(shader_list)
     arrays, table = [], []
     for mutation in MUTATIONS:
@@ -250,10 +258,16 @@ def main(arguments):
             words = compiled(glslc, folder, *shaders[shader])
         arrays.append(f"const uint32_t k{name}[] = {{\n{words}\n}};\n")
         table.append(f'    {{"{name}", "{shader}", "{check}", k{name}}},\n')
+    emulated = []
+    for name, shader in shaders_of(emulated_list).items():
+        arrays.append(f"const uint32_t k_{name}[] = {{\n{compiled(glslc, shader_folder, *shader)}\n}};\n")
+        emulated.append(f'  if (name == "{name}") return k_{name};\n')
     with open(output, "w", encoding="utf-8") as file:
         file.write('#include "vulkan/check/mutations_test_support.h"\n\nnamespace aster::vulkan {\nnamespace {\n' +
                    "".join(arrays) + "const Mutation kMutations[] = {\n" + "".join(table) +
                    "};\n}  // namespace\n\nstd::span<const Mutation> Mutations() { return kMutations; }\n"
+                   "std::span<const uint32_t> EmulatedShader(std::string_view name) {\n" + "".join(emulated) +
+                   "  return {};\n}\n"
                    "}  // namespace aster::vulkan\n")
     return 0
 

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "vulkan/driver/traits.h"
+
 namespace aster::vulkan {
 
 struct Mutation {
@@ -18,5 +20,10 @@ struct Mutation {
 };
 
 std::span<const Mutation> Mutations();
+
+// Shaders of cooperative matrices, with these emulated; empty where there is none of that name.
+std::span<const uint32_t> EmulatedShader(std::string_view name);
+// What tile they have.
+inline constexpr MatrixTile kEmulatedTile = {.outputs = 8, .rows = 8, .columns = 8, .subgroup = 8};
 
 }  // namespace aster::vulkan

@@ -80,6 +80,21 @@ Status CheckProducts(Workbench& bench, WeightType type) {
   return Ok();
 }
 
+// Matrices of more than one workgroup, with rows for the smaller and for the larger one.
+Status CheckMatrixProducts(Workbench& bench, WeightType type) {
+  constexpr ProductSize kSmall = {
+      .outputs = 141, .columns = 768, .activation_rows = 40, .first_row = 1, .rows = 27};
+  constexpr ProductSize kLarge = {
+      .outputs = 85, .columns = 768, .activation_rows = 80, .first_row = 3, .rows = 75};
+  constexpr ProductSize kExperts = {
+      .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckProduct(bench, type, kSmall, values, kSeed));
+    TRY(CheckProduct(bench, type, kLarge, values, kSeed + 1));
+  }
+  return CheckExpertProduct(bench, type, kExperts, kManyRows, kSeed);
+}
+
 Status CheckElementOperations(Workbench& bench) {
   constexpr auto kLast = static_cast<int>(ElementOperation::kSoftcap);
   for (int operation = 0; operation <= kLast; ++operation) {
@@ -275,6 +290,17 @@ std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types) {
   return checks;
 }
 
+std::vector<KernelCheck> MatrixChecks(const kernels::WeightTypes& types) {
+  std::vector<KernelCheck> checks;
+  for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
+    const auto type = static_cast<WeightType>(i);
+    if (type <= WeightType::kBF16 || !types.Contains(type)) continue;
+    checks.push_back({fmt::format("matrix products with {}", kernels::WeightTypeName(type)),
+                      [type](Workbench& bench) { return CheckMatrixProducts(bench, type); }});
+  }
+  return checks;
+}
+
 Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types) {
   Workbench bench(kernels);
   for (const KernelCheck& check : KernelChecks(types)) {
@@ -284,11 +310,32 @@ Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types) {
   return Ok();
 }
 
+Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
+  const DeviceTraits& traits = kernels.device().traits();
+  const auto not_used = [&](std::string why) {
+    kernels.UseNoMatrices(std::move(why));
+    return Ok();
+  };
+  if (!traits.cooperative_matrix) return not_used("the driver has none");
+  if (!traits.matrix) return not_used("the driver has none of bytes that fit");
+  if (!kernels.arithmetic().native_fma) return not_used("the device has no fma of its own");
+  kernels.UseMatrices(*traits.matrix);
+  Workbench bench(kernels);
+  for (const KernelCheck& check : MatrixChecks(types)) {
+    const Status status = check.run(bench);
+    if (status.ok()) continue;
+    if (kernels.device().lost()) return status;
+    return not_used(std::string(status.error().message()));
+  }
+  return Ok();
+}
+
 Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,
                                                     const kernels::WeightTypes& types) {
   const Arithmetic arithmetic = TRY(ChooseArithmetic(device, source));
   std::unique_ptr<Kernels> kernels = TRY(Kernels::Create(device, source, arithmetic));
   TRY(CheckKernels(*kernels, types));
+  TRY(TryMatrices(*kernels, types));
   kernels->MultiplyOnly(types);
   return kernels;
 }

@@ -35,8 +35,15 @@ struct KernelCheck {
 };
 std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types);
 
+// What is checked of products by cooperative matrices, with kernels that use them.
+std::vector<KernelCheck> MatrixChecks(const kernels::WeightTypes& types);
+
 // Those kernels against the reference. The error names the kernel, and the driver.
 Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types);
+
+// Has the kernels use the device's matrices where these have the reference's bits, and otherwise
+// note why not: the device can do without. An error where it was lost.
+Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types);
 
 // Kernels that have passed all of it. Products with other types are refused.
 Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,

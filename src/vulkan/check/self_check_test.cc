@@ -50,7 +50,9 @@ class MutationTest : public KernelTest, public testing::WithParamInterface<Mutat
 // The shader with the mistake in place of the right one.
 ShaderSource SourceWith(const Mutation& mutation) {
   return [mutation](std::string_view name) {
-    return name == mutation.shader ? mutation.words : BuiltInShader(name);
+    if (name == mutation.shader) return mutation.words;
+    const auto emulated = EmulatedShader(name);
+    return emulated.empty() ? BuiltInShader(name) : emulated;
   };
 }
 
@@ -64,6 +66,10 @@ Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mu
   const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
   Workbench bench(*kernels);
   for (const KernelCheck& check : KernelChecks(kernels::WeightTypes::All())) {
+    if (check.name == mutation.check) return check.run(bench);
+  }
+  kernels->UseMatrices(kEmulatedTile);
+  for (const KernelCheck& check : MatrixChecks(kernels::WeightTypes::All())) {
     if (check.name == mutation.check) return check.run(bench);
   }
   return NotFound("no check of that name");

@@ -58,7 +58,22 @@ Status Device::MakeDevice() {
   dots.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
   dots.shaderIntegerDotProduct = VK_TRUE;
   if (traits_.dot_products) features.pNext = &dots;
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroups{};
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  subgroups.subgroupSizeControl = VK_TRUE;
+  subgroups.computeFullSubgroups = VK_TRUE;
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR matrices{};
+  matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
+  matrices.cooperativeMatrix = VK_TRUE;
   std::vector<const char*> extensions;
+  if (traits_.matrix) {
+    features.vulkanMemoryModel = VK_TRUE;
+    features.shaderInt8 = VK_TRUE;
+    subgroups.pNext = features.pNext;
+    matrices.pNext = &subgroups;
+    features.pNext = &matrices;
+    extensions.push_back("VK_KHR_cooperative_matrix");
+  }
   if (traits_.memory_budget) extensions.push_back("VK_EXT_memory_budget");
   if (traits_.portability_subset) extensions.push_back("VK_KHR_portability_subset");
   VkDeviceCreateInfo info{};

@@ -76,6 +76,9 @@ Result<InstanceFunctions> LoadInstanceFunctions(const Library& library, VkInstan
       reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(get("vkCreateDebugUtilsMessengerEXT"));
   functions.DestroyDebugUtilsMessengerEXT =
       reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(get("vkDestroyDebugUtilsMessengerEXT"));
+  functions.GetPhysicalDeviceCooperativeMatrixPropertiesKHR =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+          get("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   return functions;
 }
 

@@ -19,12 +19,13 @@ Pipelines::~Pipelines() {
 }
 
 Result<Pipeline> Pipelines::Get(std::string_view shader,
-                                std::initializer_list<uint32_t> constants) {
+                                std::initializer_list<uint32_t> constants,
+                                uint32_t subgroup) {
   if (layout_ == VK_NULL_HANDLE) TRY(MakeLayout());
   Key key{shader, constants};
   const auto found = pipelines_.find(key);
   if (found != pipelines_.end()) return Pipeline{found->second, layout_};
-  const VkPipeline pipeline = TRY(Make(shader, key.second).In(fmt::format("shader {}", shader)));
+  const VkPipeline pipeline = TRY(Make(shader, key.second, subgroup).In(fmt::format("shader {}", shader)));
   pipelines_.emplace(std::move(key), pipeline);
   return Pipeline{pipeline, layout_};
 }
@@ -41,7 +42,7 @@ Status Pipelines::MakeLayout() {
 }
 
 Result<VkPipeline> Pipelines::Make(std::string_view shader,
-                                   const std::vector<uint32_t>& constants) {
+                                   const std::vector<uint32_t>& constants, uint32_t subgroup) {
   const ExactFloatMode mode;  // a driver's compiler computes constants in advance
   const std::span<const uint32_t> source = source_(shader);
   CHECK_NOTE(!source.empty(), shader);
@@ -57,13 +58,14 @@ Result<VkPipeline> Pipelines::Make(std::string_view shader,
   VkShaderModule module = VK_NULL_HANDLE;
   TRY(device_.Check(functions.CreateShaderModule(device_.handle(), &info, nullptr, &module),
                     "loading"));
-  Result<VkPipeline> pipeline = Compile(module, constants);
+  Result<VkPipeline> pipeline = Compile(module, constants, subgroup);
   functions.DestroyShaderModule(device_.handle(), module, nullptr);
   return pipeline;
 }
 
 Result<VkPipeline> Pipelines::Compile(VkShaderModule module,
-                                      const std::vector<uint32_t>& constants) {
+                                      const std::vector<uint32_t>& constants,
+                                      uint32_t subgroup) {
   std::vector<uint32_t> values = {arithmetic_.native_fma ? 1u : 0u,
                                   arithmetic_.flush_in_shader ? 1u : 0u};
   values.insert(values.end(), constants.begin(), constants.end());
@@ -80,6 +82,13 @@ Result<VkPipeline> Pipelines::Compile(VkShaderModule module,
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = &specialisation;
   info.layout = layout_;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size{};
+  size.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+  size.requiredSubgroupSize = subgroup;
+  if (subgroup != 0 && device_.traits().matrix) {
+    info.stage.pNext = &size;
+    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  }
   VkPipeline pipeline = VK_NULL_HANDLE;
   TRY(device_.Check(device_.functions().CreateComputePipelines(device_.handle(), VK_NULL_HANDLE, 1,
                                                                &info, nullptr, &pipeline),

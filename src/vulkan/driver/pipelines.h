@@ -54,14 +54,18 @@ class Pipelines {
   // Specialisation constants are numbered from kFirstConstant; the two before them are the
   // arithmetic.
   static constexpr uint32_t kFirstConstant = 2;
-  Result<Pipeline> Get(std::string_view shader, std::initializer_list<uint32_t> constants = {});
+  // `subgroup`: invocations of a subgroup, for shaders of matrices; the device's traits have it.
+  Result<Pipeline> Get(std::string_view shader, std::initializer_list<uint32_t> constants = {},
+                       uint32_t subgroup = 0);
 
  private:
   using Key = std::pair<std::string, std::vector<uint32_t>>;
 
   Status MakeLayout();
-  Result<VkPipeline> Make(std::string_view shader, const std::vector<uint32_t>& constants);
-  Result<VkPipeline> Compile(VkShaderModule module, const std::vector<uint32_t>& constants);
+  Result<VkPipeline> Make(std::string_view shader, const std::vector<uint32_t>& constants,
+                          uint32_t subgroup);
+  Result<VkPipeline> Compile(VkShaderModule module, const std::vector<uint32_t>& constants,
+                             uint32_t subgroup);
 
   Device& device_;
   const ShaderSource source_;

@@ -102,6 +102,65 @@ void ReadDotProducts(const InstanceFunctions& functions, VkPhysicalDevice device
       traits.dot_products && dots.integerDotProduct4x8BitPackedSignedAccelerated != 0;
 }
 
+// Whether shaders can have subgroups of a size that they ask for, all of them full.
+bool HasSubgroupsOf(const InstanceFunctions& functions, VkPhysicalDevice device, uint32_t size) {
+  VkPhysicalDeviceSubgroupSizeControlFeatures control{};
+  control.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
+  VkPhysicalDeviceFeatures2 features{};
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.pNext = &control;
+  functions.GetPhysicalDeviceFeatures2(device, &features);
+  VkPhysicalDeviceSubgroupSizeControlProperties sizes{};
+  sizes.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES;
+  VkPhysicalDeviceProperties2 properties{};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &sizes;
+  functions.GetPhysicalDeviceProperties2(device, &properties);
+  return control.subgroupSizeControl != 0 && control.computeFullSubgroups != 0 &&
+         (sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0 &&
+         sizes.minSubgroupSize <= size && size <= sizes.maxSubgroupSize;
+}
+
+// Cooperative matrices that can be used, with all that their shader needs besides.
+Status ReadMatrices(const InstanceFunctions& functions, VkPhysicalDevice device,
+                    DeviceTraits& traits) {
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR has{};
+  has.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
+  VkPhysicalDeviceVulkan12Features features12{};
+  features12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+  features12.pNext = &has;
+  VkPhysicalDeviceFeatures2 features{};
+  features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  features.pNext = &features12;
+  functions.GetPhysicalDeviceFeatures2(device, &features);
+  if (has.cooperativeMatrix == 0 || features12.vulkanMemoryModel == 0 || features12.shaderInt8 == 0)
+    return Ok();
+  VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrices{};
+  matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  VkPhysicalDeviceSubgroupProperties subgroups{};
+  subgroups.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES;
+  subgroups.pNext = &matrices;
+  VkPhysicalDeviceProperties2 properties{};
+  properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+  properties.pNext = &subgroups;
+  functions.GetPhysicalDeviceProperties2(device, &properties);
+  if ((matrices.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) == 0) return Ok();
+  const auto enumerate = functions.GetPhysicalDeviceCooperativeMatrixPropertiesKHR;
+  constexpr const char* kDoing = "listing a device's matrices";
+  uint32_t count = 0;
+  TRY(Check(enumerate(device, &count, nullptr), kDoing));
+  VkCooperativeMatrixPropertiesKHR empty{};
+  empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  std::vector<VkCooperativeMatrixPropertiesKHR> listed(count, empty);
+  TRY(Check(enumerate(device, &count, listed.data()), kDoing));
+  listed.resize(count);
+  for (const uint32_t size : {subgroups.subgroupSize, 32u}) {
+    if (!traits.matrix && HasSubgroupsOf(functions, device, size))
+      traits.matrix = ChooseTile(listed, size);
+  }
+  return Ok();
+}
+
 void ReadQueues(const InstanceFunctions& functions, VkPhysicalDevice device, DeviceTraits& traits) {
   uint32_t count = 0;
   functions.GetPhysicalDeviceQueueFamilyProperties(device, &count, nullptr);
@@ -142,8 +201,35 @@ Result<DeviceTraits> ReadTraits(const InstanceFunctions& functions, VkPhysicalDe
   traits.portability_subset = extensions.Has("VK_KHR_portability_subset");
   traits.cooperative_matrix = extensions.Has("VK_KHR_cooperative_matrix");
   // Part of Vulkan since 1.3.
-  if (traits.api_version >= VK_API_VERSION_1_3) ReadDotProducts(functions, device, traits);
+  if (traits.api_version >= VK_API_VERSION_1_3) {
+    ReadDotProducts(functions, device, traits);
+    if (traits.cooperative_matrix &&
+        functions.GetPhysicalDeviceCooperativeMatrixPropertiesKHR != nullptr)
+      TRY(ReadMatrices(functions, device, traits));
+  }
   return traits;
+}
+
+std::optional<MatrixTile> ChooseTile(std::span<const VkCooperativeMatrixPropertiesKHR> listed,
+                                     uint32_t subgroup) {
+  // The shader's arrays are made for so many elements of a tile an invocation, and its steps are
+  // groups of so many columns.
+  constexpr uint32_t kElements = 8;
+  constexpr uint32_t kColumns = 32;
+  std::optional<MatrixTile> best;
+  for (const VkCooperativeMatrixPropertiesKHR& one : listed) {
+    if (one.AType != VK_COMPONENT_TYPE_SINT8_KHR || one.BType != VK_COMPONENT_TYPE_SINT8_KHR ||
+        one.CType != VK_COMPONENT_TYPE_SINT32_KHR ||
+        one.ResultType != VK_COMPONENT_TYPE_SINT32_KHR || one.saturatingAccumulation != 0 ||
+        one.scope != VK_SCOPE_SUBGROUP_KHR || one.MSize == 0 || one.NSize == 0 || one.KSize == 0)
+      continue;
+    const MatrixTile tile = {one.MSize, one.NSize, one.KSize, subgroup};
+    if (tile.outputs * tile.rows != kElements * subgroup || tile.outputs > 16 || tile.rows > 16 ||
+        kColumns % tile.columns != 0)
+      continue;
+    if (!best || tile.columns > best->columns) best = tile;
+  }
+  return best;
 }
 
 std::optional<std::string> WhyUnfit(const DeviceTraits& traits) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,17 @@ struct MemoryType {
   uint32_t index;
   uint32_t heap;
   VkMemoryPropertyFlags flags;
+};
+
+// How a device multiplies bytes by cooperative matrices (VK_KHR_cooperative_matrix): a subgroup
+// multiplies [outputs][columns] of weights with [columns][rows] of activations.
+struct MatrixTile {
+  uint32_t outputs;
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t subgroup;  // invocations
+
+  friend bool operator==(const MatrixTile&, const MatrixTile&) = default;
 };
 
 struct DeviceTraits {
@@ -50,7 +62,8 @@ struct DeviceTraits {
   bool shader_float16 = false;
   bool dot_products = false;       // of four signed bytes, by an instruction …
   bool fast_dot_products = false;  // … that is quicker than four products
-  bool cooperative_matrix = false;
+  bool cooperative_matrix = false;   // the extension is listed
+  std::optional<MatrixTile> matrix;  // the tile of bytes that is used, where it has one that fits
   bool memory_budget = false;
   bool portability_subset = false;  // has to be enabled where it is listed
 
@@ -70,6 +83,10 @@ Result<DeviceTraits> ReadTraits(const InstanceFunctions& functions, VkPhysicalDe
 // The first requirement that the device does not meet, as "it has no …"; nothing where it meets
 // them all.
 std::optional<std::string> WhyUnfit(const DeviceTraits& traits);
+
+// The largest tile of signed bytes, of those that a driver lists, that product_matrix.comp can use.
+std::optional<MatrixTile> ChooseTile(std::span<const VkCooperativeMatrixPropertiesKHR> listed,
+                                     uint32_t subgroup);
 
 // Bytes of device memory that can be allocated now: the driver's budget where it gives one, else
 // all of the heaps.

@@ -93,7 +93,11 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
                          .sharing = job.sharing,
                          .kind = is_grouped ? ProductRows::kSlotGroups : ProductRows::kEachSlot,
                          .sum_stride = 0};
-  return RecordProductPush(kernels, commands, job.type, push, groups.together, groups.count);
+  const ProductWay way = groups.together <= kFewRows ? ProductWay::kFew
+                         : kernels.matrix()          ? ProductWay::kMatrix
+                                                     : ProductWay::kMany;
+  return RecordProductPush(kernels, commands, job.type, push, {way, groups.together},
+                           groups.count);
 }
 
 Status RecordAddByExpert(Kernels& kernels, Commands& commands, const AddByExpertJob& job) {

@@ -9,7 +9,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "kernels/weight_types.h"
@@ -45,15 +48,26 @@ class Kernels {
   void MultiplyOnly(const kernels::WeightTypes& types) { types_ = types; }
   bool multiplies(kernels::WeightType type) const { return types_.Contains(type); }
 
+  // Whether products of many rows with quantised weights are made by cooperative matrices; not until
+  // then.
+  void UseMatrices(const MatrixTile& tile) { matrix_ = tile; }
+  void UseNoMatrices(std::string why) {
+    matrix_.reset();
+    why_no_matrices_ = std::move(why);
+  }
+  const std::optional<MatrixTile>& matrix() const { return matrix_; }
+  const std::string& why_no_matrices() const { return why_no_matrices_; }
+
   // The points of IQ2_XXS, eight bytes each.
   Address grid() const { return tables_.address(); }
 
   // Records one dispatch; `push` is what the shader's push constants are.
   template <typename Push>
   Status Record(Commands& commands, std::string_view shader,
-                std::initializer_list<uint32_t> constants, const Push& push, GroupCount groups) {
+                std::initializer_list<uint32_t> constants, const Push& push, GroupCount groups,
+                uint32_t subgroup = 0) {
     static_assert(sizeof(push) <= kPushConstantBytes);
-    const Pipeline pipeline = TRY(pipelines_.Get(shader, constants));
+    const Pipeline pipeline = TRY(pipelines_.Get(shader, constants, subgroup));
     commands.Dispatch(pipeline, {reinterpret_cast<const uint8_t*>(&push), sizeof(push)}, groups,
                       shader);
     return Ok();
@@ -65,6 +79,8 @@ class Kernels {
 
   Pipelines pipelines_;
   kernels::WeightTypes types_ = kernels::WeightTypes::All();
+  std::optional<MatrixTile> matrix_;
+  std::string why_no_matrices_;
   Buffer tables_;
 };
 

@@ -21,6 +21,17 @@ using kernels::WeightType;
 constexpr auto kFewOutputs = static_cast<uint32_t>(kernels::kPanelRows);
 constexpr uint32_t kManyOutputs = 64;
 constexpr uint32_t kFloatOutputs = 64;
+constexpr uint32_t kMatrixOutputs = 128;
+
+// With fewer rows, too much of a tile of matrices is computed for nothing.
+constexpr uint32_t kLeastMatrixRows = 24;
+
+Status RecordMatrixProduct(Kernels& kernels, Commands& commands, const char* name,
+                           const ProductPush& push, uint32_t rows, GroupCount groups) {
+  const MatrixTile& tile = *kernels.matrix();
+  return kernels.Record(commands, fmt::format("product_matrix{}_{}", rows, name),
+                        {tile.outputs, tile.rows, tile.columns}, push, groups, tile.subgroup);
+}
 
 // What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
 // and as the device has invocations.
@@ -31,8 +42,16 @@ uint32_t StepSlots(uint32_t rows, const DeviceTraits& traits) {
 
 }  // namespace
 
+WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, WeightType type, uint32_t rows) {
+  const bool is_float = type <= WeightType::kBF16;
+  if (rows <= kFewRows || is_float)  // powers of two, so that few pipelines are needed
+    return {ProductWay::kFew, std::bit_ceil(std::clamp(rows, 1u, kFewRows))};
+  if (rows < kLeastMatrixRows || !kernels.matrix()) return {ProductWay::kMany, kManyRows};
+  return {ProductWay::kMatrix, rows <= kManyRows ? kManyRows : kMatrixRows};
+}
+
 Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
-                         const ProductPush& push, uint32_t together, uint32_t row_groups) {
+                         const ProductPush& push, WorkgroupRows together, uint32_t row_groups) {
   CHECK(row_groups <= kRowGroups);
   const char* const name = NameOfType(type);
   if (!kernels.multiplies(type))
@@ -41,19 +60,24 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
     return GroupCount{.x = DivideRoundingUp(push.outputs, outputs), .y = row_groups};
   };
   if (type <= WeightType::kBF16) {
-    CHECK(together <= kFewRows);
-    return kernels.Record(commands, fmt::format("product_{}", name), {together}, push,
+    CHECK(together.way == ProductWay::kFew);
+    return kernels.Record(commands, fmt::format("product_{}", name), {together.rows}, push,
                           groups(kFloatOutputs));
   }
   const char* const dot = kernels.arithmetic().dot_products ? "_dot" : "";
-  if (together == kManyRows) {
+  if (together.way == ProductWay::kMatrix) {
+    return RecordMatrixProduct(kernels, commands, name, push, together.rows,
+                               groups(kMatrixOutputs));
+  }
+  if (together.way == ProductWay::kMany) {
+    CHECK(together.rows == kManyRows);
     return kernels.Record(commands, fmt::format("product_many_{}{}", name, dot), {}, push,
                           groups(kManyOutputs));
   }
-  CHECK(together <= kFewRows);
-  const uint32_t slots = StepSlots(together, kernels.device().traits());
+  CHECK(together.rows <= kFewRows);
+  const uint32_t slots = StepSlots(together.rows, kernels.device().traits());
   return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot),
-                        {together, slots * kFewOutputs, slots}, push, groups(kFewOutputs));
+                        {together.rows, slots * kFewOutputs, slots}, push, groups(kFewOutputs));
 }
 
 }  // namespace aster::vulkan

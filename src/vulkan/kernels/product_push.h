@@ -36,12 +36,22 @@ struct ProductPush {
 };
 
 // Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,
-// and kManyRows, unless the weights are floats, by the one for many.
+// and, unless the weights are floats, kManyRows by the one for many, and kManyRows or kMatrixRows by
+// that of matrices.
 inline constexpr uint32_t kFewRows = 8;
 inline constexpr uint32_t kManyRows = 32;
+inline constexpr uint32_t kMatrixRows = 64;
 
-// `row_groups` workgroups' rows, `together` each.
+enum class ProductWay : uint8_t { kFew, kMany, kMatrix };
+struct WorkgroupRows {
+  ProductWay way;
+  uint32_t rows;
+};
+// How this many rows of one matrix are multiplied.
+WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, kernels::WeightType type, uint32_t rows);
+
+// `row_groups` workgroups' rows.
 Status RecordProductPush(Kernels& kernels, Commands& commands, kernels::WeightType type,
-                         const ProductPush& push, uint32_t together, uint32_t row_groups);
+                         const ProductPush& push, WorkgroupRows together, uint32_t row_groups);
 
 }  // namespace aster::vulkan

@@ -5,9 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <bit>
-
 #include "base/check.h"
 #include "kernels/activation_layout.h"
 #include "vulkan/kernels/product_push.h"
@@ -35,13 +32,6 @@ struct GatherPush {
   uint32_t pieces;
   uint32_t words;
 };
-
-// A power of two, so that few pipelines are needed.
-uint32_t RowsTogether(const ProductJob& job) {
-  const bool is_float = job.type <= WeightType::kBF16;
-  if (job.rows > kFewRows && !is_float) return kManyRows;
-  return std::bit_ceil(std::min(job.rows, kFewRows));
-}
 
 struct NormPush {
   Address rows_in;
@@ -166,10 +156,10 @@ Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job
                          .sharing = 1,
                          .kind = ProductRows::kOneMatrix,
                          .sum_stride = job.sum == 0 ? 0 : job.sum_stride};
-  const uint32_t together = RowsTogether(job);
+  const WorkgroupRows together = RowsOfWorkgroup(kernels, job.type, job.rows);
   CHECK(job.sum == 0 || CanAddProduct(job.type, job.rows));
   return RecordProductPush(kernels, commands, job.type, push, together,
-                           DivideRoundingUp(job.rows, together));
+                           DivideRoundingUp(job.rows, together.rows));
 }
 
 }  // namespace aster::vulkan

@@ -12,8 +12,11 @@
 //                                          in memory: to be read before it is needed
 //   unpack(unit, raw, quads)               its quads
 //   load_group(unit, group, lane, quads)   both
-//   group_scale(unit, group, lane)         and, with MINS, group_minimum
-//   unit_scale(unit, lane, activation)     the float scale of the unit, times the activations'
+//   group_scale(unit, group, lane)         and, with MINS, group_minimum: the same by scale_in and
+//                                          minimum_in from pair_word, where there is one
+//   unit_scale(unit, lane, activation)     the float scale of the unit, times the activations', and,
+//                                          with MINS, unit_min_scale: the same by weight_scale and
+//                                          weight_minimum from scale_word and minimum_word
 //   START_WORD                             the word of a row that a dot product starts from
 
 struct Unit {
@@ -43,10 +46,8 @@ struct Unit {
 #endif
 
 uint word_at(uint index) { return weights_in_use.at[index]; }
-// Number `index` of the halves that start at a word.
-float half_at(uint word, uint index) {
-  return from_half(word_at(word + index / 2u) >> (index & 1u) * 16u & 0xffffu);
-}
+// The half of number `index`, from the word that it is in.
+float half_in(uint word, uint index) { return from_half(word >> (index & 1u) * 16u & 0xffffu); }
 uint byte_at(uint word, uint index) {
   return word_at(word + index / 4u) >> (index & 3u) * 8u & 255u;
 }
@@ -111,9 +112,13 @@ const uint kRawWords = 2u;
 Unit unit_of(uint panel, uint unit) {
   return Unit((panel * (push.columns / 256u) + unit) * kBlockWords, 0u);
 }
-// What two neighbouring groups have of a lane, of pairs that start at a word.
-uint pair_byte(uint word, uint group, uint lane) {
-  return byte_at(word, group / 2u * 32u + lane * 2u + (group & 1u));
+// What two neighbouring groups have of a lane, of pairs of bytes that start at a word: the word that
+// it is in, and the byte of one of them.
+uint pair_word(uint word, uint group, uint lane) {
+  return word_at(word + group / 2u * 8u + lane / 2u);
+}
+uint byte_of_pair(uint word, uint group, uint lane) {
+  return word >> ((lane & 1u) * 16u + (group & 1u) * 8u) & 255u;
 }
 #endif
 
@@ -136,9 +141,6 @@ void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   UNROLL for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[t] ^ 0x80808080u;
 }
-float unit_scale(Unit unit, uint lane, float activation) {
-  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
-}
 
 #elif WEIGHTS == Q4_0
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
@@ -150,9 +152,6 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
     quads[t] = raw[t] & 0x0f0f0f0fu;
     quads[t + 4u] = raw[t] >> 4 & 0x0f0f0f0fu;
   }
-}
-float unit_scale(Unit unit, uint lane, float activation) {
-  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
 }
 
 #elif WEIGHTS == MXFP4
@@ -177,9 +176,10 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   }
 }
 // Half of 2^(exponent - 127), as weights are doubled; zero where that is denormal.
-float unit_scale(Unit unit, uint lane, float activation) {
-  const uint exponent = byte_at(unit.at + unit.half_ * 4u, lane);
-  return mul(exponent < 2u ? 0.0 : FLOAT((exponent - 1u) << 23), activation);
+uint scale_word(Unit unit, uint lane) { return word_at(unit.at + unit.half_ * 4u + lane / 4u); }
+float weight_scale(Unit unit, uint word, uint lane) {
+  const uint exponent = word >> (lane & 3u) * 8u & 255u;
+  return exponent < 2u ? 0.0 : FLOAT((exponent - 1u) << 23);
 }
 
 #elif WEIGHTS == IQ4_NL
@@ -203,23 +203,18 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
     quads[t + 4u] = levels_of(raw[t] >> 4 & 0x0f0f0f0fu);
   }
 }
-float unit_scale(Unit unit, uint lane, float activation) {
-  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
-}
 
 #elif WEIGHTS == Q5_1
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
   const uint first = unit.at + 32u + unit.half_ * 80u + lane;
   UNROLL for (uint t = 0u; t < kRawWords; ++t) raw[t] = word_at(first + t * 16u);
 }
-float unit_scale(Unit unit, uint lane, float activation) {
-  return mul(half_at(unit.at + unit.half_ * 8u, lane), activation);
-}
 // The offset, beside sums of activations that are times -8.
 int group_minimum(Unit unit, uint group, uint lane) { return 1; }
-float unit_min_scale(Unit unit, uint lane, float activation) {
-  return mul(mul(half_at(unit.at + 16u + unit.half_ * 8u, lane), 0.125), activation);
+uint minimum_word(Unit unit, uint lane) {
+  return word_at(unit.at + 16u + unit.half_ * 8u + lane / 2u);
 }
+float weight_minimum(uint word, uint lane) { return mul(half_in(word, lane), 0.125); }
 
 #elif WEIGHTS == Q2_K
 void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
@@ -229,11 +224,13 @@ void load_raw(Unit unit, uint group, uint lane, out uint raw[kRawWords]) {
 void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
   UNROLL for (uint t = 0u; t < kQuads; ++t) quads[t] = raw[0] >> 2u * t & 0x03030303u;
 }
-int group_scale(Unit unit, uint group, uint lane) {
-  return int(pair_byte(unit.at + 16u, group, lane) & 15u);
+const uint kScalePairs = 16u;
+const uint kMinimumPairs = 16u;
+int scale_in(uint word, uint group, uint lane) {
+  return int(byte_of_pair(word, group, lane) & 15u);
 }
-int group_minimum(Unit unit, uint group, uint lane) {
-  return int(pair_byte(unit.at + 16u, group, lane) >> 4);
+int minimum_in(uint word, uint group, uint lane) {
+  return int(byte_of_pair(word, group, lane) >> 4);
 }
 
 #elif WEIGHTS == Q4_K
@@ -313,8 +310,11 @@ void unpack(Unit unit, uint raw[kRawWords], out uint quads[kQuads]) {
     quads[t] = negated(push.grid.at[(points >> 8u * point & 255u) * 2u + (t & 1u)], negative);
   }
 }
+int scale_of_raw(uint raw[kRawWords]) { return int(2u * (raw[0] >> 28) + 1u); }
 int group_scale(Unit unit, uint group, uint lane) {
-  return int(2u * (word_at(unit.at + 8u + group * 32u + lane) >> 28) + 1u);
+  uint raw[kRawWords];
+  load_raw(unit, group, lane, raw);
+  return scale_of_raw(raw);
 }
 #endif
 
@@ -325,34 +325,60 @@ void load_group(Unit unit, uint group, uint lane, out uint quads[kQuads]) {
 }
 
 #if WEIGHTS == Q6_K || WEIGHTS == LEVELS
-int group_scale(Unit unit, uint group, uint lane) {
-  return bitfieldExtract(int(pair_byte(unit.at + 16u, group, lane)), 0, 8);
+const uint kScalePairs = 16u;
+int scale_in(uint word, uint group, uint lane) {
+  return bitfieldExtract(int(byte_of_pair(word, group, lane)), 0, 8);
 }
 #endif
 
 #if WEIGHTS == Q4_K || WEIGHTS == Q5_K
+const uint kScalePairs = 16u;
+const uint kMinimumPairs = 48u;
+int scale_in(uint word, uint group, uint lane) { return int(byte_of_pair(word, group, lane)); }
+int minimum_in(uint word, uint group, uint lane) { return int(byte_of_pair(word, group, lane)); }
+#endif
+
+#if defined(PER_256) && WEIGHTS != IQ2_XXS
 int group_scale(Unit unit, uint group, uint lane) {
-  return int(pair_byte(unit.at + 16u, group, lane));
+  return scale_in(pair_word(unit.at + kScalePairs, group, lane), group, lane);
 }
+#endif
+#if defined(PER_256) && defined(MINS)
 int group_minimum(Unit unit, uint group, uint lane) {
-  return int(pair_byte(unit.at + 48u, group, lane));
+  return minimum_in(pair_word(unit.at + kMinimumPairs, group, lane), group, lane);
 }
 #endif
 
 #ifdef PER_256
-float unit_scale(Unit unit, uint lane, float activation) {
-  const float half_scale = half_at(unit.at, lane);
-#if WEIGHTS == IQ2_XXS
-  return mul(mul(half_scale, activation), 0.125);
-#elif WEIGHTS == LEVELS
-  return mul(mul(half_scale, FLOAT(word_at(unit.at + 12u))), activation);
-#else
-  return mul(half_scale, activation);
-#endif
+uint scale_word(Unit unit, uint lane) { return word_at(unit.at + lane / 2u); }
+#elif WEIGHTS != MXFP4
+uint scale_word(Unit unit, uint lane) {
+  return word_at(unit.at + unit.half_ * 8u + lane / 2u);
 }
 #endif
+#if WEIGHTS == LEVELS
+float weight_scale(Unit unit, uint word, uint lane) {
+  return mul(half_in(word, lane), FLOAT(word_at(unit.at + 12u)));
+}
+#elif WEIGHTS != MXFP4
+float weight_scale(Unit unit, uint word, uint lane) { return half_in(word, lane); }
+#endif
+// Their product with the activations', by a way to multiply.
+#if WEIGHTS == IQ2_XXS
+#define TIMES_ACTIVATION(multiply, scale, activation) multiply(multiply(scale, activation), 0.125)
+#else
+#define TIMES_ACTIVATION(multiply, scale, activation) multiply(scale, activation)
+#endif
+float unit_scale(Unit unit, uint lane, float activation) {
+  return TIMES_ACTIVATION(mul, weight_scale(unit, scale_word(unit, lane), lane), activation);
+}
+
 #if defined(MINS) && defined(PER_256)
+uint minimum_word(Unit unit, uint lane) { return word_at(unit.at + 8u + lane / 2u); }
+float weight_minimum(uint word, uint lane) { return half_in(word, lane); }
+#endif
+#ifdef MINS
 float unit_min_scale(Unit unit, uint lane, float activation) {
-  return mul(half_at(unit.at + 8u, lane), activation);
+  return mul(weight_minimum(minimum_word(unit, lane), lane), activation);
 }
 #endif
