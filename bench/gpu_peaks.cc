@@ -3,7 +3,8 @@
 
 // gpu_peaks N: what device N (of `aster devices`) can do at most, by shaders of our own, as JSON:
 // reading its memory, products of bytes by instructions and by cooperative matrices,
-// multiplications and additions of floats. Medians of rounds; each runs long enough that starting it does not count.
+// multiplications and additions of floats. Medians of rounds; each runs long enough that starting
+// it does not count.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,12 +52,8 @@ constexpr int64_t kTimeoutNs = int64_t{60} * 1'000'000'000;
 
 std::span<const uint32_t> ShaderOf(std::string_view name) {
   static const std::map<std::string_view, std::span<const uint32_t>> kShaders = {
-      {"read", kReadWords},
-      {"bytes", kBytesWords},
-      {"bytes_dot", kBytesDotWords},
-      {"halves", kHalvesWords},
-      {"matrix", kMatrixWords},
-      {"floats", kFloatsWords}};
+      {"read", kReadWords},     {"bytes", kBytesWords},   {"bytes_dot", kBytesDotWords},
+      {"halves", kHalvesWords}, {"matrix", kMatrixWords}, {"floats", kFloatsWords}};
   const auto found = kShaders.find(name);
   return found == kShaders.end() ? std::span<const uint32_t>() : found->second;
 }
@@ -72,7 +69,8 @@ class Peaks {
     json["read_gb_per_s"] = TRY(peaks.Read()) / 1e9;
     json["int8_tops"] = TRY(peaks.Compute(traits.dot_products ? "bytes_dot" : "bytes", 8)) / 1e12;
     json["f32_tflops"] = TRY(peaks.Compute("floats", 4)) / 1e12;
-    if (traits.matrix) json["matrix_int8_tops"] = TRY(peaks.MultiplyMatrices(*traits.matrix)) / 1e12;
+    if (traits.matrix)
+      json["matrix_int8_tops"] = TRY(peaks.MultiplyMatrices(*traits.matrix)) / 1e12;
     if (traits.shader_float16) json["f16_tflops"] = TRY(peaks.Compute("halves", 4)) / 1e12;
     return json;
   }
@@ -96,7 +94,8 @@ class Peaks {
     TRY(clear.End());
     TRY(clear.Run(kTimeoutNs));
     const auto count = static_cast<uint32_t>(bytes / 16);
-    return Rate(TRY(pipelines_.Get("read")), Push{buffer.address(), out_.address(), count}, uint64_t{count} * 16);
+    return Rate(TRY(pipelines_.Get("read")), Push{buffer.address(), out_.address(), count},
+                uint64_t{count} * 16);
   }
 
   // Operations a second, where each step of a chain is `operations`.
@@ -120,8 +119,8 @@ class Peaks {
     };
     constexpr uint64_t kChains = 8;  // of matrix.comp
     constexpr uint32_t kStepsOfChain = 256;
-    const Pipeline pipeline = TRY(
-        pipelines_.Get("matrix", {tile.outputs, tile.rows, tile.columns}, tile.subgroup));
+    const Pipeline pipeline =
+        TRY(pipelines_.Get("matrix", {tile.outputs, tile.rows, tile.columns}, tile.subgroup));
     const uint64_t operations = uint64_t{2} * tile.outputs * tile.rows * tile.columns;
     return Rate(pipeline, Push{out_.address(), kStepsOfChain, 1},
                 operations * kChains * kStepsOfChain * kGroups * (kGroupSize / tile.subgroup));

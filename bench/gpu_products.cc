@@ -130,8 +130,8 @@ class Products {
     Workbench bench(kernels_);
     const Buffer floats =
         TRY(bench.Put(CheckFloats(size_t{rows} * columns, CheckValues::kOrdinary, 1)));
-    Buffer prepared = TRY(Buffer::Allocate(
-        device_, kernels::ActivationBytes(format, rows, columns), MemoryKind::kDevice));
+    Buffer prepared = TRY(Buffer::Allocate(device_, kernels::ActivationBytes(format, rows, columns),
+                                           MemoryKind::kDevice));
     TRY(bench.Run([&](Commands& commands) {
       return RecordPrepare(kernels_, commands,
                            {.format = format,
@@ -221,7 +221,8 @@ int main(int argc, char** argv) {
     }
     types.push_back(*type);
   }
-  if (types.empty()) types = {WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kQ4_K, WeightType::kQ6_K};
+  if (types.empty())
+    types = {WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kQ4_K, WeightType::kQ6_K};
   const auto status = aster::vulkan::Measure(index, types);
   if (!status.ok()) {
     fmt::print(stderr, "gpu_products: {}\n", status.error().message());

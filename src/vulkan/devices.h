@@ -28,7 +28,7 @@ struct DeviceInfo {
   bool native_fma = false;         // else it is made of integer operations
   bool flushes_denormals = false;  // by itself or by a mode; else the shaders do
   bool dot_products = false;       // of bytes, by a quick instruction
-  std::string why_no_matrices;   // cooperative matrices are not used; empty where they are
+  std::string why_no_matrices;     // cooperative matrices are not used; empty where they are
   // What the driver says.
   bool halves = false;    // floats of 16 bits in shaders
   bool matrices = false;  // cooperative matrices

@@ -133,8 +133,7 @@ TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
   if (GetParam() <= WeightType::kBF16) GTEST_SKIP() << "floats are not multiplied by matrices";
   OpenWithMatrices();
   const auto columns = static_cast<uint32_t>(3 * kernels::ColumnMultiple(GetParam()));
-  for (const KernelCheck& check : MatrixChecks({GetParam()}))
-    ASSERT_OK(check.run(bench()));
+  for (const KernelCheck& check : MatrixChecks({GetParam()})) ASSERT_OK(check.run(bench()));
   for (const uint32_t rows : {32u, 65u})
     ASSERT_OK(CheckProduct(bench(), GetParam(), {129, columns, rows + 2, 1, rows},
                            CheckValues::kOrdinary, rows));

@@ -23,7 +23,10 @@ inline constexpr auto VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR =
     static_cast<VkStructureType>(1000506001);
 inline constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR =
     static_cast<VkStructureType>(1000506002);
-enum VkComponentTypeKHR : int32_t { VK_COMPONENT_TYPE_SINT8_KHR = 3, VK_COMPONENT_TYPE_SINT32_KHR = 5 };
+enum VkComponentTypeKHR : int32_t {
+  VK_COMPONENT_TYPE_SINT8_KHR = 3,
+  VK_COMPONENT_TYPE_SINT32_KHR = 5
+};
 enum VkScopeKHR : int32_t { VK_SCOPE_SUBGROUP_KHR = 3 };
 struct VkCooperativeMatrixPropertiesKHR {
   VkStructureType sType;

@@ -18,14 +18,14 @@ Pipelines::~Pipelines() {
     device_.functions().DestroyPipelineLayout(device_.handle(), layout_, nullptr);
 }
 
-Result<Pipeline> Pipelines::Get(std::string_view shader,
-                                std::initializer_list<uint32_t> constants,
+Result<Pipeline> Pipelines::Get(std::string_view shader, std::initializer_list<uint32_t> constants,
                                 uint32_t subgroup) {
   if (layout_ == VK_NULL_HANDLE) TRY(MakeLayout());
   Key key{shader, constants};
   const auto found = pipelines_.find(key);
   if (found != pipelines_.end()) return Pipeline{found->second, layout_};
-  const VkPipeline pipeline = TRY(Make(shader, key.second, subgroup).In(fmt::format("shader {}", shader)));
+  const VkPipeline pipeline =
+      TRY(Make(shader, key.second, subgroup).In(fmt::format("shader {}", shader)));
   pipelines_.emplace(std::move(key), pipeline);
   return Pipeline{pipeline, layout_};
 }
@@ -41,8 +41,8 @@ Status Pipelines::MakeLayout() {
       "making a pipeline layout");
 }
 
-Result<VkPipeline> Pipelines::Make(std::string_view shader,
-                                   const std::vector<uint32_t>& constants, uint32_t subgroup) {
+Result<VkPipeline> Pipelines::Make(std::string_view shader, const std::vector<uint32_t>& constants,
+                                   uint32_t subgroup) {
   const ExactFloatMode mode;  // a driver's compiler computes constants in advance
   const std::span<const uint32_t> source = source_(shader);
   CHECK_NOTE(!source.empty(), shader);
@@ -63,8 +63,7 @@ Result<VkPipeline> Pipelines::Make(std::string_view shader,
   return pipeline;
 }
 
-Result<VkPipeline> Pipelines::Compile(VkShaderModule module,
-                                      const std::vector<uint32_t>& constants,
+Result<VkPipeline> Pipelines::Compile(VkShaderModule module, const std::vector<uint32_t>& constants,
                                       uint32_t subgroup) {
   std::vector<uint32_t> values = {arithmetic_.native_fma ? 1u : 0u,
                                   arithmetic_.flush_in_shader ? 1u : 0u};

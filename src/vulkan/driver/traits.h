@@ -60,8 +60,8 @@ struct DeviceTraits {
   bool flushes_denormals = false;  // execution mode DenormFlushToZero for 32 bits
   bool shader_int16 = false;
   bool shader_float16 = false;
-  bool dot_products = false;       // of four signed bytes, by an instruction …
-  bool fast_dot_products = false;  // … that is quicker than four products
+  bool dot_products = false;         // of four signed bytes, by an instruction …
+  bool fast_dot_products = false;    // … that is quicker than four products
   bool cooperative_matrix = false;   // the extension is listed
   std::optional<MatrixTile> matrix;  // the tile of bytes that is used, where it has one that fits
   bool memory_budget = false;

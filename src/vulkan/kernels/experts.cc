@@ -96,8 +96,7 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
   const ProductWay way = groups.together <= kFewRows ? ProductWay::kFew
                          : kernels.matrix()          ? ProductWay::kMatrix
                                                      : ProductWay::kMany;
-  return RecordProductPush(kernels, commands, job.type, push, {way, groups.together},
-                           groups.count);
+  return RecordProductPush(kernels, commands, job.type, push, {way, groups.together}, groups.count);
 }
 
 Status RecordAddByExpert(Kernels& kernels, Commands& commands, const AddByExpertJob& job) {

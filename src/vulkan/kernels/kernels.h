@@ -48,8 +48,8 @@ class Kernels {
   void MultiplyOnly(const kernels::WeightTypes& types) { types_ = types; }
   bool multiplies(kernels::WeightType type) const { return types_.Contains(type); }
 
-  // Whether products of many rows with quantised weights are made by cooperative matrices; not until
-  // then.
+  // Whether products of many rows with quantised weights are made by cooperative matrices; not
+  // until then.
   void UseMatrices(const MatrixTile& tile) { matrix_ = tile; }
   void UseNoMatrices(std::string why) {
     matrix_.reset();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // What RmsNorm of src/kernels/ref/ops.cc multiplies a row with. After memory.glsl and exact.glsl.
+const uint kNormThreads = 256u;  // of the workgroup
 const uint kNormLanes = 16u;
 const uint kStaged = 4096u;
 shared float staged[kStaged];  // the row, or as much of it
@@ -32,7 +33,7 @@ float factor_of_row(Floats x, uint at, uint count, float epsilon) {
   for (uint begin = 0u; begin < count; begin += kStaged) {
     const uint size = min(kStaged, count - begin);
     barrier();
-    for (uint i = t; i < size; i += gl_WorkGroupSize.x) staged[i] = flushed(x.at[at + begin + i]);
+    for (uint i = t; i < size; i += kNormThreads) staged[i] = flushed(x.at[at + begin + i]);
     barrier();
     if (t < kNormLanes) sum = add_squares(t, size, sum);
   }
