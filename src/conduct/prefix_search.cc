@@ -11,7 +11,7 @@
 namespace aster::conduct {
 namespace {
 
-using kernels::kPagePositions;
+constexpr uint32_t kPage = kernels::kPagePositions;
 constexpr double kNs = 1e9;
 // The longest wait for what nodes hold, and its largest part of what computing would take, where
 // that is more than the options say.
@@ -41,10 +41,9 @@ PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
   }
   live.searched_route = at_.route.id();
   // The last token is computed in any case, and rows are fetched by whole pages.
-  const uint32_t goal = (live.length() - 1) / kPagePositions * kPagePositions;
+  const uint32_t goal = (live.length() - 1) / kPage * kPage;
   const uint32_t decoded = live.HeldBy(at_.route.decode_path());
-  if (goal < std::max(live.HeldBy(at_.route.prefill_path()), decoded) + kPagePositions)
-    return Next::kRun;
+  if (goal < std::max(live.HeldBy(at_.route.prefill_path()), decoded) + kPage) return Next::kRun;
   // All nodes that may hold rows of this model, but for those that were slow a moment ago.
   std::vector<KvPeer> peers = at_.peers.ToAsk(at_.route.stages(), NowNs());
   // A node that is alone has looked already.
@@ -135,7 +134,7 @@ PrefixSearch::Next PrefixSearch::Choose(Search& search) {
       [&](kv::LayerRange of) { return at_.costs.BytesPerPosition(at_.route.layout(), of); });
   // Worth it: a page at least, and sooner there than computed.
   const KvSources& sources = search.sources;
-  const bool is_enough = sources.end >= search.held + kPagePositions;
+  const bool is_enough = sources.end >= search.held + kPage;
   const double computing_s = is_enough ? at_.costs.SecondsToCompute(sources.end - search.held) : 0;
   const bool is_slower = sources.seconds > 0 && computing_s > 0 && sources.seconds > computing_s;
   if (is_enough && !is_slower) return Fetch(search);
@@ -166,7 +165,7 @@ PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
     const uint32_t stage = at_.route.decode_path().begin + static_cast<uint32_t>(fetch.want);
     // From the start of the page in which the stage's rows end: what is on a disk is sent by whole
     // pages, and rows that a stage holds already do no harm.
-    const uint32_t begin = wants[fetch.want].held / kPagePositions * kPagePositions;
+    const uint32_t begin = wants[fetch.want].held / kPage * kPage;
     const Status sent = at_.network.Send(
         fetch.from, wire::FetchKv{.query = search.holdings.query(),
                                   .route = at_.route.id(),
