@@ -9,7 +9,7 @@
     sudo bench/nodes.py --aster build/release/bin/aster model.gguf --link 1ms,1Gbit --tbf
 
 The two cores stand for two machines. They are connected by loopback, and then by each link that is named, which the
-program makes itself: a proxy that holds every byte back for so long each way and lets no more than so many pass. With
+program makes itself: a proxy that delays every byte each way and limits how many pass in a second. With
 --tbf the kernel limits the rate instead (tc's token bucket filter in a network namespace of its own, which takes root),
 and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link;
 the ratios are medians of those within a round. --split says how the nodes divide the model, as a pipeline or as a

@@ -360,9 +360,26 @@ class Program(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("src/base/g.h:1: self-contained: ", output)
 
+    def test_headers_of_files_that_are_compiled_together(self):
+        commands = ('[{"directory": "@ROOT@", "file": "@ROOT@/build/Unity/u.cxx", "command": "c++ -std=c++20 -Isrc '
+                    '-Winvalid-pch -include @ROOT@/all.h -o u.o -c @ROOT@/build/Unity/u.cxx"}]')
+        files = {"build/compile_commands.json": commands, "src/base/a.cc": SPDX + '#include "base/a.h"\n',
+                 "build/Unity/u.cxx": '#include "@ROOT@/src/base/a.cc"\n', "all.h": "#include <string>\n",
+                 "src/base/a.h": HEADER + "inline std::string A() { return {}; }\n"}
+        # The precompiled header has what a.h forgets.
+        status, output = self.run_in(files, "--headers", "build")
+        self.assertEqual(status, 1)
+        self.assertIn("src/base/a.h:1: self-contained: ", output)
+        files["src/base/a.h"] = HEADER + "#include <string>\n\ninline std::string A() { return {}; }\n"
+        status, output = self.run_in(files, "--headers", "build")
+        self.assertEqual((status, output), (0, "tidy: 1 headers that no file begins with, 0 do not compile alone\n"))
+
     def test_flags_without_launcher_and_outputs(self):
         entry = {"file": "x.cc", "command": "/usr/bin/ccache c++ -O2 -fno-tree-ter -MD -MT x.o -MF x.d -o x.o -c x.cc"}
         self.assertEqual(headers.compile_command(entry), ["c++", "-O2"])
+        entry = {"file": "x.cc", "command": "clang++ -O2 -Winvalid-pch -Xclang -include-pch -Xclang a.pch "
+                                            "-Xclang -include -Xclang a.h -o x.o -c x.cc"}
+        self.assertEqual(headers.compile_command(entry), ["clang++", "-O2"])
 
 
 if __name__ == "__main__":

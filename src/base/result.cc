@@ -86,6 +86,10 @@ Code CodeOfErrno(int error_number) {
 
 }  // namespace
 
+void FailForLackOfValue(const Error& error) {
+  CheckFailed(__FILE__, __LINE__, "ok()", error.message());
+}
+
 Error SystemError(int error_number, std::string_view what) {
   return {CodeOfErrno(error_number),
           fmt::format("{}: {}", what, std::generic_category().message(error_number))};

@@ -47,6 +47,33 @@ TEST(Result, ErrnoMapsToACode) {
   EXPECT_EQ(error.message(), "/no/such: No such file or directory");
 }
 
+// What it holds is destroyed once, and by an assignment that changes which of the two it is.
+TEST(Result, OwnsWhatItHolds) {
+  const auto counted = std::make_shared<int>(7);
+  {
+    Result<std::shared_ptr<int>> result = counted;
+    EXPECT_EQ(counted.use_count(), 2);
+    Result<std::shared_ptr<int>> copy = result;
+    EXPECT_EQ(counted.use_count(), 3);
+    copy = NotFound("gone");
+    EXPECT_EQ(counted.use_count(), 2);
+    copy = result;
+    EXPECT_EQ(counted.use_count(), 3);
+    Result<std::shared_ptr<int>>& same = copy;
+    copy = same;
+    copy = std::move(same);
+    EXPECT_EQ(*copy.value(), 7);
+    result = std::move(copy);
+    EXPECT_EQ(counted.use_count(), 2);
+    result = Result<std::shared_ptr<int>>(NotFound("gone"));
+    EXPECT_EQ(result.error().message(), "gone");
+  }
+  EXPECT_EQ(counted.use_count(), 1);
+}
+
+static_assert(!std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
+static_assert(std::is_nothrow_move_constructible_v<Result<std::unique_ptr<int>>>);
+
 TEST(ResultDeathTest, TakingTheValueOfAnErrorAborts) { EXPECT_DEATH((void)Half(1).value(), "odd"); }
 
 }  // namespace

@@ -11,9 +11,9 @@
 //
 // Many nodes exchange what has changed, so that idle traffic does not grow with their number. Each
 // asks others at growing distances around a ring in turn, and a node that does not answer is
-// doubted. That is told on, and whoever hears of it asks the node itself; if it has answered, its
-// newer record takes the doubt away everywhere. Sums over the records, in buckets, tell two nodes
-// where they know different things, and they exchange the records of these.
+// doubted. That is told on, and a node that hears it asks the doubted one; if that has answered,
+// its newer record takes the doubt away everywhere. Sums over the records, in buckets, tell two
+// nodes where they know different things, and they exchange the records of these.
 //
 // Every node comes to suspicion and death by itself: what others make of a node's silence is not
 // believed, as one of them may lie; they are believed its newest record, which it signed. Of two
@@ -47,8 +47,8 @@ struct MembershipOptions {
   size_t asked_of_suspects = 2;                   // others that are asked about one
   // With more others than this, silence says nothing and failing to answer everything.
   size_t few = 16;
-  // Up to so many others, all records are exchanged; more than `few`, as nodes differ about who is
-  // there.
+  // Up to this number of others, all records are exchanged; more than `few`, as nodes differ about
+  // who is there.
   size_t told_of_few = 24;
   int64_t unanswered_ns = 2 * kNsPerSecond;            // doubted, and it did not answer: suspect
   int64_t ask_again_ns = kNsPerSecond;                 // a node that is doubted

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers of nodes with draft tokens: whoever drafts, and whatever is asked, they are those of one
+// Answers of nodes with draft tokens: with every drafter and every request, they are those of one
 // machine without.
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 namespace aster::conduct {
 namespace {
 
-constexpr uint32_t kPage = kernels::kPagePositions;
+constexpr uint32_t kFramePage = kernels::kPagePositions;
 // Full frames for each stage, at the end of a prompt, that are cut into pages. More of them would
 // cost more than they save: weights are read once a frame.
 constexpr uint64_t kLastFrames = 1;
@@ -18,7 +18,7 @@ constexpr uint64_t kLastFrames = 1;
 }  // namespace
 
 FrameSchedule::FrameSchedule(const FrameScheduleOptions& options)
-    : options_(options), budget_(options.chunk_pages * kPage, options.longest_frame_ns) {}
+    : options_(options), budget_(options.chunk_pages * kFramePage, options.longest_frame_ns) {}
 
 // Stages work on different requests at the same time: as many groups are in flight as there are
 // stages, and each group is as small as that allows.
@@ -81,7 +81,7 @@ uint32_t FrameSchedule::TokensOfFrame(const Frame& frame) const {
   uint64_t left = 0;
   for (const FrameItem& item : frame.items) left += item.live->prefill_end() - item.live->sent;
   const bool is_last = stages > 1 && left <= kLastFrames * stages * full;
-  return is_last ? std::min(kPage, full) : full;
+  return is_last ? std::min(kFramePage, full) : full;
 }
 
 // Up to the next page boundary, where all of that fits into what is left of the frame. Whether any
@@ -89,7 +89,7 @@ uint32_t FrameSchedule::TokensOfFrame(const Frame& frame) const {
 bool FrameSchedule::AddPage(FrameItem& item, uint32_t whole, uint32_t& budget) {
   const LiveRequest& live = *item.live;
   const uint32_t begin = live.sent + item.count;
-  uint32_t count = std::min(live.prefill_end() - begin, kPage - begin % kPage);
+  uint32_t count = std::min(live.prefill_end() - begin, kFramePage - begin % kFramePage);
   if (live.logits.is_wanted()) count = std::min(count, live.logits.chunk() - item.count);
   // A frame of less than a page has to be enough.
   if (count > budget && budget == whole) count = budget;

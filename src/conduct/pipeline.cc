@@ -322,8 +322,8 @@ void Pipeline::Settle(LiveRequest* live) {
   Cancel(*live);
 }
 
-// Draft tokens of the request that were not checked yet are in flight for nobody, from an attempt
-// on. Whether there were any.
+// Results of the request's draft tokens that are in flight are ignored, from an attempt on. Whether
+// there were any.
 bool Pipeline::Drop(const LiveRequest& live, uint64_t first) {
   bool has_dropped = false;
   for (auto& [attempt, segment] : segments_) {
@@ -385,7 +385,7 @@ void Pipeline::Continue(uint64_t attempt) {
   if (segment.live != nullptr) {
     traced.push_back({segment.live->memory->id(), segment.begin, segment.end});
   }
-  // What nobody waits for takes no turn from others.
+  // No request waits for this frame, so it takes no turn from others.
   EnterFrame({.open = 1,
               .is_decode = true,
               .is_ahead = segment.live == nullptr,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Bytes that nobody without the key can read or change: AES-256 in Galois/counter mode. Must not
+// Bytes that only the key's holders can read or change: AES-256 in Galois/counter mode. Must not
 // know what they are nor where the key comes from.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace aster::crypto {
 
 using SealingKey = Sha256Digest;  // 32 bytes that cannot be guessed
 
-// The content, encrypted under a random nonce. `context` is not kept: whoever opens it has to know
+// The content, encrypted under a random nonce. `context` is not kept: Open has to be given
 // it too.
 Result<std::vector<uint8_t>> Seal(const SealingKey& key, Bytes content, Bytes context);
 // PermissionDenied where the key, the context or any byte is another one.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Finds other machines of a cluster on this machine's networks, and is found by them, without an
-// address that a person typed. What it finds is a place where somebody said to be: whoever uses it
+// address that a person typed. What it finds is an address that was claimed: the caller
 // verifies who is there. Must not know certificates, nodes or what is asked of them.
 #pragma once
 

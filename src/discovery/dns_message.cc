@@ -50,7 +50,7 @@ class DnsReader {
     const uint32_t high = Short();
     return high << 16 | Short();
   }
-  // Begins a part of so many bytes; its end.
+  // Begins a part of `size` bytes; its end.
   size_t Part(size_t size) { return Has(size) ? offset_ + size : offset_; }
   void GoTo(size_t offset) {
     if (ok()) offset_ = offset;

@@ -14,7 +14,7 @@ namespace aster::discovery {
 
 inline constexpr int64_t kFirstIntervalNs = 1 * kNsPerSecond;
 inline constexpr int64_t kLongestIntervalNs = 64 * kNsPerSecond;
-// Questions end some minutes after the last change: offers go on, so that nobody needs to ask.
+// Questions end some minutes after the last change: offers go on, so that none is needed.
 inline constexpr int kMaxQuestions = 8;
 // Between two offers of one machine.
 inline constexpr int64_t kLeastIntervalNs = 1 * kNsPerSecond;

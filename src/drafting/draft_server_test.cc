@@ -151,7 +151,7 @@ TEST_F(DraftServerTest, ATextThatGoesOnElsewhereIsOver) {
   GoOn(1, 2, {3});
   EXPECT_THAT(Refusal(), HasSubstr("goes on at token 2"));
   EXPECT_EQ(server_.text_count(), 0u);
-  GoOn(1, 1, {3});  // nobody knows it any more
+  GoOn(1, 1, {3});  // it is not known any more
   EXPECT_THAT(Drafts(), IsEmpty());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Both ends of drafting on other machines, given messages that nobody would send: neither fails,
+// Both ends of drafting on other machines, given messages that no peer would send: neither fails,
 // and what is proposed are tokens of the vocabulary. The bytes are what messages are made of, and
 // how the text goes on meanwhile.
 #include <cstdint>

@@ -219,7 +219,7 @@ Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Re
     asked.draft = {.kind = engine::DraftKind::kNgram, .most = request.draft.most};
     beside = TRY(options_.beside->Make(asked));
   }
-  // Without answers nobody has listened to them. Those that were gone for a while may be back.
+  // Without answers none of their messages were read. Those that were gone for a while may be back.
   for (Peer& peer : peers_) {
     if (answers_.empty()) peer.unheard_ns = 0;
     if (!peer.is_gone || network_->clock().NowNs() < peer.again_ns) continue;

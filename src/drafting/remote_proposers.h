@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Drafters on other machines, as a generator here sees them: it pushes each text to them as its
-// tokens come, they push draft tokens, and Propose takes from what has come. Nobody ever waits for
-// one: where there are no draft tokens, there are none. A drafter that is gone, silent, floods, or
-// says what cannot be is left out, and that is said once. Must not know who checks draft tokens.
+// tokens come, they push draft tokens, and Propose takes from what has come. No caller ever waits
+// for one: where there are no draft tokens, there are none. A drafter that is gone, silent, floods,
+// or says what cannot be is left out, and that is said once. Must not know who checks draft tokens.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct RemoteOptions {
   std::function<void(const std::string&)> complain = nullptr;
   int64_t silent_ns = 30 * kNsPerSecond;  // after which a drafter that was told something is silent
   int64_t again_ns = 10 * kNsPerSecond;   // before one that was gone is asked again
-  // Whether it takes events from the network itself, where nobody else does.
+  // Whether it takes events from the network itself, where no other code does.
   bool receives = false;
 };
 

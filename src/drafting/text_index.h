@@ -55,7 +55,7 @@ class TextIndex {
   std::vector<int32_t> ring_ GUARDED_BY(mu_);
   uint64_t end_ GUARDED_BY(mu_) = 0;  // place of the next token
   // By hash: where such tokens ended last, as a place in the ring. Each may stand in either of two
-  // slots; whoever comes later takes that of the older one.
+  // slots; a later one takes that of the older one.
   std::array<std::vector<uint32_t>, kMatches.size()> ends_ GUARDED_BY(mu_);
   std::vector<uint64_t> pieces_ GUARDED_BY(mu_);  // hashes of pieces that are kept, by hash
 };

@@ -20,7 +20,7 @@ class PrefillBudget {
 
   // Of the next step.
   uint32_t tokens() const { return most_ >> halvings_; }
-  // That step has taken so long, for so many tokens of prompts.
+  // That step has taken `step_ns`, for `tokens` tokens of prompts.
   void Note(uint32_t tokens, int64_t step_ns);
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLongestNs = 750 * kNsPerMs;
 
-// Steps of a model that takes so long for so many tokens; the last step's time in milliseconds.
+// Steps of a model that takes `ms` for a number of tokens; the last step's time in milliseconds.
 int64_t RunSteps(PrefillBudget& budget, int steps, const std::function<int64_t(uint32_t)>& ms) {
   int64_t last_ms = 0;
   for (int step = 0; step < steps; ++step) {

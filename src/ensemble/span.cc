@@ -6,7 +6,7 @@
 namespace aster::ensemble {
 namespace {
 
-// A span of so many tokens ends before the next word.
+// A span of this length ends before the next word.
 constexpr size_t kLongSpanTokens = 24;
 
 bool EndsSentence(std::string_view text) {

@@ -67,7 +67,7 @@ class SpanVoice {
 
   // Computes the prompt, so that it can check at once.
   void Read();
-  // What it would write next, of at most so many tokens.
+  // What it would write next, of at most `most_tokens`.
   void Draft(uint64_t most_tokens);
   // What it would write instead of a span that it has checked. No draft where that is nothing else.
   void DraftInstead(const Span& span, size_t number, uint64_t most_tokens);

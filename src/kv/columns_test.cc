@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kCount = 4;
 
-// Streams of rows with so many of four columns.
+// Streams of rows with `columns` of four columns.
 Layout LayoutOf(uint32_t columns) {
   return MakeLayout(8, 5,
                     {{{.row_bytes = size_t{2} * columns, .transposed = true}},

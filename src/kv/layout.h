@@ -91,7 +91,7 @@ class Layout {
   // Which columns of every row it has.
   const Columns& columns() const { return columns_; }
   // Makes it the layout of a machine that has these columns only, of rows that have `digest` as a
-  // whole: equal prefixes have equal hashes, whoever has which part of their rows.
+  // whole: equal prefixes have equal hashes on every machine of the group.
   Layout PartOf(const Hash128& digest, const Columns& columns) && {
     digest_ = digest;
     columns_ = columns;

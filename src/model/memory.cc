@@ -147,7 +147,7 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
                             {shape.layer_count, streams});
 }
 
-// One row, with room for a mark behind it: whoever computes keeps states in a page that is not
+// One row, with room for a mark behind it: the forward pass keeps states in a page that is not
 // full.
 class StateCodec final : public kv::PageCodec {
  public:

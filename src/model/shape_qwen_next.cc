@@ -28,7 +28,7 @@ Status ReadRecurrence(const Keys& keys, Shape& shape) {
                                 values, keys.Full("ssm.time_step_rank"), recurrence.value_heads));
   }
   recurrence.value_dim = values / recurrence.value_heads;
-  // Whoever converts a Qwen3.5 puts its heads into another order.
+  // Converters of Qwen3.5 put its heads into another order.
   recurrence.in_turn = shape.arch != Arch::kQwen3Next;
   return Ok();
 }

@@ -50,8 +50,8 @@ void ExpectAllArrive(const std::vector<Message>& messages,
 TEST(FrameReader, AnyPiecesMakeTheSameFrames) {
   Random random(1);
   std::vector<Message> messages;
-  for (size_t i = 0; i < 3 * std::variant_size_v<Message>; ++i) {
-    messages.push_back(wire::SampleMessage(i % std::variant_size_v<Message>, random, 3));
+  for (size_t i = 0; i < 3 * std::variant_size_v<wire::AnyMessage>; ++i) {
+    messages.push_back(wire::SampleMessage(i % std::variant_size_v<wire::AnyMessage>, random, 3));
   }
   ExpectAllArrive(messages, [](Bytes) { return size_t{1}; });
   ExpectAllArrive(messages, [](Bytes) { return SIZE_MAX; });

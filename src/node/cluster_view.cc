@@ -21,8 +21,8 @@ namespace {
 
 constexpr int64_t kEntryNs = 3 * kNsPerSecond;
 constexpr int64_t kAnswerNs = 3 * kNsPerSecond;
-// Of nodes that failed a moment ago, while a request waits for an answer: so many times as long as
-// the others took, within limits.
+// How long a request waits for nodes that failed a moment ago: this multiple of the time that the
+// others took, within limits.
 constexpr int64_t kTimesOfOthers = 4;
 constexpr int64_t kLeastDoubtedNs = 300 * kNsPerMs;
 constexpr int64_t kDoubtedNs = 3 * kNsPerSecond / 2;

@@ -102,7 +102,7 @@ engine::ProposerSource& RemoteDrafts::Source(net::Network* network) {
   options.complain = [](const std::string& text) {
     log::Warn("a drafter is left out", {{"why", text}});
   };
-  // What only this side uses has nobody else who looks for events.
+  // On a network of its own nothing else takes events.
   options.receives = network_ != nullptr;
   net::Network* const used = network_ != nullptr ? network_.get() : network;
   source_ = std::make_unique<drafting::RemoteProposers>(used, drafters_, std::move(options));

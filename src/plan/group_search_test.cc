@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Nodes that read so many bytes in a second, at links of a message of `message_s`.
+// Nodes that read `rates` bytes in a second, at links of a message of `message_s`.
 GroupProblem Problem(const std::vector<double>& rates, double message_s = 1e-5) {
   GroupProblem problem{.heads = 8,
                        .by_heads = 0.25,

@@ -148,7 +148,7 @@ TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {
   client.Say("GET /a HTTP/1.1\r\n\r\n");
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/a 0!"));
   client.Say("\r\n");
-  // Longer than a head may take, and less than nobody needs to say anything.
+  // Longer than a head may take, and less than a connection may be idle.
   SystemClock().SleepFor(900 * kNsPerMs);
   client.Say("GET /b HTTP/1.1\r\n\r\n");
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/b 0!"));
@@ -165,7 +165,7 @@ TEST_F(HttpServerTest, WhatIsWrongIsSaidInTheFormOfThePath) {
   EXPECT_THAT(client.Hear(), testing::EndsWith("</v1/messages 413>"));
 }
 
-// Connections that the system takes and nobody serves would make clients wait to the very end.
+// Connections that the system accepts and that are not served would make clients wait to the end.
 TEST_F(HttpServerTest, AServerThatEndsRefusesConnections) {
   const auto server = Serve({.listen = "127.0.0.1:0"});
   server->StopListening();

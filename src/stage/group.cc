@@ -13,7 +13,7 @@
 namespace aster::stage {
 namespace {
 
-// Jobs end nearly in the order of their numbers: so many may be under way at most.
+// Jobs end nearly in the order of their numbers: at most this number may be under way.
 constexpr size_t kMostOutOfOrder = 64;
 // Jobs of which something has come; a node that keeps to the protocol has two under way.
 constexpr size_t kMostJobs = 1024;

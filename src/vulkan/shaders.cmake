@@ -125,8 +125,13 @@ target_sources(aster_vulkan PRIVATE "${shader_output}/shaders.cc" ${shader_words
 set_source_files_properties("${shader_output}/shaders.cc" PROPERTIES
   SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON OBJECT_DEPENDS "${shader_words}")
 
-# Shaders with a mistake each, for the test of the self-check.
+# For tests: shaders that emulate matrices and, for the test of the self-check (check/self_check_mutations_test.cc),
+# which is no test of sanitizer builds, shaders with a mistake each.
 if(ASTER_TESTS)
+  set(mutations_option "")
+  if(ASTER_SANITIZE)
+    set(mutations_option --emulated-only)
+  endif()
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   list(JOIN emulated_lines "\n" emulated_lines)
   file(CONFIGURE OUTPUT "${shader_output}/emulated.txt" CONTENT "${emulated_lines}\n" @ONLY)
@@ -135,7 +140,7 @@ if(ASTER_TESTS)
   set(mutations "${CMAKE_CURRENT_SOURCE_DIR}/check/mutations.py")
   file(GLOB shader_sources CONFIGURE_DEPENDS "${shader_folder}/*")
   add_custom_command(OUTPUT "${shader_output}/mutated_shaders.cc"
-    COMMAND Python3::Interpreter "${mutations}" "${GLSLC}" "${shader_folder}" "${shader_output}/shaders.txt"
+    COMMAND Python3::Interpreter "${mutations}" ${mutations_option} "${GLSLC}" "${shader_folder}" "${shader_output}/shaders.txt"
       "${shader_output}/emulated.txt" "${shader_output}/mutated_shaders.cc"
     DEPENDS "${mutations}" "${shader_output}/shaders.txt" "${shader_output}/emulated.txt" ${shader_sources} VERBATIM)
   target_sources(vulkan_test PRIVATE "${shader_output}/mutated_shaders.cc")

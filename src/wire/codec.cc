@@ -178,7 +178,7 @@ FrameType TypeOf(const Message& message) {
       FrameType::kHalt,     FrameType::kFindKv,     FrameType::kFoundKv,    FrameType::kFetchKv,
       FrameType::kPartRows, FrameType::kCancel,     FrameType::kBeginDraft, FrameType::kFollowDraft,
       FrameType::kEndDraft, FrameType::kDraftTokens};
-  static_assert(std::size(kTypes) == std::variant_size_v<Message>);
+  static_assert(std::size(kTypes) == std::variant_size_v<AnyMessage>);
   return kTypes[message.index()];
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr size_t kKinds = std::variant_size_v<Message>;
+constexpr size_t kKinds = std::variant_size_v<AnyMessage>;
 
 Bytes HeadOf(const Frame& frame) { return Bytes(frame.head).first(kHeaderBytes); }
 // As the newest protocol says it.

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -397,7 +398,7 @@ struct FetchKv {
 // --- Drafters on other machines, beside all routes. Since protocol 8.
 
 // From a front end: follow this text, and keep draft tokens ahead of it. They are pushed
-// (DraftTokens) as they are made; nobody asks for them.
+// (DraftTokens) as they are made, without being asked for.
 struct BeginDraft {
   uint64_t draft = 0;  // numbered by the sender
   Hash128 vocabulary;  // that the tokens are of (draft/vocabulary.h)
@@ -428,9 +429,30 @@ struct DraftTokens {
   Error why{Code::kUnknown, ""};
 };
 
-using Message =
+using AnyMessage =
     std::variant<Hello, Goodbye, Credit, Ping, Pong, OpenRoute, RouteState, CloseRoute, Begin,
                  Holds, End, Work, Done, SendKv, KvRows, KvTaken, Halt, FindKv, FoundKv, FetchKv,
                  PartRows, Cancel, BeginDraft, FollowDraft, EndDraft, DraftTokens>;
+
+template <typename T, typename Variant>
+constexpr bool kIsOneOf = false;
+template <typename T, typename... Alternatives>
+constexpr bool kIsOneOf<T, std::variant<Alternatives...>> =
+    (std::is_same_v<T, Alternatives> || ...);
+
+// One of them. What copies, moves and destroys it is compiled once, in messages.cc: of a variant of
+// this size it takes seconds in every file that does it for itself.
+struct Message : AnyMessage {
+  Message();
+  // A new message needs a line in messages.cc.
+  template <typename T>
+    requires kIsOneOf<T, AnyMessage>
+  Message(T message);  // NOLINT(google-explicit-constructor)
+  Message(const Message&);
+  Message(Message&&) noexcept;
+  Message& operator=(const Message&);
+  Message& operator=(Message&&) noexcept;
+  ~Message();
+};
 
 }  // namespace aster::wire

@@ -165,7 +165,7 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
 
 // Kinds of messages, in the variant's order.
 inline size_t MessageKinds(uint16_t version) {
-  constexpr size_t kAll = std::variant_size_v<Message>;
+  constexpr size_t kAll = std::variant_size_v<AnyMessage>;
   if (version < kKvTransferProtocol) return kAll - 13;
   if (version < kFindKvProtocol) return kAll - 9;
   if (version < kGroupProtocol) return kAll - 6;
@@ -177,10 +177,10 @@ inline size_t MessageKinds(uint16_t version) {
 template <size_t kIndex = 0>
 Message SampleMessage(size_t index, Random& random, uint64_t most,
                       uint16_t version = kNewestProtocol) {
-  if constexpr (kIndex + 1 < std::variant_size_v<Message>) {
+  if constexpr (kIndex + 1 < std::variant_size_v<AnyMessage>) {
     if (index > kIndex) return SampleMessage<kIndex + 1>(index, random, most, version);
   }
-  std::variant_alternative_t<kIndex, Message> message{};
+  std::variant_alternative_t<kIndex, AnyMessage> message{};
   Fill(random, most, version, message);
   return message;
 }

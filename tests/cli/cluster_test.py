@@ -208,7 +208,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual([revoked["id"] for revoked in view["revoked"]], [ident])
         self.assertEqual([other["name"] for other in view["others"]], ["shed"])
         self.assertIn("revoked before", desk.aster("revoke", ident, check=INPUT))
-        # By the beginning of an id, and by an id that nobody has seen.
+        # By the beginning of an id, and by an id that no node has seen.
         desk.aster("revoke", shed.show()["node"]["id"][:8])
         desk.aster("revoke", "ab" * 16)
         self.assertEqual(len(desk.show()["revoked"]), 3)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A port at which the programs of one test find each other by multicast on loopback, and nobody else."""
+"""A port at which the programs of one test find each other, and no others, by multicast on loopback."""
 import socket
 import struct
 import unittest

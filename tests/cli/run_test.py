@@ -418,7 +418,7 @@ class Chat(Case):
         chat.ask("/save broken")
         path = self.folder / "data/asterism/sessions/broken.session"
         content = bytearray(path.read_bytes())
-        # The last record before the pages: without its tokens nobody can go on from a text.
+        # The last record before the pages: without its tokens no text can go on.
         offset = 16
         while content[offset] != 4:
             offset += 24 + int.from_bytes(content[offset + 8:offset + 16], "little")

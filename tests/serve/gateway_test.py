@@ -338,7 +338,7 @@ class Load:
                 self.done += 1
 
     def run(self, events):
-        """`events`: what is done once so many requests are."""
+        """`events`: what is done after which number of requests."""
         with concurrent.futures.ThreadPoolExecutor(12) as pool:
             workers = [pool.submit(self.work) for _ in range(12)]
             for count, event in events:
@@ -419,7 +419,7 @@ class Protected(unittest.TestCase):
                     self.assertIn("; Secure", gateway.request("GET", "/")[1]["Set-Cookie"])
                 finally:
                     gateway.stop()
-                # A certificate of somebody else's is not taken.
+                # A certificate of another authority is refused.
                 gateway = Gateway(servers, "--ca", make_certificate(pathlib.Path(folder, "other.pem")))
                 try:
                     for name in servers:

@@ -398,7 +398,7 @@ class Keys(unittest.TestCase):
             self.assertEqual(server.request("GET", "/v1/models", headers={"Authorization": "Bearer secret"})[0], 200)
             self.assertEqual(server.request("GET", "/v1/models", headers={"x-api-key": "secret"})[0], 200)
             self.assertEqual(server.request("GET", "/health")[0], 200)
-            # Without a key nobody's body is waited for.
+            # Without a key the request's body is not waited for.
             with socket.create_connection((server.host, server.port), timeout=30) as stranger:
                 stranger.sendall(b"POST /v1/completions HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n")
                 self.assertIn(b" 401 ", stranger.recv(4096))

@@ -36,7 +36,7 @@ class Server:
 
     def connect(self, timeout=120):
         if self.scheme == "https":
-            # The certificates of tests are signed by nobody.
+            # The certificates of tests are signed by no authority.
             context = ssl._create_unverified_context()
             return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)

@@ -261,8 +261,8 @@ TEST(MembershipScale, ANewNodeKnowsAllAndIsKnownToAll) {
   fmt::print("{} nodes, one joins: all know after {:.1f} s\n", g_node_count, SecondsOf(*took_ns));
 }
 
-// It is doubted, and others take that away: nobody is lost for a path that one node lacks.
-TEST(MembershipScale, APathThatIsCutMakesNobodyDead) {
+// It is doubted, and others take that away: no node is lost for a path that one node lacks.
+TEST(MembershipScale, APathThatIsCutMakesNoNodeDead) {
   LargeCluster cluster(g_node_count, 4);
   cluster.Cut(0, 1);
   size_t most = 0;

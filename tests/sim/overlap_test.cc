@@ -193,7 +193,7 @@ TEST(Overlap, APromptGoesThroughAllStagesAtOnce) {
 
 TEST(Overlap, TheLastFramesOfAPromptAreShort) {
   if (kSanitized) GTEST_SKIP() << "long prompts take too long in builds with sanitizers";
-  // One stage has nobody to wait for; of two, the last two frames of two pages are cut.
+  // One stage waits for no other; of two, the last two frames of two pages are cut.
   EXPECT_EQ(Line("0:out").FramesOf(8192), 32u);
   EXPECT_EQ(Line("0:1,2:out").FramesOf(8192), 30u + 4u);
   EXPECT_EQ(Line("0:1,2:out").FramesOf(1024), 2u + 4u);

@@ -168,12 +168,12 @@ Status SimHub::Send(const wire::NodeId& self, const wire::NodeId& to, wire::Mess
     return Ok();
   }
   if (!own->second.up.contains(to) && !own->second.introduced.contains(to)) {
-    return FailedPrecondition("nobody said where the node is: introduce it first");
+    return FailedPrecondition("the node's address is not known: introduce it first");
   }
   if (!Connect(self, to)) return Ok();
   const uint64_t link = own->second.up.at(to);
   const auto real = links_.find(std::minmax(self, to));
-  // Into the void: the link is gone, and nobody has noticed.
+  // Lost: the link is gone, and the sender has not noticed.
   if (real == links_.end() || real->second != link) return Ok();
   Post(to, leaves_ns + Between(0, kMostDelayNs), link, std::move(event));
   return Ok();

@@ -188,7 +188,7 @@ plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_small) {
 }
 
 Result<plan::Plan> World::Replan(std::span<const wire::NodeId> lost, bool is_small) {
-  if (gives_up_ && Chance(4)) return Error(Code::kUnavailable, "nobody has layers 0 to 3");
+  if (gives_up_ && Chance(4)) return Error(Code::kUnavailable, "no node has layers 0 to 3");
   std::vector<size_t> among;
   for (size_t i = 0; i < machines_.size(); ++i) {
     const bool is_lost = std::ranges::count(lost, machines_[i]->id) > 0;
@@ -424,14 +424,14 @@ void World::Check(Visitor& visitor, SimResult& result) {
   if (!finish.status.ok()) {
     ++result.failed;
     if (finish.status.error().message().empty()) Mistake("an error without a word");
-    // Where nothing breaks, and nobody gives up, there is nothing to fail for.
+    // Where nothing breaks, and every plan is found, there is nothing to fail for.
     if (is_calm_) {
       Mistake(fmt::format("request {} failed without a reason: {}", visitor.id,
                           finish.status.error().message()));
     }
   } else if (finish.reason == engine::FinishReason::kCancelled) {
     ++result.cancelled;
-    if (!visitor.is_cancelled) Mistake(fmt::format("nobody cancelled request {}", visitor.id));
+    if (!visitor.is_cancelled) Mistake(fmt::format("request {} was not cancelled", visitor.id));
   } else {
     ++result.answered;
     result.small_answered += is_small;
@@ -443,7 +443,7 @@ void World::Check(Visitor& visitor, SimResult& result) {
   }
 }
 
-// All nodes come back: whoever failed goes on where it was.
+// All nodes come back: requests that failed go on where they were.
 void World::ContinueFailed(SimResult& result) {
   hub_.HealAll();
   troubles_.clear();

@@ -66,9 +66,9 @@ class World {
     uint32_t slowness = 1;
     int64_t returns_ns = kNeverNs;
   };
-  // Whoever asks the machines.
+  // A program that asks the machines.
   struct Front {
-    bool is_small = false;  // what is remembered travels in fewer bits
+    bool is_small = false;  // KV rows travel in fewer bits
     std::unique_ptr<SimNetwork> network;
     std::unique_ptr<conduct::Conductor> conductor;
   };
@@ -125,7 +125,7 @@ class World {
   Trace trace_;
   SimHub hub_;
   bool is_calm_;   // nothing breaks
-  bool gives_up_;  // the replanner may find nobody
+  bool gives_up_;  // the replanner may find no plan
   model::MemoryOptions memory_;
   uint64_t kv_bytes_;
   stage::TestSliceSource source_;

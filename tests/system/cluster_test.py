@@ -240,7 +240,7 @@ class Clusters(ClusterCase):
                            (("../laws", "desk"), "name is needed"), (("laws", "desk", "--as", "../x"), "slash"),
                            (("none", "desk"), "no such session")):
             self.assertIn(why, lap.aster("session", "move", *wrong, check=INPUT), wrong)
-        # Nobody is there: it stays here.
+        # The other node is gone: the session stays here.
         desk.stop_node(signal.SIGKILL)
         run = lap.start("session", "move", "laws", "desk")
         _, complaint = run.communicate(timeout=DEADLINE_S)
@@ -426,7 +426,7 @@ class Clusters(ClusterCase):
         rest, complaint = run.communicate(timeout=DEADLINE_S)
         self.assertEqual((run.returncode, begun + rest), (0, alone), complaint.decode())
         self.assertTrue(any(lap.folder.rglob("weights/*")))
-        # Without the file nobody can help.
+        # No machine has the file.
         self.assertIn("is no file here", shed.aster("run", self.tiny.stem, *PROMPT, "--cluster", check=INPUT))
 
     def test_what_a_node_is_told_wrongly(self):
@@ -464,7 +464,7 @@ class Clusters(ClusterCase):
             self.assertEqual((run.returncode, text), (0, alone), complaint.decode())
 
     def discovering(self, *names):
-        """Machines whose nodes find each other, and nobody else's."""
+        """Machines whose nodes find each other, and no others."""
         port = discovery_port()
         machines = [self.machine(name) for name in names]
         for machine in machines:
@@ -493,7 +493,7 @@ class Clusters(ClusterCase):
             machine.start_node()
         for machine in (desk, lap, shed):
             self.await_members(machine, 3)
-        # All of them off, and nobody knows an address any more.
+        # All of them are off, and no address is known any more.
         for machine in (desk, lap, shed):
             machine.stop_node()
         self.forget_addresses(desk, lap, shed)
@@ -513,7 +513,7 @@ class Clusters(ClusterCase):
             self.await_members(machine, 3)
         lap.stop_node(signal.SIGKILL)
         self.forget_addresses(lap)
-        lap.start_node(listen="127.0.0.2:0")  # which it shares with nobody
+        lap.start_node(listen="127.0.0.2:0")  # which no other node has
         self.assertEqual(lap.address.partition(":")[0], "127.0.0.2")
         for machine in (desk, shed):
             self.await_answer(machine, "lap")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A link between processes that can be stopped after so many bytes: what a test does to the sender happens in the
+"""A link between processes that can be stopped after a number of bytes: what a test does to the sender happens in the
 middle of it, however fast the machine is."""
 import contextlib
 import socket
@@ -27,7 +27,7 @@ class Valve:
         threading.Thread(target=self._accept, args=(listener, port), daemon=True).start()
 
     def stop_after(self, count):
-        """The first connection on which so many bytes have passed one way from now on is the last that passes any on,
+        """The first connection on which `count` bytes have passed one way from now on is the last that passes any on,
         until `cut`: its bytes are held back for ever, those of others pass."""
         with self._lock:
             self.has_stopped.clear()
@@ -66,7 +66,7 @@ class Valve:
                 threading.Thread(target=self._pass, args=ends, daemon=True).start()
 
     def _may_pass(self, way, count):
-        """How many of so many bytes."""
+        """How many of `count` bytes."""
         with self._lock:
             if self._limit is None or self._stopped not in (None, way):
                 return count

@@ -159,7 +159,7 @@ class Tiny(unittest.TestCase):
         cls.folder.cleanup()
 
     def run_to(self, out, step):
-        """Trains until so many steps are done, from the checkpoint if there is one."""
+        """Trains until `step` steps are done, from the checkpoint if there is one."""
         options = argparse.Namespace(model="tiny", data=self.data, out=os.path.join(self.folder.name, out), tokens=None,
                                      precision="f32", stop_at="", pause_file="")
         os.makedirs(options.out, exist_ok=True)

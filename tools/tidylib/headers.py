@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """Compiles every header alone, so that a file which includes it needs to know nothing else. A header that its own .cc
-file includes first was compiled so when that file was, unless the build compiles several files as one."""
+file includes first was compiled so when that file was, unless the build compiles several files as one or reads
+precompiled headers before."""
 
 import concurrent.futures
 import hashlib
@@ -54,10 +55,29 @@ class Includes:
         return seen
 
 
-def is_proved(header, includes, commands):
+def read_commands(root, build):
+    """File → its compile command, and the files that are compiled by themselves, with nothing before their first line.
+    Those that the build compiles together have the command of the file that includes them."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
+        entries = json.load(stream)
+    commands, alone = {}, set()
+    for entry in entries:
+        path = os.path.relpath(entry["file"], root)
+        if "/Unity/" in path:
+            with open(entry["file"], encoding="utf-8") as stream:
+                sources = re.findall(r'^#include "(.*)"$', stream.read(), re.MULTILINE)
+            commands.update((os.path.relpath(source, root), entry) for source in sources)
+            continue
+        commands[path] = entry
+        if not has_precompiled(entry):
+            alone.add(path)
+    return commands, alone
+
+
+def is_proved(header, includes, alone):
     """Whether the .cc file beside a header begins with it."""
     source = header.removesuffix(".h") + ".cc"
-    return source in commands and includes.of.get(source, [])[:1] == [header]
+    return source in alone and includes.of.get(source, [])[:1] == [header]
 
 
 def flags_for(root, header, includes, commands):
@@ -80,17 +100,30 @@ def digest_of(header, files, includes, entry):
     return hashlib.sha256(state.encode()).hexdigest()
 
 
+def words_of(entry):
+    return entry["arguments"] if "arguments" in entry else shlex.split(entry["command"])
+
+
+def has_precompiled(entry):
+    """Whether a header is read before the file itself."""
+    return any(word in ("-include", "-include-pch") for word in words_of(entry))
+
+
 def compile_command(entry):
-    """The words of a compile command without launcher, inputs and outputs."""
-    words = entry["arguments"] if "arguments" in entry else shlex.split(entry["command"])
+    """The words of a compile command without launcher, inputs, outputs and precompiled headers."""
+    words = words_of(entry)
     if os.path.basename(words[0]) in ("ccache", "sccache"):
         words = words[1:]
+    # What clang is given through its driver is a word before and between.
+    words = [word for word, after in zip(words, [*words[1:], ""]) if word != "-Xclang" or after == "-fno-pch-timestamp"]
     kept, skip = [], False
     for word in words:
         if skip:
             skip = False
-        elif word in ("-o", "-MF", "-MT", "-MQ"):
+        elif word in ("-o", "-MF", "-MT", "-MQ", "-include", "-include-pch"):
             skip = True
+        elif word in ("-Winvalid-pch", "-fpch-preprocess"):
+            continue
         elif word not in ("-c", "-MD", "-MMD", entry["file"]) and not word.startswith("-fno-tree-"):  # GCC's alone
             kept.append(word)
     return kept
@@ -183,11 +216,10 @@ def read_passed(stamp):
 
 
 def check_headers(root, build):
-    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
-        commands = {os.path.relpath(entry["file"], root): entry for entry in json.load(stream)}
+    commands, alone = read_commands(root, build)
     files = {file.path: file for file in read_tree(root)[0] if file.path.startswith("src/")}
     includes = Includes(files)
-    headers = sorted(path for path, file in files.items() if file.is_header and not is_proved(path, includes, commands))
+    headers = sorted(path for path, file in files.items() if file.is_header and not is_proved(path, includes, alone))
     entries = {header: flags_for(root, header, includes, commands) for header in headers}
     digests = {header: digest_of(header, files, includes, entry) for header, entry in entries.items() if entry}
     stamp = os.path.join(build, "headers-alone.json")

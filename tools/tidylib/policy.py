@@ -92,7 +92,7 @@ BANS = [
     Ban("randomness", call("s?rand|s?random_r|[dlm]rand48") +
         r"|\b(?:std::)?(?:random_device|mt19937(?:_64)?|minstd_rand0?|default_random_engine|"
         r"(?:uniform_int|uniform_real|normal|bernoulli|discrete)_distribution)\b",
-        "use base/random.h: the same numbers on every platform; SystemSeed() where nobody may guess them",
+        "use base/random.h: the same numbers on every platform; SystemSeed() where they must not be guessed",
         outside("src/base/random")),
     Ban("locking", r"\bstd::(?:(?:recursive_|shared_)?(?:timed_)?mutex|shared_mutex|lock_guard|unique_lock|scoped_lock|"
         r"shared_lock|condition_variable(?:_any)?)\b",

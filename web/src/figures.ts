@@ -154,7 +154,7 @@ export interface Figures {
   problem: string;
 }
 
-// Looks while somebody does; what was seen before is kept.
+// Asks while a page shows figures; earlier ones are kept.
 export function watch(onLook: (figures: Figures) => void): () => void {
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;

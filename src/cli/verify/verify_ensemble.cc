@@ -33,7 +33,7 @@ struct AnswersWay {
   Hash128 hash;
 };
 
-class Nobody final : public respond::Listener {
+class DiscardListener final : public respond::Listener {
   void OnPiece(const respond::Piece&) override {}
   void OnEnd(const respond::End&) override {}
 };
@@ -137,7 +137,7 @@ class EnsembleVerifier {
     for (const ensemble::Question& question : Questions()) {
       const auto prompt = TRY(respond::MakePrompt(member.model, question.conversation));
       engine::Sequence sequence = member.generator->NewSequence();
-      Nobody listener;
+      DiscardListener listener;
       AddAnswered(TRY(respond::Run(*member.generator, sequence, member.model, question.settings,
                                    prompt, listener)),
                   hasher);

@@ -118,7 +118,7 @@ struct Avx2 {
     static constexpr int kFewRows = 4;
     // Of floats twelve are sums.
     static constexpr int kFloatRows = 6;
-    // From so many rows on, weights are unpacked once for all of them.
+    // From this number of rows on, weights are unpacked once for all of them.
     static constexpr size_t kUnfoldedRows = 12;
   };
   static constexpr bool kSigned = true;

@@ -43,7 +43,7 @@ class Batch {
  public:
   // A device that takes longer for a batch has failed.
   static constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
-  // Memory that so many batches in a row had no use for is freed.
+  // Memory that this number of batches in a row had no use for is freed.
   static constexpr uint64_t kBatchesToTrim = 64;
 
   // Work that reads or writes pages says so by this range: they are many, and lie anywhere.

@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(Tables, DeviceExpertsTest, testing::Bool(), NameOfTable
 
 constexpr size_t kEmbedding = 256;
 constexpr size_t kFeedForward = 512;
-constexpr float kNoLimit = std::numeric_limits<float>::infinity();
+constexpr float kUnlimited = std::numeric_limits<float>::infinity();
 
 struct ExpertCase {
   size_t rows = 3;
@@ -88,7 +88,7 @@ std::vector<float> RunExperts(compute::Backend& backend, const ExpertCase& of,
              .shares = shares,
              .experts = std::span(all).first(of.experts),
              .shared = of.has_shared ? &all.back() : nullptr,
-             .limit = of.is_oai ? 2.0f : kNoLimit,
+             .limit = of.is_oai ? 2.0f : kUnlimited,
              .gate = of.is_oai ? compute::GateKind::kSwigluOai : compute::GateKind::kSwiglu,
              .biases = biases,
              .out = out}));

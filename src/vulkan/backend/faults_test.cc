@@ -79,8 +79,6 @@ TEST_P(BackendFaultsTest, EveryCallMayFail) {
   }
 }
 
-std::string NameOfFault(const testing::TestParamInfo<VkResult>& info) { return NameOf(info.param); }
-
 INSTANTIATE_TEST_SUITE_P(Every, BackendFaultsTest,
                          testing::Values(VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST),
                          NameOfFault);

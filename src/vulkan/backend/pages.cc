@@ -12,7 +12,7 @@
 namespace aster::vulkan {
 namespace {
 
-constexpr uint64_t kPieceBytes = 1 << 20;
+constexpr uint64_t kPagePieceBytes = 1 << 20;
 // Rows on their way into pages before they are sent off.
 constexpr uint64_t kMostStagedBytes = 16 << 20;
 // A device that takes longer for all that comes before has failed.
@@ -61,7 +61,7 @@ Status DevicePages::Open() {
   std::optional<Slot>& slot = slots_[current_];
   if (!slot) {
     slot.emplace(Slot{TRY(Commands::Create(device_)),
-                      Arena(device_, MemoryKind::kUpload, kPieceBytes), std::nullopt});
+                      Arena(device_, MemoryKind::kUpload, kPagePieceBytes), std::nullopt});
   }
   TRY(Await(*slot));
   TRY(slot->commands.Begin());
@@ -112,9 +112,10 @@ Status DevicePages::Copy(const Buffer& from, uint64_t from_offset, const Buffer&
 }
 
 Status DevicePages::Read(const Buffer& buffer, uint64_t offset, std::span<uint8_t> out) {
-  if (!downloads_) downloads_ = TRY(Buffer::Allocate(device_, kPieceBytes, MemoryKind::kDownload));
+  if (!downloads_)
+    downloads_ = TRY(Buffer::Allocate(device_, kPagePieceBytes, MemoryKind::kDownload));
   for (uint64_t done = 0; done < out.size();) {
-    const uint64_t count = std::min(kPieceBytes, out.size() - done);
+    const uint64_t count = std::min(kPagePieceBytes, out.size() - done);
     TRY(Copy(buffer, offset + done, *downloads_, 0, count));
     Slot& slot = *slots_[current_];
     TRY(Flush());
@@ -127,7 +128,7 @@ Status DevicePages::Read(const Buffer& buffer, uint64_t offset, std::span<uint8_
 
 Status DevicePages::Write(const Buffer& buffer, uint64_t offset, std::span<const uint8_t> in) {
   for (uint64_t done = 0; done < in.size();) {
-    const uint64_t count = std::min(kPieceBytes, in.size() - done);
+    const uint64_t count = std::min(kPagePieceBytes, in.size() - done);
     TRY(Open());
     const Piece piece = TRY(slots_[current_]->uploads.Take(count));
     std::memcpy(piece.data(), in.data() + done, count);

@@ -19,7 +19,7 @@ using kernels::kAttentionRef;
 using kernels::KvType;
 using kernels::PageLayout;
 
-constexpr uint32_t kPagePositions = kernels::kPagePositions;
+constexpr uint32_t kCheckPage = kernels::kPagePositions;
 constexpr const char* kTypeNames[] = {"f16", "bf16", "q8"};
 
 struct alignas(64) Line {
@@ -48,10 +48,10 @@ class Pages {
     for (uint32_t row = 0; row < rows; ++row) {
       const uint32_t at = position + row;
       for (uint32_t head_index = 0; head_index < kv_heads_; ++head_index)
-        kAttentionRef.write_rows(layout_, static_cast<int>(at % kPagePositions), 1,
+        kAttentionRef.write_rows(layout_, static_cast<int>(at % kCheckPage), 1,
                                  keys + row * key_stride + head_index * layout_.key_dim, key_stride,
                                  values + row * value_stride + head_index * layout_.value_dim,
-                                 value_stride, head(at / kPagePositions, head_index));
+                                 value_stride, head(at / kCheckPage, head_index));
     }
   }
 
@@ -68,7 +68,7 @@ struct Attention {
       : size(s),
         layout(kernels::MakePageLayout(type, s.key_dim, s.value_dim)),
         positions(s.position + s.tokens),
-        page_count(DivideRoundingUp(positions, kPagePositions)),
+        page_count(DivideRoundingUp(positions, kCheckPage)),
         block_rows(s.largest_blocks ? MostAttentionBlockRows(layout)
                                     : AttentionBlockRows(layout, arithmetic)),
         pages(layout, s.kv_heads, page_count, seed),
@@ -143,9 +143,9 @@ std::vector<float> Attention::Reference() {
 }
 
 bool Attention::IsSeen(uint32_t page) const {
-  const int64_t first = int64_t{page} * kPagePositions;
+  const int64_t first = int64_t{page} * kCheckPage;
   return std::any_of(visible.begin(), visible.end(), [&](const kernels::VisibleRows& rows) {
-    return rows.sink_end > first || (rows.begin < first + kPagePositions && rows.end > first);
+    return rows.sink_end > first || (rows.begin < first + kCheckPage && rows.end > first);
   });
 }
 
@@ -252,8 +252,7 @@ Status CheckAttention(Workbench& bench, KvType type, const AttentionSize& size, 
 Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, CheckValues values,
                       uint64_t seed) {
   const PageLayout layout = kernels::MakePageLayout(type, size.key_dim, size.value_dim);
-  const uint32_t page_count =
-      DivideRoundingUp(size.position % kPagePositions + size.rows, kPagePositions);
+  const uint32_t page_count = DivideRoundingUp(size.position % kCheckPage + size.rows, kCheckPage);
   const auto key_stride = size.kv_heads * static_cast<uint32_t>(size.key_dim);
   const auto value_stride = size.kv_heads * static_cast<uint32_t>(size.value_dim);
   std::vector<uint64_t> table;
@@ -269,7 +268,7 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
     spans.push_back({first_row, size.rows, size.position, static_cast<uint32_t>(table.size())});
     for (uint32_t page = 0; page < page_count; ++page)
       table.push_back(buffer.address() + uint64_t{page} * pages.page_bytes());
-    pages.Write(size.position % kPagePositions, size.rows, keys.data() + first_row * key_stride,
+    pages.Write(size.position % kCheckPage, size.rows, keys.data() + first_row * key_stride,
                 row_values.data() + first_row * value_stride);
   }
   const Buffer table_buffer = TRY(bench.Put(table));

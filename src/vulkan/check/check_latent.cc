@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -22,12 +21,11 @@ namespace {
 using kernels::kLatentRef;
 using kernels::LatentFormat;
 
-constexpr uint32_t kPagePositions = 128;
-constexpr const char* kFormatNames[] = {"f16", "f8", "f4"};
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr uint32_t kLatentPage = 128;
+constexpr const char* kLatentFormatNames[] = {"f16", "f8", "f4"};
 
 const char* NameOf(const LatentFormat& format) {
-  return kFormatNames[static_cast<size_t>(format.type)];
+  return kLatentFormatNames[static_cast<size_t>(format.type)];
 }
 
 // Rows in pages, one page after the other, with bytes of no meaning around them.
@@ -75,7 +73,7 @@ RowPages PagesOfRows(const LatentFormat& format, uint32_t rows_of_page, uint32_t
 
 // Only eight different rows, one of which holds no numbers: the last that is chosen has equals.
 void MakeRowsEqual(const LatentFormat& format, uint32_t rows, RowPages& pages) {
-  const std::vector<float> infinite(static_cast<size_t>(format.dim), kInfinity);
+  const std::vector<float> infinite(static_cast<size_t>(format.dim), kCheckInfinity);
   if (rows > 5) kernels::EncodeLatentRow(format, infinite.data(), pages.row(5));
   for (uint32_t row = 8; row < rows; ++row)
     std::copy_n(pages.row(row % 8), RowBytes(format), pages.row(row));
@@ -100,7 +98,7 @@ Pooled ReferencePool(const PoolSize& size, uint32_t columns, RowPages& pages) {
   for (uint32_t row = size.position / size.ratio; row < end; ++row) {
     const uint32_t own = row * size.ratio;
     const uint32_t first = size.overlaps && own > 0 ? own - size.ratio : own;
-    pooled.rows.push_back({first, own - first, own - first + size.ratio, first / kPagePositions});
+    pooled.rows.push_back({first, own - first, own - first + size.ratio, first / kLatentPage});
     std::vector<const float*> values, scores;
     for (uint32_t p = first; p < own + size.ratio; ++p) {
       const auto* const input = reinterpret_cast<const float*>(pages.row(p));
@@ -130,7 +128,7 @@ void ReferenceAttention(const LatentSize& size, float factor, std::span<const ui
   const auto dim = static_cast<uint32_t>(size.format.dim);
   const std::vector<float> turned = Turned(queries, size.heads, dim, factor);
   const size_t lanes = turned.size() / dim;
-  std::vector<float> max(lanes, -kInfinity), sum(lanes), values(lanes * dim);
+  std::vector<float> max(lanes, -kCheckInfinity), sum(lanes), values(lanes * dim);
   const kernels::LatentState state{max.data(), sum.data(), values.data()};
   for (size_t begin = 0; begin < rows.size(); begin += kernels::kLatentBlock) {
     const size_t count = std::min<size_t>(kernels::kLatentBlock, rows.size() - begin);
@@ -254,7 +252,7 @@ Status CheckLatentRows(Workbench& bench, const LatentRowsSize& size, CheckValues
 Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uint64_t seed) {
   const uint32_t columns = size.overlaps ? 2 * size.dim : size.dim;
   const uint32_t end = size.position + size.tokens;
-  RowPages pages(2 * columns * sizeof(float), kPagePositions, end, seed);
+  RowPages pages(2 * columns * sizeof(float), kLatentPage, end, seed);
   const auto input = [&](uint32_t position) {
     return reinterpret_cast<float*>(pages.row(position));
   };
@@ -277,8 +275,8 @@ Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uin
   }
   const auto [made, want] = ReferencePool(size, columns, pages);
   const Buffer table = TRY(bench.Put(pages.Table(page_buffer)));
-  const Buffer runs = TRY(bench.Put(
-      std::vector<RowRun>{{0, size.tokens, size.position, size.position / kPagePositions}}));
+  const Buffer runs = TRY(
+      bench.Put(std::vector<RowRun>{{0, size.tokens, size.position, size.position / kLatentPage}}));
   const Buffer value_buffer = TRY(bench.Put(rows));
   const Buffer score_buffer = TRY(bench.Put(scores));
   const Buffer place_buffer = TRY(bench.Put(places));
@@ -380,7 +378,7 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
   constexpr uint32_t kFarRowsOfPage = 32;
   const auto dim = static_cast<uint32_t>(size.format.dim);
   const uint32_t positions = size.window + 3;  // the first three are out of the window
-  RowPages near = PagesOfRows(size.format, kPagePositions, positions, seed);
+  RowPages near = PagesOfRows(size.format, kLatentPage, positions, seed);
   RowPages far = PagesOfRows(size.format, kFarRowsOfPage, size.far, seed + 1);
   const size_t floats = size_t{size.tokens} * size.heads * dim;
   const std::vector<float> queries = CheckFloats(floats, CheckValues::kOrdinary, seed + 2);

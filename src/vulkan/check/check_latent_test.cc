@@ -11,8 +11,6 @@ namespace {
 using kernels::LatentFormat;
 using kernels::LatentRows;
 
-constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
-
 class LatentTest : public KernelTest {};
 
 // Whole groups and short ones, and rows of which none but the first begins at a word.

@@ -14,8 +14,6 @@ namespace {
 using kernels::ActivationFormat;
 using kernels::WeightType;
 
-constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
-
 class PrepareTest : public KernelTest, public testing::WithParamInterface<ActivationFormat> {};
 
 // Groups of rows that are whole and not, pieces that are whole and not.
@@ -149,7 +147,7 @@ TEST_P(ProductTest, TheDevicesMatricesAreUsed) {
   EXPECT_TRUE(kernels().matrix());
 }
 
-std::string NameOfType(const testing::TestParamInfo<WeightType>& info) {
+std::string NameOfWeightType(const testing::TestParamInfo<WeightType>& info) {
   return kernels::WeightTypeName(info.param);
 }
 
@@ -160,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Every, ProductTest,
                                          WeightType::kQ6_K, WeightType::kIQ2_XXS,
                                          WeightType::kIQ4_NL, WeightType::kQ5_1,
                                          WeightType::kLevels),
-                         NameOfType);
+                         NameOfWeightType);
 
 }  // namespace
 }  // namespace aster::vulkan

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 #include "kernels/routing.h"
 #include "vulkan/kernels/experts.h"
@@ -15,8 +14,6 @@ namespace aster::vulkan {
 namespace {
 
 using kernels::kOpsRef;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 constexpr const char* kOperationNames[] = {"exp",
                                            "sigmoid",
@@ -106,7 +103,7 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
   for (uint32_t i = 0; i < count; ++i) b[i] = part[i % b_count];
   const bool has_limit =
       operation >= ElementOperation::kSwiglu && operation <= ElementOperation::kGeglu;
-  const float factor = has_limit && seed % 2 == 0 ? kInfinity : 3.3f;
+  const float factor = has_limit && seed % 2 == 0 ? kCheckInfinity : 3.3f;
   const std::vector<float> want = ReferenceOf(operation, a, b, factor);
   const Buffer a_buffer = TRY(bench.Put(a));
   const Buffer b_buffer = TRY(bench.Put(part));
@@ -254,7 +251,7 @@ Status CheckSoftmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues
                     uint64_t seed) {
   std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
   // One row of which nothing is left.
-  if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kInfinity);
+  if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kCheckInfinity);
   std::vector<float> want(x.size());
   for (uint32_t row = 0; row < rows; ++row)
     kOpsRef.softmax(x.data() + size_t{row} * count, count, want.data() + size_t{row} * count);
@@ -275,7 +272,7 @@ Status CheckArgmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues 
   std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
   // Few different numbers, so that the largest is there more than once; and a row of nothing.
   for (float& value : x) value = std::isnan(value) ? 0.0f : std::trunc(value * 2.0f);
-  if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kInfinity);
+  if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kCheckInfinity);
   std::vector<uint32_t> want(rows);
   for (uint32_t row = 0; row < rows; ++row)
     want[row] = static_cast<uint32_t>(kOpsRef.argmax(x.data() + size_t{row} * count, count));

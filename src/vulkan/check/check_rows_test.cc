@@ -8,8 +8,6 @@
 namespace aster::vulkan {
 namespace {
 
-constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
-
 class RowsTest : public KernelTest {};
 
 TEST_F(RowsTest, ElementsHaveTheReferencesBits) {

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Shaders with a mistake in each, for the test that the self-check finds every one.
 
-  mutations.py GLSLC SHADER_FOLDER SHADER_LIST EMULATED_LIST OUTPUT
+  mutations.py [--emulated-only] GLSLC SHADER_FOLDER SHADER_LIST EMULATED_LIST OUTPUT
 
 Copies the shaders, makes one replacement, compiles the shader that it is about, and writes all of them as one C++
 source. SHADER_LIST has a line for each shader of the program: its name, its source, its definitions. Those of
@@ -246,10 +246,11 @@ def compiled(glslc, folder, source, definitions):
 
 
 def main(arguments):
-    glslc, shader_folder, shader_list, emulated_list, output = arguments
+    without_mistakes = arguments[0] == "--emulated-only"
+    glslc, shader_folder, shader_list, emulated_list, output = arguments[without_mistakes:]
     shaders = shaders_of(shader_list)
     arrays, table = [], []
-    for mutation in MUTATIONS:
+    for mutation in () if without_mistakes else MUTATIONS:
         name, shader, check = mutation[:3]
         with tempfile.TemporaryDirectory() as temporary:
             folder = os.path.join(temporary, "shaders")
@@ -263,8 +264,8 @@ def main(arguments):
         arrays.append(f"const uint32_t k_{name}[] = {{\n{compiled(glslc, shader_folder, *shader)}\n}};\n")
         emulated.append(f'  if (name == "{name}") return k_{name};\n')
     with open(output, "w", encoding="utf-8") as file:
-        file.write('#include "vulkan/check/mutations_test_support.h"\n\nnamespace aster::vulkan {\nnamespace {\n' +
-                   "".join(arrays) + "const Mutation kMutations[] = {\n" + "".join(table) +
+        file.write('#include <vector>\n\n#include "vulkan/check/mutations_test_support.h"\n\nnamespace aster::vulkan {\nnamespace {\n' +
+                   "".join(arrays) + "const std::vector<Mutation> kMutations = {\n" + "".join(table) +
                    "};\n}  // namespace\n\nstd::span<const Mutation> Mutations() { return kMutations; }\n"
                    "std::span<const uint32_t> EmulatedShader(std::string_view name) {\n" + "".join(emulated) +
                    "  return {};\n}\n"

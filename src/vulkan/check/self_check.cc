@@ -32,8 +32,6 @@ constexpr kernels::LatentFormat kHalves = {kernels::LatentRows::kF16, 80, 64};
 constexpr kernels::LatentFormat kEightBits = {kernels::LatentRows::kF8, 96, 80};
 constexpr kernels::LatentFormat kFourBits = {kernels::LatentRows::kF4, 64, 0};
 
-constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
-
 // What a check of the device says becomes a reason not to use it; that it could not be asked stays
 // what it is.
 Error WhyRefused(const Device& device, const Error& error) {

@@ -3,11 +3,8 @@
 
 #include "vulkan/check/self_check.h"
 
-#include <algorithm>
-
 #include "vulkan/check/check_arithmetic.h"
 #include "vulkan/check/check_test_support.h"
-#include "vulkan/check/mutations_test_support.h"
 
 namespace aster::vulkan {
 namespace {
@@ -43,65 +40,6 @@ TEST(SelfCheck, CandidatesComeFastestFirst) {
   EXPECT_EQ(CandidateArithmetics(traits).front(),
             (Arithmetic{.native_fma = true, .dot_products = true}));
   EXPECT_EQ(CandidateArithmetics(traits).size(), 4u);
-}
-
-class MutationTest : public KernelTest, public testing::WithParamInterface<Mutation> {};
-
-// The shader with the mistake in place of the right one.
-ShaderSource SourceWith(const Mutation& mutation) {
-  return [mutation](std::string_view name) {
-    if (name == mutation.shader) return mutation.words;
-    const auto emulated = EmulatedShader(name);
-    return emulated.empty() ? BuiltInShader(name) : emulated;
-  };
-}
-
-// Only the check that has to find it.
-Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mutation) {
-  const ShaderSource source = SourceWith(mutation);
-  if (mutation.check == "arithmetic") {
-    const auto chosen = ChooseArithmetic(device, source);
-    return chosen.ok() ? Ok() : Status(chosen.error());
-  }
-  const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
-  Workbench bench(*kernels);
-  for (const KernelCheck& check : KernelChecks(kernels::WeightTypes::All())) {
-    if (check.name == mutation.check) return check.run(bench);
-  }
-  kernels->UseMatrices(kEmulatedTile);
-  for (const KernelCheck& check : MatrixChecks(kernels::WeightTypes::All())) {
-    if (check.name == mutation.check) return check.run(bench);
-  }
-  return NotFound("no check of that name");
-}
-
-TEST_P(MutationTest, IsFound) {
-  const Status status = RunCheck(device(), kernels().arithmetic(), GetParam());
-  ASSERT_FALSE(status.ok()) << "the self-check takes this shader for right";
-  const bool refused = GetParam().check == "arithmetic";
-  EXPECT_EQ(status.error().code(), refused ? Code::kFailedPrecondition : Code::kDataLoss)
-      << status.error().message();
-}
-
-std::string NameOfMutation(const testing::TestParamInfo<Mutation>& mutation) {
-  return std::string(mutation.param.name);
-}
-
-INSTANTIATE_TEST_SUITE_P(Every, MutationTest, testing::ValuesIn(Mutations()), NameOfMutation);
-
-// All of it, as a program does it: the device is refused, and the error names the operation and the
-// driver.
-TEST_F(SelfCheckTest, ARefusalNamesTheOperationAndTheDriver) {
-  const auto mutations = Mutations();
-  const auto found = std::find_if(mutations.begin(), mutations.end(), [](const Mutation& mutation) {
-    return mutation.shader == "prepare_per_32";
-  });
-  ASSERT_NE(found, mutations.end());
-  const auto opened = OpenCheckedKernels(device(), SourceWith(*found), {});
-  ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.error().code(), Code::kFailedPrecondition);
-  EXPECT_NE(opened.error().message().find("activations as int8 per 32"), std::string::npos);
-  EXPECT_NE(opened.error().message().find(device().traits().driver), std::string::npos);
 }
 
 }  // namespace

@@ -13,8 +13,6 @@
 namespace aster::vulkan {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 // Groups of 32 values that are all of one kind, so that scales of groups are tried too.
 void MakeGroupHostile(uint64_t group, float* values, Random& random) {
   constexpr float kFactors[] = {0.0f, 0x1p-105f, 0x1p-112f, 0x1p90f, 1e3f};
@@ -31,7 +29,7 @@ void MakeGroupHostile(uint64_t group, float* values, Random& random) {
 void MakeValueHostile(float& value, Random& random) {
   constexpr float kOdd[] = {0.0f,      -0.0f,    0x1p-149f, -0x1p-140f, 0x1p-126f,
                             -0x1p-24f, 65504.0f, 65520.0f,  88.7f,      -87.3f};
-  constexpr float kEnds[] = {kInfinity, -kInfinity, -0x1.fffffep127f,
+  constexpr float kEnds[] = {kCheckInfinity, -kCheckInfinity, -0x1.fffffep127f,
                              std::numeric_limits<float>::quiet_NaN()};
   if (random.NextBelow(256) == 0) value = kOdd[random.NextBelow(std::size(kOdd))];
   if (random.NextBelow(8192) == 0) value = kEnds[random.NextBelow(std::size(kEnds))];

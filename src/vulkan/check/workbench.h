@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,8 @@ enum class CheckValues : uint8_t {
   kOrdinary,
   kHostile,  // among them zeros, denormals, the largest, infinities, NaN and groups of a kind
 };
+inline constexpr float kCheckInfinity = std::numeric_limits<float>::infinity();
+inline constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};
 
 // Activations, or anything else: the same for the same seed, on every machine.
 std::vector<float> CheckFloats(size_t count, CheckValues values, uint64_t seed);

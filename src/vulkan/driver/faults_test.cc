@@ -15,7 +15,7 @@
 namespace aster::vulkan {
 namespace {
 
-struct ArithmeticPush {
+struct AddPush {
   uint64_t a;
   uint64_t b;
   uint64_t c;
@@ -36,8 +36,7 @@ Result<float> AddOnDevice(const Library& library, bool validate) {
   const Buffer sum = TRY(Buffer::Allocate(*device, 4, MemoryKind::kDownload));
   const float values[2] = {1.5f, 2.25f};
   std::memcpy(upload.data(), values, sizeof(values));
-  const ArithmeticPush push{
-      terms.address(), terms.address() + 4, terms.address(), sum.address(), 1, 0};
+  const AddPush push{terms.address(), terms.address() + 4, terms.address(), sum.address(), 1, 0};
   Commands commands = TRY(Commands::Create(*device));
   TRY(commands.Begin());
   commands.Copy(upload, 0, terms, 0, 8);
@@ -70,8 +69,6 @@ TEST_P(FaultsTest, EveryCallMayFail) {
     EXPECT_NE(sum.error().message().find(NameOf(result)), std::string::npos) << failed;
   }
 }
-
-std::string NameOfFault(const testing::TestParamInfo<VkResult>& info) { return NameOf(info.param); }
 
 INSTANTIATE_TEST_SUITE_P(Every, FaultsTest,
                          testing::Values(VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,

@@ -5,15 +5,22 @@
 // wrapper around every one that returns a result code. Only for tests; one thread.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "vulkan/driver/errors.h"
 #include "vulkan/driver/functions.h"
 
 namespace aster::vulkan {
+
+inline std::string NameOfFault(const testing::TestParamInfo<VkResult>& info) {
+  return NameOf(info.param);
+}
 
 // What the wrappers do; there is one for the whole program, as Vulkan's functions carry no data.
 struct FaultPlan {
