@@ -172,8 +172,9 @@ void Conductor::Handle(net::Event event) {
   // The route's client sees every event first: it may become ready or break by it.
   const bool was_ready = is_ready();
   route_->client.Handle(event);
-  if (options_.trace != nullptr && !was_ready && is_ready()) {
-    options_.trace->RouteIsReady(route_->client.id(), NowNs());
+  if (!was_ready && is_ready()) {
+    opening_ns_ = NowNs() - opened_ns_;
+    if (options_.trace != nullptr) options_.trace->RouteIsReady(route_->client.id(), NowNs());
   }
   if (!is_ready()) return;
   // A node that is down answers no query for KV rows any more.
@@ -341,6 +342,8 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
     counters_.exposed_ns += now_ns - prefilled_ns;
     counters_.transferred_bytes += live.transfer.prompt_bytes;
   }
+  if (live.request.generated() == 1) LearnFirstToken(live, now_ns);
+  live.last_token_ns = now_ns;
   // Also of the last token it counts whether it was drafted.
   if (live.request.generated() > generated) drafts_.FollowChain(live);
   if (is_last && was_edited) RouteDrafts::CountLast(live, segment.drafts.size(), segment.accepted);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,6 +35,7 @@
 #include "conduct/route_drafts.h"
 #include "conduct/route_memory.h"
 #include "conduct/sequence_transfer.h"
+#include "conduct/stage_pace.h"
 #include "conduct/stage_times.h"
 #include "conduct/trace.h"
 #include "engine/generator.h"
@@ -61,8 +63,10 @@ struct ConductorOptions {
   uint32_t max_open_replans = 0;            // of a route that Open opens
   // Nodes that may hold KV rows beside those of the route, asked for each text that is new here.
   KvPeerList peers = nullptr;
-  bool searches_peers = true;                   // before anything is computed
-  double prefill_tokens_per_s = 0;              // as it was planned; 0: not known
+  bool searches_peers = true;       // before anything is computed
+  double prefill_tokens_per_s = 0;  // as it was planned; 0: not known
+  // What a path of a plan is expected to take; null: that is not known.
+  std::function<PlannedPath(std::span<const plan::PlanStage>)> planned = nullptr;
   int64_t ask_ns = 500 * kNsPerMs;              // PrefixSearchOptions
   int64_t fetch_silence_ns = 5 * kNsPerSecond;  // likewise
   uint64_t id_seed = 0;                         // for ids of routes; 0: the system's
@@ -73,6 +77,9 @@ struct ConductorOptions {
   // other machines are told by the same network.
   std::function<bool(const net::Event&)> on_event = nullptr;
 };
+
+// What stages took longer ago says nothing of what they take now.
+inline constexpr int64_t kNewestPaceNs = 5 * kNsPerSecond;
 
 // How long a step waits for events at most.
 inline constexpr int64_t kStepNs = 20 * kNsPerMs;
@@ -117,6 +124,12 @@ class Conductor final : public engine::Generator {
   const ConductorCounters& counters() const { return counters_; }
   std::vector<HopTotals> hops() const { return times_.Totals(NowNs()); }  // by stage
   const FetchedByNode& fetched() const { return fetched_; }
+  // Of the last requests that were answered, the newest last.
+  const std::deque<Foreseen>& foreseen() const { return foreseen_; }
+  // Of the route's stages, from frames of the last seconds.
+  std::vector<StagePace::Pace> paces() const { return pace_.Paces(NowNs(), kNewestPaceNs); }
+  // That the last route took from when it was opened to when it was ready; 0: none was.
+  int64_t opening_ns() const { return opening_ns_; }
   const plan::Plan& plan() const { return plans_.plan(); }
   // Null while none is open.
   const RouteClient* route() const { return route_ ? &route_->client : nullptr; }
@@ -151,6 +164,10 @@ class Conductor final : public engine::Generator {
   void OnBegun(LiveRequest& live);
   void Follow(LiveRequest& live, PrefixSearch::Next next);
   void Run(LiveRequest& live);
+  PathForecast& ForecastOf(const LiveRequest& live);
+  void Foresee(LiveRequest& live);
+  void LearnFirstToken(LiveRequest& live, int64_t now_ns);
+  void LearnAnswer(const LiveRequest& live);
   void Refuse(LiveRequest& live, const Error& why);
   void MakeRoom(LiveRequest& live, const Error& why);
   bool ForgetUnused();
@@ -196,8 +213,10 @@ class Conductor final : public engine::Generator {
   ConductorCounters counters_;
   Numbers numbers_;
   FetchedByNode fetched_;
+  std::deque<Foreseen> foreseen_;
   StageTimes times_;
   FrameTimes frame_times_;
+  StagePace pace_;
   KvCosts costs_;
   KvPeers peers_;
   RouteDrafts drafts_;
@@ -208,7 +227,9 @@ class Conductor final : public engine::Generator {
   std::unique_ptr<OpenedRoute> route_;  // null while none is open
   wire::RouteId last_route_;
   engine::RequestId last_request_ = 0;
-  int64_t heard_ns_ = 0;  // when a node last said anything, or had nothing to say
+  int64_t opened_ns_ = 0;   // when the route was opened
+  int64_t opening_ns_ = 0;  // that it took until it was ready
+  int64_t heard_ns_ = 0;    // when a node last said anything, or had nothing to say
   bool is_stepping_ = false;
 };
 

@@ -118,7 +118,54 @@ void Conductor::Run(LiveRequest& live) {
   live.sent = live.request.sequence().computed();
   live.started_ns = NowNs();
   live.started_at = live.sent;
+  Foresee(live);
   TracePhase(live, live.lacks_last_token() ? "decode" : "prefill");
+}
+
+// --- How long it takes.
+
+PathForecast& Conductor::ForecastOf(const LiveRequest& live) {
+  const bool is_direct = route_->client.has_decode_path() && !live.is_disaggregated();
+  return is_direct ? costs_.decode() : costs_.prefill();
+}
+
+// What is computed before it on the same path is waited for.
+void Conductor::Foresee(LiveRequest& live) {
+  live.first_token_ns = live.last_token_ns = 0;
+  uint32_t tokens = live.length() - live.sent;
+  for (const auto& other : queue_.running()) {
+    const bool is_before =
+        other.get() != &live && other->has_prefill() && other->prefill_path == live.prefill_path;
+    if (is_before) tokens += other->prefill_end() - other->sent;
+  }
+  const PathForecast& decodes =
+      route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
+  live.foreseen = {.prompt_tokens = tokens,
+                   .is_direct = route_->client.has_decode_path() && !live.is_disaggregated(),
+                   .first_token_s = ForecastOf(live).PrefillSeconds(tokens),
+                   .token_s = decodes.TokenSeconds(queue_.running().size())};
+}
+
+void Conductor::LearnFirstToken(LiveRequest& live, int64_t now_ns) {
+  live.first_token_ns = now_ns;
+  const double came_s = static_cast<double>(now_ns - live.started_ns) / 1e9;
+  live.foreseen.came_first_token_s = came_s;
+  ForecastOf(live).LearnPrefill(live.foreseen.prompt_tokens, came_s);
+}
+
+void Conductor::LearnAnswer(const LiveRequest& live) {
+  constexpr size_t kMostForeseen = 64;
+  const uint64_t generated = live.request.generated();
+  // What draft tokens save differs from text to text.
+  const bool is_drafted = live.request.request().draft.kind != engine::DraftKind::kNone;
+  if (live.first_token_ns == 0 || generated < 2 || is_drafted || !route_) return;
+  Foreseen& of = foreseen_.emplace_back(live.foreseen);
+  if (foreseen_.size() > kMostForeseen) foreseen_.pop_front();
+  of.answer_tokens = generated;
+  of.came_token_s = static_cast<double>(live.last_token_ns - live.first_token_ns) / 1e9 /
+                    static_cast<double>(generated - 1);
+  PathForecast& decodes = route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
+  decodes.LearnToken(queue_.running().size(), of.came_token_s);
 }
 
 // --- What goes wrong.
@@ -209,6 +256,7 @@ void Conductor::Remove(LiveRequest& live) {
     route_->search.End(live);
     route_->pipeline.Abandon(live);
   }
+  LearnAnswer(live);
   const std::unique_ptr<LiveRequest> removed = queue_.Remove(live);
   TracePhase(*removed, nullptr);
   ++counters_.finished;

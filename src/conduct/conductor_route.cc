@@ -28,6 +28,7 @@ Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
                 .schedule = conductor.schedule_,
                 .times = conductor.times_,
                 .frame_times = conductor.frame_times_,
+                .pace = conductor.pace_,
                 .numbers = conductor.numbers_,
                 .counters = conductor.counters_,
                 .trace = conductor.options_.trace,
@@ -57,7 +58,13 @@ void Conductor::OpenRoute() {
   memories_->forgotten.clear();
   times_.Reset(route_->client.stages().size());
   frame_times_ = {};
-  heard_ns_ = NowNs();
+  pace_.Reset(route_->client.stages().size());
+  if (options_.planned) {
+    costs_.OpenRoute(options_.planned(plan().stages), options_.planned(plan().decode));
+  } else {
+    costs_.OpenRoute({}, {});
+  }
+  heard_ns_ = opened_ns_ = NowNs();
   if (options_.trace != nullptr) options_.trace->OpenRoute(id, plan(), heard_ns_);
 }
 
@@ -156,6 +163,7 @@ Status Conductor::Replan(const Error& why) {
   counters_.replans = plans_.count();
   peers_.AddFormer(former, {});
   times_.Reset(plan().AllStages().size());
+  pace_.Reset(plan().AllStages().size());
   return Ok();
 }
 

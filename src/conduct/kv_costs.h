@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "conduct/kv_holdings.h"
+#include "conduct/path_forecast.h"
 #include "kv/layout.h"
 #include "wire/messages.h"
 
@@ -42,12 +45,25 @@ class KvCosts {
   void LearnTransfer(const wire::NodeId& node, double bytes, int64_t duration_ns);
   void LearnPrefill(uint32_t tokens, int64_t duration_ns);
 
+  // Whole prompts, by the path that computes them: the prefill path, or the decode path. Where a
+  // route has one path, that is the prefill path. What was learnt is another route's from now on.
+  void OpenRoute(const PlannedPath& prefill, const PlannedPath& decode) {
+    prefill_.emplace(prefill);
+    decode_.emplace(decode);
+  }
+  PathForecast& prefill() { return *prefill_; }
+  PathForecast& decode() { return *decode_; }
+  const PathForecast& prefill() const { return *prefill_; }
+  const PathForecast& decode() const { return *decode_; }
+
  private:
   const wire::RowEncoding kv_encoding_;
   const double planned_tokens_per_s_;
   const KvPeerList peers_;
   std::map<wire::NodeId, double> seen_bytes_per_s_;
   double seen_tokens_per_s_ = 0;
+  std::optional<PathForecast> prefill_{std::in_place};
+  std::optional<PathForecast> decode_{std::in_place};
 };
 
 }  // namespace aster::conduct

@@ -13,6 +13,10 @@ namespace {
 
 // For an order to arrive and for the rows to be acknowledged: delays of links are not known here.
 constexpr double kOrderingS = 0.01;
+// Of a computation by other nodes the rows of its last part are waited for.
+constexpr double kLastTokens = 256;
+// Other nodes are left in peace where they would bring less than a tenth.
+constexpr double kAlmostAsSoon = 1.1;
 
 BytesByNode SumByNode(std::span<const KvTransferOrder> orders) {
   BytesByNode bytes;
@@ -34,8 +38,7 @@ void KvTransfer::Start(LiveRequest& live) {
   if (!route_.has_decode_path()) return;
   // The decode path computes what is too short for a transfer to pay, and logits of rows that
   // follow rows it was sent, which show what a transfer has made of these.
-  const bool is_short =
-      live.length() - decoded <= std::max(options_.direct_tokens, 1U) && !live.logits.is_wanted();
+  const bool is_short = !live.logits.is_wanted() && IsSoonerDirect(live, prefilled, decoded);
   const bool shows_rows =
       live.logits.is_wanted() && live.logits.begin() > 0 && decoded >= live.logits.begin();
   if (is_short || shows_rows) {
@@ -104,18 +107,48 @@ bool KvTransfer::IsAwaitedBy(const LiveRequest& live, uint32_t stage) const {
   return is_decoding ? live.awaits_transfer() : live.phase == RequestPhase::kSyncing;
 }
 
-// Where a rate is not known, rows of a page and more are worth a message.
-bool KvTransfer::IsWorthSending(std::span<const KvTransferOrder> orders, uint32_t count) const {
-  // Nodes send at the same time, each at its own rate.
+// Whether the decode path has the first token as soon if it computes the prompt, too.
+bool KvTransfer::IsSoonerDirect(const LiveRequest& live, uint32_t prefilled,
+                                uint32_t decoded) const {
+  const uint32_t fresh = live.length() - std::min(live.length(), decoded);
+  if (fresh <= 1) return true;
+  const uint32_t held = std::max(prefilled, decoded);
+  const uint32_t others = live.length() - 1 - std::min(live.length() - 1, held);
+  const double direct_s = costs_.decode().PrefillSeconds(fresh);
+  double apart_s = costs_.prefill().PrefillSeconds(std::max(others, 1U));
+  if (direct_s <= 0 || apart_s <= 0) return fresh <= std::max(options_.direct_tokens, 1U);
+  // What the prefill path lacks comes first; then rows of the last part travel.
+  if (decoded > prefilled) {
+    const auto orders = OrdersOf(live, route_.decode_path(), route_.prefill_path(), decoded, 1);
+    const double computing_s = costs_.prefill().PrefillSeconds(decoded - prefilled);
+    const double sending_s = SecondsToSend(orders);
+    apart_s += sending_s > 0 ? std::min(sending_s, computing_s) : computing_s;
+  }
+  if (!costs_.prefill().has_learned()) {
+    const auto orders =
+        OrdersOf(live, route_.prefill_path(), route_.decode_path(), live.length() - 1, 1);
+    apart_s += SecondsToSend(orders) * std::min(1.0, kLastTokens / fresh) + kOrderingS;
+  }
+  return direct_s <= kAlmostAsSoon * apart_s;
+}
+
+// Nodes send at the same time, each at its own rate. 0: one of them is not known, or there is
+// nothing to send.
+double KvTransfer::SecondsToSend(std::span<const KvTransferOrder> orders) const {
   double sending_s = 0;
-  bool is_known = !orders.empty();
   for (const auto& [node, bytes] : SumByNode(orders)) {
     const double rate = costs_.BytesPerSecond(node);
-    is_known = is_known && rate > 0;
-    if (rate > 0) sending_s = std::max(sending_s, bytes / rate);
+    if (rate <= 0) return 0;
+    sending_s = std::max(sending_s, bytes / rate);
   }
+  return sending_s;
+}
+
+// Where a rate is not known, rows of a page and more are worth a message.
+bool KvTransfer::IsWorthSending(std::span<const KvTransferOrder> orders, uint32_t count) const {
+  const double sending_s = SecondsToSend(orders);
   const double computing_s = costs_.SecondsToCompute(count);
-  if (!is_known || computing_s <= 0) return count >= kernels::kPagePositions;
+  if (sending_s <= 0 || computing_s <= 0) return count >= kernels::kPagePositions;
   return sending_s + kOrderingS < computing_s;
 }
 

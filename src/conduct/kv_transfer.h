@@ -20,8 +20,10 @@
 namespace aster::conduct {
 
 struct KvTransferOptions {
-  uint32_t direct_tokens = 64;  // the decode path prefills prompts of at most this many new ones
-  uint32_t sync_step = 32;      // tokens of an answer that are worth a message
+  // The decode path prefills prompts of at most this many new ones, where it is not known what
+  // either path takes.
+  uint32_t direct_tokens = 64;
+  uint32_t sync_step = 32;  // tokens of an answer that are worth a message
 };
 
 // Rows that a stage of one path holds and one of the other lacks.
@@ -56,6 +58,8 @@ class KvTransfer {
   void Sync(LiveRequest& live);
   std::vector<KvTransferOrder> OrdersOf(const LiveRequest& live, Path from, Path to, uint32_t end,
                                         uint32_t step) const;
+  bool IsSoonerDirect(const LiveRequest& live, uint32_t prefilled, uint32_t decoded) const;
+  double SecondsToSend(std::span<const KvTransferOrder> orders) const;
   bool IsWorthSending(std::span<const KvTransferOrder> orders, uint32_t count) const;
   void Send(std::span<const KvTransferOrder> orders);
 

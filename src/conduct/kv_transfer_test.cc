@@ -64,6 +64,36 @@ TEST_F(KvTransferTest, AShortPromptIsTheDecodePathsOwn) {
   EXPECT_THAT(TakeOrders(), IsEmpty());
 }
 
+// What either path takes decides, where that is known.
+TEST_F(KvTransferTest, TheDecodePathComputesWhatItHasAsSoon) {
+  const auto path_of = [&](size_t prompt, double direct_token_s, double other_token_s) {
+    KvCosts costs(wire::RowEncoding::kF32, 0, nullptr);
+    costs.OpenRoute(
+        {.first_chunk_s = 512 * other_token_s, .chunk_s = 256 * other_token_s, .token_s = 0.01},
+        {.first_chunk_s = 256 * direct_token_s, .chunk_s = 256 * direct_token_s, .token_s = 0.01});
+    const Path path = Begin(prompt, 0, 0, &costs).prefill_path;
+    TakeOrders();
+    return path;
+  };
+  // The others are slower in a prompt's first part, as both have to compute it one after the other.
+  EXPECT_EQ(path_of(200, 0.01, 0.006), kDecode);
+  EXPECT_EQ(path_of(2000, 0.01, 0.006), kPrefill);
+  EXPECT_EQ(path_of(20, 0.01, 0.001), kPrefill);
+  // They are no use for less than a tenth.
+  EXPECT_EQ(path_of(2000, 0.001, 0.001), kDecode);
+  EXPECT_EQ(path_of(2000, 0.001, 0.0001), kPrefill);
+}
+
+TEST_F(KvTransferTest, WhatCameDecidesWhereThePlanWasWrong) {
+  KvCosts costs(wire::RowEncoding::kF32, 0, nullptr);
+  costs.OpenRoute({.first_chunk_s = 1, .chunk_s = 0.5, .token_s = 0.01},
+                  {.first_chunk_s = 2, .chunk_s = 2, .token_s = 0.01});
+  EXPECT_EQ(Begin(1000, 0, 0, &costs).prefill_path, kPrefill);
+  // The others have become slow.
+  for (int i = 0; i < 3; ++i) costs.prefill().LearnPrefill(999, 60);
+  EXPECT_EQ(Begin(1000, 0, 0, &costs).prefill_path, kDecode);
+}
+
 TEST_F(KvTransferTest, RowsOfALongPromptGoToTheDecodePath) {
   LiveRequest& live = Begin(300, 128, 100);
   EXPECT_EQ(live.phase, RequestPhase::kPrefill);

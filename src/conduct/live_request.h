@@ -60,6 +60,17 @@ struct DraftChain {
   DraftPace::Step step;
 };
 
+// What was expected of a request's times when it began, and what came. Zeros are not known.
+struct Foreseen {
+  uint32_t prompt_tokens = 0;  // to be computed, with those of others before them
+  bool is_direct = false;      // by the decode path, though the route has another one
+  double first_token_s = 0;    // from when it began to run
+  double token_s = 0;
+  uint64_t answer_tokens = 0;
+  double came_first_token_s = 0;
+  double came_token_s = 0;
+};
+
 struct LiveRequest {
   // Whether draft tokens are sent along. Once a stage had no memory for them none are: a request
   // must not take memory from others for what may be wrong.
@@ -128,6 +139,9 @@ struct LiveRequest {
   uint32_t refusals = 0;                    // since something was computed
   int64_t started_ns = 0;                   // when it began to run in this epoch
   uint32_t started_at = 0;                  // tokens that were computed then
+  Foreseen foreseen;
+  int64_t first_token_ns = 0;
+  int64_t last_token_ns = 0;
   TransferState transfer;
   StageDrafts stage_drafts;
   DraftChain chain;

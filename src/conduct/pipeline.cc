@@ -406,6 +406,8 @@ void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
     at_.frame_times.Learn(frame.rows, done.hops, arrived_ns - sent_ns);
   }
   at_.times.Add(segment.path.begin, done.hops, sent_ns, arrived_ns);
+  const uint32_t rows = frame.is_decode ? std::max(frame.rows, 1u) : frame.tokens;
+  at_.pace.Learn(segment.path.begin, rows, segment.end, done.hops, at_.clock.NowNs());
   uint64_t slowest_ns = 0;
   for (const wire::Hop& hop : done.hops) slowest_ns = std::max(slowest_ns, hop.compute_ns);
   at_.schedule.NotePrefill(std::exchange(frame.tokens, 0), static_cast<int64_t>(slowest_ns));

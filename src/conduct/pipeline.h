@@ -24,6 +24,7 @@
 #include "conduct/live_request.h"
 #include "conduct/route_client.h"
 #include "conduct/route_drafts.h"
+#include "conduct/stage_pace.h"
 #include "conduct/stage_times.h"
 #include "conduct/trace.h"
 #include "wire/messages.h"
@@ -67,6 +68,7 @@ class Pipeline {
     FrameSchedule& schedule;  // is told what frames of prompts took
     StageTimes& times;
     FrameTimes& frame_times;
+    StagePace& pace;
     Numbers& numbers;
     ConductorCounters& counters;
     Trace* trace;  // or null

@@ -27,6 +27,7 @@ class PipelineTest : public testing::Test {
                                         .schedule = schedule_,
                                         .times = times_,
                                         .frame_times = frame_times_,
+                                        .pace = pace_,
                                         .numbers = numbers_,
                                         .counters = counters_,
                                         .trace = nullptr,
@@ -87,6 +88,7 @@ class PipelineTest : public testing::Test {
   std::unique_ptr<RouteClient> route_;
   const model::Shape shape_ = plan::TestModel::Get().shape();
   FrameTimes frame_times_;
+  StagePace pace_;
   RouteDrafts drafts_{shape_, nullptr, network_.virtual_clock, frame_times_};
   FrameSchedule schedule_{{}};
   StageTimes times_;

@@ -33,7 +33,7 @@ struct ClusterOptions {
   std::string rows = "f32";
   std::string kv_wire = "exact";  // encoding of KV rows in KV transfers
   std::string trace_path;         // empty: none is kept
-  // Where nothing else is computed, and no KV cache of it is kept: what plans are made for.
+  // Where requests come one at a time: what plans are made for.
   std::optional<ExpectedRequest> only_request;
 
   bool wants_nodes() const { return local_nodes > 0 || cluster; }

@@ -187,10 +187,11 @@ void NodeSession::TakeNodes() {
 
 Result<plan::Plan> NodeSession::Plan() {
   reasons_.clear();
+  alternatives_.clear();
   planned_ = {};
   plan::Plan plan;
   if (split_ == "auto") {
-    plan = TRY(PlanByAbility());
+    plan = TRY(PlanForNodes());
   } else {
     plan.stages = TRY(ParsePath(split_).In(split_option_));
   }
@@ -248,37 +249,24 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
   return Ok();
 }
 
-Result<plan::Plan> NodeSession::PlanByAbility() {
-  plan::PlannerOptions options{.reserved_bytes = route_.kv_bytes, .all_nodes = pool_->wants_all()};
-  // Groups read several prompts slower than a pipeline.
-  if (only_request_ && decode_.empty()) {
-    options.may_group = true;
-    options.prompt_tokens = only_request_->prompt_tokens;
-    options.answer_tokens = only_request_->answer_tokens;
-  }
-  // Layers that another front end runs are shared, if exactly these are planned.
-  const std::vector<SharedSlice>& shared = pool_->shared();
-  std::vector<plan::NodeAbility> nodes = pool_->nodes();
-  for (plan::NodeAbility& able : nodes) {
-    for (const SharedSlice& held : shared)
-      able.memory_bytes += held.node == able.node.id ? held.bytes : 0;
-  }
-  auto split = plan::PlanSplit(nodes, pool_->links(), load_, options);
-  const auto is_shared = [&](const plan::PlanStage& stage) {
-    const auto is_of_node = [&](const SharedSlice& held) { return held.node == stage.node.id; };
-    return std::ranges::none_of(shared, is_of_node) ||
-           std::ranges::any_of(shared, [&](const SharedSlice& held) {
-             return is_of_node(held) && held.slice == stage.slice;
-           });
-  };
-  if (split.ok() && !std::ranges::all_of(split->plan.stages, is_shared)) {
-    auto apart = plan::PlanSplit(pool_->nodes(), pool_->links(), load_, options);
-    if (apart.ok()) split = std::move(apart);
-  }
-  if (!split.ok()) return std::move(split).error();
-  reasons_ = std::move(split->lines);
-  planned_ = {split->prefill_tokens_per_s, split->decode_tokens_per_s};
-  return std::move(split->plan);
+Result<plan::Plan> NodeSession::PlanForNodes() {
+  plan::SplitPlan split = TRY(PlanByAbility(*pool_, Wanted(), shares_));
+  reasons_ = std::move(split.lines);
+  alternatives_ = std::move(split.alternatives);
+  planned_ = {split.prefill_tokens_per_s, split.decode_tokens_per_s};
+  return std::move(split.plan);
+}
+
+WantedPlan NodeSession::Wanted() const {
+  return {.load = load_,
+          .kv_bytes = route_.kv_bytes,
+          .request = decode_.empty() ? options_.only_request : std::nullopt,
+          .exact_transfers = route_.kv_encoding == wire::RowEncoding::kF32};
+}
+
+Result<std::unique_ptr<NodePool>> NodeSession::AnotherPool() const {
+  return OpenNodePool({}, options_,
+                      {.fingerprint = model_.fingerprint, .kv_bytes = route_.kv_bytes});
 }
 
 Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
@@ -291,7 +279,9 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   options.longest_frame_ns = longest_frame_ns;
   options.trace = trace_file_ ? &trace_ : nullptr;
   options.peers = [this] { return Peers(); };
-  options.prefill_tokens_per_s = PlannedRate(plan);
+  if (const conduct::PlannedPath prefill = PlannedTimes(plan.stages); prefill.chunk_s > 0)
+    options.prefill_tokens_per_s = prefill.chunk_tokens / prefill.chunk_s;
+  options.planned = [this](std::span<const plan::PlanStage> path) { return PlannedTimes(path); };
   options.proposers = proposers;
   options.on_event = on_event_;
   // A split that the user typed is opened or refused; a planned one may be replaced by another.
@@ -324,29 +314,17 @@ std::vector<conduct::KvPeer> NodeSession::Peers() const {
   return peers;
 }
 
-// Prefill rate of these nodes, were the layers split as they can; 0: not known.
-double NodeSession::PlannedRate(const plan::Plan& plan) const {
-  std::vector<plan::NodeAbility> readers;
-  std::vector<size_t> places(pool_->nodes().size(), SIZE_MAX);
-  for (size_t i = 0; i < places.size(); ++i) {
-    const plan::NodeAbility& able = pool_->nodes()[i];
-    const bool reads = std::ranges::any_of(
-        plan.stages, [&](const plan::PlanStage& stage) { return stage.node.id == able.node.id; });
-    if (!reads) continue;
-    places[i] = readers.size();
-    readers.push_back(able);
-    readers.back().memory_bytes = UINT64_MAX / 2;  // they have their layers already
-  }
-  std::vector<plan::LinkAbility> links;
-  for (plan::LinkAbility link : pool_->links()) {
-    if (places[link.from] == SIZE_MAX || places[link.to] == SIZE_MAX) continue;
-    link.from = places[link.from];
-    link.to = places[link.to];
-    links.push_back(link);
-  }
-  if (readers.empty()) return 0;
-  const auto split = plan::PlanSplit(readers, links, load_, {.all_nodes = true});
-  return split.ok() ? split->prefill_tokens_per_s : 0;
+// Of one path of a plan; nothing of an empty one, or where rates are not known.
+conduct::PlannedPath NodeSession::PlannedTimes(std::span<const plan::PlanStage> path) const {
+  if (path.empty()) return {};
+  const plan::Plan plan{.stages = {path.begin(), path.end()}, .decode = {}};
+  const auto split = PredictByAbility(*pool_, Wanted(), shares_, plan);
+  if (!split) return {};
+  constexpr uint32_t kChunk = plan::PlannerOptions().chunk_tokens;
+  return {.first_chunk_s = split->first_chunk_s,
+          .chunk_s = kChunk / split->prefill_tokens_per_s,
+          .token_s = 1 / split->decode_tokens_per_s,
+          .chunk_tokens = kChunk};
 }
 
 // What a person would wonder about: a node that is there and is given nothing.
@@ -370,7 +348,7 @@ Result<plan::Plan> NodeSession::Replan(const plan::Plan& broken, std::span<const
                  fmt::format("no node can compute layers 0 to {}; the last one failed: {}",
                              layer_count() - 1, why.message()));
   }
-  auto planned = PlanByAbility();
+  auto planned = PlanForNodes();
   if (!planned.ok()) {
     return Error(why.code(), fmt::format("{}; the other nodes cannot take over: {}", why.message(),
                                          planned.error().message()));

@@ -25,6 +25,7 @@
 #include "open/cluster_options.h"
 #include "open/model_options.h"
 #include "open/node_pool.h"
+#include "open/plan_by_ability.h"
 #include "open/reporter.h"
 #include "plan/plan.h"
 #include "stage/file_slice_source.h"
@@ -58,6 +59,13 @@ class NodeSession {
   Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
   // Plans from now on leave these nodes out.
   Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
+  // Whether plans follow what nodes can do, so that another one may take over at any time.
+  bool plans_by_ability() const { return split_ == "auto" && decode_.empty() && options_.cluster; }
+  // What is planned for; and the nodes as another thread may ask them.
+  WantedPlan Wanted() const;
+  Result<std::unique_ptr<NodePool>> AnotherPool() const;
+  // Plans from now on take nodes to have that much of their rates.
+  void SetShares(NodeShares shares) { shares_ = std::move(shares); }
   // With which this process talks to them.
   net::Network& network() { return *network_; }
   // Conductors that are opened from now on pass each event of the network on
@@ -71,6 +79,10 @@ class NodeSession {
   Result<plan::Plan> Plan();
   // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
   const std::vector<std::string>& reasons() const { return reasons_; }
+  // Kinds of plan that were compared for it; none where it was typed, or rates are not known.
+  const std::vector<plan::Alternative>& alternatives() const { return alternatives_; }
+  // Nodes of the cluster that plans leave out, and why.
+  const std::vector<AbsentNode>& absent() const { return pool_->absent(); }
   // Tokens/s that the last plan expects, of long prompts and of a single answer; 0: not known.
   struct PlannedRates {
     double prefill_tokens_per_s = 0;
@@ -99,15 +111,15 @@ class NodeSession {
         split_(std::move(split)),
         split_option_(cluster.split_option),
         decode_(std::move(decode)),
-        only_request_(cluster.only_request),
+        options_(cluster),
         has_kv_cache_(has_kv_cache) {}
 
   void AddOwnStage(const gguf::ModelFiles& files, const engine::LocalModelOptions& engine,
                    const std::shared_ptr<disk::DiskPages>& pages);
   void TakeNodes();
   std::vector<conduct::KvPeer> Peers() const;
-  double PlannedRate(const plan::Plan& plan) const;
-  Result<plan::Plan> PlanByAbility();
+  conduct::PlannedPath PlannedTimes(std::span<const plan::PlanStage> path) const;
+  Result<plan::Plan> PlanForNodes();
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
   // The decode nodes, where the options name any.
   Status AddDecoders(plan::Plan& plan);
@@ -121,14 +133,16 @@ class NodeSession {
   const std::string split_;
   const std::string split_option_;  // as people have called it
   const std::string decode_;
-  const std::optional<ExpectedRequest> only_request_;
+  const ClusterOptions options_;
   const bool has_kv_cache_;
   std::unique_ptr<NodePool> pool_;
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
+  std::vector<plan::Alternative> alternatives_;
   std::string unused_gpus_;            // of the newest plan, and not said yet
   std::vector<std::string> left_out_;  // while a route is opened, and not said yet
   PlannedRates planned_;
+  NodeShares shares_;       // of their rates that nodes have
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;
   std::shared_ptr<disk::DiskPages> own_pages_;  // or null

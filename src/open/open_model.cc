@@ -15,6 +15,9 @@
 namespace aster::open {
 namespace {
 
+// For so long a server that has nothing to do waits for a route that it has opened.
+constexpr int64_t kOpenAheadNs = 10 * kNsPerSecond;
+
 class OpenedLocalModel final : public OpenedModel {
  public:
   OpenedLocalModel(std::unique_ptr<engine::LocalModel> model, std::unique_ptr<Drafts> drafts,
@@ -100,6 +103,10 @@ class OpenedRoute final : public OpenedModel {
             .bytes = counters.transferred_bytes,
             .exposed_ns = counters.exposed_ns};
   }
+  std::vector<conduct::Foreseen> foreseen() const override {
+    return {conductor_->foreseen().begin(), conductor_->foreseen().end()};
+  }
+  std::vector<plan::Alternative> alternatives() const override { return nodes_->alternatives(); }
   // Of the route as it is now: another one may have more, or less.
   uint32_t capacity_tokens() const override {
     const conduct::RouteClient* const route = conductor_->route();
@@ -159,6 +166,29 @@ class OpenedRoute final : public OpenedModel {
     }
     return replanned;
   }
+  std::optional<RouteNow> route_now() const override {
+    if (!nodes_->plans_by_ability()) return std::nullopt;
+    return RouteNow{.plan = conductor_->plan(),
+                    .paces = conductor_->paces(),
+                    .drained = drained_,
+                    .is_busy = !conductor_->idle(),
+                    .opening_ns = conductor_->opening_ns()};
+  }
+  Status Rearrange(NodeShares shares, const std::string& why) override {
+    nodes_->SetShares(std::move(shares));
+    TRY(conductor_->Replan(Error(Code::kUnavailable, why)));
+    if (!conductor_->idle()) return Ok();
+    // The next request finds it ready, or on its way.
+    const int64_t deadline_ns = nodes_->network().clock().NowNs() + kOpenAheadNs;
+    const Status opened =
+        conductor_->Open(nullptr, [&] { return nodes_->network().clock().NowNs() >= deadline_ns; });
+    return !opened.ok() && opened.error().code() == Code::kCancelled ? Ok() : opened;
+  }
+  Result<Lookout> MakeLookout() const override {
+    Lookout lookout{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
+    lookout.wanted.replaces = true;
+    return lookout;
+  }
   Status Save() override { return nodes_->SaveTrace(); }
 
  private:
@@ -171,6 +201,14 @@ class OpenedRoute final : public OpenedModel {
 }  // namespace
 
 Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
+  return FailedPrecondition("the model is on no cluster");
+}
+
+Status OpenedModel::Rearrange(NodeShares /*shares*/, const std::string& /*why*/) {
+  return FailedPrecondition("the model is on no cluster");
+}
+
+Result<Lookout> OpenedModel::MakeLookout() const {
   return FailedPrecondition("the model is on no cluster");
 }
 

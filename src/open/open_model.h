@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "conduct/live_request.h"
+#include "conduct/stage_pace.h"
 #include "disk/disk_pages.h"
 #include "engine/generator.h"
 #include "gguf/model_files.h"
@@ -20,7 +22,10 @@
 #include "open/drafts.h"
 #include "open/figures.h"
 #include "open/model_options.h"
+#include "open/node_pool.h"
+#include "open/plan_by_ability.h"
 #include "open/reporter.h"
+#include "plan/planner.h"
 #include "text/tokenizer.h"
 #include "wire/messages.h"
 
@@ -38,6 +43,19 @@ struct KvTransfers {
   uint64_t prompts = 0;
   uint64_t bytes = 0;      // of KV rows that the decode nodes lacked
   int64_t exposed_ns = 0;  // from the end of prefill to the first token
+};
+
+// The route of a model, as a watch of its nodes sees it.
+struct RouteNow {
+  plan::Plan plan;
+  std::vector<conduct::StagePace::Pace> paces;  // of both paths' stages
+  std::vector<wire::NodeId> drained;
+  bool is_busy = false;    // requests run
+  int64_t opening_ns = 0;  // that the last route took; 0: not known
+};
+struct Lookout {
+  std::unique_ptr<NodePool> pool;
+  WantedPlan wanted;
 };
 
 struct OpenOptions {
@@ -75,6 +93,19 @@ class OpenedModel {
   // Nodes that held KV rows of the prompts, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   virtual KvTransfers kv_transfers() const { return {}; }
+  // Of the last requests, what was expected of their times and what came. On the generator's
+  // thread.
+  virtual std::vector<conduct::Foreseen> foreseen() const { return {}; }
+  // Kinds of plan that were compared, and the one that was taken; none where nothing was planned.
+  virtual std::vector<plan::Alternative> alternatives() const { return {}; }
+  // What runs now, where plans follow what nodes can do; nothing elsewhere. On the generator's
+  // thread.
+  virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
+  // Plans anew, with nodes that have that much of their rates; requests go on with the next route,
+  // which is opened at once where there are none. On the generator's thread.
+  virtual Status Rearrange(NodeShares shares, const std::string& why);
+  // What a watch of the nodes takes, which looks at them on a thread of its own.
+  virtual Result<Lookout> MakeLookout() const;
   // Leaves these nodes, and no others, out of its plans from now on; requests go on elsewhere. An
   // error, which says why the others cannot take over, changes nothing. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);

@@ -60,8 +60,14 @@ double ExchangeTime(const GroupProblem& problem, std::span<const size_t> nodes,
   return slowest_s;
 }
 
+GroupPart PartOf(std::span<const uint32_t> shares) {
+  GroupPart part{.count = static_cast<uint32_t>(shares.size())};
+  std::ranges::copy(shares, part.shares.begin());
+  return part;
+}
+
 std::optional<GroupAnswer> AnswerOf(const GroupProblem& problem, std::span<const size_t> nodes,
-                                    const GroupPart& shares) {
+                                    const GroupPart& shares, bool has_memory = false) {
   GroupAnswer answer{.nodes = {nodes.begin(), nodes.end()},
                      .shares = {shares.shares.begin(), shares.shares.begin() + shares.count}};
   const auto all = std::accumulate(answer.shares.begin(), answer.shares.end(), 0u);
@@ -73,8 +79,8 @@ std::optional<GroupAnswer> AnswerOf(const GroupProblem& problem, std::span<const
     const double fine = 1 - problem.whole - problem.by_heads;
     const double of_layers = problem.whole + problem.by_heads * heads + fine * rows;
     const GroupProblem::Node& node = problem.nodes[nodes[i]];
-    const double bytes = std::max(heads, rows) * static_cast<double>(problem.bytes);
-    if (static_cast<double>(problem.whole_bytes) + bytes > static_cast<double>(node.memory_bytes))
+    if (!has_memory &&
+        MemberBytes(problem, answer.shares, i) > static_cast<double>(node.memory_bytes))
       return std::nullopt;
     const double reads = of_layers * problem.layer_reads + rows * problem.head_reads;
     token_s = std::max(token_s, reads * node.token_byte_s);
@@ -110,14 +116,41 @@ void Improve(const GroupProblem& problem, std::span<const size_t> nodes,
 
 }  // namespace
 
-std::optional<GroupAnswer> SearchGroup(const GroupProblem& problem) {
-  const size_t most =
-      std::min({problem.nodes.size(), size_t{GroupPart::kMostParts}, size_t{problem.heads}});
-  // The fastest leads.
+std::optional<GroupAnswer> SearchShares(const GroupProblem& problem,
+                                        std::span<const size_t> nodes) {
+  std::optional<GroupAnswer> best;
+  Improve(problem, nodes, best);
+  return best;
+}
+
+std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
+                                     std::span<const uint32_t> shares) {
+  if (!AreLinked(problem, nodes) || problem.heads == 0) return std::nullopt;
+  return AnswerOf(problem, nodes, PartOf(shares), /*has_memory=*/true);
+}
+
+double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares, size_t member) {
+  const auto all = std::accumulate(shares.begin(), shares.end(), 0u);
+  const double rows = static_cast<double>(shares[member]) / all;
+  const auto place = static_cast<uint32_t>(member);
+  const double heads = ShareOf(PartOf(shares).At(place), problem.heads);
+  return static_cast<double>(problem.whole_bytes) +
+         std::max(heads, rows) * static_cast<double>(problem.bytes);
+}
+
+std::vector<size_t> BySpeed(const GroupProblem& problem) {
   std::vector<size_t> order(problem.nodes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, {},
                            [&](size_t node) { return problem.nodes[node].token_byte_s; });
+  return order;
+}
+
+std::optional<GroupAnswer> SearchGroup(const GroupProblem& problem) {
+  const size_t most =
+      std::min({problem.nodes.size(), size_t{GroupPart::kMostParts}, size_t{problem.heads}});
+  // The fastest leads.
+  const std::vector<size_t> order = BySpeed(problem);
   std::optional<GroupAnswer> best;
   if (order.size() > kExactGroupNodes) {
     for (size_t count = 2; count <= most; ++count)

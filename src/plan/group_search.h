@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace aster::plan {
@@ -49,6 +50,20 @@ struct GroupAnswer {
 
 // What a message of a gather costs both ends, beside the link's own time.
 inline constexpr double kGatherOverheadS = 20e-6;
+
+// Of these nodes, the one that leads first, with the best shares; nothing where a link between two
+// of them is not known, a share would be less than a head, or their memory is not enough.
+std::optional<GroupAnswer> SearchShares(const GroupProblem& problem, std::span<const size_t> nodes);
+
+// With these shares. Memory is not looked at: they have their parts already.
+std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
+                                     std::span<const uint32_t> shares);
+
+// Memory that one of a group's nodes takes.
+double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares, size_t member);
+
+// From the fastest to the slowest.
+std::vector<size_t> BySpeed(const GroupProblem& problem);
 
 // Of two to model::GroupPart::kMostParts nodes with links between them that are known; nothing
 // where there is none, or no group's memory is enough.

@@ -149,8 +149,9 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     for (const kv::Stream& stream : layout.streams(layer)) {
       const uint64_t kept = uint64_t{stream.window} + stream.sinks;
       const uint64_t read = stream.window > 0 ? std::min<uint64_t>(context, kept) : context;
-      load.kv_read_bytes += static_cast<double>(read / stream.stride) *
-                            static_cast<double>(stream.codec->row_bytes());
+      const auto row_bytes = static_cast<double>(stream.codec->row_bytes());
+      load.kv_read_bytes += static_cast<double>(read / stream.stride) * row_bytes;
+      load.kv_row_bytes += row_bytes / stream.stride;
     }
     load.kv_bytes_per_layer =
         std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
@@ -158,7 +159,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   division.AddKv(shape, load.kv_read_bytes);
   if (shape.is_latent()) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
   load.together = TogetherOf(shape, division);
-  load.kv_read_bytes /= shape.layer_count;
+  for (double* const bytes : {&load.kv_read_bytes, &load.kv_row_bytes}) *bytes /= shape.layer_count;
   return load;
 }
 

@@ -27,6 +27,7 @@ struct ModelLoad {
   double flops_per_layer = 0;       // of one token, with its attention to `context` others
   double head_flops = 0;
   double kv_read_bytes = 0;        // of one layer, for one token after `context` others
+  double kv_row_bytes = 0;         // of one layer and token, between nodes
   uint64_t row_bytes = 0;          // between stages, of one token
   uint64_t gpu_scratch_bytes = 0;  // beside layers, on each GPU that has any
   uint32_t context = 0;

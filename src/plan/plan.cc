@@ -349,4 +349,10 @@ std::string SplitText(const Plan& plan) {
   return text_of(plan.stages) + (plan.decode.empty() ? "" : " decode " + text_of(plan.decode));
 }
 
+std::string OptionsText(const Plan& plan) {
+  const std::string split = "--split " + SplitText({.stages = plan.stages, .decode = {}});
+  if (plan.decode.empty()) return split;
+  return split + " --decode " + SplitText({.stages = plan.decode, .decode = {}});
+}
+
 }  // namespace aster::plan

@@ -81,5 +81,7 @@ std::string DescribePlan(const Plan& plan);
 std::string DescribeSlice(const model::Slice& slice);
 // As ParseSplit reads it: "a=0:20,b=21:out"; behind it " decode b=0:out" where others do.
 std::string SplitText(const Plan& plan);
+// As a person asks for it: "--split a=0:7,b=8:out --decode a+b=0:out".
+std::string OptionsText(const Plan& plan);
 
 }  // namespace aster::plan

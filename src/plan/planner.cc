@@ -14,7 +14,9 @@
 #include "base/checked.h"
 #include "base/units.h"
 #include "engine/gpu_layers.h"
+#include "plan/alternatives.h"
 #include "plan/group_search.h"
+#include "plan/kind_search.h"
 #include "plan/split_search.h"
 
 namespace aster::plan {
@@ -22,8 +24,6 @@ namespace {
 
 // No rate was measured: the model is divided as if all nodes were alike, and nothing is predicted.
 constexpr double kAnyRate = 1e9;
-// Predictions are not exact: a group has to be better than a pipeline by that much.
-constexpr double kWorthwhile = 0.9;
 // Attended heads, the output of attention, the wide row, the output of the layer.
 constexpr uint64_t kGathersOfLayer = 4;
 
@@ -66,25 +66,40 @@ class Planning {
 
   Result<SplitPlan> Run() {
     // The search knows nodes and layers by number only.
-    const std::optional<SplitAnswer> answer = SearchSplit(problem_);
-    if (!answer) return WhyNot();
-    answer_ = *answer;
+    const std::optional<SplitAnswer> fast_prefill = SearchSplit(problem_);
+    if (!fast_prefill) return WhyNot();
+    DescribeGroups();
+    taken_ = PipelineAnswer(kinds_, *fast_prefill);
+    // Kinds are compared by rates that were measured.
+    std::vector<KindAnswer> answers;
+    const bool is_wanted = options_.may_choose || options_.compares;
+    if (knows_flops_ && knows_reads_ && !options_.all_nodes && is_wanted)
+      answers = SearchKinds(kinds_, *fast_prefill);
+    if (const auto chosen = ChooseKind(answers); options_.may_choose && chosen)
+      taken_ = answers[*chosen];
     SplitPlan split;
-    for (const SplitAnswer::Part& part : answer_.parts) {
-      split.plan.stages.push_back({.node = nodes_[part.node].node, .slice = SliceOf(part)});
-    }
-    Predict(answer_, split);
-    if (const std::optional<GroupAnswer> group = FindGroup()) {
-      SplitPlan together = PlanOf(*group);
-      if (options_.may_group && RequestTime(together) < kWorthwhile * RequestTime(split)) {
-        ExplainGroup(*group, split, together);
-        return together;
-      }
-      Explain(split);
-      CompareGroup(together, split);
-      return split;
-    }
+    Predict(split);
     Explain(split);
+    if (answers.empty()) return split;
+    split.alternatives = CompareKinds(kinds_, options_, answers, taken_,
+                                      [this](const KindAnswer& answer) { return PlanOf(answer); });
+    for (std::string& line : DescribeChoice(split.alternatives, options_))
+      split.lines.push_back(std::move(line));
+    return split;
+  }
+
+  // Of a plan that is there.
+  std::optional<SplitPlan> Predict(const Plan& plan) {
+    if (!knows_flops_ || !knows_reads_) return std::nullopt;
+    DescribeGroups();
+    const auto parts = PartsOf(plan.stages);
+    const auto decode = PartsOf(plan.decode);
+    if (!parts || !decode) return std::nullopt;
+    const std::optional<KindAnswer> answer = AnswerOfPlan(kinds_, *parts, *decode);
+    if (!answer) return std::nullopt;
+    taken_ = *answer;
+    SplitPlan split;
+    Predict(split);
     return split;
   }
 
@@ -198,43 +213,38 @@ class Planning {
     }
   }
 
-  model::Slice SliceOf(const SplitAnswer::Part& part) const {
-    return {.layer_begin = part.begin,
-            .layer_end = part.end,
-            .embedding = part.begin == 0,
-            .head = part.end == layer_count()};
+  void DescribeGroups();
+
+  model::Slice SliceOf(uint32_t begin, uint32_t end) const {
+    return {.layer_begin = begin,
+            .layer_end = end,
+            .embedding = begin == 0,
+            .head = end == layer_count()};
   }
+  // Nothing where a node is not known.
+  std::optional<std::vector<KindAnswer::Part>> PartsOf(std::span<const PlanStage> stages) const;
+  std::vector<PlanStage> StagesOf(std::span<const KindAnswer::Part> parts) const;
+  Plan PlanOf(const KindAnswer& answer) const;
 
   // Rates are predicted only from what was measured.
-  void Predict(const SplitAnswer& answer, SplitPlan& split) const {
-    // From the head to the first stage, for the next token.
-    const size_t last = answer.parts.back().node;
-    const double way_back_s = problem_.link(last, answer.parts.front().node).token_s;
-    if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / answer.chunk_s;
-    if (knows_reads_) split.decode_tokens_per_s = 1 / (answer.token_s + way_back_s);
-    for (size_t i = 0; knows_flops_ && i < answer.parts.size(); ++i) {
-      const auto& [node, begin, end] = answer.parts[i];
-      split.first_chunk_s += PartChunkTime(problem_.nodes[node], end - begin, end == layer_count());
-      if (i > 0) split.first_chunk_s += problem_.link(answer.parts[i - 1].node, node).chunk_s;
+  void Predict(SplitPlan& split) const {
+    split.plan = PlanOf(taken_);
+    for (const auto* const parts : {&taken_.parts, &taken_.decode}) {
+      for (const KindAnswer::Part& part : *parts)
+        split.stage_times.push_back({part.chunk_s, part.token_s, part.exchange_s});
     }
+    if (knows_flops_) split.prefill_tokens_per_s = options_.chunk_tokens / taken_.chunk_s;
+    if (knows_reads_) split.decode_tokens_per_s = 1 / taken_.token_s;
+    if (knows_flops_) split.first_chunk_s = taken_.first_chunk_s;
+    if (!knows_flops_ || !knows_reads_) return;
+    split.first_token_s = taken_.first_token_s;
+    split.request_s = taken_.request_s;
   }
-
-  // The node that answers the request soonest alone; nothing where the model fits on none, or too
-  // little was measured.
-  std::optional<SplitPlan> FindAlone() const;
-  void CompareAlone(SplitPlan& split) const;
-
-  // A group predicts what it cannot do without: rates and links that were measured.
-  std::optional<GroupAnswer> FindGroup() const;
-  SplitPlan PlanOf(const GroupAnswer& group) const;
-  double RequestTime(const SplitPlan& split) const;
-  void ExplainGroup(const GroupAnswer& group, const SplitPlan& pipeline, SplitPlan& split) const;
-  void CompareGroup(const SplitPlan& group, SplitPlan& split) const;
 
   void Explain(SplitPlan& split) const;
   std::string Predicted(const SplitPlan& split) const;
-  std::string ExplainPart(size_t index) const;
-  std::string ExplainDevices(const SplitAnswer::Part& part) const;
+  std::string ExplainPart(std::span<const KindAnswer::Part> parts, size_t index) const;
+  std::string ExplainDevices(const KindAnswer::Part& part) const;
   std::string WhyLeftOut(size_t node) const;
   std::string RoomOf(size_t node) const;
   std::string Advice(uint64_t missing) const;
@@ -246,44 +256,128 @@ class Planning {
   const ModelLoad& load_;
   const PlannerOptions options_;
   SplitProblem problem_;
+  KindProblem kinds_;
   std::vector<std::vector<uint64_t>> rooms_;  // [nodes][devices]: layers that fit
-  SplitAnswer answer_;
+  KindAnswer taken_;
   bool knows_flops_ = false;
   bool knows_reads_ = false;
 };
 
-std::string Planning::ExplainPart(size_t index) const {
-  const SplitAnswer::Part& part = answer_.parts[index];
-  const SplitProblem::Node& node = problem_.nodes[part.node];
-  const bool has_head = part.end == layer_count();
-  std::string line =
-      fmt::format("{}: {}", nodes_[part.node].node.name, DescribeSlice(SliceOf(part)));
-  if (node.OnDevice(part.end - part.begin) > 0) line += ExplainDevices(part);
-  if (knows_flops_) {
-    const double chunk_s = PartChunkTime(node, part.end - part.begin, has_head);
-    line += fmt::format(", {} a chunk of {} tokens", Seconds(chunk_s), options_.chunk_tokens);
+// A pipeline gets along without what was measured of links; a group does not.
+void Planning::DescribeGroups() {
+  const ModelLoad::Together& together = load_.together;
+  kinds_.split = problem_;
+  kinds_.prompt_tokens = options_.prompt_tokens;
+  kinds_.answer_tokens = options_.answer_tokens;
+  const double row_bytes = options_.exact_transfers ? load_.kv_row_bytes : 0;
+  const auto problem_of = [&](uint32_t layers, bool has_head) {
+    const double part = static_cast<double>(layers) / layer_count();
+    const auto bytes_of = [&](uint64_t all) {
+      return static_cast<uint64_t>(part * static_cast<double>(all));
+    };
+    GroupProblem problem{
+        .heads = options_.exact_transfers ? together.heads : 0,
+        .whole = together.whole,
+        .by_heads = together.by_heads,
+        .bytes = SaturatedAdd(bytes_of(problem_.bytes_before.back() - together.whole_bytes),
+                              has_head ? load_.head_bytes : 0),
+        .whole_bytes = SaturatedAdd(
+            bytes_of(together.whole_bytes),
+            has_head ? SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes) : 0),
+        .layer_reads = part * problem_.reads_before.back(),
+        .head_reads = has_head ? problem_.head_reads : 0,
+        // Behind the layers the logits, and before them what is to be computed.
+        .gathers = static_cast<uint32_t>(kGathersOfLayer * layers + (has_head ? 2 : 0)),
+        .gathered_bytes = together.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
+        .chunk_tokens = options_.chunk_tokens};
+    for (const SplitProblem::Node& node : problem_.nodes) {
+      problem.nodes.push_back({.memory_bytes = node.memory_bytes,
+                               .token_byte_s = node.byte_s,
+                               .chunk_s = node.layer_s * layers + (has_head ? node.head_s : 0)});
+    }
+    // Ways that were not measured may be slow.
+    problem.links.resize(problem_.links.size());
+    for (const LinkAbility& link : links_) {
+      if (link.from >= nodes_.size() || link.to >= nodes_.size() || link.bytes_per_s <= 0) continue;
+      problem.links[link.from * nodes_.size() + link.to] = {.message_s = link.round_trip_s / 2,
+                                                            .byte_s = 1 / link.bytes_per_s};
+    }
+    return problem;
+  };
+  kinds_.group = problem_of(layer_count(), /*has_head=*/true);
+  kinds_.layer = problem_of(1, /*has_head=*/false);
+  kinds_.logits_bytes = static_cast<double>(together.logit_bytes);
+  kinds_.kv_row_bytes = row_bytes;
+}
+
+std::optional<std::vector<KindAnswer::Part>> Planning::PartsOf(
+    std::span<const PlanStage> stages) const {
+  std::vector<KindAnswer::Part> parts;
+  const auto add = [&](const PlanNode& of, KindAnswer::Part& part) {
+    const auto found =
+        std::ranges::find(nodes_, of.id, [](const NodeAbility& able) { return able.node.id; });
+    if (found != nodes_.end()) part.nodes.push_back(static_cast<size_t>(found - nodes_.begin()));
+    return found != nodes_.end();
+  };
+  for (const PlanStage& stage : stages) {
+    KindAnswer::Part& part = parts.emplace_back();
+    part.shares = stage.shares;
+    part.begin = stage.slice.layer_begin;
+    part.end = stage.slice.layer_end;
+    if (!add(stage.node, part)) return std::nullopt;
+    for (const PlanNode& member : stage.members) {
+      if (!add(member, part)) return std::nullopt;
+    }
   }
-  if (knows_reads_) {
-    const double token_s = PartTokenTime(problem_, node, part.begin, part.end);
-    line += fmt::format(", {} a token", Seconds(token_s));
+  return parts;
+}
+
+std::vector<PlanStage> Planning::StagesOf(std::span<const KindAnswer::Part> parts) const {
+  std::vector<PlanStage> stages;
+  for (const KindAnswer::Part& part : parts) {
+    PlanStage& stage = stages.emplace_back(PlanStage{.node = nodes_[part.nodes.front()].node,
+                                                     .slice = SliceOf(part.begin, part.end),
+                                                     .shares = part.shares});
+    for (const size_t node : std::span(part.nodes).subspan(1))
+      stage.members.push_back(nodes_[node].node);
   }
-  if (index + 1 < answer_.parts.size()) {
-    const SplitProblem::Link& link = problem_.link(part.node, answer_.parts[index + 1].node);
+  return stages;
+}
+
+Plan Planning::PlanOf(const KindAnswer& answer) const {
+  return {.stages = StagesOf(answer.parts), .decode = StagesOf(answer.decode)};
+}
+
+std::string Planning::ExplainPart(std::span<const KindAnswer::Part> parts, size_t index) const {
+  const KindAnswer::Part& part = parts[index];
+  const PlanStage stage = StagesOf(parts.subspan(index, 1)).front();
+  std::string line = fmt::format("{}: {}{}", NameOf(stage), DescribeSlice(stage.slice),
+                                 stage.is_group() ? " together" : "");
+  const bool has_devices = problem_.nodes[part.nodes.front()].OnDevice(part.end - part.begin) > 0;
+  if (has_devices && !stage.is_group()) line += ExplainDevices(part);
+  if (knows_flops_)
+    line += fmt::format(", {} a chunk of {} tokens", Seconds(part.chunk_s), options_.chunk_tokens);
+  if (knows_reads_) line += fmt::format(", {} a token", Seconds(part.token_s));
+  if (stage.is_group())
+    line += fmt::format(", of which {} are what they send each other", Seconds(part.exchange_s));
+  if (index + 1 < parts.size()) {
+    const size_t next = parts[index + 1].nodes.front();
+    const SplitProblem::Link& link = problem_.link(part.nodes.front(), next);
     if (link.token_s > 0) {
-      line += fmt::format("; to {}: {} a chunk, {} a token",
-                          nodes_[answer_.parts[index + 1].node].node.name, Seconds(link.chunk_s),
-                          Seconds(link.token_s));
+      line += fmt::format("; to {}: {} a chunk, {} a token", nodes_[next].node.name,
+                          Seconds(link.chunk_s), Seconds(link.token_s));
     }
   }
   return line;
 }
 
 // Which of its layers are on which device, and why no more are.
-std::string Planning::ExplainDevices(const SplitAnswer::Part& part) const {
-  const NodeAbility& able = nodes_[part.node];
+std::string Planning::ExplainDevices(const KindAnswer::Part& part) const {
+  const size_t node = part.nodes.front();
+  const NodeAbility& able = nodes_[node];
   const uint32_t count = part.end - part.begin;
-  const uint32_t there = problem_.nodes[part.node].OnDevice(count);
-  const std::vector<uint32_t> shares = engine::ShareOut(there, rooms_[part.node]);
+  const uint32_t there = problem_.nodes[node].OnDevice(count);
+  const std::vector<uint32_t> shares = engine::ShareOut(there, rooms_[node]);
   std::vector<std::string> places;
   uint32_t begin = part.end - there;
   for (size_t i = 0; i < shares.size(); ++i) {
@@ -312,19 +406,26 @@ std::string Planning::WhyLeftOut(size_t node) const {
     return fmt::format("{} is left out: a layer takes {} with its KV cache, and {} are free", name,
                        FormatBytes(least), RoomOf(node));
   }
-  if (answer_.parts.size() == layer_count()) {
+  if (taken_.parts.size() == layer_count()) {
     return fmt::format("{} is left out: there are only {} layers", name, layer_count());
   }
-  return fmt::format("{} is left out: with it nothing would be faster", name);
+  return fmt::format("{} is left out: with it nothing would be {}", name,
+                     options_.may_choose ? "answered much sooner" : "faster");
 }
 
 void Planning::Explain(SplitPlan& split) const {
   // Each stage with what it costs, then each node that has none and why.
-  for (size_t i = 0; i < answer_.parts.size(); ++i) split.lines.push_back(ExplainPart(i));
+  for (size_t i = 0; i < taken_.parts.size(); ++i)
+    split.lines.push_back(ExplainPart(taken_.parts, i));
+  for (size_t i = 0; i < taken_.decode.size(); ++i)
+    split.lines.push_back("then " + ExplainPart(taken_.decode, i));
   std::vector<std::string> unknown;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    const bool takes_part = std::ranges::any_of(
-        answer_.parts, [&](const SplitAnswer::Part& part) { return part.node == i; });
+    const auto has = [&](const KindAnswer::Part& part) {
+      return std::ranges::count(part.nodes, i) > 0;
+    };
+    const bool takes_part =
+        std::ranges::any_of(taken_.parts, has) || std::ranges::any_of(taken_.decode, has);
     if (!takes_part) split.lines.push_back(WhyLeftOut(i));
     const NodeAbility& node = nodes_[i];
     const bool is_known = node.multiply_flops_per_s > 0 && node.memory_bytes_per_s > 0;
@@ -345,7 +446,6 @@ void Planning::Explain(SplitPlan& split) const {
                     options_.all_logits ? "" : "; of a prompt only the last token meets it"));
   }
   if (knows_flops_ || knows_reads_) split.lines.push_back(Predicted(split));
-  CompareAlone(split);
 }
 
 // What a plan promises.
@@ -356,118 +456,6 @@ std::string Planning::Predicted(const SplitPlan& split) const {
   }
   if (knows_reads_) rates.push_back("decode " + FormatRate(split.decode_tokens_per_s, "tokens"));
   return fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", "));
-}
-
-std::optional<GroupAnswer> Planning::FindGroup() const {
-  const ModelLoad::Together& together = load_.together;
-  if (together.heads < 2 || options_.all_nodes || !knows_flops_ || !knows_reads_) return {};
-  GroupProblem problem{
-      .heads = together.heads,
-      .whole = together.whole,
-      .by_heads = together.by_heads,
-      .bytes = SaturatedAdd(problem_.bytes_before.back() - together.whole_bytes, load_.head_bytes),
-      .whole_bytes = SaturatedAdd(SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes),
-                                  together.whole_bytes),
-      .layer_reads = problem_.reads_before.back(),
-      .head_reads = problem_.head_reads,
-      // Behind the layers the logits, and before them what is to be computed.
-      .gathers = static_cast<uint32_t>(kGathersOfLayer * layer_count() + 2),
-      .gathered_bytes = together.gathered_bytes * layer_count() + together.logit_bytes,
-      .chunk_tokens = options_.chunk_tokens};
-  for (const SplitProblem::Node& node : problem_.nodes) {
-    problem.nodes.push_back({.memory_bytes = node.memory_bytes,
-                             .token_byte_s = node.byte_s,
-                             .chunk_s = node.layer_s * layer_count() + node.head_s});
-  }
-  // Ways that were not measured may be slow.
-  problem.links.resize(problem_.links.size());
-  for (const LinkAbility& link : links_) {
-    if (link.from >= nodes_.size() || link.to >= nodes_.size() || link.bytes_per_s <= 0) continue;
-    problem.links[link.from * nodes_.size() + link.to] = {.message_s = link.round_trip_s / 2,
-                                                          .byte_s = 1 / link.bytes_per_s};
-  }
-  return SearchGroup(problem);
-}
-
-SplitPlan Planning::PlanOf(const GroupAnswer& group) const {
-  PlanStage stage{.node = nodes_[group.nodes.front()].node,
-                  .slice = SliceOf({.node = 0, .begin = 0, .end = layer_count()}),
-                  .shares = group.shares};
-  for (const size_t node : std::span(group.nodes).subspan(1))
-    stage.members.push_back(nodes_[node].node);
-  SplitPlan split;
-  split.plan.stages.push_back(std::move(stage));
-  split.prefill_tokens_per_s = options_.chunk_tokens / group.chunk_s;
-  split.decode_tokens_per_s = 1 / group.token_s;
-  split.first_chunk_s = group.chunk_s;
-  return split;
-}
-
-// The first chunk goes through the stages one after the other; those behind it follow at the rate
-// of the slowest one.
-double Planning::RequestTime(const SplitPlan& split) const {
-  const double chunks = static_cast<double>(options_.prompt_tokens) / options_.chunk_tokens;
-  const double chunk_s = options_.chunk_tokens / split.prefill_tokens_per_s;
-  return split.first_chunk_s * std::min(chunks, 1.0) + chunk_s * std::max(chunks - 1, 0.0) +
-         options_.answer_tokens / split.decode_tokens_per_s;
-}
-
-std::optional<SplitPlan> Planning::FindAlone() const {
-  std::optional<SplitPlan> best;
-  for (size_t node = 0; knows_flops_ && knows_reads_ && node < nodes_.size(); ++node) {
-    const std::optional<SplitAnswer> answer = SplitInOrder(problem_, std::span(&node, 1));
-    if (!answer) continue;
-    SplitPlan alone;
-    alone.plan.stages.push_back(
-        {.node = nodes_[node].node, .slice = SliceOf(answer->parts.front())});
-    Predict(*answer, alone);
-    if (!best || RequestTime(alone) < RequestTime(*best)) best = std::move(alone);
-  }
-  return best;
-}
-
-// What one node alone would take, of a plan with several.
-void Planning::CompareAlone(SplitPlan& split) const {
-  const bool has_one = split.plan.stages.size() == 1 && !split.plan.has_groups();
-  if (has_one || !knows_flops_ || !knows_reads_) return;
-  const std::optional<SplitPlan> alone = FindAlone();
-  if (!alone) {
-    split.lines.push_back("no node has memory for the whole model alone");
-    return;
-  }
-  split.lines.push_back(
-      fmt::format("a prompt of {} tokens and an answer of {} take {}; on one node (--split {}) {}",
-                  options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),
-                  SplitText(alone->plan), Seconds(RequestTime(*alone))));
-}
-
-void Planning::ExplainGroup(const GroupAnswer& group, const SplitPlan& pipeline,
-                            SplitPlan& split) const {
-  const PlanStage& stage = split.plan.stages.front();
-  split.lines.push_back(
-      fmt::format("{}: {} together, {} a chunk of {} tokens, {} a token, of which {} are what they "
-                  "send each other",
-                  NameOf(stage), DescribeSlice(stage.slice), Seconds(group.chunk_s),
-                  options_.chunk_tokens, Seconds(group.token_s), Seconds(group.exchange_s)));
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (std::ranges::count(group.nodes, i) > 0) continue;
-    split.lines.push_back(
-        fmt::format("{} is left out: with it nothing would be faster", nodes_[i].node.name));
-  }
-  split.lines.push_back(Predicted(split));
-  CompareAlone(split);
-  split.lines.push_back(
-      fmt::format("a prompt of {} tokens and an answer of {} take {}; as a pipeline ({}) {}",
-                  options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),
-                  SplitText(pipeline.plan), Seconds(RequestTime(pipeline))));
-}
-
-// Of the group that is not taken.
-void Planning::CompareGroup(const SplitPlan& group, SplitPlan& split) const {
-  split.lines.push_back(
-      fmt::format("a prompt of {} tokens and an answer of {} take {}; as a group (--split {}) {}",
-                  options_.prompt_tokens, options_.answer_tokens, Seconds(RequestTime(split)),
-                  SplitText(group.plan), Seconds(RequestTime(group))));
 }
 
 std::string Planning::RoomOf(size_t node) const {
@@ -547,6 +535,15 @@ Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const 
   if (load.layers.empty()) return InvalidArgument("a model without layers cannot be split");
   if (options.chunk_tokens == 0) return InvalidArgument("chunks of no tokens cannot be planned");
   return Planning(nodes, links, load, options).Run();
+}
+
+std::optional<SplitPlan> PredictPlan(std::span<const NodeAbility> nodes,
+                                     std::span<const LinkAbility> links, const ModelLoad& load,
+                                     const PlannerOptions& options, const Plan& plan) {
+  const auto layer_count = static_cast<uint32_t>(load.layers.size());
+  if (nodes.empty() || !CheckPlan(plan, layer_count).ok() || options.chunk_tokens == 0)
+    return std::nullopt;
+  return Planning(nodes, links, load, options).Predict(plan);
 }
 
 std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes) {

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 // Splits a model among nodes by what they can do, within the memory of each: as a pipeline, the
-// best prefill rate first, then the fastest token; or as a group (tensor parallel), where that
-// answers sooner. A pure function: rates were measured elsewhere. The reasons are in
-// docs/planner.md. Must not know how nodes are reached.
+// best prefill rate first, then the fastest token; or, for a request that is known, by the kind of
+// plan that answers it soonest (plan/kind_search.h). A pure function: rates were measured
+// elsewhere. The reasons are in docs/planner.md. Must not know how nodes are reached.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,27 +55,60 @@ struct PlannerOptions {
   bool all_nodes = false;       // else those that would only be in the way are left out
   uint32_t chunk_tokens = 256;  // that flow through the stages together
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only
-  // Whether all layers may be computed by a group, if that answers such a request sooner.
-  bool may_group = false;
+  // Whether a node alone, a group or two paths are taken where they answer such a request sooner;
+  // else a pipeline, which several requests share best.
+  bool may_choose = false;
+  bool compares = true;         // else kinds of plan that may not be taken are not looked at
+  bool exact_transfers = true;  // as groups want KV rows
   uint32_t prompt_tokens = 512;
   uint32_t answer_tokens = 256;
 };
 
+// The best plan of a kind for the request.
+struct Alternative {
+  std::string kind;          // "one node", "a group"
+  std::optional<Plan> plan;  // nothing where none is possible
+  double first_token_s = 0;
+  double decode_tokens_per_s = 0;
+  double request_s = 0;
+  bool is_taken = false;
+  std::string why;  // it is not taken; empty of the one that is
+};
+
+// What a stage is expected to take.
+struct ExpectedTimes {
+  double chunk_s = 0;
+  double token_s = 0;
+  double exchange_s = 0;  // of token_s: messages in its group
+};
+
 struct SplitPlan {
   Plan plan;
+  std::vector<ExpectedTimes> stage_times;  // of both paths, one behind the other
   // Of long prompts, and of a single sequence; 0 where no speed of any node is known.
   double prefill_tokens_per_s = 0;
   double decode_tokens_per_s = 0;
   // Of a chunk through all stages, one after the other; 0 where nothing is known.
   double first_chunk_s = 0;
-  // For people: who does what in which time, who is left out and why, and what another kind of plan
-  // would take.
+  // Of the options' request; likewise.
+  double first_token_s = 0;
+  double request_s = 0;
+  // For people: who does what in which time, who is left out and why, and what the next best kind
+  // of plan would take.
   std::vector<std::string> lines;
+  // All kinds of plan; none where rates are not known.
+  std::vector<Alternative> alternatives;
 };
 
 // ResourceExhausted where the model does not fit, and what would.
 Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
                             const ModelLoad& load, const PlannerOptions& options = {});
+
+// What a plan that these nodes have memory for would take of the options' request, without lines
+// and alternatives; nothing where a node of it is missing, or rates or links are not known.
+std::optional<SplitPlan> PredictPlan(std::span<const NodeAbility> nodes,
+                                     std::span<const LinkAbility> links, const ModelLoad& load,
+                                     const PlannerOptions& options, const Plan& plan);
 
 // A line on nodes of the plan's groups that have GPUs, which groups do not use; empty where there
 // are none.

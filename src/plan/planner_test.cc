@@ -9,11 +9,13 @@
 
 #include <algorithm>
 
+#include "plan/alternatives.h"
 #include "plan/model_for_test.h"
 
 namespace aster::plan {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -146,7 +148,7 @@ TEST(Planner, LeavesOutWhoIsInTheWayUnlessAllMustTakePart) {
   const auto nodes = Nodes({1e12, 1e9});
   const auto split = PlanSplit(nodes, {}, Load(8)).value();
   EXPECT_EQ(split.plan.stages.size(), 1);
-  EXPECT_THAT(split.lines, testing::Contains("b is left out: with it nothing would be faster"));
+  EXPECT_THAT(split.lines, Contains("b is left out: with it nothing would be faster"));
   const auto all = PlanSplit(nodes, {}, Load(8), {.all_nodes = true}).value();
   EXPECT_EQ(all.plan.stages.size(), 2);
   EXPECT_LT(all.prefill_tokens_per_s, split.prefill_tokens_per_s);
@@ -230,17 +232,59 @@ std::vector<LinkAbility> Links(size_t nodes, double round_trip_s, double bytes_p
 TEST(Planner, AGroupWhereItAnswersSooner) {
   const auto nodes = Nodes({1e12, 1e12});
   const auto links = Links(2, 1e-4, 1e10);
-  const auto group = PlanSplit(nodes, links, LoadOfGroups(16), {.may_group = true}).value();
+  const auto group = PlanSplit(nodes, links, LoadOfGroups(16), {.may_choose = true}).value();
   EXPECT_TRUE(CheckPlan(group.plan, 16).ok());
   EXPECT_EQ(SplitText(group.plan), "a+b=0:out");
   EXPECT_THAT(group.lines[0], HasSubstr("a+b: layers 0 to 15 and the head together, "));
-  EXPECT_THAT(group.lines.back(), HasSubstr("; as a pipeline (a=0:7,b=8:out) "));
+  EXPECT_THAT(DescribeOthers(group.alternatives),
+              Contains(HasSubstr("a pipeline (--split a=0:7,b=8:out) would take ")));
   // 1650 MiB, halved, at 10 GB/s, and 66 gathers.
   EXPECT_NEAR(group.decode_tokens_per_s, 1 / (0.5 * 1650 * kMiB / 1e10 + 66 * 7e-5), 0.1);
   // Where it may not be chosen it is told of.
   const auto pipeline = PlanSplit(nodes, links, LoadOfGroups(16)).value();
   EXPECT_EQ(pipeline.plan.stages.size(), 2u);
-  EXPECT_THAT(pipeline.lines.back(), HasSubstr("; as a group (--split a+b=0:out) "));
+  EXPECT_THAT(pipeline.lines.back(), HasSubstr("a group (--split a+b=0:out) would take "));
+  EXPECT_THAT(pipeline.lines.back(), HasSubstr(": several requests share a pipeline better"));
+}
+
+TEST(Planner, ComparesAllKindsOfPlan) {
+  const auto nodes = Nodes({1e12, 1e12});
+  const auto split =
+      PlanSplit(nodes, Links(2, 1e-4, 1e10), LoadOfGroups(16), {.may_choose = true}).value();
+  ASSERT_EQ(split.alternatives.size(), 5u);
+  double least_s = split.alternatives[0].request_s;
+  for (const Alternative& of : split.alternatives) {
+    if (!of.plan) continue;
+    EXPECT_TRUE(CheckPlan(*of.plan, 16).ok());
+    least_s = std::min(least_s, of.request_s);
+    EXPECT_EQ(of.why.empty(), of.is_taken) << of.kind;
+    EXPECT_NEAR(of.request_s, of.first_token_s + 255 / of.decode_tokens_per_s, 1e-9);
+  }
+  const auto taken = std::ranges::find(split.alternatives, true, &Alternative::is_taken);
+  ASSERT_NE(taken, split.alternatives.end());
+  EXPECT_EQ(taken->kind, "a group");
+  EXPECT_EQ(SplitText(*taken->plan), SplitText(split.plan));
+  EXPECT_LE(0.9 * taken->request_s, least_s);
+  EXPECT_EQ(split.alternatives[3].why, "there are too few nodes");
+  // Each is predicted the same where it is there already.
+  for (const Alternative& of : split.alternatives) {
+    if (!of.plan) continue;
+    const auto predicted = PredictPlan(nodes, Links(2, 1e-4, 1e10), LoadOfGroups(16), {}, *of.plan);
+    ASSERT_TRUE(predicted) << of.kind;
+    EXPECT_NEAR(predicted->request_s, of.request_s, 1e-9) << of.kind;
+  }
+  // Without rates nothing is compared.
+  EXPECT_TRUE(PlanSplit(Nodes({0, 0}), {}, Load(16), {.may_choose = true})->alternatives.empty());
+}
+
+TEST(Planner, OneNodeAloneWhereThatIsSooner) {
+  const auto nodes = Nodes({1e12, 1e12});
+  const PlannerOptions options{.may_choose = true, .prompt_tokens = 40, .answer_tokens = 64};
+  const auto split = PlanSplit(nodes, Links(2, 0.05, 1e7), Load(16), options).value();
+  EXPECT_EQ(SplitText(split.plan), "a=0:out");
+  EXPECT_THAT(split.lines,
+              Contains("b is left out: with it nothing would be answered much sooner"));
+  EXPECT_THAT(DescribeOthers(split.alternatives), Contains(HasSubstr("a pipeline (--split ")));
 }
 
 TEST(Planner, SaysWhatOneNodeAloneWouldTake) {
@@ -251,29 +295,32 @@ TEST(Planner, SaysWhatOneNodeAloneWouldTake) {
   const auto split = PlanSplit(nodes, links, Load(16), options).value();
   ASSERT_EQ(split.plan.stages.size(), 2u);
   EXPECT_NEAR(split.first_chunk_s, 16 * 256 * 2e8 / 1e12 + 256 * 16384 / 1e10, 1e-6);
-  EXPECT_THAT(split.lines.back(), HasSubstr("; on one node (--split a=0:out) "));
+  EXPECT_THAT(DescribeOthers(split.alternatives),
+              Contains(HasSubstr("one node alone (--split a=0:out) would take ")));
   const auto whole = PlanSplit(Nodes({1e12, 1e12}, 1000 * kMiB), links, Load(16), options).value();
-  EXPECT_EQ(whole.lines.back(), "no node has memory for the whole model alone");
-  // Nothing to compare: one node has it all.
+  EXPECT_THAT(DescribeOthers(whole.alternatives),
+              Contains("one node alone is not possible: no node has memory for the whole model"));
+  // One node has it all.
   const auto one = PlanSplit(Nodes({1e12}), {}, Load(16), options).value();
-  EXPECT_THAT(one.lines.back(), HasSubstr("predicted at 4096 tokens: prefill "));
+  EXPECT_THAT(one.lines, Contains(HasSubstr("predicted at 4096 tokens: prefill ")));
 }
 
 TEST(Planner, NoGroupWhereAPipelineAnswersSooner) {
   const auto nodes = Nodes({1e12, 1e12});
   // 16 layers with 4 gathers of half a round trip each are longer than half of the model.
-  const auto slow = PlanSplit(nodes, Links(2, 4e-3, 1e10), LoadOfGroups(16), {.may_group = true});
-  EXPECT_EQ(slow->plan.stages.size(), 2u);
-  EXPECT_THAT(slow->lines.back(), HasSubstr("; as a group (--split a+b=0:out) "));
+  const auto slow = PlanSplit(nodes, Links(2, 4e-3, 1e10), LoadOfGroups(16), {.may_choose = true});
+  EXPECT_FALSE(slow->plan.has_groups());
+  EXPECT_THAT(DescribeOthers(slow->alternatives),
+              Contains(HasSubstr("a group (--split a+b=0:out) would take ")));
   // A long prompt is read faster by a pipeline.
   EXPECT_EQ(PlanSplit(nodes, Links(2, 1e-4, 1e8), LoadOfGroups(16),
-                      {.may_group = true, .prompt_tokens = 32768, .answer_tokens = 16})
+                      {.may_choose = true, .prompt_tokens = 32768, .answer_tokens = 16})
                 ->plan.stages.size(),
             2u);
 }
 
 TEST(Planner, GroupsNeedWhatWasMeasured) {
-  const PlannerOptions options{.may_group = true};
+  const PlannerOptions options{.may_choose = true};
   const auto is_group = [&](std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
                             const ModelLoad& load) {
     return PlanSplit(nodes, links, load, options)->plan.has_groups();

@@ -364,7 +364,7 @@ double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node
   const double here_reads = before[end - there] - before[begin] + (there == 0 ? head : 0);
   const double there_reads = before[end] - before[end - there] + (there > 0 ? head : 0);
   return here_reads * node.byte_s + there_reads * node.device_byte_s +
-         (there > 0 ? node.bus_token_s : 0) + node.extra_s;
+         (there > 0 ? node.bus_token_s : 0) + node.extra_s + (end - begin) * node.layer_extra_s;
 }
 
 // It grows with `end`, and with an earlier `begin`: layers beyond the device's are the node's.
@@ -386,9 +386,14 @@ uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node,
 
 std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem,
                                         std::span<const size_t> order) {
+  return SplitInOrder(problem, order, /*slack=*/1);
+}
+
+std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem, std::span<const size_t> order,
+                                        double slack) {
   Chain chain(problem, order);
   if (order.empty() || !chain.IsFeasible(kNever)) return std::nullopt;
-  return chain.FastestToken(chain.LeastChunk());
+  return chain.FastestToken(chain.LeastChunk() * slack);
 }
 
 std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem) {

@@ -18,11 +18,12 @@ namespace aster::plan {
 struct SplitProblem {
   struct Node {
     uint64_t memory_bytes = 0;
-    uint64_t kv_bytes = 0;  // of the KV cache, whatever layers the node has
-    double layer_s = 0;     // of a chunk through a layer
-    double head_s = 0;      // and through the head
-    double byte_s = 0;      // to read a byte of weights or memory for a token
-    double extra_s = 0;     // of a token, whatever the node holds
+    uint64_t kv_bytes = 0;     // of the KV cache, whatever layers the node has
+    double layer_s = 0;        // of a chunk through a layer
+    double head_s = 0;         // and through the head
+    double byte_s = 0;         // to read a byte of weights or memory for a token
+    double extra_s = 0;        // of a token, whatever the node holds
+    double layer_extra_s = 0;  // of a token in each layer, beside reading
     // A device takes the last layers of the node's part, as many as this, and with them the head;
     // they and their share of the KV cache are in its memory, where it does not share the node's.
     uint32_t device_layers = 0;
@@ -82,6 +83,10 @@ std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem);
 
 // The best for nodes in this order, all of which take part.
 std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem, std::span<const size_t> order);
+// Of those whose slowest part takes at most `slack` times as long as the best one's, the one with
+// the fastest token.
+std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem, std::span<const size_t> order,
+                                        double slack);
 
 // The most layers from `begin` on that this node's memory holds.
 uint32_t LayersThatFit(const SplitProblem& problem, size_t node, uint32_t begin);

@@ -79,7 +79,7 @@ class Run(Case):
         self.assertIn("every weight is 0", refused(INPUT, *ensemble(NOVA, PULSAR), "--weights", "0,0"))
         self.assertIn("one vocabulary", refused(INPUT, *ensemble(NOVA, PULSAR), "--logit-bias", "3=1"))
         self.assertIn("--ensemble", refused(USAGE, NOVA, *ensemble(NOVA, PULSAR)))
-        self.assertIn("--ensemble", refused(USAGE, "--explain"))
+        self.assertIn("--ensemble", refused(INPUT, "--explain"))
 
 
 class Talk(Case):

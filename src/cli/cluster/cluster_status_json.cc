@@ -61,6 +61,31 @@ ordered_json LinkJson(const ClusterSample& sample, const ClusterSample* earlier,
           {"sent_bytes_per_s", OrNull(SentBytesPerSecond(sample, earlier, node, link))}};
 }
 
+// What plans can use the node for, with the rates that they go by.
+ordered_json RolesJson(const cluster::Description& description) {
+  ordered_json roles = ordered_json::array();
+  const auto add = [&](const char* role, const char* rate, double value) {
+    roles.push_back({{"role", role}, {rate, Measured(value)}});
+  };
+  if (description.memory_bytes > 0) {
+    add("prefill", "multiply_flops_per_s", description.multiply_flops_per_s);
+    add("decode", "memory_bytes_per_s", description.memory_bytes_per_s);
+    // Processors compute a group's layers.
+    add("group", "memory_bytes_per_s", description.memory_bytes_per_s);
+  }
+  for (const cluster::HeldModel& model : description.models) {
+    const bool fits = model.tensor_bytes <= description.memory_bytes;
+    if (model.is_whole() && fits)
+      roles.push_back({{"role", "ensemble_member"}, {"model", model.name}});
+  }
+  for (const cluster::DrafterDescription& drafter : description.drafters) {
+    roles.push_back({{"role", "drafter"},
+                     {"model", drafter.model},
+                     {"tokens_per_s", Measured(drafter.tokens_per_s)}});
+  }
+  return roles;
+}
+
 ordered_json DescriptionJson(const cluster::Description& description) {
   ordered_json models = ordered_json::array();
   for (const cluster::HeldModel& model : description.models) {
@@ -105,6 +130,7 @@ ordered_json DescriptionJson(const cluster::Description& description) {
           {"memory_total_bytes", description.memory_total_bytes},
           {"multiply_flops_per_s", Measured(description.multiply_flops_per_s)},
           {"memory_bytes_per_s", Measured(description.memory_bytes_per_s)},
+          {"roles", RolesJson(description)},
           {"models", models},
           {"devices", devices},
           {"drafters", drafters}};

@@ -250,6 +250,27 @@ TEST(ClusterStatus, AbsurdNumbersAreShownSomehow) {
   EXPECT_TRUE(nlohmann::json::accept(ClusterStatusJson({}, nullptr)));
 }
 
+TEST(ClusterStatus, JsonSaysWhichRolesANodeCanTake) {
+  ClusterSample sample;
+  sample.nodes = {Seen(1, "attic"), Seen(2, "cellar")};
+  cluster::Description& attic = *sample.nodes[0].description;
+  attic.models[0].layers = {{0, 36}};
+  attic.models[0].embedding = attic.models[0].head = true;
+  attic.drafters.push_back({.model = "llama-1b", .drafter = "ngram", .tokens_per_s = 0});
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  const auto roles_of = [&](size_t node) {
+    std::vector<std::string> roles;
+    for (const auto& role : json["nodes"][node]["roles"]) roles.push_back(role["role"]);
+    return roles;
+  };
+  EXPECT_THAT(roles_of(0),
+              testing::ElementsAre("prefill", "decode", "group", "ensemble_member", "drafter"));
+  EXPECT_EQ(json["nodes"][0]["roles"][0]["multiply_flops_per_s"], 1.8e12);
+  EXPECT_EQ(json["nodes"][0]["roles"][4]["tokens_per_s"], nullptr);
+  // It has no whole model.
+  EXPECT_THAT(roles_of(1), testing::ElementsAre("prefill", "decode", "group"));
+}
+
 TEST(ClusterStatus, JsonNamesEverything) {
   const auto json = nlohmann::json::parse(ClusterStatusJson(TwoNodes(), nullptr));
   const auto& node = json["nodes"][1];

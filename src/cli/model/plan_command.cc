@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // aster plan: what a model takes, before it is downloaded: weights by slice, the KV cache of a
-// context, what goes over the wire, and whether some machines are enough for it.
+// context, what goes over the wire, and whether some machines are enough for it; and on the nodes
+// of a cluster, what each kind of plan would take of a request.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +16,7 @@
 
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/model/plan_cluster.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/table.h"
 #include "engine/gpu_layers.h"
@@ -41,6 +43,8 @@ struct PlanFlags {
   std::vector<uint32_t> contexts;
   bool memory = false;
   bool json = false;
+  bool cluster = false;
+  ClusterPlanFlags on_cluster;
 };
 
 // Weights in one mix of types.
@@ -394,11 +398,45 @@ Status PrintJson(const Plan& plan, Console& console) {
 }
 
 Result<ExitStatus> ShowPlan(const PlanFlags& options, Console& console) {
+  if (options.cluster) {
+    ClusterPlanFlags flags = options.on_cluster;
+    flags.models = options.models;
+    flags.json = options.json;
+    return ShowClusterPlan(flags, console);
+  }
   if (options.models.empty() == options.preset.empty())
     return InvalidArgument("give a model, or --preset for the shape of one");
   const Plan plan = TRY(PlanOf(options));
   TRY(options.json ? PrintJson(plan, console) : PrintTables(plan, console));
   return kExitOk;
+}
+
+void DeclareClusterPlan(CLI::App& app, PlanFlags& options) {
+  CLI::Option* const cluster = app.add_flag(
+      "--cluster", options.cluster,
+      "Compare kinds of plan for a request on the nodes of this machine's cluster: one node, "
+      "pipeline, group, and mixtures of them, with predicted times and why all but one lose");
+  for (const char* other :
+       {"--preset", "--memory", "--slices", "--machines", "--split", "--context"})
+    cluster->excludes(app.get_option(other));
+  ClusterPlanFlags& flags = options.on_cluster;
+  app.add_option("--via", flags.via,
+                 "With --cluster: address of a node that knows the others. Repeatable")
+      ->needs(cluster)
+      ->allow_extra_args(false)
+      ->type_name("HOST:PORT");
+  app.add_option("--prompt", flags.prompt_tokens, "With --cluster: prompt in tokens (512)")
+      ->needs(cluster)
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("N");
+  app.add_option("-n,--tokens", flags.answer_tokens, "With --cluster: answer in tokens (256)")
+      ->needs(cluster)
+      ->check(CLI::Range(1u, 1u << 20))
+      ->type_name("N");
+  app.add_option("--kv-memory", flags.kv_memory,
+                 "With --cluster: memory for the KV cache of each node (1GiB)")
+      ->needs(cluster)
+      ->type_name("SIZE");
 }
 
 }  // namespace
@@ -413,7 +451,8 @@ Run DeclarePlan(CLI::App& app) {
                  "A shape instead of a model, in the types that it is published in: flash-full, "
                  "pro-full, or another one of aster synth")
       ->type_name("NAME");
-  app.add_flag("--memory", options->memory, "Memory of the slices (the only kind of plan)");
+  app.add_flag("--memory", options->memory,
+               "Memory of the slices (what is planned without --cluster)");
   auto* const slices = app.add_option("--slices", options->slices, "Number of equal machines");
   slices->type_name("N");
   auto* const machines =
@@ -428,8 +467,10 @@ Run DeclarePlan(CLI::App& app) {
       ->type_name("N")
       ->delimiter(',');
   app.add_flag("--json", options->json, "Print one JSON document");
+  DeclareClusterPlan(app, *options);
   app.footer(
       "Nothing is loaded.\n"
+      "  aster plan big.gguf --cluster --prompt 2000 --tokens 100\n"
       "  aster plan --memory --preset flash-full --machines 128GiB,128GiB\n"
       "  aster plan --memory m.gguf --machines 32GiB+24GiB,64GiB\n"
       "  aster plan --memory --preset pro-full --slices 4\n"

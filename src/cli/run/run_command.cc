@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/model/model_kind.h"
 #include "cli/options/token_ids.h"
@@ -30,6 +31,7 @@
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"
+#include "plan/alternatives.h"
 #include "respond/chat.h"
 #include "text/vocab_reader.h"
 
@@ -155,6 +157,24 @@ Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelF
   return chat.Ask(asked.text, printer);
 }
 
+// What was predicted, beside what came; and what other kinds of plan would have taken.
+void ExplainPlan(const open::OpenedModel& opened, const engine::RequestTimes& times,
+                 Console& console) {
+  const std::vector<plan::Alternative> alternatives = opened.alternatives();
+  for (const plan::Alternative& of : alternatives) {
+    if (!of.is_taken) continue;
+    console.Note(fmt::format(
+        "{} was taken, with the first token predicted after {}, in all {}; it came after {}, in "
+        "all {}",
+        of.kind, FormatDuration(static_cast<int64_t>(of.first_token_s * 1e9)),
+        FormatDuration(static_cast<int64_t>(of.request_s * 1e9)), FormatDuration(times.prefill_ns),
+        FormatDuration(times.prefill_ns + times.decode_ns)));
+  }
+  for (const std::string& line : plan::DescribeOthers(alternatives)) console.Note(line);
+  if (alternatives.empty())
+    console.Note("no kinds of plan were compared: it was typed, or rates are not known");
+}
+
 Status TellAnswer(const RunOptions& options, const Loaded& loaded,
                   const respond::Answered& answered, Console& console) {
   const engine::Finish& finish = answered.generated.finish;
@@ -167,6 +187,9 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
                               .fetched = loaded.opened->fetched(),
                               .kv_transfers = loaded.opened->kv_transfers(),
                               .hops = loaded.opened->hops().hops,
+                              .foreseen = loaded.opened->foreseen(),
+                              .alternatives = options.explain ? loaded.opened->alternatives()
+                                                              : std::vector<plan::Alternative>(),
                               .inexact = loaded.opened->inexact()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -178,6 +201,7 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
                fmt::format("; ended by {}; seed {}", engine::FinishReasonName(finish.reason),
                            loaded.settings.sampling.seed));
   if (const std::string work = loaded.opened->DescribeWork(); !work.empty()) console.Note(work);
+  if (options.explain) ExplainPlan(*loaded.opened, finish.times, console);
   return Ok();
 }
 
@@ -192,8 +216,8 @@ open::ExpectedRequest Expected(const RunOptions& options, const Asked& asked) {
 
 Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files, Console& console) {
   const Asked asked = TRY(ReadAsked(options));
-  const bool is_only_one = options.session.empty() && !options.draft.wanted();
-  if (is_only_one) options.cluster.only_request = Expected(options, asked);
+  // What draft tokens save is not predicted.
+  if (!options.draft.wanted()) options.cluster.only_request = Expected(options, asked);
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
   ReplyPrinter printer(console, clock,
@@ -215,8 +239,10 @@ std::string DescribeModel(const RunOptions& options, const gguf::ModelFiles& fil
                      chat.context_limit());
 }
 
-Result<ExitStatus> Converse(const RunOptions& options, const gguf::ModelFiles& files,
-                            Console& console) {
+Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, Console& console) {
+  // Of a turn; those before it are in the KV cache.
+  constexpr open::ExpectedRequest kUsualTurn = {.prompt_tokens = 256, .answer_tokens = 256};
+  if (!options.draft.wanted()) options.cluster.only_request = kUsualTurn;
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, clock, /*is_kept=*/true, console));
   engine::Generator& generator = loaded.opened->generator();
@@ -284,6 +310,10 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   std::signal(SIGPIPE, SIG_DFL);
   if (options.ensemble.is_wanted()) return RunEnsemble(options, console);
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
+  if (options.explain && !options.cluster.wants_nodes()) {
+    return InvalidArgument(
+        "--explain: one machine alone has no plan to explain; give --cluster, or --ensemble");
+  }
   TRY(OfferPull(options.model, console));
   TRY(options.model.Find());
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
@@ -293,7 +323,7 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
     return AnswerOnce(std::move(options), files, console);
   if (options.json)
     return InvalidArgument("--json needs a prompt: give -p, or one on standard input");
-  return Converse(options, files, console);
+  return Converse(std::move(options), files, console);
 }
 
 Run DeclareRun(CLI::App& app) {

@@ -34,9 +34,9 @@ void RunOptions::Declare(CLI::App& app) {
   CLI::Option* members = DeclareEnsembleOptions(app, ensemble);
   for (const char* other : {"model", "--ids", "--raw", "--session"})
     members->excludes(app.get_option(other));
-  app.add_flag("--explain", explain, "Print which member wrote the answer, and why it was taken")
-      ->needs(members)
-      ->group("Ensemble");
+  app.add_flag("--explain", explain,
+               "Print why this plan was chosen and what other kinds would take (--cluster), or "
+               "which member wrote the answer and why it was taken (--ensemble)");
 }
 
 void RunOptions::DeclareWithoutSession(CLI::App& app) {

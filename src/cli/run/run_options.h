@@ -26,7 +26,7 @@ struct RunOptions {
   open::ClusterOptions cluster;
   open::DraftOptions draft;
   EnsembleFlags ensemble;
-  bool explain = false;  // of an ensemble: who wrote the answer, and why it was taken
+  bool explain = false;  // the plan; of an ensemble: who wrote the answer, and why it was taken
 
   std::optional<std::string> prompt;
   std::string prompt_path;

@@ -61,6 +61,18 @@ ordered_json CallToJson(const respond::Call& call) {
   return {{"id", call.id}, {"name", call.name}, {"arguments", std::move(arguments)}};
 }
 
+ordered_json AlternativeToJson(const plan::Alternative& of) {
+  ordered_json json = {{"kind", of.kind}, {"taken", of.is_taken}};
+  if (of.plan) {
+    json["options"] = plan::OptionsText(*of.plan);
+    json["first_token_s"] = of.first_token_s;
+    json["decode_tokens_per_s"] = of.decode_tokens_per_s;
+    json["request_s"] = of.request_s;
+  }
+  if (!of.is_taken) json["why"] = of.why;
+  return json;
+}
+
 std::string DumpLine(const ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -110,6 +122,12 @@ ordered_json RunToJson(const RunReport& report) {
     json["hops"].back()["gather_s"] = Seconds(static_cast<int64_t>(hop.gather_ns));
     json["hops"].back()["gather_bytes"] = hop.gather_bytes;
   }
+  if (!report.foreseen.empty() && report.foreseen.back().token_s > 0) {
+    const conduct::Foreseen& of = report.foreseen.back();
+    json["predicted"] = {{"prefill_s", of.first_token_s}, {"decode_tokens_per_s", 1 / of.token_s}};
+  }
+  for (const plan::Alternative& of : report.alternatives)
+    json["plans"].push_back(AlternativeToJson(of));
   for (const open::RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});

@@ -25,13 +25,17 @@ struct RunReport {
   std::optional<disk::DiskPagesCounts> kv_cache = {};
   std::vector<open::RowsFromNode> fetched = {};
   open::KvTransfers kv_transfers = {};
-  std::vector<open::HopFigures> hops = {};  // of the route as it is at the end
-  std::string inexact = {};                 // OpenedModel::inexact
+  std::vector<open::HopFigures> hops = {};           // of the route as it is at the end
+  std::vector<conduct::Foreseen> foreseen = {};      // on nodes
+  std::vector<plan::Alternative> alternatives = {};  // where they are to be told
+  std::string inexact = {};                          // OpenedModel::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);
 // Of a call: id, name, arguments (an object, or the text that is none).
 nlohmann::ordered_json CallToJson(const respond::Call& call);
+// A kind of plan: what it would take, and why it is not taken.
+nlohmann::ordered_json AlternativeToJson(const plan::Alternative& of);
 // One line; bytes that are no characters become U+FFFD.
 std::string DumpLine(const nlohmann::ordered_json& json);
 nlohmann::ordered_json RunToJson(const RunReport& report);

@@ -34,6 +34,7 @@
 #include "open/model_identity.h"
 #include "open/node_pool.h"
 #include "open/open_model.h"
+#include "open/plan_watch.h"
 #include "serve/http_server.h"
 #include "serve/service.h"
 
@@ -240,12 +241,27 @@ void StopModels(const std::vector<std::unique_ptr<Served>>& all, int64_t grace_n
   for (const auto& served : all) served->loop->Stop(grace_ns);
 }
 
+// Nodes that come, go and become slower while their models are served.
+std::vector<std::unique_ptr<open::PlanWatch>> FollowNodes(
+    const std::vector<std::unique_ptr<Served>>& all) {
+  std::vector<std::unique_ptr<open::PlanWatch>> followers;
+  for (const auto& served : all) {
+    if (!served->cluster.cluster) continue;
+    serve::AnswerLoop* const loop = served->loop.get();
+    followers.push_back(std::make_unique<open::PlanWatch>(
+        served->name, *served->opened,
+        [loop](const std::function<Status()>& work) { return loop->CallBetweenSteps(work); }));
+  }
+  return followers;
+}
+
 // Until all of them have come to their end. Each has a thread of its own. `grace_left_ns` is asked
 // when ensembles have ended.
 void RunLoops(const std::vector<std::unique_ptr<Served>>& all, const ServedEnsembles& ensembles,
               const std::function<int64_t()>& grace_left_ns) {
   std::vector<std::thread> models, others;
   for (const auto& served : all) models.emplace_back([&served] { served->loop->Run(); });
+  const auto followers = FollowNodes(all);
   for (const auto& ensemble : ensembles)
     others.emplace_back([&ensemble] { ensemble->loop().Run(); });
   for (std::thread& other : others) other.join();

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A plan for a model on the nodes of a pool, by what they can do at the moment. Must not know how
+// they are reached, nor whether the plan is followed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "base/result.h"
+#include "open/cluster_options.h"
+#include "open/node_pool.h"
+#include "plan/model_load.h"
+#include "plan/planner.h"
+
+namespace aster::open {
+
+// How much of its measured rates a node has, from 0 to 1; those that are not named have all.
+using NodeShares = std::map<wire::NodeId, double>;
+
+struct WantedPlan {
+  plan::ModelLoad load;
+  uint64_t kv_bytes = 0;
+  std::optional<ExpectedRequest> request;  // nothing: several at once
+  bool exact_transfers = true;
+  bool replaces = false;  // a plan of this front end's, whose slices are gone then
+};
+
+// Layers of the model that a node holds already are shared where exactly these are planned, and
+// take no more memory.
+Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
+                                      const NodeShares& shares);
+
+// What a plan that is there would take; nothing where a node of it is missing, or rates are not
+// known.
+std::optional<plan::SplitPlan> PredictByAbility(const NodePool& pool, const WantedPlan& wanted,
+                                                const NodeShares& shares, const plan::Plan& plan);
+
+}  // namespace aster::open

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/plan_watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/log.h"
+
+namespace aster::open {
+namespace {
+
+// Each look asks every node: as long as there are few of them they are asked each second.
+constexpr int64_t kEveryNs = kNsPerSecond;
+constexpr int64_t kEachNodeNs = 100 * kNsPerMs;
+
+// What a group's nodes take with their messages is another kind of work than what one takes alone.
+constexpr uint32_t kOthers = uint32_t{1} << 31;
+
+// What the plan is chosen by: the request's time, or else the rate of prompts.
+double WorkTime(const plan::SplitPlan& split, const WantedPlan& wanted) {
+  return wanted.request ? split.request_s : 1 / split.prefill_tokens_per_s;
+}
+
+NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t now_ns) {
+  NodeShares shares;
+  for (const plan::NodeAbility& able : pool.nodes()) {
+    const double share = paces.Of(able.node.id, now_ns);
+    if (share < 1) shares[able.node.id] = share;
+  }
+  return shares;
+}
+
+}  // namespace
+
+PlanWatch::PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps)
+    : name_(std::move(name)),
+      model_(model),
+      between_steps_(std::move(between_steps)),
+      thread_([this] { Run(); }) {}
+
+PlanWatch::~PlanWatch() {
+  {
+    const MutexLock lock(mu_);
+    is_ending_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+// False where the watch ends.
+bool PlanWatch::Sleep(int64_t duration_ns) {
+  const int64_t deadline_ns = clock_.NowNs() + duration_ns;
+  const MutexLock lock(mu_);
+  while (!is_ending_ && clock_.WaitUntil(changed_, mu_, deadline_ns)) {
+  }
+  return !is_ending_;
+}
+
+void PlanWatch::Run() {
+  std::optional<Lookout> lookout;
+  while (Sleep(kEveryNs)) {
+    if (!lookout) {
+      auto made = model_.MakeLookout();
+      if (!made.ok()) continue;
+      lookout = *std::move(made);
+    }
+    if (const Status looked = Look(*lookout); !looked.ok()) {
+      log::Debug("the nodes cannot be followed",
+                 {{"model", name_}, {"why", looked.error().message()}});
+      // It was through one of them that the others were found.
+      lookout.reset();
+      continue;
+    }
+    const auto nodes = static_cast<int64_t>(lookout->pool->nodes().size());
+    if (!Sleep(std::max<int64_t>(0, nodes * kEachNodeNs - kEveryNs))) return;
+  }
+}
+
+Status PlanWatch::Look(Lookout& lookout) {
+  std::optional<RouteNow> now;
+  TRY(between_steps_([&] {
+    now = model_.route_now();
+    return Ok();
+  }));
+  if (!now) return Ok();
+  TRY(lookout.pool->SetDrained(now->drained));
+  TRY(lookout.pool->Refresh({}, Ok()));
+  const int64_t now_ns = clock_.NowNs();
+  LearnPaces(lookout, *now, now_ns);
+  const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
+  // A cluster that has no better plan keeps the one it has.
+  const auto best = PlanByAbility(*lookout.pool, lookout.wanted, shares);
+  if (!best.ok() || best->prefill_tokens_per_s <= 0) return Ok();
+  const auto current = PredictByAbility(*lookout.pool, lookout.wanted, shares, now->plan);
+  // A plan of which a node is missing is replaced where it fails.
+  if (!current) return Ok();
+  const plan::Rearranging::Offer offer{.current = plan::SplitText(now->plan),
+                                       .best = plan::SplitText(best->plan),
+                                       .current_s = WorkTime(*current, lookout.wanted),
+                                       .best_s = WorkTime(*best, lookout.wanted),
+                                       .is_busy = now->is_busy,
+                                       .change_ns = now->opening_ns};
+  if (!rearranging_.Observe(now_ns, offer)) return Ok();
+  const std::string why = fmt::format("{} is {:.0f} % faster than {}", offer.best,
+                                      100 * (offer.current_s / offer.best_s - 1), offer.current);
+  log::Info("the nodes are arranged anew", {{"model", name_}, {"why", why}});
+  const Status changed = between_steps_([&] { return model_.Rearrange(shares, why); });
+  if (!changed.ok()) {
+    log::Warn("the nodes could not be arranged anew",
+              {{"model", name_}, {"why", changed.error().message()}});
+  }
+  return Ok();
+}
+
+// Beside what was expected of rates as they were measured.
+void PlanWatch::LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t now_ns) {
+  const auto expected = PredictByAbility(*lookout.pool, lookout.wanted, {}, now.plan);
+  const std::vector<plan::PlanStage> stages = now.plan.AllStages();
+  if (!expected || expected->stage_times.size() != stages.size()) return;
+  std::vector<plan::NodePaces::Seen> seen;
+  for (size_t i = 0; i < stages.size() && i < now.paces.size(); ++i) {
+    const conduct::StagePace::Pace& pace = now.paces[i];
+    const plan::ExpectedTimes& times = expected->stage_times[i];
+    const double expected_s =
+        conduct::StagePace::IsOfRow(pace.kind) ? times.chunk_s : times.token_s - times.exchange_s;
+    if (pace.kind == 0 || expected_s <= 0) continue;
+    seen.push_back({stages[i].node.id, pace.kind, pace.own_ns / expected_s});
+    // Which of several it was, nobody says.
+    for (const plan::PlanNode& member : stages[i].members) {
+      if (pace.others_ns > 0)
+        seen.push_back({member.id, pace.kind | kOthers, pace.others_ns / expected_s});
+    }
+  }
+  if (!seen.empty()) paces_.Observe(seen, now_ns);
+}
+
+}  // namespace aster::open

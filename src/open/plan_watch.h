@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Follows the nodes of a cluster while a model is served on them: those that join or return are
+// taken in, and those that have become slow are relieved, as plan/rearranging.h decides. On a
+// thread of its own; the model is touched between the steps of its loop only. Must not know HTTP.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "open/open_model.h"
+#include "plan/node_paces.h"
+#include "plan/rearranging.h"
+
+namespace aster::open {
+
+class PlanWatch {
+ public:
+  // Does something on the thread of the model's generator, and waits for it; an error where that
+  // has ended.
+  using BetweenSteps = std::function<Status(const std::function<Status()>&)>;
+
+  // The model outlives it. Does nothing where the model's plan does not follow what nodes can do.
+  PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps);
+  ~PlanWatch();
+  PlanWatch(const PlanWatch&) = delete;
+  PlanWatch& operator=(const PlanWatch&) = delete;
+
+ private:
+  void Run() EXCLUDES(mu_);
+  Status Look(Lookout& lookout);
+  void LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t now_ns);
+  bool Sleep(int64_t duration_ns) EXCLUDES(mu_);
+
+  const std::string name_;
+  OpenedModel& model_;
+  const BetweenSteps between_steps_;
+  SystemClock clock_;
+  // Of the watch's thread.
+  plan::NodePaces paces_;
+  plan::Rearranging rearranging_;
+
+  Mutex mu_;
+  CondVar changed_;
+  bool is_ending_ GUARDED_BY(mu_) = false;
+  std::thread thread_;  // uses all of the above
+};
+
+}  // namespace aster::open

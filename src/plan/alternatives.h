@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Says of each kind of plan what it would take of a request, and why it is not taken. Must not know
+// how plans are searched for.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "plan/kind_search.h"
+#include "plan/planner.h"
+
+namespace aster::plan {
+
+// Every kind once, the simplest first. `answers`: the best of those that are possible. `taken`
+// stands for its kind.
+std::vector<Alternative> CompareKinds(const KindProblem& problem, const PlannerOptions& options,
+                                      std::span<const KindAnswer> answers, const KindAnswer& taken,
+                                      FunctionRef<Plan(const KindAnswer&)> plan_of);
+
+// What the plan that is taken would take, and the next best one.
+std::vector<std::string> DescribeChoice(std::span<const Alternative> alternatives,
+                                        const PlannerOptions& options);
+// A line for each that is not taken.
+std::vector<std::string> DescribeOthers(std::span<const Alternative> alternatives);
+
+}  // namespace aster::plan

@@ -1,0 +1,486 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/kind_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "model/group_part.h"
+
+namespace aster::plan {
+namespace {
+
+constexpr double kAlmostBest = 0.9;
+// All ways to gather so many nodes into groups are tried: of more nodes those of the fastest.
+constexpr size_t kMixedNodes = 5;
+// Paths that are tried for decode, of each kind, beside the pipeline that prefills.
+constexpr size_t kDecodePaths = 3;
+// Pipelines whose slowest stage is slower than it had to be, for a faster token.
+constexpr double kSlacks[] = {1, 1.25, 1.5, 2, 3};
+
+// A node, or a group of them that is a stage of a pipeline as a node is.
+struct Unit {
+  std::vector<size_t> nodes;
+  std::vector<uint32_t> shares = {};
+  double layer_exchange_s = 0;  // of a token
+  double other_exchange_s = 0;
+
+  bool is_group() const { return nodes.size() > 1; }
+};
+
+// Stages of some units. Parts are of units here.
+struct Staged {
+  std::vector<Unit> units;
+  SplitProblem problem;  // with a node for each unit
+};
+
+double TokensAsChunks(double tokens, const KindProblem& problem) {
+  return tokens / problem.group.chunk_tokens;
+}
+
+// From the first token of a prompt to the last one's leaving the last stage. However short it is,
+// the weights are read once.
+double PrefillTime(const KindProblem& problem, const KindAnswer& path, double chunk_s,
+                   double tokens) {
+  const double chunks = TokensAsChunks(tokens, problem);
+  const double first_s =
+      std::max(path.first_chunk_s * std::min(chunks, 1.0), tokens > 0 ? path.token_s : 0);
+  return first_s + chunk_s * std::max(chunks - 1, 0.0);
+}
+
+void AddRequest(const KindProblem& problem, KindAnswer& answer) {
+  answer.request_s =
+      answer.first_token_s + answer.token_s * (std::max(problem.answer_tokens, 1u) - 1);
+}
+
+// One path prefills and decodes.
+void TimeRequest(const KindProblem& problem, KindAnswer& answer) {
+  answer.first_token_s = PrefillTime(problem, answer, answer.chunk_s, problem.prompt_tokens);
+  AddRequest(problem, answer);
+}
+
+KindAnswer StagedAnswer(const KindProblem& problem, const Staged& staged,
+                        const SplitAnswer& split) {
+  KindAnswer answer{.kind = PlanKind::kPipeline, .chunk_s = split.chunk_s};
+  const SplitProblem& stages = staged.problem;
+  for (size_t i = 0; i < split.parts.size(); ++i) {
+    const auto& [unit, begin, end] = split.parts[i];
+    const Unit& of = staged.units[unit];
+    KindAnswer::Part part{.nodes = of.nodes, .shares = of.shares, .begin = begin, .end = end};
+    part.chunk_s = PartChunkTime(stages.nodes[unit], end - begin, end == stages.layer_count());
+    part.token_s = PartTokenTime(stages, stages.nodes[unit], begin, end);
+    part.exchange_s = of.layer_exchange_s * (end - begin) + of.other_exchange_s;
+    answer.first_chunk_s += part.chunk_s;
+    answer.exchange_s += part.exchange_s;
+    if (i > 0) {
+      const SplitProblem::Link& link = stages.link(split.parts[i - 1].node, unit);
+      answer.first_chunk_s += link.chunk_s;
+      answer.exchange_s += link.token_s;
+    }
+    if (of.is_group()) answer.kind = PlanKind::kMixed;
+    answer.parts.push_back(std::move(part));
+  }
+  // From the head to the first stage, for the next token.
+  const double back_s = stages.link(split.parts.back().node, split.parts.front().node).token_s;
+  answer.exchange_s += back_s;
+  answer.token_s = split.token_s + back_s;
+  if (answer.parts.size() == 1) {
+    answer.kind = answer.parts[0].nodes.size() > 1 ? PlanKind::kGroup : PlanKind::kOneNode;
+  }
+  TimeRequest(problem, answer);
+  return answer;
+}
+
+Staged NodesAlone(const KindProblem& problem) {
+  Staged staged{.units = {}, .problem = problem.split};
+  for (size_t i = 0; i < problem.split.nodes.size(); ++i) staged.units.push_back({.nodes = {i}});
+  return staged;
+}
+
+KindAnswer WholeGroupAnswer(const KindProblem& problem, const GroupAnswer& group) {
+  const uint32_t layers = problem.split.layer_count();
+  KindAnswer answer{.kind = PlanKind::kGroup,
+                    .chunk_s = group.chunk_s,
+                    .first_chunk_s = group.chunk_s,
+                    .token_s = group.token_s,
+                    .exchange_s = group.exchange_s};
+  answer.parts.push_back({.nodes = group.nodes,
+                          .shares = group.shares,
+                          .begin = 0,
+                          .end = layers,
+                          .chunk_s = group.chunk_s,
+                          .token_s = group.token_s,
+                          .exchange_s = group.exchange_s});
+  TimeRequest(problem, answer);
+  return answer;
+}
+
+class KindSearch {
+ public:
+  KindSearch(const KindProblem& problem, const SplitAnswer& fast_prefill)
+      : problem_(problem),
+        alone_(NodesAlone(problem)),
+        by_speed_(BySpeed(problem.group)),
+        fast_prefill_(fast_prefill) {}
+
+  // A plan that is there is looked at, and nothing is searched for.
+  explicit KindSearch(const KindProblem& problem) : KindSearch(problem, {}) {}
+
+  std::vector<KindAnswer> Run() {
+    FindOneNode();
+    FindPipeline();
+    FindGroup();
+    FindMixed();
+    FindApart();
+    std::vector<KindAnswer> answers;
+    for (std::optional<KindAnswer>& best : best_) {
+      if (best) answers.push_back(*std::move(best));
+    }
+    return answers;
+  }
+
+  // Nothing is looked for.
+  std::optional<KindAnswer> Of(std::span<const KindAnswer::Part> parts,
+                               std::span<const KindAnswer::Part> decode) const {
+    const std::optional<KindAnswer> prefill = PathOf(parts);
+    if (!prefill || decode.empty()) return prefill;
+    const std::optional<KindAnswer> answers = PathOf(decode);
+    return answers ? Apart(*prefill, *answers) : std::nullopt;
+  }
+
+ private:
+  void Keep(KindAnswer answer) {
+    std::optional<KindAnswer>& best = best_[static_cast<size_t>(answer.kind)];
+    if (!best || answer.request_s < best->request_s) best = std::move(answer);
+  }
+
+  void FindOneNode() {
+    for (size_t node = 0; node < problem_.split.nodes.size(); ++node) {
+      const auto split = SplitInOrder(problem_.split, std::span(&node, 1));
+      if (!split) continue;
+      KindAnswer answer = StagedAnswer(problem_, alone_, *split);
+      decoders_.push_back(answer);
+      Keep(std::move(answer));
+    }
+  }
+
+  // The best prompt rate, the fastest token, and what lies between them in the first one's order.
+  void FindPipeline() {
+    std::vector<size_t> order;
+    for (const SplitAnswer::Part& part : fast_prefill_.parts) order.push_back(part.node);
+    KeepStaged(alone_, fast_prefill_);
+    for (const double slack : kSlacks)
+      KeepStaged(alone_, SplitInOrder(problem_.split, order, slack));
+    Staged fastest{.units = {}, .problem = problem_.split};
+    fastest.problem.nodes.clear();
+    for (size_t i = 0; i < std::min(by_speed_.size(), kExactNodes); ++i)
+      AddUnit({by_speed_[i]}, fastest);
+    Connect(fastest);
+    KeepStaged(fastest, SearchSplit(FastestToken(fastest.problem)));
+  }
+
+  // Rows come from the node that leads, and go to it.
+  void Connect(Staged& staged) const {
+    staged.problem.links.clear();
+    for (const Unit& from : staged.units) {
+      for (const Unit& to : staged.units)
+        staged.problem.links.push_back(problem_.split.link(from.nodes.front(), to.nodes.front()));
+    }
+  }
+
+  // Where no time of a chunk counts.
+  static SplitProblem FastestToken(SplitProblem problem) {
+    for (SplitProblem::Node& node : problem.nodes)
+      node.layer_s = node.head_s = node.device_layer_s = node.bus_chunk_s = 0;
+    for (SplitProblem::Link& link : problem.links) link.chunk_s = 0;
+    return problem;
+  }
+
+  void KeepStaged(const Staged& staged, std::optional<SplitAnswer> split) {
+    if (!split) return;
+    TimeChunks(staged, *split);
+    Keep(StagedAnswer(problem_, staged, *split));
+  }
+
+  // Times of chunks may have been left out of a search.
+  static void TimeChunks(const Staged& staged, SplitAnswer& split) {
+    const SplitProblem& problem = staged.problem;
+    split.chunk_s = split.token_s = 0;
+    for (size_t i = 0; i < split.parts.size(); ++i) {
+      const auto& [unit, begin, end] = split.parts[i];
+      const SplitProblem::Node& node = problem.nodes[unit];
+      const SplitProblem::Link link =
+          i == 0 ? SplitProblem::Link{} : problem.link(split.parts[i - 1].node, unit);
+      const double part_s = PartChunkTime(node, end - begin, end == problem.layer_count());
+      split.chunk_s = std::max({split.chunk_s, part_s, link.chunk_s});
+      split.token_s += PartTokenTime(problem, node, begin, end) + link.token_s;
+    }
+  }
+
+  // Subsets of the first nodes by speed.
+  void ForSubsets(size_t count, const std::function<void(std::span<const size_t>)>& visit) const {
+    for (uint32_t chosen = 1; chosen < uint32_t{1} << count; ++chosen) {
+      std::vector<size_t> nodes;
+      for (size_t i = 0; i < count; ++i) {
+        if ((chosen >> i & 1) != 0) nodes.push_back(by_speed_[i]);
+      }
+      visit(nodes);
+    }
+  }
+
+  bool MayBeGroup(size_t count) const {
+    return count >= 2 && count <= model::GroupPart::kMostParts && count <= problem_.group.heads;
+  }
+
+  void FindGroup() {
+    if (!MayBeGroup(2)) return;
+    const auto add = [&](const std::optional<GroupAnswer>& group) {
+      if (!group) return;
+      KindAnswer answer = WholeGroupAnswer(problem_, *group);
+      groups_.push_back(answer);
+      Keep(std::move(answer));
+    };
+    add(SearchGroup(problem_.group));
+    ForSubsets(std::min(by_speed_.size(), kMixedNodes), [&](std::span<const size_t> nodes) {
+      if (MayBeGroup(nodes.size())) add(SearchShares(problem_.group, nodes));
+    });
+  }
+
+  // Every way to gather nodes into groups and single nodes; with one group at least, and more than
+  // that.
+  void FindMixed() {
+    if (!MayBeGroup(2) || problem_.split.nodes.size() < 3) return;
+    std::vector<std::vector<size_t>> parts;
+    Partition(0, std::min(by_speed_.size(), kMixedNodes), parts);
+  }
+
+  void Partition(size_t next, size_t count, std::vector<std::vector<size_t>>& parts) {
+    if (next == count) {
+      const bool has_group = std::ranges::any_of(parts, [](const auto& p) { return p.size() > 1; });
+      if (has_group && parts.size() > 1) TryUnits(parts);
+      return;
+    }
+    for (size_t i = 0; i < parts.size(); ++i) {
+      parts[i].push_back(by_speed_[next]);
+      Partition(next + 1, count, parts);
+      parts[i].pop_back();
+    }
+    parts.push_back({by_speed_[next]});
+    Partition(next + 1, count, parts);
+    parts.pop_back();
+  }
+
+  void TryUnits(const std::vector<std::vector<size_t>>& parts) {
+    Staged staged{.units = {}, .problem = problem_.split};
+    staged.problem.nodes.clear();
+    for (const std::vector<size_t>& nodes : parts) {
+      if (!AddUnit(nodes, staged)) return;
+    }
+    Connect(staged);
+    KeepStaged(staged, SearchSplit(staged.problem));
+    KeepStaged(staged, SearchSplit(FastestToken(staged.problem)));
+  }
+
+  bool AddUnit(const std::vector<size_t>& nodes, Staged& staged) const {
+    if (nodes.size() == 1) {
+      staged.units.push_back({.nodes = nodes});
+      staged.problem.nodes.push_back(problem_.split.nodes[nodes.front()]);
+      return true;
+    }
+    if (!MayBeGroup(nodes.size())) return false;
+    const std::optional<GroupAnswer> layer = SearchShares(problem_.layer, nodes);
+    if (layer) AddGroup(*layer, staged);
+    return layer.has_value();
+  }
+
+  void AddGroup(const GroupAnswer& group, Staged& staged) const {
+    const GroupAnswer* const layer = &group;
+    // One more gather before the layers, and one behind them.
+    double message_s = 0, byte_s = 0, head_rate = 0;
+    double memory = std::numeric_limits<double>::infinity();
+    const double layer_bytes =
+        static_cast<double>(problem_.layer.bytes + problem_.layer.whole_bytes);
+    for (size_t i = 0; i < layer->nodes.size(); ++i) {
+      const size_t node = layer->nodes[i];
+      const SplitProblem::Node& able = problem_.split.nodes[node];
+      head_rate += able.head_s > 0 ? 1 / able.head_s : 0;
+      for (const size_t to : layer->nodes) {
+        if (to == node) continue;
+        const GroupProblem::Link& link = problem_.group.link(node, to);
+        message_s = std::max(message_s, link.message_s + kGatherOverheadS);
+        byte_s = std::max(byte_s, link.byte_s);
+      }
+      // The group takes as many layers as the fullest of its nodes has room for.
+      const double part = MemberBytes(problem_.layer, layer->shares, i) / layer_bytes;
+      const double room = static_cast<double>(able.memory_bytes) -
+                          static_cast<double>(able.kv_bytes + problem_.split.embedding_bytes);
+      memory = std::min(memory, std::max(room, 0.0) / part);
+    }
+    const double others = 1 - 1.0 / static_cast<double>(layer->nodes.size());
+    const double extra_s = 2 * message_s + others * problem_.logits_bytes * byte_s;
+    staged.units.push_back({.nodes = layer->nodes,
+                            .shares = layer->shares,
+                            .layer_exchange_s = layer->exchange_s,
+                            .other_exchange_s = extra_s});
+    staged.problem.nodes.push_back(
+        {.memory_bytes = static_cast<uint64_t>(std::min(memory, 1e18)),
+         .kv_bytes = 0,
+         .layer_s = layer->chunk_s,
+         .head_s = head_rate > 0 ? 1 / head_rate : 0,
+         .byte_s = (layer->token_s - layer->exchange_s) / problem_.layer.layer_reads,
+         .extra_s = extra_s,
+         .layer_extra_s = layer->exchange_s});
+  }
+
+  // One that is there.
+  std::optional<KindAnswer> PathOf(std::span<const KindAnswer::Part> parts) const {
+    if (parts.size() == 1 && parts[0].nodes.size() > 1) {
+      const auto group = GroupWith(problem_.group, parts[0].nodes, parts[0].shares);
+      return group ? std::optional(WholeGroupAnswer(problem_, *group)) : std::nullopt;
+    }
+    Staged staged{.units = {}, .problem = problem_.split};
+    staged.problem.nodes.clear();
+    SplitAnswer split;
+    for (const KindAnswer::Part& part : parts) {
+      split.parts.push_back({.node = staged.units.size(), .begin = part.begin, .end = part.end});
+      if (part.nodes.size() == 1) {
+        AddUnit(part.nodes, staged);
+        continue;
+      }
+      const auto layer = GroupWith(problem_.layer, part.nodes, part.shares);
+      if (!layer) return std::nullopt;
+      AddGroup(*layer, staged);
+    }
+    Connect(staged);
+    TimeChunks(staged, split);
+    return StagedAnswer(problem_, staged, split);
+  }
+
+  // --- Other nodes prefill than decode.
+
+  void FindApart() {
+    if (problem_.kv_row_bytes <= 0 || problem_.prompt_tokens < 2) return;
+    const KindAnswer prefill = StagedAnswer(problem_, alone_, fast_prefill_);
+    for (std::vector<KindAnswer>* const decoders : {&decoders_, &groups_}) {
+      std::ranges::stable_sort(*decoders, {}, &KindAnswer::token_s);
+      const size_t count = std::min(decoders->size(), kDecodePaths);
+      for (const KindAnswer& decode : std::span(*decoders).first(count)) TryApart(prefill, decode);
+    }
+  }
+
+  void TryApart(const KindAnswer& prefill, const KindAnswer& decode) {
+    const bool is_same =
+        prefill.parts.size() == 1 && prefill.parts[0].nodes == decode.parts[0].nodes;
+    if (is_same || !Fits(prefill, decode)) return;
+    if (std::optional<KindAnswer> answer = Apart(prefill, decode)) Keep(*std::move(answer));
+  }
+
+  std::optional<KindAnswer> Apart(const KindAnswer& prefill, const KindAnswer& decode) const {
+    const std::optional<double> row_s = TransferTime(prefill, decode);
+    if (!row_s) return std::nullopt;
+    KindAnswer answer{.kind = PlanKind::kApart,
+                      .parts = prefill.parts,
+                      .decode = decode.parts,
+                      .first_chunk_s = prefill.first_chunk_s,
+                      .token_s = decode.token_s,
+                      .exchange_s = decode.exchange_s};
+    // Rows travel while the next chunk is computed; the last chunk's are waited for.
+    const double chunk_tokens = problem_.group.chunk_tokens;
+    const double prompt = std::max(problem_.prompt_tokens, 1u) - 1;
+    answer.chunk_s = std::max(prefill.chunk_s, *row_s * chunk_tokens);
+    answer.transfer_s = *row_s * std::min(prompt, chunk_tokens);
+    answer.first_token_s =
+        PrefillTime(problem_, prefill, answer.chunk_s, prompt) + answer.transfer_s + decode.token_s;
+    AddRequest(problem_, answer);
+    return answer;
+  }
+
+  // Slices of one node that overlap are one; what it has of a group it holds beside.
+  bool Fits(const KindAnswer& prefill, const KindAnswer& decode) const {
+    const KindAnswer::Part& whole = decode.parts.front();
+    for (const KindAnswer::Part& part : prefill.parts) {
+      const size_t node = part.nodes.front();
+      const auto member = std::ranges::find(whole.nodes, node);
+      if (whole.nodes.size() == 1 || member == whole.nodes.end()) continue;
+      const SplitProblem::Node& able = problem_.split.nodes[node];
+      const double bytes =
+          static_cast<double>(PartMemory(problem_.split, able, part.begin, part.end)) +
+          MemberBytes(problem_.group, whole.shares,
+                      static_cast<size_t>(member - whole.nodes.begin()));
+      if (bytes > static_cast<double>(able.memory_bytes)) return false;
+    }
+    return true;
+  }
+
+  // Of a token's rows, from the nodes that compute them to those that decode: all send at once,
+  // each what it has. What a group has goes through the node that leads it. Nothing where a link is
+  // not known.
+  std::optional<double> TransferTime(const KindAnswer& prefill, const KindAnswer& decode) const {
+    std::vector<double> sending_s(problem_.split.nodes.size());
+    const auto send = [&](size_t from, size_t to, double layers) {
+      const GroupProblem::Link& link = problem_.group.link(from, to);
+      sending_s[from] += link.byte_s * problem_.kv_row_bytes * layers;
+      return link.byte_s > 0;
+    };
+    const auto share_of = [](const KindAnswer::Part& part, size_t i) {
+      return part.shares[i] / std::accumulate(part.shares.begin(), part.shares.end(), 0.0);
+    };
+    for (const KindAnswer::Part& source : prefill.parts) {
+      for (const KindAnswer::Part& target : decode.parts) {
+        const uint32_t begin = std::max(source.begin, target.begin);
+        const uint32_t end = std::min(source.end, target.end);
+        if (begin >= end) continue;
+        const size_t from = source.nodes.front(), to = target.nodes.front();
+        const double layers = end - begin;
+        for (size_t i = 1; i < source.nodes.size(); ++i) {
+          if (!send(source.nodes[i], from, layers * share_of(source, i))) return std::nullopt;
+        }
+        if (from != to && !send(from, to, layers)) return std::nullopt;
+        for (size_t i = 1; i < target.nodes.size(); ++i) {
+          if (!send(to, target.nodes[i], layers * share_of(target, i))) return std::nullopt;
+        }
+      }
+    }
+    return *std::ranges::max_element(sending_s);
+  }
+
+  const KindProblem& problem_;
+  const Staged alone_;
+  const std::vector<size_t> by_speed_;
+  const SplitAnswer fast_prefill_;
+  std::vector<KindAnswer> decoders_;  // nodes that have all layers
+  std::vector<KindAnswer> groups_;    // likewise
+  std::optional<KindAnswer> best_[static_cast<size_t>(PlanKind::kApart) + 1];
+};
+
+}  // namespace
+
+std::vector<KindAnswer> SearchKinds(const KindProblem& problem, const SplitAnswer& fast_prefill) {
+  return KindSearch(problem, fast_prefill).Run();
+}
+
+KindAnswer PipelineAnswer(const KindProblem& problem, const SplitAnswer& split) {
+  return StagedAnswer(problem, NodesAlone(problem), split);
+}
+
+std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem,
+                                       std::span<const KindAnswer::Part> parts,
+                                       std::span<const KindAnswer::Part> decode) {
+  return KindSearch(problem).Of(parts, decode);
+}
+
+std::optional<size_t> ChooseKind(std::span<const KindAnswer> answers) {
+  if (answers.empty()) return std::nullopt;
+  const auto best = std::ranges::min_element(answers, {}, &KindAnswer::request_s);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (kAlmostBest * answers[i].request_s <= best->request_s) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aster::plan

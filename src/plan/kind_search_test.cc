@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "plan/kind_search.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace aster::plan {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr uint32_t kLayers = 16;
+constexpr double kLayerBytes = 6e7;
+constexpr double kHeadBytes = 1.5e8;
+
+struct TestLink {
+  double round_trip_s = 1e-4;
+  double bytes_per_s = 1e9;
+};
+
+// Nodes that read `reads` bytes in a second and compute 100 times as many operations, on a model of
+// 1.1 GB of which a token takes 2 operations a byte.
+KindProblem ProblemOf(const std::vector<double>& reads, TestLink link = {}) {
+  KindProblem problem;
+  SplitProblem& split = problem.split;
+  for (uint32_t i = 0; i <= kLayers; ++i) {
+    split.bytes_before.push_back(static_cast<uint64_t>(i * kLayerBytes));
+    split.reads_before.push_back(i * kLayerBytes);
+  }
+  split.head_bytes = static_cast<uint64_t>(kHeadBytes);
+  split.head_reads = kHeadBytes;
+  for (const double rate : reads) {
+    split.nodes.push_back({.memory_bytes = uint64_t{1} << 40,
+                           .layer_s = 256 * 2 * kLayerBytes / (100 * rate),
+                           .byte_s = 1 / rate});
+  }
+  const auto group_of = [&](uint32_t layers, bool has_head) {
+    GroupProblem group{.heads = 8,
+                       .by_heads = 0.25,
+                       .bytes = static_cast<uint64_t>(layers * kLayerBytes + has_head * kHeadBytes),
+                       .layer_reads = layers * kLayerBytes,
+                       .head_reads = has_head ? kHeadBytes : 0,
+                       .gathers = 4 * layers + (has_head ? 2 : 0),
+                       .gathered_bytes = layers * uint64_t{50'000},
+                       .chunk_tokens = 256};
+    for (const SplitProblem::Node& node : split.nodes) {
+      group.nodes.push_back({.memory_bytes = node.memory_bytes,
+                             .token_byte_s = node.byte_s,
+                             .chunk_s = node.layer_s * layers});
+    }
+    return group;
+  };
+  problem.group = group_of(kLayers, true);
+  problem.layer = group_of(1, false);
+  problem.kv_row_bytes = 4096;
+  problem.prompt_tokens = 512;
+  problem.answer_tokens = 256;
+  split.links.resize(reads.size() * reads.size());
+  problem.group.links.resize(split.links.size());
+  problem.layer.links.resize(split.links.size());
+  const auto set = [&](size_t from, size_t to) {
+    const double byte_s = 1 / link.bytes_per_s;
+    const size_t at = from * reads.size() + to;
+    split.links[at] = {.chunk_s = 256 * 8192 * byte_s,
+                       .token_s = link.round_trip_s / 2 + 8192 * byte_s};
+    problem.group.links[at] = {.message_s = link.round_trip_s / 2, .byte_s = byte_s};
+    problem.layer.links[at] = problem.group.links[at];
+  };
+  for (size_t from = 0; from < reads.size(); ++from) {
+    for (size_t to = 0; to < reads.size(); ++to) {
+      if (from != to) set(from, to);
+    }
+  }
+  return problem;
+}
+
+// Ways between two nodes, both ways.
+void SetLink(KindProblem& problem, size_t a, size_t b, TestLink link) {
+  const size_t count = problem.split.nodes.size();
+  for (const size_t at : {a * count + b, b * count + a}) {
+    problem.split.links[at] = {.chunk_s = 256 * 8192 / link.bytes_per_s,
+                               .token_s = link.round_trip_s / 2 + 8192 / link.bytes_per_s};
+    problem.group.links[at] = {.message_s = link.round_trip_s / 2, .byte_s = 1 / link.bytes_per_s};
+    problem.layer.links[at] = problem.group.links[at];
+  }
+}
+
+void SetMemory(KindProblem& problem, uint64_t bytes) {
+  for (SplitProblem::Node& node : problem.split.nodes) node.memory_bytes = bytes;
+  for (GroupProblem* const group : {&problem.group, &problem.layer})
+    for (GroupProblem::Node& node : group->nodes) node.memory_bytes = bytes;
+}
+
+std::vector<KindAnswer> Search(const KindProblem& problem) {
+  const auto fast_prefill = SearchSplit(problem.split);
+  if (!fast_prefill) return {};
+  return SearchKinds(problem, *fast_prefill);
+}
+
+const KindAnswer* Find(const std::vector<KindAnswer>& answers, PlanKind kind) {
+  const auto found = std::ranges::find(answers, kind, &KindAnswer::kind);
+  return found == answers.end() ? nullptr : &*found;
+}
+
+PlanKind Chosen(const KindProblem& problem) {
+  const auto answers = Search(problem);
+  return answers.at(ChooseKind(answers).value()).kind;
+}
+
+TEST(KindSearch, ANodeAloneWhereOthersWouldOnlyBeInTheWay) {
+  // Messages take longer than what they would save.
+  KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 0.02, .bytes_per_s = 1e7});
+  EXPECT_EQ(Chosen(problem), PlanKind::kOneNode);
+  // One that is so much faster than the other that a part for that one would not pay.
+  problem = ProblemOf({1e10, 1e8});
+  EXPECT_EQ(Chosen(problem), PlanKind::kOneNode);
+}
+
+TEST(KindSearch, AShortRequestTakesNoMachinesForLessThanATenth) {
+  KindProblem problem = ProblemOf({1e10, 1.6e9});
+  problem.prompt_tokens = 40;
+  problem.answer_tokens = 20;
+  const auto answers = Search(problem);
+  const KindAnswer* const group = Find(answers, PlanKind::kGroup);
+  const KindAnswer* const one = Find(answers, PlanKind::kOneNode);
+  ASSERT_TRUE(group != nullptr && one != nullptr);
+  EXPECT_LT(group->token_s, one->token_s);
+  EXPECT_GT(group->request_s, 0.9 * one->request_s);
+  EXPECT_EQ(Chosen(problem), PlanKind::kOneNode);
+}
+
+TEST(KindSearch, APipelineForALongPrompt) {
+  KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 4e-3, .bytes_per_s = 1e8});
+  problem.prompt_tokens = 8192;
+  problem.answer_tokens = 16;
+  EXPECT_EQ(Chosen(problem), PlanKind::kPipeline);
+}
+
+TEST(KindSearch, AGroupForALongAnswerOverAFastLink) {
+  EXPECT_EQ(Chosen(ProblemOf({1e10, 1e10})), PlanKind::kGroup);
+}
+
+// Gathers of a chunk take long where the link is slow in bytes and quick in messages; a token's do
+// not.
+TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
+  KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-5, .bytes_per_s = 3e8});
+  problem.prompt_tokens = 8192;
+  problem.answer_tokens = 256;
+  const auto answers = Search(problem);
+  const KindAnswer* const apart = Find(answers, PlanKind::kApart);
+  ASSERT_NE(apart, nullptr);
+  EXPECT_EQ(apart->parts.size(), 2u);
+  ASSERT_EQ(apart->decode.size(), 1u);
+  EXPECT_EQ(apart->decode[0].nodes.size(), 2u);
+  EXPECT_EQ(Chosen(problem), PlanKind::kApart);
+  // The last chunk's rows are waited for: half of them to the node that leads, or from there.
+  EXPECT_NEAR(apart->transfer_s, 256.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
+  // The plan that is there is predicted as the one that was looked for.
+  const auto same = AnswerOfPlan(problem, apart->parts, apart->decode);
+  ASSERT_TRUE(same);
+  EXPECT_NEAR(same->request_s, apart->request_s, 1e-9);
+  // Without memory for the group's part beside the pipeline's there is none.
+  SetMemory(problem, static_cast<uint64_t>(kLayers * kLayerBytes / 2 + kHeadBytes + 1e6));
+  EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
+  // Nor where rows must not travel.
+  SetMemory(problem, uint64_t{1} << 40);
+  problem.kv_row_bytes = 0;
+  EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
+}
+
+TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
+  // The second one computes prompts as fast, and reads its memory slowly.
+  KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-3, .bytes_per_s = 3e8});
+  problem.split.nodes[1].byte_s *= 10;
+  for (GroupProblem* const group : {&problem.group, &problem.layer})
+    group->nodes[1].token_byte_s *= 10;
+  problem.prompt_tokens = 8192;
+  const auto answers = Search(problem);
+  const KindAnswer& chosen = answers.at(ChooseKind(answers).value());
+  EXPECT_EQ(chosen.kind, PlanKind::kApart);
+  EXPECT_EQ(chosen.parts.size(), 2u);
+  ASSERT_EQ(chosen.decode.size(), 1u);
+  EXPECT_THAT(chosen.decode[0].nodes, ElementsAre(0));
+}
+
+// Two near nodes and one far away, none of which has memory for half of the model.
+TEST(KindSearch, AGroupBesideAnotherStage) {
+  KindProblem problem = ProblemOf({1e10, 1e10, 1e10}, {.round_trip_s = 2e-5, .bytes_per_s = 5e9});
+  for (const size_t near : {size_t{0}, size_t{1}}) SetLink(problem, near, 2, {5e-3, 1e9});
+  SetMemory(problem, static_cast<uint64_t>(0.45 * (kLayers * kLayerBytes + kHeadBytes)));
+  problem.answer_tokens = 512;
+  const auto answers = Search(problem);
+  const KindAnswer& chosen = answers.at(ChooseKind(answers).value());
+  EXPECT_EQ(Find(answers, PlanKind::kOneNode), nullptr);
+  ASSERT_EQ(chosen.kind, PlanKind::kMixed);
+  ASSERT_EQ(chosen.parts.size(), 2u);
+  const auto group = std::ranges::find(
+      chosen.parts, size_t{2}, [](const KindAnswer::Part& part) { return part.nodes.size(); });
+  ASSERT_NE(group, chosen.parts.end());
+  EXPECT_THAT(group->nodes, testing::UnorderedElementsAre(0, 1));
+  // As many layers as there is room for are computed together.
+  EXPECT_GT(group->end - group->begin, 10u);
+  EXPECT_LT(chosen.token_s, Find(answers, PlanKind::kPipeline)->token_s);
+  const auto same = AnswerOfPlan(problem, chosen.parts, {});
+  ASSERT_TRUE(same);
+  EXPECT_NEAR(same->request_s, chosen.request_s, 1e-9);
+}
+
+// Whatever is chosen, every layer is computed once by nodes that have memory for it, and no kind is
+// more than a tenth faster.
+TEST(KindSearch, AnswersCanBeComputed) {
+  Random random(11);
+  const auto between = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random.NextBelow(1000)) / 1000;
+  };
+  for (int round = 0; round < 25; ++round) {
+    std::vector<double> reads(1 + random.NextBelow(5));
+    for (double& rate : reads) rate = between(1e9, 2e10);
+    KindProblem problem = ProblemOf(reads, {between(1e-5, 5e-3), between(1e7, 1e9)});
+    SetMemory(problem, static_cast<uint64_t>(between(2e8, 2e9)));
+    problem.prompt_tokens = static_cast<uint32_t>(1 + random.NextBelow(4000));
+    problem.answer_tokens = static_cast<uint32_t>(1 + random.NextBelow(500));
+    const auto answers = Search(problem);
+    if (answers.empty()) continue;
+    const auto chosen = ChooseKind(answers);
+    ASSERT_TRUE(chosen);
+    for (const KindAnswer& answer : answers) {
+      EXPECT_GE(answer.request_s, 0.9 * answers[*chosen].request_s);
+      EXPECT_GE(answer.first_token_s, answer.token_s * (1 - 1e-9));
+      for (const auto* const parts : {&answer.parts, &answer.decode}) {
+        uint32_t next = 0;
+        for (const KindAnswer::Part& part : *parts) {
+          EXPECT_EQ(part.begin, next);
+          next = part.end;
+          EXPECT_EQ(part.shares.size(), part.nodes.size() == 1 ? 0 : part.nodes.size());
+          // Each of a group has at least its share of one part in as many as there are.
+          const double bytes =
+              (part.end - part.begin) * kLayerBytes / static_cast<double>(part.nodes.size());
+          double room = 0;
+          for (const size_t node : part.nodes)
+            room = std::max(room, static_cast<double>(problem.split.nodes[node].memory_bytes));
+          EXPECT_LE(bytes, room);
+        }
+        EXPECT_TRUE(parts->empty() || next == kLayers);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace aster::plan

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Plans on a cluster of processes: kinds that are compared, and nodes that a server takes in while it runs."""
+import json
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("cli", "serve")]
+from cluster_case import PROMPT, ClusterCase  # noqa: E402
+from processes import wait_for  # noqa: E402
+from server import Server  # noqa: E402
+
+
+class Plans(ClusterCase):
+    def test_kinds_of_plan_are_compared(self):
+        desk, _ = self.two()
+        told = json.loads(desk.aster("plan", self.tiny, "--cluster", "--prompt", 300, "--tokens", 20, "--json"))
+        plans = told["alternatives"]
+        self.assertEqual([plan["kind"] for plan in plans],
+                         ["one node alone", "a pipeline", "a group", "a pipeline with groups",
+                          "prefill and decode apart"])
+        self.assertEqual([plan["options"] for plan in plans if plan["taken"]], [told["options"]])
+        self.assertEqual(plans[3]["why"], "there are too few nodes")
+        text = desk.aster("plan", self.tiny, "--cluster").decode()
+        self.assertIn("A prompt of 512 tokens and an answer of 256 are predicted to take:", text)
+        # Each of them writes the same, and a request says what was predicted of it.
+        alone = desk.aster("run", self.tiny, *PROMPT, "-n", 20)
+        for plan in plans:
+            if "options" in plan:
+                said = desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster", *plan["options"].split())
+                self.assertEqual(said, alone, plan)
+        told = json.loads(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster", "--explain", "--json"))
+        self.assertEqual(sum(plan["taken"] for plan in told["plans"]), 1)
+
+    def test_a_server_takes_in_a_node_that_joins(self):
+        # Long enough to compute that a second node brings something, whatever this machine does beside.
+        model = self.folder / "large.gguf"
+        desk, lap = self.machine("desk"), None
+        desk.aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(model)
+        server = Server(model, "--cluster", "--kv-memory", "64MiB", environment=desk.environment)
+        self.addCleanup(server.stop)
+        ask = {"prompt": "the rain in", "max_tokens": 12, "temperature": 0, "ignore_eos": True}
+
+        def answer():
+            return server.post("/v1/completions", ask)["choices"][0]["text"]
+
+        def nodes():
+            return {hop["node"] for hop in server.get("/v1/status")["models"][0]["hops"]}
+
+        alone = answer()
+        self.assertEqual(nodes(), {"desk"})
+        lap = self.invited(desk, "lap")
+        lap.start_node("--join", desk.address)
+        joined = time.monotonic()
+        wait_for(lambda: nodes() == {"desk", "lap"}, "a route over both nodes")
+        print(f"used {time.monotonic() - joined:.1f} s after it was ready", file=sys.stderr)
+        self.assertEqual(answer(), alone)
+        # It goes and comes back.
+        lap.stop_node(signal.SIGKILL)
+        self.assertEqual(answer(), alone)
+        self.assertEqual(nodes(), {"desk"})
+
+
+if __name__ == "__main__":
+    unittest.main()
