@@ -265,8 +265,9 @@ def main(arguments):
         emulated.append(f'  if (name == "{name}") return k_{name};\n')
     with open(output, "w", encoding="utf-8") as file:
         file.write('#include <vector>\n\n#include "vulkan/check/mutations_test_support.h"\n\nnamespace aster::vulkan {\nnamespace {\n' +
-                   "".join(arrays) + "const std::vector<Mutation> kMutations = {\n" + "".join(table) +
-                   "};\n}  // namespace\n\nstd::span<const Mutation> Mutations() { return kMutations; }\n"
+                   "".join(arrays) + "}  // namespace\n\nstd::span<const Mutation> Mutations() {\n"
+                   "  static const std::vector<Mutation> mutations = {\n" + "".join(table) +
+                   "  };\n  return mutations;\n}\n"
                    "std::span<const uint32_t> EmulatedShader(std::string_view name) {\n" + "".join(emulated) +
                    "  return {};\n}\n"
                    "}  // namespace aster::vulkan\n")
