@@ -50,16 +50,16 @@ const uint kWordElements = 1u, kMostWords = 8u, kMostRowsOfThread = min(kRows, 1
 const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8u);
 #endif
 // Of BF16, 32 positions or elements belong together, which are sixteen words. An fma that is made of
-// integers is compiled for every place that has one.
+// integers is compiled for every place that has one; and what one token needs runs once, so that to
+// read the code takes longer than to run it.
 #ifdef EMULATED
 const uint kBatch = 1u;
 #elif ROWS > 16
 const uint kBatch = 4u;
-#elif ROWS > 8
-const uint kBatch = 8u;
 #else
-const uint kBatch = 16u;
+const uint kBatch = 8u;
 #endif
+const bool kHasWayForAllSeen = kRows > 8u;
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
 #define EACH_ROW(r) UNROLL for (uint r = 0u; r < kRows; ++r)
@@ -328,7 +328,7 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
 
 void weigh_values(Words page, uint first_position, Sight sight, uint first_row, uint word,
                   out float values[kMostRowsOfThread][kWordElements]) {
-  if (sight.all && kNativeFma)
+  if (kHasWayForAllSeen && sight.all)
     weigh_values_where(true, page, first_position, kPagePositions, first_row, word, values);
   else
     weigh_values_where(false, page, first_position, sight.end, first_row, word, values);
