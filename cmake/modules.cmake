@@ -5,13 +5,26 @@
 
 include(GoogleTest)
 
-# aster_module(NAME [COLD] [DEEP] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
+# How what is COLD and what tests is compiled: it takes longer to compile than to run.
+set(ASTER_COLD_OPTIONS "$<$<CONFIG:Release>:-O1>")
+set(ASTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
+if(ASTER_SANITIZE)
+  set(ASTER_COLD_OPTIONS -O0)
+  set(ASTER_TEST_OPTIONS -O0)
+endif()
+# A check of every pointer that is followed is a sixth of the time of compiling tests.
+if(ASTER_SANITIZE MATCHES undefined)
+  list(APPEND ASTER_TEST_OPTIONS -fno-sanitize=null,alignment)
+endif()
+
+# aster_module(NAME [COLD] [DEEP] [OWN_HEADERS] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
 # DEEP: the files of its sub-folders are parts of it too, except those in main/.
 # Several files are compiled as one, because most of the time goes into headers of others; in the debug build each by
 # itself, so that a file which forgets to include what it uses is found.
 # COLD: little time is spent there when it runs, so that it is optimised little.
+# OWN_HEADERS: its options are not those of the others, so that headers are precompiled for it alone.
 function(aster_module name)
-  cmake_parse_arguments(arg "COLD;DEEP" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "COLD;DEEP;OWN_HEADERS" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   if(arg_DEEP)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/main/")
@@ -26,17 +39,12 @@ function(aster_module name)
 
   add_library(aster_${name} STATIC ${sources})
   target_link_libraries(aster_${name} PUBLIC aster_options ${arg_DEPS} PRIVATE ${arg_PRIVATE_DEPS})
-  set(cold "$<$<CONFIG:Release>:-O1>")
-  if(ASTER_SANITIZE)
-    set(cold -O0)
-    target_precompile_headers(aster_${name} PRIVATE "${CMAKE_SOURCE_DIR}/cmake/precompiled.h")
-  endif()
+  set(options "")
   if(arg_COLD)
-    target_compile_options(aster_${name} PRIVATE ${cold})
+    set(options ${ASTER_COLD_OPTIONS})
   endif()
-  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-    set_target_properties(aster_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  endif()
+  target_compile_options(aster_${name} PRIVATE ${options})
+  aster_fast_to_compile(aster_${name} precompiled.h ${arg_OWN_HEADERS} ${options})
 
   if(ASTER_TESTS AND tests)
     if(NOT TARGET GTest::gtest_main)
@@ -46,24 +54,54 @@ function(aster_module name)
     target_link_libraries(${name}_test PRIVATE aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main)
     target_compile_definitions(${name}_test PRIVATE
       ASTER_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared" ASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-    # Compiling them takes longer than running them.
-    if(CMAKE_CROSSCOMPILING)
-      target_compile_options(${name}_test PRIVATE -O1)
-    elseif(ASTER_SANITIZE)
-      target_compile_options(${name}_test PRIVATE -O0)
-      # What the tests compare with computes as much as what they test.
-      list(FILTER tests INCLUDE REGEX "_for_test\\.cc$")
+    target_compile_options(${name}_test PRIVATE ${ASTER_TEST_OPTIONS})
+    aster_fast_to_compile(${name}_test precompiled_test.h ${arg_OWN_HEADERS} ${ASTER_TEST_OPTIONS})
+    # What the tests compare with computes as much as what they test.
+    list(FILTER tests INCLUDE REGEX "_for_test\\.cc$")
+    set_source_files_properties(${tests} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    if(ASTER_SANITIZE)
       set_source_files_properties(${tests} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
-      target_precompile_headers(${name}_test PRIVATE "${CMAKE_SOURCE_DIR}/cmake/precompiled_test.h")
     endif()
     aster_unit_tests(${name})
   endif()
 
   if(ASTER_FUZZERS)
     foreach(source ${fuzzers})
-      aster_fuzzer(${source} aster_${name})
+      aster_fuzzer(${source} aster_${name} ${arg_OWN_HEADERS})
     endforeach()
   endif()
+endfunction()
+
+# aster_fast_to_compile(TARGET HEADER OWN_HEADERS [option…]): eight of the target's files are compiled as one, and a
+# header of cmake/ is parsed once for all targets that have the same options; in the release only that of tests, so that
+# a file which forgets to include what it uses is found. The debug build does neither.
+function(aster_fast_to_compile target header own_headers)
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(NOT ASTER_SANITIZE AND header STREQUAL "precompiled.h")
+    return()
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)  # without it ccache does nothing
+    list(APPEND ARGN -fpch-preprocess)
+  endif()
+  if(own_headers)
+    target_precompile_headers(${target} PRIVATE "${CMAKE_SOURCE_DIR}/cmake/${header}")
+    return()
+  endif()
+  string(MAKE_C_IDENTIFIER "aster_${header}_${ARGN}" shared)
+  if(NOT TARGET ${shared})
+    add_library(${shared} OBJECT "${CMAKE_SOURCE_DIR}/cmake/precompiled.cc")
+    target_link_libraries(${shared} PRIVATE aster_options fmt::fmt)
+    if(header STREQUAL "precompiled_test.h")
+      target_link_libraries(${shared} PRIVATE GTest::gmock)
+    endif()
+    target_compile_options(${shared} PRIVATE ${ARGN})
+    target_precompile_headers(${shared} PRIVATE "${CMAKE_SOURCE_DIR}/cmake/${header}")
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
 # Each test by itself; but where a program takes long to start (with sanitizers, in qemu, and where the module sets
@@ -90,10 +128,13 @@ endfunction()
 
 # A fuzzer runs a fixed number of executions as a test; run it by hand for as long as you like.
 # Seeds come from tests/fuzz/corpus/<fuzzer>/ where that folder exists.
-function(aster_fuzzer source library)
+function(aster_fuzzer source library own_headers)
   get_filename_component(fuzzer ${source} NAME_WE)
   add_executable(${fuzzer} ${source})
   target_link_libraries(${fuzzer} PRIVATE ${library})
+  if(NOT own_headers)
+    aster_fast_to_compile(${fuzzer} precompiled.h OFF)
+  endif()
   target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
   # Seeds are given file by file: a folder would be filled with what the fuzzer finds.
   file(GLOB seeds CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${fuzzer}/*")

@@ -14,7 +14,7 @@ option(ASTER_BENCH "Build the benchmarks" ${benchmark_FOUND})
 option(ASTER_FUZZERS "Build the fuzzers (needs clang)" OFF)
 set(ASTER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 set(ASTER_FUZZ_RUNS 10000 CACHE STRING "Executions of each fuzzer when it runs as a test")
-set(ASTER_FUZZ_SECONDS 20 CACHE STRING "The most that a fuzzer takes when it runs as a test; 0: no end")
+set(ASTER_FUZZ_SECONDS 5 CACHE STRING "The most that a fuzzer takes when it runs as a test; 0: no end")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

@@ -24,13 +24,13 @@ constexpr std::string_view kBodyEnds[] = {"<|end|>", "<|call|>", "<|return|>", k
 // No header is longer: what goes on without a message is text.
 constexpr size_t kMaxHeader = 512;
 
-std::string_view TrimLeft(std::string_view text) {
+std::string_view TrimLeftSpaces(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
 
 bool MayBeHeader(std::string_view text) {
   if (text.size() > kMaxHeader || text.find('\n') != std::string_view::npos) return false;
-  const std::string_view said = TrimLeft(text);
+  const std::string_view said = TrimLeftSpaces(text);
   return std::ranges::any_of(kHeaderBegins, [&](std::string_view begin) {
     return begin.starts_with(said) || said.starts_with(begin);
   });
@@ -136,7 +136,7 @@ void HarmonyReply::Finish(std::vector<ReplyEvent>& events) {
     return EndMessage(events);
   }
   // A header that the end has cut is markup, if it has begun as nothing else begins.
-  const std::string_view said = TrimLeft(held_);
+  const std::string_view said = TrimLeftSpaces(held_);
   if (said.starts_with(kStart) || said.starts_with(kChannel)) return held_.clear();
   kind_ = Kind::kContent;
   Say(std::exchange(held_, ""), events);

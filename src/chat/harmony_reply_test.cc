@@ -33,8 +33,8 @@ std::string LineOf(const std::vector<ReplyEvent>& events) {
   return line;
 }
 
-std::string Parse(std::string_view reply, std::string_view prompt = "<|start|>assistant",
-                  bool has_tools = true) {
+std::string ParseHarmony(std::string_view reply, std::string_view prompt = "<|start|>assistant",
+                         bool has_tools = true) {
   const Tools tools = {.has_tool = [](std::string_view name) { return name != "nobody"; },
                        .is_string = nullptr};
   std::string whole;
@@ -53,52 +53,55 @@ std::string Parse(std::string_view reply, std::string_view prompt = "<|start|>as
 }
 
 TEST(HarmonyReply, ChannelsAreThoughtsAndAnswers) {
-  EXPECT_EQ(Parse("<|channel|>analysis<|message|>Hm.<|end|>"
-                  "<|start|>assistant<|channel|>final<|message|>Yes<|return|>"),
+  EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>Hm.<|end|>"
+                         "<|start|>assistant<|channel|>final<|message|>Yes<|return|>"),
             "(Hm.)Yes");
-  EXPECT_EQ(Parse("<|channel|>final<|message|>a < b <|en d"), "a < b <|en d");
-  EXPECT_EQ(Parse("<|channel|>commentary<|message|>First.<|end|><|start|>assistant"
-                  "<|channel|>final<|message|>Then."),
+  EXPECT_EQ(ParseHarmony("<|channel|>final<|message|>a < b <|en d"), "a < b <|en d");
+  EXPECT_EQ(ParseHarmony("<|channel|>commentary<|message|>First.<|end|><|start|>assistant"
+                         "<|channel|>final<|message|>Then."),
             "First.\n\nThen.");
-  EXPECT_EQ(
-      Parse("<|channel|>analysis<|message|>a<|start|>assistant<|channel|>analysis<|message|>b"),
-      "(a\n\nb)");
+  EXPECT_EQ(ParseHarmony(
+                "<|channel|>analysis<|message|>a<|start|>assistant<|channel|>analysis<|message|>b"),
+            "(a\n\nb)");
 }
 
 TEST(HarmonyReply, CallsInBothWaysOfWritingThem) {
+  EXPECT_EQ(ParseHarmony(
+                "<|channel|>analysis<|message|>Look.<|end|><|start|>assistant<|channel|>commentary "
+                "to=functions.find <|constrain|>json<|message|>{\"a\": 1 }<|call|>"),
+            "(Look.)<<find {\"a\": 1 }>>");
   EXPECT_EQ(
-      Parse("<|channel|>analysis<|message|>Look.<|end|><|start|>assistant<|channel|>commentary "
-            "to=functions.find <|constrain|>json<|message|>{\"a\": 1 }<|call|>"),
-      "(Look.)<<find {\"a\": 1 }>>");
-  EXPECT_EQ(Parse(" to=functions.find<|channel|>commentary json<|message|>{\"a\":1}<|call|>"),
-            "<<find {\"a\":1}>>");
-  EXPECT_EQ(Parse("<|channel|>commentary to=functions.find<|message|><|call|>"), "<<find {}>>");
-  EXPECT_EQ(Parse("<|channel|>commentary to=functions.a<|message|>{}<|end|><|start|>assistant"
-                  "<|channel|>commentary to=functions.b<|message|>{\"x"),
-            "<<a {}>><<b {\"x>>");
+      ParseHarmony(" to=functions.find<|channel|>commentary json<|message|>{\"a\":1}<|call|>"),
+      "<<find {\"a\":1}>>");
+  EXPECT_EQ(ParseHarmony("<|channel|>commentary to=functions.find<|message|><|call|>"),
+            "<<find {}>>");
+  EXPECT_EQ(
+      ParseHarmony("<|channel|>commentary to=functions.a<|message|>{}<|end|><|start|>assistant"
+                   "<|channel|>commentary to=functions.b<|message|>{\"x"),
+      "<<a {}>><<b {\"x>>");
 }
 
 TEST(HarmonyReply, WhatIsNoCallIsText) {
   const std::string call = "<|channel|>commentary to=functions.nobody<|message|>";
-  EXPECT_EQ(Parse(call + "{}<|call|>"), call + "{}");
+  EXPECT_EQ(ParseHarmony(call + "{}<|call|>"), call + "{}");
   const std::string find = "<|channel|>commentary to=functions.find<|message|>";
-  EXPECT_EQ(Parse(find + "{}", "<|start|>assistant", /*has_tools=*/false), find + "{}");
+  EXPECT_EQ(ParseHarmony(find + "{}", "<|start|>assistant", /*has_tools=*/false), find + "{}");
   const std::string python = " to=python<|channel|>analysis<|message|>";
-  EXPECT_EQ(Parse(python + "1+1"), python + "1+1");
+  EXPECT_EQ(ParseHarmony(python + "1+1"), python + "1+1");
   for (const std::string_view text :
        {"", "hello", "to", " to be or not", "<|mess", "{\"a\": 1}", "a\n<|channel", "to=x\nz"}) {
-    EXPECT_EQ(Parse(text), text);
+    EXPECT_EQ(ParseHarmony(text), text);
   }
 }
 
 TEST(HarmonyReply, AnEndThatCutsAHeaderIsNotSaid) {
-  EXPECT_EQ(Parse("<|channel|>analysis<|message|>a<|end|><|start|>assis"), "(a)");
-  EXPECT_EQ(Parse("<|channel|>fin"), "");
+  EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>a<|end|><|start|>assis"), "(a)");
+  EXPECT_EQ(ParseHarmony("<|channel|>fin"), "");
 }
 
 TEST(HarmonyReply, APromptMayEndWithinAMessage) {
-  EXPECT_EQ(Parse("lo", "x<|start|>assistant<|channel|>final<|message|>Hel"), "lo");
-  EXPECT_EQ(Parse("m.<|end|>", "x<|start|>assistant<|channel|>analysis<|message|>"), "(m.)");
+  EXPECT_EQ(ParseHarmony("lo", "x<|start|>assistant<|channel|>final<|message|>Hel"), "lo");
+  EXPECT_EQ(ParseHarmony("m.<|end|>", "x<|start|>assistant<|channel|>analysis<|message|>"), "(m.)");
 }
 
 }  // namespace

@@ -9,13 +9,12 @@
 
 #include "base/random.h"
 #include "conduct/cluster_for_test.h"
+#include "conduct/parts_for_test.h"
 #include "engine/scheduler.h"
 #include "kv/chunk.h"
 
 namespace aster::conduct {
 namespace {
-
-constexpr int32_t kVocab = 298;
 
 // The same requests here and there.
 class Twins {
@@ -71,7 +70,7 @@ class EveryKvTransfer : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(EveryKvTransfer, GivesTheSameBits) {
-  const std::vector<int32_t> tokens = model::RandomTokens(700, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(700, kTestVocab);
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
   ASSERT_TRUE(conductor->Open().ok());
@@ -93,12 +92,12 @@ TEST_P(EveryKvTransfer, GivesTheSameBits) {
 }
 
 TEST_P(EveryKvTransfer, EditedLogitsAndLogitsOfARequest) {
-  const std::vector<int32_t> tokens = model::RandomTokens(300, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(300, kTestVocab);
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
   engine::Request request = Asking(5, 1);
   request.edit_logits = [](std::span<const int32_t> history, std::span<float> logits) {
-    logits[history.size() % kVocab] = std::numeric_limits<float>::max();
+    logits[history.size() % kTestVocab] = std::numeric_limits<float>::max();
   };
   Twins twins(*conductor, scheduler_);
   twins.SetHistory(tokens);
@@ -119,11 +118,11 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
   std::vector<std::vector<int32_t>> expected;
   for (uint64_t i = 0; i < 12; ++i) {
     const uint32_t length = 1 + static_cast<uint32_t>(random.NextBelow(500));
-    const std::vector<int32_t> tokens = model::RandomTokens(length, kVocab, i % 5);
+    const std::vector<int32_t> tokens = model::RandomTokens(length, kTestVocab, i % 5);
     engine::Request request = Asking(1 + random.NextBelow(60), i);
     // Some tokens end it, which the model says now and then.
     for (int32_t stop = 0; stop < static_cast<int32_t>(i); ++stop) {
-      request.stop_tokens.push_back(stop * 7 % kVocab);
+      request.stop_tokens.push_back(stop * 7 % kTestVocab);
     }
     engine::Sequence here = scheduler_.NewSequence();
     here.SetHistory(tokens);
@@ -175,7 +174,7 @@ TEST(KvTransfer, AWindowIsTheWindowHere) {
   ConductorOptions options;
   options.route.memory = memory;
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c", options);
-  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
   Twins twins(*conductor, scheduler);
   twins.SetHistory(tokens);
   twins.Answer(Asking(150, 1));
@@ -188,7 +187,7 @@ TEST(KvTransfer, AWindowIsTheWindowHere) {
 
 // No node is sent rows that it has already.
 TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
-  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
   engine::Sequence sequence = conductor->NewSequence();
@@ -216,7 +215,7 @@ TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
 // The front end prefills in its own process, more than may be in flight at once; and the rows
 // return to it where another node has decoded.
 TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
-  const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
   engine::Scheduler scheduler(*whole, nullptr, clock);
@@ -238,7 +237,7 @@ TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   twins.SetHistory(tokens);
   twins.Answer(Asking(8, 1));
   EXPECT_EQ(conductor.counters().transferred_prompts, 1u);
-  twins.Append(model::RandomTokens(700, kVocab, 2));
+  twins.Append(model::RandomTokens(700, kTestVocab, 2));
   twins.Answer(Asking(8, 2));
   EXPECT_EQ(conductor.counters().replans, 0u);
 }
@@ -247,10 +246,10 @@ TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
   TestCluster cluster(3);
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode c");
   engine::Sequence sequence = conductor->NewSequence();
-  sequence.SetHistory(model::RandomTokens(1000, kVocab));
+  sequence.SetHistory(model::RandomTokens(1000, kTestVocab));
   Answer(*conductor, sequence, Asking(40, 1));
   const uint64_t before = conductor->counters().prefill_tokens;
-  for (const int32_t token : model::RandomTokens(24, kVocab)) sequence.Append(token);
+  for (const int32_t token : model::RandomTokens(24, kTestVocab)) sequence.Append(token);
   Answer(*conductor, sequence, Asking(4, 2));
   EXPECT_LE(conductor->counters().prefill_tokens - before, 25u);
 }
@@ -259,7 +258,7 @@ TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
 class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(RowsThatMove, AreGoneOnFrom) {
-  const std::vector<int32_t> tokens = model::RandomTokens(600, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(600, kTestVocab);
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
   engine::Scheduler scheduler(*whole, nullptr, clock);

@@ -6,13 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "conduct/cluster_for_test.h"
+#include "conduct/parts_for_test.h"
 #include "conduct/prefix_search.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
 namespace {
-
-constexpr int32_t kVocab = 298;
 
 ConductorOptions Small() {
   ConductorOptions options;
@@ -22,7 +21,7 @@ ConductorOptions Small() {
   return options;
 }
 
-engine::Request Asking(uint64_t tokens) {
+engine::Request AskingOverWire(uint64_t tokens) {
   engine::Request request;
   request.max_tokens = tokens;
   return request;
@@ -43,7 +42,7 @@ class KvWire : public testing::Test {
   const std::unique_ptr<engine::LocalModel> whole_ = plan::TestModel::Get().MakeWhole();
   SystemClock clock_;
   engine::Scheduler scheduler_{*whole_, nullptr, clock_};
-  const std::vector<int32_t> tokens_ = model::RandomTokens(700, kVocab);
+  const std::vector<int32_t> tokens_ = model::RandomTokens(700, kTestVocab);
   TestCluster cluster_{3};
 
   std::unique_ptr<Conductor> Also(const std::string& plan, const ConductorOptions& options) {
@@ -57,7 +56,7 @@ class KvWire : public testing::Test {
   std::vector<int32_t> Told(engine::Generator& generator, uint64_t count) {
     engine::Sequence sequence = generator.NewSequence();
     sequence.SetHistory(tokens_);
-    return Answer(generator, sequence, Asking(count));
+    return Answer(generator, sequence, AskingOverWire(count));
   }
 };
 
@@ -89,9 +88,9 @@ TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
   // Two turns: rows of the decode path go back to the prefill path, too (KV sync).
   engine::Sequence sequence = small->NewSequence();
   sequence.SetHistory(tokens_);
-  Answer(*small, sequence, Asking(200));
+  Answer(*small, sequence, AskingOverWire(200));
   sequence.Append(std::span(tokens_).first(200));
-  Answer(*small, sequence, Asking(20));
+  Answer(*small, sequence, AskingOverWire(20));
   const std::vector<int32_t> said = sequence.tokens();
   small.reset();
   const std::vector<int32_t> expected = Told(scheduler_, 40);
@@ -105,7 +104,9 @@ TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
     later.SetHistory(said);
     engine::Sequence here = scheduler_.NewSequence();
     here.SetHistory(said);
-    EXPECT_EQ(Answer(*exact, later, Asking(10)), Answer(scheduler_, here, Asking(10))) << plan;
+    EXPECT_EQ(Answer(*exact, later, AskingOverWire(10)),
+              Answer(scheduler_, here, AskingOverWire(10)))
+        << plan;
     EXPECT_EQ(LogitsHash(*exact, said), LogitsHash(scheduler_, said)) << plan;
   }
 }
@@ -131,7 +132,7 @@ TEST_F(KvWire, WhatIsKeptIsExactOrNotKept) {
   const auto small = cluster_.Conduct("a decode b", Small());
   engine::Sequence sequence = small->NewSequence();
   sequence.SetHistory(tokens_);
-  Answer(*small, sequence, Asking(5));
+  Answer(*small, sequence, AskingOverWire(5));
   const Status exported = small->ExportRows(sequence, 0, 128, [](Bytes) { return Ok(); });
   ASSERT_FALSE(exported.ok());
   EXPECT_EQ(exported.error().code(), Code::kUnimplemented);

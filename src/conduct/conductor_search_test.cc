@@ -10,14 +10,13 @@
 #include <thread>
 
 #include "conduct/cluster_for_test.h"
+#include "conduct/parts_for_test.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
 namespace {
 
-constexpr int32_t kVocab = 298;
-
-engine::Request Asking(uint64_t tokens) {
+engine::Request AskingToSearch(uint64_t tokens) {
   engine::Request request;
   request.max_tokens = tokens;
   return request;
@@ -37,7 +36,7 @@ std::vector<int32_t> OnOneMachine(const std::vector<int32_t>& tokens, uint64_t c
   engine::Scheduler scheduler(*whole, nullptr, clock);
   engine::Sequence sequence = scheduler.NewSequence();
   sequence.SetHistory(tokens);
-  return Answer(scheduler, sequence, Asking(count));
+  return Answer(scheduler, sequence, AskingToSearch(count));
 }
 
 // A node is lost while an answer is given, and the plan after it is given.
@@ -53,10 +52,10 @@ class Failover : public testing::Test {
         cluster.Conduct(before, Patient(),
                         [&](const plan::Plan&, std::span<const wire::NodeId>,
                             const Error&) -> Result<plan::Plan> { return TestPlan(after, 4); });
-    const std::vector<int32_t> tokens = model::RandomTokens(900, kVocab);
+    const std::vector<int32_t> tokens = model::RandomTokens(900, kTestVocab);
     engine::Sequence sequence = conductor->NewSequence();
     sequence.SetHistory(tokens);
-    engine::Request request = Asking(20);
+    engine::Request request = AskingToSearch(20);
     // So that each token is chosen here, and none comes unasked.
     request.edit_logits = [](std::span<const int32_t>, std::span<float>) {};
     size_t seen = 0;
@@ -111,7 +110,7 @@ TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
 // Another front end has asked the same of other nodes.
 class ClusterCache : public testing::Test {
  protected:
-  std::vector<int32_t> tokens_ = model::RandomTokens(700, kVocab);
+  std::vector<int32_t> tokens_ = model::RandomTokens(700, kTestVocab);
 
   ConductorOptions WithPeers(size_t count) {
     ConductorOptions options = Patient();
@@ -130,7 +129,7 @@ TEST_F(ClusterCache, ANodeOfNoRouteSendsItsRows) {
     const auto first = cluster.Conduct("d");
     engine::Sequence sequence = first->NewSequence();
     sequence.SetHistory(tokens_);
-    Answer(*first, sequence, Asking(4));
+    Answer(*first, sequence, AskingToSearch(4));
   }
   const plan::Plan plan = TestPlan("a=0:1,b=2:out", 4);
   for (const plan::PlanStage& stage : plan.AllStages())
@@ -139,7 +138,7 @@ TEST_F(ClusterCache, ANodeOfNoRouteSendsItsRows) {
                    WithPeers(4));
   engine::Sequence sequence = second.NewSequence();
   sequence.SetHistory(tokens_);
-  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(Answer(second, sequence, AskingToSearch(8)), OnOneMachine(tokens_, 8));
   EXPECT_EQ(second.counters().fetched_tokens, 640u);
   EXPECT_EQ(second.counters().prefill_tokens, 60u);
   ASSERT_EQ(second.fetched().size(), 1u);
@@ -156,18 +155,18 @@ TEST_F(ClusterCache, WindowsTravelToo) {
   engine::Scheduler scheduler(*whole, nullptr, clock);
   engine::Sequence here = scheduler.NewSequence();
   here.SetHistory(tokens_);
-  const std::vector<int32_t> expected = Answer(scheduler, here, Asking(8));
+  const std::vector<int32_t> expected = Answer(scheduler, here, AskingToSearch(8));
   {
     const auto first = cluster.Conduct("d", options);
     engine::Sequence sequence = first->NewSequence();
     sequence.SetHistory(tokens_);
-    EXPECT_EQ(Answer(*first, sequence, Asking(8)), expected);
+    EXPECT_EQ(Answer(*first, sequence, AskingToSearch(8)), expected);
   }
   Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
                    TestPlan("a=0:1,b=2:out", 4), options);
   engine::Sequence sequence = second.NewSequence();
   sequence.SetHistory(tokens_);
-  EXPECT_EQ(Answer(second, sequence, Asking(8)), expected);
+  EXPECT_EQ(Answer(second, sequence, AskingToSearch(8)), expected);
   EXPECT_GT(second.counters().fetched_tokens, 0u);
   EXPECT_EQ(second.counters().fetches_given_up, 0u);
 }
@@ -178,7 +177,7 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
     const auto first = cluster.Conduct("d");
     engine::Sequence sequence = first->NewSequence();
     sequence.SetHistory(tokens_);
-    Answer(*first, sequence, Asking(4));
+    Answer(*first, sequence, AskingToSearch(4));
   }
   ConductorOptions options = WithPeers(0);
   options.prefill_tokens_per_s = 1e9;
@@ -189,7 +188,7 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
                    TestPlan("a=0:1,b=2:out", 4), options);
   engine::Sequence sequence = second.NewSequence();
   sequence.SetHistory(tokens_);
-  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(Answer(second, sequence, AskingToSearch(8)), OnOneMachine(tokens_, 8));
   EXPECT_EQ(second.counters().fetched_tokens, 0u);
   EXPECT_EQ(second.counters().prefill_tokens, 700u);
 }
@@ -235,7 +234,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
     const auto first = cluster.Conduct("d");
     engine::Sequence sequence = first->NewSequence();
     sequence.SetHistory(tokens_);
-    Answer(*first, sequence, Asking(4));
+    Answer(*first, sequence, AskingToSearch(4));
   }
   ConductorOptions options = WithPeers(5);
   options.ask_ns = 2 * kNsPerSecond;
@@ -246,7 +245,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
                    TestPlan("a=0:1,b=2:out", 4), options);
   engine::Sequence sequence = second.NewSequence();
   sequence.SetHistory(tokens_);
-  EXPECT_EQ(Answer(second, sequence, Asking(8)), OnOneMachine(tokens_, 8));
+  EXPECT_EQ(Answer(second, sequence, AskingToSearch(8)), OnOneMachine(tokens_, 8));
   EXPECT_EQ(second.counters().fetched_tokens, 640u);
   EXPECT_EQ(second.counters().fetches_given_up, 0u);
   EXPECT_EQ(second.counters().prefill_tokens, 60u);
@@ -260,7 +259,7 @@ TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
   const auto conductor = cluster.Conduct("a=0:1,b=2:out decode b", options);
   engine::Sequence sequence = conductor->NewSequence();
   sequence.SetHistory(tokens_);
-  engine::Request request = Asking(8);
+  engine::Request request = AskingToSearch(8);
   // It decodes by itself, and could draft.
   request.draft = {.kind = engine::DraftKind::kNgram, .most = 4};
   EXPECT_EQ(Answer(*conductor, sequence, std::move(request)), OnOneMachine(tokens_, 8));

@@ -26,9 +26,9 @@ using kv::Layout;
 using kv::Pool;
 using kv::Twin;
 
-constexpr uint64_t kPlenty = uint64_t{64} << 20;
+constexpr uint64_t kPlentyOfPages = uint64_t{64} << 20;
 
-std::vector<int32_t> Text(size_t length, size_t branch = ~size_t{0}) {
+std::vector<int32_t> HistoryOf(size_t length, size_t branch = ~size_t{0}) {
   std::vector<int32_t> tokens(length);
   for (size_t i = 0; i < length; ++i) {
     tokens[i] = static_cast<int32_t>((i * 31) % 97) + (i < branch ? 0 : 100);
@@ -70,7 +70,7 @@ class SessionFolderTest : public testing::Test {
   // Computes the text and saves it, `end` positions with their rows.
   Status Save(const std::string& name, const Layout& layout, const std::vector<int32_t>& tokens,
               const Topology& topology = {}) {
-    Pool pool(kPlenty);
+    Pool pool(kPlentyOfPages);
     Twin twin(layout, pool, layout.all_layers());
     CHECK(twin.Compute(layout.all_layers(), tokens));
     const auto end = static_cast<uint32_t>(tokens.size());
@@ -90,7 +90,7 @@ class SessionFolderTest : public testing::Test {
 
   // What a fresh memory holds of it, with every row checked.
   uint32_t Load(const OpenSession& open, const Layout& layout, Status& status) {
-    Pool pool(kPlenty);
+    Pool pool(kPlentyOfPages);
     Twin twin(layout, pool, layout.all_layers());
     status = sessions_.LoadRows(open, layout, [&](Bytes chunk) {
       Status imported = kv::Import(twin.table(), chunk);
@@ -129,9 +129,9 @@ TEST_F(SessionFolderTest, WhatWasSavedComesBackWhateverHoldsTheLayers) {
     for (const uint32_t length : {1u, 15u, 16u, 100u, 128u, 301u}) {
       for (const Topology& topology : topologies) {
         for (const std::string& place : {std::string("kept"), holder_.File("alone.session")}) {
-          ASSERT_TRUE(Save(place, layout, Text(length), topology).ok());
+          ASSERT_TRUE(Save(place, layout, HistoryOf(length), topology).ok());
           const OpenSession open = sessions_.Open(place).value();
-          Session expected = SessionOf(layout, Text(length));
+          Session expected = SessionOf(layout, HistoryOf(length));
           expected.pages = open.session.pages;
           EXPECT_EQ(open.session, expected);
           EXPECT_EQ(LoadWhole(place, layout), length);
@@ -144,18 +144,18 @@ TEST_F(SessionFolderTest, WhatWasSavedComesBackWhateverHoldsTheLayers) {
 TEST_F(SessionFolderTest, RowsMayComeInPieces) {
   const Layout layout = kv::PlainLayout();
   for (const uint32_t step : {16u, 48u, 7u}) {
-    ASSERT_TRUE(Save("kept", layout, Text(150), {.ranges = {}, .step = step}).ok());
+    ASSERT_TRUE(Save("kept", layout, HistoryOf(150), {.ranges = {}, .step = step}).ok());
     EXPECT_EQ(LoadWhole("kept", layout), 150u) << step;
   }
 }
 
 TEST_F(SessionFolderTest, SessionsShareWhatTheyBeginWith) {
   const Layout layout = kv::PlainLayout();
-  ASSERT_TRUE(Save("one", layout, Text(160)).ok());
+  ASSERT_TRUE(Save("one", layout, HistoryOf(160)).ok());
   EXPECT_EQ(PageFiles(), 10u);
-  ASSERT_TRUE(Save("two", layout, Text(160, 80)).ok());
+  ASSERT_TRUE(Save("two", layout, HistoryOf(160, 80)).ok());
   EXPECT_EQ(PageFiles(), 15u);
-  ASSERT_TRUE(Save("same", layout, Text(160)).ok());
+  ASSERT_TRUE(Save("same", layout, HistoryOf(160)).ok());
   EXPECT_EQ(PageFiles(), 15u);
   auto listed = sessions_.List().value();
   ASSERT_EQ(listed.size(), 3u);
@@ -171,7 +171,7 @@ TEST_F(SessionFolderTest, SessionsShareWhatTheyBeginWith) {
   EXPECT_EQ(PageFiles(), 10u);
   EXPECT_EQ(LoadWhole("two", layout), 160u);
   // Saved again under its name, it gives up what it had.
-  ASSERT_TRUE(Save("two", layout, Text(32)).ok());
+  ASSERT_TRUE(Save("two", layout, HistoryOf(32)).ok());
   EXPECT_EQ(PageFiles(), 2u);
   EXPECT_GT(sessions_.Remove("two").value(), 0u);
   EXPECT_EQ(PageFiles(), 0u);
@@ -183,8 +183,8 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
     for (const auto& [first, second] : {std::pair(300, 100), std::pair(100, 300)}) {
-      ASSERT_TRUE(Save("first", layout, Text(static_cast<size_t>(first))).ok());
-      ASSERT_TRUE(Save("second", layout, Text(static_cast<size_t>(second))).ok());
+      ASSERT_TRUE(Save("first", layout, HistoryOf(static_cast<size_t>(first))).ok());
+      ASSERT_TRUE(Save("second", layout, HistoryOf(static_cast<size_t>(second))).ok());
       EXPECT_EQ(LoadWhole("first", layout), static_cast<uint32_t>(first));
       EXPECT_EQ(LoadWhole("second", layout), static_cast<uint32_t>(second));
     }
@@ -195,11 +195,11 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
 TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
-    const auto tokens = Text(109);
+    const auto tokens = HistoryOf(109);
     ASSERT_TRUE(Save("kept", layout, tokens).ok());
     const OpenSession open = sessions_.Open("kept").value();
     for (uint32_t length = 0; length < 109; ++length) {
-      Pool pool(kPlenty);
+      Pool pool(kPlentyOfPages);
       Twin twin(layout, pool, layout.all_layers());
       ASSERT_TRUE(
           sessions_
@@ -226,14 +226,14 @@ TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
 
 TEST_F(SessionFolderTest, AFileOnItsOwnGoesAnywhereAndBack) {
   const Layout layout = kv::CompressedLayout();
-  ASSERT_TRUE(Save("kept", layout, Text(120)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(120)).ok());
   const std::string path = holder_.File("carried.session");
   ASSERT_TRUE(sessions_.Export("kept", path).ok());
   ASSERT_TRUE(sessions_.Remove("kept").ok());
   EXPECT_EQ(LoadWhole(path, layout), 120u);
   ASSERT_TRUE(sessions_.Import(path, "back").ok());
   std::filesystem::remove(path);
-  EXPECT_EQ(sessions_.Open("back").value().session.tokens, Text(120));
+  EXPECT_EQ(sessions_.Open("back").value().session.tokens, HistoryOf(120));
   EXPECT_EQ(LoadWhole("back", layout), 120u);
 }
 
@@ -241,8 +241,8 @@ TEST_F(SessionFolderTest, DamageAnywhereIsSeenAndWhatPrecedesItIsUsed) {
   for (const auto make : {kv::PlainLayout, kv::MixedLayout}) {
     const Layout layout = make();
     const std::string path = holder_.File("alone.session");
-    ASSERT_TRUE(Save(path, layout, Text(100)).ok());
-    const std::string whole = ReadFile(path, kPlenty).value();
+    ASSERT_TRUE(Save(path, layout, HistoryOf(100)).ok());
+    const std::string whole = ReadFile(path, kPlentyOfPages).value();
     Random random(3);
     size_t partly = 0;
     for (int round = 0; round < 200; ++round) {
@@ -270,11 +270,11 @@ TEST_F(SessionFolderTest, DamageAnywhereIsSeenAndWhatPrecedesItIsUsed) {
 
 TEST_F(SessionFolderTest, APageThatIsDamagedOrGoneCostsWhatFollows) {
   const Layout layout = kv::PlainLayout();
-  ASSERT_TRUE(Save("kept", layout, Text(100)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(100)).ok());
   auto files = ListPageFiles(holder_.File("sessions/pages")).value();
   std::ranges::sort(files, {}, [](const IndexedFile& file) { return file.name.begin; });
   const std::string path = holder_.File("sessions/pages/") + files[3].name.ToText();
-  const std::string bytes = ReadFile(path, kPlenty).value();
+  const std::string bytes = ReadFile(path, kPlentyOfPages).value();
   for (const std::string& damaged :
        {bytes.substr(0, bytes.size() / 2), bytes + "x", std::string(), std::string("gone")}) {
     if (damaged == "gone") {
@@ -287,14 +287,14 @@ TEST_F(SessionFolderTest, APageThatIsDamagedOrGoneCostsWhatFollows) {
     EXPECT_THAT(status.error().message(), testing::HasSubstr("rows from position 48"));
   }
   // To save it again mends it.
-  ASSERT_TRUE(Save("kept", layout, Text(100)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(100)).ok());
   EXPECT_EQ(LoadWhole("kept", layout), 100u);
 }
 
 TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
   using Look = SessionFolder::Look;
   const Layout layout = kv::PlainLayout();
-  ASSERT_TRUE(Save("kept", layout, Text(100)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(100)).ok());
   const auto end_of = [&](Look look, std::string& why) {
     const WholePages whole = sessions_.FindWhole(sessions_.Open("kept").value(), look);
     why = whole.damage ? whole.damage->message() : "";
@@ -306,7 +306,7 @@ TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
   auto files = ListPageFiles(holder_.File("sessions/pages")).value();
   std::ranges::sort(files, {}, [](const IndexedFile& file) { return file.name.begin; });
   const std::string path = holder_.File("sessions/pages/") + files[3].name.ToText();
-  std::string bytes = ReadFile(path, kPlenty).value();
+  std::string bytes = ReadFile(path, kPlentyOfPages).value();
   bytes.back() ^= 1;
   Overwrite(path, bytes);
   EXPECT_EQ(end_of(Look::kRows, why), 48u);
@@ -321,15 +321,15 @@ TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
 // Up to where the damage is, all messages and all tokens are there, or they are not.
 TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
   const std::string path = holder_.File("alone.session");
-  ASSERT_TRUE(Save(path, kv::PlainLayout(), Text(100)).ok());
-  const std::string whole = ReadFile(path, kPlenty).value();
+  ASSERT_TRUE(Save(path, kv::PlainLayout(), HistoryOf(100)).ok());
+  const std::string whole = ReadFile(path, kPlentyOfPages).value();
   bool had_messages = false, had_tokens = false, had_neither = false;
   for (size_t size = 0; size < whole.size(); ++size) {
     Overwrite(path, whole.substr(0, size));
     const auto open = sessions_.Open(path);
     if (!open.ok()) continue;
     ASSERT_TRUE(open->damage);
-    EXPECT_EQ(open->has_tokens, open->session.tokens == Text(100)) << size;
+    EXPECT_EQ(open->has_tokens, open->session.tokens == HistoryOf(100)) << size;
     EXPECT_TRUE(!open->has_messages || open->session.messages.size() == 2) << size;
     EXPECT_TRUE(!open->has_tokens || open->has_messages) << size;
     had_messages |= open->has_messages && !open->has_tokens;
@@ -341,14 +341,14 @@ TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
 
 TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
   const Layout layout = kv::PlainLayout();
-  ASSERT_TRUE(Save("kept", layout, Text(40)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(40)).ok());
   auto* const old_handler = std::signal(SIGXFSZ, SIG_IGN);
   rlimit unlimited{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
   rlimit limit = unlimited;
   limit.rlim_cur = 300;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const Status refused = Save("kept", layout, Text(100));
+  const Status refused = Save("kept", layout, HistoryOf(100));
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
   std::signal(SIGXFSZ, old_handler);
   EXPECT_FALSE(refused.ok());
@@ -357,9 +357,9 @@ TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
 
 TEST_F(SessionFolderTest, WhatWasSavedSinceIsNotRemoved) {
   const Layout layout = kv::PlainLayout();
-  ASSERT_TRUE(Save("kept", layout, Text(40)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(40)).ok());
   const OpenSession packed = sessions_.Open("kept").value();
-  ASSERT_TRUE(Save("kept", layout, Text(60)).ok());
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(60)).ok());
   EXPECT_EQ(sessions_.Remove("kept", &packed).error().code(), Code::kFailedPrecondition);
   EXPECT_EQ(LoadWhole("kept", layout), 60u);
   const OpenSession newest = sessions_.Open("kept").value();
@@ -368,7 +368,7 @@ TEST_F(SessionFolderTest, WhatWasSavedSinceIsNotRemoved) {
 
 // Where two machines see one folder, the other one's copy may have come to be where the first was.
 TEST_F(SessionFolderTest, ACopyThatTookItsPlaceIsNotRemoved) {
-  ASSERT_TRUE(Save("kept", kv::PlainLayout(), Text(40)).ok());
+  ASSERT_TRUE(Save("kept", kv::PlainLayout(), HistoryOf(40)).ok());
   ASSERT_TRUE(sessions_.Export("kept", holder_.File("copy")).ok());
   const OpenSession packed = sessions_.Open("kept").value();
   ASSERT_TRUE(sessions_.Remove("kept").ok());
@@ -390,11 +390,11 @@ TEST_F(SessionFolderTest, NamesStayInTheFolder) {
 // The pages that it names are not known.
 TEST_F(SessionFolderTest, ASessionThatCannotBeReadKeepsAllPages) {
   const Layout layout = kv::PlainLayout();
-  ASSERT_TRUE(Save("broken", layout, Text(100)).ok());
+  ASSERT_TRUE(Save("broken", layout, HistoryOf(100)).ok());
   const std::string path = holder_.File("sessions/broken.session");
-  const std::string bytes = ReadFile(path, kPlenty).value();
+  const std::string bytes = ReadFile(path, kPlentyOfPages).value();
   Overwrite(path, bytes.substr(0, bytes.size() - 100));
-  ASSERT_TRUE(Save("other", layout, Text(100, 0)).ok());
+  ASSERT_TRUE(Save("other", layout, HistoryOf(100, 0)).ok());
   ASSERT_TRUE(sessions_.Remove("other").ok());
   EXPECT_EQ(PageFiles(), 14u);
   EXPECT_TRUE(sessions_.List().value()[0].damage);

@@ -16,7 +16,7 @@ namespace aster::engine {
 namespace {
 
 // What steps take, and how often drafts are accepted, in a world that a test makes up.
-struct World {
+struct DraftWorld {
   std::function<double(uint32_t drafts)> step_ns;
   double rate = 0.8;
 };
@@ -28,7 +28,7 @@ struct Course {
 };
 
 // `steps` steps with as many drafts as are thought best.
-Course Follow(const World& world, uint32_t most, uint32_t steps, DraftTimes& times,
+Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
               Random& random) {
   DraftLength length(most, &times);
   Course course;
@@ -47,16 +47,16 @@ Course Follow(const World& world, uint32_t most, uint32_t steps, DraftTimes& tim
 }
 
 // The tokens of a step, on the average.
-double TokensOf(uint32_t drafts, double rate) {
+double TokensOfStep(uint32_t drafts, double rate) {
   double tokens = 0;
   for (uint32_t i = 0; i <= drafts; ++i) tokens += std::pow(rate, i);
   return tokens;
 }
 
-double BestNsPerToken(const World& world, uint32_t most) {
+double BestNsPerToken(const DraftWorld& world, uint32_t most) {
   double best = world.step_ns(0);
   for (uint32_t drafts = 1; drafts <= most; ++drafts)
-    best = std::min(best, world.step_ns(drafts) / TokensOf(drafts, world.rate));
+    best = std::min(best, world.step_ns(drafts) / TokensOfStep(drafts, world.rate));
   return best;
 }
 
@@ -65,7 +65,7 @@ TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
   for (int i = 0; i < 60; ++i) {
     const double row_ns = 1e6 * random.NextDouble();
     const double draft_ns = 1e6 * random.NextDouble();
-    const World world{
+    const DraftWorld world{
         .step_ns = [=](uint32_t drafts) { return 1e6 + drafts * (row_ns + draft_ns); },
         .rate = random.NextDouble()};
     const auto most = static_cast<uint32_t>(1 + random.NextBelow(8));
@@ -80,8 +80,8 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
   Random random(2);
   for (const double rate : {0.5, 0.7, 0.9}) {
     for (const double draft_ns : {0.0, 1e5, 3e5}) {
-      const World world{.step_ns = [=](uint32_t drafts) { return 1e6 + drafts * draft_ns; },
-                        .rate = rate};
+      const DraftWorld world{.step_ns = [=](uint32_t drafts) { return 1e6 + drafts * draft_ns; },
+                             .rate = rate};
       DraftTimes times;
       const Course course = Follow(world, 4, 20000, times, random);
       EXPECT_LT(course.ns_per_token(), 1.12 * BestNsPerToken(world, 4))
@@ -93,8 +93,8 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
 TEST(DraftTimes, SeesThatTimesHaveChanged) {
   Random random(3);
   DraftTimes times;
-  const World dear{.step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 9e6; }};
-  const World cheap{.step_ns = [](uint32_t) { return 1e6; }};
+  const DraftWorld dear{.step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 9e6; }};
+  const DraftWorld cheap{.step_ns = [](uint32_t) { return 1e6; }};
   Follow(dear, 4, 3000, times, random);
   EXPECT_GT(Follow(dear, 4, 1000, times, random).ns_per_token(), 0.9e6);
   Follow(cheap, 4, 3000, times, random);

@@ -14,7 +14,7 @@
 namespace aster::engine {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 TEST(RunningMeanTest, AgreesWithTheFormulas) {
   RunningMean mean;
@@ -37,27 +37,27 @@ TEST(PerplexityTest, OfEqualChancesIsTheirNumber) {
 
 TEST(PerplexityTest, OfKnownProbabilities) {
   Perplexity perplexity(kernels::FastestIsa());
-  const std::vector<float> logits = {std::log(0.5F), std::log(0.25F), std::log(0.25F), -kInfinity};
+  const std::vector<float> logits = {std::log(0.5F), std::log(0.25F), std::log(0.25F), -kInfinite};
   ASSERT_TRUE(perplexity.Add(logits, 0).ok());
   ASSERT_TRUE(perplexity.Add(logits, 1).ok());
   // 1 and 2 bits.
   EXPECT_NEAR(perplexity.value(), std::pow(2.0, 1.5), 1e-5);
   EXPECT_NEAR(perplexity.surprise().error(), 0.5 * std::log(2.0), 1e-5);
   ASSERT_TRUE(perplexity.Add(logits, 3).ok());
-  EXPECT_EQ(perplexity.value(), kInfinity);
+  EXPECT_EQ(perplexity.value(), kInfinite);
 }
 
 TEST(PerplexityTest, LogitsThatAreNoNumbersAreRefused) {
   Perplexity perplexity(kernels::FastestIsa());
   EXPECT_FALSE(perplexity.Add(std::vector<float>{0, std::nanf(""), 1}, 0).ok());
-  EXPECT_FALSE(perplexity.Add(std::vector<float>{0, kInfinity, 1}, 0).ok());
-  EXPECT_FALSE(perplexity.Add(std::vector<float>{-kInfinity, -kInfinity}, 0).ok());
+  EXPECT_FALSE(perplexity.Add(std::vector<float>{0, kInfinite, 1}, 0).ok());
+  EXPECT_FALSE(perplexity.Add(std::vector<float>{-kInfinite, -kInfinite}, 0).ok());
   EXPECT_EQ(perplexity.count(), 0U);
 }
 
 TEST(DivergenceTest, OfAModelFromItselfIsNothing) {
   Divergence divergence(kernels::FastestIsa());
-  const std::vector<float> logits = {1, 2, -kInfinity, 0.5F};
+  const std::vector<float> logits = {1, 2, -kInfinite, 0.5F};
   ASSERT_TRUE(divergence.Add(logits, logits).ok());
   const DivergenceReport report = divergence.Report();
   EXPECT_EQ(report.count, 1U);
@@ -87,9 +87,9 @@ TEST(DivergenceTest, OfKnownProbabilities) {
 
 TEST(DivergenceTest, WhatTheSecondHoldsForImpossibleIsInfinitelyFar) {
   Divergence divergence(kernels::FastestIsa());
-  ASSERT_TRUE(divergence.Add(std::vector<float>{0, 0}, std::vector<float>{0, -kInfinity}).ok());
-  EXPECT_EQ(divergence.Report().largest, kInfinity);
-  EXPECT_EQ(divergence.Report().median, kInfinity);
+  ASSERT_TRUE(divergence.Add(std::vector<float>{0, 0}, std::vector<float>{0, -kInfinite}).ok());
+  EXPECT_EQ(divergence.Report().largest, kInfinite);
+  EXPECT_EQ(divergence.Report().median, kInfinite);
 }
 
 TEST(ComputeRowsTest, EveryRowIsTheModelsOwn) {

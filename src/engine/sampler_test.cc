@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr SamplingOptions kPlain = {
     .top_k = 0, .top_p = 1, .min_p = 0, .temperature = 1, .seed = 1};
-constexpr SamplingOptions kGreedy = {.temperature = 0};
+constexpr SamplingOptions kLikeliest = {.temperature = 0};
 
 std::vector<float> RandomLogits(size_t count, uint64_t seed, float spread = 3) {
   std::vector<float> logits(count);
@@ -166,9 +166,9 @@ TEST(Sampler, ALargeVocabularyIsDrawnFromLikeASmallOne) {
 
 TEST(Sampler, GreedyTakesTheLowestOfEquals) {
   std::vector<float> logits(300, 1.0F);
-  EXPECT_EQ(ChooseId(kGreedy, logits), 0);
+  EXPECT_EQ(ChooseId(kLikeliest, logits), 0);
   logits[200] = logits[17] = logits[299] = 4.0F;
-  EXPECT_EQ(ChooseId(kGreedy, logits), 17);
+  EXPECT_EQ(ChooseId(kLikeliest, logits), 17);
   SamplingOptions one = kPlain;
   one.top_k = 1;
   EXPECT_EQ(ChooseId(one, logits), 17);
@@ -181,17 +181,17 @@ TEST(Sampler, GreedyTakesTheLowestOfEquals) {
 
 TEST(Sampler, PenaltiesChangeTheGreedyChoice) {
   const std::vector<float> logits = {3.0F, 2.5F, -1.0F, -0.5F};
-  SamplingOptions options = kGreedy;
+  SamplingOptions options = kLikeliest;
   options.repetition_penalty = 2;
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0}), 1);
   // Out of the window: no penalty.
   options.penalty_window = 2;
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0, 2, 2}), 0);
-  options = kGreedy;
+  options = kLikeliest;
   options.frequency_penalty = 0.2F;
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0, 0}), 0);
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0, 0, 0}), 1);
-  options = kGreedy;
+  options = kLikeliest;
   options.presence_penalty = 0.6F;
   EXPECT_EQ(ChooseId(options, logits, std::vector<int32_t>{0, 0}), 1);
   options.biases = {{3, 4.0F}};
@@ -254,7 +254,7 @@ TEST(Sampler, LogitsThatAreNoNumbersAreErrors) {
     for (const size_t place : {0, 63, 64, 299}) {
       auto logits = RandomLogits(300, 8);
       logits[place] = broken;
-      for (const SamplingOptions& options : {kGreedy, kPlain, SamplingOptions{}}) {
+      for (const SamplingOptions& options : {kLikeliest, kPlain, SamplingOptions{}}) {
         const auto choice = Sampler(options, 300).Choose(logits, {});
         ASSERT_FALSE(choice.ok());
         EXPECT_EQ(choice.error().code(), Code::kDataLoss);
@@ -266,13 +266,13 @@ TEST(Sampler, LogitsThatAreNoNumbersAreErrors) {
 
 TEST(Sampler, MinusInfinityIsImpossible) {
   std::vector<float> logits(200, -kInfinity);
-  for (const SamplingOptions& options : {kGreedy, kPlain, SamplingOptions{}}) {
+  for (const SamplingOptions& options : {kLikeliest, kPlain, SamplingOptions{}}) {
     const auto choice = Sampler(options, 200).Choose(logits, {});
     ASSERT_FALSE(choice.ok());
     EXPECT_EQ(choice.error().code(), Code::kFailedPrecondition);
   }
   logits[150] = -1e30F;
-  for (const SamplingOptions& options : {kGreedy, kPlain, SamplingOptions{}}) {
+  for (const SamplingOptions& options : {kLikeliest, kPlain, SamplingOptions{}}) {
     EXPECT_EQ(ChooseId(options, logits), 150);
   }
 }
@@ -297,7 +297,7 @@ TEST(Sampler, AnEditorForbidsTokens) {
     Sampler sampler(options, 100, kernels::FastestIsa(), only_even);
     EXPECT_EQ(sampler.Choose(logits, std::vector<int32_t>{1, 2}).value().id % 2, 0);
   }
-  Sampler broken(kGreedy, 100, kernels::FastestIsa(),
+  Sampler broken(kLikeliest, 100, kernels::FastestIsa(),
                  [](auto, std::span<float> scores) { scores[3] = kInfinity; });
   EXPECT_FALSE(broken.Choose(logits, {}).ok());
 }
@@ -311,7 +311,7 @@ TEST(CheckSampling, NamesWhatIsWrong) {
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(CheckSampling({}, 100).ok());
-  EXPECT_TRUE(CheckSampling(kGreedy, 1).ok());
+  EXPECT_TRUE(CheckSampling(kLikeliest, 1).ok());
   for (const float bad : {-0.1F, 101.0F, 1e-7F, nan, kInfinity}) {
     expect({.temperature = bad}, "temperature");
   }

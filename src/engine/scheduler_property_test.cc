@@ -13,7 +13,8 @@
 namespace aster::engine {
 namespace {
 
-constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;  // layers, heads, rows of keys and values
+constexpr uint64_t kBytesOfPage =
+    2 * 2 * 128 * 64 * 2 * 2;  // layers, heads, rows of keys and values
 
 // A request that comes at some step, and may be cancelled at another.
 struct Visitor {
@@ -34,7 +35,7 @@ class World {
     if (Chance(3)) memory_ = {.window = 100 + Below(100), .sinks = Chance(2) ? 4u : 0u};
     // Hardly enough for the longest, or plenty.
     is_tight_ = Chance(2);
-    memory_bytes_ = kPageBytes * (is_tight_ ? 6 + Below(2) : 1000);
+    memory_bytes_ = kBytesOfPage * (is_tight_ ? 6 + Below(2) : 1000);
     const uint32_t chunks[] = {1, 7, 64, 128, 300, 512};
     options_ = {.batch_tokens = chunks[Below(6)], .max_running = 1 + Below(6)};
     for (std::vector<int32_t>& shared : beginnings_) shared = Tokens(150);

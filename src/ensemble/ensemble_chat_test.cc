@@ -17,8 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kProduct = "45 x 8 = ?";
-constexpr const char* kSum = "7 + 6 = ?";
+constexpr const char* kQuestion = "45 x 8 = ?";
+constexpr const char* kOtherSum = "7 + 6 = ?";
 
 class Shown final : public respond::Listener {
  public:
@@ -69,44 +69,45 @@ class EnsembleChatTest : public testing::Test {
 
 TEST_F(EnsembleChatTest, TurnsAreOfOneConversation) {
   EnsembleChat chat = Chat(/*temperature=*/0, "Be brief.");
-  const std::string first = Ask(chat, kProduct);
+  const std::string first = Ask(chat, kQuestion);
   EXPECT_THAT(first, HasSubstr("Answer: 360"));
-  const std::string second = Ask(chat, kSum);
+  const std::string second = Ask(chat, kOtherSum);
   EXPECT_EQ(shown_.text, first + second);
-  EXPECT_EQ(
-      second,
-      Answered(
-          {{"system", "Be brief."}, {"user", kProduct}, {"assistant", first}, {"user", kSum}}));
+  EXPECT_EQ(second, Answered({{"system", "Be brief."},
+                              {"user", kQuestion},
+                              {"assistant", first},
+                              {"user", kOtherSum}}));
   EXPECT_EQ(chat.message_count(), 4U);
   EXPECT_EQ(chat.totals().answers, 2U);
   EXPECT_GT(chat.context().tokens, 0U);
   chat.Reset();
   EXPECT_EQ(chat.context().tokens, 0U);
-  EXPECT_EQ(Ask(chat, kProduct), first);
+  EXPECT_EQ(Ask(chat, kQuestion), first);
 }
 
 TEST_F(EnsembleChatTest, WhatIsTakenBackWasNeverSaid) {
   EnsembleChat chat = Chat();
   EXPECT_FALSE(chat.Undo().ok());
-  Ask(chat, kProduct);
+  Ask(chat, kQuestion);
   ASSERT_TRUE(chat.Undo().ok());
-  EXPECT_EQ(Ask(chat, kSum), Answered({{"user", kSum}}));
+  EXPECT_EQ(Ask(chat, kOtherSum), Answered({{"user", kOtherSum}}));
 }
 
 TEST_F(EnsembleChatTest, AnotherAnswerIsAnotherDraw) {
   EnsembleChat chat = Chat(/*temperature=*/1);
   EXPECT_FALSE(chat.Regenerate(shown_, never_).ok());
-  EXPECT_EQ(Ask(chat, kSum), Answered({{"user", kSum}}, /*extra_seed=*/0, /*temperature=*/1));
+  EXPECT_EQ(Ask(chat, kOtherSum),
+            Answered({{"user", kOtherSum}}, /*extra_seed=*/0, /*temperature=*/1));
   const auto again = chat.Regenerate(shown_, never_);
   EXPECT_EQ(again.value().generated.text,
-            Answered({{"user", kSum}}, /*extra_seed=*/1, /*temperature=*/1));
+            Answered({{"user", kOtherSum}}, /*extra_seed=*/1, /*temperature=*/1));
   EXPECT_EQ(chat.message_count(), 2U);
 }
 
 TEST_F(EnsembleChatTest, WhatIsCancelledLeavesItAsItWas) {
   EnsembleChat chat = Chat();
-  const std::string first = Ask(chat, kProduct);
-  const auto cancelled = chat.Ask(kSum, shown_, [] { return true; });
+  const std::string first = Ask(chat, kQuestion);
+  const auto cancelled = chat.Ask(kOtherSum, shown_, [] { return true; });
   EXPECT_EQ(cancelled.error().code(), Code::kCancelled);
   EXPECT_FALSE(chat.Regenerate(shown_, [] { return true; }).ok());
   EXPECT_EQ(chat.message_count(), 2U);

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // One letter for each question: right, wrong, skipped, or not asked (a space).
-Results Of(const std::string& letters, const std::string& questions = "q") {
+Results ResultsOf(const std::string& letters, const std::string& questions = "q") {
   Results results;
   results.header.questions = questions;
   for (size_t i = 0; i < letters.size(); ++i) {
@@ -29,23 +29,27 @@ Results Of(const std::string& letters, const std::string& questions = "q") {
 }
 
 TEST(WeightsByResults, AreOdds) {
-  EXPECT_THAT(WeightsByResults(std::vector{Of("rrrrrrrrrrw"), Of("rrrrrrrrrww")}).value(),
-              ElementsAre(10.5 / 1.5, 9.5 / 2.5));
+  EXPECT_THAT(
+      WeightsByResults(std::vector{ResultsOf("rrrrrrrrrrw"), ResultsOf("rrrrrrrrrww")}).value(),
+      ElementsAre(10.5 / 1.5, 9.5 / 2.5));
 }
 
 TEST(WeightsByResults, LeaveOutWhoIsMuchWeaker) {
-  EXPECT_THAT(WeightsByResults(std::vector{Of("rrrrrrrrrw"), Of("rrrrrrrrww")}).value(),
-              ElementsAre(9.5 / 1.5, 0));
+  EXPECT_THAT(
+      WeightsByResults(std::vector{ResultsOf("rrrrrrrrrw"), ResultsOf("rrrrrrrrww")}).value(),
+      ElementsAre(9.5 / 1.5, 0));
 }
 
 TEST(WeightsByResults, AreOfWhatAllHaveAnswered) {
-  EXPECT_THAT(WeightsByResults(std::vector{Of("rwrr"), Of("rws ")}).value(), ElementsAre(1, 1));
+  EXPECT_THAT(WeightsByResults(std::vector{ResultsOf("rwrr"), ResultsOf("rws ")}).value(),
+              ElementsAre(1, 1));
 }
 
 TEST(WeightsByResults, NeedTheSameQuestions) {
-  EXPECT_THAT(WeightsByResults(std::vector{Of("r"), Of("r", "other")}).error().message(),
-              HasSubstr("different files"));
-  EXPECT_THAT(WeightsByResults(std::vector{Of("r "), Of(" r")}).error().message(),
+  EXPECT_THAT(
+      WeightsByResults(std::vector{ResultsOf("r"), ResultsOf("r", "other")}).error().message(),
+      HasSubstr("different files"));
+  EXPECT_THAT(WeightsByResults(std::vector{ResultsOf("r "), ResultsOf(" r")}).error().message(),
               HasSubstr("no question"));
 }
 

@@ -11,7 +11,7 @@
 namespace aster::eval {
 namespace {
 
-QuestionResult Of(const std::string& id, const std::string& category, bool right) {
+QuestionResult ResultOf(const std::string& id, const std::string& category, bool right) {
   QuestionResult result;
   result.id = id;
   result.category = category;
@@ -20,14 +20,14 @@ QuestionResult Of(const std::string& id, const std::string& category, bool right
 }
 
 QuestionResult Skipped(const std::string& id, const std::string& category) {
-  QuestionResult result = Of(id, category, false);
+  QuestionResult result = ResultOf(id, category, false);
   result.skipped = true;
   return result;
 }
 
 TEST(Tally, CountsByCategoryAndOverall) {
-  const std::vector<QuestionResult> results = {Of("1", "b", true), Of("2", "a", false),
-                                               Of("3", "b", false), Skipped("4", "a")};
+  const std::vector<QuestionResult> results = {ResultOf("1", "b", true), ResultOf("2", "a", false),
+                                               ResultOf("3", "b", false), Skipped("4", "a")};
   const auto by_category = TallyByCategory(results);
   ASSERT_EQ(by_category.size(), 2U);
   EXPECT_EQ(by_category[0].category, "b");
@@ -42,12 +42,13 @@ TEST(Tally, CountsByCategoryAndOverall) {
 }
 
 TEST(Compare, PairsQuestionsByTheirIds) {
-  const std::vector<QuestionResult> first = {Of("1", "a", true),  Of("2", "a", true),
-                                             Of("3", "b", false), Of("4", "b", true),
-                                             Skipped("5", "b"),   Of("6", "b", true)};
-  const std::vector<QuestionResult> second = {
-      Of("4", "b", true), Of("3", "b", true), Of("2", "a", false), Of("1", "a", true),
-      Of("5", "b", true), Of("7", "c", true), Skipped("6", "b")};
+  const std::vector<QuestionResult> first = {ResultOf("1", "a", true),  ResultOf("2", "a", true),
+                                             ResultOf("3", "b", false), ResultOf("4", "b", true),
+                                             Skipped("5", "b"),         ResultOf("6", "b", true)};
+  const std::vector<QuestionResult> second = {ResultOf("4", "b", true),  ResultOf("3", "b", true),
+                                              ResultOf("2", "a", false), ResultOf("1", "a", true),
+                                              ResultOf("5", "b", true),  ResultOf("7", "c", true),
+                                              Skipped("6", "b")};
   const Comparison comparison = Compare(first, second).value();
   EXPECT_EQ(comparison.all.both, 4U);
   EXPECT_EQ(comparison.all.first_right, 3U);
@@ -66,7 +67,7 @@ TEST(Compare, PairsQuestionsByTheirIds) {
 }
 
 TEST(Compare, OfTheSameResultsFindsNothing) {
-  const std::vector<QuestionResult> results = {Of("1", "a", true), Of("2", "a", false)};
+  const std::vector<QuestionResult> results = {ResultOf("1", "a", true), ResultOf("2", "a", false)};
   const Comparison comparison = Compare(results, results).value();
   EXPECT_TRUE(comparison.changes.empty());
   EXPECT_EQ(comparison.all.p(), 1);
@@ -74,11 +75,11 @@ TEST(Compare, OfTheSameResultsFindsNothing) {
 }
 
 TEST(Compare, RefusesOtherQuestionsOfTheSameName) {
-  const std::vector<QuestionResult> first = {Of("1", "a", true)};
+  const std::vector<QuestionResult> first = {ResultOf("1", "a", true)};
   std::vector<QuestionResult> second = first;
   second[0].expected = "8";
   EXPECT_THAT(Compare(first, second).error().message(), testing::HasSubstr("\"1\""));
-  second = {Of("1", "b", true)};
+  second = {ResultOf("1", "b", true)};
   EXPECT_FALSE(Compare(first, second).ok());
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Hash128& Whole() { return SourceModel::Get().fingerprint(); }
+const Hash128& WholeModel() { return SourceModel::Get().fingerprint(); }
 
 TEST(Parts, MakeUpTheWholeInAnyOrder) {
   const Halves halves;
@@ -22,9 +22,9 @@ TEST(Parts, MakeUpTheWholeInAnyOrder) {
   const Part& other = halves.high_of_other().part;
   for (const auto& parts : {std::vector{&low, &high}, std::vector{&high, &low},
                             std::vector{&other, &low, &high}, std::vector{&low, &other, &high}}) {
-    const auto whole = FindWhole(Whole(), parts);
+    const auto whole = FindWhole(WholeModel(), parts);
     ASSERT_TRUE(whole);
-    EXPECT_TRUE(CheckManifest(*whole, Whole()).ok());
+    EXPECT_TRUE(CheckManifest(*whole, WholeModel()).ok());
     EXPECT_EQ(whole->files.size(), 2u);
   }
 }
@@ -33,14 +33,14 @@ TEST(Parts, OfAnotherModelAndWithGapsMakeUpNothing) {
   const Halves halves;
   const Part& low = halves.low().part;
   const Part& other = halves.high_of_other().part;
-  EXPECT_FALSE(FindWhole(Whole(), {}));
-  EXPECT_FALSE(FindWhole(Whole(), std::vector{&low}));
-  EXPECT_FALSE(FindWhole(Whole(), std::vector{&other}));
-  EXPECT_FALSE(FindWhole(Whole(), std::vector{&low, &other}));
+  EXPECT_FALSE(FindWhole(WholeModel(), {}));
+  EXPECT_FALSE(FindWhole(WholeModel(), std::vector{&low}));
+  EXPECT_FALSE(FindWhole(WholeModel(), std::vector{&other}));
+  EXPECT_FALSE(FindWhole(WholeModel(), std::vector{&low, &other}));
   Part elsewhere = halves.high().part;
   elsewhere.description.architecture = "llama";
   const Part* const apart = &elsewhere;
-  EXPECT_FALSE(FindWhole(Whole(), std::vector{&low, apart}));
+  EXPECT_FALSE(FindWhole(WholeModel(), std::vector{&low, apart}));
 }
 
 TEST(Parts, ManyThatLookAlikeAreNotTriedForEver) {
@@ -52,7 +52,7 @@ TEST(Parts, ManyThatLookAlikeAreNotTriedForEver) {
   const std::vector<const Part*> parts(2000, gap);
   std::vector<const Part*> all = {&low};
   all.insert(all.end(), parts.begin(), parts.end());
-  EXPECT_FALSE(FindWhole(Whole(), all));
+  EXPECT_FALSE(FindWhole(WholeModel(), all));
 }
 
 TEST(Parts, BelongToTheWholeByTheirContents) {
@@ -81,7 +81,8 @@ TEST(JoinManifests, SaysWhyPartsAreNotOfOneModel) {
   const Halves halves;
   const rpc::ModelManifest& high = halves.high().part.manifest;
   const rpc::ModelManifest& other = halves.high_of_other().part.manifest;
-  EXPECT_EQ(JoinManifests(std::vector{&halves.low().part.manifest, &high})->fingerprint, Whole());
+  EXPECT_EQ(JoinManifests(std::vector{&halves.low().part.manifest, &high})->fingerprint,
+            WholeModel());
   const auto mixed = JoinManifests(std::vector{&high, &other});
   ASSERT_FALSE(mixed.ok());
   EXPECT_THAT(mixed.error().message(), HasSubstr("high.gguf and other.gguf are not of one model"));

@@ -22,8 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr model::Slice kFirst{0, 2, true, false};
-constexpr model::Slice kLast{2, kModelLayers, false, true};
+constexpr model::Slice kFirstLayers{0, 2, true, false};
+constexpr model::Slice kLastLayers{2, kModelLayers, false, true};
 constexpr model::Slice kWhole{0, kModelLayers, true, true};
 
 class TensorStoreTest : public testing::Test {
@@ -55,21 +55,21 @@ TEST_F(TensorStoreTest, FetchesWhatTheSliceNeedsAndNothingTwice) {
   const auto peer = std::make_shared<FakePeer>("a");
   uint64_t done = 0;
   uint64_t total = 0;
-  EnsureRequest request = RequestOf(kFirst, {peer});
+  EnsureRequest request = RequestOf(kFirstLayers, {peer});
   request.fetching.progress = [&](uint64_t d, uint64_t t) {
     EXPECT_GE(d, done);
     done = d;
     total = t;
   };
   const auto first = store_.Ensure(request);
-  ExpectSlice(first, kFirst);
-  EXPECT_EQ(first->received_bytes, BytesIn(kFirst));
+  ExpectSlice(first, kFirstLayers);
+  EXPECT_EQ(first->received_bytes, BytesIn(kFirstLayers));
   EXPECT_EQ(done, total);
-  EXPECT_EQ(total, BytesIn(kFirst));
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {})), kFirst);
-  const auto last = store_.Ensure(RequestOf(kLast, {peer}));
-  ExpectSlice(last, kLast);
-  EXPECT_EQ(last->received_bytes, BytesIn(kLast));
+  EXPECT_EQ(total, BytesIn(kFirstLayers));
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {})), kFirstLayers);
+  const auto last = store_.Ensure(RequestOf(kLastLayers, {peer}));
+  ExpectSlice(last, kLastLayers);
+  EXPECT_EQ(last->received_bytes, BytesIn(kLastLayers));
   const auto whole = store_.Ensure(RequestOf(kWhole, {peer}));
   ExpectSlice(whole, kWhole);
   EXPECT_EQ(whole->received_bytes, 0);
@@ -78,19 +78,19 @@ TEST_F(TensorStoreTest, FetchesWhatTheSliceNeedsAndNothingTwice) {
 
 TEST_F(TensorStoreTest, WhatWasNotFetchedIsNotThere) {
   const auto peer = std::make_shared<FakePeer>("a");
-  const auto ensured = store_.Ensure(RequestOf(kFirst, {peer}));
+  const auto ensured = store_.Ensure(RequestOf(kFirstLayers, {peer}));
   ASSERT_TRUE(ensured.ok());
   EXPECT_EQ(ensured->files->FindTensor("blk.2.attn_q.weight"), nullptr);
   for (const gguf::File& file : ensured->files->files()) {
     EXPECT_EQ(file.FindTensor("output.weight"), nullptr);
   }
-  EXPECT_FALSE(model::CheckSupport(*ensured->files, kLast).ok());
+  EXPECT_FALSE(model::CheckSupport(*ensured->files, kLastLayers).ok());
   // The copy on the disk is no model file that could be run.
   EXPECT_FALSE(gguf::ModelFiles::Open(DataPath()).ok());
   // What is there can be given to others.
   const auto kept = store_.Find(SourceModel::Get().fingerprint());
   ASSERT_TRUE(kept.ok()) << kept.error().message();
-  EXPECT_TRUE(IsSlice(*kept->files, kFirst));
+  EXPECT_TRUE(IsSlice(*kept->files, kFirstLayers));
   EXPECT_TRUE(CheckManifest(*kept->manifest, SourceModel::Get().fingerprint()).ok());
   EXPECT_EQ(store_.Fingerprints(), std::vector{SourceModel::Get().fingerprint()});
 }
@@ -104,11 +104,11 @@ TEST_F(TensorStoreTest, GoesOnWithAnotherPeerWhereOneFails) {
         return Error(Code::kUnavailable, "the connection broke");
       });
   const auto whole = std::make_shared<FakePeer>("b");
-  const auto ensured = store_.Ensure(RequestOf(kFirst, {breaking, whole}));
-  ExpectSlice(ensured, kFirst);
+  const auto ensured = store_.Ensure(RequestOf(kFirstLayers, {breaking, whole}));
+  ExpectSlice(ensured, kFirstLayers);
   EXPECT_GT(breaks, 0);
   // Nothing is fetched twice.
-  EXPECT_EQ(ensured->received_bytes, BytesIn(kFirst));
+  EXPECT_EQ(ensured->received_bytes, BytesIn(kFirstLayers));
   EXPECT_TRUE(ensured->notes.empty());
 }
 
@@ -129,8 +129,8 @@ TEST_F(TensorStoreTest, ALiarIsFoundOut) {
         return Ok();
       });
   const auto honest = std::make_shared<FakePeer>("honest");
-  const auto ensured = store_.Ensure(RequestOf(kFirst, {liar, honest}));
-  ExpectSlice(ensured, kFirst);
+  const auto ensured = store_.Ensure(RequestOf(kFirstLayers, {liar, honest}));
+  ExpectSlice(ensured, kFirstLayers);
   ASSERT_EQ(ensured->notes.size(), 1);
   EXPECT_THAT(ensured->notes[0], HasSubstr("liar sent a tensor blk.1."));
 }
@@ -141,7 +141,7 @@ TEST_F(TensorStoreTest, AllLiarsAreNamed) {
     return Ok();
   };
   const auto refused = store_.Ensure(RequestOf(
-      kFirst, {std::make_shared<FakePeer>("a", lie), std::make_shared<FakePeer>("b", lie)}));
+      kFirstLayers, {std::make_shared<FakePeer>("a", lie), std::make_shared<FakePeer>("b", lie)}));
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message(), HasSubstr("; a: it sent a tensor"));
   EXPECT_THAT(refused.error().message(), HasSubstr("; b: it sent a tensor"));
@@ -156,7 +156,7 @@ TEST_F(TensorStoreTest, ALiarWhoBreaksOffIsFoundOutToo) {
         return Ok();
       });
   const auto honest = std::make_shared<FakePeer>("honest");
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {liar, honest})), kFirst);
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {liar, honest})), kFirstLayers);
 }
 
 TEST_F(TensorStoreTest, TooMuchAndTooLittleAreErrors) {
@@ -165,12 +165,12 @@ TEST_F(TensorStoreTest, TooMuchAndTooLittleAreErrors) {
         piece.resize(piece.size() + 1);
         return Ok();
       });
-  const auto refused = store_.Ensure(RequestOf(kFirst, {too_much}));
+  const auto refused = store_.Ensure(RequestOf(kFirstLayers, {too_much}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kUnavailable);
-  EXPECT_FALSE(store_.Ensure(RequestOf(kFirst, {})).ok());
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {too_much, std::make_shared<FakePeer>("b")})),
-              kFirst);
+  EXPECT_FALSE(store_.Ensure(RequestOf(kFirstLayers, {})).ok());
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {too_much, std::make_shared<FakePeer>("b")})),
+              kFirstLayers);
 }
 
 TEST_F(TensorStoreTest, AManifestThatLiesIsNotTaken) {
@@ -180,10 +180,11 @@ TEST_F(TensorStoreTest, AManifestThatLiesIsNotTaken) {
     manifest.files[0].contents[0].low ^= 1;
     return manifest;
   };
-  const auto refused = store_.Ensure(RequestOf(kFirst, {liar}));
+  const auto refused = store_.Ensure(RequestOf(kFirstLayers, {liar}));
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message(), HasSubstr("liar: this is the model"));
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {liar, std::make_shared<FakePeer>("b")})), kFirst);
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {liar, std::make_shared<FakePeer>("b")})),
+              kFirstLayers);
 }
 
 TEST_F(TensorStoreTest, NamesOfFilesAreNoPaths) {
@@ -193,7 +194,7 @@ TEST_F(TensorStoreTest, NamesOfFilesAreNoPaths) {
     manifest.files[0].name = "../../../escape/.x";
     return manifest;
   };
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {peer})), kFirst);
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {peer})), kFirstLayers);
   EXPECT_EQ(access((ModelFolder() + "/_.._.._.._escape_.x.weights").c_str(), F_OK), -1);
   EXPECT_EQ(access((ModelFolder() + "/_._.._.._escape_.x.weights").c_str(), F_OK), 0);
 }
@@ -248,14 +249,14 @@ TEST_F(TensorStoreTest, DamageIsSeen) {
 TEST_F(TensorStoreTest, LostFilesAreFetchedAgain) {
   const auto peer = std::make_shared<FakePeer>("a");
   for (const char* lost : {"/model.weights", "/journal", "/manifest"}) {
-    ASSERT_TRUE(store_.Ensure(RequestOf(kFirst, {peer})).ok());
+    ASSERT_TRUE(store_.Ensure(RequestOf(kFirstLayers, {peer})).ok());
     ASSERT_EQ(unlink((ModelFolder() + lost).c_str()), 0);
-    ExpectSlice(store_.Ensure(RequestOf(kFirst, {peer})), kFirst);
+    ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {peer})), kFirstLayers);
   }
   ASSERT_EQ(truncate(DataPath().c_str(), 1000), 0);
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {peer})), kFirst);
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {peer})), kFirstLayers);
   ASSERT_TRUE(WriteFileAtomically(ModelFolder() + "/manifest", AsBytes("rubbish")).ok());
-  ExpectSlice(store_.Ensure(RequestOf(kFirst, {peer})), kFirst);
+  ExpectSlice(store_.Ensure(RequestOf(kFirstLayers, {peer})), kFirstLayers);
 }
 
 TEST_F(TensorStoreTest, TwoSlicesAtATime) {
@@ -263,18 +264,18 @@ TEST_F(TensorStoreTest, TwoSlicesAtATime) {
   Result<Ensured> first = Error(Code::kUnknown, "");
   Result<Ensured> last = Error(Code::kUnknown, "");
   {
-    std::jthread one([&] { first = store_.Ensure(RequestOf(kFirst, {peer})); });
-    std::jthread two([&] { last = store_.Ensure(RequestOf(kLast, {peer})); });
+    std::jthread one([&] { first = store_.Ensure(RequestOf(kFirstLayers, {peer})); });
+    std::jthread two([&] { last = store_.Ensure(RequestOf(kLastLayers, {peer})); });
   }
-  ExpectSlice(first, kFirst);
-  ExpectSlice(last, kLast);
+  ExpectSlice(first, kFirstLayers);
+  ExpectSlice(last, kLastLayers);
 }
 
 TEST_F(TensorStoreTest, DoesNotWaitForAWriterThatStandsStill) {
   ASSERT_TRUE(MakeDirectories(ModelFolder()).ok());
   const FileLock other = FileLock::TryAcquire(ModelFolder() + "/lock").value();
   TensorStore hasty({.folder = store_folder(), .lock_patience_ns = 50 * kNsPerMs}, clock_);
-  const auto refused = hasty.Ensure(RequestOf(kFirst, {std::make_shared<FakePeer>("a")}));
+  const auto refused = hasty.Ensure(RequestOf(kFirstLayers, {std::make_shared<FakePeer>("a")}));
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message(), HasSubstr("another program is fetching"));
 }
@@ -292,20 +293,20 @@ TEST_F(TensorStoreTest, ADiskThatIsFullIsAnErrorAndLosesNothing) {
         CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
         return Ok();
       });
-  const auto refused = store_.Ensure(RequestOf(kFirst, {peer}));
+  const auto refused = store_.Ensure(RequestOf(kFirstLayers, {peer}));
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
   std::signal(SIGXFSZ, old_handler);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message(), HasSubstr("model.weights"));
-  const auto later = store_.Ensure(RequestOf(kFirst, {std::make_shared<FakePeer>("b")}));
-  ExpectSlice(later, kFirst);
-  EXPECT_LT(later->received_bytes, BytesIn(kFirst));
+  const auto later = store_.Ensure(RequestOf(kFirstLayers, {std::make_shared<FakePeer>("b")}));
+  ExpectSlice(later, kFirstLayers);
+  EXPECT_LT(later->received_bytes, BytesIn(kFirstLayers));
 }
 
 TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
   const auto peer = std::make_shared<FakePeer>("a");
   TensorStore modest({.folder = store_folder(), .spare_disk_bytes = uint64_t{1} << 60}, clock_);
-  const auto refused = modest.Ensure(RequestOf(kFirst, {peer}));
+  const auto refused = modest.Ensure(RequestOf(kFirstLayers, {peer}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kResourceExhausted);
   EXPECT_THAT(refused.error().message(),
@@ -315,7 +316,7 @@ TEST_F(TensorStoreTest, ADiskThatIsTooSmallIsSeenBeforeWeightsTravel) {
 }
 
 TEST_F(TensorStoreTest, NothingIsLeftOfAModelThatNobodyHas) {
-  const auto refused = store_.Ensure(RequestOf(kFirst, {}));
+  const auto refused = store_.Ensure(RequestOf(kFirstLayers, {}));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), Code::kUnavailable);
   EXPECT_TRUE(store_.Fingerprints().empty());
@@ -329,13 +330,13 @@ TEST_F(TensorStoreTest, KnowsWhatAModelIsCalledElsewhere) {
     manifest.files.front().name = "large.gguf";
     return manifest;
   };
-  ASSERT_TRUE(store_.Ensure(RequestOf(kFirst, {peer})).ok());
+  ASSERT_TRUE(store_.Ensure(RequestOf(kFirstLayers, {peer})).ok());
   EXPECT_EQ(store_.NameOf(SourceModel::Get().fingerprint()), "large");
 }
 
 TEST_F(TensorStoreTest, IsRefusedBeforeWeightsTravel) {
   const auto peer = std::make_shared<FakePeer>("a");
-  EnsureRequest request = RequestOf(kFirst, {peer});
+  EnsureRequest request = RequestOf(kFirstLayers, {peer});
   request.check = [](const gguf::ModelFiles&) -> Status { return ResourceExhausted("no room"); };
   EXPECT_EQ(store_.Ensure(request).error().code(), Code::kResourceExhausted);
   EXPECT_EQ(peer->calls, 0);
@@ -379,7 +380,7 @@ bool HasSlice(const gguf::ModelFiles& files, const model::Slice& slice) {
 TEST_F(TensorStoreTest, WhatAFileHereHasIsNotFetched) {
   const Halves halves;
   const auto peer = std::make_shared<FakePeer>("a");
-  EnsureRequest request = RequestOf(kFirst, {peer});
+  EnsureRequest request = RequestOf(kFirstLayers, {peer});
   request.here = {halves.high_of_other(), halves.low()};
   const auto own = store_.Ensure(request);
   ASSERT_TRUE(own.ok()) << own.error().message();
@@ -389,7 +390,7 @@ TEST_F(TensorStoreTest, WhatAFileHereHasIsNotFetched) {
   const auto whole = store_.Ensure(request);
   ASSERT_TRUE(whole.ok()) << whole.error().message();
   EXPECT_TRUE(HasSlice(*whole->files, kWhole));
-  EXPECT_EQ(whole->received_bytes, BytesIn(kWhole) - BytesIn(kFirst));
+  EXPECT_EQ(whole->received_bytes, BytesIn(kWhole) - BytesIn(kFirstLayers));
   EXPECT_EQ(peer->sent_bytes, whole->received_bytes);
   // All of it is here now, and once more from two files of this machine alone.
   request.peers = {};
@@ -404,7 +405,7 @@ TEST_F(TensorStoreTest, WhatAFileHereHasIsNotFetched) {
 TEST_F(TensorStoreTest, HalvesAreEnoughWithoutANodeThatHasTheWhole) {
   const Halves halves;
   EnsureRequest request =
-      RequestOf(kLast, PeersWithParts({}, {halves.low(), halves.high()}, nullptr));
+      RequestOf(kLastLayers, PeersWithParts({}, {halves.low(), halves.high()}, nullptr));
   request.here = {halves.low(), halves.high()};
   const auto ensured = store_.Ensure(request);
   ASSERT_TRUE(ensured.ok()) << ensured.error().message();
@@ -417,10 +418,10 @@ TEST_F(TensorStoreTest, HalvesAreEnoughWithoutANodeThatHasTheWhole) {
 TEST_F(TensorStoreTest, AHalfOfAnotherModelIsNotUsed) {
   const Halves halves;
   const auto peer = std::make_shared<FakePeer>("a");
-  EnsureRequest request = RequestOf(kLast, {peer});
+  EnsureRequest request = RequestOf(kLastLayers, {peer});
   request.here = {halves.high_of_other()};
-  ExpectSlice(store_.Ensure(request), kLast);
-  EXPECT_EQ(peer->sent_bytes, BytesIn(kLast));
+  ExpectSlice(store_.Ensure(request), kLastLayers);
+  EXPECT_EQ(peer->sent_bytes, BytesIn(kLastLayers));
 }
 
 TEST_F(TensorStoreTest, AFileHereThatChangedIsNotReadAgain) {

@@ -12,7 +12,7 @@
 namespace aster::grammar {
 namespace {
 
-bool Matches(std::string_view gbnf, std::string_view text) {
+bool MatchesGbnf(std::string_view gbnf, std::string_view text) {
   const auto grammar = ParseGbnf(gbnf);
   EXPECT_TRUE(grammar.ok()) << (grammar.ok() ? "" : grammar.error().message());
   if (!grammar.ok()) return false;
@@ -25,7 +25,7 @@ bool Matches(std::string_view gbnf, std::string_view text) {
   return state != kDead && matcher.CanEnd(state);
 }
 
-std::string ErrorOf(std::string_view gbnf) {
+std::string ErrorOfGbnf(std::string_view gbnf) {
   const auto grammar = ParseGbnf(gbnf);
   return grammar.ok() ? "" : grammar.error().message();
 }
@@ -40,34 +40,34 @@ nonpawn ::= [NBKQR] [a-h]? [1-8]? "x"? [a-h] [1-8]
 pawn ::= ([a-h] "x")? [a-h] [1-8] ("=" [NBKQR])?
 castle ::= "O-O" "-O"?
 )";
-  EXPECT_TRUE(Matches(kMoves, "1. e4 e5\n2. Nf3 Nc6\n"));
-  EXPECT_FALSE(Matches(kMoves, "1. e4 e9\n2. Nf3 Nc6\n"));
-  EXPECT_TRUE(Matches("root ::= \"a\"{2,3}", "aaa"));
-  EXPECT_FALSE(Matches("root ::= \"a\"{2,3}", "aaaa"));
-  EXPECT_TRUE(Matches("root ::= \"a\"{2,}", "aaaaa"));
-  EXPECT_FALSE(Matches("root ::= \"a\"{2}", "a"));
-  EXPECT_TRUE(Matches("root ::= [^a-cä]*", "xyzö😀"));
-  EXPECT_FALSE(Matches("root ::= [^a-cä]*", "xä"));
-  EXPECT_TRUE(Matches("root ::= .", "\xf0\x9f\x98\x80"));
-  EXPECT_FALSE(Matches("root ::= .", "\xed\xa0\x80"));
-  EXPECT_TRUE(Matches("root ::= \"\\x41\\u00e9\" [\\]\\-]", "Aé-"));
-  EXPECT_TRUE(Matches("root ::= a\n  | b\na ::= \"x\"\nb ::= \"y\"", "y"));
-  EXPECT_TRUE(Matches("root ::= \"(\" root \")\" | \"\"", "((()))"));
+  EXPECT_TRUE(MatchesGbnf(kMoves, "1. e4 e5\n2. Nf3 Nc6\n"));
+  EXPECT_FALSE(MatchesGbnf(kMoves, "1. e4 e9\n2. Nf3 Nc6\n"));
+  EXPECT_TRUE(MatchesGbnf("root ::= \"a\"{2,3}", "aaa"));
+  EXPECT_FALSE(MatchesGbnf("root ::= \"a\"{2,3}", "aaaa"));
+  EXPECT_TRUE(MatchesGbnf("root ::= \"a\"{2,}", "aaaaa"));
+  EXPECT_FALSE(MatchesGbnf("root ::= \"a\"{2}", "a"));
+  EXPECT_TRUE(MatchesGbnf("root ::= [^a-cä]*", "xyzö😀"));
+  EXPECT_FALSE(MatchesGbnf("root ::= [^a-cä]*", "xä"));
+  EXPECT_TRUE(MatchesGbnf("root ::= .", "\xf0\x9f\x98\x80"));
+  EXPECT_FALSE(MatchesGbnf("root ::= .", "\xed\xa0\x80"));
+  EXPECT_TRUE(MatchesGbnf("root ::= \"\\x41\\u00e9\" [\\]\\-]", "Aé-"));
+  EXPECT_TRUE(MatchesGbnf("root ::= a\n  | b\na ::= \"x\"\nb ::= \"y\"", "y"));
+  EXPECT_TRUE(MatchesGbnf("root ::= \"(\" root \")\" | \"\"", "((()))"));
 }
 
 TEST(Gbnf, WhatIsNone) {
-  EXPECT_NE(ErrorOf(""), "");
-  EXPECT_THAT(ErrorOf("root ::= other"), testing::HasSubstr("other"));
-  EXPECT_THAT(ErrorOf("root ::= root \"x\""), testing::HasSubstr("begins with itself"));
-  EXPECT_THAT(ErrorOf("root ::= (\"x\"*)*"), testing::HasSubstr("begins with itself"));
-  EXPECT_THAT(ErrorOf("root ::= \"x\" root"), testing::HasSubstr("ever ends"));
-  EXPECT_THAT(ErrorOf("root ::= \"x"), testing::HasSubstr("line 1"));
-  EXPECT_THAT(ErrorOf("a ::= \"x\"\na ::= \"y\""), testing::HasSubstr("line 2"));
-  EXPECT_NE(ErrorOf("root ::= [z-a]"), "");
-  EXPECT_NE(ErrorOf("root ::= \"a\"{5,2}"), "");
-  EXPECT_NE(ErrorOf("root ::= \"a\"{99999999}"), "");
-  EXPECT_NE(ErrorOf("root ::= " + std::string(100000, '(')), "");
-  EXPECT_NE(ErrorOf("root ::= \"\\"), "");
+  EXPECT_NE(ErrorOfGbnf(""), "");
+  EXPECT_THAT(ErrorOfGbnf("root ::= other"), testing::HasSubstr("other"));
+  EXPECT_THAT(ErrorOfGbnf("root ::= root \"x\""), testing::HasSubstr("begins with itself"));
+  EXPECT_THAT(ErrorOfGbnf("root ::= (\"x\"*)*"), testing::HasSubstr("begins with itself"));
+  EXPECT_THAT(ErrorOfGbnf("root ::= \"x\" root"), testing::HasSubstr("ever ends"));
+  EXPECT_THAT(ErrorOfGbnf("root ::= \"x"), testing::HasSubstr("line 1"));
+  EXPECT_THAT(ErrorOfGbnf("a ::= \"x\"\na ::= \"y\""), testing::HasSubstr("line 2"));
+  EXPECT_NE(ErrorOfGbnf("root ::= [z-a]"), "");
+  EXPECT_NE(ErrorOfGbnf("root ::= \"a\"{5,2}"), "");
+  EXPECT_NE(ErrorOfGbnf("root ::= \"a\"{99999999}"), "");
+  EXPECT_NE(ErrorOfGbnf("root ::= " + std::string(100000, '(')), "");
+  EXPECT_NE(ErrorOfGbnf("root ::= \"\\"), "");
 }
 
 // Thirty rules, each twice the next, and all of them may be left out: a billion ways to read "x".
@@ -78,7 +78,7 @@ std::string Doubling(size_t rules) {
 }
 
 TEST(Gbnf, WhatCanBeReadInTooManyWaysFails) {
-  EXPECT_TRUE(Matches(Doubling(10), "x"));
+  EXPECT_TRUE(MatchesGbnf(Doubling(10), "x"));
   const auto grammar = ParseGbnf(Doubling(30));
   ASSERT_TRUE(grammar.ok());
   const Matcher matcher(**grammar);
@@ -100,12 +100,12 @@ TEST(Gbnf, PlacesThatAreMetAgainCostNothing) {
 TEST(Gbnf, WhatIsTooLargeIsRefusedBeforeItIsMade) {
   std::string repeated = "root ::= \"a\"";
   for (int i = 0; i < 10'000; ++i) repeated += "{4096}";
-  EXPECT_THAT(ErrorOf(repeated), testing::HasSubstr("too large"));
+  EXPECT_THAT(ErrorOfGbnf(repeated), testing::HasSubstr("too large"));
   // Rules in the worst order for finding which of them may be empty.
   std::string chain = "root ::= \"x\" r0\n";
   for (int i = 0; i < 2500; ++i) chain += fmt::format("r{} ::= r{}\n", i, i + 1);
-  EXPECT_TRUE(Matches(chain + "r2500 ::= \"\"\n", "x"));
-  EXPECT_NE(ErrorOf(std::string(kMaxGbnfBytes + 1, ' ')), "");
+  EXPECT_TRUE(MatchesGbnf(chain + "r2500 ::= \"\"\n", "x"));
+  EXPECT_NE(ErrorOfGbnf(std::string(kMaxGbnfBytes + 1, ' ')), "");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class Texts {
   std::optional<Matcher> matcher_;
 };
 
-std::string ErrorOf(std::string_view pattern, LengthRange length = {}) {
+std::string ErrorOfPattern(std::string_view pattern, LengthRange length = {}) {
   Grammar grammar;
   grammar.AddRule();
   const auto added = AddPattern(pattern, length, grammar);
@@ -111,7 +111,7 @@ TEST(Pattern, WithLengths) {
                text.size() <= length.maximum;
       });
       if (!any) {
-        EXPECT_THAT(ErrorOf(pattern, length), testing::HasSubstr("no text"));
+        EXPECT_THAT(ErrorOfPattern(pattern, length), testing::HasSubstr("no text"));
         continue;
       }
       Texts ours(pattern, length);
@@ -123,7 +123,8 @@ TEST(Pattern, WithLengths) {
       }
     }
   }
-  EXPECT_THAT(ErrorOf("^(aaa)+$", {.minimum = 4, .maximum = 5}), testing::HasSubstr("no text"));
+  EXPECT_THAT(ErrorOfPattern("^(aaa)+$", {.minimum = 4, .maximum = 5}),
+              testing::HasSubstr("no text"));
 }
 
 TEST(Pattern, CharactersAreThoseOfJson) {
@@ -159,18 +160,18 @@ TEST(Pattern, WhatIsNotRegularIsRefusedByName) {
         std::pair("\\q", "escape"),         std::pair("\\u12", "hex"),
         std::pair("\\uD800", "half"),       std::pair("(?i:a)", "flags"),
         std::pair("[]", "no text")}) {
-    EXPECT_THAT(ErrorOf(pattern), testing::HasSubstr(why)) << pattern;
+    EXPECT_THAT(ErrorOfPattern(pattern), testing::HasSubstr(why)) << pattern;
   }
 }
 
 TEST(Pattern, LargeOnesAreRefusedSoon) {
-  EXPECT_NE(ErrorOf("((a{1000}){1000}){1000}"), "");
-  EXPECT_NE(ErrorOf("((a?){4000}){4000}"), "");
-  EXPECT_EQ(ErrorOf("(((){4000}){4000}){4000}"), "");
-  EXPECT_NE(ErrorOf(std::string(100, '(') + std::string(100, ')')), "");
-  EXPECT_NE(ErrorOf(std::string(100'000, 'a')), "");
-  EXPECT_NE(ErrorOf("^(a|b)*c{3000}$", {.minimum = 4000, .maximum = 4096}), "");
-  EXPECT_EQ(ErrorOf("^.{0,1000}$"), "");
+  EXPECT_NE(ErrorOfPattern("((a{1000}){1000}){1000}"), "");
+  EXPECT_NE(ErrorOfPattern("((a?){4000}){4000}"), "");
+  EXPECT_EQ(ErrorOfPattern("(((){4000}){4000}){4000}"), "");
+  EXPECT_NE(ErrorOfPattern(std::string(100, '(') + std::string(100, ')')), "");
+  EXPECT_NE(ErrorOfPattern(std::string(100'000, 'a')), "");
+  EXPECT_NE(ErrorOfPattern("^(a|b)*c{3000}$", {.minimum = 4000, .maximum = 4096}), "");
+  EXPECT_EQ(ErrorOfPattern("^.{0,1000}$"), "");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace aster::kernels {
 namespace {
 
 constexpr KvType kTypes[] = {KvType::kF16, KvType::kBf16, KvType::kQ8};
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kQuietNan = std::numeric_limits<float>::quiet_NaN();
 
 // A context of keys and values, and queries that see parts of it.
 struct Problem {
@@ -73,7 +73,7 @@ struct Prepared {
 
 Prepared Prepare(const Problem& problem, const AttentionTable& table, const PageStore& store) {
   Prepared prepared;
-  prepared.queries.resize(QueryFloats(problem.rows(), problem.key_dim), kNan);
+  prepared.queries.resize(QueryFloats(problem.rows(), problem.key_dim), kQuietNan);
   const auto dim = static_cast<size_t>(problem.key_dim);
   table.prepare_queries(store.layout(), problem.q.data(),
                         {.rows = problem.rows(), .heads = 1, .token_stride = dim, .head_stride = 0},
@@ -273,8 +273,8 @@ TEST_P(AttentionTest, HiddenRowsContributeExactlyNothing) {
       const auto expected = AttendAll(problem, table_, *clean);
       // The first query sees the sinks and from 201 - 36 - 63 on.
       for (int64_t p = 3; p < 102; ++p) {
-        std::fill_n(problem.keys.begin() + p * 16, 16, p % 2 == 0 ? kNan : HUGE_VALF);
-        std::fill_n(problem.values.begin() + p * 24, 24, p % 2 == 0 ? -HUGE_VALF : kNan);
+        std::fill_n(problem.keys.begin() + p * 16, 16, p % 2 == 0 ? kQuietNan : HUGE_VALF);
+        std::fill_n(problem.values.begin() + p * 24, 24, p % 2 == 0 ? -HUGE_VALF : kQuietNan);
       }
       const auto dirty = Fill(problem, table_, garbage);
       EXPECT_TRUE(SameBits(expected, AttendAll(problem, table_, *dirty)))
@@ -289,7 +289,7 @@ TEST_P(AttentionTest, WhatOnlyLaterQueriesSeeDoesNotReachEarlierOnes) {
     Problem problem = MakeProblem(type, 16, 16, 140, Causal(140, 12, 1), 5);
     const auto clean = AttendAll(problem, table_, *Fill(problem, table_));
     std::fill_n(problem.keys.begin() + 139 * 16, 16, HUGE_VALF);
-    std::fill_n(problem.values.begin() + 139 * 16, 16, kNan);
+    std::fill_n(problem.values.begin() + 139 * 16, 16, kQuietNan);
     const auto dirty = AttendAll(problem, table_, *Fill(problem, table_));
     for (size_t r = 0; r < 11; ++r) {
       for (size_t d = 0; d < 16; ++d) {

@@ -15,8 +15,8 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
+constexpr float kNotANumber = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<int32_t> Select(const std::vector<float>& scores, size_t chosen,
                             const float* bias = nullptr) {
@@ -33,8 +33,8 @@ TEST(RoutingTest, EqualScoresGoToTheLowestIndex) {
 }
 
 TEST(RoutingTest, NanIsChosenLastAndIdsStayDistinct) {
-  EXPECT_THAT(Select({kNan, 1, kNan, -kInfinity}, 3), ElementsAre(1, 0, 2));
-  EXPECT_THAT(Select({kNan, kNan}, 2), ElementsAre(0, 1));
+  EXPECT_THAT(Select({kNotANumber, 1, kNotANumber, -kInfinite}, 3), ElementsAre(1, 0, 2));
+  EXPECT_THAT(Select({kNotANumber, kNotANumber}, 2), ElementsAre(0, 1));
 }
 
 TEST(RoutingTest, BiasCountsForTheChoiceOnly) {

@@ -16,9 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kPlenty = uint64_t{16} << 20;
+constexpr uint64_t kPlentyOfBytes = uint64_t{16} << 20;
 
-std::vector<int32_t> Tokens(size_t count) {
+std::vector<int32_t> TokensOfText(size_t count) {
   std::vector<int32_t> tokens(count);
   for (size_t i = 0; i < count; ++i) tokens[i] = 100 + static_cast<int32_t>(i);
   return tokens;
@@ -44,7 +44,7 @@ class Transfer : public testing::Test {
     all_ = layout_->all_layers();
     source_.emplace(*layout_, here_, all_);
     target_.emplace(*layout_, there_, all_);
-    tokens_ = Tokens(length);
+    tokens_ = TokensOfText(length);
     CHECK(source_->Compute(all_, tokens_));
   }
   std::vector<uint8_t> Exported(uint32_t begin, uint32_t end) {
@@ -66,8 +66,8 @@ class Transfer : public testing::Test {
     return status.ok() ? "" : status.error().message();
   }
 
-  Pool here_{kPlenty};
-  Pool there_{kPlenty};
+  Pool here_{kPlentyOfBytes};
+  Pool there_{kPlentyOfBytes};
   std::optional<Layout> layout_;
   LayerRange all_;
   std::optional<Twin> source_;
@@ -151,9 +151,9 @@ TEST_F(Transfer, RefusesWhatDoesNotContinueTheHistory) {
 TEST_F(Transfer, RefusesOtherModelsAndLayers) {
   Start(PlainLayout(), 20);
   const Layout other = MakeLayout(16, 0, {{{}}, {{}}}, 77);
-  Pool pool(kPlenty);
+  Pool pool(kPlentyOfBytes);
   Twin twin(other, pool, other.all_layers());
-  ASSERT_TRUE(twin.Compute(other.all_layers(), Tokens(5)));
+  ASSERT_TRUE(twin.Compute(other.all_layers(), TokensOfText(5)));
   EXPECT_EQ(Refusal(ExportBytes(twin.table(), other.all_layers(), 0, 5)),
             "these rows are of another model or layout (model 00000000, pages of 16; layers 0 to "
             "1: bytes); here is model 00000000, pages of 16; layer 0: bytes, transposed; layers 1 "
@@ -296,7 +296,7 @@ TEST_F(Transfer, CarriesOnlyRowsThatAreReadLater) {
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 48), 2), 0u);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {0, 1}, 0, 48), 0), 23u * 8);
   // In the middle of a row as much as there is of it, and what a little before that needs.
-  source_->Compute(all_, Tokens(5));
+  source_->Compute(all_, TokensOfText(5));
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 53), 2), 5u * 8);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 53), 2), 9u * 16);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 52, 53), 2), 16u);
@@ -306,7 +306,7 @@ TEST_F(Transfer, CarriesOnlyRowsThatAreReadLater) {
 void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, uint32_t begin,
                     Bytes chunk, uint32_t length) {
   const LayerRange all = layout.all_layers();
-  Pool pool(kPlenty);
+  Pool pool(kPlentyOfBytes);
   Twin target(layout, pool, all);
   ASSERT_TRUE(target.Compute(all, {tokens.begin(), tokens.begin() + begin}));
   ASSERT_TRUE(Import(target.table(), chunk).ok());
@@ -321,7 +321,7 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
   ASSERT_TRUE(Import(third.table(), rest).ok());
   third.TakeLengths(target.tokens());
   third.Verify();
-  ASSERT_TRUE(target.Compute(all, Tokens(40)));
+  ASSERT_TRUE(target.Compute(all, TokensOfText(40)));
   target.Verify();
   target.Truncate(target.length() - 3);
   target.Verify();
@@ -490,12 +490,12 @@ TEST_F(Transfer, AStreamOfKvChunksThatIsDamagedIsSeenToBe) {
 TEST(DevicePages, GiveAndTakeTheChunksOfTheProcessors) {
   for (const Layout& layout : {PlainLayout(), WindowLayout(), MixedLayout()}) {
     DevicePagesForTest device;
-    Pool on_host(kPlenty), on_device(kPlenty, nullptr, device);
+    Pool on_host(kPlentyOfBytes), on_device(kPlentyOfBytes, nullptr, device);
     const LayerRange all = layout.all_layers();
-    const std::vector<int32_t> tokens = Tokens(90);
+    const std::vector<int32_t> tokens = TokensOfText(90);
     Twin host(layout, on_host, all), first(layout, on_device, all), second(layout, on_device, all);
     ASSERT_TRUE(host.Compute(all, tokens));
-    ASSERT_TRUE(first.Compute(all, Tokens(40)));
+    ASSERT_TRUE(first.Compute(all, TokensOfText(40)));
     // A fork shares pages, and copies those that are written.
     PageTable fork = first.table().Fork();
     ASSERT_TRUE(first.Compute(all, {tokens.begin() + 40, tokens.end()}));
@@ -512,9 +512,9 @@ TEST(DevicePages, GiveAndTakeTheChunksOfTheProcessors) {
 TEST(DevicePages, TwoMemoriesMakeOneTable) {
   const Layout layout = PlainLayout();
   DevicePagesForTest device;
-  Pool on_host(kPlenty), on_device(kPlenty, nullptr, device);
+  Pool on_host(kPlentyOfBytes), on_device(kPlentyOfBytes, nullptr, device);
   const LayerRange all = layout.all_layers();
-  const std::vector<int32_t> tokens = Tokens(70);
+  const std::vector<int32_t> tokens = TokensOfText(70);
   Twin plain(layout, on_host, all);
   ASSERT_TRUE(plain.Compute(all, tokens));
   const std::vector<uint8_t> chunk = ExportBytes(plain.table(), all, 0, 70);
@@ -533,9 +533,9 @@ TEST(DevicePages, TwoMemoriesMakeOneTable) {
 TEST(DevicePages, ALostDeviceIsAnError) {
   const Layout layout = PlainLayout();
   DevicePagesForTest device;
-  Pool pool(kPlenty, nullptr, device);
+  Pool pool(kPlentyOfBytes, nullptr, device);
   Twin world(layout, pool, layout.all_layers());
-  ASSERT_TRUE(world.Compute(layout.all_layers(), Tokens(30)));
+  ASSERT_TRUE(world.Compute(layout.all_layers(), TokensOfText(30)));
   device.is_lost = true;
   const Status status = Export(world.table(), layout.all_layers(), 0, 30,
                                [](Bytes /*bytes*/) -> Status { return Ok(); });

@@ -190,7 +190,7 @@ TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<Case>& info) {
+std::string NameOfGroup(const testing::TestParamInfo<Case>& info) {
   std::string name =
       fmt::format("{}{}", ArchName(info.param.arch), gguf::TensorTypeName(info.param.type));
   std::erase(name, '-');
@@ -203,12 +203,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Arch::kLlama, TensorType::kQ8_0}, Case{Arch::kLlama, TensorType::kQ4_K},
                     Case{Arch::kQwen2, TensorType::kQ8_0}, Case{Arch::kQwen3, TensorType::kQ6_K},
                     Case{Arch::kGemma3, TensorType::kF32}, Case{Arch::kGemma3, TensorType::kQ4_0}),
-    NameOf);
+    NameOfGroup);
 
 INSTANTIATE_TEST_SUITE_P(Families, ForwardGroup,
                          testing::Values(Case{Arch::kMistral3, TensorType::kQ8_0},
                                          Case{Arch::kPhi3, TensorType::kQ8_0}),
-                         NameOf);
+                         NameOfGroup);
 
 INSTANTIATE_TEST_SUITE_P(
     EveryType, ForwardGroup,
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Arch::kLlama, TensorType::kMXFP4}, Case{Arch::kLlama, TensorType::kQ2_K},
                     Case{Arch::kLlama, TensorType::kQ5_K}, Case{Arch::kLlama, TensorType::kQ6_K},
                     Case{Arch::kLlama, TensorType::kIQ2_XXS}),
-    NameOf);
+    NameOfGroup);
 
 INSTANTIATE_TEST_SUITE_P(
     Experts, ForwardGroup,
@@ -228,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Arch::kQwen3Moe, TensorType::kQ5_K}, Case{Arch::kQwen3Moe, TensorType::kQ6_K},
         Case{Arch::kQwen3Moe, TensorType::kIQ2_XXS}, Case{Arch::kGptOss, TensorType::kMXFP4},
         Case{Arch::kGptOss, TensorType::kQ8_0}, Case{Arch::kGptOss, TensorType::kF32}),
-    NameOf);
+    NameOfGroup);
 
 INSTANTIATE_TEST_SUITE_P(DeepSeek, ForwardGroup,
                          testing::Values(Case{Arch::kDeepSeek4, TensorType::kF32},
@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(DeepSeek, ForwardGroup,
                                          Case{Arch::kDeepSeek4, TensorType::kMXFP4},
                                          Case{Arch::kDeepSeek4, TensorType::kQ4_K},
                                          Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
-                         NameOf);
+                         NameOfGroup);
 
 // Of every matrix of heads, rows and experts a part packs its own rows.
 class ForwardGroupWeights : public testing::TestWithParam<Arch> {};

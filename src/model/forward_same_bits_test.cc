@@ -49,7 +49,7 @@ constexpr Known kKnown[] = {
     {Arch::kQwen35Moe, TensorType::kQ4_K, "c2a4027a2743f5969b878ad67bd73482"},
 };
 
-std::string NameOf(const testing::TestParamInfo<Known>& known) {
+std::string NameOfKnown(const testing::TestParamInfo<Known>& known) {
   std::string name =
       fmt::format("{}{}", ArchName(known.param.arch), gguf::TensorTypeName(known.param.type));
   std::erase(name, '.');
@@ -72,7 +72,7 @@ TEST_P(SameBits, OnEveryMachine) {
       << "if the arithmetic was changed on purpose, write down the new hash";
 }
 
-INSTANTIATE_TEST_SUITE_P(Known, SameBits, testing::ValuesIn(kKnown), NameOf);
+INSTANTIATE_TEST_SUITE_P(Known, SameBits, testing::ValuesIn(kKnown), NameOfKnown);
 
 }  // namespace
 }  // namespace aster::model

@@ -16,7 +16,7 @@
 namespace aster::model {
 namespace {
 
-Shape Tiny() { return ShapeOfPreset("flash-shape-tiny").value(); }
+Shape FlashTiny() { return ShapeOfPreset("flash-shape-tiny").value(); }
 
 TEST(DeepSeek4Shape, SurvivesItsMetadata) {
   for (const char* preset : {"flash-shape-tiny", "flash-full", "pro-full"}) {
@@ -44,7 +44,7 @@ TEST(DeepSeek4Shape, AMissingKeyIsNamedAndNeverGuessed) {
       "deepseek4.nextn_predict_layers", "deepseek4.rope.scaling.type",
       "deepseek4.rope.scaling.yarn_beta_fast", "deepseek4.rope.scaling.yarn_beta_slow",
       "deepseek4.expert_gating_func"};
-  const gguf::MetadataBuilder whole = MetadataOf(Tiny());
+  const gguf::MetadataBuilder whole = MetadataOf(FlashTiny());
   for (const std::string& key : whole.keys()) {
     gguf::MetadataBuilder metadata = whole;
     metadata.Remove(key);
@@ -58,7 +58,7 @@ TEST(DeepSeek4Shape, AMissingKeyIsNamedAndNeverGuessed) {
 }
 
 TEST(DeepSeek4Shape, BothTypesOfRatiosAreRead) {
-  const Shape shape = Tiny();
+  const Shape shape = FlashTiny();
   gguf::MetadataBuilder metadata = MetadataOf(shape);
   metadata.Set("deepseek4.attention.compress_ratios",
                std::vector<int32_t>{0, 0, 4, 128, 4, 128, 0, 0});
@@ -69,7 +69,7 @@ TEST(DeepSeek4Shape, BothTypesOfRatiosAreRead) {
 
 TEST(DeepSeek4Shape, WhatCannotBeComputedIsRefused) {
   const auto refusal = [](const char* key, auto value) {
-    gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+    gguf::MetadataBuilder metadata = MetadataOf(FlashTiny());
     metadata.Set(fmt::format("deepseek4.{}", key), value);
     const auto shape = ReadBack(metadata);
     return shape.ok() ? std::string() : shape.error().message();
@@ -110,7 +110,7 @@ TEST(DeepSeek4Shape, WhatCannotBeComputedIsRefused) {
 // Tables of angles are made of bases above 1 only, and nothing but a file decides what they are.
 TEST(DeepSeek4Shape, RopesThatCannotTurnAreRefused) {
   const auto refusal = [](const char* key, float value) {
-    gguf::MetadataBuilder metadata = MetadataOf(Tiny());
+    gguf::MetadataBuilder metadata = MetadataOf(FlashTiny());
     metadata.Set(fmt::format("deepseek4.{}", key), value);
     const auto shape = ReadBack(metadata);
     return shape.ok() ? std::string() : shape.error().message();
@@ -133,7 +133,7 @@ TEST(DeepSeek4Shape, RopesThatCannotTurnAreRefused) {
 
 TEST(DeepSeek4Shape, NumbersThatNoFileMayHoldAreNotWrittenEither) {
   const auto refused = [](const auto& change) {
-    Shape shape = Tiny();
+    Shape shape = FlashTiny();
     change(shape);
     return !CheckShape(shape).ok();
   };
@@ -150,7 +150,7 @@ TEST(DeepSeek4Shape, NumbersThatNoFileMayHoldAreNotWrittenEither) {
   EXPECT_TRUE(refused([](Shape& shape) { shape.tied_head = true; }));
 }
 
-uint64_t ParametersOf(const Shape& shape) {
+uint64_t FlashParametersOf(const Shape& shape) {
   uint64_t count = 0;
   for (const TensorSpec& spec : TensorsOf(shape)) {
     uint64_t elements = spec.is_table ? 0 : 1;
@@ -161,8 +161,10 @@ uint64_t ParametersOf(const Shape& shape) {
 }
 
 TEST(DeepSeek4Shape, ThePublishedShapesHaveTheirParameters) {
-  EXPECT_NEAR(static_cast<double>(ParametersOf(ShapeOfPreset("flash-full").value())), 284e9, 2e9);
-  EXPECT_NEAR(static_cast<double>(ParametersOf(ShapeOfPreset("pro-full").value())), 1.6e12, 4e10);
+  EXPECT_NEAR(static_cast<double>(FlashParametersOf(ShapeOfPreset("flash-full").value())), 284e9,
+              2e9);
+  EXPECT_NEAR(static_cast<double>(FlashParametersOf(ShapeOfPreset("pro-full").value())), 1.6e12,
+              4e10);
 }
 
 TEST(DeepSeek4Memory, RowsOfFewBitsCostWhatTheyShould) {

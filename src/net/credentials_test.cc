@@ -35,7 +35,7 @@ struct Shown {
 };
 
 // Why a node does not let such a client in, as the client is told; empty if it does.
-std::string RefusalOf(const std::string& address, const Shown& shown) {
+std::string RefusalOfShown(const std::string& address, const Shown& shown) {
   const Endpoint endpoint = Resolve(ParseHostPort(address).value()).value().front();
   const Socket socket = BeginConnect(endpoint).value();
   pollfd connected{socket.descriptor(), POLLOUT, 0};
@@ -108,29 +108,30 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
   const auto certify = [&](int64_t begin_s, int64_t end_s) {
     return cluster_.CertifyKey(eve.key, "eve", {begin_s, end_s});
   };
-  ASSERT_EQ(RefusalOf(address(), {eve.certificate, eve.key}), "") << "the right one is taken";
-  EXPECT_THAT(RefusalOf(address(), {}), HasSubstr("certificate required"));
-  EXPECT_THAT(RefusalOf(address(), {certify(NowS() - 2 * kHourS, NowS() - kHourS), eve.key}),
+  ASSERT_EQ(RefusalOfShown(address(), {eve.certificate, eve.key}), "") << "the right one is taken";
+  EXPECT_THAT(RefusalOfShown(address(), {}), HasSubstr("certificate required"));
+  EXPECT_THAT(RefusalOfShown(address(), {certify(NowS() - 2 * kHourS, NowS() - kHourS), eve.key}),
               HasSubstr("certificate expired"));
-  EXPECT_THAT(RefusalOf(address(), {certify(NowS() + kHourS, NowS() + 2 * kHourS), eve.key}),
+  EXPECT_THAT(RefusalOfShown(address(), {certify(NowS() + kHourS, NowS() + 2 * kHourS), eve.key}),
               HasSubstr("alert"));
   // Another cluster, one that says it is the same, and one that vouches for itself.
   TestCluster other(true);
   const Credentials& stranger = other.CredentialsOf("ann");
-  EXPECT_THAT(RefusalOf(address(), {stranger.certificate, stranger.key}), HasSubstr("alert"));
-  EXPECT_THAT(RefusalOf(address(), {stranger.certificate, stranger.key, stranger.authority}),
+  EXPECT_THAT(RefusalOfShown(address(), {stranger.certificate, stranger.key}), HasSubstr("alert"));
+  EXPECT_THAT(RefusalOfShown(address(), {stranger.certificate, stranger.key, stranger.authority}),
               HasSubstr("alert"));
   const Validity validity{NowS() - kHourS, NowS() + kHourS};
-  EXPECT_THAT(RefusalOf(address(), {MakeAuthority(eve.key, "test", validity).value(), eve.key}),
-              HasSubstr("alert"));
+  EXPECT_THAT(
+      RefusalOfShown(address(), {MakeAuthority(eve.key, "test", validity).value(), eve.key}),
+      HasSubstr("alert"));
   // A node that plays the authority: what it signs is worth nothing.
   const std::string key = MakePrivateKey().value();
   const Result<std::string> forged =
       Certify(eve.certificate, eve.key, MakeRequest(key, "mallory").value(), "mallory", validity);
   if (forged.ok()) {
-    EXPECT_THAT(RefusalOf(address(), {*forged, key, eve.certificate}), HasSubstr("alert"));
+    EXPECT_THAT(RefusalOfShown(address(), {*forged, key, eve.certificate}), HasSubstr("alert"));
   }
-  EXPECT_NE(RefusalOf(address(), {eve.certificate, eve.key, "", TLS1_2_VERSION}), "");
+  EXPECT_NE(RefusalOfShown(address(), {eve.certificate, eve.key, "", TLS1_2_VERSION}), "");
   EXPECT_FALSE(ann_->Receive(ann_->clock().NowNs())) << "no peer was accepted";
   ExpectStillGood();
 }

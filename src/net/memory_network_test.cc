@@ -15,8 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using wire::NodeId;
 
-constexpr NodeId kAnn{{1, 1}};
-constexpr NodeId kBob{{2, 2}};
+constexpr NodeId kFirstNode{{1, 1}};
+constexpr NodeId kSecondNode{{2, 2}};
 constexpr NodeId kCid{{3, 3}};
 
 // No test here sleeps: what is due is there, or time is moved.
@@ -24,7 +24,7 @@ class MemoryNetworkTest : public ::testing::Test {
  protected:
   std::optional<Event> Next(Network& network) { return network.Receive(clock_.NowNs()); }
   void Up() {
-    ann_->Introduce(kBob, {});
+    ann_->Introduce(kSecondNode, {});
     ASSERT_EQ(Next(*ann_)->kind, Event::Kind::kUp);
     ASSERT_EQ(Next(*bob_)->kind, Event::Kind::kUp);
   }
@@ -34,35 +34,35 @@ class MemoryNetworkTest : public ::testing::Test {
 
   VirtualClock clock_;
   MemoryHub hub_{clock_};
-  std::unique_ptr<MemoryNetwork> ann_ = hub_.Join(kAnn);
-  std::unique_ptr<MemoryNetwork> bob_ = hub_.Join(kBob);
+  std::unique_ptr<MemoryNetwork> ann_ = hub_.Join(kFirstNode);
+  std::unique_ptr<MemoryNetwork> bob_ = hub_.Join(kSecondNode);
 };
 
 TEST_F(MemoryNetworkTest, MessagesArriveInOrder) {
   Up();
-  for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{i}).ok());
+  for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{i}).ok());
   for (uint64_t i = 0; i < 100; ++i) {
     const std::optional<Event> event = Next(*bob_);
     ASSERT_TRUE(event && event->kind == Event::Kind::kMessage);
-    EXPECT_EQ(event->from, kAnn);
+    EXPECT_EQ(event->from, kFirstNode);
     EXPECT_EQ(RouteOf(*event), i);
   }
   EXPECT_FALSE(Next(*bob_));
   // The other may answer without having been introduced.
-  ASSERT_TRUE(bob_->Send(kAnn, wire::CloseRoute{7}).ok());
+  ASSERT_TRUE(bob_->Send(kFirstNode, wire::CloseRoute{7}).ok());
   EXPECT_EQ(RouteOf(*Next(*ann_)), 7U);
 }
 
 TEST_F(MemoryNetworkTest, OneCanTalkToOneself) {
-  ASSERT_TRUE(ann_->Send(kAnn, wire::CloseRoute{5}).ok());
+  ASSERT_TRUE(ann_->Send(kFirstNode, wire::CloseRoute{5}).ok());
   const std::optional<Event> event = Next(*ann_);
   ASSERT_TRUE(event);
-  EXPECT_EQ(event->from, kAnn);
+  EXPECT_EQ(event->from, kFirstNode);
   EXPECT_EQ(RouteOf(*event), 5U);
 }
 
 TEST_F(MemoryNetworkTest, StrangersAreAnError) {
-  const Status status = ann_->Send(kBob, wire::CloseRoute{1});
+  const Status status = ann_->Send(kSecondNode, wire::CloseRoute{1});
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message(), HasSubstr("introduce it first"));
 }
@@ -83,16 +83,16 @@ TEST_F(MemoryNetworkTest, WhoIsNotThereIsDown) {
 
 TEST_F(MemoryNetworkTest, CutsAreToldOnceAndDropWhatIsUnderWay) {
   Up();
-  hub_.Delay(kAnn, kBob, kNsPerMs);
-  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{1}).ok());
-  hub_.Cut(kAnn, kBob);
-  hub_.Cut(kAnn, kBob);
+  hub_.Delay(kFirstNode, kSecondNode, kNsPerMs);
+  ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{1}).ok());
+  hub_.Cut(kFirstNode, kSecondNode);
+  hub_.Cut(kFirstNode, kSecondNode);
   EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
   EXPECT_FALSE(Next(*ann_));
   clock_.AdvanceBy(kNsPerMs);
   EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kDown);
   EXPECT_FALSE(Next(*bob_));
-  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{2}).ok());
+  ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{2}).ok());
   EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kUp);
   clock_.AdvanceBy(kNsPerMs);
   EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kUp);
@@ -101,10 +101,10 @@ TEST_F(MemoryNetworkTest, CutsAreToldOnceAndDropWhatIsUnderWay) {
 
 TEST_F(MemoryNetworkTest, DelaysKeepTheOrder) {
   Up();
-  hub_.Delay(kAnn, kBob, 10 * kNsPerMs);
-  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{1}).ok());
-  hub_.Delay(kAnn, kBob, 0);
-  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{2}).ok());
+  hub_.Delay(kFirstNode, kSecondNode, 10 * kNsPerMs);
+  ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{1}).ok());
+  hub_.Delay(kFirstNode, kSecondNode, 0);
+  ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{2}).ok());
   EXPECT_FALSE(Next(*bob_));
   clock_.AdvanceBy(10 * kNsPerMs);
   EXPECT_EQ(RouteOf(*Next(*bob_)), 1U);
@@ -113,8 +113,8 @@ TEST_F(MemoryNetworkTest, DelaysKeepTheOrder) {
 
 TEST_F(MemoryNetworkTest, ASilentNodeIsDeadAfterTheStatedTime) {
   Up();
-  hub_.Silence(kBob);
-  ASSERT_TRUE(ann_->Send(kBob, wire::CloseRoute{1}).ok());
+  hub_.Silence(kSecondNode);
+  ASSERT_TRUE(ann_->Send(kSecondNode, wire::CloseRoute{1}).ok());
   clock_.AdvanceBy(5 * kNsPerSecond - 1);
   EXPECT_FALSE(Next(*ann_));
   clock_.AdvanceBy(1);
@@ -124,20 +124,20 @@ TEST_F(MemoryNetworkTest, ASilentNodeIsDeadAfterTheStatedTime) {
   // It hears of it too, but not the message.
   EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kDown);
   EXPECT_FALSE(Next(*bob_));
-  ann_->Introduce(kBob, {});
+  ann_->Introduce(kSecondNode, {});
   EXPECT_FALSE(Next(*ann_));
   clock_.AdvanceBy(5 * kNsPerSecond);
   EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
-  hub_.Silence(kBob, false);
+  hub_.Silence(kSecondNode, false);
   Up();
 }
 
 TEST_F(MemoryNetworkTest, RefusedConnectionsAreDown) {
-  hub_.Refuse(kBob);
-  ann_->Introduce(kBob, {});
+  hub_.Refuse(kSecondNode);
+  ann_->Introduce(kSecondNode, {});
   EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kDown);
   EXPECT_FALSE(Next(*bob_));
-  hub_.Refuse(kBob, false);
+  hub_.Refuse(kSecondNode, false);
   Up();
 }
 
@@ -149,7 +149,7 @@ TEST_F(MemoryNetworkTest, AFullQueueTakesTheNodeDown) {
   while (status.ok() && count < 1000) {
     wire::Work work;
     work.rows.resize(10'000);
-    status = ann_->Send(kBob, std::move(work));
+    status = ann_->Send(kSecondNode, std::move(work));
     ++count;
   }
   ASSERT_FALSE(status.ok());
@@ -167,10 +167,10 @@ TEST_F(MemoryNetworkTest, LeavingIsDown) {
 TEST(MemoryNetwork, AWaitingReceiverIsWoken) {
   SystemClock clock;
   MemoryHub hub(clock);
-  const std::unique_ptr<MemoryNetwork> ann = hub.Join(kAnn);
-  const std::unique_ptr<MemoryNetwork> bob = hub.Join(kBob);
-  ann->Introduce(kBob, {});
-  std::thread sender([&] { EXPECT_TRUE(ann->Send(kBob, wire::CloseRoute{3}).ok()); });
+  const std::unique_ptr<MemoryNetwork> ann = hub.Join(kFirstNode);
+  const std::unique_ptr<MemoryNetwork> bob = hub.Join(kSecondNode);
+  ann->Introduce(kSecondNode, {});
+  std::thread sender([&] { EXPECT_TRUE(ann->Send(kSecondNode, wire::CloseRoute{3}).ok()); });
   const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
   EXPECT_EQ(bob->Receive(deadline_ns)->kind, Event::Kind::kUp);
   const std::optional<Event> event = bob->Receive(deadline_ns);

@@ -111,7 +111,7 @@ Result<QuantizeReport> QuantizeTo(const gguf::ModelFiles& files, const TypeRules
   return WriteQuantized(files, plan, out, pool);
 }
 
-TypeRules RulesOf(std::string_view recipe) {
+TypeRules RulesBy(std::string_view recipe) {
   return {.recipe = FindRecipe(recipe), .overrides = {}};
 }
 
@@ -124,7 +124,7 @@ std::vector<float> WeightsOf(const gguf::Tensor& tensor) {
 TEST(QuantizeFile, AMixOfTypes) {
   const gguf::ModelFiles in = OpenModel(LittleLlama().Write("mix_in.gguf"));
   const std::string path = TempPath("mix_out.gguf");
-  const auto report = QuantizeTo(in, RulesOf("Q4_K_M"), path);
+  const auto report = QuantizeTo(in, RulesBy("Q4_K_M"), path);
   ASSERT_TRUE(report.ok()) << report.error().message();
   EXPECT_EQ(report->file_bytes, std::filesystem::file_size(path));
 
@@ -149,7 +149,7 @@ TEST(QuantizeFile, AMixOfTypes) {
 TEST(QuantizeFile, SaysHowLargeTheErrorIs) {
   const gguf::ModelFiles in = OpenModel(LittleLlama().Write("error_in.gguf"));
   ThreadPool pool(1);
-  const auto plan = PlanQuantization(in, RulesOf("Q8_0"), nullptr);
+  const auto plan = PlanQuantization(in, RulesBy("Q8_0"), nullptr);
   ASSERT_TRUE(plan.ok());
   const auto report = WriteQuantized(in, *plan, TempPath("error_out.gguf"), pool);
   ASSERT_TRUE(report.ok());
@@ -162,8 +162,8 @@ TEST(QuantizeFile, SaysHowLargeTheErrorIs) {
 
 TEST(QuantizeFile, ThreadsDoNotChangeTheResult) {
   const gguf::ModelFiles in = OpenModel(LittleLlama().Write("threads_in.gguf"));
-  const auto one = QuantizeTo(in, RulesOf("Q3_K_M"), TempPath("one.gguf"), 1);
-  const auto three = QuantizeTo(in, RulesOf("Q3_K_M"), TempPath("three.gguf"), 3);
+  const auto one = QuantizeTo(in, RulesBy("Q3_K_M"), TempPath("one.gguf"), 1);
+  const auto three = QuantizeTo(in, RulesBy("Q3_K_M"), TempPath("three.gguf"), 3);
   ASSERT_TRUE(one.ok() && three.ok());
   EXPECT_EQ(*ReadFile(TempPath("one.gguf"), 1 << 24), *ReadFile(TempPath("three.gguf"), 1 << 24));
   for (size_t i = 0; i < one->errors.size(); ++i) {
@@ -175,8 +175,8 @@ TEST(QuantizeFile, ASplitModelBecomesOneFile) {
   const gguf::ModelFiles whole = OpenModel(LittleLlama().Write("whole.gguf"));
   const gguf::ModelFiles split = OpenModel(LittleLlama().WriteSplit("split"));
   EXPECT_GT(split.files().size(), 1u);
-  ASSERT_TRUE(QuantizeTo(whole, RulesOf("Q5_K_M"), TempPath("from_whole.gguf")).ok());
-  ASSERT_TRUE(QuantizeTo(split, RulesOf("Q5_K_M"), TempPath("from_split.gguf")).ok());
+  ASSERT_TRUE(QuantizeTo(whole, RulesBy("Q5_K_M"), TempPath("from_whole.gguf")).ok());
+  ASSERT_TRUE(QuantizeTo(split, RulesBy("Q5_K_M"), TempPath("from_split.gguf")).ok());
   const gguf::ModelFiles out = OpenModel(TempPath("from_split.gguf"));
   EXPECT_FALSE(out.metadata().Contains("split.count"));
   const gguf::ModelFiles expected = OpenModel(TempPath("from_whole.gguf"));
@@ -191,7 +191,7 @@ TEST(QuantizeFile, RowsLongerThanAPiece) {
   TestModel model;
   model.Add("blk.0.ffn_down.weight", {2 * 65536 + 512, 3}, TensorType::kQ8_0);
   const gguf::ModelFiles in = OpenModel(model.Write("long_in.gguf"));
-  ASSERT_TRUE(QuantizeTo(in, RulesOf("Q4_K"), TempPath("long_out.gguf")).ok());
+  ASSERT_TRUE(QuantizeTo(in, RulesBy("Q4_K"), TempPath("long_out.gguf")).ok());
   const gguf::ModelFiles out = OpenModel(TempPath("long_out.gguf"));
   const gguf::Tensor* tensor = out.FindTensor("blk.0.ffn_down.weight");
   std::vector<uint8_t> expected(tensor->data.size());
@@ -220,7 +220,7 @@ TEST(QuantizeFile, EveryExpertHasItsOwnImportance) {
   const std::vector<float> values = UniformRow(3, 512);
   const ImportanceMatrix importance = ImportanceOf("blk.0.ffn_up_exps.weight", values);
   ASSERT_TRUE(
-      QuantizeTo(in, RulesOf("IQ2_XXS"), TempPath("experts_out.gguf"), 2, &importance).ok());
+      QuantizeTo(in, RulesBy("IQ2_XXS"), TempPath("experts_out.gguf"), 2, &importance).ok());
   const gguf::ModelFiles out = OpenModel(TempPath("experts_out.gguf"));
   EXPECT_TRUE(out.metadata().Contains("quantize.imatrix.entries_count"));
   const gguf::Tensor& tensor = out.files()[0].tensors()[0];
@@ -238,18 +238,18 @@ TEST(QuantizeFile, EveryExpertHasItsOwnImportance) {
 TEST(QuantizeFile, AnImportanceMatrixOfAnotherModel) {
   const gguf::ModelFiles in = OpenModel(LittleLlama().Write("other_in.gguf"));
   const ImportanceMatrix importance = ImportanceOf("blk.0.attn_q.weight", UniformRow(1, 100));
-  const auto plan = PlanQuantization(in, RulesOf("Q4_K"), &importance);
+  const auto plan = PlanQuantization(in, RulesBy("Q4_K"), &importance);
   ASSERT_FALSE(plan.ok());
   EXPECT_THAT(plan.error().message(), HasSubstr("blk.0.attn_q.weight"));
   const ImportanceMatrix of_embedding = ImportanceOf("token_embd.weight", UniformRow(1, 100));
-  EXPECT_TRUE(PlanQuantization(in, RulesOf("Q4_K"), &of_embedding).ok());
+  EXPECT_TRUE(PlanQuantization(in, RulesBy("Q4_K"), &of_embedding).ok());
 }
 
 TEST(QuantizeFile, TypesThatCannotBeReadAreNamed) {
   TestModel model;
   model.AddRaw("blk.0.attn_q.weight", {256, 2}, TensorType::kIQ4_KS);
   const gguf::ModelFiles in = OpenModel(model.Write("unreadable.gguf"));
-  const auto plan = PlanQuantization(in, RulesOf("Q4_K"), nullptr);
+  const auto plan = PlanQuantization(in, RulesBy("Q4_K"), nullptr);
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code(), Code::kUnimplemented);
   EXPECT_THAT(plan.error().message(), HasSubstr("blk.0.attn_q.weight"));
@@ -261,10 +261,10 @@ TEST(QuantizeFile, WhatNeedsNoChangeIsCopiedWhateverItIs) {
   model.AddRaw("blk.0.ffn_gate_tid2eid.weight", {8, 16}, TensorType::kI32);
   model.AddRaw("blk.0.attn_q.weight", {256, 2}, TensorType::kQ4_K);
   const gguf::ModelFiles in = OpenModel(model.Write("copy_in.gguf"));
-  const auto plan = PlanQuantization(in, RulesOf("Q4_K"), nullptr);
+  const auto plan = PlanQuantization(in, RulesBy("Q4_K"), nullptr);
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(plan->warnings, IsEmpty());
-  ASSERT_TRUE(QuantizeTo(in, RulesOf("Q4_K"), TempPath("copy_out.gguf")).ok());
+  ASSERT_TRUE(QuantizeTo(in, RulesBy("Q4_K"), TempPath("copy_out.gguf")).ok());
   const gguf::ModelFiles out = OpenModel(TempPath("copy_out.gguf"));
   for (const auto& entry : in.entries()) {
     EXPECT_EQ(AsText(out.FindTensor(entry.tensor->name)->data), AsText(entry.tensor->data));
@@ -275,7 +275,7 @@ TEST(QuantizeFile, WarnsOfQuantisingTwice) {
   TestModel model;
   model.Add("blk.0.attn_q.weight", {256, 2}, TensorType::kQ4_0);
   const gguf::ModelFiles in = OpenModel(model.Write("twice.gguf"));
-  const auto plan = PlanQuantization(in, RulesOf("Q2_K"), nullptr);
+  const auto plan = PlanQuantization(in, RulesBy("Q2_K"), nullptr);
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(plan->warnings, Contains(HasSubstr("Q4_0")));
 }
@@ -292,7 +292,7 @@ TEST(QuantizeFile, AWeightThatIsNoNumber) {
     ASSERT_TRUE(WriteFileAtomically(path, AsBytes(text)).ok());
   }
   const std::string out = TempPath("nan_out.gguf");
-  const auto report = QuantizeTo(OpenModel(path), RulesOf("Q4_K"), out);
+  const auto report = QuantizeTo(OpenModel(path), RulesBy("Q4_K"), out);
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.error().message(), HasSubstr("'blk.0.attn_q.weight', row 3"));
   EXPECT_THAT(report.error().message(), HasSubstr("17"));
@@ -301,7 +301,7 @@ TEST(QuantizeFile, AWeightThatIsNoNumber) {
 
 TEST(QuantizeFile, AnOverrideThatMatchesNothingIsAMistake) {
   const gguf::ModelFiles in = OpenModel(LittleLlama().Write("override_in.gguf"));
-  TypeRules rules = RulesOf("Q4_K");
+  TypeRules rules = RulesBy("Q4_K");
   rules.overrides = {{"atn_q", TensorType::kQ8_0}};
   const auto plan = PlanQuantization(in, rules, nullptr);
   ASSERT_FALSE(plan.ok());
@@ -310,7 +310,7 @@ TEST(QuantizeFile, AnOverrideThatMatchesNothingIsAMistake) {
 
 TEST(QuantizeFile, DoesNotReplaceWhatItReads) {
   const std::string path = LittleLlama().Write("same.gguf");
-  const auto report = QuantizeTo(OpenModel(path), RulesOf("Q4_K"), path);
+  const auto report = QuantizeTo(OpenModel(path), RulesBy("Q4_K"), path);
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(report.error().message(), HasSubstr("another name"));
 }
@@ -318,7 +318,7 @@ TEST(QuantizeFile, DoesNotReplaceWhatItReads) {
 TEST(QuantizeFile, ProgressEndsWithEverything) {
   const gguf::ModelFiles in = OpenModel(LittleLlama().Write("progress_in.gguf"));
   ThreadPool pool(2);
-  const auto plan = PlanQuantization(in, RulesOf("Q8_0"), nullptr);
+  const auto plan = PlanQuantization(in, RulesBy("Q8_0"), nullptr);
   ASSERT_TRUE(plan.ok());
   uint64_t last = 0;
   uint64_t last_total = 0;

@@ -90,10 +90,10 @@ class Nothing final : public Listener {
   void OnEnd(const End& /*end*/) override {}
 };
 
-constexpr const char* kCall =
+constexpr const char* kAddCall =
     "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\":  1}}\n</tool_call>";
 
-Conversation WithTools() {
+Conversation WithAdd() {
   Conversation base;
   base.tools = ordered_json::parse(
       R"([{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}])");
@@ -130,8 +130,8 @@ TEST_F(ChatTest, ATurnGoesOnFromTheTokensOfTheLast) {
 }
 
 TEST_F(ChatTest, CallsWaitForTheirResultsAndThenItGoesOn) {
-  engine_.texts = {std::string("I add.\n") + kCall + "\n" + kCall, "two"};
-  Chat chat = Make(WithTools());
+  engine_.texts = {std::string("I add.\n") + kAddCall + "\n" + kAddCall, "two"};
+  Chat chat = Make(WithAdd());
   const Answered answered = chat.Ask("1 + 1?", nothing_).value();
   EXPECT_EQ(answered.reply.content, "I add.");
   ASSERT_THAT(chat.open_calls(), SizeIs(2));
@@ -139,14 +139,14 @@ TEST_F(ChatTest, CallsWaitForTheirResultsAndThenItGoesOn) {
   ASSERT_TRUE(chat.GiveResults({"2", "3"}, nothing_).ok());
   EXPECT_THAT(chat.open_calls(), SizeIs(0));
   // Arguments stand as the model wrote them.
-  EXPECT_THAT(engine_.prompts[1], HasSubstr(std::string("I add.\n") + kCall + "\n" + kCall));
+  EXPECT_THAT(engine_.prompts[1], HasSubstr(std::string("I add.\n") + kAddCall + "\n" + kAddCall));
   EXPECT_THAT(engine_.prompts[1], HasSubstr("<end>[tool]2[tool]3[assistant]"));
   EXPECT_THAT(RolesOf(chat), ElementsAre("user", "assistant", "tool", "tool", "assistant"));
 }
 
 TEST_F(ChatTest, UndoTakesBackTheQuestionWithAllItsCalls) {
-  engine_.texts = {"one", kCall, "two", kCall};
-  Chat chat = Make(WithTools());
+  engine_.texts = {"one", kAddCall, "two", kAddCall};
+  Chat chat = Make(WithAdd());
   ASSERT_TRUE(chat.Ask("a", nothing_).ok());
   const Transcript before = chat.transcript();
   ASSERT_TRUE(chat.Ask("b", nothing_).ok());
@@ -174,8 +174,8 @@ TEST_F(ChatTest, AnAnswerIsMadeAgainWithAnotherDraw) {
 }
 
 TEST_F(ChatTest, AnErrorLeavesItAsItWas) {
-  engine_.texts = {kCall};
-  Chat chat = Make(WithTools());
+  engine_.texts = {kAddCall};
+  Chat chat = Make(WithAdd());
   ASSERT_TRUE(chat.Ask("a", nothing_).ok());
   const Transcript before = chat.transcript();
   EXPECT_FALSE(chat.GiveResults({"1"}, nothing_).ok());
@@ -186,13 +186,13 @@ TEST_F(ChatTest, AnErrorLeavesItAsItWas) {
 
 TEST_F(ChatTest, WhatIsRestoredGoesOnWhereItWas) {
   const std::string thought = "<think>\nAh.\n</think>\n\nSo.";
-  engine_.texts = {thought + "\n" + kCall, "two"};
-  Chat chat = Make(WithTools());
+  engine_.texts = {thought + "\n" + kAddCall, "two"};
+  Chat chat = Make(WithAdd());
   ASSERT_TRUE(chat.Ask("a", nothing_).ok());
   const Transcript kept = chat.transcript();
   ASSERT_TRUE(chat.GiveResults({"1"}, nothing_).ok());
   engine_.texts = {"two"};
-  Chat later = Make(WithTools());
+  Chat later = Make(WithAdd());
   later.Restore(kept);
   EXPECT_EQ(later.transcript(), kept);
   ASSERT_THAT(later.open_calls(), SizeIs(1));

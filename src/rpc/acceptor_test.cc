@@ -16,16 +16,14 @@ namespace {
 
 constexpr int kForEverMs = 60'000;
 
-net::Endpoint Loopback() {
-  return net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front();
-}
+net::Endpoint AnyPort() { return net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front(); }
 
 // Keeps what it is given, as gRPC does.
 class Acceptors : public testing::Test {
  protected:
   void Start(const AcceptorOptions& options) {
     acceptor_ = std::make_unique<Acceptor>(options);
-    endpoint_ = acceptor_->Listen(Loopback()).value();
+    endpoint_ = acceptor_->Listen(AnyPort()).value();
     ASSERT_TRUE(acceptor_
                     ->Start([this](int, int connection) {
                       const MutexLock lock(mu_);

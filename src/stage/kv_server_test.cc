@@ -16,7 +16,7 @@ namespace aster::stage {
 namespace {
 
 constexpr int32_t kVocab = 298;
-constexpr uint32_t kPage = 128;
+constexpr uint32_t kFullPage = 128;
 
 // A node that holds ten pages, and is asked by node 1.
 class Offering : public testing::Test {
@@ -30,14 +30,14 @@ class Offering : public testing::Test {
     return {.query = query,
             .digest = model_->layout().digest(),
             .layer_count = plan::kTestLayers,
-            .tokens = {tokens_.begin(), tokens_.begin() + pages * kPage}};
+            .tokens = {tokens_.begin(), tokens_.begin() + pages * kFullPage}};
   }
   static wire::FetchKv Wanting(uint64_t query, uint32_t pages = 10) {
     wire::FetchKv order;
     order.query = query;
     order.sequence = query;
     order.layer_end = plan::kTestLayers;
-    order.end = pages * kPage;
+    order.end = pages * kFullPage;
     order.to.node = plan::TestNode(2);
     return order;
   }
@@ -50,10 +50,10 @@ class Offering : public testing::Test {
     return count;
   }
   static wire::KvTaken Taken(uint64_t query, uint32_t page) {
-    return {.sequence = query, .layer_end = plan::kTestLayers, .end = (page + 1) * kPage};
+    return {.sequence = query, .layer_end = plan::kTestLayers, .end = (page + 1) * kFullPage};
   }
 
-  const std::vector<int32_t> tokens_ = model::RandomTokens(10 * kPage, kVocab);
+  const std::vector<int32_t> tokens_ = model::RandomTokens(10 * kFullPage, kVocab);
   const std::unique_ptr<engine::LocalModel> model_ = plan::TestModel::Get().MakeWhole();
   kv::PageTable table_ = model_->NewTable();
   const KvPlaces places_{.models = {{model_.get(), wire::RowEncoding::kF32}}, .chunks = nullptr};
@@ -156,7 +156,7 @@ TEST(KvServer, WhatIsBelowMemoryIsGivenWithoutAModel) {
   SystemClock clock;
   const std::shared_ptr<disk::DiskPages> pages =
       disk::DiskPages::Open({.folder = folder.File("pages")}, clock).value();
-  const std::vector<int32_t> tokens = model::RandomTokens(4 * kPage, kVocab);
+  const std::vector<int32_t> tokens = model::RandomTokens(4 * kFullPage, kVocab);
   engine::LocalModelOptions options;
   options.memory_bytes = uint64_t{1} << 26;
   options.name = plan::TestModel::kFingerprint;
@@ -177,14 +177,14 @@ TEST(KvServer, WhatIsBelowMemoryIsGivenWithoutAModel) {
   ASSERT_TRUE(found);
   ASSERT_EQ(found->held.size(), 1u);
   EXPECT_EQ(found->held[0].layer_end, 2u);
-  EXPECT_EQ(found->held[0].length, 4 * kPage);
+  EXPECT_EQ(found->held[0].length, 4 * kFullPage);
   wire::FetchKv order;
   order.query = 7;
   order.epoch = 3;
   order.layer_begin = 1;
   order.layer_end = 2;
-  order.begin = kPage;
-  order.end = 4 * kPage;
+  order.begin = kFullPage;
+  order.end = 4 * kFullPage;
   order.to.node = plan::TestNode(2);
   EXPECT_TRUE(kv_server.FetchKv(plan::TestNode(1), order, 0));
   for (uint32_t i = 1; i < 4; ++i) {
@@ -194,7 +194,7 @@ TEST(KvServer, WhatIsBelowMemoryIsGivenWithoutAModel) {
     const auto& rows = std::get<wire::KvRows>(outgoing->message);
     ByteReader reader(rows.chunk);
     const kv::KvChunkHeader header = kv::ReadHeader(reader).value();
-    EXPECT_EQ(header.begin, i * kPage);
+    EXPECT_EQ(header.begin, i * kFullPage);
     EXPECT_EQ(header.layers, (kv::LayerRange{1, 2}));
     EXPECT_EQ(rows.epoch, 3u);
   }

@@ -16,7 +16,7 @@
 namespace aster::stage {
 namespace {
 
-constexpr wire::RouteId kRoute = 5;
+constexpr wire::RouteId kMemoryRoute = 5;
 constexpr wire::SequenceId kSequence = 1;
 constexpr kv::LayerRange kAll = {0, plan::kTestLayers};
 
@@ -31,11 +31,11 @@ struct KvHolder {
     options.name = plan::MemoryName(plan::TestModel::kFingerprint, wire::RowEncoding::kF32,
                                     kv_encoding, /*stages=*/{});
     model = plan::TestModel::Get().Make({0, plan::kTestLayers, true, true}, options);
-    memory.emplace(kRoute, *model, /*proposers=*/nullptr, kv_encoding);
+    memory.emplace(kMemoryRoute, *model, /*proposers=*/nullptr, kv_encoding);
   }
   void Begin(std::span<const int32_t> tokens, uint64_t epoch) {
     wire::Begin begin;
-    begin.route = kRoute;
+    begin.route = kMemoryRoute;
     begin.sequence = kSequence;
     begin.tokens.assign(tokens.begin(), tokens.end());
     begin.epoch = epoch;
@@ -60,7 +60,7 @@ struct KvHolder {
 
 wire::SendKv Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t step = 1) {
   wire::SendKv order;
-  order.route = kRoute;
+  order.route = kMemoryRoute;
   order.sequence = kSequence;
   order.epoch = epoch;
   order.layer_begin = kAll.begin;
@@ -73,7 +73,7 @@ wire::SendKv Wanted(uint32_t begin, uint32_t end, uint64_t epoch, uint32_t step 
 }
 
 wire::KvTaken Taken(uint32_t end, uint64_t epoch) {
-  return {.route = kRoute,
+  return {.route = kMemoryRoute,
           .sequence = kSequence,
           .epoch = epoch,
           .ticket = 0,
@@ -335,7 +335,7 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
 // No transfer waits for a receiver that will not take it.
 TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   const auto in_flight = std::make_shared<KvInFlight>(1);
-  giver_.memory.emplace(kRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, in_flight);
+  giver_.memory.emplace(kMemoryRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, in_flight);
   giver_.Begin(tokens_, 1);
   giver_.Compute(tokens_);
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 500, 1)).ok());

@@ -11,7 +11,7 @@
 namespace aster::text {
 namespace {
 
-std::unique_ptr<Tokenizer> MakeTokenizer(Vocab vocab) {
+std::unique_ptr<Tokenizer> TokenizerOf(Vocab vocab) {
   auto tokenizer = Tokenizer::Make(std::move(vocab));
   CHECK_NOTE(tokenizer.ok(), tokenizer.ok() ? "" : tokenizer.error().message());
   return *std::move(tokenizer);
@@ -40,13 +40,13 @@ std::vector<std::string> Stream(const Tokenizer& tokenizer, std::string_view byt
 using Pieces = std::vector<std::string>;
 
 TEST(StreamDecoderTest, WritesACharacterWithItsLastByte) {
-  const auto tokenizer = MakeTokenizer(MakeByteLevelVocab());
+  const auto tokenizer = TokenizerOf(MakeByteLevelVocab());
   EXPECT_EQ(Stream(*tokenizer, "a\u00e9b"), (Pieces{"a", "", "\u00e9", "b", ""}));
   EXPECT_EQ(Stream(*tokenizer, "🦙"), (Pieces{"", "", "", "🦙", ""}));
 }
 
 TEST(StreamDecoderTest, KeepsNothingBackThatCannotBecomeACharacter) {
-  const auto tokenizer = MakeTokenizer(MakeByteLevelVocab());
+  const auto tokenizer = TokenizerOf(MakeByteLevelVocab());
   EXPECT_EQ(Stream(*tokenizer, "\xFF\x80"), (Pieces{"\xFF", "\x80", ""}));
   EXPECT_EQ(Stream(*tokenizer, "\xC0\x80"), (Pieces{"\xC0", "\x80", ""}));
   EXPECT_EQ(Stream(*tokenizer, "\xE2\x82x"), (Pieces{"", "", "\xE2\x82x", ""}));
@@ -61,7 +61,7 @@ TEST(StreamDecoderTest, KeepsNothingBackThatCannotBecomeACharacter) {
 TEST(StreamDecoderTest, IsDecodeInPieces) {
   for (const auto& vocab :
        {MakeByteLevelVocab(), MakeSentencePieceVocab(), MakeSentencePieceBpeVocab()}) {
-    const auto tokenizer = MakeTokenizer(vocab);
+    const auto tokenizer = TokenizerOf(vocab);
     Random random(3);
     for (int round = 0; round < 500; ++round) {
       std::vector<TokenId> ids(random.NextBelow(40));
@@ -84,7 +84,7 @@ TEST(StreamDecoderTest, IsDecodeInPieces) {
 TEST(StreamDecoderTest, EveryPieceOfATextIsWholeCharacters) {
   for (const auto& vocab :
        {MakeByteLevelVocab(), MakeSentencePieceVocab(), MakeSentencePieceBpeVocab()}) {
-    const auto tokenizer = MakeTokenizer(vocab);
+    const auto tokenizer = TokenizerOf(vocab);
     RandomText random(4);
     for (int round = 0; round < 1000; ++round) {
       const std::string text = random.Next();
@@ -114,7 +114,7 @@ TEST(StreamDecoderTest, EveryPieceOfATextIsWholeCharacters) {
 }
 
 TEST(StreamDecoderTest, DropsTheSpaceThatBeginsAText) {
-  const auto tokenizer = MakeTokenizer(MakeSentencePieceVocab());
+  const auto tokenizer = TokenizerOf(MakeSentencePieceVocab());
   const auto ids = *tokenizer->Encode("the fox", {});
   for (const bool begins_text : {true, false}) {
     StreamDecoder decoder(*tokenizer, {.begins_text = begins_text});
@@ -125,7 +125,7 @@ TEST(StreamDecoderTest, DropsTheSpaceThatBeginsAText) {
 }
 
 TEST(StreamDecoderTest, RefusesTokensThatDoNotExist) {
-  const auto tokenizer = MakeTokenizer(MakeByteLevelVocab());
+  const auto tokenizer = TokenizerOf(MakeByteLevelVocab());
   StreamDecoder decoder(*tokenizer, {});
   std::string text;
   EXPECT_EQ(decoder.Push(-1, text).error().code(), Code::kOutOfRange);
