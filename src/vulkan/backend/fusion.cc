@@ -22,10 +22,6 @@ bool AreSame(const Tensor& a, const Tensor& b) {
          a.stride == b.stride;
 }
 
-bool Overlap(const Range& a, const Range& b) {
-  return a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
-}
-
 RmsNormJob JobOf(const compute::Normalisation& norm) {
   return {.x = AddressOf(norm.rows),
           .x_stride = static_cast<uint32_t>(norm.rows.stride),

@@ -8,10 +8,6 @@
 namespace aster::vulkan {
 namespace {
 
-bool Overlap(const Range& a, const Range& b) {
-  return a.bytes > 0 && b.bytes > 0 && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
-}
-
 bool AnyOverlaps(const std::vector<Range>& earlier, std::initializer_list<Range> later) {
   return std::ranges::any_of(earlier, [&](const Range& a) {
     return std::ranges::any_of(later, [&](const Range& b) { return Overlap(a, b); });
@@ -19,6 +15,10 @@ bool AnyOverlaps(const std::vector<Range>& earlier, std::initializer_list<Range>
 }
 
 }  // namespace
+
+bool Overlap(const Range& a, const Range& b) {
+  return a.bytes > 0 && b.bytes > 0 && a.begin < b.begin + b.bytes && b.begin < a.begin + a.bytes;
+}
 
 bool Hazards::NeedsBarrier(std::initializer_list<Range> reads,
                            std::initializer_list<Range> writes) {

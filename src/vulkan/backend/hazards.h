@@ -19,6 +19,9 @@ struct Range {
   uint64_t bytes = 0;
 };
 
+// Whether they have a byte in common.
+bool Overlap(const Range& a, const Range& b);
+
 class Hazards {
  public:
   // Takes note of work, and says whether a barrier has to come before it: where it reads what was
