@@ -377,8 +377,8 @@ class Program(unittest.TestCase):
     def test_flags_without_launcher_and_outputs(self):
         entry = {"file": "x.cc", "command": "/usr/bin/ccache c++ -O2 -fno-tree-ter -MD -MT x.o -MF x.d -o x.o -c x.cc"}
         self.assertEqual(headers.compile_command(entry), ["c++", "-O2"])
-        entry = {"file": "x.cc", "command": "clang++ -O2 -Winvalid-pch -Xclang -include-pch -Xclang a.pch -Xclang -include "
-                                            "-Xclang a.h -o x.o -c x.cc"}
+        entry = {"file": "x.cc", "command": "clang++ -O2 -Winvalid-pch -Xclang -include-pch -Xclang a.pch "
+                                            "-Xclang -include -Xclang a.h -o x.o -c x.cc"}
         self.assertEqual(headers.compile_command(entry), ["clang++", "-O2"])
 
 

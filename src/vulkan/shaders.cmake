@@ -97,7 +97,7 @@ target_sources(aster_vulkan PRIVATE "${shader_output}/shaders.cc" ${shader_words
 set_source_files_properties("${shader_output}/shaders.cc" PROPERTIES
   SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON OBJECT_DEPENDS "${shader_words}")
 
-# Shaders with a mistake each, for the test of the self-check (check/mutations_test.cc).
+# Shaders with a mistake each, for the test of the self-check (check/self_check_mutations_test.cc).
 if(ASTER_TESTS AND NOT ASTER_SANITIZE)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   list(JOIN shader_lines "\n" shader_lines)
