@@ -7,21 +7,31 @@ random pick.
     bench/ensemble.py build/release/bin/aster nova pulsar --route programs=pulsar --text
     bench/ensemble.py build/release/bin/aster nova quasar --questions tuning.jsonl
     bench/ensemble.py build/release/bin/aster nova comet --weigh-by tuning.jsonl
+    bench/ensemble.py build/release/bin/aster models/nova.gguf models/pulsar.gguf --questions tuning.jsonl --machines 40
 
 p is McNemar's exact test against the best single member, on the questions that only one of the two has right; tokens
 are of all replies that were generated. The vote is of the best member, sampled as often as there are members and once
 more, so that there can be a majority. The random pick and the oracle are made of the members' own results. With
 --folder, what is there is not asked again. --weigh-by has members answer other questions first, and weighs them by
 their results. --text adds the bits per byte of the held-out text under each member and under the mean of all.
+
+--machines measures instead what an answer costs, of so many questions, one after another: seconds with all members on
+this machine and with each on one of its own (two nodes on loopback, pinned to a core each), and what then passes
+between machines, headers included, in a network of its own (unshare). Ratios are medians of those within a round.
 """
 import argparse
 import collections
 import json
 import math
+import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
+
+import machines
 
 
 def results_of(name):
@@ -121,6 +131,89 @@ def print_text(options):
     print(f"  {'together':<20}{told['bits_per_byte']:.4f}")
 
 
+class Costs:
+    """Of the same questions by every member alone and by every policy, here and on two machines."""
+
+    def __init__(self, options, pair, folder):
+        self.options, self.pair, self.folder = options, pair, folder
+        self.places = {"one machine": ([], options.members), "two machines": (
+            ["--cluster"], [f"{member}@{node}" for member, node in zip(options.members, ("desk", "lap"))])}
+        alone = [("choose", ",".join("1" if i == k else "0" for k in range(2))) for i in range(2)]
+        self.names = [pathlib.Path(member).stem for member in options.members]
+        self.ways = dict(zip(self.names, alone)) | {policy: (policy, "1,1") for policy in options.policies.split(",")}
+        self.seconds = {(place, way): [] for place in self.places for way in self.ways}
+        self.wire, self.replies, self.ratios = {}, {}, collections.defaultdict(list)
+
+    def ask(self, place, way, out):
+        """Seconds of asking, and bytes that pass in the meantime."""
+        (cluster, members), (policy, weights) = self.places[place], self.ways[way]
+        questions = ["--questions", self.options.questions] if self.options.questions else []
+        before = loopback_bytes()
+        told = json.loads(self.pair.desk.run(
+            "eval", "--ensemble", ",".join(members), "--policy", policy, "--weights", weights, *cluster, *questions,
+            "--limit", self.options.machines, "--parallel", 1, "--threads", 1, "--out", out, "--json",
+            patience_s=3600))
+        return told["models"][0]["seconds"], loopback_bytes() - before
+
+    def measure(self, round_number):
+        for place in self.places:
+            for way in self.ways:
+                out = self.folder / f"{way}-{place}-{round_number}.jsonl".replace(" ", "-")
+                seconds, passed = self.ask(place, way, out)
+                self.seconds[place, way].append(seconds)
+                replies = [json.loads(line)["reply"] for line in out.read_text().splitlines()[1:]]
+                if self.replies.setdefault(way, replies) != replies:
+                    sys.exit(f"{way}: other answers on {place}")
+                if place == "two machines" and way not in self.wire:
+                    # Where nothing is asked any more, what is left is the price of beginning.
+                    _, beginning = self.ask(place, way, out)
+                    idle = idle_bytes_per_s() * seconds
+                    self.wire[way] = (passed - beginning - idle) / self.options.machines
+            slowest = max(self.seconds[place, name][-1] for name in self.names)
+            for way in self.ways:
+                self.ratios[place, way].append(self.seconds[place, way][-1] / slowest)
+
+    def print(self):
+        print(f"{self.options.machines} questions, seconds for one and beside the slowest member; median of "
+              f"{self.options.rounds} rounds")
+        print(f"{'':<12}" + "".join(f"{place:>26}" for place in self.places) + f"{'bytes between':>18}")
+        for way in self.ways:
+            print(f"{way:<12}" + "".join(
+                f"{statistics.median(self.seconds[place, way]) / self.options.machines:>18.3f}"
+                f"{statistics.median(self.ratios[place, way]):>8.2f}" for place in self.places)
+                + f"{self.wire[way]:>18,.0f}")
+
+
+def loopback_bytes():
+    """That were sent, in this process's network."""
+    line, = (line for line in pathlib.Path("/proc/net/dev").read_text().splitlines() if line.lstrip().startswith("lo:"))
+    return int(line.split(":")[1].split()[8])
+
+
+def idle_bytes_per_s(seconds=3):
+    """Of nodes that only say that they are there."""
+    before = loopback_bytes()
+    time.sleep(seconds)
+    return (loopback_bytes() - before) / seconds
+
+
+def measure_machines(options):
+    if len(options.members) != 2 or not all(pathlib.Path(member).is_file() for member in options.members):
+        sys.exit("--machines: give two files")
+    if not os.environ.get("ASTER_BENCH_NETWORK"):
+        # Nothing else is to pass its loopback.
+        os.environ["ASTER_BENCH_NETWORK"] = "own"
+        os.execvp("unshare", ["unshare", "--net", "--map-root-user", "sh", "-c", 'ip link set lo up && exec "$@"', "sh",
+                              sys.executable, *sys.argv])
+    options.members = [str(pathlib.Path(member).resolve()) for member in options.members]
+    with machines.pair(options.aster) as (pair, folder):
+        pair.start(*([member] for member in options.members))
+        costs = Costs(options, pair, folder)
+        for round_number in range(options.rounds):
+            costs.measure(round_number)
+    costs.print()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("aster")
@@ -135,7 +228,11 @@ def main():
     parser.add_argument("--folder", help="where results are kept (default: nowhere)")
     parser.add_argument("--no-vote", action="store_true", help="leave the vote out, which takes the most time")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--machines", type=int, metavar="N", help="measure the cost of so many answers instead")
+    parser.add_argument("--rounds", type=int, default=3, help="with --machines (default: %(default)s)")
     options = parser.parse_args()
+    if options.machines:
+        return measure_machines(options)
     with tempfile.TemporaryDirectory() as passing:
         options.folder = options.folder or passing
         categories, right, best, rows = table(options)

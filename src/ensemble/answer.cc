@@ -42,6 +42,12 @@ void AddCounts(const engine::RequestCounts& counts, engine::RequestCounts& total
   total.drafts += counts.drafts;
 }
 
+uint64_t ComputedTokens(const engine::RequestCounts& counts) {
+  // The last token of an answer is not computed.
+  return counts.prompt - counts.cached + std::max<uint64_t>(counts.generated, 1) - 1 +
+         counts.replayed;
+}
+
 void Tell(const Answer& answer, respond::Listener& listener) {
   for (const SaidPiece& piece : std::span(answer.pieces).subspan(answer.told_pieces))
     listener.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});

@@ -47,9 +47,10 @@ struct Part {
   std::optional<Error> absence = {};  // why it has not answered, or not rated
   engine::RequestCounts counts = {};  // of what it wrote itself
   engine::RequestTimes times = {};
-  uint64_t rated_tokens = 0;  // of others, that it computed
-  uint64_t missed_spans = 0;  // that were decided without it
-  double left_out = 0;        // of bytes: probability of ways to spell them that is not counted
+  uint64_t rated_tokens = 0;     // of others
+  uint64_t computed_tokens = 0;  // of its prompt, of what it wrote and of what it rated
+  uint64_t missed_spans = 0;     // that were decided without it
+  double left_out = 0;           // of bytes: probability of ways to spell them that is not counted
 };
 
 // A text, or the end of one, that could be taken.
@@ -66,6 +67,7 @@ enum class Decision : uint8_t {
   kLikely,     // it has more than half of the probability of all spans
   kAgreed,     // every member would have written it
   kContested,  // the most probable of several
+  kSurest,     // of several whose authors were certain of them, the one that stayed so
   kMixed,      // by the mean of all: some would have written it
 };
 
@@ -79,6 +81,7 @@ struct DecidedSpan {
 
 struct Answer {
   Policy policy = Policy::kChoose;
+  std::string policy_reason;      // where another was asked for
   respond::Answered answered;     // the author's, with the token counts of all members
   std::vector<SaidPiece> pieces;  // of it, as they were said
   size_t told_pieces = 0;         // of them, that were told before the end
@@ -96,6 +99,8 @@ struct Answer {
 // Adds what one member has used. Members compute beside each other.
 void AddUsage(const respond::Usage& usage, respond::Usage& total);
 void AddCounts(const engine::RequestCounts& counts, engine::RequestCounts& total);
+// That one request has added to the KV cache.
+uint64_t ComputedTokens(const engine::RequestCounts& counts);
 
 // Tells a listener the answer as one model would have, but for what it was told before.
 void Tell(const Answer& answer, respond::Listener& listener);

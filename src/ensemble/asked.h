@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -28,6 +29,8 @@ struct AskedContext {
   const std::vector<Member>& members;
   const Clock& clock;
   int64_t wait_ns;  // how long members are waited for behind others
+  // Why this policy, where another was asked for.
+  std::string_view policy_reason;
   // Of each member's vocabulary, where the policy is of bytes and they are not all the same.
   const std::vector<std::unique_ptr<const Spelling>>& spellings;
 };

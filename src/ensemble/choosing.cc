@@ -3,13 +3,11 @@
 
 #include "ensemble/choosing.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "ensemble/asked_voices.h"
 #include "ensemble/mixture.h"
 #include "ensemble/voice.h"
 
@@ -17,77 +15,35 @@ namespace aster::ensemble {
 namespace {
 
 // One question on its way: answers, then ratings, then the choice.
-class Choosing final : public Asked, public std::enable_shared_from_this<Choosing> {
+class Choosing final : public AskedVoices<Voice> {
  public:
-  Choosing(const AskedContext& context, const Question& question)
-      : members_(context.members), clock_(context.clock), wait_ns_(context.wait_ns) {
+  Choosing(const AskedContext& context, const Question& question, uint64_t conversation)
+      : AskedVoices(context) {
     for (const Member& member : members_)
-      voices_.push_back(std::make_unique<Voice>(member, question));
+      voices_.push_back(std::make_unique<Voice>(member, question, conversation));
   }
 
-  bool is_askable() const override {
-    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
-  }
-  uint64_t prompt_tokens() const override {
-    uint64_t tokens = 0;
-    for (const auto& voice : voices_) tokens += voice->prompt_tokens();
-    return tokens;
-  }
   bool is_answered() const override { return phase_ == Phase::kDone; }
 
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece /*on_piece*/) override {
     on_answer_ = std::move(on_answer);
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      voices_[i]->Ask([mailbox, i, weak = weak_from_this()](std::function<void(Voice&)> work) {
-        mailbox->Post([weak, i, work = std::move(work)] {
-          if (const auto question = weak.lock()) work(*question->voices_[i]);
-        });
-      });
-    }
-  }
-  void Cancel() override {
-    for (const auto& voice : voices_) voice->Leave(Cancelled());
-    is_cancelled_ = true;
+    for (size_t i = 0; i < voices_.size(); ++i) voices_[i]->Ask(PostOf(i, mailbox));
   }
   void Advance() override {
     if (is_cancelled_ && phase_ != Phase::kDone) return Finish();
-    if (phase_ == Phase::kAnswering && HasHeard()) BeginRating();
-    if (phase_ == Phase::kRating && HasHeard()) Finish();
-  }
-  Error NoAnswer() const override {
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const auto& absence = voices_[i]->absence();
-      if (absence) return Error(*absence).In(members_[i].name);
-    }
-    return {Code::kInternal, "no member was asked"};
+    const auto has_answered = [](const auto& voice) { return voice->has_answered(); };
+    if (phase_ == Phase::kAnswering && HasHeard(std::ranges::any_of(voices_, has_answered)))
+      BeginRating();
+    if (phase_ == Phase::kRating && HasHeard(/*has_first=*/true)) Finish();
   }
 
  private:
   enum class Phase : uint8_t { kAnswering, kRating, kDone };
 
-  static Error Cancelled() { return {Code::kCancelled, "the question was cancelled"}; }
-
-  // Whether no voice is waited for: all are through, or have had their time since the first was.
-  bool HasHeard() {
-    const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
-    if (std::ranges::none_of(voices_, is_awaited)) return true;
-    const bool has_first =
-        phase_ == Phase::kRating ||
-        std::ranges::any_of(voices_, [](const auto& voice) { return voice->has_answered(); });
-    if (has_first && !deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
-    if (!deadline_ns_ || clock_.NowNs() < *deadline_ns_) return false;
-    for (const auto& voice : voices_) {
-      voice->Leave(
-          Error(Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
-                                                     static_cast<double>(wait_ns_) * 1e-9)));
-    }
-    return true;
-  }
-
   void BeginRating() {
     phase_ = Phase::kRating;
-    deadline_ns_.reset();
+    WaitAnew();
     // Equal answers are one candidate.
     for (size_t i = 0; i < voices_.size(); ++i) {
       if (!voices_[i]->has_answered()) continue;
@@ -110,6 +66,7 @@ class Choosing final : public Asked, public std::enable_shared_from_this<Choosin
 
   void Finish() {
     phase_ = Phase::kDone;
+    for (const auto& voice : voices_) voice->Forget();
     if (is_cancelled_) return on_answer_(Cancelled());
     if (candidates_.empty()) return on_answer_(NoAnswer());
     on_answer_(Choose());
@@ -117,6 +74,7 @@ class Choosing final : public Asked, public std::enable_shared_from_this<Choosin
 
   Answer Choose() {
     Answer answer;
+    answer.policy_reason = policy_reason_;
     for (size_t c = 0; candidates_.size() > 1 && c < candidates_.size(); ++c) RateCandidate(c);
     // Of equally probable ones, that of the first member.
     answer.chosen = static_cast<size_t>(
@@ -156,24 +114,19 @@ class Choosing final : public Asked, public std::enable_shared_from_this<Choosin
             .absence = voices_[i]->absence(),
             .counts = finish.counts,
             .times = finish.times,
-            .rated_tokens = voices_[i]->rated_tokens()};
+            .rated_tokens = voices_[i]->rated_tokens(),
+            .computed_tokens = voices_[i]->computed_tokens()};
   }
 
-  const std::vector<Member>& members_;
-  const Clock& clock_;
-  const int64_t wait_ns_;
-  OnAnswer on_answer_;
-  std::vector<std::unique_ptr<Voice>> voices_;  // of every member
   Phase phase_ = Phase::kAnswering;
-  bool is_cancelled_ = false;
-  std::optional<int64_t> deadline_ns_;  // of the phase
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
 
-std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question) {
-  return std::make_shared<Choosing>(context, question);
+std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question,
+                                    uint64_t conversation) {
+  return std::make_shared<Choosing>(context, question, conversation);
 }
 
 }  // namespace aster::ensemble

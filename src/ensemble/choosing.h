@@ -6,6 +6,7 @@
 // members are computed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "ensemble/asked.h"
@@ -13,6 +14,8 @@
 
 namespace aster::ensemble {
 
-std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question);
+// `conversation` is a number that no other question of the members has.
+std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question,
+                                    uint64_t conversation);
 
 }  // namespace aster::ensemble

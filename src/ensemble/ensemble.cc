@@ -79,27 +79,45 @@ std::vector<std::unique_ptr<const Spelling>> Ensemble::Spellings() const {
 }
 
 // Where an answer cannot be as the policy would have it, one member's is chosen.
-Policy Ensemble::PolicyFor(const Question& question) const {
-  Policy policy = options_.policy;
-  // What the evaluation favours: whole answers are better judged than their parts; a text that goes
-  // on has no answer, and is foretold best by all together (docs/ensembles.md).
-  if (policy == Policy::kAuto) policy = question.text ? Policy::kBytes : Policy::kChoose;
-  if (policy == Policy::kSpans && !CanBeSpans(question, members_)) return Policy::kChoose;
-  if (policy == Policy::kBytes && !CanBeMixed(question, members_)) return Policy::kChoose;
-  return policy;
+Ensemble::Decided Ensemble::PolicyFor(const Question& question) const {
+  const bool has_one_author = !CanBeSpans(question, members_);
+  constexpr std::string_view kOneAuthor =
+      "calls of tools, reasoning and log-probabilities have one author";
+  constexpr std::string_view kOneVocabulary = "only tokens of one vocabulary can keep to a form";
+  switch (options_.policy) {
+    case Policy::kChoose:
+      return {Policy::kChoose};
+    case Policy::kSpans:
+      if (has_one_author) return {Policy::kChoose, kOneAuthor};
+      return {Policy::kSpans};
+    case Policy::kBytes:
+      if (has_one_author) return {Policy::kChoose, kOneAuthor};
+      if (!CanBeMixed(question, members_)) return {Policy::kChoose, kOneVocabulary};
+      return {Policy::kBytes};
+    case Policy::kAuto:
+      break;
+  }
+  // What the evaluation favours (docs/ensembles.md).
+  if (question.text && CanBeMixed(question, members_))
+    return {Policy::kBytes, "a text that goes on is foretold best by all together"};
+  return {Policy::kChoose, "whole answers are judged better than their parts"};
 }
 
 std::shared_ptr<Asked> Ensemble::Make(const Question& question) const {
-  const AskedContext context{
-      .members = members_, .clock = clock_, .wait_ns = options_.wait_ns, .spellings = spellings_};
-  switch (PolicyFor(question)) {
+  const auto [policy, reason] = PolicyFor(question);
+  const AskedContext context{.members = members_,
+                             .clock = clock_,
+                             .wait_ns = options_.wait_ns,
+                             .policy_reason = reason,
+                             .spellings = spellings_};
+  switch (policy) {
     case Policy::kSpans:
       return MakeSpans(context, question, ++conversations_);
     case Policy::kBytes:
       return MakeMixing(context, question, ++conversations_);
     case Policy::kChoose:
     case Policy::kAuto:
-      return MakeChoosing(context, question);
+      return MakeChoosing(context, question, ++conversations_);
   }
   return nullptr;
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -74,7 +75,11 @@ class Ensemble {
   std::vector<Member> WithEngines(std::vector<Member> members);
   std::vector<std::unique_ptr<const Spelling>> Spellings() const;
   std::shared_ptr<Asked> Make(const Question& question) const;
-  Policy PolicyFor(const Question& question) const;
+  struct Decided {
+    Policy policy;
+    std::string_view reason = {};  // where another was asked for
+  };
+  Decided PolicyFor(const Question& question) const;
 
   Clock& clock_;
   const EnsembleOptions options_;

@@ -6,13 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
-
-#include "base/sanitized.h"
 #include "ensemble/explanation.h"
 #include "ensemble/late_for_test.h"
-#include "ensemble/members_for_test.h"
 #include "ensemble/mixture.h"
+#include "ensemble/policy_for_test.h"
 
 namespace aster::ensemble {
 namespace {
@@ -21,141 +18,39 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class EnsembleTest : public testing::Test {
+class EnsembleTest : public PolicyTest {
  protected:
-  void SetUp() override { all_.emplace(Open({"nova", "pulsar"})); }
-
-  OpenMembers Open(std::vector<std::string> names) {
-    return models_.Open(std::move(names), clock_);
-  }
-  std::vector<Member> Weighted(double nova, double pulsar) const {
-    std::vector<Member> members = all_->members();
-    members[0].weight = nova;
-    members[1].weight = pulsar;
-    return members;
-  }
-
-  static Question Ask(const std::string& text, float temperature = 0) {
-    Question question;
-    question.conversation.messages.push_back({{"role", "user"}, {"content", text}});
-    question.settings.sampling.temperature = temperature;
-    question.settings.sampling.seed = 5;
-    question.settings.max_tokens = 150;
-    return question;
-  }
-  Answer Answered(std::vector<Member> members, const Question& question) {
-    Ensemble ensemble(std::move(members), clock_, {.wait_ns = 1'000'000'000});
-    return AnswerOne(ensemble, question).value();
-  }
-  // By one model, as without an ensemble.
-  static engine::Generated Alone(const Member& member, const Question& question) {
-    class Silent final : public respond::Listener {
-      void OnPiece(const respond::Piece&) override {}
-      void OnEnd(const respond::End&) override {}
-    } silent;
-    engine::Sequence sequence = member.generator->NewSequence();
-    const auto prompt = respond::MakePrompt(member.model, question.conversation).value();
-    return respond::Run(*member.generator, sequence, member.model, question.settings, prompt,
-                        silent)
-        .value()
-        .generated;
-  }
-
-  VirtualClock clock_;
-  MembersForTest models_;
-  std::optional<OpenMembers> all_;
+  EnsembleTest() : PolicyTest(Policy::kChoose) {}
 };
 
-constexpr const char* kProgram = "What does this program print?\nx = 5\nn = x * 8\nprint(n)";
 constexpr const char* kProduct = "45 x 8 = ?";
 constexpr const char* kFact = "What colour is the sky?";
 
 TEST_F(EnsembleTest, TheMemberThatKnowsIsTaken) {
-  const Answer program = Answered(all_->members(), Ask(kProgram));
+  const Answer program = Written(all_->members(), About(kListing));
   EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 40"));
   EXPECT_EQ(program.author(), "pulsar");
   ASSERT_EQ(program.candidates.size(), 2u);
   EXPECT_LT(program.candidates[1].bits_per_byte, program.candidates[0].bits_per_byte);
   EXPECT_THAT(Explain(program), HasSubstr("taken   pulsar: "));
   EXPECT_THAT(Explain(program), HasSubstr("dropped nova: "));
-  const Answer product = Answered(all_->members(), Ask(kProduct));
+  const Answer product = Written(all_->members(), About(kProduct));
   EXPECT_THAT(product.answered.generated.text, HasSubstr("Answer: 360"));
 }
 
 TEST_F(EnsembleTest, TheSameModelTwiceIsThatModel) {
+  ExpectTheSameModelTwiceIsThatModel();
   const OpenMembers twice = Open({"nova", "nova"});
-  for (const float temperature : {0.0F, 1.0F}) {
-    const Question question = Ask(kProgram, temperature);
-    const Answer answer = Answered(twice.members(), question);
-    EXPECT_EQ(answer.answered.generated.tokens, Alone(twice.members()[0], question).tokens);
-    EXPECT_THAT(answer.candidates.front().authors, ElementsAre(0, 1));
-    // Two that agree have nothing to rate.
-    EXPECT_EQ(answer.parts[0].rated_tokens + answer.parts[1].rated_tokens, 0u);
-  }
+  const Answer answer = Written(twice.members(), About(kListing));
+  EXPECT_THAT(answer.candidates.front().authors, ElementsAre(0, 1));
+  // Two that agree have nothing to rate.
+  EXPECT_EQ(answer.parts[0].rated_tokens + answer.parts[1].rated_tokens, 0u);
 }
 
-TEST_F(EnsembleTest, AMemberOfAllTheWeightIsThatModel) {
-  for (const float temperature : {0.0F, 1.0F}) {
-    const Question question = Ask(kProduct, temperature);
-    for (size_t i = 0; i < 2; ++i) {
-      const std::vector<Member> members = Weighted(i == 0 ? 1 : 0, i == 1 ? 1 : 0);
-      const Answer answer = Answered(members, question);
-      EXPECT_EQ(answer.answered.generated.tokens, Alone(members[i], question).tokens);
-      EXPECT_FALSE(answer.parts[1 - i].has_answered);
-    }
-  }
-}
-
-// Texts, authors and ratings, as bits.
-std::vector<std::pair<std::string, double>> Bits(const Answer& answer) {
-  std::vector<std::pair<std::string, double>> bits = {{answer.answered.generated.text, 0}};
-  for (const Candidate& candidate : answer.candidates) {
-    bits.emplace_back(candidate.text, candidate.bits_per_byte);
-    for (const double each : candidate.member_bits) bits.emplace_back("", each);
-  }
-  return bits;
-}
-
-TEST_F(EnsembleTest, TheOrderOfArrivalChangesNothing) {
-  const Question question = Ask(kProgram);
-  const auto expected = Bits(Answered(all_->members(), question));
-  for (const auto& [first, second] : std::vector<std::pair<int, int>>{{200, 0}, {0, 200}, {9, 4}}) {
-    std::vector<Member> members = all_->members();
-    Late late_first(*members[0].generator), late_second(*members[1].generator);
-    late_first.lateness = first;
-    late_second.lateness = second;
-    members[0].generator = &late_first;
-    members[1].generator = &late_second;
-    EXPECT_EQ(Bits(Answered(members, question)), expected);
-  }
-}
-
-TEST_F(EnsembleTest, AThreadForEachMemberChangesNothing) {
-  for (const float temperature : {0.0F, 1.0F}) {
-    const Question question = Ask(kProgram, temperature);
-    std::vector<Member> members = all_->members();
-    const auto expected = Bits(Answered(members, question));
-    for (Member& member : members) {
-      member.is_elsewhere = true;
-      EXPECT_EQ(Bits(Answered(members, question)), expected);
-    }
-  }
-}
-
+TEST_F(EnsembleTest, AMemberOfAllTheWeightIsThatModel) { ExpectAMemberOfAllTheWeightIsThatModel(); }
+TEST_F(EnsembleTest, TheOrderOfArrivalChangesNothing) { ExpectTheOrderOfArrivalChangesNothing(); }
 TEST_F(EnsembleTest, OtherQuestionsBesideItChangeNothing) {
-  const std::vector<std::string> texts = {kProgram, kProduct, kFact, "Sort: 9, 4, 7"};
-  std::map<std::string, std::vector<std::pair<std::string, double>>> expected;
-  for (const std::string& text : texts) expected[text] = Bits(Answered(all_->members(), Ask(text)));
-  Ensemble ensemble(all_->members(), clock_);
-  size_t answered = 0;
-  for (const std::string& text : texts) {
-    ensemble.Ask(Ask(text), [&, text](Result<Answer> answer) {
-      EXPECT_EQ(Bits(answer.value()), expected[text]);
-      ++answered;
-    });
-  }
-  while (!ensemble.idle()) ensemble.Step();
-  EXPECT_EQ(answered, texts.size());
+  ExpectOtherQuestionsBesideItChangeNothing();
 }
 
 // Computed by itself, from the first token.
@@ -180,12 +75,13 @@ double Rated(const Member& member, const Question& question, const std::string& 
 }
 
 TEST_F(EnsembleTest, ARatingIsTheProbabilityOfTheWholeText) {
-  const Question question = Ask(kProgram);
+  const Question question = About(kListing);
   const std::vector<Member> members = all_->members();
-  const Answer answer = Answered(members, question);
+  const Answer answer = Written(members, question);
   ASSERT_EQ(answer.candidates.size(), 2u);
   std::vector<int32_t> ends;  // as each member writes it
-  for (const Member& member : members) ends.push_back(Alone(member, question).finish.stop_token);
+  for (const Member& member : members)
+    ends.push_back(ByItself(member, question).generated.finish.stop_token);
   for (const Candidate& candidate : answer.candidates) {
     for (size_t i = 0; i < 2; ++i) {
       const double bits = BitsPerByte(Rated(members[i], question, candidate.text, ends[i]),
@@ -207,7 +103,7 @@ TEST_F(EnsembleTest, AStalledMemberIsWaitedForAndThenLeftOut) {
   late.is_stalled = true;
   Ensemble ensemble(members, clock_, {.wait_ns = 3'000'000'000});
   std::optional<Answer> answer;
-  ensemble.Ask(Ask(kProgram), [&](Result<Answer> given) { answer = std::move(given).value(); });
+  ensemble.Ask(About(kListing), [&](Result<Answer> given) { answer = std::move(given).value(); });
   for (int step = 0; step < 200; ++step) ensemble.Step();
   EXPECT_FALSE(answer);
   clock_.AdvanceBy(2'999'999'999);
@@ -221,7 +117,7 @@ TEST_F(EnsembleTest, AStalledMemberIsWaitedForAndThenLeftOut) {
   EXPECT_EQ(ExplanationToJson(*answer)["members"][1]["answered"], false);
   // The next question asks it again.
   late.is_stalled = false;
-  const Answer next = AnswerOne(ensemble, Ask(kProgram)).value();
+  const Answer next = AnswerOne(ensemble, About(kListing)).value();
   EXPECT_EQ(next.author(), "pulsar");
   EXPECT_FALSE(next.parts[1].absence);
 }
@@ -232,48 +128,62 @@ TEST_F(EnsembleTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   members[1].generator = &late;
   late.is_broken = true;
   Ensemble ensemble(members, clock_);
-  const Answer answer = AnswerOne(ensemble, Ask(kProgram)).value();
-  EXPECT_EQ(answer.answered.generated.tokens, Alone(members[0], Ask(kProgram)).tokens);
+  const Answer answer = AnswerOne(ensemble, About(kListing)).value();
+  ExpectSame(answer, ByItself(members[0], About(kListing)));
   EXPECT_THAT(Explain(answer), HasSubstr("absent  pulsar: no node is left"));
   late.is_broken = false;
-  EXPECT_EQ(Bits(AnswerOne(ensemble, Ask(kProgram)).value()),
-            Bits(Answered(all_->members(), Ask(kProgram))));
+  EXPECT_EQ(BitsOf(AnswerOne(ensemble, About(kListing)).value()),
+            BitsOf(Written(all_->members(), About(kListing))));
 }
 
 TEST_F(EnsembleTest, AMemberWithoutRoomIsLeftOut) {
   std::vector<Member> members = all_->members();
   members[1].context_limit = 4;
   Ensemble ensemble(members, clock_);
-  const Answer answer = AnswerOne(ensemble, Ask(kFact)).value();
+  const Answer answer = AnswerOne(ensemble, About(kFact)).value();
   EXPECT_EQ(answer.author(), "nova");
   EXPECT_EQ(answer.parts[1].absence->code(), Code::kOutOfRange);
   members[0].context_limit = 4;
   Ensemble none(members, clock_);
-  EXPECT_THAT(AnswerOne(none, Ask(kFact)).error().message(), HasSubstr("nova: the prompt has"));
+  EXPECT_THAT(AnswerOne(none, About(kFact)).error().message(), HasSubstr("nova: the prompt has"));
 }
 
 TEST_F(EnsembleTest, TokensOfAllMembersAreCounted) {
-  const Question question = Ask(kProgram);
-  const Answer answer = Answered(all_->members(), question);
+  const Question question = About(kListing);
+  const Answer answer = Written(all_->members(), question);
   const engine::RequestCounts& counts = answer.answered.generated.finish.counts;
   EXPECT_EQ(counts.generated, answer.parts[0].counts.generated + answer.parts[1].counts.generated);
   EXPECT_EQ(counts.prompt, answer.parts[0].counts.prompt + answer.parts[1].counts.prompt);
   EXPECT_GT(answer.parts[0].counts.generated, 0u);
 }
 
-TEST_F(EnsembleTest, ACancelledQuestionHasNoAnswer) {
-  Ensemble ensemble(all_->members(), clock_);
-  const auto answer = AnswerOne(ensemble, Ask(kProgram), [] { return true; });
-  EXPECT_EQ(answer.error().code(), Code::kCancelled);
+TEST_F(EnsembleTest, ACancelledQuestionHasNoAnswer) { ExpectACancelledQuestionHasNoAnswer(); }
+
+TEST_F(EnsembleTest, NoTokenIsComputedTwice) {
+  ExpectNoTokenIsComputedTwice(all_->members(), kSum);
+}
+
+TEST_F(EnsembleTest, ThePolicyThatIsBestSaysWhy) {
+  Ensemble ensemble(all_->members(), clock_, {.policy = Policy::kAuto});
+  const Answer answer = AnswerOne(ensemble, About(kFact)).value();
+  EXPECT_EQ(answer.policy, Policy::kChoose);
+  EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: whole answers are judged better"));
+  Question text;
+  text.text = "The baker of the village";
+  text.settings.max_tokens = 4;
+  const Answer goes_on = AnswerOne(ensemble, text).value();
+  EXPECT_EQ(goes_on.policy, Policy::kBytes);
+  EXPECT_THAT(std::string(ExplanationToJson(goes_on)["policy_reason"]),
+              HasSubstr("foretold best by all together"));
 }
 
 TEST_F(EnsembleTest, AnAnswerThatCallsAToolIsRatedInItsMarkup) {
-  Question question = Ask("Multiply 74 and 24 with the tool.");
+  Question question = About("Multiply 74 and 24 with the tool.");
   question.conversation.tools = nlohmann::ordered_json::parse(
       R"([{"type": "function", "function": {"name": "multiply", "description": "Multiplies.",
           "parameters": {"type": "object", "properties": {"a": {"type": "number"},
           "b": {"type": "number"}}, "required": ["a", "b"]}}}])");
-  const Answer answer = Answered(all_->members(), question);
+  const Answer answer = Written(all_->members(), question);
   ASSERT_EQ(answer.answered.reply.calls.size(), 1u);
   EXPECT_EQ(answer.answered.reply.calls[0].name, "multiply");
 }

@@ -53,6 +53,8 @@ const char* WordFor(Decision decision) {
       return "agreed";
     case Decision::kContested:
       return "contested";
+    case Decision::kSurest:
+      return "surest";
     case Decision::kMixed:
       return "mixed";
   }
@@ -68,7 +70,8 @@ std::string LinesOf(const Answer& answer, const DecidedSpan& span) {
   std::string lines;
   for (size_t c = 0; c < span.candidates.size(); ++c) {
     const Candidate& candidate = span.candidates[c];
-    if (span.decision == Decision::kContested || span.decision == Decision::kMixed) {
+    const bool is_rated = span.candidates.size() > 1 || span.decision == Decision::kMixed;
+    if (is_rated) {
       lines += LineOf(answer, candidate, c == span.chosen) + " " + Quoted(candidate.text) + "\n";
     } else {
       lines += fmt::format("taken   {}: {} {}\n", AuthorsOf(answer, candidate),
@@ -129,7 +132,8 @@ ordered_json MemberJson(const Part& part, Policy policy) {
                         {{"prompt", part.counts.prompt},
                          {"cached", part.counts.cached},
                          {"generated", part.counts.generated},
-                         {"rated", part.rated_tokens}}}};
+                         {"rated", part.rated_tokens},
+                         {"computed", part.computed_tokens}}}};
   if (policy == Policy::kSpans) json["missed_spans"] = part.missed_spans;
   if (policy == Policy::kBytes) json["left_out"] = part.left_out;
   if (part.absence) json["absence"] = part.absence->message();
@@ -145,10 +149,12 @@ std::string Authors(const Answer& answer) {
 
 std::string Explain(const Answer& answer) {
   std::string lines;
+  if (!answer.policy_reason.empty())
+    lines = fmt::format("policy  {}: {}\n", PolicyName(answer.policy), answer.policy_reason);
   if (answer.policy != Policy::kChoose) {
     for (const DecidedSpan& span : answer.spans) lines += LinesOf(answer, span);
   } else if (answer.candidates.size() == 1) {
-    lines = "taken   " + AuthorsOf(answer, answer.candidates.front()) + ": no other answer\n";
+    lines += "taken   " + AuthorsOf(answer, answer.candidates.front()) + ": no other answer\n";
   } else {
     for (size_t c = 0; c < answer.candidates.size(); ++c)
       lines += LineOf(answer, answer.candidates[c], c == answer.chosen) + "\n";
@@ -159,7 +165,9 @@ std::string Explain(const Answer& answer) {
 }
 
 ordered_json ExplanationToJson(const Answer& answer) {
-  ordered_json json = {{"policy", PolicyName(answer.policy)}, {"author", answer.author()}};
+  ordered_json json = {{"policy", PolicyName(answer.policy)}};
+  if (!answer.policy_reason.empty()) json["policy_reason"] = answer.policy_reason;
+  json["author"] = answer.author();
   json["candidates"] = CandidatesJson(answer, answer.candidates, answer.chosen);
   if (answer.policy != Policy::kChoose) json["spans"] = SpansJson(answer);
   json["members"] = ordered_json::array();

@@ -24,7 +24,9 @@ struct Work {
   bool is_followup = false;      // behind another of the same question, whose place it has
   // Requests of one conversation go on with its KV rows, whatever their prompts share; 0: of none.
   uint64_t conversation = 0;
-  bool is_branch = false;  // beside what the conversation has, which stays
+  // Beside what the conversation has, which stays; of what the prompt goes on from, as part of it.
+  bool is_branch = false;
+  bool is_rating = false;  // of a text that may not be taken
   // Nothing is wanted of it any more; asked before every step. What has not begun then ends without
   // a callback.
   std::function<bool()> is_gone = nullptr;
@@ -38,7 +40,7 @@ class MemberEngine {
   virtual uint32_t vocab_size() const = 0;
   // Called on the ensemble's thread.
   virtual void Begin(Work work) = 0;
-  // Nothing more comes of the conversation.
+  // The question is answered; another may go on from it.
   virtual void Forget(uint64_t /*conversation*/) {}
 };
 

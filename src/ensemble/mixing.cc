@@ -3,8 +3,6 @@
 
 #include "ensemble/mixing.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ensemble/asked_voices.h"
 #include "ensemble/byte_reader.h"
 #include "ensemble/mixture.h"
 #include "ensemble/row_voice.h"
@@ -47,12 +46,10 @@ engine::SamplingOptions ForBytes(engine::SamplingOptions options) {
 }
 
 // One question on its way: symbol after symbol, until one ends the answer.
-class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
+class Mixing final : public AskedVoices<RowVoice> {
  public:
   Mixing(const AskedContext& context, const Question& question, uint64_t conversation)
-      : members_(context.members),
-        clock_(context.clock),
-        wait_ns_(context.wait_ns),
+      : AskedVoices(context),
         has_tokens_(HaveOneVocabulary(members_)),
         dictated_(question.dictated),
         shares_(members_.size()) {
@@ -69,38 +66,23 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
     }
   }
 
-  bool is_askable() const override {
-    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
-  }
-  uint64_t prompt_tokens() const override {
-    uint64_t tokens = 0;
-    for (const auto& voice : voices_) tokens += voice->prompt().tokens.size();
-    return tokens;
-  }
   bool is_answered() const override { return is_done_; }
 
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece on_piece) override {
     on_answer_ = std::move(on_answer);
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      voices_[i]->Begin([mailbox, i, weak = weak_from_this()](std::function<void(RowVoice&)> work) {
-        mailbox->Post([weak, i, work = std::move(work)] {
-          if (const auto question = weak.lock()) work(*question->voices_[i]);
-        });
-      });
+    for (size_t i = 0; i < voices_.size(); ++i) voices_[i]->Begin(PostOf(i, mailbox));
+    if (const auto leader = Weightiest()) {
+      leader_ = *leader;
+      Prepare(std::move(on_piece));
     }
-    if (FindLeader()) Prepare(std::move(on_piece));
     Ask();
-  }
-  void Cancel() override {
-    for (const auto& voice : voices_) voice->Leave(Cancelled());
-    is_cancelled_ = true;
   }
   void Advance() override {
     while (!is_done_) {
       if (is_cancelled_) return EndWith(Cancelled());
       if (!teller_) return EndWith(NoAnswer());
-      if (!HasHeard()) return;
+      if (!HasHeard(/*has_first=*/IsAnyReady())) return;
       GiveRows();
       if (Ask()) continue;
       if (CountPresent() == 0) return EndAlone();
@@ -108,35 +90,10 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
       if (!is_done_) Ask();
     }
   }
-  Error NoAnswer() const override {
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const auto& absence = voices_[i]->absence();
-      if (absence) return Error(*absence).In(members_[i].name);
-    }
-    return {Code::kInternal, "no member was asked"};
-  }
 
  private:
-  static Error Cancelled() { return {Code::kCancelled, "the question was cancelled"}; }
-
   const text::Tokenizer& tokenizer() const { return *members_[leader_].model.tokenizer; }
   const PreparedQuestion& leading() const { return voices_[leader_]->question(); }
-
-  size_t CountPresent() const {
-    return static_cast<size_t>(
-        std::ranges::count_if(voices_, [](const auto& voice) { return voice->is_present(); }));
-  }
-
-  // The member of most weight, whose prompt, limits and seed are the answer's.
-  bool FindLeader() {
-    std::optional<size_t> best;
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const bool is_better = !best || members_[i].weight > members_[*best].weight;
-      if (voices_[i]->is_present() && is_better) best = i;
-    }
-    if (best) leader_ = *best;
-    return best.has_value();
-  }
 
   void Prepare(OnPiece on_piece) {
     const respond::Settings& settings = leading().settings;
@@ -173,25 +130,8 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
         has_asked = true;
       }
     }
-    if (has_asked) deadline_ns_.reset();
+    if (has_asked) WaitAnew();
     return has_asked;
-  }
-
-  // Whether no voice is waited for: all are through, or have had their time since the first was.
-  bool HasHeard() {
-    const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
-    if (std::ranges::none_of(voices_, is_awaited)) return true;
-    const auto is_ready = [](const auto& v) { return v->is_present() && !v->is_awaited(); };
-    if (std::ranges::none_of(voices_, is_ready)) return false;
-    if (!deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
-    if (clock_.NowNs() < *deadline_ns_) return false;
-    for (const auto& voice : voices_) {
-      if (!voice->is_awaited()) continue;
-      voice->Leave(
-          Error(Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
-                                                     static_cast<double>(wait_ns_) * 1e-9)));
-    }
-    return true;
   }
 
   void GiveRows() {
@@ -363,17 +303,8 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
     is_done_ = true;
     Answer answer;
     answer.policy = Policy::kBytes;
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      answer.parts.push_back(PartOf(i));
-      const Part& part = answer.parts.back();
-      AddCounts(part.counts, finish.counts);
-      AddUsage({.prompt = part.counts.prompt,
-                .cached = part.counts.cached,
-                .answer = part.counts.generated,
-                .times = part.times},
-               answer.usage);
-    }
-    finish.times = answer.usage.times;
+    answer.policy_reason = policy_reason_;
+    for (size_t i = 0; i < voices_.size(); ++i) AddPart(PartOf(i), finish, answer);
     if (decoder_ && !teller_->stop()) decoder_->Finish(partial_);
     if (!partial_.empty() && !teller_->stop()) teller_->Say(std::exchange(partial_, {}));
     teller_->Finish(std::move(finish), answer);
@@ -382,19 +313,10 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
           history_.begin() + static_cast<ptrdiff_t>(leading().prompt.tokens.size()),
           history_.end());
     answer.spans = shares_.TakeParts();
-    answer.candidates = {{.authors = Authors(), .text = answer.answered.generated.text}};
+    answer.candidates = {
+        {.authors = AuthorsOf(shares_.bytes_by()), .text = answer.answered.generated.text}};
     for (const auto& voice : voices_) voice->Forget();
     on_answer_(std::move(answer));
-  }
-  // Who wrote the most first.
-  std::vector<size_t> Authors() const {
-    const std::vector<uint64_t>& bytes = shares_.bytes_by();
-    std::vector<size_t> authors;
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      if (bytes[i] > 0) authors.push_back(i);
-    }
-    std::ranges::stable_sort(authors, [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
-    return authors;
   }
   Part PartOf(size_t i) const {
     const RowVoice& voice = *voices_[i];
@@ -404,21 +326,17 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
             .absence = voice.absence(),
             .counts = voice.counts(),
             .times = voice.times(),
+            .computed_tokens = voice.computed_tokens(),
             .left_out = symbols_[i] == nullptr ? 0 : symbols_[i]->left_out()};
   }
 
   // A logarithm.
   static constexpr double kLeastLogShare = -600;
 
-  const std::vector<Member>& members_;
-  const Clock& clock_;
-  const int64_t wait_ns_;
   const bool has_tokens_;  // symbols are tokens, or else bytes
   std::optional<std::string> dictated_;
-  std::vector<size_t> symbols_to_say_;  // of what is dictated
-  OnAnswer on_answer_;
-  std::vector<std::unique_ptr<RowVoice>> voices_;  // of every member
-  std::vector<std::unique_ptr<Symbols>> symbols_;  // likewise; null where it cannot be asked
+  std::vector<size_t> symbols_to_say_;             // of what is dictated
+  std::vector<std::unique_ptr<Symbols>> symbols_;  // of every member; null where it cannot be asked
   std::vector<double> log_share_;                  // likewise, how well it has foretold the text
   std::optional<SpanTeller> teller_;               // none: no member can have the question
   std::optional<engine::Sampler> sampler_;
@@ -428,8 +346,6 @@ class Mixing final : public Asked, public std::enable_shared_from_this<Mixing> {
   std::string partial_;                         // of a character
   Shares shares_;
   bool is_done_ = false;
-  bool is_cancelled_ = false;
-  std::optional<int64_t> deadline_ns_;  // of those that are waited for
 };
 
 }  // namespace

@@ -84,28 +84,14 @@ TEST_F(MixingTest, AMemberThatIsGoneIsLeftOut) {
 }
 
 TEST_F(MixingTest, AStalledMemberIsWaitedForAndThenLeftOut) {
-  std::vector<Member> members = all_->members();
-  Late late(*members[1].generator);
-  members[1].generator = &late;
-  late.is_stalled = true;
-  Ensemble ensemble(members, clock_, options_);
-  std::optional<Answer> answer;
-  ensemble.Ask(About(kSum), [&](Result<Answer> given) { answer = std::move(given).value(); });
-  for (int step = 0; step < 200; ++step) ensemble.Step();
-  EXPECT_FALSE(answer);
-  clock_.AdvanceBy(options_.wait_ns);
-  for (int step = 0; step < 400; ++step) ensemble.Step();
-  late.is_stalled = false;  // so that what was asked of it can end
-  ASSERT_TRUE(answer);
-  EXPECT_THAT(answer->parts[1].absence->message(), HasSubstr("not done 1.0 s after"));
+  EXPECT_EQ(WithStalled(1, About(kSum)).author(), "nova");
 }
 
-TEST_F(MixingTest, ACancelledQuestionHasNoAnswer) {
-  Ensemble ensemble(all_->members(), clock_, options_);
-  int steps = 0;
-  const auto answer = AnswerOne(ensemble, About(kTale), [&] { return ++steps > 6; });
-  EXPECT_EQ(answer.error().code(), Code::kCancelled);
+TEST_F(MixingTest, NoTokenIsComputedTwice) {
+  ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
 }
+
+TEST_F(MixingTest, ACancelledQuestionHasNoAnswer) { ExpectACancelledQuestionHasNoAnswer(); }
 
 TEST(MixScores, OfEqualMembersAreTheirs) {
   const std::vector<float> scores = {0.3F, -1.7F, 12.25F, -INFINITY, 3e-7F};

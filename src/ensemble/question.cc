@@ -3,6 +3,7 @@
 
 #include "ensemble/question.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -45,6 +46,20 @@ Result<PreparedQuestion> PrepareQuestion(const Member& member, const Question& q
                             .masks = nullptr};
   prepared.masks = TRY(respond::MakeMasks(member.model, prepared.prompt));
   return prepared;
+}
+
+Result<std::optional<std::vector<int32_t>>> TokensBehind(const Member& member,
+                                                         const PreparedQuestion& prepared,
+                                                         const std::string& marked) {
+  const chat::ChatPrompt& chat = *member.model.prompt;
+  const respond::Prompt& prompt = prepared.prompt;
+  std::vector<int32_t> tokens = prepared.is_text
+                                    ? TRY(chat.EncodeRaw(prompt.text + marked, /*begins=*/true))
+                                    : TRY(chat.Encode(prompt.text + prompt.forced + marked));
+  const auto [end, rest] = std::ranges::mismatch(prompt.tokens, tokens);
+  if (end != prompt.tokens.end()) return std::optional<std::vector<int32_t>>();
+  tokens.erase(tokens.begin(), rest);
+  return std::optional(std::move(tokens));
 }
 
 }  // namespace aster::ensemble

@@ -5,9 +5,11 @@
 // grammar. Must not know how they come to an answer.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "ensemble/member.h"
@@ -36,6 +38,13 @@ struct PreparedQuestion {
   respond::Prompt prompt;
   std::shared_ptr<grammar::MaskCache> masks;
 };
+
+// The member's tokens of a text behind its prompt, as its template would have put it there.
+// `marked` is what ChatPrompt::Marked gives, or has the markup of calls and reasoning. None where
+// the text would join the prompt's last token.
+Result<std::optional<std::vector<int32_t>>> TokensBehind(const Member& member,
+                                                         const PreparedQuestion& prepared,
+                                                         const std::string& marked);
 
 // An error where the member cannot have the question.
 Result<PreparedQuestion> PrepareQuestion(const Member& member, const Question& question);

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "ensemble/answer.h"
+
 namespace aster::ensemble {
 
 RowVoice::RowVoice(const Member& member, const Question& question, uint64_t conversation)
@@ -69,6 +71,7 @@ void RowVoice::OnRow(size_t history, const engine::Finish& finish, std::vector<f
     times_.decode_ns += finish.times.prefill_ns;
   }
   counts_.replayed += finish.counts.replayed;
+  computed_tokens_ += ComputedTokens(finish.counts);
   if (!finish.status.ok()) return Leave(finish.status.error());
   if (row.empty()) return Leave(Error(Code::kCancelled, "the request was cancelled"));
   ++counts_.generated;

@@ -54,6 +54,7 @@ class RowVoice {
   const PreparedQuestion& question() const { return own_; }
   const engine::RequestCounts& counts() const { return counts_; }
   const engine::RequestTimes& times() const { return times_; }
+  uint64_t computed_tokens() const { return computed_tokens_; }
 
  private:
   void OnRow(size_t history, const engine::Finish& finish, std::vector<float> row);
@@ -72,6 +73,7 @@ class RowVoice {
   std::map<size_t, std::vector<float>> rows_;
   engine::RequestCounts counts_;
   engine::RequestTimes times_;
+  uint64_t computed_tokens_ = 0;
 };
 
 }  // namespace aster::ensemble

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,15 +16,32 @@ namespace aster::ensemble {
 // Why nothing follows a span, if that is so.
 enum class SpanLimit : uint8_t { kNone, kTokens, kContext };
 
+struct EarlyToken {
+  int32_t id = 0;
+  float logprob = 0;
+  std::string text = {};
+};
+
 struct Span {
   std::string text = {};   // whole characters
   bool has_ended = false;  // by itself: the last token ends the answer, and has no text
   SpanLimit limit = SpanLimit::kNone;
   std::vector<int32_t> tokens = {};  // the author's
   std::vector<float> logprobs = {};  // [tokens]
+  // The author's next one, where it took that to know that the span ends.
+  std::optional<EarlyToken> early = {};
 
   // An end is rated like a byte.
   uint64_t bytes() const { return text.size() + (has_ended || text.empty() ? 1 : 0); }
+  // The author's next one.
+  void Append(const Span& next) {
+    text += next.text;
+    has_ended = next.has_ended;
+    limit = next.limit;
+    early = next.early;
+    tokens.insert(tokens.end(), next.tokens.begin(), next.tokens.end());
+    logprobs.insert(logprobs.end(), next.logprobs.begin(), next.logprobs.end());
+  }
   // Whether it says the same, in whatever tokens.
   bool Says(const Span& other) const { return text == other.text && has_ended == other.has_ended; }
 };

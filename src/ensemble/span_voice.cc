@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "engine/sampler.h"
+#include "engine/stops.h"
+#include "ensemble/symbols.h"
 #include "kernels/math.h"
 #include "respond/response.h"
 
@@ -77,12 +80,15 @@ class SpanVoice::Ticket {
 // What the member writes next, on the thread that computes it.
 class SpanVoice::Drafting final : public respond::Listener {
  public:
-  Drafting(const SpanVoice& voice, Span begun, uint64_t most_tokens, std::shared_ptr<Ticket> ticket)
+  // `ahead`: or null.
+  Drafting(const SpanVoice& voice, Span begun, uint64_t most_tokens, std::shared_ptr<Ahead> ahead,
+           std::shared_ptr<Ticket> ticket)
       : tokenizer_(*voice.member_.model.tokenizer),
         ignores_end_(voice.own_.settings.ignores_end),
         most_tokens_(most_tokens),
         begun_(begun.tokens.size()),
         prompt_(voice.own_.prompt),
+        ahead_(std::move(ahead)),
         ticket_(std::move(ticket)),
         response_(voice.member_.model, SettingsFor(voice, most_tokens - begun.tokens.size()),
                   prompt_, voice.own_.masks, *this),
@@ -108,7 +114,12 @@ class SpanVoice::Drafting final : public respond::Listener {
     const bool ends = !ignores_end_ && tokenizer_.vocab().IsEndOfGeneration(token);
     is_cut_ = !ends && cutter_.Push(BytesOf(tokenizer_, token));
     // Where it is cut before this token, that was written too early.
-    if (is_cut_ && cutter_.tokens() == span_.tokens.size()) return;
+    if (is_cut_ && cutter_.tokens() == span_.tokens.size()) {
+      if (!EndsWithinCharacter(BytesOf(tokenizer_, token)))
+        span_.early = EarlyToken{
+            .id = token, .logprob = delta.choice.logprob, .text = std::string(delta.text)};
+      return;
+    }
     span_.tokens.push_back(token);
     span_.logprobs.push_back(delta.choice.logprob);
     span_.text += delta.text;
@@ -134,11 +145,11 @@ class SpanVoice::Drafting final : public respond::Listener {
       span_.logprobs.resize(cutter_.tokens());
       span_.text.resize(text_sizes_[cutter_.tokens() - begun_ - 1]);
     }
-    ticket_->Over([span = std::move(span_), finish = end.finish, status](SpanVoice& voice) {
-      voice.Count(finish);
-      if (!status.ok()) return voice.OnFailed(status.error());
-      voice.draft_ = span;
-    });
+    ticket_->Over(
+        [ahead = ahead_, span = std::move(span_), finish = end.finish, status](SpanVoice& voice) {
+          voice.Count(finish);
+          voice.OnDrafted(ahead, span, status);
+        });
   }
 
   const text::Tokenizer& tokenizer_;
@@ -146,6 +157,7 @@ class SpanVoice::Drafting final : public respond::Listener {
   const uint64_t most_tokens_;  // of the span, what had begun included
   const size_t begun_;          // tokens
   const respond::Prompt prompt_;
+  const std::shared_ptr<Ahead> ahead_;
   const std::shared_ptr<Ticket> ticket_;
   respond::Response response_;
   SpanCutter cutter_;
@@ -257,12 +269,13 @@ void SpanVoice::Forget() {
 }
 
 bool SpanVoice::Return() {
-  if (is_askable_ && owed_ == 0 && awaited_ == 0) absence_.reset();
+  if (is_askable_ && owed_ == 0 && in_flight_ == 0) absence_.reset();
   return is_present();
 }
 
 void SpanVoice::Leave(Error why) {
-  owed_ += std::exchange(awaited_, 0);
+  owed_ += std::exchange(in_flight_, 0);
+  ahead_.reset();
   ++round_;
   *is_dropped_ = true;
   is_dropped_ = std::make_shared<std::atomic<bool>>(false);
@@ -278,7 +291,7 @@ std::shared_ptr<SpanVoice::Ticket> SpanVoice::NewTicket() {
 }
 
 void SpanVoice::Submit(Work work, const std::shared_ptr<Ticket>& ticket) {
-  ++awaited_;
+  ++in_flight_;
   work.client = client_;
   work.conversation = conversation_;
   work.is_followup = std::exchange(has_begun_, true);
@@ -293,7 +306,7 @@ void SpanVoice::OnOver(uint64_t round, const std::function<void(SpanVoice&)>& th
     --owed_;
     return;
   }
-  --awaited_;
+  --in_flight_;
   then(*this);
 }
 
@@ -301,12 +314,13 @@ void SpanVoice::Count(const engine::Finish& finish) {
   // Of the prompt, the first request tells.
   const bool is_first = counts_.prompt == 0;
   if (is_first) {
-    counts_.prompt = finish.counts.prompt;
+    counts_.prompt = own_.prompt.tokens.size();
     counts_.cached = finish.counts.cached;
     times_ = finish.times;
   } else {
     times_.decode_ns += finish.times.prefill_ns + finish.times.decode_ns;
   }
+  computed_tokens_ += ComputedTokens(finish.counts);
   counts_.generated += finish.counts.generated;
   counts_.replayed += finish.counts.replayed;
   counts_.drafts += finish.counts.drafts;
@@ -315,6 +329,8 @@ void SpanVoice::Count(const engine::Finish& finish) {
 void SpanVoice::Read() {
   const auto ticket = NewTicket();
   Work work{.prompt = own_.prompt.tokens};
+  // The row behind the last token is wanted with what follows it.
+  if (work.prompt.size() > 1) work.prompt.pop_back();
   work.request.max_tokens = 0;
   work.request.context_limit = own_.settings.context_limit;
   work.request.on_finish = [ticket](const engine::Finish& finish) {
@@ -327,17 +343,58 @@ void SpanVoice::Read() {
   Submit(std::move(work), ticket);
 }
 
-void SpanVoice::Draft(uint64_t most_tokens) { StartDraft({}, most_tokens); }
+void SpanVoice::Draft(uint64_t most_tokens) {
+  if (!ahead_) return StartDraft(Begun(early_, most_tokens), most_tokens);
+  // It was begun behind what is agreed now.
+  draft_ = ahead_->span;
+  ahead_->is_wanted = true;
+  if (draft_) ahead_.reset();
+}
 
-void SpanVoice::StartDraft(Span begun, uint64_t most_tokens) {
-  draft_.reset();
+void SpanVoice::DraftAhead(uint64_t most_tokens) {
+  ahead_ = std::make_shared<Ahead>();
+  StartDraft(Begun(draft_->early, most_tokens), most_tokens, draft_->tokens);
+}
+
+// The token that was written too early is the first of the next span.
+Span SpanVoice::Begun(const std::optional<EarlyToken>& early, uint64_t most_tokens) {
+  if (!early || most_tokens < 2) return {};
+  return {.text = early->text, .tokens = {early->id}, .logprobs = {early->logprob}};
+}
+
+// What is in flight is waited for, so that its KV rows are there for what comes.
+void SpanVoice::DropAhead() {
+  if (!ahead_) return;
+  ahead_->is_dropped = true;
+  ahead_.reset();
+}
+
+void SpanVoice::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span,
+                          const Status& status) {
+  if (ahead != ahead_) return;
+  if (status.ok() && ahead && !ahead->is_wanted) {
+    ahead->span = span;
+    return;
+  }
+  ahead_.reset();
+  if (!status.ok()) return OnFailed(status.error());
+  draft_ = span;
+}
+
+void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind) {
+  if (!ahead_) draft_.reset();
   const auto ticket = NewTicket();
-  Work work{.prompt = own_.prompt.tokens};
+  // What is written instead of a draft leaves what is known of that.
+  Work work{.prompt = own_.prompt.tokens, .is_branch = !checks_.empty() && !ahead_};
   work.prompt.insert(work.prompt.end(), tokens_.begin(), tokens_.end());
+  work.prompt.insert(work.prompt.end(), behind.begin(), behind.end());
   work.prompt.insert(work.prompt.end(), begun.tokens.begin(), begun.tokens.end());
-  const auto drafting = std::make_shared<Drafting>(*this, std::move(begun), most_tokens, ticket);
+  const auto drafting =
+      std::make_shared<Drafting>(*this, std::move(begun), most_tokens, ahead_, ticket);
   work.request = drafting->response().MakeRequest(drafting);
-  work.is_gone = [drafting, dropped = is_dropped_] { return *dropped || drafting->is_cut(); };
+  work.is_gone = [drafting, ahead = ahead_, dropped = is_dropped_] {
+    return *dropped || drafting->is_cut() || (ahead && ahead->is_dropped);
+  };
   Submit(std::move(work), ticket);
 }
 
@@ -366,18 +423,13 @@ void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_toke
   if (begun.tokens.size() < most_tokens) StartDraft(std::move(begun), most_tokens);
 }
 
-// The member's tokens of a text behind the prompt, as a template would have put it there.
+// The member's tokens of a text behind the prompt.
 Result<std::vector<int32_t>> SpanVoice::Encoded(const std::string& text) const {
-  const chat::ChatPrompt& chat = *member_.model.prompt;
-  const respond::Prompt& prompt = own_.prompt;
-  std::vector<int32_t> tokens =
-      own_.is_text ? TRY(chat.EncodeRaw(prompt.text + text, /*begins=*/true))
-                   : TRY(chat.Encode(prompt.text + prompt.forced + chat.Marked(text)));
-  const auto [end, rest] = std::ranges::mismatch(prompt.tokens, tokens);
+  auto behind =
+      TRY(TokensBehind(member_, own_, own_.is_text ? text : member_.model.prompt->Marked(text)));
   // A text that would join the prompt's last token stands for itself.
-  if (end != prompt.tokens.end()) return member_.model.tokenizer->Encode(text, {});
-  tokens.erase(tokens.begin(), rest);
-  return tokens;
+  if (!behind) return member_.model.tokenizer->Encode(text, {});
+  return *std::move(behind);
 }
 
 // Whether they are the text, in this member's vocabulary.
@@ -480,7 +532,7 @@ void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t
   checked.agreed = checked.base == tokens_.size() ? agreed : 0;
 }
 
-void SpanVoice::Take(const Span& span, std::optional<size_t> number) {
+void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own) {
   Checked taken;
   if (number && *number < checks_.size() && checks_[*number].is_rated()) {
     taken = checks_[*number];
@@ -496,6 +548,25 @@ void SpanVoice::Take(const Span& span, std::optional<size_t> number) {
   if (logprobs_.size() == taken.base)
     logprobs_.insert(logprobs_.end(), taken.logprobs.begin(), taken.logprobs.end());
   checks_.clear();
+  draft_.reset();
+  early_ = is_own ? span.early : std::nullopt;
+}
+
+std::vector<int32_t> SpanVoice::AnswerTokens() const {
+  const text::Tokenizer& tokenizer = *member_.model.tokenizer;
+  text::StreamDecoder decoder(
+      tokenizer,
+      {.skip_control = true, .begins_text = BeginsText(tokenizer.vocab(), own_.prompt.tokens)});
+  engine::StopStrings stops(own_.settings.stops);
+  std::string shown;
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    std::string text;
+    if (!tokenizer.vocab().Contains(tokens_[i])) continue;
+    CHECK(decoder.Push(tokens_[i], text).ok());
+    stops.Push(text, shown);
+    if (stops.found()) return {tokens_.begin(), tokens_.begin() + static_cast<ptrdiff_t>(i) + 1};
+  }
+  return tokens_;
 }
 
 double SpanVoice::log_chance() const { return SumOf(logprobs_); }

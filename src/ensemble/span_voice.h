@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -57,8 +58,7 @@ class SpanVoice {
   bool is_askable() const { return is_askable_; }
   // Nothing keeps it from the next span.
   bool is_present() const { return is_askable_ && !absence_; }
-  bool is_awaited() const { return awaited_ > 0; }
-  const std::optional<Error>& absence() const { return absence_; }
+  bool is_awaited() const { return in_flight_ > (IsAheadAlone() ? 1U : 0U); }
   // At a boundary: an absent member is asked again if it owes nothing more. Whether it is there.
   bool Return();
   // It is waited for no more. Requests in flight are cancelled.
@@ -69,9 +69,19 @@ class SpanVoice {
   void Read();
   // What it would write next, of at most `most_tokens`.
   void Draft(uint64_t most_tokens);
+  // What it would write behind its draft, while others check that; Draft takes it where the draft
+  // has been taken. It is not waited for.
+  void DraftAhead(uint64_t most_tokens);
+  // Another span is taken, or there is none behind it.
+  void DropAhead();
   // What it would write instead of a span that it has checked. No draft where that is nothing else.
   void DraftInstead(const Span& span, size_t number, uint64_t most_tokens);
+  // What it would write behind this proposal of its own.
+  void GoOn(const Span& own, uint64_t most_tokens) {
+    StartDraft(Begun(own.early, most_tokens), most_tokens, own.tokens);
+  }
   const std::optional<Span>& draft() const { return draft_; }
+  std::optional<Span> TakeDraft() { return std::exchange(draft_, std::nullopt); }
   // What it finds of the span with this number.
   void Check(const Span& span, size_t number);
   const Checked& checked(size_t number) const { return checks_[number]; }
@@ -80,7 +90,9 @@ class SpanVoice {
   void Know(const Span& span, size_t number);
 
   // The span is agreed; its number, where it was checked.
-  void Take(const Span& span, std::optional<size_t> number);
+  void Take(const Span& span, std::optional<size_t> number, bool is_own);
+  // All that is agreed in its own tokens, to the one in which a stop string ends.
+  std::vector<int32_t> AnswerTokens() const;
   // Of all that is agreed, as far as it has rated it.
   double log_chance() const;
 
@@ -89,14 +101,21 @@ class SpanVoice {
   const engine::RequestCounts& counts() const { return counts_; }
   const engine::RequestTimes& times() const { return times_; }
   uint64_t rated_tokens() const { return rated_tokens_; }
+  uint64_t computed_tokens() const { return computed_tokens_; }
   uint64_t missed_spans() const { return missed_; }
   // The last reason, also of one that has come back.
-  const std::optional<Error>& last_absence() const { return last_absence_; }
+  const std::optional<Error>& absence() const { return last_absence_; }
 
  private:
   class Drafting;
   class Rating;
   class Ticket;
+  // A draft that was begun before it was known to be wanted.
+  struct Ahead {
+    std::atomic<bool> is_dropped = false;
+    bool is_wanted = false;
+    std::optional<Span> span = {};  // when it is written
+  };
 
   Result<Checked> TokensOf(const Span& span) const;
   Result<std::vector<int32_t>> Encoded(const std::string& text) const;
@@ -106,7 +125,11 @@ class SpanVoice {
   std::shared_ptr<Ticket> NewTicket();
   void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
   void OnFailed(const Error& error);
-  void StartDraft(Span begun, uint64_t most_tokens);
+  // `behind`: tokens that are not agreed yet.
+  void StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind = {});
+  static Span Begun(const std::optional<EarlyToken>& early, uint64_t most_tokens);
+  void OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span, const Status& status);
+  bool IsAheadAlone() const { return ahead_ && !ahead_->is_wanted && !ahead_->span; }
   void OnChecked(size_t number, std::span<const float> logprobs, size_t agreed);
   void Count(const engine::Finish& finish);
 
@@ -120,14 +143,16 @@ class SpanVoice {
   // Requests belong to a round; those of an earlier one are not waited for.
   uint64_t round_ = 0;
   std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
-  size_t awaited_ = 0;
-  size_t owed_ = 0;  // requests of earlier rounds that have not ended
+  size_t in_flight_ = 0;
+  std::shared_ptr<Ahead> ahead_;  // or null
+  size_t owed_ = 0;               // requests of earlier rounds that have not ended
   std::optional<Error> absence_;
   std::optional<Error> last_absence_;
 
-  std::string agreed_;           // text behind the prompt
-  std::vector<int32_t> tokens_;  // of it, its own
-  std::vector<float> logprobs_;  // of the first of those; it has missed the rest
+  std::string agreed_;               // text behind the prompt
+  std::vector<int32_t> tokens_;      // of it, its own
+  std::vector<float> logprobs_;      // of the first of those; it has missed the rest
+  std::optional<EarlyToken> early_;  // behind what is agreed
   std::optional<Span> draft_;
   std::vector<Checked> checks_;  // by number
 
@@ -135,6 +160,7 @@ class SpanVoice {
   engine::RequestTimes times_;
   bool has_begun_ = false;  // a request
   uint64_t rated_tokens_ = 0;
+  uint64_t computed_tokens_ = 0;
   uint64_t missed_ = 0;
 };
 

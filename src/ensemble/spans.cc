@@ -3,8 +3,6 @@
 
 #include "ensemble/spans.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numbers>
 #include <optional>
@@ -12,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ensemble/asked_voices.h"
 #include "ensemble/mixture.h"
 #include "ensemble/span_teller.h"
 #include "ensemble/span_voice.h"
@@ -26,15 +25,18 @@ constexpr double kHalf = -std::numbers::ln2;  // as a logarithm
 struct Proposal {
   Span span;
   std::vector<size_t> authors;  // members, by their numbers; the first one's tokens
+  // The first author has gone on behind it, and alone knows all of it.
+  bool has_grown = false;
 };
 
+// Tokens of proposals that go on because their authors are certain of them.
+constexpr size_t kMostRaceTokens = 160;
+
 // One question on its way: span after span, until one ends the answer.
-class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
+class Spans final : public AskedVoices<SpanVoice> {
  public:
   Spans(const AskedContext& context, const Question& question, uint64_t conversation)
-      : members_(context.members),
-        clock_(context.clock),
-        wait_ns_(context.wait_ns),
+      : AskedVoices(context),
         tokens_left_(question.settings.max_tokens),
         settings_(question.settings),
         written_(members_.size()) {
@@ -42,27 +44,12 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
       voices_.push_back(std::make_unique<SpanVoice>(member, question, conversation));
   }
 
-  bool is_askable() const override {
-    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
-  }
-  uint64_t prompt_tokens() const override {
-    uint64_t tokens = 0;
-    for (const auto& voice : voices_) tokens += voice->prompt().tokens.size();
-    return tokens;
-  }
   bool is_answered() const override { return phase_ == Phase::kDone; }
 
   void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,
              OnPiece on_piece) override {
     on_answer_ = std::move(on_answer);
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      voices_[i]->Begin(
-          [mailbox, i, weak = weak_from_this()](std::function<void(SpanVoice&)> work) {
-            mailbox->Post([weak, i, work = std::move(work)] {
-              if (const auto question = weak.lock()) work(*question->voices_[i]);
-            });
-          });
-    }
+    for (size_t i = 0; i < voices_.size(); ++i) voices_[i]->Begin(PostOf(i, mailbox));
     if (!FindLeader()) return;
     teller_.emplace(members_[leader_].model, settings_, Leader().prompt(), std::move(on_piece));
     // Others have their prompt ready when there is something to check.
@@ -70,10 +57,6 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
       if (i != leader_ && voices_[i]->is_present()) voices_[i]->Read();
     }
     Draft();
-  }
-  void Cancel() override {
-    for (const auto& voice : voices_) voice->Leave(Cancelled());
-    is_cancelled_ = true;
   }
   void Advance() override {
     // Several phases may end at once.
@@ -88,18 +71,9 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
       }
     }
   }
-  Error NoAnswer() const override {
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const auto& absence = voices_[i]->last_absence();
-      if (absence) return Error(*absence).In(members_[i].name);
-    }
-    return {Code::kInternal, "no member was asked"};
-  }
 
  private:
-  enum class Phase : uint8_t { kDrafting, kChecking, kProposing, kRating, kDone };
-
-  static Error Cancelled() { return {Code::kCancelled, "the question was cancelled"}; }
+  enum class Phase : uint8_t { kDrafting, kChecking, kProposing, kRating, kRacing, kDone };
 
   SpanVoice& Leader() const { return *voices_[leader_]; }
 
@@ -109,13 +83,16 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
         return AdvanceDraft();
       case Phase::kChecking:
         CheckWhereReady();
-        if (HasHeard()) Gate();
+        if (HasHeard(/*has_first=*/true)) Gate();
         return;
       case Phase::kProposing:
-        if (HasHeard()) BeginRating();
+        if (HasHeard(/*has_first=*/true)) BeginRating();
         return;
       case Phase::kRating:
-        if (HasHeard()) Contest();
+        if (HasHeard(/*has_first=*/true)) Contest();
+        return;
+      case Phase::kRacing:
+        if (HasHeard(/*has_first=*/true)) GrowProposals();
         return;
       case Phase::kDone:
         return;
@@ -124,39 +101,13 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
 
   void Enter(Phase phase) {
     phase_ = phase;
-    deadline_ns_.reset();
+    WaitAnew();
   }
 
-  // The member of most weight that is there, the first of several.
   bool FindLeader() {
-    std::optional<size_t> best;
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      const bool is_better = !best || members_[i].weight > members_[*best].weight;
-      if (voices_[i]->is_present() && is_better) best = i;
-    }
-    if (best) leader_ = *best;
+    const auto best = Weightiest();
+    leader_ = best.value_or(leader_);
     return best.has_value();
-  }
-
-  bool IsLate() {
-    if (!deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
-    return clock_.NowNs() >= *deadline_ns_;
-  }
-  Error Late() const {
-    return {Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
-                                                 static_cast<double>(wait_ns_) * 1e-9)};
-  }
-
-  // Whether no voice is waited for: all are through, or have had their time.
-  bool HasHeard() {
-    const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
-    const bool is_all = std::ranges::none_of(voices_, is_awaited) && unchecked_.empty();
-    if (is_all || !IsLate()) return is_all;
-    for (const auto& voice : voices_) {
-      if (voice->is_awaited()) voice->Leave(Late());
-    }
-    unchecked_.clear();
-    return true;
   }
 
   void Draft() {
@@ -166,10 +117,7 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
 
   void AdvanceDraft() {
     if (Leader().is_awaited()) {
-      const auto is_ready = [&](const auto& voice) {
-        return voice->is_present() && !voice->is_awaited();
-      };
-      if (std::ranges::none_of(voices_, is_ready) || !IsLate()) return;
+      if (!IsAnyReady() || !IsLate()) return;
       Leader().Leave(Late());
     }
     const auto& draft = Leader().draft();
@@ -184,10 +132,11 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
     for (size_t i = 0; i < voices_.size(); ++i) {
       if (i != leader_ && voices_[i]->is_present()) unchecked_.push_back(i);
     }
-  }
-  size_t CountPresent() const {
-    return static_cast<size_t>(
-        std::ranges::count_if(voices_, [](const auto& voice) { return voice->is_present(); }));
+    // On other machines it goes on while others check.
+    const uint64_t left = tokens_left_ - std::min<uint64_t>(tokens_left_, draft->tokens.size());
+    const bool may_go_on = !draft->has_ended && draft->limit == SpanLimit::kNone && left > 0;
+    if (members_[leader_].is_elsewhere && !unchecked_.empty() && may_go_on)
+      Leader().DraftAhead(left);
   }
 
   // A voice that still reads its prompt checks when it has done so.
@@ -214,11 +163,14 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
   }
   double LogChance(size_t member, size_t number) const {
     const SpanVoice& voice = *voices_[member];
+    const Proposal& proposal = proposals_[number];
+    if (proposal.has_grown && member != proposal.authors.front()) return kImpossible;
     return voice.is_present() ? voice.checked(number).log_chance : kImpossible;
   }
 
   // Whether there is nothing to decide about the draft.
   void Gate() {
+    unchecked_.clear();
     std::vector<size_t> others;  // that would write something else
     for (size_t i = 0; i < voices_.size(); ++i) {
       if (voices_[i]->is_present() && voices_[i]->checked(0).is_rated() &&
@@ -228,6 +180,7 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
     if (CountPresent() == 1) return Decide(0, Decision::kAlone);
     if (others.empty()) return Decide(0, Decision::kAgreed);
     if (Mixed(0) - Mixed(std::nullopt) > kHalf) return Decide(0, Decision::kLikely);
+    Leader().DropAhead();
     Enter(Phase::kProposing);
     for (const size_t i : others) voices_[i]->DraftInstead(proposals_[0].span, 0, tokens_left_);
   }
@@ -259,17 +212,63 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
 
   void Contest() {
     if (CountPresent() == 0) return Decide(0, Decision::kAlone);
+    if (AreCertain()) return Race();
     const std::vector<Candidate> rated = Rated();
     // Of equally probable ones, the leader's.
     const auto best = std::ranges::min_element(rated, {}, &Candidate::bits_per_byte);
     Decide(static_cast<size_t>(best - rated.begin()), Decision::kContested);
   }
 
+  // All are certain of what they would write, and at most one of them is right. Each goes on behind
+  // its own until one is not certain any more.
+  void Race() {
+    Enter(Phase::kRacing);
+    bool goes_on = false;
+    for (size_t number = 0; number < proposals_.size(); ++number) {
+      const auto& [span, authors, has_grown] = proposals_[number];
+      voices_[authors.front()]->TakeDraft();  // it is proposed
+      const bool is_over = span.has_ended || span.limit != SpanLimit::kNone ||
+                           span.tokens.size() >= std::min<uint64_t>(kMostRaceTokens, tokens_left_);
+      if (is_over) continue;
+      voices_[authors.front()]->GoOn(span, tokens_left_ - span.tokens.size());
+      goes_on = true;
+    }
+    if (!goes_on) DecideRace();
+  }
+  void GrowProposals() {
+    for (size_t number = 0; number < proposals_.size(); ++number) {
+      Proposal& proposal = proposals_[number];
+      SpanVoice& author = *voices_[proposal.authors.front()];
+      if (!author.is_present() || !author.draft()) continue;
+      proposal.has_grown = true;
+      proposal.span.Append(*author.TakeDraft());
+      author.Know(proposal.span, number);
+    }
+    AreCertain() ? Race() : DecideRace();
+  }
+  // Per byte the longest would win: texts that are certain differ in nothing but their length.
+  void DecideRace() {
+    size_t best = 0;
+    for (size_t number = 1; number < proposals_.size(); ++number) {
+      if (Mixed(number) > Mixed(best)) best = number;
+    }
+    Decide(best, Decision::kSurest);
+  }
+
+  // Whether every proposal has more than half of its authors' probability.
+  bool AreCertain() const {
+    for (size_t number = 0; number < proposals_.size(); ++number) {
+      const auto is_certain = [&](size_t author) { return LogChance(author, number) > kHalf; };
+      if (!std::ranges::any_of(proposals_[number].authors, is_certain)) return false;
+    }
+    return true;
+  }
+
   std::vector<Candidate> Rated() const {
     std::vector<Candidate> rated;
     const double before = Mixed(std::nullopt);
     for (size_t number = 0; number < proposals_.size(); ++number) {
-      const auto& [span, authors] = proposals_[number];
+      const auto& [span, authors, has_grown] = proposals_[number];
       Candidate candidate{.authors = authors, .text = span.text};
       candidate.bits_per_byte = BitsPerByte(Mixed(number) - before, span.bytes());
       for (size_t i = 0; i < voices_.size(); ++i)
@@ -287,20 +286,25 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
       decided.candidates = Rated();
     }
     decided_.push_back(std::move(decided));
-    const auto [span, authors] = proposals_[chosen];
-    for (const auto& voice : voices_) {
-      if (!voice->is_askable()) continue;
-      if (!voice->is_present()) voice->Miss();
-      voice->Take(span, voice->is_present() ? std::optional(chosen) : std::nullopt);
+    const auto [span, authors, has_grown] = proposals_[chosen];
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      SpanVoice& voice = *voices_[i];
+      if (!voice.is_askable()) continue;
+      if (!voice.is_present()) voice.Miss();
+      const bool is_own = i == authors.front();
+      const bool knows_all = voice.is_present() && (!has_grown || is_own);
+      voice.Take(span, knows_all ? std::optional(chosen) : std::nullopt, is_own);
     }
     // The author leads from here on.
+    const size_t drafter = leader_;
     leader_ = authors.front();
     written_[leader_] += span.bytes();
     tokens_left_ -= std::min<uint64_t>(tokens_left_, span.tokens.size());
-    tokens_.emplace_back(leader_, span.tokens);
     teller_->Say(span.text);
     const bool is_last =
         span.has_ended || span.limit != SpanLimit::kNone || teller_->stop() || tokens_left_ == 0;
+    // What was written ahead follows the leader's own draft.
+    if (is_last || chosen != 0 || !Leader().is_present()) voices_[drafter]->DropAhead();
     if (is_last) return Finish(span);
     // At a boundary, those that were left out are asked again.
     for (const auto& voice : voices_) voice->Return();
@@ -328,75 +332,39 @@ class Spans final : public Asked, public std::enable_shared_from_this<Spans> {
     }
     Answer answer;
     answer.policy = Policy::kSpans;
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      answer.parts.push_back(PartOf(i));
-      const Part& part = answer.parts.back();
-      AddCounts(part.counts, finish.counts);
-      AddUsage({.prompt = part.counts.prompt,
-                .cached = part.counts.cached,
-                .answer = part.counts.generated,
-                .drafted = part.counts.drafts.drafted,
-                .accepted = part.counts.drafts.accepted,
-                .times = part.times},
-               answer.usage);
-    }
-    finish.times = answer.usage.times;
+    answer.policy_reason = policy_reason_;
+    for (size_t i = 0; i < voices_.size(); ++i) AddPart(PartOf(i), finish, answer);
     teller_->Finish(std::move(finish), answer);
-    answer.answered.generated.tokens = Tokens();
-    answer.candidates = {{.authors = Authors(), .text = answer.answered.generated.text}};
+    const std::vector<size_t> authors = AuthorsOf(written_);
+    answer.answered.generated.tokens = voices_[authors.front()]->AnswerTokens();
+    answer.candidates = {{.authors = authors, .text = answer.answered.generated.text}};
     answer.spans = std::move(decided_);
     for (const auto& voice : voices_) voice->Forget();
     on_answer_(std::move(answer));
   }
 
-  // Of one vocabulary: none where several members wrote.
-  std::vector<int32_t> Tokens() const {
-    std::vector<int32_t> all;
-    for (const auto& [author, tokens] : tokens_) {
-      if (author != tokens_.front().first) return {};
-      all.insert(all.end(), tokens.begin(), tokens.end());
-    }
-    return all;
-  }
-  // Who wrote the most first.
-  std::vector<size_t> Authors() const {
-    std::vector<size_t> authors;
-    for (size_t i = 0; i < written_.size(); ++i) {
-      if (written_[i] > 0) authors.push_back(i);
-    }
-    std::ranges::stable_sort(authors,
-                             [&](size_t a, size_t b) { return written_[a] > written_[b]; });
-    return authors;
-  }
   Part PartOf(size_t i) const {
     const SpanVoice& voice = *voices_[i];
     return {.member = members_[i].name,
             .weight = members_[i].weight,
             .has_answered = voice.is_present(),
-            .absence = voice.last_absence(),
+            .absence = voice.absence(),
             .counts = voice.counts(),
             .times = voice.times(),
             .rated_tokens = voice.rated_tokens(),
+            .computed_tokens = voice.computed_tokens(),
             .missed_spans = voice.missed_spans()};
   }
 
-  const std::vector<Member>& members_;
-  const Clock& clock_;
-  const int64_t wait_ns_;
   uint64_t tokens_left_;  // of the answer
   const respond::Settings settings_;
-  OnAnswer on_answer_;
-  std::vector<std::unique_ptr<SpanVoice>> voices_;  // of every member
-  std::optional<SpanTeller> teller_;                // none: no member can have the question
+  std::optional<SpanTeller> teller_;  // none: no member can have the question
   Phase phase_ = Phase::kDrafting;
-  bool is_cancelled_ = false;
-  std::optional<int64_t> deadline_ns_;  // of the phase
-  size_t leader_ = 0;                   // drafts; a member, by its number
-  std::vector<size_t> unchecked_;       // members that are to check the draft
-  std::vector<Proposal> proposals_;     // for the next span; the leader's first
+  size_t leader_ = 0;                // drafts; a member, by its number
+  std::vector<size_t> unchecked_;    // members that are to check the draft
+  std::vector<Proposal> proposals_;  // for the next span; the leader's first
   std::vector<DecidedSpan> decided_;
-  std::vector<uint64_t> written_;                                // bytes by each member
-  std::vector<std::pair<size_t, std::vector<int32_t>>> tokens_;  // by span, with their author
+  std::vector<uint64_t> written_;  // bytes by each member
 };
 
 }  // namespace

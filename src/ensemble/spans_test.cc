@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,6 +25,10 @@ using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 
+// Both are certain of a line of their own, and only pulsar's is right. nova writes some of the
+// rest.
+constexpr const char* kCertain =
+    "What does this program print?\nn = 2\nc = n * 9\na = n + 8\nprint(c)";
 constexpr const char* kSeveralSentences = "Tell me about the village.";
 
 class SpansTest : public PolicyTest {
@@ -36,11 +41,21 @@ TEST_F(SpansTest, TheMemberThatKnowsWritesIt) {
   EXPECT_EQ(program.policy, Policy::kSpans);
   EXPECT_THAT(program.answered.generated.text, HasSubstr("Answer: 15"));
   EXPECT_EQ(program.author(), "pulsar");
-  EXPECT_EQ(program.spans.front().decision, Decision::kContested);
+  EXPECT_GT(program.spans.front().candidates.size(), 1u);
   EXPECT_THAT(Explain(program), HasSubstr("dropped nova: "));
   EXPECT_EQ(ExplanationToJson(program)["policy"], "spans");
   const Answer sum = Written(all_->members(), About(kSum));
   EXPECT_THAT(sum.answered.generated.text, HasSubstr("19"));
+}
+
+TEST_F(SpansTest, OfCertainMembersTheOneThatStaysCertainIsTaken) {
+  const Answer answer = Written(all_->members(), About(kCertain));
+  EXPECT_THAT(answer.answered.generated.text, HasSubstr("Answer: 18"));
+  const auto raced = std::ranges::find(answer.spans, Decision::kSurest, &DecidedSpan::decision);
+  ASSERT_NE(raced, answer.spans.end());
+  EXPECT_EQ(answer.parts[raced->taken().authors.front()].member, "pulsar");
+  EXPECT_THAT(raced->taken().text, HasSubstr(". "));  // several sentences
+  EXPECT_THAT(Explain(answer), HasSubstr("dropped nova: "));
 }
 
 TEST_F(SpansTest, TheSpansAreTheAnswer) {
@@ -103,30 +118,26 @@ TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
 }
 
 TEST_F(SpansTest, AStalledLeaderIsWaitedForAndThenAnotherLeads) {
-  std::vector<Member> members = all_->members();
-  Late late(*members[0].generator);
-  members[0].generator = &late;
-  late.is_stalled = true;
-  Ensemble ensemble(members, clock_, options_);
-  std::optional<Answer> answer;
-  ensemble.Ask(About(kListing), [&](Result<Answer> given) { answer = std::move(given).value(); });
-  for (int step = 0; step < 200; ++step) ensemble.Step();
-  EXPECT_FALSE(answer);
-  clock_.AdvanceBy(options_.wait_ns);
-  for (int step = 0; step < 400; ++step) ensemble.Step();
-  late.is_stalled = false;  // so that what was asked of it can end
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->author(), "pulsar");
-  EXPECT_EQ(answer->parts[0].missed_spans, answer->spans.size());
-  EXPECT_THAT(answer->parts[0].absence->message(), HasSubstr("not done 1.0 s after"));
+  const Answer answer = WithStalled(0, About(kListing));
+  EXPECT_EQ(answer.author(), "pulsar");
+  EXPECT_EQ(answer.parts[0].missed_spans, answer.spans.size());
 }
 
-TEST_F(SpansTest, ACancelledQuestionHasNoAnswer) {
-  Ensemble ensemble(all_->members(), clock_, options_);
-  int steps = 0;
-  const auto answer = AnswerOne(ensemble, About(kTale), [&] { return ++steps > 6; });
-  EXPECT_EQ(answer.error().code(), Code::kCancelled);
+TEST_F(SpansTest, NoTokenIsComputedTwice) {
+  ExpectNoTokenIsComputedTwice(all_->members(), kSum);
+  ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
 }
+
+TEST_F(SpansTest, TokensAreOfWhoWroteTheMost) {
+  const Answer answer = Written(all_->members(), About(kCertain));
+  const std::vector<size_t>& authors = answer.candidates.front().authors;
+  ASSERT_EQ(authors.size(), 2u);
+  const text::Tokenizer& tokenizer = *all_->members()[authors.front()].model.tokenizer;
+  EXPECT_EQ(tokenizer.Decode(answer.answered.generated.tokens, {.skip_control = true}).value(),
+            answer.answered.generated.text);
+}
+
+TEST_F(SpansTest, ACancelledQuestionHasNoAnswer) { ExpectACancelledQuestionHasNoAnswer(); }
 
 TEST_F(SpansTest, WhatHasOneAuthorIsChosen) {
   Question question = About("Multiply 74 and 24 with the tool.");
@@ -137,6 +148,7 @@ TEST_F(SpansTest, WhatHasOneAuthorIsChosen) {
   const Answer answer = Written(all_->members(), question);
   EXPECT_EQ(answer.policy, Policy::kChoose);
   EXPECT_EQ(answer.answered.reply.calls.size(), 1u);
+  EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: calls of tools, reasoning and "));
 }
 
 size_t CutOf(const std::vector<std::string>& tokens) {

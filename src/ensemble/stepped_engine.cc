@@ -4,6 +4,7 @@
 #include "ensemble/stepped_engine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace aster::ensemble {
@@ -11,12 +12,23 @@ namespace {
 
 // Sequences of one conversation; the last ones share the most with what comes.
 constexpr size_t kMostKept = 16;
+// Conversations that may go on.
+constexpr size_t kMostAnswered = 4;
+
+// Tokens, from the first.
+ptrdiff_t Shared(const engine::Sequence& sequence, std::span<const int32_t> prompt) {
+  return std::ranges::mismatch(sequence.tokens(), prompt).in1 - sequence.tokens().begin();
+}
 
 }  // namespace
 
 SteppedEngine::SteppedEngine(engine::Generator& generator) : generator_(generator) {
   // What is kept for later is computed again where memory runs out.
   generator_.OnShortage([this] {
+    if (!answered_.empty()) {
+      answered_.erase(answered_.begin());
+      return true;
+    }
     for (auto& [conversation, sequences] : kept_) {
       if (sequences.empty()) continue;
       sequences.pop_back();
@@ -40,15 +52,23 @@ SteppedEngine::~SteppedEngine() {
 // The one of the conversation that shares most with the prompt.
 engine::Sequence SteppedEngine::SequenceFor(const Work& work) {
   if (work.conversation == 0) return generator_.NewSequence();
-  std::vector<engine::Sequence>& all = kept_[work.conversation];
-  if (all.empty()) return generator_.NewSequence();
+  Sequences& all = kept_[work.conversation];
   const auto shared = [&](const engine::Sequence& sequence) {
-    return std::ranges::mismatch(sequence.tokens(), work.prompt).in1 - sequence.tokens().begin();
+    return Shared(sequence, work.prompt);
   };
+  // The next question of a conversation goes on from what the one before has left.
+  if (all.empty()) all = TakeAnswered(work.prompt);
+  if (all.empty()) return generator_.NewSequence();
   const auto best = std::ranges::max_element(all, {}, shared);
-  if (work.is_branch) return best->Fork();
+  // Nothing is lost of one that the prompt only goes on from.
+  const bool goes_on = shared(*best) == std::ssize(best->tokens());
+  if (work.is_branch && !goes_on) return best->Fork();
   engine::Sequence sequence = std::move(*best);
-  all.clear();
+  if (work.is_branch) {
+    all.erase(best);
+  } else {
+    all.clear();
+  }
   return sequence;
 }
 
@@ -57,6 +77,27 @@ void SteppedEngine::Keep(Active& active) {
   if (kept == kept_.end()) return;
   kept->second.push_back(std::move(active.sequence));
   if (kept->second.size() > kMostKept) kept->second.erase(kept->second.begin());
+}
+
+void SteppedEngine::Forget(uint64_t conversation) {
+  const auto kept = kept_.find(conversation);
+  if (kept == kept_.end()) return;
+  answered_.push_back(std::move(kept->second));
+  if (answered_.size() > kMostAnswered) answered_.erase(answered_.begin());
+  kept_.erase(kept);
+}
+
+// Of the conversation of which the prompt is the next question: most of one of its texts.
+SteppedEngine::Sequences SteppedEngine::TakeAnswered(std::span<const int32_t> prompt) {
+  const auto goes_on = [&](const engine::Sequence& sequence) {
+    return 2 * Shared(sequence, prompt) > std::ssize(sequence.tokens());
+  };
+  const auto before = std::ranges::find_if(
+      answered_, [&](const Sequences& all) { return std::ranges::any_of(all, goes_on); });
+  if (before == answered_.end()) return {};
+  Sequences all = std::move(*before);
+  answered_.erase(before);
+  return all;
 }
 
 void SteppedEngine::Begin(Work work) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/generator.h"
@@ -26,7 +27,7 @@ class SteppedEngine final : public MemberEngine {
 
   uint32_t vocab_size() const override { return generator_.shape().vocab_size; }
   void Begin(Work work) override;
-  void Forget(uint64_t conversation) override { kept_.erase(conversation); }
+  void Forget(uint64_t conversation) override;
   // Every request is finished or refused.
   bool is_idle() const;
   // For a moment. Where the generator can do nothing any more, every request is refused.
@@ -41,12 +42,16 @@ class SteppedEngine final : public MemberEngine {
     bool is_over = false;
   };
 
+  using Sequences = std::vector<engine::Sequence>;
+
   engine::Sequence SequenceFor(const Work& work);
+  Sequences TakeAnswered(std::span<const int32_t> prompt);
   void Keep(Active& active);
 
   engine::Generator& generator_;
   std::vector<std::unique_ptr<Active>> active_;
-  std::map<uint64_t, std::vector<engine::Sequence>> kept_;  // by conversation
+  std::map<uint64_t, Sequences> kept_;  // by conversation
+  std::vector<Sequences> answered_;     // of the last ones that were answered
 };
 
 }  // namespace aster::ensemble

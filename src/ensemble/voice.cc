@@ -110,8 +110,9 @@ class Voice::Rating {
   Status status_;
 };
 
-Voice::Voice(const Member& member, const Question& question)
+Voice::Voice(const Member& member, const Question& question, uint64_t conversation)
     : member_(member),
+      conversation_(conversation),
       wants_logprobs_(question.settings.sampling.logprobs),
       client_(question.client) {
   if (member.weight == 0) return;
@@ -124,6 +125,8 @@ Voice::Voice(const Member& member, const Question& question)
 }
 
 Voice::~Voice() { *is_dropped_ = true; }
+
+void Voice::Forget() { member_.engine->Forget(conversation_); }
 
 void Voice::Ask(Post post) {
   post_ = std::move(post);
@@ -142,6 +145,7 @@ void Voice::Ask(Post post) {
 void Voice::Begin(Work work) {
   ++awaited_;
   work.client = client_;
+  work.conversation = conversation_;
   work.on_refused = [on = post_](const Error& error) {
     on([error](Voice& voice) { voice.OnRefused(error); });
   };
@@ -156,6 +160,7 @@ void Voice::OnRefused(const Error& error) {
 void Voice::OnSpoken(std::shared_ptr<Spoken> spoken) {
   --awaited_;
   spoken_ = std::move(*spoken);
+  computed_tokens_ += ComputedTokens(spoken_.answered.generated.finish.counts);
   if (!spoken_.status.ok() && !absence_) absence_ = spoken_.status.error();
   has_answered_ = !absence_;
 }
@@ -187,13 +192,11 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   if (!is_readable || written.forced != own_.prompt.forced) return none;
   // The markup of calls and reasoning may be control tokens; other text never is.
   const chat::ChatPrompt& chat = *member_.model.prompt;
-  const std::string marked = is_plain ? chat.Marked(written.text) : written.text;
-  std::vector<int32_t> tokens =
-      own_.is_text ? TRY(chat.EncodeRaw(own_.prompt.text + written.text, /*begins=*/true))
-                   : TRY(chat.Encode(own_.prompt.text + own_.prompt.forced + marked));
-  const auto [prompt, rest] = std::ranges::mismatch(own_.prompt.tokens, tokens);
-  if (prompt != own_.prompt.tokens.end()) return none;
-  tokens.erase(tokens.begin(), rest);
+  const bool is_marked = is_plain && !own_.is_text;
+  auto behind =
+      TRY(TokensBehind(member_, own_, is_marked ? chat.Marked(written.text) : written.text));
+  if (!behind) return none;
+  std::vector<int32_t> tokens = *std::move(behind);
   if (!written.has_ended) return tokens;
   // The end that this member gave its own answer, or else the one that its vocabulary names first.
   const std::vector<text::TokenId>& ends = member_.model.tokenizer->vocab().end_of_generation;
@@ -216,7 +219,8 @@ Status Voice::TryRate(const Written& written, size_t candidate) {
   }
   // The rest is computed in one batch with the other candidates, behind the same KV cache. Each row
   // of logits is of the token behind it, so the last token itself is not computed.
-  Work work{.prompt = own_.prompt.tokens, .is_followup = true};
+  Work work{
+      .prompt = own_.prompt.tokens, .is_followup = true, .is_branch = true, .is_rating = true};
   work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);
   tokens.erase(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(shared));
   rated_tokens_ += tokens.size();
@@ -228,18 +232,19 @@ Status Voice::TryRate(const Written& written, size_t candidate) {
                        .on_row = [rating](auto row) { rating->TakeRow(row); },
                        .first = static_cast<uint32_t>(own_.prompt.tokens.size() + shared) - 1};
   work.request.on_finish = [on = post_, rating, candidate](const engine::Finish& finish) {
-    on([candidate, log_chance = rating->log_chance(finish), status = rating->status(finish)](
-           Voice& voice) { voice.OnRated(candidate, log_chance, status); });
+    on([rating, candidate, finish](Voice& voice) { voice.OnRated(candidate, *rating, finish); });
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
   Begin(std::move(work));
   return Ok();
 }
 
-void Voice::OnRated(size_t candidate, double log_chance, const Status& status) {
+void Voice::OnRated(size_t candidate, const Rating& rating, const engine::Finish& finish) {
   --awaited_;
+  computed_tokens_ += ComputedTokens(finish.counts);
+  const Status status = rating.status(finish);
   if (!status.ok() && !absence_) absence_ = status.error();
-  if (!has_left_) log_chances_[candidate] = log_chance;
+  if (!has_left_) log_chances_[candidate] = rating.log_chance(finish);
 }
 
 double Voice::LogChance(size_t candidate) const {

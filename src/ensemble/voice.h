@@ -55,12 +55,15 @@ class Voice {
   using Post = std::function<void(std::function<void(Voice&)>)>;
 
   // On any thread. The member outlives it. A member that cannot have the question is absent.
-  Voice(const Member& member, const Question& question);
+  // `conversation` is a number of its own.
+  Voice(const Member& member, const Question& question, uint64_t conversation);
   ~Voice();
   Voice(const Voice&) = delete;
   Voice& operator=(const Voice&) = delete;
 
   void Ask(Post post);
+  // Gives back what its engine has kept.
+  void Forget();
   // Rates the candidate with that number, which need not be its own.
   void Rate(const Written& written, size_t candidate);
   // It is waited for no more. Requests in flight are cancelled.
@@ -73,13 +76,14 @@ class Voice {
   // Its member has a weight, and can have the question.
   bool is_askable() const { return member_.weight > 0 && !absence_; }
 
-  uint64_t prompt_tokens() const { return own_.prompt.tokens.size(); }
+  const respond::Prompt& prompt() const { return own_.prompt; }
 
   const Written& written() const { return spoken_.written; }
   const Spoken& spoken() const { return spoken_; }
   // Natural logarithm, by candidate; kImpossible where it was not rated.
   double LogChance(size_t candidate) const;
   uint64_t rated_tokens() const { return rated_tokens_; }
+  uint64_t computed_tokens() const { return computed_tokens_; }
 
  private:
   // What the threads that compute see of it.
@@ -90,10 +94,11 @@ class Voice {
   Status TryRate(const Written& written, size_t candidate);
   void Begin(Work work);
   void OnSpoken(std::shared_ptr<Spoken> spoken);
-  void OnRated(size_t candidate, double log_chance, const Status& status);
+  void OnRated(size_t candidate, const Rating& rating, const engine::Finish& finish);
   void OnRefused(const Error& error);
 
   const Member& member_;
+  const uint64_t conversation_;
   const bool wants_logprobs_;
   const std::string client_;
   PreparedQuestion own_;  // the question as the member sees it
@@ -107,6 +112,7 @@ class Voice {
   std::optional<Error> absence_;
   std::vector<double> log_chances_;  // by candidate
   uint64_t rated_tokens_ = 0;
+  uint64_t computed_tokens_ = 0;
 };
 
 }  // namespace aster::ensemble

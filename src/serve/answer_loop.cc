@@ -113,7 +113,7 @@ Status AnswerLoop::CallToLoad(std::span<const int32_t> tokens,
                               const std::function<Status(engine::Sequence&)>& work) {
   return CallBetweenSteps([&] {
     if (!loading_ || !std::ranges::equal(loading_->tokens(), tokens)) {
-      loading_ = SequenceFor(tokens, /*is_branch=*/false);
+      loading_ = SequenceFor(tokens, /*is_branch=*/false, /*is_kept=*/true);
       loading_->SetHistory(tokens);
     }
     return work(*loading_);
@@ -176,7 +176,8 @@ std::unique_ptr<Job> AnswerLoop::TakeNext() {
   return job;
 }
 
-engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt, bool is_branch) {
+engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt, bool is_branch,
+                                         bool is_kept) {
   auto best = kept_.end();
   size_t most = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
@@ -194,7 +195,8 @@ engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt, bool i
     if (is_much) kept_.clear();
     return generator_.NewSequence();
   }
-  if (is_branch) return best->Fork();
+  // Nothing is lost of one that the prompt only goes on from, where that is kept in its place.
+  if (is_branch && (most < best->tokens().size() || !is_kept)) return best->Fork();
   engine::Sequence sequence = std::move(*best);
   kept_.erase(best);
   return sequence;
@@ -214,8 +216,9 @@ void AnswerLoop::Keep(engine::Sequence sequence) {
 void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   if (job->is_gone()) return;
   if (clock_.NowNs() >= job->deadline_ns) return job->on_refused(TooLate());
-  engine::Sequence sequence =
-      job->is_kept ? SequenceFor(job->prompt, job->is_branch) : generator_.NewSequence();
+  engine::Sequence sequence = job->is_kept || job->is_branch
+                                  ? SequenceFor(job->prompt, job->is_branch, job->is_kept)
+                                  : generator_.NewSequence();
   auto active =
       std::make_unique<Active>(Active{.job = std::move(job), .sequence = std::move(sequence)});
   Active& begun = *active;

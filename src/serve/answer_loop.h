@@ -101,7 +101,7 @@ class AnswerLoop {
   void Tell();
   void FailAll(const Error& error);
   void OnFinish(Active& active, const engine::Finish& finish);
-  engine::Sequence SequenceFor(std::span<const int32_t> prompt, bool is_branch);
+  engine::Sequence SequenceFor(std::span<const int32_t> prompt, bool is_branch, bool is_kept);
   void Keep(engine::Sequence sequence);
 
   engine::Generator& generator_;

@@ -14,8 +14,8 @@ void LoopEngine::Begin(ensemble::Work work) {
   job->client = std::move(work.client);
   job->prompt = std::move(work.prompt);
   job->request = std::move(work.request);
-  // What only rates a text is no conversation that goes on.
-  job->is_kept = !work.is_followup || work.conversation != 0;
+  // What rates a text is, as a rule, no conversation that goes on.
+  job->is_kept = !work.is_rating;
   job->is_branch = work.is_branch;
   job->is_gone = std::move(work.is_gone);
   job->on_refused = work.on_refused;

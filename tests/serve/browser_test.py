@@ -22,6 +22,7 @@ from processes import wait_for  # noqa: E402
 
 WEB = ROOT / "web"
 BROWSER = pathlib.Path(__file__).resolve().parent / "browser"
+PULSAR = ROOT / "models/pulsar.gguf"
 NOT_HERE = 77
 KEY = "a key of the test"
 ADMIN_KEY = "an administrator's key of the test"
@@ -112,10 +113,13 @@ def use_page(holder, chromium):
         slow = started(Server(NOVA, "--local-nodes", 2, "--link", "5ms", environment=environment))
         locked = started(Server(holder / "thinker.gguf", "--kv-cache", holder / "cache",
                                 environment=environment | {"ASTER_API_KEY": KEY}))
+        together = started(Server("--ensemble", f"both={NOVA},{PULSAR}", "--policy", "both=spans", "--temp", 0,
+                                  environment=environment))
         cluster = started(Cluster(holder))
         what = {"chromium": chromium, "key": KEY, "adminKey": ADMIN_KEY, "lap": cluster.lap.node.pid,
                 "screenshots": os.environ.get("ASTER_SCREENSHOTS")}
-        for name, server in (("open", slow), ("locked", locked), ("clustered", cluster.server)):
+        for name, server in (("open", slow), ("locked", locked), ("together", together),
+                             ("clustered", cluster.server)):
             what[name] = f"http://{server.host}:{server.port}"
         return subprocess.run(["node", "page.mjs", json.dumps(what)], cwd=folder, timeout=600).returncode
 

@@ -11,6 +11,7 @@ const reasons: Record<string, string> = {
   agreed: 'the others would have written the same',
   likely: 'more probable than all else together',
   contested: 'the most probable of several',
+  surest: 'each was certain of its own, and of this one until the end',
   mixed: 'drawn from the mean of all',
 };
 
@@ -60,6 +61,11 @@ export function Together({ ensemble }: { ensemble: Ensemble }): JSX.Element {
         Written by {whole?.authors.join(' and ') ?? ensemble.author} ({ensemble.policy})
         {absent.length > 0 && `, without ${absent.map((member) => member.name).join(' and ')}`}
       </summary>
+      {ensemble.policy_reason && (
+        <p class="note">
+          By {ensemble.policy}: {ensemble.policy_reason}.
+        </p>
+      )}
       {ensemble.spans?.map((span, index) => <Part key={index} span={span} />)}
       {!ensemble.spans && whole && <p class="note">{ratings(whole) || 'All members answered the same.'}</p>}
       {!ensemble.spans && <Dropped candidates={ensemble.candidates} />}

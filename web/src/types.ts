@@ -56,6 +56,7 @@ export interface Span {
 }
 export interface Ensemble {
   policy: string;
+  policy_reason?: string; // where another was asked for
   author: string;
   candidates: Candidate[];
   spans?: Span[];

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 
 const what = JSON.parse(process.argv[2]);
-const { chromium: program, open, locked, clustered, key, adminKey, lap, screenshots } = what;
+const { chromium: program, open, locked, together, clustered, key, adminKey, lap, screenshots } = what;
 const patience = { timeout: 60_000 };
 const problems = [];
 
@@ -19,7 +19,7 @@ async function newPage(context) {
     if (message.type() === 'error' && !/ (401|403|503) /.test(message.text())) problems.push(message.text());
   });
   page.on('request', (request) => {
-    const isOurs = [open, locked, clustered].some((server) => request.url().startsWith(`${server}/`));
+    const isOurs = [open, locked, together, clustered].some((server) => request.url().startsWith(`${server}/`));
     if (!isOurs) problems.push(`a request to ${request.url()}`);
   });
   return page;
@@ -254,6 +254,26 @@ async function showsTheCluster(page) {
   assert.equal(await page.getByRole('button', { name: 'Invite a machine' }).count(), 0);
 }
 
+// What members of an ensemble wrote together, part by part, and what was not taken.
+async function saysWhoWroteWhat(context) {
+  const page = await newPage(context);
+  await page.goto(together);
+  await page.getByRole('heading', { name: 'What shall both answer?' }).waitFor(patience);
+  await say(page, 'Run this program:\nc = 10\nfor i in range(3):\n    c = c + 1\nn = c + 2\ny = n - 5\nprint(n)');
+  await untilDone(page);
+  const details = lastAnswer(page).locator('.together');
+  assert.match(await details.locator('summary').innerText(), /^Written by pulsar.* \(spans\)$/);
+  await details.locator('summary').click();
+  const parts = await details.locator('.written > p:first-child').allInnerTexts();
+  assert.match(parts[0], /^pulsar \([a-z ,]+\): /);
+  const plain = (text) => text.replace(/\s+/g, '');
+  const written = parts.map((part) => part.replace(/^[^:]*\): /, '')).join('');
+  assert.equal(plain(written), plain(await textOf(lastAnswer(page))));
+  assert.match(await details.innerText(), /Not taken, nova \(\d.*bits\/byte\): /);
+  await show(page, 'together');
+  await page.close();
+}
+
 // A session's KV rows come along: of the prompt only what is new is computed.
 async function continuesWithoutComputing(page, name) {
   const [loading] = await Promise.all([
@@ -450,6 +470,8 @@ try {
   console.log('ok forgets');
   await asksForTheKey(context);
   console.log('ok asksForTheKey');
+  await saysWhoWroteWhat(context);
+  console.log('ok saysWhoWroteWhat');
   await goesOnWithout(page);
   console.log('ok goesOnWithout');
   await changesTheCluster(page);

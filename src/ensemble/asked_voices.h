@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A question in which every member has a voice: what policies have in common of asking the members,
+// waiting for them and counting what they did. Must not know how they come to an answer.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ensemble/asked.h"
+
+namespace aster::ensemble {
+
+template <class Voice>
+class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoices<Voice>> {
+ public:
+  bool is_askable() const override {
+    return std::ranges::any_of(voices_, [](const auto& voice) { return voice->is_askable(); });
+  }
+  uint64_t prompt_tokens() const override {
+    uint64_t tokens = 0;
+    for (const auto& voice : voices_) tokens += voice->prompt().tokens.size();
+    return tokens;
+  }
+  Error NoAnswer() const override {
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      const auto& absence = voices_[i]->absence();
+      if (absence) return Error(*absence).In(members_[i].name);
+    }
+    return {Code::kInternal, "no member was asked"};
+  }
+  void Cancel() override {
+    for (const auto& voice : voices_) voice->Leave(Cancelled());
+    is_cancelled_ = true;
+  }
+
+ protected:
+  explicit AskedVoices(const AskedContext& context)
+      : members_(context.members),
+        policy_reason_(context.policy_reason),
+        clock_(context.clock),
+        wait_ns_(context.wait_ns) {}
+
+  // What a voice posts is done on the ensemble's thread, unless the question is no more.
+  typename Voice::Post PostOf(size_t i, const std::shared_ptr<Mailbox>& mailbox) {
+    return [mailbox, i, weak = this->weak_from_this()](std::function<void(Voice&)> work) {
+      mailbox->Post([weak, i, work = std::move(work)] {
+        if (const auto question = weak.lock()) work(*question->voices_[i]);
+      });
+    };
+  }
+
+  size_t CountPresent() const {
+    return static_cast<size_t>(
+        std::ranges::count_if(voices_, [](const auto& voice) { return voice->is_present(); }));
+  }
+  // A voice that waits for others.
+  bool IsAnyReady() const {
+    return std::ranges::any_of(
+        voices_, [](const auto& voice) { return voice->is_present() && !voice->is_awaited(); });
+  }
+  // The member of most weight that is there, the first of several.
+  std::optional<size_t> Weightiest() const {
+    std::optional<size_t> best;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      const bool is_better = !best || members_[i].weight > members_[*best].weight;
+      if (voices_[i]->is_present() && is_better) best = i;
+    }
+    return best;
+  }
+
+  // Waits from when the first is through: the others have so much time from then on.
+  bool IsLate() {
+    if (!deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
+    return clock_.NowNs() >= *deadline_ns_;
+  }
+  void WaitAnew() { deadline_ns_.reset(); }
+  Error Late() const {
+    return {Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
+                                                 static_cast<double>(wait_ns_) * 1e-9)};
+  }
+  // Whether no voice is waited for: all are through, or have had their time since the first was
+  // (`has_first`).
+  bool HasHeard(bool has_first) {
+    const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
+    if (std::ranges::none_of(voices_, is_awaited)) return true;
+    if (!deadline_ns_ && !has_first) return false;
+    if (!IsLate()) return false;
+    for (const auto& voice : voices_) {
+      if (voice->is_awaited()) voice->Leave(Late());
+    }
+    return true;
+  }
+
+  // Of a voice that writes an answer with others.
+  static void AddPart(Part part, engine::Finish& finish, Answer& answer) {
+    AddCounts(part.counts, finish.counts);
+    AddUsage({.prompt = part.counts.prompt,
+              .cached = part.counts.cached,
+              .answer = part.counts.generated,
+              .drafted = part.counts.drafts.drafted,
+              .accepted = part.counts.drafts.accepted,
+              .times = part.times},
+             answer.usage);
+    finish.times = answer.usage.times;
+    answer.parts.push_back(std::move(part));
+  }
+  // Members that wrote some of the bytes, who wrote the most first.
+  static std::vector<size_t> AuthorsOf(const std::vector<uint64_t>& bytes) {
+    std::vector<size_t> authors;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] > 0) authors.push_back(i);
+    }
+    std::ranges::stable_sort(authors, [&](size_t a, size_t b) { return bytes[a] > bytes[b]; });
+    return authors;
+  }
+
+  static Error Cancelled() { return {Code::kCancelled, "the question was cancelled"}; }
+
+  const std::vector<Member>& members_;
+  const std::string policy_reason_;
+  std::vector<std::unique_ptr<Voice>> voices_;  // of every member
+  OnAnswer on_answer_;
+  bool is_cancelled_ = false;
+
+ private:
+  const Clock& clock_;
+  const int64_t wait_ns_;
+  std::optional<int64_t> deadline_ns_;  // of those that are waited for
+};
+
+}  // namespace aster::ensemble
