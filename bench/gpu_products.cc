@@ -4,7 +4,7 @@
 // gpu_products N [TYPE…]: how long products of one matrix take on device N (of `aster devices`), by
 // each of its shaders and for several numbers of rows. Weights are read out of memory that no cache
 // holds: several matrices in turn. Many products stand in one command buffer, each behind
-// a barrier; the median of rounds. Their bits are checked before, matrices' among them.
+// a barrier; the median of rounds. Bits of products by matrices are checked before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{4096, 4096}, {14336, 4096}, {8192, 2048}};
 constexpr uint32_t kRowCounts[] = {1, 8, 16, 32, 128, 512};
-constexpr int kRounds = 5;
-constexpr double kLeastSeconds = 0.03;  // of a round
+constexpr int kRounds = 3;
+constexpr double kLeastSeconds = 0.01;  // of a round
 constexpr uint64_t kWeightBytes = uint64_t{256} << 20;
 constexpr int64_t kTimeoutNs = int64_t{60} * 1'000'000'000;
 
@@ -94,9 +94,9 @@ class Products {
         fmt::print("   {} {}: {:.1f} us, {:.0f} GB/s, {:.2f} TOP/s", NameOf(together.way),
                    together.rows, seconds * 1e6, static_cast<double>(bytes) / seconds / 1e9,
                    operations / seconds / 1e12);
+        std::fflush(stdout);
       }
       fmt::print("\n");
-      std::fflush(stdout);
     }
     return Ok();
   }
@@ -106,8 +106,7 @@ class Products {
     if (rows <= 32) ways.push_back({ProductWay::kFew, std::bit_ceil(std::min(rows, kFewRows))});
     if (rows > kFewRows) ways.push_back({ProductWay::kMany, kManyRows});
     if (rows <= kFewRows || !kernels_.matrix()) return ways;
-    ways.push_back({ProductWay::kMatrix, 32});
-    if (rows > 32) ways.push_back({ProductWay::kMatrix, 64});
+    ways.push_back({ProductWay::kMatrix, kMatrixRows});
     return ways;
   }
 
@@ -193,7 +192,9 @@ Status Measure(size_t index, const std::vector<WeightType>& types) {
   const auto device = TRY(Device::Open(instance, devices[index]));
   kernels::WeightTypes all;
   for (const WeightType type : types) all.Add(type);
-  const auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader, all));
+  const auto kernels = TRY(
+      Kernels::Create(*device, BuiltInShader, TRY(ChooseArithmetic(*device, BuiltInShader))));
+  TRY(TryMatrices(*kernels, all));
   fmt::print("{} ({}), matrices {}\n", device->traits().name, device->traits().driver,
              kernels->matrix() ? std::string("used") : "not used: " + kernels->why_no_matrices());
   Products products(*device, *kernels);

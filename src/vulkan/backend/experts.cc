@@ -32,8 +32,9 @@ bool IsFloat(const Matrix& matrix) { return matrix.type() <= kernels::WeightType
 
 // Rows of one expert that are multiplied together where each has `average` ones: places of a group
 // that are not filled are computed for nothing, and a row by itself reads all of the weights.
-uint32_t RowsTogether(uint32_t average, const ExpertWeights& expert) {
+uint32_t RowsTogether(const Kernels& kernels, uint32_t average, const ExpertWeights& expert) {
   const bool any_float = IsFloat(expert.gate) || IsFloat(expert.up) || IsFloat(expert.down);
+  if (average >= kLeastMatrixRows && !any_float && kernels.matrix()) return kMatrixRows;
   if (average >= kManyRows / 2 && !any_float) return kManyRows;
   return std::bit_ceil(std::clamp(average, 1u, kFewRows));
 }
@@ -107,7 +108,7 @@ Result<DeviceExperts::Matrices> DeviceExperts::PutMatrices(const compute::Expert
 // The slots of a part, by their experts where several go to the same.
 Result<ExpertGroups> DeviceExperts::Group(const Part& part, const compute::ExpertSum& sum) {
   const auto experts = static_cast<uint32_t>(sum.experts.size());
-  const uint32_t together = RowsTogether(part.slots() / experts, sum.experts.front());
+  const uint32_t together = RowsTogether(kernels_, part.slots() / experts, sum.experts.front());
   if (together == 1) return ExpertGroups{.count = part.slots()};
   ExpertGroups groups = {.together = together,
                          .count = MostGroups(part.slots(), experts, together)};

@@ -23,16 +23,6 @@ constexpr uint32_t kManyOutputs = 64;
 constexpr uint32_t kFloatOutputs = 64;
 constexpr uint32_t kMatrixOutputs = 128;
 
-// With fewer rows, too much of a tile of matrices is computed for nothing.
-constexpr uint32_t kLeastMatrixRows = 24;
-
-Status RecordMatrixProduct(Kernels& kernels, Commands& commands, const char* name,
-                           const ProductPush& push, uint32_t rows, GroupCount groups) {
-  const MatrixTile& tile = *kernels.matrix();
-  return kernels.Record(commands, fmt::format("product_matrix{}_{}", rows, name),
-                        {tile.outputs, tile.rows, tile.columns}, push, groups, tile.subgroup);
-}
-
 // What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
 // and as the device has invocations.
 uint32_t StepSlots(uint32_t rows, const DeviceTraits& traits) {
@@ -47,7 +37,7 @@ WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, WeightType type, uint32_t 
   if (rows <= kFewRows || is_float)  // powers of two, so that few pipelines are needed
     return {ProductWay::kFew, std::bit_ceil(std::clamp(rows, 1u, kFewRows))};
   if (rows < kLeastMatrixRows || !kernels.matrix()) return {ProductWay::kMany, kManyRows};
-  return {ProductWay::kMatrix, rows <= kManyRows ? kManyRows : kMatrixRows};
+  return {ProductWay::kMatrix, kMatrixRows};
 }
 
 Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
@@ -66,8 +56,11 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
   }
   const char* const dot = kernels.arithmetic().dot_products ? "_dot" : "";
   if (together.way == ProductWay::kMatrix) {
-    return RecordMatrixProduct(kernels, commands, name, push, together.rows,
-                               groups(kMatrixOutputs));
+    CHECK(together.rows == kMatrixRows);
+    const MatrixTile& tile = *kernels.matrix();
+    return kernels.Record(commands, fmt::format("product_matrix_{}", name),
+                          {tile.outputs, tile.rows, tile.columns}, push, groups(kMatrixOutputs),
+                          tile.subgroup);
   }
   if (together.way == ProductWay::kMany) {
     CHECK(together.rows == kManyRows);

@@ -36,11 +36,13 @@ struct ProductPush {
 };
 
 // Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,
-// and, unless the weights are floats, kManyRows by the one for many, and kManyRows or kMatrixRows
-// by that of matrices.
+// and, unless the weights are floats, kManyRows by the one for many and kMatrixRows by that of
+// matrices.
 inline constexpr uint32_t kFewRows = 8;
 inline constexpr uint32_t kManyRows = 32;
 inline constexpr uint32_t kMatrixRows = 64;
+// With fewer rows, too much of a tile of matrices is computed for nothing.
+inline constexpr uint32_t kLeastMatrixRows = 24;
 
 enum class ProductWay : uint8_t { kFew, kMany, kMatrix };
 struct WorkgroupRows {

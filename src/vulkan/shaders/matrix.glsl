@@ -7,6 +7,7 @@
 // extension, which is how tests reach it on drivers that lack it. After the constants kTile… and
 // kElements (of a tile, for an invocation), and the arrays `weights` and `activations`, of rows that are kStride words apart.
 #ifdef EMULATED
+#define EACH [[dont_unroll]]  // before loops over tiles and elements
 #define LEFT uint
 #define RIGHT uint
 const uint kSubgroup = kTileOutputs * kTileRows / kElements;
@@ -16,20 +17,20 @@ struct FLOATS { float at[kElements]; };
 uint element(uint n) { return gl_LocalInvocationID.x % kSubgroup + n * kSubgroup; }
 INTS filled(int value) {
   INTS matrix;
-  UNROLL for (uint n = 0u; n < kElements; ++n) matrix.at[n] = value;
+  EACH for (uint n = 0u; n < kElements; ++n) matrix.at[n] = value;
   return matrix;
 }
 FLOATS filled(float value) {
   FLOATS matrix;
-  UNROLL for (uint n = 0u; n < kElements; ++n) matrix.at[n] = value;
+  EACH for (uint n = 0u; n < kElements; ++n) matrix.at[n] = value;
   return matrix;
 }
 // Tiles of bytes stay where they are.
 INTS multiplied(uint left, uint right, INTS sums) {
-  UNROLL for (uint n = 0u; n < kElements; ++n) {
+  EACH for (uint n = 0u; n < kElements; ++n) {
     const uint x = left + element(n) % kTileOutputs * kStride;
     const uint y = right + element(n) / kTileOutputs * kStride;
-    UNROLL for (uint t = 0u; t < kTileColumns / 4u; ++t)
+    EACH for (uint t = 0u; t < kTileColumns / 4u; ++t)
       sums.at[n] += dot4(weights[x + t], activations[y + t]);
   }
   return sums;
@@ -40,10 +41,11 @@ INTS multiplied(uint left, uint right, INTS sums) {
 #define LOAD_RIGHT(matrix, at) matrix = at
 #define MULTIPLY(left, right, sums) sums = multiplied(left, right, sums)
 #define SPREAD_OUTPUTS(matrix, array, first) \
-  UNROLL for (uint e = 0u; e < kElements; ++e) matrix.at[e] = array[first + element(e) % kTileOutputs]
+  EACH for (uint e = 0u; e < kElements; ++e) matrix.at[e] = array[first + element(e) % kTileOutputs]
 #define SPREAD_ROWS(matrix, array, first) \
-  UNROLL for (uint e = 0u; e < kElements; ++e) matrix.at[e] = array[first + element(e) / kTileOutputs]
+  EACH for (uint e = 0u; e < kElements; ++e) matrix.at[e] = array[first + element(e) / kTileOutputs]
 #else
+#define EACH [[unroll]]
 #define LEFT coopmat<int8_t, gl_ScopeSubgroup, kTileOutputs, kTileColumns, gl_MatrixUseA>
 #define RIGHT coopmat<int8_t, gl_ScopeSubgroup, kTileColumns, kTileRows, gl_MatrixUseB>
 #define INTS coopmat<int, gl_ScopeSubgroup, kTileOutputs, kTileRows, gl_MatrixUseAccumulator>

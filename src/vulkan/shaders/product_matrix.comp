@@ -19,17 +19,13 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
 #endif
 #include "memory.glsl"
-#ifdef EMULATED
-#undef UNROLL
-#define UNROLL [[dont_unroll]]
-#endif
 #include "exact.glsl"
 #include "conversions.glsl"
 #include "rows.glsl"
 #include "dot.glsl"
 
 layout(local_size_x = 256) in;
-const uint kRows = ROWS;  // 32 or 64
+const uint kRows = 64u;
 // RecordMatrixProduct of kernels/product_push.cc gives these: of the device's tiles only the shape
 // differs, as each has eight elements an invocation.
 #ifdef EMULATED
@@ -231,10 +227,9 @@ void read_activations(RowPlace row, uint first, uint unit, uint step_) {
   if (step_ == kWeightSteps) {
     staged[kFloatScale] = scale_word_of_row(row, unit);
     UNROLL for (uint i = 0u; i < min(kThreadQuads, 4u); ++i) {
-      const uint group = 4u * ((first + i) & 3u);
-      if (group >= kGroups) continue;  // their minima are zero
-      staged[2u * i] = sum_word(row, unit, group);
-      staged[2u * i + 1u] = sum_word(row, unit, group + 2u);
+      const uint group = 4u * ((first + i) & 3u);  // beyond the last, minima are zero
+      staged[2u * i] = group < kGroups ? sum_word(row, unit, group) : 0u;
+      staged[2u * i + 1u] = group < kGroups ? sum_word(row, unit, group + 2u) : 0u;
     }
     return;
   }
@@ -282,21 +277,21 @@ void clear_dots() {
 #else
   const int start = kFloatBase;
 #endif
-  UNROLL for (uint i = 0u; i < kParts * kGrid; ++i) dots[i] = FILLED(INTS, start);
+  EACH for (uint i = 0u; i < kParts * kGrid; ++i) dots[i] = FILLED(INTS, start);
 }
 
 void multiply(uint first_output, uint first_row, uint buffer_) {
-  UNROLL for (uint k = 0u; k < 32u / kTileColumns; ++k) {
+  EACH for (uint k = 0u; k < 32u / kTileColumns; ++k) {
     const uint column = k * (kTileColumns / 4u);
     RIGHT rows[kGridRows];
-    UNROLL for (uint j = 0u; j < kGridRows; ++j)
+    EACH for (uint j = 0u; j < kGridRows; ++j)
       LOAD_RIGHT(rows[j], buffer_ * kActivationWords + (first_row + j * kTileRows) * kStride + column);
-    UNROLL for (uint part = 0u; part < kParts; ++part) {
-      UNROLL for (uint i = 0u; i < kGridOutputs; ++i) {
+    EACH for (uint part = 0u; part < kParts; ++part) {
+      EACH for (uint i = 0u; i < kGridOutputs; ++i) {
         LEFT outputs;
         LOAD_LEFT(outputs, (buffer_ * kParts + part) * kWeightWords +
                                (first_output + i * kTileOutputs) * kStride + column);
-        UNROLL for (uint j = 0u; j < kGridRows; ++j)
+        EACH for (uint j = 0u; j < kGridRows; ++j)
           MULTIPLY(outputs, rows[j], dots[part * kGrid + i * kGridRows + j]);
       }
     }
@@ -324,15 +319,15 @@ float mul_normal(float a, float b) { return flushed(mul_unflushed(a, b)); }
 #define ADD_UNIT(multiply_, fused_, product_, sign)                                          \
   {                                                                                          \
     FLOATS by_row[kGridRows];                                                                \
-    UNROLL for (uint j = 0u; j < kGridRows; ++j)                                         \
+    EACH for (uint j = 0u; j < kGridRows; ++j)                                         \
       SPREAD_ROWS(by_row[j], activation_scales, buffer_ * kRows + first_row + j * kTileRows); \
-    UNROLL for (uint i = 0u; i < kGridOutputs; ++i) {                                    \
+    EACH for (uint i = 0u; i < kGridOutputs; ++i) {                                    \
       FLOATS by_output;                                                                      \
       SPREAD_OUTPUTS(by_output, weight_scales,                                               \
                      buffer_ * kOutputs + first_output + i * kTileOutputs);                  \
-      UNROLL for (uint j = 0u; j < kGridRows; ++j) {                                     \
+      EACH for (uint j = 0u; j < kGridRows; ++j) {                                     \
         const uint tile = i * kGridRows + j;                                                 \
-        UNROLL for (uint n = 0u; n < kElements; ++n)                               \
+        EACH for (uint n = 0u; n < kElements; ++n)                               \
           ELEMENT(sums[tile], n) = fused_(sign DOT(tile, n),                                 \
               product_(multiply_, ELEMENT(by_output, n), ELEMENT(by_row[j], n)),             \
               ELEMENT(sums[tile], n));                                                       \
@@ -384,7 +379,7 @@ void main() {
   barrier();
   if (has_weights) write_weights(unit_of_output(output_, 0u), output_, lane, 0u, 0u);
   else write_activations(staged_row, first_quad, 0u, 0u);
-  UNROLL for (uint i = 0u; i < kGrid; ++i) sums[i] = FILLED(FLOATS, 0.0);
+  EACH for (uint i = 0u; i < kGrid; ++i) sums[i] = FILLED(FLOATS, 0.0);
   clear_dots();
   bool has_small = false;
   barrier();
@@ -420,9 +415,9 @@ void main() {
   INTS outputs_of, rows_of;
   SPREAD_OUTPUTS(outputs_of, numbers, 0u);
   SPREAD_ROWS(rows_of, numbers, 0u);
-  UNROLL for (uint i = 0u; i < kGridOutputs; ++i) {
-    UNROLL for (uint j = 0u; j < kGridRows; ++j) {
-      UNROLL for (uint n = 0u; n < kElements; ++n) {
+  EACH for (uint i = 0u; i < kGridOutputs; ++i) {
+    EACH for (uint j = 0u; j < kGridRows; ++j) {
+      EACH for (uint n = 0u; n < kElements; ++n) {
         const uint out_ = gl_WorkGroupID.x * kOutputs + first_output + i * kTileOutputs +
                           uint(ELEMENT(outputs_of, n));
         const uint row_ = result_row(first_row + j * kTileRows + uint(ELEMENT(rows_of, n)));
