@@ -5,9 +5,9 @@
 // weights unsigned.
 #include <immintrin.h>
 
+#include "kernels/activation_rows.h"
 #include "kernels/matmul_table.h"
 #include "kernels/matmul_unfolded.h"
-#include "kernels/activation_rows.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
