@@ -52,6 +52,8 @@ const LimitLoops& LimitsOf(Isa isa) {
       return kLimitsAvxVnni;
     case Isa::kAvx512:
       return kLimitsAvx512;
+    case Isa::kAmx:
+      return kLimitsAmx;
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return kLimitsNeon;
@@ -103,7 +105,7 @@ TARGET("avx2,fma") void FmaAvx2() {
   FMA_LOOP(__m256, _mm256_set1_ps(static_cast<float>(c)), _mm256_fmadd_ps(sums[c], a, a));
 }
 double FloatPeak(Isa isa) {
-  const bool wide = isa == Isa::kAvx512;
+  const bool wide = isa == Isa::kAvx512 || isa == Isa::kAmx;
   return BestRate((wide ? 32.0 : 16.0) * kChains * kSteps, wide ? FmaAvx512 : FmaAvx2);
 }
 #else
@@ -118,6 +120,13 @@ struct Machine {
   Isa isa;
   double integer_peak;
   double float_peak;
+
+  // Of what multiplies weights of this type. Tiles take half as many bfloat16 as bytes.
+  double PeakFor(TensorType type) const {
+    const ActivationFormat format = ActivationFormatFor(type);
+    if (format == ActivationFormat::kBF16 && isa == Isa::kAmx) return integer_peak / 2;
+    return format <= ActivationFormat::kBF16 ? float_peak : integer_peak;
+  }
 };
 
 const Machine& ThisMachine() {
@@ -230,8 +239,12 @@ void Prefill(benchmark::State& state, TensorType type, size_t columns, size_t ba
   const LargeMatrix matrix(type, 2048, columns);
   const PreparedRows prepared(machine.isa, ActivationFormatFor(type),
                               TestRows(batch, columns, TestValues::kPlain, 3), columns);
-  std::vector<float> out(batch * matrix.rows);
-  const MatmulJob job = matrix.Job(prepared, out.data());
+  // As in the engine (compute/buffer.h).
+  LargeBytes rows(prepared.bytes.size());
+  std::copy_n(prepared.bytes.data(), prepared.bytes.size(), rows.data());
+  LargeBytes out(batch * matrix.rows * sizeof(float));
+  MatmulJob job = matrix.Job(prepared, reinterpret_cast<float*>(out.data()));
+  job.activations = rows.data();
   const double operations = 2.0 * static_cast<double>(matrix.rows * columns * batch);
   double best = 0;
   for (auto _ : state) {
@@ -241,9 +254,8 @@ void Prefill(benchmark::State& state, TensorType type, size_t columns, size_t ba
     best = std::max(best, operations / seconds);
     state.SetIterationTime(seconds);
   }
-  const bool floats = ActivationFormatFor(type) <= ActivationFormat::kBF16;
   state.counters["TOP/s"] = best * 1e-12;
-  state.counters["of_peak"] = best / (floats ? machine.float_peak : machine.integer_peak);
+  state.counters["of_peak"] = best / machine.PeakFor(type);
 }
 
 // --- Preparing and packing.

@@ -4,6 +4,7 @@
 #include "kernels/matmul.h"
 
 #include "base/check.h"
+#include "base/cpu.h"
 #include "kernels/matmul_choice.h"
 #include "kernels/pack.h"
 
@@ -17,6 +18,8 @@ const size_t kStreamAhead = [] {
   // 0.9 where they are asked for this far ahead.
   __builtin_cpu_init();
   if (__builtin_cpu_is("amdfam19h")) return size_t{__builtin_cpu_supports("avx512f") ? 0u : 2048u};
+  // Intel's servers since Sapphire Rapids: at 0.80 without, 0.84 at 4096, 0.93 this far ahead.
+  if (DetectCpuFeatures().amx_tile) return size_t{2048};
 #endif
   return kBytes;
 }();

@@ -12,9 +12,9 @@
 //   D::SignedSum<kFold>     of weights that are signed where D::kSigned;
 //   D::ScaledSum<kFold>, D::SignedScaledSum<kFold>
 //                           the same over groups, each times its scale
-//   D::WithSigns(magnitudes, negative)
-//                           weights as signed sums take them, if there is a shorter way than
-//                           negation
+//   D::WithSigns<kBit>(magnitudes, words)
+//                           weights as signed sums take them, which are negative where that bit of
+//                           a word's byte is 1, if there is a shorter way than negation
 //   D::Scale, D::ScaleOf<h>(pairs)
 //                           the scale of group h of a pair, as a scaled sum takes it
 #pragma once
@@ -262,13 +262,15 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
     template <int t>
     auto Quad() const {
       const typename V::Bytes magnitudes = V::template PointQuads<t>(points);
-      const typename V::Bytes negative = V::template NegativeBytes<t>(signs);
-      if constexpr (requires { D::WithSigns(magnitudes, negative); }) {
-        return D::WithSigns(magnitudes, negative);
-      } else if constexpr (D::kSigned) {
-        return V::Negate(magnitudes, negative);
+      if constexpr (requires { D::template WithSigns<Iq2SignBit(t)>(magnitudes, signs); }) {
+        return D::template WithSigns<Iq2SignBit(t)>(magnitudes, signs);
       } else {
-        return V::Add64(V::Negate(magnitudes, negative));
+        const typename V::Bytes weights =
+            V::Negate(magnitudes, V::template NegativeBytes<t>(signs));
+        if constexpr (D::kSigned)
+          return weights;
+        else
+          return V::Add64(weights);
       }
     }
     const uint8_t (*points)[4];  // [row]

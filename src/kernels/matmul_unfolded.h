@@ -184,14 +184,12 @@ struct UnfoldedBF16 {
 
 // --- Calls.
 
-template <typename U>
+// Fewer rows than V::kUnfoldedRows are left to `Few`.
+template <typename U, typename Few = Products<typename U::PackedTile>>
 class UnfoldedProducts {
  public:
   static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
-    if (job.batch < V::kUnfoldedRows) {
-      Products<typename U::PackedTile>::Run(job, panel_begin, panel_end);
-      return;
-    }
+    if (job.batch < V::kUnfoldedRows) return Few::Run(job, panel_begin, panel_end);
     const UnfoldedProducts products(job);
     const size_t panels = kSums / Min(job.batch, kRowsAtOnce);
     for (size_t panel = panel_begin; panel < panel_end; panel += panels) {

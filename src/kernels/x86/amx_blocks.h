@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Products of quantised weights with tile registers: some blocks of a panel are unpacked, and then
+// Products of quantised weights with tile registers: some columns of a panel are unpacked, and then
 // multiplied with all rows. For sources of one instruction set: everything is in an unnamed
 // namespace. Must not know how a call is divided (matmul_amx_body.h).
+//
+// While tiles work, vectors of floats go through one port instead of two, so what is done with
+// vectors is kept short: what can be summed up in tiles is, as floats where that is exact.
 #pragma once
 
 #include <immintrin.h>
@@ -39,8 +42,81 @@ struct Unpacked {
   }
 };
 
-// --- Types with a scale per 32 weights: a tile of sums for each 32 columns, since a step of floats
-// follows.
+// Two integers that bfloat16 holds exactly (eight bits and a sign), side by side in each lane.
+[[gnu::always_inline]] inline __m512i Bfloat16Pairs(__m512i first, __m512i second) {
+  constexpr int kFirstOrBothOthers = 0xf8;
+  const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(_mm512_cvtepi32_ps(first)), 16);
+  const __m512i high = _mm512_castps_si512(_mm512_cvtepi32_ps(second));
+  return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi32(static_cast<int>(0xffff0000)),
+                                   kFirstOrBothOthers);
+}
+
+// --- The order in which tiles and vectors work. A unit is a block of columns of a part. Its sums
+// are stored while the tiles work on the next unit, and then scaled: a sum that is stored as soon
+// as it is asked for keeps the tiles waiting.
+//
+// `Kernel` has Results; Dots<turn>(g, i, before), which leaves the sums of part g and unpacked
+// block i in the tiles of that turn and stores those of the other turn; Store<turn>(before); and
+// Add(), which scales what was stored.
+
+struct Columns {
+  const Part* parts;  // [part_count]
+  size_t part_count;
+  size_t first;  // block of the matrix
+  size_t count;  // of blocks
+};
+
+template <typename Kernel>
+[[gnu::always_inline]] inline void AddRows(const Kernel& kernel, const Columns& columns, size_t g,
+                                           size_t i, const typename Kernel::Results& results,
+                                           Stored* sums) {
+  const size_t rows = columns.parts[g].rows;
+  if (rows == kGroupRows) return kernel.template Add<kGroupRows>(columns, g, i, 0, results, sums);
+  for (size_t m = 0; m < rows; ++m) kernel.template Add<1>(columns, g, i, m, results, sums);
+}
+
+// Where the activations of the unit after part g and block i are.
+template <typename Kernel>
+[[gnu::always_inline]] inline const uint8_t* NextPieces(const Columns& columns, size_t g,
+                                                        size_t i) {
+  constexpr size_t kPieces = Kernel::Block::kColumns / kInt8Piece;
+  const bool same_part = i + 1 < columns.count || g + 1 == columns.part_count;
+  return same_part ? columns.parts[g].piece(kPieces * (columns.first + i + 1))
+                   : columns.parts[g + 1].piece(kPieces * columns.first);
+}
+
+// Asks for a tile that is needed soon.
+[[gnu::always_inline]] inline void AskFor(const uint8_t* pieces) {
+#pragma GCC unroll 16
+  for (size_t m = 0; m < kGroupRows; ++m) __builtin_prefetch(pieces + m * kPieceBytes);
+}
+
+template <typename Kernel>
+void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Stored* sums) {
+  typename Kernel::Results results[2];
+  size_t part_before = 0;
+  size_t block_before = 0;
+  size_t unit = 0;
+  const auto add = [&]() __attribute__((always_inline)) {
+    AddRows(kernel, columns, part_before, block_before, results[unit % 2], &sums[part_before]);
+  };
+  for (size_t g = 0; g < columns.part_count; ++g) {
+    for (size_t i = 0; i < columns.count; ++i, ++unit) {
+      auto& before = results[unit % 2];
+      const uint8_t* next = NextPieces<Kernel>(columns, g, i);
+      unit % 2 == 0 ? kernel.template Dots<0>(columns, g, i, next, &before)
+                    : kernel.template Dots<1>(columns, g, i, next, &before);
+      if (unit > 0) add();
+      part_before = g;
+      block_before = i;
+    }
+  }
+  auto& before = results[unit % 2];
+  unit % 2 == 0 ? kernel.template Store<1>(&before) : kernel.template Store<0>(&before);
+  add();
+}
+
+// --- Types with a scale per 32 weights: sums of 32 columns, since a step of floats follows.
 
 template <typename TilesType, typename Q, int kOffset>
 class ScaledTiles {
@@ -48,9 +124,18 @@ class ScaledTiles {
   using Tiles = TilesType;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
-  static constexpr size_t kParts = 1;
   static constexpr size_t kTileRowBytes = 32;
-  static constexpr size_t kBlocks = 16;  // that are unpacked together
+  static constexpr size_t kFewestRows = 16;
+  static constexpr size_t kBlocks = 8;  // that are unpacked together
+
+  struct Rows {};
+  struct Results {
+    Stored groups[2];
+  };
+
+  explicit ScaledTiles(Rows*) {}
+
+  void Start(const Columns&) {}
 
   void Unpack(const Block* blocks, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -66,64 +151,46 @@ class ScaledTiles {
     }
   }
 
-  // Adds the products of `count` blocks, from the matrix's block `first` on.
-  void Multiply(const TileCall& call, const Part* part, size_t, size_t panel, size_t first,
-                size_t count) {
-    if (part->rows == kGroupRows) {
-      MultiplyRows<true>(call, *part, panel, first, count);
-    } else {
-      MultiplyRows<false>(call, *part, panel, first, count);
-    }
-  }
-
- private:
-  struct BlockDots {
-    Stored groups[2];
-  };
-
-  template <bool kAllRows>
-  void MultiplyRows(const TileCall& call, const Part& part, size_t panel, size_t first,
-                    size_t count) const {
-    const size_t rows = kAllRows ? kGroupRows : part.rows;
-    __m512 sums[kGroupRows];
-    for (size_t m = 0; m < rows; ++m) {
-      sums[m] = first == 0 ? Vector::Zero() : call.Sums(part.first + m, panel);
-    }
-    BlockDots dots[2];
-    for (size_t i = 0; i < count; ++i) {
-      i % 2 == 0 ? Dots<0>(part, first, i, dots[0]) : Dots<1>(part, first, i, dots[1]);
-      if (i > 0) Add(part, rows, first, i - 1, dots[(i - 1) % 2], sums);
-    }
-    Add(part, rows, first, count - 1, dots[(count - 1) % 2], sums);
-    for (size_t m = 0; m < rows; ++m) call.SetSums(part.first + m, panel, sums[m]);
-  }
-
-  // Two pairs of tiles take turns, so that none waits for what an earlier block does with it.
   template <int turn>
-  void Dots(const Part& part, size_t first, size_t i, BlockDots& dots) const {
+  [[gnu::always_inline]] void Dots(const Columns& columns, size_t g, size_t i, const uint8_t* next,
+                                   Results* before) const {
+    AskFor(next);
     Unroll<2>([&](auto half) __attribute__((always_inline)) {
       constexpr int h = decltype(half)::value;
       Tiles::template Zero<SumTile(turn, h)>();
-      LoadRows<Tiles, RowTile(h)>(part, first + i, 32 * h);
+      LoadRows<Tiles, RowTile(h)>(columns.parts[g], columns.first + i, 32 * h);
       Tiles::template Load<WeightTile(h)>(quads_[i][h], kPieceBytes);
       Tiles::template AddSignedDots<SumTile(turn, h), RowTile(h), WeightTile(h)>();
-      Tiles::template Store<SumTile(turn, h)>(&dots.groups[h], sizeof(dots.groups[h].at[0]));
+      StoreTile<Tiles, SumTile(1 - turn, h)>(&before->groups[h]);
     });
   }
 
-  [[gnu::always_inline]] void Add(const Part& part, size_t rows, size_t first, size_t i,
-                                  const BlockDots& dots, __m512* sums) const {
-    for (int group = 0; group < 2; ++group) {
-      const __m512 scale = _mm512_load_ps(scales_[i][group]);
-      const uint8_t* words = part.word((first + i) * kPer32Words + kPer32Scale + group);
-#pragma GCC unroll 16
-      for (size_t m = 0; m < rows; ++m) {
-        const __m512 both = Vector::Multiply(scale, Vector::Broadcast(words + m * kWordBytes));
-        sums[m] = Vector::Fma(Vector::ToFloats(dots.groups[group].ints(m)), both, sums[m]);
-      }
-    }
+  template <int turn>
+  void Store(Results* results) const {
+    StoreTile<Tiles, SumTile(turn, 0)>(&results->groups[0]);
+    StoreTile<Tiles, SumTile(turn, 1)>(&results->groups[1]);
   }
 
+  template <int kRows>
+  [[gnu::always_inline]] void Add(const Columns& columns, size_t g, size_t i, size_t m,
+                                  const Results& results, Stored* sums) const {
+    const Part& part = columns.parts[g];
+    const uint8_t* words = part.word((columns.first + i) * kPer32Words + kPer32Scale);
+    const uint8_t* next_words = words + part.group_rows * kWordBytes;
+    const __m512 scales[2] = {_mm512_load_ps(scales_[i][0]), _mm512_load_ps(scales_[i][1])};
+    Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
+      const size_t r = m + decltype(row)::value;
+      const __m512 first = Vector::Multiply(scales[0], Vector::Broadcast(words + r * kWordBytes));
+      const __m512 second =
+          Vector::Multiply(scales[1], Vector::Broadcast(next_words + r * kWordBytes));
+      __m512 sum = sums->floats(r);
+      sum = Vector::Fma(Vector::ToFloats(results.groups[0].ints(r)), first, sum);
+      sum = Vector::Fma(Vector::ToFloats(results.groups[1].ints(r)), second, sum);
+      sums->Set(r, sum);
+    });
+  }
+
+ private:
   alignas(64) uint8_t quads_[kBlocks][2][8][kPieceBytes];
   alignas(64) float scales_[kBlocks][2][kPanelRows];
 };
@@ -131,6 +198,9 @@ class ScaledTiles {
 // --- Super-blocks: the groups' integer scales are multiplied into the weights, which then have up
 // to fourteen bits: a plane of their low bytes, unsigned, and one of the high bytes, signed. So a
 // whole block of 256 columns is summed up in tiles, 256 * high + low.
+//
+// The products of minima with sums of activations are less than 2^24 together, so bfloat16 and
+// floats hold them exactly: a sum is 32 a + b, two numbers of bfloat16 beside each other.
 
 template <typename TilesType, typename Q, int kPlanes>
 class SuperTiles {
@@ -138,9 +208,32 @@ class SuperTiles {
   using Tiles = TilesType;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
-  static constexpr size_t kParts = 2;
   static constexpr size_t kTileRowBytes = kPieceBytes;
+  static constexpr size_t kFewestRows = 16;
   static constexpr size_t kBlocks = 2;  // that are unpacked together
+
+  // Of the rows' activations: the sums of each group.
+  struct Rows {
+    Stored sums[kBlocks][kSetParts];
+  };
+  struct Results {
+    Stored planes[kPlanes];
+    Stored mins;
+  };
+
+  explicit SuperTiles(Rows* rows) : rows_(rows) {}
+
+  void Start(const Columns& columns) {
+    if constexpr (Q::kMins) {
+      for (size_t i = 0; i < columns.count; ++i) {
+        for (size_t g = 0; g < columns.part_count; ++g) {
+          const Part& part = columns.parts[g];
+          SplitSums(part, part.word((columns.first + i) * kPer256Words + kFirstSum),
+                    &rows_->sums[i][g]);
+        }
+      }
+    }
+  }
 
   void Unpack(const Block* blocks, size_t count) {
     for (size_t i = 0; i < count; ++i) {
@@ -148,27 +241,136 @@ class SuperTiles {
         Unroll<2>([&](auto half) __attribute__((always_inline)) {
           UnpackGroup<decltype(half)::value>(blocks[i], pair, planes_[i]);
         });
-        if constexpr (Q::kMins) sum_factors_[i][pair] = Q::SumFactors(blocks[i], pair);
+        if constexpr (Q::kMins) {
+          const __m512i mins = Q::SumFactors(blocks[i], pair);
+          const __m512i first = _mm512_and_si512(mins, _mm512_set1_epi32(0xffff));
+          const __m512i second = _mm512_srli_epi32(mins, 16);
+          mins_[i].Set(2 * pair, Bfloat16Pairs(first, first));
+          mins_[i].Set(2 * pair + 1, Bfloat16Pairs(second, second));
+        }
       }
       scales_[i] = Q::BlockScale(blocks[i]);
-      if constexpr (Q::kMins) min_scales_[i] = Vector::LoadHalves(blocks[i].min_scale);
+      if constexpr (Q::kMins) {
+        for (int row = kGroups; row < 16; ++row) mins_[i].Set(row, Vector::ZeroInts());
+        min_scales_[i] = Vector::LoadHalves(blocks[i].min_scale);
+      }
     }
   }
 
-  void Multiply(const TileCall& call, const Part* parts, size_t part_count, size_t panel,
-                size_t first, size_t count) {
-    if (part_count == 2) {
-      MultiplyParts<2>(call, parts, panel, first, count);
-    } else {
-      MultiplyParts<1>(call, parts, panel, first, count);
+  template <int turn>
+  [[gnu::always_inline]] void Dots(const Columns& columns, size_t g, size_t i, const uint8_t* next,
+                                   Results* before) const {
+    const Part& part = columns.parts[g];
+    Unroll<kPlanes>([&](auto plane) __attribute__((always_inline)) {
+      Tiles::template Zero<SumTile(turn, decltype(plane)::value)>();
+    });
+    Unroll<kSteps>([&](auto at) __attribute__((always_inline)) {
+      constexpr int step = decltype(at)::value;
+      LoadRows<Tiles, kRows>(part, kSteps * (columns.first + i) + step, 0);
+      LoadTile<Tiles, WeightTile(0)>(planes_[i].at[0][step]);
+      if constexpr (kPlanes == 1) AskFor(next + step * kGroupRows * kPieceBytes);
+      Tiles::template AddUnsignedDots<SumTile(turn, 0), kRows, WeightTile(0)>();
+      if constexpr (kPlanes == 2) {
+        LoadTile<Tiles, WeightTile(1)>(planes_[i].at[1][step]);
+        Tiles::template AddSignedDots<SumTile(turn, 1), kRows, WeightTile(1)>();
+      }
+      if constexpr (step < kPlanes) {
+        StoreTile<Tiles, SumTile(1 - turn, step)>(&before->planes[step]);
+      }
+      if constexpr (step == kPlanes && Q::kMins) StoreTile<Tiles, kMinSums>(&before->mins);
+    });
+    if constexpr (Q::kMins) {
+      Tiles::template Zero<kMinSums>();
+      LoadTile<Tiles, kRows>(rows_->sums[i][g]);
+      LoadTile<Tiles, WeightTile(0)>(mins_[i]);
+      Tiles::template AddBfloat16Dots<kMinSums, kRows, WeightTile(0)>();
     }
+  }
+
+  template <int turn>
+  void Store(Results* results) const {
+    Unroll<kPlanes>([&](auto plane) __attribute__((always_inline)) {
+      constexpr int p = decltype(plane)::value;
+      StoreTile<Tiles, SumTile(turn, p)>(&results->planes[p]);
+    });
+    if constexpr (Q::kMins) StoreTile<Tiles, kMinSums>(&results->mins);
+  }
+
+  template <int kRows>
+  [[gnu::always_inline]] void Add(const Columns& columns, size_t g, size_t i, size_t m,
+                                  const Results& results, Stored* sums) const {
+    const uint8_t* scales =
+        columns.parts[g].word((columns.first + i) * kPer256Words + kPer256Scale);
+    Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
+      const size_t r = m + decltype(row)::value;
+      const __m512 row_scale = Vector::Broadcast(scales + r * kWordBytes);
+      __m512i total = results.planes[0].ints(r);
+      if constexpr (kPlanes == 2) {
+        total = _mm512_add_epi32(total, Times256(results.planes[1].ints(r)));
+      }
+      const __m512 scale = Q::Scale(Vector::Multiply(scales_[i], row_scale));
+      __m512 sum = Vector::Fma(Vector::ToFloats(total), scale, sums->floats(r));
+      if constexpr (Q::kMins) {
+        const __m512 min_scale = Vector::Multiply(min_scales_[i], row_scale);
+        sum = Vector::FmaMinus(results.mins.floats(r), min_scale, sum);
+      }
+      sums->Set(r, sum);
+    });
   }
 
  private:
   static constexpr int kPairs = 32 / Q::kQuads;
+  static constexpr int kGroups = 2 * kPairs;
   static constexpr int kSteps = 4;  // of 64 columns
+  static constexpr size_t kFirstSum = Q::kQuads == 8 ? kPer256Sums32 : kPer256Sums16;
+  static constexpr int kRows = RowTile(0);
+  static constexpr int kMinSums = RowTile(1);
 
-  using Planes = uint8_t[kPlanes][64][kPieceBytes];
+  struct Planes {
+    Stored at[kPlanes][kSteps];
+  };
+
+  // Shifted by bytes, which other ports do than those of floats.
+  static __m512i Times256(__m512i ints) {
+    const __m128i bytes = _mm_set_epi8(14, 13, 12, -1, 10, 9, 8, -1, 6, 5, 4, -1, 2, 1, 0, -1);
+    return _mm512_shuffle_epi8(ints, _mm512_broadcast_i32x4(bytes));
+  }
+
+  // From pairs of sums of all rows to rows of sums.
+  static void SplitSums(const Part& part, const uint8_t* words, Stored* rows) {
+    const auto these = static_cast<__mmask16>((1u << part.rows) - 1);
+    constexpr int kFours = kGroups / 4;
+    for (int four = 0; four < 4; ++four) {
+      __m512i split[4];
+      for (int pair = 0; pair < 2; ++pair) {
+        const uint8_t* from = words + (2 * (four % kFours) + pair) * part.group_rows * kWordBytes;
+        const __m512i both = _mm512_maskz_loadu_epi32(these, from);
+        split[2 * pair] = Split(_mm512_srai_epi32(_mm512_slli_epi32(both, 16), 16));
+        split[2 * pair + 1] = Split(_mm512_srai_epi32(both, 16));
+      }
+      // Sixteen lanes of four vectors become four lanes of sixteen rows.
+      const __m512i low01 = _mm512_unpacklo_epi32(split[0], split[1]);
+      const __m512i low23 = _mm512_unpacklo_epi32(split[2], split[3]);
+      const __m512i high01 = _mm512_unpackhi_epi32(split[0], split[1]);
+      const __m512i high23 = _mm512_unpackhi_epi32(split[2], split[3]);
+      StoreFours<0>(_mm512_unpacklo_epi64(low01, low23), four, rows);
+      StoreFours<1>(_mm512_unpackhi_epi64(low01, low23), four, rows);
+      StoreFours<2>(_mm512_unpacklo_epi64(high01, high23), four, rows);
+      StoreFours<3>(_mm512_unpackhi_epi64(high01, high23), four, rows);
+    }
+  }
+  static __m512i Split(__m512i sum) {
+    const __m512i rest = _mm512_and_si512(sum, _mm512_set1_epi32(31));
+    return Bfloat16Pairs(rest, _mm512_sub_epi32(sum, rest));
+  }
+  template <int first>
+  static void StoreFours(__m512i rows_of_fours, int four, Stored* rows) {
+    Unroll<4>([&](auto lane) __attribute__((always_inline)) {
+      constexpr int l = decltype(lane)::value;
+      _mm_store_si128(reinterpret_cast<__m128i*>(&rows->at[4 * l + first][4 * four]),
+                      _mm512_extracti32x4_epi32(rows_of_fours, l));
+    });
+  }
 
   template <int h>
   [[gnu::always_inline]] static void UnpackGroup(const Block& block, int pair, Planes& planes) {
@@ -181,96 +383,22 @@ class SuperTiles {
       const __m512i even_product = _mm512_mullo_epi16(even, group.scale);
       const __m512i odd_product = _mm512_mullo_epi16(odd, group.scale);
       const __m512i low_bytes = _mm512_set1_epi16(0xff);
-      const size_t at = (2 * pair + h) * Q::kQuads + t;
-      _mm512_store_si512(planes[0][at], _mm512_or_si512(_mm512_and_si512(even_product, low_bytes),
-                                                        _mm512_slli_epi16(odd_product, 8)));
+      const int at = (2 * pair + h) * Q::kQuads + t;
+      planes.at[0][at / 16].Set(at % 16, _mm512_or_si512(_mm512_and_si512(even_product, low_bytes),
+                                                         _mm512_slli_epi16(odd_product, 8)));
       if constexpr (kPlanes == 2) {
-        _mm512_store_si512(planes[1][at],
-                           _mm512_or_si512(_mm512_srli_epi16(even_product, 8),
-                                           _mm512_andnot_si512(low_bytes, odd_product)));
+        planes.at[1][at / 16].Set(at % 16,
+                                  _mm512_or_si512(_mm512_srli_epi16(even_product, 8),
+                                                  _mm512_andnot_si512(low_bytes, odd_product)));
       }
     });
   }
 
-  template <int kCount>
-  void MultiplyParts(const TileCall& call, const Part* parts, size_t panel, size_t first,
-                     size_t count) const {
-    __m512 sums[kCount][kGroupRows];
-    for (int g = 0; g < kCount; ++g) {
-      for (size_t m = 0; m < parts[g].rows; ++m) {
-        sums[g][m] = first == 0 ? Vector::Zero() : call.Sums(parts[g].first + m, panel);
-      }
-    }
-    Stored dots[2][kCount][kPlanes];
-    for (size_t i = 0; i <= count; ++i) {
-      if (i < count) Dots<kCount>(parts, first, i, dots[i % 2]);
-      if (i == 0) continue;
-      for (int g = 0; g < kCount; ++g) Add(parts[g], first, i - 1, dots[(i - 1) % 2][g], sums[g]);
-    }
-    for (int g = 0; g < kCount; ++g) {
-      for (size_t m = 0; m < parts[g].rows; ++m) {
-        call.SetSums(parts[g].first + m, panel, sums[g][m]);
-      }
-    }
-  }
-
-  template <int kCount>
-  void Dots(const Part* parts, size_t first, size_t i, Stored (&dots)[kCount][kPlanes]) const {
-    Unroll<kCount * kPlanes>([&](auto sum) __attribute__((always_inline)) {
-      constexpr int s = decltype(sum)::value;
-      Tiles::template Zero<SumTile(s / kPlanes, s % kPlanes)>();
-    });
-    for (int step = 0; step < kSteps; ++step) {
-      Tiles::template Load<WeightTile(0)>(planes_[i][0][16 * step], kPieceBytes);
-      if constexpr (kPlanes == 2) {
-        Tiles::template Load<WeightTile(1)>(planes_[i][1][16 * step], kPieceBytes);
-      }
-      Unroll<kCount>([&](auto part) __attribute__((always_inline)) {
-        constexpr int g = decltype(part)::value;
-        LoadRows<Tiles, RowTile(g)>(parts[g], kSteps * (first + i) + step, 0);
-        Tiles::template AddUnsignedDots<SumTile(g, 0), RowTile(g), WeightTile(0)>();
-        if constexpr (kPlanes == 2) {
-          Tiles::template AddSignedDots<SumTile(g, 1), RowTile(g), WeightTile(1)>();
-        }
-      });
-    }
-    Unroll<kCount * kPlanes>([&](auto sum) __attribute__((always_inline)) {
-      constexpr int g = decltype(sum)::value / kPlanes;
-      constexpr int p = decltype(sum)::value % kPlanes;
-      Tiles::template Store<SumTile(g, p)>(&dots[g][p], sizeof(dots[g][p].at[0]));
-    });
-  }
-
-  [[gnu::always_inline]] void Add(const Part& part, size_t first, size_t i,
-                                  const Stored (&dots)[kPlanes], __m512* sums) const {
-    const uint8_t* words = part.word((first + i) * kPer256Words);
-    const size_t next_word = part.group_rows * kWordBytes;
-    for (size_t m = 0; m < part.rows; ++m, words += kWordBytes) {
-      const __m512 row_scale = Vector::Broadcast(words + kPer256Scale * next_word);
-      __m512i total = dots[0].ints(m);
-      if constexpr (kPlanes == 2) {
-        total = _mm512_add_epi32(total, _mm512_slli_epi32(dots[1].ints(m), 8));
-      }
-      const __m512 scale = Q::Scale(Vector::Multiply(scales_[i], row_scale));
-      sums[m] = Vector::Fma(Vector::ToFloats(total), scale, sums[m]);
-      if constexpr (Q::kMins) {
-        constexpr size_t kFirstWord = Q::kQuads == 8 ? kPer256Sums32 : kPer256Sums16;
-        __m512i mins = Vector::ZeroInts();
-#pragma GCC unroll 8
-        for (int pair = 0; pair < kPairs; ++pair) {
-          mins = Vector::AddPairProducts(mins, sum_factors_[i][pair],
-                                         words + (kFirstWord + pair) * next_word);
-        }
-        const __m512 min_scale = Vector::Multiply(min_scales_[i], row_scale);
-        sums[m] = Vector::FmaMinus(Vector::ToFloats(mins), min_scale, sums[m]);
-      }
-    }
-  }
-
-  alignas(64) Planes planes_[kBlocks];
+  Rows* rows_;
+  Planes planes_[kBlocks];
+  Stored mins_[kBlocks];
   __m512 scales_[kBlocks];
   __m512 min_scales_[kBlocks];
-  __m512i sum_factors_[kBlocks][kPairs];
 };
 
 struct Iq2XxsUnpacked : Iq2XxsInRegisters<Unpacked> {

@@ -19,14 +19,14 @@ namespace {
 
 using Vector = VectorAvx512;
 
-// Fewer rows than this are left to AVX-512: unpacking would cost more than it gives.
-inline constexpr size_t kFewestRows = 16;
-// The same for the first and last rows, which lie in groups with rows of another call.
+// The first and last rows, which lie in groups with rows of another call, are left to AVX-512 where
+// they are fewer than this.
 inline constexpr size_t kFewestPartRows = 4;
-// Rows that pass by unpacked weights one after the other. Those of a block of columns, and sums of
-// a set of panels, stay in the second-level cache.
+// Rows that pass by unpacked weights one after the other, a set of panels at a time: their sums and
+// what is made of a few hundred of their columns are most of a second-level cache.
 inline constexpr size_t kSetRows = 512;
-inline constexpr size_t kSetPanels = 8;
+inline constexpr size_t kSetParts = kSetRows / kGroupRows;
+inline constexpr size_t kSetPanels = 16;
 
 static size_t Least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -52,25 +52,17 @@ class TileCall {
 
   const MatmulJob& job() const { return job_; }
 
-  // Calls visit(parts, count) for rows `begin` to `end`, at most kMost parts at a time.
-  template <size_t kMost, typename Visit>
-  void ForParts(size_t begin, size_t end, const Visit& visit) const {
-    Part parts[kMost];
+  // The parts of rows `begin` to `end`, at most kSetParts; how many.
+  size_t PartsOf(size_t begin, size_t end, Part* parts) const {
     size_t count = 0;
-    while (begin < end) {
+    for (; begin < end; ++count) {
       parts[count] = PartAt(begin, end);
-      begin += parts[count++].rows;
-      if (count == kMost || begin == end) {
-        visit(parts, count);
-        count = 0;
-      }
+      begin += parts[count].rows;
     }
+    return count;
   }
 
-  // The sixteen outputs of a row and panel; those beyond the matrix are zero, and not written.
-  __m512 Sums(size_t row, size_t panel) const {
-    return _mm512_maskz_loadu_ps(Mask(panel), At(row, panel));
-  }
+  // Writes the sixteen outputs of a row and panel; not those beyond the matrix.
   void SetSums(size_t row, size_t panel, __m512 sums) const {
     _mm512_mask_storeu_ps(At(row, panel), Mask(panel), sums);
   }
@@ -103,21 +95,34 @@ class TileCall {
   const ActivationLayout layout_;
 };
 
-// --- Tiles: sums of part g and plane (or panel) p are tile 2 g + p; rows of part g are tile 4 + g,
-// weights of plane or panel p are tile 6 + p.
+// --- Tiles: sums of part (or turn) g and plane (or panel) p are tile 2 g + p; rows of part g are
+// tile 4 + g, weights of plane or panel p are tile 6 + p.
 
 constexpr int SumTile(int g, int p) { return 2 * g + p; }
 constexpr int RowTile(int g) { return 4 + g; }
 constexpr int WeightTile(int p) { return 6 + p; }
+inline constexpr int kTiles = 8;
 
-// Sixteen rows of sixteen int32 or float, as a tile is stored.
+// A tile in memory: sixteen rows of sixteen int32 or float.
 struct alignas(64) Stored {
   int32_t at[kGroupRows][kPanelRows];
 
   __m512i ints(size_t row) const { return _mm512_load_si512(at[row]); }
+  __m512 floats(size_t row) const { return _mm512_load_ps(at[row]); }
+  void Set(size_t row, __m512i values) { _mm512_store_si512(at[row], values); }
+  void Set(size_t row, __m512 values) { _mm512_store_ps(at[row], values); }
 };
 
-// Every row tile has sixteen rows of `bytes`, times weights of four times as many columns.
+template <typename Tiles, int tile>
+void LoadTile(const Stored& from) {
+  Tiles::template Load<tile>(&from, sizeof(from.at[0]));
+}
+template <typename Tiles, int tile>
+void StoreTile(Stored* to) {
+  Tiles::template Store<tile>(to, sizeof(to->at[0]));
+}
+
+// Every row tile has sixteen rows of `bytes`, times weights of as many columns.
 template <typename Tiles>
 void ConfigureTiles(size_t bytes) {
   TileSizes sizes;
@@ -142,7 +147,7 @@ template <typename Tiles, int tile>
 template <typename Tiles, int tile>
 [[gnu::always_inline]] inline void LoadRows(const Part& part, size_t index, size_t offset) {
   const uint8_t* piece = part.piece(index);
-  if (static_cast<size_t>(part.end - piece) >= kGroupRows * kPieceBytes) {
+  if (static_cast<size_t>(part.end - piece) >= kGroupRows * kPieceBytes) [[likely]] {
     Tiles::template Load<tile>(piece + offset, kPieceBytes);
   } else {
     LoadLastRows<Tiles, tile>(part, piece, offset);

@@ -20,7 +20,7 @@ namespace {
 // byte, which chooses among six weights around an offset of 64.
 template <typename D>
 struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
-  using V = VectorAvx512;
+  using V = typename D::V;
   using Block = PackedIQ2_XXS;
   static constexpr bool kMins = false;
   static constexpr int kOffset = 64;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Matrix products with tile registers, for many rows of activations. Sixteen prepared rows are a
-// left tile as they lie in memory; weights are unpacked into right tiles, a few hundred columns of
-// a panel at a time, and stay in the first-level cache while all rows pass by. What tiles sum up
-// is exact integers; scales are applied to these with AVX-512, in the order of ref/matmul_ref.cc,
-// while the tiles already work on the next block. docs/amx.md says what bounds what.
+// Matrix products with tile registers, for many rows of activations. A set of panels is multiplied
+// with a set of rows a few hundred columns at a time: these columns of a panel stay in the
+// first-level cache while all rows pass by, and the sums of the set in the second-level one. What
+// tiles sum up is exact; scales are applied to these with AVX-512, in the order of
+// ref/matmul_ref.cc. docs/amx.md says what bounds what.
 //
 // `Tiles` is AmxTiles (amx_tiles.h), or something in the tests that computes the same. For sources
 // of one instruction set: everything is in an unnamed namespace.
@@ -15,60 +15,84 @@
 
 #include "kernels/x86/amx_blocks.h"
 #include "kernels/x86/amx_call.h"
+#include "kernels/x86/amx_scratch.h"
 
 namespace aster::kernels {
 namespace {
 
-// --- bfloat16: floats stay in tiles from the first column to the last, and weights are right tiles
-// as they lie in memory.
+using Sums = Stored[kSetPanels][kSetParts];
+
+// What a thread works in (amx_scratch.h): sums, and what a kernel makes of activations.
+template <typename Kernel>
+struct Scratch {
+  Sums sums;
+  typename Kernel::Rows rows;
+};
+
+// --- bfloat16: sums are floats in tiles, and activations and weights are tiles as they lie in
+// memory. A kernel that unpacks nothing; of two parts and two panels at a time, so that each tile
+// that is loaded is used twice.
 
 template <typename Tiles>
-class Bfloat16Tiles {
+class Bfloat16Loops {
  public:
   static constexpr ActivationFormat kFormat = ActivationFormat::kBF16;
+  static constexpr size_t kTileRowBytes = kPieceBytes;
+  static constexpr size_t kFewestRows = 16;
 
-  static void Run(const TileCall& call, size_t row_begin, size_t row_end, size_t begin,
-                  size_t end) {
-    constexpr size_t kSetBytes = 1024 * 1024;  // of weights, in the second-level cache
+  static void Run(const TileCall& call, const Part* parts, size_t part_count, size_t begin,
+                  size_t panel_count, Sums& sums) {
     const size_t blocks = (call.job().columns + PackedBF16::kColumns - 1) / PackedBF16::kColumns;
-    const size_t most = kSetBytes / (blocks * sizeof(PackedBF16)) / 2 * 2;
-    const size_t set = most < 2 ? 2 : most;
-    const auto* weights = static_cast<const PackedBF16*>(call.job().weights);
-    ConfigureTiles<Tiles>(kPieceBytes);
-    for (; begin < end; begin += set) {
-      const size_t set_end = Least(begin + set, end);
-      call.ForParts<2>(row_begin, row_end, [&](const Part* parts, size_t count) {
-        for (size_t panel = begin; panel < set_end; panel += 2) {
-          const PackedBF16* first = weights + panel * blocks;
-          const bool two_panels = panel + 1 < set_end;
-          if (count == 2) {
-            two_panels ? Multiply<2, 2>(call, parts, panel, first, blocks)
-                       : Multiply<2, 1>(call, parts, panel, first, blocks);
+    const auto* weights = static_cast<const PackedBF16*>(call.job().weights) + begin * blocks;
+    for (size_t first = 0; first < blocks; first += kBlocks) {
+      const size_t count = Least(kBlocks, blocks - first);
+      for (size_t p = 0; p < panel_count; p += 2) {
+        const PackedBF16* const panel = weights + p * blocks + first;
+        const bool two_panels = p + 1 < panel_count;
+        for (size_t g = 0; g < part_count; g += 2) {
+          const Product product = {&parts[g], first, panel, blocks, count, sums[p] + g};
+          if (g + 1 < part_count) {
+            two_panels ? Multiply<2, 2>(product) : Multiply<2, 1>(product);
           } else {
-            two_panels ? Multiply<1, 2>(call, parts, panel, first, blocks)
-                       : Multiply<1, 1>(call, parts, panel, first, blocks);
+            two_panels ? Multiply<1, 2>(product) : Multiply<1, 1>(product);
           }
         }
-      });
+      }
     }
   }
 
  private:
+  // 16 KiB of two panels, and as much of two parts, are less than a first-level cache.
+  static constexpr size_t kBlocks = 8;
+
+  struct Product {
+    const Part* parts;
+    size_t first;
+    const PackedBF16* weights;
+    size_t panel_blocks;
+    size_t count;
+    Stored* sums;  // of the first panel; those of the next stand kSetParts further
+  };
+
   template <int kParts, int kPanels>
-  static void Multiply(const TileCall& call, const Part* parts, size_t panel,
-                       const PackedBF16* weights, size_t blocks) {
+  static void Multiply(const Product& product) {
     Unroll<kParts * kPanels>([&](auto sum) __attribute__((always_inline)) {
-      constexpr int s = decltype(sum)::value;
-      Tiles::template Zero<SumTile(s / kPanels, s % kPanels)>();
+      constexpr int g = decltype(sum)::value / kPanels, p = decltype(sum)::value % kPanels;
+      if (product.first == 0) {
+        Tiles::template Zero<SumTile(g, p)>();
+      } else {
+        LoadTile<Tiles, SumTile(g, p)>(product.sums[p * kSetParts + g]);
+      }
     });
-    for (size_t i = 0; i < blocks; ++i) {
+    for (size_t i = 0; i < product.count; ++i) {
       Unroll<kPanels>([&](auto tile) __attribute__((always_inline)) {
         constexpr int p = decltype(tile)::value;
-        Tiles::template Load<WeightTile(p)>(weights[p * blocks + i].pairs, kPieceBytes);
+        const PackedBF16& block = product.weights[p * product.panel_blocks + i];
+        Tiles::template Load<WeightTile(p)>(block.pairs, kPieceBytes);
       });
       Unroll<kParts>([&](auto part) __attribute__((always_inline)) {
         constexpr int g = decltype(part)::value;
-        LoadRows<Tiles, RowTile(g)>(parts[g], i, 0);
+        LoadRows<Tiles, RowTile(g)>(product.parts[g], product.first + i, 0);
         Unroll<kPanels>([&](auto tile) __attribute__((always_inline)) {
           constexpr int p = decltype(tile)::value;
           Tiles::template AddBfloat16Dots<SumTile(g, p), RowTile(g), WeightTile(p)>();
@@ -76,49 +100,64 @@ class Bfloat16Tiles {
       });
     }
     Unroll<kParts * kPanels>([&](auto sum) __attribute__((always_inline)) {
-      constexpr int g = decltype(sum)::value / kPanels;
-      constexpr int p = decltype(sum)::value % kPanels;
-      Stored stored;
-      Tiles::template Store<SumTile(g, p)>(&stored, sizeof(stored.at[0]));
-      for (size_t m = 0; m < parts[g].rows; ++m) {
-        call.SetSums(parts[g].first + m, panel + p, _mm512_castsi512_ps(stored.ints(m)));
-      }
+      constexpr int g = decltype(sum)::value / kPanels, p = decltype(sum)::value % kPanels;
+      StoreTile<Tiles, SumTile(g, p)>(&product.sums[p * kSetParts + g]);
     });
+  }
+};
+
+// --- Quantised types: block of columns after block of columns, each unpacked once for all rows.
+
+template <typename Kernel>
+class QuantisedLoops {
+ public:
+  static constexpr ActivationFormat kFormat = Kernel::kFormat;
+  static constexpr size_t kTileRowBytes = Kernel::kTileRowBytes;
+  static constexpr size_t kFewestRows = Kernel::kFewestRows;
+
+  static void Run(const TileCall& call, const Part* parts, size_t part_count, size_t begin,
+                  size_t panel_count, Sums& sums) {
+    using Block = typename Kernel::Block;
+    static_assert(sizeof(Scratch<Kernel>) <= kAmxScratchBytes);
+    auto* scratch = reinterpret_cast<Scratch<Kernel>*>(&sums);
+    const size_t blocks = (call.job().columns + Block::kColumns - 1) / Block::kColumns;
+    const auto* weights = static_cast<const Block*>(call.job().weights) + begin * blocks;
+    for (size_t p = 0; p < panel_count; ++p) {
+      __builtin_memset(sums[p], 0, part_count * sizeof(Stored));
+    }
+    Kernel kernel(&scratch->rows);
+    for (size_t first = 0; first < blocks; first += Kernel::kBlocks) {
+      const Columns columns = {parts, part_count, first, Least(Kernel::kBlocks, blocks - first)};
+      kernel.Start(columns);
+      for (size_t p = 0; p < panel_count; ++p) {
+        kernel.Unpack(weights + p * blocks + first, columns.count);
+        MultiplyInTurns(kernel, columns, sums[p]);
+      }
+    }
   }
 };
 
 // --- Calls.
 
-// Of quantised types: block of columns after block of columns for a set of panels, each unpacked
-// once for all rows. Between the blocks the sums wait in the output.
-template <typename Kernel>
-class Blockwise {
- public:
-  using Tiles = typename Kernel::Tiles;
-  static constexpr ActivationFormat kFormat = Kernel::kFormat;
-
-  static void Run(const TileCall& call, size_t row_begin, size_t row_end, size_t begin,
-                  size_t end) {
-    using Block = typename Kernel::Block;
-    const size_t blocks = (call.job().columns + Block::kColumns - 1) / Block::kColumns;
-    const auto* weights = static_cast<const Block*>(call.job().weights);
-    ConfigureTiles<Tiles>(Kernel::kTileRowBytes);
-    Kernel kernel;
-    for (; begin < end; begin += kSetPanels) {
-      const size_t set_end = Least(begin + kSetPanels, end);
-      for (size_t first = 0; first < blocks; first += Kernel::kBlocks) {
-        const size_t count = Least(Kernel::kBlocks, blocks - first);
-        for (size_t panel = begin; panel < set_end; ++panel) {
-          kernel.Unpack(weights + panel * blocks + first, count);
-          call.ForParts<Kernel::kParts>(
-              row_begin, row_end, [&](const Part* parts, size_t part_count) {
-                kernel.Multiply(call, parts, part_count, panel, first, count);
-              });
+// Rows `begin` to `end`, at most kSetRows.
+template <typename Loops>
+void MultiplySet(const TileCall& call, size_t begin, size_t end, size_t panel_begin,
+                 size_t panel_end) {
+  Part parts[kSetParts];
+  const size_t part_count = call.PartsOf(begin, end, parts);
+  Sums& sums = *reinterpret_cast<Sums*>(AmxScratch());
+  for (size_t panel = panel_begin; panel < panel_end; panel += kSetPanels) {
+    const size_t panel_count = Least(kSetPanels, panel_end - panel);
+    Loops::Run(call, parts, part_count, panel, panel_count, sums);
+    for (size_t g = 0; g < part_count; ++g) {
+      for (size_t m = 0; m < parts[g].rows; ++m) {
+        for (size_t p = 0; p < panel_count; ++p) {
+          call.SetSums(parts[g].first + m, panel + p, sums[p][g].floats(m));
         }
       }
     }
   }
-};
+}
 
 // Divides a call's rows between tiles and kFewRows, which does the same without them.
 template <typename Tiles, typename Loops, MatmulFunction kFewRows>
@@ -135,7 +174,7 @@ void TileProduct(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
     }
     kFewRows(part, panel_begin, panel_end);
   };
-  if (job.batch < kFewestRows) return few_rows(0, job.batch);
+  if (job.batch < Loops::kFewestRows) return few_rows(0, job.batch);
   const TileCall call(job, Loops::kFormat);
   const size_t in_first_group = call.GroupEnd(0);
   const size_t in_last_group = (job.first_row + job.batch) % kGroupRows;
@@ -143,9 +182,10 @@ void TileProduct(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   const size_t end = job.batch - (in_last_group < kFewestPartRows ? in_last_group : 0);
   few_rows(0, begin);
   few_rows(end, job.batch);
+  ConfigureTiles<Tiles>(Loops::kTileRowBytes);
   for (size_t row = begin; row < end;) {
     const size_t set_end = Least(call.GroupEnd(row) + kSetRows - kGroupRows, end);
-    Loops::Run(call, row, set_end, panel_begin, panel_end);
+    MultiplySet<Loops>(call, row, set_end, panel_begin, panel_end);
     row = set_end;
   }
   Tiles::Release();

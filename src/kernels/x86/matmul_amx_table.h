@@ -25,17 +25,17 @@ constexpr MatmulFunction kTileProduct = TileProduct<Tiles, Loops, WithAvx512<typ
 
 template <typename Tiles, WeightType type, template <typename> typename Q, int kOffset>
 constexpr MatmulFunction kScaledProduct =
-    kTileProduct<Tiles, type, Blockwise<ScaledTiles<Tiles, Q<Unpacked>, kOffset>>>;
+    kTileProduct<Tiles, type, QuantisedLoops<ScaledTiles<Tiles, Q<Unpacked>, kOffset>>>;
 
 template <typename Tiles, WeightType type, typename Q, int kPlanes>
 constexpr MatmulFunction kSuperProduct =
-    kTileProduct<Tiles, type, Blockwise<SuperTiles<Tiles, Q, kPlanes>>>;
+    kTileProduct<Tiles, type, QuantisedLoops<SuperTiles<Tiles, Q, kPlanes>>>;
 
 // Q2_K times its scales fits one byte. Q5_1 is rare, and its offsets are floats.
 template <typename Tiles>
 constexpr MatmulTable kTableOf = {
     .products = {WithAvx512<WeightType::kF32>, WithAvx512<WeightType::kF16>,
-                 kTileProduct<Tiles, WeightType::kBF16, Bfloat16Tiles<Tiles>>,
+                 kTileProduct<Tiles, WeightType::kBF16, Bfloat16Loops<Tiles>>,
                  kScaledProduct<Tiles, WeightType::kQ8_0, Q8_0, 0>,
                  kScaledProduct<Tiles, WeightType::kQ4_0, Q4_0, 8>,
                  kScaledProduct<Tiles, WeightType::kMXFP4, MXFP4, 16>,

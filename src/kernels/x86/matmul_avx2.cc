@@ -132,9 +132,13 @@ struct Avx2 {
   template <int kFold>
   using SignedScaledSum = ScaledDotSum<SignedProducts, kFold>;
 
-  static SignedProducts::Weights WithSigns(const Bytes& magnitudes, const Bytes& negative) {
-    const auto sign = [](__m256i part) { return _mm256_or_si256(part, _mm256_set1_epi8(1)); };
-    return {Vector::OfEach(sign, negative), magnitudes};
+  // Of what the signs come from only the upper bit counts, and that it is not zero.
+  template <int kBit>
+  static SignedProducts::Weights WithSigns(const Bytes& magnitudes, const Vector::Ints& words) {
+    const auto sign = [](__m256i part) {
+      return _mm256_or_si256(_mm256_slli_epi16(part, 7 - kBit), _mm256_set1_epi8(1));
+    };
+    return {Vector::OfEach(sign, words), magnitudes};
   }
 
   using Scale = Vector::Pairs;  // twice in each lane

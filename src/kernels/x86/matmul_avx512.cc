@@ -6,13 +6,22 @@
 #include <immintrin.h>
 
 #include "kernels/matmul_table_of.h"
+#include "kernels/matmul_unfolded.h"
 #include "kernels/x86/iq2_xxs_avx512.h"
 #include "kernels/x86/vector_avx512.h"
 
 namespace aster::kernels {
 namespace {
 
-struct DotSum {
+// Weights that are unpacked in memory.
+struct PlainWeights {
+  using Weights = __m512i;
+  static constexpr int kLanes = 1;
+  static __m512i LoadWeights(const Lanes* lanes) { return _mm512_load_si512(lanes); }
+  static void StoreWeights(__m512i bytes, Lanes* lanes) { _mm512_store_si512(lanes, bytes); }
+};
+
+struct DotSum : PlainWeights {
   void Start(__m512i start) { total = start; }
   template <int t>
   void Add(__m512i weights, __m512i activation) {
@@ -23,7 +32,7 @@ struct DotSum {
   __m512i total;
 };
 
-struct ScaledDotSum {
+struct ScaledDotSum : PlainWeights {
   void Start() { total = _mm512_setzero_si512(); }
   template <int t, int kQuads>
   void Add(__m512i weights, __m512i activation, __m512i scale) {
@@ -58,8 +67,35 @@ struct Avx512 {
   }
 };
 
+// Of unpacked weights one panel is enough for a tile.
+struct Unfolded : Avx512 {
+  struct V : VectorAvx512 {
+    static constexpr int kPanels = 1;
+    static constexpr int kRows = 8;
+    // From so many rows on, weights are unpacked once for all of them.
+    static constexpr size_t kUnfoldedRows = 24;
+  };
+};
+
+template <template <typename> typename Q>
+constexpr MatmulFunction kSuper =
+    UnfoldedProducts<UnfoldedSuper<Q<Unfolded>>, Products<SuperTile<Q<Avx512>>>>::Run;
+
+constexpr MatmulTable kTable = [] {
+  MatmulTable table = kTableOf<Avx512, Iq2XxsInRegisters<Avx512>>;
+  const auto set = [&](WeightType type, MatmulFunction product) {
+    table.products[static_cast<size_t>(type)] = product;
+  };
+  set(WeightType::kQ2_K, kSuper<Q2_K>);
+  set(WeightType::kQ5_K, kSuper<Q5_K>);
+  set(WeightType::kQ6_K, kSuper<Q6_K>);
+  set(WeightType::kIQ2_XXS, kSuper<Iq2XxsInRegisters>);
+  set(WeightType::kLevels, kSuper<Levels>);
+  return table;
+}();
+
 }  // namespace
 
-const MatmulTable kMatmulAvx512 = kTableOf<Avx512, Iq2XxsInRegisters<Avx512>>;
+const MatmulTable kMatmulAvx512 = kTable;
 
 }  // namespace aster::kernels

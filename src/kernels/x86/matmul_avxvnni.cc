@@ -5,7 +5,9 @@
 // weights unsigned.
 #include <immintrin.h>
 
-#include "kernels/matmul_table_of.h"
+#include "kernels/activation_rows.h"
+#include "kernels/matmul_table.h"
+#include "kernels/matmul_unfolded.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
@@ -19,7 +21,15 @@ Vector::Ints AddDot(const Vector::Ints& sum, const Bytes& weights, __m256i activ
           _mm256_dpbusd_avx_epi32(sum.high, weights.high, activation)};
 }
 
-struct DotSum {
+// Weights that are unpacked in memory.
+struct PlainWeights {
+  using Weights = Bytes;
+  static constexpr int kLanes = 1;
+  static Weights LoadWeights(const Lanes* lanes) { return Vector::LoadInts(lanes); }
+  static void StoreWeights(const Bytes& bytes, Lanes* lanes) { Vector::StoreInts(bytes, lanes); }
+};
+
+struct DotSum : PlainWeights {
   void Start(const Vector::Ints& start) { total = start; }
   template <int t>
   void Add(const Bytes& weights, __m256i activation) {
@@ -30,7 +40,7 @@ struct DotSum {
   Vector::Ints total;
 };
 
-struct ScaledDotSum {
+struct ScaledDotSum : PlainWeights {
   void Start() { total = Vector::ZeroInts(); }
   template <int t, int kQuads>
   void Add(const Bytes& weights, __m256i activation, const Vector::Ints& scale) {
@@ -46,13 +56,16 @@ struct ScaledDotSum {
   Vector::Ints dot;
 };
 
+// `kTileRows` rows of activations at a time.
+template <int kTileRows>
 struct AvxVnni {
   struct V : VectorAvx2 {
-    // Twelve of the sixteen registers hold sums.
     static constexpr int kPanels = 1;
-    static constexpr int kRows = 6;
+    static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 6;
     static constexpr int kFloatRows = 6;
+    // From so many rows on, weights are unpacked once for all of them.
+    static constexpr size_t kUnfoldedRows = 12;
   };
   static constexpr bool kSigned = false;
 
@@ -76,8 +89,26 @@ struct AvxVnni {
   }
 };
 
+// Twelve of the sixteen registers hold sums: one for each output, or a group's beside all groups'.
+using Scaled = AvxVnni<6>;
+using Super = AvxVnni<3>;
+using V = Scaled::V;
+
+template <template <typename> typename Q>
+constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q<Scaled>>>::Run;
+template <template <typename> typename Q>
+constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q<Super>>>::Run;
+
+constexpr MatmulTable kTable = {
+    .products = {Products<FloatTile<V, F32<V>>>::Run, UnfoldedProducts<UnfoldedF16<V>>::Run,
+                 UnfoldedProducts<UnfoldedBF16<V>>::Run, kScaled<Q8_0>, kScaled<Q4_0>,
+                 kScaled<MXFP4>, kSuper<Q2_K>, kSuper<Q4_K>, kSuper<Q5_K>, kSuper<Q6_K>,
+                 kSuper<IQ2_XXS>, kScaled<IQ4_NL>, kScaled<Q5_1>, kSuper<Levels>},
+    .prepare = {PrepareF32<V>, PrepareBF16<V>, PrepareInt8Per32<V>, PrepareInt8Per256<V>},
+};
+
 }  // namespace
 
-const MatmulTable kMatmulAvxVnni = kTableOf<AvxVnni>;
+const MatmulTable kMatmulAvxVnni = kTable;
 
 }  // namespace aster::kernels

@@ -38,6 +38,8 @@ struct VectorAvx512 {
   static Ints AddInts(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
   static Ints LoadInts(const void* from) { return _mm512_loadu_si512(from); }
   static Floats LoadFloats(const float* from) { return _mm512_loadu_ps(from); }
+  static void StoreInts(Ints values, void* to) { _mm512_storeu_si512(to, values); }
+  static void StoreFloats(Floats values, float* to) { _mm512_storeu_ps(to, values); }
 
   static int32_t WordAt(const uint8_t* word) {
     int32_t value;
