@@ -8,11 +8,12 @@
     bench/gpu.py --all --llama-bench …/llama-bench      and llama.cpp's Vulkan build, on the same files
 
 First `aster verify` on the device: a rate of other bits says nothing. Then what the device can do at most, by shaders
-of our own (gpu_peaks.cc): reading its memory, products of bytes, also by matrices, and floats of 16 bits. Then rounds in turns, and
-medians: decode as a share of the bytes that can be read, prefill as a share of the products and of the float
-operations. The shares are those of dense models: of a mixture of experts a token needs a part of the weights. Without a
-model, files with random weights are written in the shape of a Llama of 1.2 B parameters, as Q8_0 and Q4_K. A driver
-that computes on the processor proves that this runs, not how fast a GPU is: it is taken with --device only.
+of our own (gpu_peaks.cc): reading its memory, products of bytes, by instructions and by cooperative matrices, and
+floats of 16 bits. Then rounds in turns, and medians: decode as a share of the bytes that can be read, prefill as
+a share of the products and of the float operations. The shares are those of dense models: of a mixture of experts
+a token needs a part of the weights. Without a model, files with random weights are written in the shape of a Llama of
+1.2 B parameters, as Q8_0 and Q4_K. A driver that computes on the processor proves that this runs, not how fast a GPU
+is: it is taken with --device only.
 """
 import argparse
 import json

@@ -192,8 +192,8 @@ Status Measure(size_t index, const std::vector<WeightType>& types) {
   const auto device = TRY(Device::Open(instance, devices[index]));
   kernels::WeightTypes all;
   for (const WeightType type : types) all.Add(type);
-  const auto kernels = TRY(
-      Kernels::Create(*device, BuiltInShader, TRY(ChooseArithmetic(*device, BuiltInShader))));
+  const auto kernels =
+      TRY(Kernels::Create(*device, BuiltInShader, TRY(ChooseArithmetic(*device, BuiltInShader))));
   TRY(TryMatrices(*kernels, all));
   fmt::print("{} ({}), matrices {}\n", device->traits().name, device->traits().driver,
              kernels->matrix() ? std::string("used") : "not used: " + kernels->why_no_matrices());

@@ -33,9 +33,10 @@ Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExp
 // Slots, one for each expert of a row, in groups of `together` that go to the same expert: a
 // product reads the expert's weights once for a group.
 struct ExpertGroups {
-  Address slots = 0;      // [count * together] uint32: slots, or kNoSlot; none: each by itself
-  uint32_t together = 1;  // a power of two up to kFewRows, kManyRows or kMatrixRows (product_push.h)
-  uint32_t count;         // up to kRowGroups
+  Address slots = 0;  // [count * together] uint32: slots, or kNoSlot; none: each by itself
+  uint32_t together =
+      1;           // a power of two up to kFewRows, kManyRows or kMatrixRows (product_push.h)
+  uint32_t count;  // up to kRowGroups
 };
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
