@@ -67,10 +67,9 @@ struct Avx512 {
   }
 };
 
-// Of unpacked weights one panel is enough for a tile.
+// Tiles of unpacked weights.
 struct Unfolded : Avx512 {
   struct V : VectorAvx512 {
-    static constexpr int kPanels = 1;
     static constexpr int kRows = 8;
     // From so many rows on, weights are unpacked once for all of them.
     static constexpr size_t kUnfoldedRows = 24;
