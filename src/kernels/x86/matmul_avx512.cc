@@ -72,7 +72,7 @@ struct Unfolded : Avx512 {
   struct V : VectorAvx512 {
     static constexpr int kPanels = 1;
     static constexpr int kRows = 8;
-    // From so many rows on, weights are unpacked once for all of them.
+    // From this number of rows on, weights are unpacked once for all of them.
     static constexpr size_t kUnfoldedRows = 24;
   };
 };
