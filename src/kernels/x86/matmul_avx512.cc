@@ -71,7 +71,7 @@ struct Avx512 {
 struct Unfolded : Avx512 {
   struct V : VectorAvx512 {
     static constexpr int kRows = 8;
-    // From so many rows on, weights are unpacked once for all of them.
+    // From this number of rows on, weights are unpacked once for all of them.
     static constexpr size_t kUnfoldedRows = 24;
   };
 };

@@ -64,7 +64,7 @@ struct AvxVnni {
     static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 6;
     static constexpr int kFloatRows = 6;
-    // From so many rows on, weights are unpacked once for all of them.
+    // From this number of rows on, weights are unpacked once for all of them.
     static constexpr size_t kUnfoldedRows = 12;
   };
   static constexpr bool kSigned = false;
