@@ -34,7 +34,10 @@ bool IsFloat(const Matrix& matrix) { return matrix.type() <= kernels::WeightType
 // that are not filled are computed for nothing, and a row by itself reads all of the weights.
 uint32_t RowsTogether(const Kernels& kernels, uint32_t average, const ExpertWeights& expert) {
   const bool any_float = IsFloat(expert.gate) || IsFloat(expert.up) || IsFloat(expert.down);
-  if (average >= kLeastMatrixRows && !any_float && kernels.matrix()) return kMatrixRows;
+  const bool have_matrices = kernels.matrix() && HasMatrixProducts(expert.gate.type()) &&
+                             HasMatrixProducts(expert.up.type()) &&
+                             HasMatrixProducts(expert.down.type());
+  if (average >= kLeastMatrixRows && have_matrices) return kMatrixRows;
   if (average >= kManyRows / 2 && !any_float) return kManyRows;
   return std::bit_ceil(std::clamp(average, 1u, kFewRows));
 }

@@ -287,7 +287,7 @@ std::vector<KernelCheck> MatrixChecks(const kernels::WeightTypes& types) {
   std::vector<KernelCheck> checks;
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
-    if (type <= WeightType::kBF16 || !types.Contains(type)) continue;
+    if (!HasMatrixProducts(type) || !types.Contains(type)) continue;
     checks.push_back({fmt::format("matrix products with {}", kernels::WeightTypeName(type)),
                       [type](Workbench& bench) { return CheckMatrixProducts(bench, type); }});
   }

@@ -32,11 +32,16 @@ uint32_t StepSlots(uint32_t rows, const DeviceTraits& traits) {
 
 }  // namespace
 
+bool HasMatrixProducts(WeightType type) {
+  return type > WeightType::kBF16 && type != WeightType::kQ5_1;
+}
+
 WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, WeightType type, uint32_t rows) {
   const bool is_float = type <= WeightType::kBF16;
   if (rows <= kFewRows || is_float)  // powers of two, so that few pipelines are needed
     return {ProductWay::kFew, std::bit_ceil(std::clamp(rows, 1u, kFewRows))};
-  if (rows < kLeastMatrixRows || !kernels.matrix()) return {ProductWay::kMany, kManyRows};
+  if (rows < kLeastMatrixRows || !kernels.matrix() || !HasMatrixProducts(type))
+    return {ProductWay::kMany, kManyRows};
   return {ProductWay::kMatrix, kMatrixRows};
 }
 

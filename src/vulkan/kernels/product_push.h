@@ -49,6 +49,9 @@ struct WorkgroupRows {
   ProductWay way;
   uint32_t rows;
 };
+// Whether the device's matrices multiply it. Not Q5_1: emulated, its shader gave other bits from
+// run to run on one driver.
+bool HasMatrixProducts(kernels::WeightType type);
 // How this many rows of one matrix are multiplied.
 WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, kernels::WeightType type, uint32_t rows);
 

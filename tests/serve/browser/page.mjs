@@ -82,7 +82,20 @@ async function triesAgain(page) {
   await lastAnswer(page).getByText('1 / 2').waitFor();
 }
 
+// What a fast server sends within one frame is not drawn: then it is asked again.
 async function saysHowFarThePromptIs(page) {
+  let readings = [];
+  for (let attempt = 0; attempt < 5 && readings.length === 0; ++attempt)
+    readings = await readingsOfAPrompt(page, attempt);
+  assert.ok(readings.length > 0, 'no progress of the prompt');
+  for (const [text, now] of readings) {
+    assert.match(text, /^reading [\d,]+ of \d,\d{3}$/);
+    assert.equal(text.split(' ')[1].replace(',', ''), now);
+  }
+  assert.equal(await page.getByRole('progressbar').count(), 0);
+}
+
+async function readingsOfAPrompt(page, attempt) {
   await page.getByRole('link', { name: 'New conversation' }).click();
   await page.locator('.empty').waitFor();
   await page.evaluate(() => {
@@ -92,15 +105,9 @@ async function saysHowFarThePromptIs(page) {
       if (bar) window.readings.push([bar.textContent, bar.getAttribute('aria-valuenow')]);
     }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   });
-  await say(page, 'A long question, said once and again. '.repeat(150).trim());
+  await say(page, `${attempt}. ${'A long question, said once and again. '.repeat(150)}`.trim());
   await untilDone(page);
-  const readings = await page.evaluate(() => window.readings);
-  assert.ok(readings.length > 0, 'no progress of the prompt');
-  for (const [text, now] of readings) {
-    assert.match(text, /^reading [\d,]+ of \d,\d{3}$/);
-    assert.equal(text.split(' ')[1].replace(',', ''), now);
-  }
-  assert.equal(await page.getByRole('progressbar').count(), 0);
+  return page.evaluate(() => window.readings);
 }
 
 // An answer that two machines write, and the same one again while one of them is lost in its
