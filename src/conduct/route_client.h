@@ -29,7 +29,8 @@ struct RouteOptions {
   model::MemoryOptions memory;
   uint64_t kv_bytes = 0;                   // of KV cache on every node; 0: each node's default
   std::vector<std::string> own_addresses;  // where nodes reach the conductor; they may be empty
-  int64_t open_timeout_ns = 60 * kNsPerSecond;  // without any progress
+  // Without any progress; a driver may compile a GPU's shaders meanwhile.
+  int64_t open_timeout_ns = 120 * kNsPerSecond;
 };
 
 // Whether what comes out is what one machine computes, to the bit.

@@ -256,7 +256,9 @@ TEST(ClusterStatus, JsonSaysWhichRolesANodeCanTake) {
   cluster::Description& attic = *sample.nodes[0].description;
   attic.models[0].layers = {{0, 36}};
   attic.models[0].embedding = attic.models[0].head = true;
-  attic.drafters.push_back({.model = "llama-1b", .drafter = "ngram", .tokens_per_s = 0});
+  cluster::DrafterDescription& lookup = attic.drafters.emplace_back();
+  lookup.model = "llama-1b";
+  lookup.drafter = "ngram";
   const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
   const auto roles_of = [&](size_t node) {
     std::vector<std::string> roles;

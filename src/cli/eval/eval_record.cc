@@ -68,7 +68,7 @@ QuestionResult ResultOf(const Question& question, const eval::Reply& reply) {
 }
 
 EvalRecord::EvalRecord(const eval::QuestionSet& set, std::span<const size_t> chosen)
-    : set_(set), chosen_(chosen) {
+    : chosen_(chosen) {
   evaluation_.wanted = chosen.size();
   for (size_t i = 0; i < chosen.size(); ++i) place_.emplace(set.questions[chosen[i]].id, i);
 }

@@ -63,7 +63,6 @@ class EvalRecord {
   Evaluation Take(std::string model, uint32_t context);
 
  private:
-  const eval::QuestionSet& set_;
   const std::span<const size_t> chosen_;
   std::unordered_map<std::string_view, size_t> place_;  // of an id, in chosen_
   Evaluation evaluation_;

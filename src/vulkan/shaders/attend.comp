@@ -53,6 +53,8 @@ const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8
 // integers is compiled for every place that has one; and what one token needs runs once, so that to
 // read the code takes longer than to run it.
 #ifdef EMULATED
+#undef UNROLL
+#define UNROLL
 const uint kBatch = 1u;
 #elif ROWS > 16
 const uint kBatch = 4u;

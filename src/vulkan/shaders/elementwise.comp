@@ -36,9 +36,9 @@ float compute(uint i) {
     case 6u: return add(a, b);
     case 7u: return mul(a, b);
     case 8u: return fused(a, push.factor, b);
-    case 9u: return swiglu_of(a, b, push.factor);
-    case 10u: return swiglu_oai_of(a, b, push.factor);
-    case 11u: return geglu_of(a, b, push.factor);
+    case kSwiglu:
+    case kSwigluOai:
+    case kGeglu: return gate_of(push.operation, a, b, push.factor);
   }
   return NOT_A_NUMBER;
 }

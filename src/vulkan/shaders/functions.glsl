@@ -61,16 +61,19 @@ float within(float up, float limit) {
   return u < -limit ? -limit : u;
 }
 
-float swiglu_of(float gate, float up, float limit) {
-  return mul(silu_of(below(gate, limit)), within(up, limit));
-}
-
-float gelu_of(float x) {
-  const float slope = fused(mul(x, x), FLOAT(0x3d922279u), FLOAT(0x3fcc422au));
-  return divide(x, add(1.0, exp_of(-mul(x, slope))));
-}
-float geglu_of(float gate, float up, float limit) {
-  return mul(gelu_of(below(gate, limit)), within(up, limit));
+// Both halves of a feed-forward network as one: swiglu, swiglu_oai and geglu, by their numbers in
+// ElementOperation of kernels/elements.h. All are x / (1 + e^-a) for some a, times the other half.
+const uint kSwiglu = 9u;
+const uint kSwigluOai = 10u;
+const uint kGeglu = 11u;
+float gate_of(uint kind, float gate, float up, float limit) {
+  const float x = below(gate, limit);
+  float a = x;
+  if (kind == kSwigluOai) a = mul(FLOAT(0x3fd9db23u), x);
+  if (kind == kGeglu) a = mul(x, fused(mul(x, x), FLOAT(0x3d922279u), FLOAT(0x3fcc422au)));
+  const float gated = divide(x, add(1.0, exp_of(-a)));
+  const float other = within(up, limit);
+  return mul(gated, kind == kSwigluOai ? add(other, 1.0) : other);
 }
 
 float softcap_of(float x, float cap) {
@@ -78,10 +81,4 @@ float softcap_of(float x, float cap) {
   const float u = exp_of(mul(-2.0, abs(ratio)));
   const float capped = mul(cap, divide(sub(1.0, u), add(1.0, u)));
   return flushed(ratio) < 0.0 ? -capped : capped;
-}
-
-float swiglu_oai_of(float gate, float up, float limit) {
-  const float g = below(gate, limit);
-  const float gated = divide(g, add(1.0, exp_of(-mul(FLOAT(0x3fd9db23u), g))));
-  return mul(gated, add(within(up, limit), 1.0));
 }

@@ -64,13 +64,7 @@ float source_value(uint row, uint column, float factor) {
   push.normed.at[row * push.normed_stride + column] = value;
   return value;
 #elif SOURCE == GATE
-  const float gate = push.rows_in.at[at], up = push.ups.at[at];
-  float value = NOT_A_NUMBER;
-  switch (push.operation) {
-    case 9u: value = swiglu_of(gate, up, push.limit); break;
-    case 10u: value = swiglu_oai_of(gate, up, push.limit); break;
-    case 11u: value = geglu_of(gate, up, push.limit); break;
-  }
+  const float value = gate_of(push.operation, push.rows_in.at[at], push.ups.at[at], push.limit);
   push.rows_in.at[at] = value;
   return value;
 #else
