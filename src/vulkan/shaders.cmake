@@ -140,8 +140,8 @@ if(ASTER_TESTS)
   set(mutations "${CMAKE_CURRENT_SOURCE_DIR}/check/mutations.py")
   file(GLOB shader_sources CONFIGURE_DEPENDS "${shader_folder}/*")
   add_custom_command(OUTPUT "${shader_output}/mutated_shaders.cc"
-    COMMAND Python3::Interpreter "${mutations}" ${mutations_option} "${GLSLC}" "${shader_folder}" "${shader_output}/shaders.txt"
-      "${shader_output}/emulated.txt" "${shader_output}/mutated_shaders.cc"
+    COMMAND Python3::Interpreter "${mutations}" ${mutations_option} "${GLSLC}" "${shader_folder}"
+      "${shader_output}/shaders.txt" "${shader_output}/emulated.txt" "${shader_output}/mutated_shaders.cc"
     DEPENDS "${mutations}" "${shader_output}/shaders.txt" "${shader_output}/emulated.txt" ${shader_sources} VERBATIM)
   target_sources(vulkan_test PRIVATE "${shader_output}/mutated_shaders.cc")
   set_source_files_properties("${shader_output}/mutated_shaders.cc" PROPERTIES

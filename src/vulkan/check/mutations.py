@@ -98,7 +98,8 @@ MUTATIONS = [
      "float silu_of(float x) { return mul(x, sigmoid_of(x)); }"),
     ("AGateHasNoSlope", "elementwise", "elements", "functions.glsl",
      "a = mul(FLOAT(0x3fd9db23u), x)", "a = x"),
-    ("AGeluIsThatOfSigmoid", "elementwise", "elements", "functions.glsl", "a = mul(x, fused(mul(x, x)", "a = mul(1.0, fused(mul(x, x)"),
+    ("AGeluIsThatOfSigmoid", "elementwise", "elements", "functions.glsl",
+     "a = mul(x, fused(mul(x, x)", "a = mul(1.0, fused(mul(x, x)"),
     ("ACapForgetsTheSign", "elementwise", "elements", "functions.glsl",
      "flushed(ratio) < 0.0 ? -capped : capped", "capped"),
     ("ALimitIsForgotten", "elementwise", "elements", "functions.glsl", "limit < up ? limit : up", "up"),
@@ -154,7 +155,8 @@ MUTATIONS = [
      "false"),
 
     ("AConstantOfExp2IsWrong", "attend_f16_2_emulated", "pages of f16", "functions.glsl", "0x3e75fdf3u", "0x3e75fdf2u"),
-    ("AWindowIsShorter", "attend_f16_2_emulated", "pages of f16", "attend.comp", "position >= range.y", "position > range.y"),
+    ("AWindowIsShorter", "attend_f16_2_emulated", "pages of f16", "attend.comp",
+     "position >= range.y", "position > range.y"),
     ("AWindowSinkIsDropped", "attend_bf16_2_emulated", "pages of bf16", "attend.comp", "return position < range.x ||",
      "return position + 1u < range.x ||"),
     ("WhatIsNotSeenCounts", "attend_f16_2_emulated", "pages of f16", "attend.comp",
@@ -264,7 +266,8 @@ def main(arguments):
         arrays.append(f"const uint32_t k_{name}[] = {{\n{compiled(glslc, shader_folder, *shader)}\n}};\n")
         emulated.append(f'  if (name == "{name}") return k_{name};\n')
     with open(output, "w", encoding="utf-8") as file:
-        file.write('#include <vector>\n\n#include "vulkan/check/mutations_test_support.h"\n\nnamespace aster::vulkan {\nnamespace {\n' +
+        file.write('#include <vector>\n\n#include "vulkan/check/mutations_test_support.h"\n\n'
+                   "namespace aster::vulkan {\nnamespace {\n" +
                    "".join(arrays) + "}  // namespace\n\nstd::span<const Mutation> Mutations() {\n"
                    "  static const std::vector<Mutation> mutations = {\n" + "".join(table) +
                    "  };\n  return mutations;\n}\n"
