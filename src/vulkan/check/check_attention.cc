@@ -61,6 +61,12 @@ class Pages {
   std::vector<Line> lines_;
 };
 
+// Where an fma is made of integers, a driver takes minutes to compile those of 32 rows.
+uint32_t LargestBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {
+  const uint32_t most = MostAttentionBlockRows(layout);
+  return arithmetic.native_fma ? most : std::min(most, 4u);
+}
+
 // One attention call: its inputs, and what the reference makes of them.
 struct Attention {
   Attention(const Arithmetic& arithmetic, KvType type, const AttentionSize& s, CheckValues values,
@@ -69,7 +75,7 @@ struct Attention {
         layout(kernels::MakePageLayout(type, s.key_dim, s.value_dim)),
         positions(s.position + s.tokens),
         page_count(DivideRoundingUp(positions, kCheckPage)),
-        block_rows(s.largest_blocks ? MostAttentionBlockRows(layout)
+        block_rows(s.largest_blocks ? LargestBlockRows(layout, arithmetic)
                                     : AttentionBlockRows(layout, arithmetic)),
         pages(layout, s.kv_heads, page_count, seed),
         all_heads(s.heads * s.kv_heads),
