@@ -15,7 +15,7 @@ more, so that there can be a majority. The random pick and the oracle are made o
 --folder, what is there is not asked again. --weigh-by has members answer other questions first, and weighs them by
 their results. --text adds the bits per byte of the held-out text under each member and under the mean of all.
 
---machines measures instead what an answer costs, of so many questions, one after another: seconds with all members on
+--machines measures instead what an answer costs, of N questions, one after another: seconds with all members on
 this machine and with each on one of its own (two nodes on loopback, pinned to a core each), and what then passes
 between machines, headers included, in a network of its own (unshare). Ratios are medians of those within a round.
 """
@@ -228,7 +228,7 @@ def main():
     parser.add_argument("--folder", help="where results are kept (default: nowhere)")
     parser.add_argument("--no-vote", action="store_true", help="leave the vote out, which takes the most time")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--machines", type=int, metavar="N", help="measure the cost of so many answers instead")
+    parser.add_argument("--machines", type=int, metavar="N", help="measure the cost of N answers instead")
     parser.add_argument("--rounds", type=int, default=3, help="with --machines (default: %(default)s)")
     options = parser.parse_args()
     if options.machines:

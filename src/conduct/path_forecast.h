@@ -28,7 +28,7 @@ class PathForecast {
 
   // From the beginning of a prompt's computing to its first token. 0: not known.
   double PrefillSeconds(uint32_t tokens) const;
-  // From one token to the next where so many requests run. 0: not known.
+  // From one token to the next with this number of requests. 0: not known.
   double TokenSeconds(size_t running) const;
   bool has_learned() const { return has_learned_; }
 

@@ -31,7 +31,7 @@ class StagePace {
 
   // Another route is opened, of this many stages.
   void Reset(size_t stages) { stages_.assign(stages, {}); }
-  // A frame of so many rows, of texts up to `length`, went through the stages from `first_stage`
+  // A frame of `rows` rows, of texts up to `length`, went through the stages from `first_stage`
   // on.
   void Learn(uint32_t first_stage, uint32_t rows, uint32_t length, std::span<const wire::Hop> hops,
              int64_t now_ns);

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kMs = 1'000'000;
 constexpr int64_t kOldestNs = 10 * kNsPerSecond;
 
-// `count` frames that take the stages so many milliseconds.
+// `count` frames that take the stages the given milliseconds.
 void Frames(StagePace& pace, uint32_t rows, std::vector<uint64_t> ms, int count = 5,
             int64_t now_ns = 0) {
   std::vector<wire::Hop> hops;

@@ -25,7 +25,7 @@ class FakePool final : public NodePool {
       links_.push_back({i - 1, 2 - i, 1e-4, 1e9});
     }
   }
-  // The node has so many layers of the model already, in memory that is taken.
+  // The node has this number of the layers already, in memory that is taken.
   void Hold(size_t node, model::Slice slice, uint64_t bytes) {
     shared_.push_back({.node = nodes_[node].node.id, .slice = slice, .bytes = bytes});
     nodes_[node].memory_bytes -= bytes;

@@ -16,7 +16,7 @@ namespace aster::plan {
 namespace {
 
 constexpr double kAlmostBest = 0.9;
-// All ways to gather so many nodes into groups are tried: of more nodes those of the fastest.
+// All ways to form groups of this number of nodes are tried: of more nodes those of the fastest.
 constexpr size_t kMixedNodes = 5;
 // Paths that are tried for decode, of each kind, beside the pipeline that prefills.
 constexpr size_t kDecodePaths = 3;
