@@ -28,25 +28,38 @@ Batch::Batch(Device& device, DevicePages& pages, bool staged)
 // Where waiting fails, the device is lost or the buffers' own end waits once more.
 Batch::~Batch() { static_cast<void>(Wait()); }
 
-Status Batch::MakeCommands() {
-  if (!tables_commands_) tables_commands_ = TRY(Commands::Create(device_));
-  if (!commands_) commands_ = TRY(Commands::Create(device_));
-  return Ok();
-}
-
 Status Batch::Begin() {
   TRY(Wait());
   TRY(device_.CheckLost("recording work"));
-  TRY(MakeCommands());
   hazards_.Clear();
   outgrown_.clear();
-  table_copies_.clear();
   deferred_ = nullptr;
-  settled_ = Ok();
+  recorded_ = Ok();
   ++number_;
   for (Arena* const arena : arenas()) arena->Clear();
   if (number_ % kBatchesToTrim == 0) Trim();
-  return commands_->Begin();
+  TimeHost("host: between batches");
+  table_copies_.clear();
+  part_ = 0;
+  return BeginPart(0);
+}
+
+Status Batch::BeginPart(size_t part) {
+  if (part == parts_.size()) {
+    Commands tables = TRY(Commands::Create(device_));
+    Commands work = TRY(Commands::Create(device_));
+    parts_.push_back({std::move(tables), std::move(work)});
+  }
+  return parts_[part].work.Begin();
+}
+
+void Batch::TimeHost(const char* doing) {
+  KernelTimes* const times = device_.times();
+  if (times == nullptr || times->detail() != KernelTimes::Detail::kBatches) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (timed_ != std::chrono::steady_clock::time_point())
+    times->Add(doing, std::chrono::duration<double, std::nano>(now - timed_).count());
+  timed_ = now;
 }
 
 void Batch::Defer(std::function<Status()> record) {
@@ -59,13 +72,16 @@ void Batch::Settle() {
   // It records by Using, which finds nothing deferred any more.
   const std::function<Status()> record = std::exchange(deferred_, nullptr);
   const Status status = record();
-  if (settled_.ok()) settled_ = status;
+  if (recorded_.ok()) recorded_ = status;
 }
 
 Commands& Batch::Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes) {
   Settle();
-  if (hazards_.NeedsBarrier(reads, writes)) commands_->Barrier();
-  return *commands_;
+  if (hazards_.NeedsBarrier(reads, writes)) {
+    StartPart();
+    part().work.Barrier();
+  }
+  return part().work;
 }
 
 Result<Address> Batch::PutBytes(std::span<const uint8_t> bytes) {
@@ -134,40 +150,59 @@ uint64_t Batch::memory_bytes() const {
   return bytes;
 }
 
-// The batch sees what was submitted before it, and its own tables.
+// The part sees what was submitted before it, and its own tables.
 Status Batch::RecordTables() {
-  TRY(tables_commands_->Begin());
-  tables_commands_->Barrier();
-  for (const TableCopy& copy : table_copies_) {
-    tables_commands_->Copy(*copy.from.buffer, copy.from.offset, *copy.to.buffer, copy.to.offset,
-                           copy.bytes);
-  }
-  if (!table_copies_.empty()) tables_commands_->Barrier();
-  return tables_commands_->End();
+  Commands& commands = part().tables;
+  TRY(commands.Begin());
+  commands.Barrier();
+  for (const TableCopy& copy : table_copies_)
+    commands.Copy(*copy.from.buffer, copy.from.offset, *copy.to.buffer, copy.to.offset, copy.bytes);
+  if (!table_copies_.empty()) commands.Barrier();
+  table_copies_.clear();
+  return commands.End();
+}
+
+Status Batch::SubmitPart() {
+  TRY(part().work.End());
+  TRY(RecordTables());
+  TRY(pages_.Flush());
+  const VkCommandBuffer both[] = {part().tables.handle(), part().work.handle()};
+  submission_ = TRY(device_.Submit(both));
+  return Ok();
+}
+
+void Batch::StartPart() {
+  if (part().work.dispatches() < (part_ == 0 ? kFirstKernels : kKernels) || !recorded_.ok()) return;
+  // There is a part to record into whatever fails.
+  recorded_ = BeginPart(part_ + 1);
+  if (!recorded_.ok()) return;
+  recorded_ = SubmitPart();
+  ++part_;
 }
 
 Status Batch::Submit() {
   Settle();
-  TRY(settled_);
-  TRY(commands_->End());
-  TRY(RecordTables());
-  TRY(pages_.Flush());
-  const VkCommandBuffer both[] = {tables_commands_->handle(), commands_->handle()};
-  submission_ = TRY(device_.Submit(both));
+  TRY(recorded_);
+  TimeHost("host: recording");
+  TRY(SubmitPart());
+  TimeHost("host: submitting");
   return Ok();
 }
 
 Result<bool> Batch::Poll() {
   if (!submission_) return true;
   const bool is_done = TRY(device_.HasFinished(*submission_));
-  if (is_done) submission_.reset();
-  return is_done;
+  if (!is_done) return false;
+  submission_.reset();
+  TimeHost("host: waiting");
+  return true;
 }
 
 Status Batch::Wait() {
   if (!submission_) return Ok();
   const Status status = device_.Wait(*submission_, kTimeoutNs);
   if (status.ok() || device_.lost()) submission_.reset();
+  TimeHost("host: waiting");
   return status;
 }
 

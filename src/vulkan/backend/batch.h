@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 // One batch of work on a device: what it is made of is recorded with the barriers that it needs,
-// submitted once, and polled. Tables for shaders and rows from the host go through memory that is
+// submitted, and polled. The device begins while the host still records: long batches are submitted
+// in parts. Tables for shaders and rows from the host go through memory that is
 // kept from batch to batch. Must not know which operations there are.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -84,7 +87,7 @@ class Batch {
     return Put(std::span<const T>(values));
   }
 
-  // Where to write, before Submit, what Send copies to the device as part of the batch.
+  // Where to write, before Send, what that copies to the device as part of the batch.
   Result<Piece> TakeUpload(uint64_t bytes) { return uploads_.Take(bytes); }
   void Send(const Piece& piece, const Buffer& to, uint64_t offset, uint64_t bytes);
   // What is there when the batch is done, until the next begins.
@@ -112,28 +115,44 @@ class Batch {
 
   Result<Address> PutBytes(std::span<const uint8_t> bytes);
   Result<Address> Stage(const Piece& piece, uint64_t bytes);
-  Status MakeCommands();
+  // Kernels of a part: few of the first, so that the device begins at once.
+  static constexpr uint32_t kFirstKernels = 8;
+  static constexpr uint32_t kKernels = 64;
+  // What is submitted together.
+  struct Part {
+    Commands tables;  // first of all: copies of tables
+    Commands work;
+  };
+
+  Part& part() { return parts_[part_]; }
+  Status BeginPart(size_t part);
+  Status SubmitPart();
+  // A part that is long enough starts, and the next begins.
+  void StartPart();
   Status RecordTables();
+  // Since the last one; where work is timed.
+  void TimeHost(const char* doing);
   std::array<Arena*, 4> arenas() { return {&tables_, &device_tables_, &uploads_, &downloads_}; }
   void Trim();
 
   Device& device_;
   DevicePages& pages_;
   const bool staged_;
-  std::optional<Commands> tables_commands_;  // first of all: copies of tables
-  std::optional<Commands> commands_;
+  std::deque<Part> parts_;
+  size_t part_ = 0;  // that is recorded
   Hazards hazards_;
   Arena tables_;         // as the host writes them
   Arena device_tables_;  // as shaders read them; unused where they read the former
-  std::vector<TableCopy> table_copies_;
+  std::vector<TableCopy> table_copies_;  // of the part
   Arena uploads_;
   Arena downloads_;
   std::array<ScratchBuffer, kScratchCount> scratch_;
   std::vector<Buffer> outgrown_;  // still used by what is recorded
   std::function<Status()> deferred_;
-  Status settled_ = Ok();               // the first error of what was deferred
-  std::optional<uint64_t> submission_;  // under way
+  Status recorded_ = Ok();              // or the first error of what could not return it
+  std::optional<uint64_t> submission_;  // the last one under way
   uint64_t number_ = 0;
+  std::chrono::steady_clock::time_point timed_;  // where work is timed
 };
 
 }  // namespace aster::vulkan

@@ -74,6 +74,30 @@ TEST_P(CommandsTest, RowsComeInAndAreGathered) {
   });
 }
 
+// A batch that is submitted in parts, with rows that come in and out in the middle of it.
+TEST_P(CommandsTest, LongBatches) {
+  ExpectEqual("200 steps", [&](compute::Backend& backend) {
+    Bench bench(backend);
+    const std::vector<float> numbers = CheckFloats(3 * 40, CheckValues::kOrdinary, 4);
+    const Tensor rows = bench.Rows(3, 40, 1);
+    const Tensor more = bench.Rows(3, 40, 2);
+    const Tensor normed = bench.Room(3, 40);
+    std::span<const float> middle;
+    return bench.Run(
+        [&](compute::Commands& commands) -> Status {
+          for (size_t step = 0; step < 100; ++step) {
+            TRY(commands.Add(rows, more, 1));
+            TRY(commands.Normalise({rows, {}, 1e-6f, normed}));
+            TRY(commands.Add(rows, normed, 1));
+            if (step == 50) TRY(commands.Upload(numbers, more));
+            if (step == 60) TRY(commands.Download(rows, &middle));
+          }
+          return Ok();
+        },
+        rows);
+  });
+}
+
 // The second upload replaces what the first one left, but only after it was read.
 TEST_P(CommandsTest, OperationsTakeEffectInTheirOrder) {
   ExpectEqual("a tensor that is written twice", [&](compute::Backend& backend) {

@@ -36,6 +36,7 @@ Commands& Commands::operator=(Commands&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(pool_, other.pool_);
   std::swap(commands_, other.commands_);
+  std::swap(dispatches_, other.dispatches_);
   std::swap(marks_, other.marks_);
   return *this;
 }
@@ -54,7 +55,15 @@ Status Commands::Begin() {
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
   TRY(device_->Check(functions.BeginCommandBuffer(commands_, &info), "recording work"));
-  return marks_ != nullptr ? marks_->Begin(commands_) : Ok();
+  dispatches_ = 0;
+  if (marks_ == nullptr) return Ok();
+  TRY(marks_->Begin(commands_));
+  if (!TimesKernels()) marks_->Start(commands_);
+  return Ok();
+}
+
+bool Commands::TimesKernels() const {
+  return marks_ != nullptr && device_->times()->detail() == KernelTimes::Detail::kKernels;
 }
 
 void Commands::Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups,
@@ -65,12 +74,13 @@ void Commands::Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push,
   functions.CmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
   functions.CmdPushConstants(commands_, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                              static_cast<uint32_t>(push.size()), push.data());
-  if (marks_ != nullptr) {
+  ++dispatches_;
+  if (TimesKernels()) {
     Barrier();
     marks_->Start(commands_);
   }
   functions.CmdDispatch(commands_, groups.x, groups.y, groups.z);
-  if (marks_ != nullptr) {
+  if (TimesKernels()) {
     Barrier();
     marks_->Stop(commands_, fmt::format("{} {} x {}", kernel, groups.x, groups.y));
   }
@@ -103,6 +113,8 @@ void Commands::Barrier() {
 }
 
 Status Commands::End() {
+  if (marks_ != nullptr && !TimesKernels())
+    marks_->Stop(commands_, fmt::format("batch of {} kernels", dispatches_));
   const DeviceFunctions& functions = device_->functions();
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;

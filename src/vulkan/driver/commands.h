@@ -48,6 +48,7 @@ class Commands {
   // Runs what was recorded, and waits for it.
   Status Run(int64_t timeout_ns);
 
+  uint32_t dispatches() const { return dispatches_; }
   VkCommandBuffer handle() const { return commands_; }
   Device& device() { return *device_; }
 
@@ -56,8 +57,11 @@ class Commands {
 
   Device* device_ = nullptr;
   VkCommandPool pool_ = VK_NULL_HANDLE;
+  bool TimesKernels() const;
+
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
-  std::unique_ptr<TimeMarks> marks_;  // where kernels are timed
+  uint32_t dispatches_ = 0;
+  std::unique_ptr<TimeMarks> marks_;  // where work is timed
 };
 
 }  // namespace aster::vulkan

@@ -33,7 +33,7 @@ class Device {
   const DeviceFunctions& functions() const { return functions_; }
   VkDevice handle() const { return device_; }
 
-  // Null unless kernels are timed.
+  // Null unless work is timed.
   KernelTimes* times() { return times_.get(); }
 
   // Memory that can still be allocated on the device, as far as the driver says.

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How long a device computes each kernel, for whoever makes them faster: with ASTER_GPU_TIMES=1,
-// kernels run one after the other, and a table goes to standard error when the device is closed.
-// Must not know what kernels compute.
+// Where the time of a device goes, for work on its speed: with ASTER_GPU_TIMES=1, kernels run one
+// after the other, and how long each takes goes to standard error when the device is closed; with
+// ASTER_GPU_TIMES=batch, work runs as ever, and whole batches are timed, on the device and on the
+// host. Must not know what kernels compute.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,22 @@ class KernelTimes {
   struct Sum {
     uint64_t count = 0;
     double ns = 0;
+    double least_ns = 0;
   };
+
+  enum class Detail : uint8_t { kKernels, kBatches };
+  explicit KernelTimes(Detail detail) : detail_(detail) {}
 
   // Null unless the environment asks for it.
   static std::unique_ptr<KernelTimes> FromEnvironment();
 
+  Detail detail() const { return detail_; }
   void Add(const std::string& kernel, double ns);
   // The slowest first.
   std::string Table() const;
 
  private:
+  Detail detail_;
   std::map<std::string, Sum> sums_;
 };
 
