@@ -50,6 +50,8 @@ AlignedWords Prepared(ActivationFormat format, const std::vector<float>& values,
 
 // A factor of modest size as a half; now and then a small one, or zero.
 uint16_t ScaleHalf(Random& random, CheckValues values) {
+  if (values == CheckValues::kVanishing)  // a little more than 2^-10
+    return static_cast<uint16_t>(0x1400 + random.NextBelow(4));
   if (values == CheckValues::kHostile && random.NextBelow(16) == 0)
     return static_cast<uint16_t>(random.NextU32() & 0x83ff);
   return quant::FloatToHalf(0.01f * (0.5f + random.NextFloat()));
@@ -111,13 +113,16 @@ void SetScales(Block& block, Random& random, CheckValues values) {
   }
 }
 
-// Any bits, but for scales.
+// Any bits, but for scales; where sums shall vanish, the same ones.
 template <typename Block>
 void FillPacked(std::span<uint8_t> packed, Random& random, CheckValues values) {
   for (size_t at = 0; at + sizeof(Block) <= packed.size(); at += sizeof(Block)) {
     Block block;
     auto* bytes = reinterpret_cast<uint8_t*>(&block);
-    for (size_t i = 0; i < sizeof(block); ++i) bytes[i] = static_cast<uint8_t>(random.NextU32());
+    for (size_t i = 0; i < sizeof(block); ++i) {
+      const auto any = static_cast<uint8_t>(random.NextU32());
+      bytes[i] = values == CheckValues::kVanishing ? 0x11 : any;
+    }
     SetScales(block, random, values);
     std::memcpy(packed.data() + at, &block, sizeof(block));
   }

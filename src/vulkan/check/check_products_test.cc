@@ -94,6 +94,14 @@ class ProductTest : public KernelTest, public testing::WithParamInterface<Weight
 
 TEST_P(ProductTest, FewRowsHaveTheReferencesBits) { CheckEverySize({1, 2, 3, 5, 8}); }
 
+// As many steps as any workgroup has words ahead, and more; and sums that become denormal.
+TEST_P(ProductTest, FewLongRows) {
+  for (const uint32_t rows : {1u, 2u, 8u}) {
+    for (const CheckValues values : {CheckValues::kHostile, CheckValues::kVanishing})
+      ASSERT_OK(CheckProduct(bench(), GetParam(), {20, 33 * 256, rows + 2, 1, rows}, values, rows));
+  }
+}
+
 TEST_P(ProductTest, ManyRowsHaveTheReferencesBits) { CheckEverySize({9, 32, 45}); }
 
 // Whatever stands beside it in the batch.

@@ -44,8 +44,7 @@ MUTATIONS = [
      "push.to.at[to.words + word * to.group_rows]", "push.to.at[to.words + word]"),
 
     ("AProductIsRoundedTwice", "product_few_q8_0", "products with Q8_0", "product_few.comp",
-     "acc = fused_normal(float(dot), scales[buffer_][u][r][lane()], acc);",
-     "acc = add(acc, mul(float(dot), scales[buffer_][u][r][lane()]));"),
+     "acc = fused_normal(terms.dot, terms.scale, acc);", "acc = add(acc, mul(terms.dot, terms.scale));"),
     ("UnitsComeBackwards", "product_few_q4_k", "products with Q4_K", "product_few.comp",
      "for (uint u = 0u; u < units; ++u) {", "for (uint n = units; n > 0u; --n) { const uint u = n - 1u;"),
     ("TheLastUnitsAreDropped", "product_few_q4_k", "products with Q4_K", "product_few.comp",

@@ -65,7 +65,7 @@ Status CheckPrepared(Workbench& bench) {
   return Ok();
 }
 
-// Few rows and many, with outputs and columns that fill no workgroup.
+// Few rows and many, with outputs and columns that fill no workgroup; one row of many steps.
 Status CheckProducts(Workbench& bench, WeightType type) {
   constexpr ProductSize kFew = {
       .outputs = 75, .columns = 2560, .activation_rows = 19, .first_row = 15, .rows = 3};
@@ -75,7 +75,9 @@ Status CheckProducts(Workbench& bench, WeightType type) {
     TRY(CheckProduct(bench, type, kFew, values, kSeed));
     TRY(CheckProduct(bench, type, kMany, values, kSeed + 1));
   }
-  return Ok();
+  constexpr ProductSize kOne = {
+      .outputs = 20, .columns = 33 * 256, .activation_rows = 1, .first_row = 0, .rows = 1};
+  return CheckProduct(bench, type, kOne, CheckValues::kVanishing, kSeed + 2);
 }
 
 // Matrices of more than one workgroup, in each direction.

@@ -25,6 +25,13 @@ void MakeGroupHostile(uint64_t group, float* values, Random& random) {
   }
 }
 
+// Its sum is one or minus one, of 127ths of the smallest scale that is not zero.
+void MakeGroupVanish(float* values, Random& random) {
+  const float unit = random.NextBelow(2) == 0 ? 0x1p-116f : -0x1p-116f;
+  values[0] = 127 * unit;
+  values[1] = -126 * unit;
+}
+
 // What is not finite, or soon is not, hides what else is in its row: there is little of it.
 void MakeValueHostile(float& value, Random& random) {
   constexpr float kOdd[] = {0.0f,      -0.0f,    0x1p-149f, -0x1p-140f, 0x1p-126f,
@@ -60,8 +67,13 @@ Status Workbench::Run(FunctionRef<Status(Commands&)> record) {
 
 std::vector<float> CheckFloats(size_t count, CheckValues values, uint64_t seed) {
   std::vector<float> floats((count + 31) / 32 * 32);
-  FillNormal(seed, 0, 0, floats);
   Random random(seed, 1);
+  if (values == CheckValues::kVanishing) {
+    for (size_t i = 0; i < floats.size(); i += 32) MakeGroupVanish(floats.data() + i, random);
+    floats.resize(count);
+    return floats;
+  }
+  FillNormal(seed, 0, 0, floats);
   if (values == CheckValues::kHostile) {
     for (size_t i = 0; i < floats.size(); i += 32)
       MakeGroupHostile(random.NextU32(), floats.data() + i, random);

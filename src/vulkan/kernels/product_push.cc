@@ -23,11 +23,14 @@ constexpr uint32_t kManyOutputs = 64;
 constexpr uint32_t kFloatOutputs = 64;
 constexpr uint32_t kMatrixOutputs = 128;
 
+// Rows of invocations that add in product_few.comp: whole subgroups of most devices.
+uint32_t AdderSlots(uint32_t rows) { return std::max(rows, 2u); }
+
 // What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
 // and as the device has invocations.
 uint32_t StepSlots(uint32_t rows, const DeviceTraits& traits) {
-  const uint32_t most = std::bit_floor(traits.workgroup_invocations) / kFewOutputs;
-  return std::min({32u, 64u / rows, most});
+  const uint32_t most = traits.workgroup_invocations / kFewOutputs - AdderSlots(rows);
+  return std::bit_floor(std::min({32u, 64u / rows, most}));
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
   CHECK(together.rows <= kFewRows);
   const uint32_t slots = StepSlots(together.rows, kernels.device().traits());
   return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot),
-                        {together.rows, slots * kFewOutputs, slots}, push, groups(kFewOutputs));
+                        {together.rows, (slots + AdderSlots(together.rows)) * kFewOutputs, slots}, push, groups(kFewOutputs));
 }
 
 }  // namespace aster::vulkan

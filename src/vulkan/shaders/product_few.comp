@@ -4,19 +4,18 @@
 
 // Products of one panel (sixteen outputs) with one to eight rows of activations, for decoding: every
 // weight is read once for all of the rows. A workgroup goes over the columns in steps. In a step, a
-// thread has one output and one unit, or of a unit of 256 columns a part, and makes its integers for
-// every row, in any order, since they are exact. Then a thread a row and output adds the step's
-// floats to its chain, in the order of the reference (ScaledProduct and SuperProduct of
-// src/kernels/ref/matmul_ref.cc). While it does, the words of the step after the next are on their
-// way, and the others go on: integers of two steps have room.
+// maker has one output and one unit, or of a unit of 256 columns a part, and makes its integers for
+// every row, in any order, since they are exact. Meanwhile an adder for each row and output adds the
+// floats of the step before to its chain, in the order of the reference (ScaledProduct and
+// SuperProduct of src/kernels/ref/matmul_ref.cc). The words of the next two steps are on their way.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
 #include "rows.glsl"
 #include "dot.glsl"
 
-layout(local_size_x_id = 3) in;  // kSlots * kLanes
-layout(constant_id = 2) const uint kRows = 1;   // up to kMostRows and kSlots
+layout(local_size_x_id = 3) in;  // kLanes for each of kSlots and of the adders
+layout(constant_id = 2) const uint kRows = 1;   // up to kMostRows
 layout(constant_id = 4) const uint kSlots = 8;  // parts of units that a step has, a power of two
 #include "product_rows.glsl"
 #include "weights.glsl"
@@ -41,18 +40,68 @@ shared int lows[2][kSlots][kRows][kLanes];
 shared float low_scales[2][kStepUnits][kRows][kLanes];
 #endif
 
+// A maker's slot is below kSlots; those behind belong to the adders of a row each.
 uint slot() { return gl_LocalInvocationID.x / kLanes; }
 uint lane() { return gl_LocalInvocationID.x % kLanes; }
 uint first_group() { return slot() % kParts * kPartGroups; }
 uint unit_count() { return (push.columns + 63u) / 64u * 64u / kUnitColumns; }
 
-void load_part(uint index, out uint raw[kPartGroups][kRawWords]) {
-  const Unit unit = unit_of(gl_WorkGroupID.x, min(index, unit_count() - 1u));
-  UNROLL for (uint g = 0u; g < kPartGroups; ++g) load_raw(unit, first_group() + g, lane(), raw[g]);
+// What a maker reads of the weights, as it is in memory.
+struct Part {
+  uint raw[kPartGroups][kRawWords];
+  uint scale;
+#ifdef MINS
+  uint minimum;
+#endif
+#ifdef PAIRED_SCALES
+  uint scale_pairs[kPartGroups / 2u];
+#ifdef MINS
+  uint minimum_pairs[kPartGroups / 2u];
+#endif
+#endif
+};
+
+// Of a step that begins with unit `first`, if there is one.
+void load_part(uint first, inout Part part) {
+  if (first >= unit_count()) return;
+  // Beyond the end, the last unit again: some drivers read before they know the condition.
+  const Unit unit = unit_of(gl_WorkGroupID.x, min(first + slot() / kParts, unit_count() - 1u));
+  UNROLL for (uint g = 0u; g < kPartGroups; ++g)
+    load_raw(unit, first_group() + g, lane(), part.raw[g]);
+  part.scale = scale_word(unit, lane());
+#ifdef MINS
+  part.minimum = minimum_word(unit, lane());
+#endif
+#ifdef PAIRED_SCALES
+  UNROLL for (uint p = 0u; p < kPartGroups / 2u; ++p) {
+    part.scale_pairs[p] = pair_word(unit.at + kScalePairs, first_group() + 2u * p, lane());
+#ifdef MINS
+    part.minimum_pairs[p] = pair_word(unit.at + kMinimumPairs, first_group() + 2u * p, lane());
+#endif
+  }
+#endif
 }
 
-void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
-               RowPlace rows[kMostRows]) {
+int scale_of_group(Part part, uint g) {
+#if defined(PAIRED_SCALES)
+  return scale_in(part.scale_pairs[g / 2u], g, lane());
+#elif WEIGHTS == IQ2_XXS
+  return scale_of_raw(part.raw[g]);
+#else
+  return 1;
+#endif
+}
+#ifdef MINS
+int minimum_of_group(Part part, uint g) {
+#ifdef PAIRED_SCALES
+  return minimum_in(part.minimum_pairs[g / 2u], g, lane());
+#else
+  return 1;
+#endif
+}
+#endif
+
+void make_part(uint buffer_, uint index, Part part, RowPlace rows[kMostRows]) {
   const Unit unit = unit_of(gl_WorkGroupID.x, index);
   int sums[kMostRows];
 #ifdef MINS
@@ -66,12 +115,8 @@ void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
   }
   UNROLL for (uint i = 0u; i < kPartGroups; ++i) {
     const uint group = first_group() + i;
-    const int scale = group_scale(unit, group, lane());
-#ifdef MINS
-    const int minimum = group_minimum(unit, group, lane());
-#endif
     uint quads[kQuads];
-    unpack(unit, raw[i], quads);
+    unpack(unit, part.raw[i], quads);
     EACH_ROW(r) {
       const uint at = quads_at(rows[r], index, group) / 4u;
       int dot = 0;
@@ -79,9 +124,9 @@ void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
         const uvec4 four = Vectors(push.activations).at[at + t];
         UNROLL for (uint i = 0u; i < 4u; ++i) dot += dot4(quads[4u * t + i], four[i]);
       }
-      sums[r] += scale * dot;
+      sums[r] += scale_of_group(part, i) * dot;
 #ifdef MINS
-      minima[r] += minimum * group_sum(rows[r], index, group);
+      minima[r] += minimum_of_group(part, i) * group_sum(rows[r], index, group);
 #endif
     }
   }
@@ -92,54 +137,108 @@ void make_part(uint buffer_, uint index, uint raw[kPartGroups][kRawWords],
 #endif
     if (slot() % kParts == 0u) {
       const float activation = activation_scale(rows[r], index);
-      scales[buffer_][slot() / kParts][r][lane()] = unit_scale(unit, lane(), activation);
+      scales[buffer_][slot() / kParts][r][lane()] =
+          TIMES_ACTIVATION(mul, weight_scale(unit, part.scale, lane()), activation);
 #ifdef MINS
-      low_scales[buffer_][slot() / kParts][r][lane()] = unit_min_scale(unit, lane(), activation);
+      low_scales[buffer_][slot() / kParts][r][lane()] =
+          mul(weight_minimum(part.minimum, lane()), activation);
 #endif
     }
   }
 }
 
-// Of row `r`, which is the number of this thread's slot.
-float add_units(uint buffer_, uint units, float acc) {
-  const uint r = slot();
-  for (uint u = 0u; u < units; ++u) {
-    int dot = 0;
-    UNROLL for (uint p = 0u; p < kParts; ++p) dot += dots[buffer_][u * kParts + p][r][lane()];
-    acc = fused_normal(float(dot), scales[buffer_][u][r][lane()], acc);
+// What a unit adds to a chain: dot * scale, and then, with MINS, low * low_scale.
+struct Terms {
+  float dot;
+  float scale;
 #ifdef MINS
-    int low = 0;
-    UNROLL for (uint p = 0u; p < kParts; ++p) low += lows[buffer_][u * kParts + p][r][lane()];
-    acc = fused_normal(-float(low), low_scales[buffer_][u][r][lane()], acc);
+  float low;
+  float low_scale;
+#endif
+};
+Terms terms_of(uint buffer_, uint u, uint r) {
+  Terms terms;
+  int dot = 0;
+  UNROLL for (uint p = 0u; p < kParts; ++p) dot += dots[buffer_][u * kParts + p][r][lane()];
+  terms.dot = float(dot);
+  terms.scale = scales[buffer_][u][r][lane()];
+#ifdef MINS
+  int low = 0;
+  UNROLL for (uint p = 0u; p < kParts; ++p) low += lows[buffer_][u * kParts + p][r][lane()];
+  terms.low = -float(low);
+  terms.low_scale = low_scales[buffer_][u][r][lane()];
+#endif
+  return terms;
+}
+
+float add_flushed(uint buffer_, uint units, uint r, float acc) {
+  for (uint u = 0u; u < units; ++u) {
+    const Terms terms = terms_of(buffer_, u, r);
+    acc = fused_normal(terms.dot, terms.scale, acc);
+#ifdef MINS
+    acc = fused_normal(terms.low, terms.low_scale, acc);
 #endif
   }
   return acc;
 }
 
+// Without flushing what hardly ever is denormal, which takes three times as long; where a sum was,
+// once more with it.
+float add_units(uint buffer_, uint units, uint r, float acc) {
+  if (!kNativeFma) return add_flushed(buffer_, units, r, acc);
+  const uint kBatch = kStepUnits < 8u ? kStepUnits : 8u;
+  const float start = acc;
+  uint least = kInfBits;  // of the sums' magnitudes, less one: zero is the greatest
+  for (uint first = 0u; first < units; first += kBatch) {
+    Terms terms[8];
+    UNROLL for (uint i = 0u; i < 8u; ++i)
+      if (i < kBatch) terms[i] = terms_of(buffer_, min(first + i, units - 1u), r);
+    UNROLL for (uint i = 0u; i < 8u; ++i) {
+      if (i < kBatch && first + i < units) {
+        acc = fused_unflushed(terms[i].dot, terms[i].scale, acc);
+        least = min(least, (BITS(acc) & ~kSign) - 1u);
+#ifdef MINS
+        acc = fused_unflushed(terms[i].low, terms[i].low_scale, acc);
+        least = min(least, (BITS(acc) & ~kSign) - 1u);
+#endif
+      }
+    }
+  }
+  return kFlush && least < kMantissa ? add_flushed(buffer_, units, r, start) : acc;
+}
+
 void main() {
   if (!choose_matrix()) return;
+  const uint units = unit_count(), own_unit = slot() / kParts;
+  const bool makes = slot() < kSlots, adds = !makes && slot() - kSlots < kRows;
+  const uint r = adds ? slot() - kSlots : 0u;
   RowPlace rows[kMostRows];
   EACH_ROW(r) rows[r] = row_at(row_index(r));
-  const uint units = unit_count(), own_unit = slot() / kParts;
-  const bool has_chain = slot() < kRows;
   float acc = 0.0;
-  uint raw[kPartGroups][kRawWords];
-  load_part(own_unit, raw);
+  Part part, next;
+  if (makes) {
+    load_part(0u, part);
+    load_part(kStepUnits, next);
+  }
   uint buffer_ = 0u;
   for (uint first = 0u; first < units; first += kStepUnits) {
-    uint next[kPartGroups][kRawWords];
-    load_part(first + kStepUnits + own_unit, next);
-    if (has_chain && first > 0u) acc = add_units(buffer_ ^ 1u, kStepUnits, acc);
-    if (first + own_unit < units) make_part(buffer_, first + own_unit, raw, rows);
-    raw = next;
+    if (makes) {
+      Part after;
+      load_part(first + 2u * kStepUnits, after);
+      if (first + own_unit < units) make_part(buffer_, first + own_unit, part, rows);
+      part = next;
+      next = after;
+    } else if (adds && first > 0u) {
+      acc = add_units(buffer_ ^ 1u, kStepUnits, r, acc);
+    }
     barrier();
     buffer_ ^= 1u;
   }
-  if (!has_chain) return;
-  acc = add_units(buffer_ ^ 1u, (units - 1u) % kStepUnits + 1u, acc);
+  if (!adds) return;
+  acc = add_units(buffer_ ^ 1u, (units - 1u) % kStepUnits + 1u, r, acc);
   const uint output_ = gl_WorkGroupID.x * kLanes + lane();
   if (output_ >= push.outputs) return;
-  const uint row = result_row(slot());
+  const uint row = result_row(r);
   if (row == kNoRow) return;
   push.result.at[row * push.out_stride + output_] = acc;
   if (push.sum_stride == 0u) return;

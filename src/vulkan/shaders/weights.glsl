@@ -45,6 +45,10 @@ struct Unit {
 #define MINS
 #endif
 
+#if defined(PER_256) && WEIGHTS != IQ2_XXS
+#define PAIRED_SCALES
+#endif
+
 uint word_at(uint index) { return weights_in_use.at[index]; }
 // The half of number `index`, from the word that it is in.
 float half_in(uint word, uint index) { return from_half(word >> (index & 1u) * 16u & 0xffffu); }
@@ -338,12 +342,12 @@ int scale_in(uint word, uint group, uint lane) { return int(byte_of_pair(word, g
 int minimum_in(uint word, uint group, uint lane) { return int(byte_of_pair(word, group, lane)); }
 #endif
 
-#if defined(PER_256) && WEIGHTS != IQ2_XXS
+#ifdef PAIRED_SCALES
 int group_scale(Unit unit, uint group, uint lane) {
   return scale_in(pair_word(unit.at + kScalePairs, group, lane), group, lane);
 }
 #endif
-#if defined(PER_256) && defined(MINS)
+#if defined(PAIRED_SCALES) && defined(MINS)
 int group_minimum(Unit unit, uint group, uint lane) {
   return minimum_in(pair_word(unit.at + kMinimumPairs, group, lane), group, lane);
 }
