@@ -33,19 +33,26 @@ Status ForEachRun(size_t count, Record record) {
 
 }  // namespace
 
-// Blocks have no more rows than the longest run.
+// Blocks have no more rows than the longest run; fewer where that gives few workgroups.
 AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention) const {
+  constexpr size_t kFewGroups = 128;
   const auto group = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
   uint32_t longest = 1;
-  for (const compute::PageSpan& span : attention.pages.spans)
+  size_t row_pages = 0;
+  for (const compute::PageSpan& span : attention.pages.spans) {
     longest = std::max(longest, span.count);
+    const size_t pages = DivideRoundingUp(span.position + span.count, kernels::kPagePositions);
+    row_pages += span.count * pages * attention.head_count;
+  }
+  uint32_t block_rows = std::min(AttentionBlockRows(*attention.head_page, kernels_.arithmetic()),
+                                 std::bit_ceil(longest * group));
+  while (block_rows > 1 && row_pages / block_rows < kFewGroups) block_rows /= 2;
   return {.layout = *attention.head_page,
           .group = group,
           .kv_heads = static_cast<uint32_t>(attention.kv_head_count),
           .window = attention.window,
           .sinks = attention.sinks,
-          .block_rows = std::min(AttentionBlockRows(*attention.head_page, kernels_.arithmetic()),
-                                 std::bit_ceil(longest * group))};
+          .block_rows = block_rows};
 }
 
 // Layers of one batch differ in their pages, and some in their window.

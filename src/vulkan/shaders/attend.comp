@@ -8,7 +8,8 @@
 //
 // Of the scores, an invocation has one position of the page for all rows. Of the values, it has some
 // rows of kWords words, as they stand in memory: two elements of F16, four of Q8, and of BF16 one
-// element of two positions. Memory is read kBatch words at a time, so that one wait serves all.
+// element of two positions. Memory is read kBatch words at a time, so that one wait serves all; for
+// few rows, whose work is short beside the waits, the next words are on their way meanwhile.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -58,9 +59,12 @@ const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8
 const uint kBatch = 1u;
 #elif ROWS > 16
 const uint kBatch = 4u;
-#else
+#elif ROWS > 4
 const uint kBatch = 8u;
+#else
+const uint kBatch = 16u;
 #endif
+const bool kAhead = kBatch == 16u;
 const bool kHasWayForAllSeen = kRows > 8u;
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
@@ -77,6 +81,11 @@ shared float lanes[kRows * kLanes];
 shared uvec3 seen[kRows];
 shared float page_most[kRows], page_sum[kRows];
 shared float most[kRows], sum[kRows], old_factors[kRows], new_factors[kRows];
+
+// The words of a row of values that this invocation has begin here, and its rows.
+uint first_word() { return gl_LocalInvocationID.x % kColumns; }
+uint first_row() { return gl_LocalInvocationID.x / kColumns * kRowsOfThread; }
+bool has_rows() { return first_row() < kRows; }
 
 bool sees(uvec3 range, uint position) {
   return position < range.x || (position >= range.y && position < range.z);
@@ -125,6 +134,9 @@ void load_queries(Block block, uint kv_head) {
   barrier();
 }
 
+// Words of values that are on their way before they are needed: the first of the invocation's first.
+uint words_ahead[kBatch];
+
 // The products of position `p`'s key with every row's query.
 void make_scores(Words page, uint p) {
   const uint block = p / kKeyBlock * push.shape.key_block_bytes, lane = p % kKeyBlock;
@@ -134,9 +146,18 @@ void make_scores(Words page, uint p) {
 #if KV_TYPE == KV_F16
   // A word has an element of two positions.
   const uint first_word = block / 4u + lane / 2u, shift = (lane & 1u) * 16u;
+#define READ_KEYS(batch, first)              \
+  UNROLL for (uint i = 0u; i < kBatch; ++i) \
+    batch[i] = page.at[first_word + min(first + i, kKeyDim - 1u) * (kKeyBlock / 2u)];
+  uint next[kBatch];
+  if (kAhead) { READ_KEYS(next, 0u) }
   for (uint first = 0u; first < kKeyDim; first += kBatch) {
-    UNROLL for (uint i = 0u; i < kBatch; ++i)
-      batch[i] = page.at[first_word + min(first + i, kKeyDim - 1u) * (kKeyBlock / 2u)];
+    if (kAhead) {
+      batch = next;
+      if (first + kBatch < kKeyDim) { READ_KEYS(next, first + kBatch) }
+    } else {
+      READ_KEYS(batch, first)
+    }
     UNROLL for (uint i = 0u; i < kBatch; ++i) {
       const float key = from_half(batch[i] >> shift & 0xffffu);
       const uint query = min(first + i, kKeyDim - 1u) * kRows;
@@ -261,6 +282,14 @@ float element_of(uint word, uint e) {
 }
 #endif
 
+#if KV_TYPE != KV_BF16
+void read_values(Words page, uint word, uint first, out uint batch[kBatch]) {
+  const uint row_words = push.shape.value_stride / kWordElements;
+  UNROLL for (uint i = 0u; i < kBatch; ++i)
+    batch[i] = page.at[push.shape.values_offset / 4u + word + (first + i) * row_words];
+}
+#endif
+
 // Word `word` of a row of values, weighted, for this invocation's rows from `first_row` on. What is
 // not seen is left out: it may be anything. `all_seen` is a constant, so that the loops of pages that
 // all rows see have no conditions.
@@ -297,13 +326,22 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
       values[r][0] = add(values[r][0], add(even[r], odd[r]));
   }
 #else
-  const uint row_words = push.shape.value_stride / kWordElements;
-  const uint first_word = push.shape.values_offset / 4u + word;
 #if KV_TYPE == KV_Q8
   const uint scales_at = value_scale_offset(push.shape, 0u, word * kWordElements / kQ8Group);
 #endif
+  uint next[kBatch];
+  if (kAhead) {
+    if (word == first_word()) next = words_ahead;
+    else read_values(page, word, 0u, next);
+  }
   for (uint first = 0u; first < end; first += kBatch) {
-    UNROLL for (uint i = 0u; i < kBatch; ++i) batch[i] = page.at[first_word + (first + i) * row_words];
+    if (kAhead) {
+      batch = next;
+      if (first + kBatch < end)
+        read_values(page, word, min(first + kBatch, kPagePositions - kBatch), next);
+    } else {
+      read_values(page, word, first, batch);
+    }
     UNROLL for (uint i = 0u; i < kBatch; ++i) {
       const uint p = first + i;
       float elements[kWordElements];
@@ -335,11 +373,6 @@ void weigh_values(Words page, uint first_position, Sight sight, uint first_row, 
   else
     weigh_values_where(false, page, first_position, sight.end, first_row, word, values);
 }
-
-// The words of a row of values that this invocation has begin here, and its rows.
-uint first_word() { return gl_LocalInvocationID.x % kColumns; }
-uint first_row() { return gl_LocalInvocationID.x / kColumns * kRowsOfThread; }
-bool has_rows() { return first_row() < kRows; }
 
 // The page's own results, those of nothing where no row sees it.
 void write_results(Words page, Block block, uint kv_head, uint index, Sight sight) {
@@ -433,6 +466,11 @@ void main() {
         uaddCarry(push.page_table.at[entry], kv_head * push.head_page_bytes, carry);
     Words page = Words(uvec2(low, push.page_table.at[entry + 1u] + carry));
     if (sight.any) {
+#if KV_TYPE != KV_BF16
+      // Beyond the row's end, its last word.
+      const uint last_word = (push.shape.value_dim - 1u) / kWordElements;
+      if (kAhead) read_values(page, min(first_word(), last_word), 0u, words_ahead);
+#endif
       make_scores(page, gl_LocalInvocationID.x);
       barrier();
       weigh(first_position);
