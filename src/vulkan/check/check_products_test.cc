@@ -102,6 +102,15 @@ TEST_P(ProductTest, FewLongRows) {
   }
 }
 
+// Workgroups go from panel to panel, with an even and an odd number of steps of each.
+TEST_F(KernelTest, MorePanelsThanWorkgroups) {
+  for (const WeightType type : {WeightType::kQ8_0, WeightType::kQ4_K}) {
+    for (const uint32_t columns : {256u, 1280u})
+      ASSERT_OK(
+          CheckProduct(bench(), type, {30005, columns, 1, 0, 1}, CheckValues::kOrdinary, columns));
+  }
+}
+
 TEST_P(ProductTest, ManyRowsHaveTheReferencesBits) { CheckEverySize({9, 32, 45}); }
 
 // Whatever stands beside it in the batch.

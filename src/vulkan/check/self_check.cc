@@ -65,7 +65,8 @@ Status CheckPrepared(Workbench& bench) {
   return Ok();
 }
 
-// Few rows and many, with outputs and columns that fill no workgroup; one row of many steps.
+// Few rows and many, with outputs and columns that fill no workgroup; one row of many steps, and
+// with many workgroups, which are smaller.
 Status CheckProducts(Workbench& bench, WeightType type) {
   constexpr ProductSize kFew = {
       .outputs = 75, .columns = 2560, .activation_rows = 19, .first_row = 15, .rows = 3};
@@ -77,6 +78,9 @@ Status CheckProducts(Workbench& bench, WeightType type) {
   }
   constexpr ProductSize kOne = {
       .outputs = 20, .columns = 33 * 256, .activation_rows = 1, .first_row = 0, .rows = 1};
+  constexpr ProductSize kManyOutputs = {
+      .outputs = 8195, .columns = 256, .activation_rows = 1, .first_row = 0, .rows = 1};
+  TRY(CheckProduct(bench, type, kManyOutputs, CheckValues::kOrdinary, kSeed + 3));
   return CheckProduct(bench, type, kOne, CheckValues::kVanishing, kSeed + 2);
 }
 

@@ -26,11 +26,17 @@ constexpr uint32_t kMatrixOutputs = 128;
 // Rows of invocations that add in product_few.comp: whole subgroups of most devices.
 uint32_t AdderSlots(uint32_t rows) { return std::max(rows, 2u); }
 
+// More workgroups of product_few.comp than this are not needed to keep a device busy: panels follow
+// each other within them. Where there are as many, they are smaller, so that all have room at once.
+constexpr uint32_t kWantedGroups = 896;
+constexpr uint32_t kManyGroups = 512;
+
 // What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
 // and as the device has invocations.
-uint32_t StepSlots(uint32_t rows, const DeviceTraits& traits) {
+uint32_t StepSlots(uint32_t rows, uint32_t groups, const DeviceTraits& traits) {
   const uint32_t most = traits.workgroup_invocations / kFewOutputs - AdderSlots(rows);
-  return std::bit_floor(std::min({32u, 64u / rows, most}));
+  const uint32_t wanted = groups < kManyGroups ? 32 : 16;
+  return std::bit_floor(std::min({wanted, 64 / rows, most}));
 }
 
 }  // namespace
@@ -76,9 +82,13 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
                           groups(kManyOutputs));
   }
   CHECK(together.rows <= kFewRows);
-  const uint32_t slots = StepSlots(together.rows, kernels.device().traits());
+  const uint32_t panels = DivideRoundingUp(push.outputs, kFewOutputs);
+  const uint32_t slots = StepSlots(together.rows, panels * row_groups, kernels.device().traits());
+  ProductPush few = push;
+  few.panels = std::max(1u, panels * row_groups / kWantedGroups);
   return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot),
-                        {together.rows, (slots + AdderSlots(together.rows)) * kFewOutputs, slots}, push, groups(kFewOutputs));
+                        {together.rows, (slots + AdderSlots(together.rows)) * kFewOutputs, slots}, few,
+                        groups(few.panels * kFewOutputs));
 }
 
 }  // namespace aster::vulkan

@@ -33,6 +33,7 @@ struct ProductPush {
   uint32_t sharing;
   ProductRows kind;
   uint32_t sum_stride;
+  uint32_t panels = 1;  // by RecordProductPush
 };
 
 // Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,

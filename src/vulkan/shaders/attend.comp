@@ -91,6 +91,14 @@ bool sees(uvec3 range, uint position) {
   return position < range.x || (position >= range.y && position < range.z);
 }
 
+// Which of 32 positions are below `end`.
+uint below(int end) { return end <= 0 ? 0u : end >= 32 ? ~0u : (1u << uint(end)) - 1u; }
+// Which of the 32 positions from `first` on a row sees: a bit each.
+uint seen_from(uvec3 range, uint first) {
+  const int start = int(first);
+  return below(int(range.x) - start) | (below(int(range.z) - start) & ~below(int(range.y) - start));
+}
+
 // What rows see of a page.
 struct Sight {
   bool any;
@@ -290,6 +298,14 @@ void read_values(Words page, uint word, uint first, out uint batch[kBatch]) {
 }
 #endif
 
+// Of few rows, what is not seen counts as zeros, which waits for no condition.
+const bool kSkips = kRows > 8u || !kNativeFma;
+// `weight` times `value` behind `sum`, where it is seen.
+float weighted(bool is_seen, float weight, float value, float sum) {
+  if (kSkips && !is_seen) return sum;
+  return fused_normal(is_seen ? weight : 0.0, is_seen ? value : 0.0, sum);
+}
+
 // Word `word` of a row of values, weighted, for this invocation's rows from `first_row` on. What is
 // not seen is left out: it may be anything. `all_seen` is a constant, so that the loops of pages that
 // all rows see have no conditions.
@@ -310,15 +326,15 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
     for (uint first = begin; first < begin + 32u; first += 2u * kBatch) {
       UNROLL for (uint i = 0u; i < kBatch; ++i)
         batch[i] = page.at[first_word + (first / 2u + i) * push.shape.value_stride];
+      uint masks[kMostRowsOfThread];
+      EACH_ROW_OF_THREAD(r) masks[r] = all_seen ? ~0u : seen_from(ranges[r], first_position + first);
       UNROLL for (uint i = 0u; i < kBatch; ++i) {
         const uint p = first + 2u * i;
         const float value = element_of(batch[i], 0u), next = element_of(batch[i], 1u);
         EACH_ROW_OF_THREAD(r) {
           const uint at = p * kRowStride + first_row + r;
-          if (all_seen || sees(ranges[r], first_position + p))
-            even[r] = fused_normal(weights[at], value, even[r]);
-          if (all_seen || sees(ranges[r], first_position + p + 1u))
-            odd[r] = fused_normal(weights[at + kRowStride], next, odd[r]);
+          even[r] = weighted((masks[r] & 1u << 2u * i) != 0u, weights[at], value, even[r]);
+          odd[r] = weighted((masks[r] & 2u << 2u * i) != 0u, weights[at + kRowStride], next, odd[r]);
         }
       }
     }
@@ -342,8 +358,11 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
     } else {
       read_values(page, word, first, batch);
     }
+    uint masks[kMostRowsOfThread];
+    EACH_ROW_OF_THREAD(r) masks[r] = all_seen ? ~0u : seen_from(ranges[r], first_position + first);
     UNROLL for (uint i = 0u; i < kBatch; ++i) {
       const uint p = first + i;
+      const uint bit = 1u << i;
       float elements[kWordElements];
       EACH_ELEMENT(e) elements[e] = element_of(batch[i], e);
 #if KV_TYPE == KV_Q8
@@ -355,9 +374,8 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
 #else
         const float weight = weights[p * kRowStride + first_row + r];
 #endif
-        if (all_seen || sees(ranges[r], first_position + p)) {
-          EACH_ELEMENT(e) values[r][e] = fused_normal(weight, elements[e], values[r][e]);
-        }
+        EACH_ELEMENT(e)
+          values[r][e] = weighted((masks[r] & bit) != 0u, weight, elements[e], values[r][e]);
       }
     }
   }

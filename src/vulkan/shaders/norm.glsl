@@ -16,10 +16,10 @@ float add_squares(uint t, uint count, float sum) {
     sum = fused_normal(staged[i], staged[i], sum);
   // Several are read before the first is needed.
   if (kNativeFma) {
-    for (; i + 7u * kNormLanes < count; i += 8u * kNormLanes) {
-      float x[8];
-      UNROLL for (uint j = 0u; j < 8u; ++j) x[j] = staged[i + j * kNormLanes];
-      UNROLL for (uint j = 0u; j < 8u; ++j) sum = fused_unflushed(x[j], x[j], sum);
+    for (; i + 15u * kNormLanes < count; i += 16u * kNormLanes) {
+      float x[16];
+      UNROLL for (uint j = 0u; j < 16u; ++j) x[j] = staged[i + j * kNormLanes];
+      UNROLL for (uint j = 0u; j < 16u; ++j) sum = fused_unflushed(x[j], x[j], sum);
     }
   }
   for (; i < count; i += kNormLanes) sum = fused_unflushed(staged[i], staged[i], sum);
@@ -32,8 +32,13 @@ float factor_of_row(Floats x, uint at, uint count, float epsilon) {
   float sum = 0.0;
   for (uint begin = 0u; begin < count; begin += kStaged) {
     const uint size = min(kStaged, count - begin);
+    // All are read before the first is needed.
+    float own[kStaged / kNormThreads];
+    UNROLL for (uint j = 0u; j < kStaged / kNormThreads; ++j)
+      own[j] = x.at[at + begin + min(t + j * kNormThreads, size - 1u)];
     barrier();
-    for (uint i = t; i < size; i += kNormThreads) staged[i] = flushed(x.at[at + begin + i]);
+    UNROLL for (uint j = 0u; j < kStaged / kNormThreads; ++j)
+      if (t + j * kNormThreads < size) staged[t + j * kNormThreads] = flushed(own[j]);
     barrier();
     if (t < kNormLanes) sum = add_squares(t, size, sum);
   }

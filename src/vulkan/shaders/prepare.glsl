@@ -54,21 +54,35 @@ float row_factor(uint row) {
 #endif
 }
 
-// Of a column that there is.
-float source_value(uint row, uint column, float factor) {
-  const uint at = row * push.stride + column;
+// What a value is made of, to be read before the row's factor is known.
+struct Source {
+  float first;
+  float second;
+};
+// Beyond the row's end, of its last column.
+Source source_at(uint row, uint column_) {
+  const uint column = min(column_, push.columns - 1u), at = row * push.stride + column;
 #if SOURCE == NORM
-  const bool weighted = push.weighted != 0u;
-  const float value = normed(push.rows_in.at[at], factor, weighted,
-                             weighted ? push.weight.at[column] : 1.0);
+  return Source(push.rows_in.at[at], push.weight.at[push.weighted != 0u ? column : 0u]);
+#elif SOURCE == GATE
+  return Source(push.rows_in.at[at], push.ups.at[at]);
+#else
+  return Source(push.rows_in.at[at], 0.0);
+#endif
+}
+// Zero beyond the row's end.
+float source_value(uint row, uint column, Source source, float factor) {
+  if (column >= push.columns) return 0.0;
+#if SOURCE == NORM
+  const float value = normed(source.first, factor, push.weighted != 0u, source.second);
   push.normed.at[row * push.normed_stride + column] = value;
   return value;
 #elif SOURCE == GATE
-  const float value = gate_of(push.operation, push.rows_in.at[at], push.ups.at[at], push.limit);
-  push.rows_in.at[at] = value;
+  const float value = gate_of(push.operation, source.first, source.second, push.limit);
+  push.rows_in.at[row * push.stride + column] = value;
   return value;
 #else
-  return push.rows_in.at[at];
+  return source.first;
 #endif
 }
 

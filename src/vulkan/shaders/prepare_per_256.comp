@@ -16,9 +16,11 @@ void main() {
   const uint t = gl_LocalInvocationID.x, block = gl_WorkGroupID.x, row = gl_WorkGroupID.y;
   if (t == 0u) largest = 0u;
   if (t < 16u) sums[t] = 0;
+  const uint column = block * 256u + t;
+  const Source source = source_at(row, column);
   const float factor = row_factor(row);
   barrier();
-  const float value = source_value(row, block * 256u + t, factor);
+  const float value = source_value(row, column, source, factor);
   atomicMax(largest, BITS(value) & ~kSign);
   barrier();
   quants[t] = quant_of(value, largest);

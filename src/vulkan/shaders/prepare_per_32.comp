@@ -20,10 +20,11 @@ void main() {
     largest[t] = 0u;
     sums[t] = 0;
   }
+  const uint column = gl_WorkGroupID.x * 256u + t;
+  const Source source = source_at(row, column);
   const float factor = row_factor(row);
   barrier();
-  const uint column = gl_WorkGroupID.x * 256u + t;
-  const float value = column < push.columns ? source_value(row, column, factor) : 0.0;
+  const float value = source_value(row, column, source, factor);
   atomicMax(largest[group], BITS(value) & ~kSign);
   barrier();
   quants[t] = quant_of(value, largest[group]);

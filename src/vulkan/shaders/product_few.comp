@@ -2,12 +2,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Products of one panel (sixteen outputs) with one to eight rows of activations, for decoding: every
-// weight is read once for all of the rows. A workgroup goes over the columns in steps. In a step, a
-// maker has one output and one unit, or of a unit of 256 columns a part, and makes its integers for
-// every row, in any order, since they are exact. Meanwhile an adder for each row and output adds the
-// floats of the step before to its chain, in the order of the reference (ScaledProduct and
-// SuperProduct of src/kernels/ref/matmul_ref.cc). The words of the next two steps are on their way.
+// Products of panels (sixteen outputs each) with one to eight rows of activations, for decoding:
+// every weight is read once for all of the rows. A workgroup goes over the columns of one panel after
+// the other in steps. In a step, a maker has one output and one unit, or of a unit of 256 columns a
+// part, and makes its integers for every row, in any order, since they are exact. Meanwhile an adder
+// for each row and output adds the floats of the step before to its chain, in the order of the
+// reference (ScaledProduct and SuperProduct of src/kernels/ref/matmul_ref.cc). The words of the next
+// two steps are on their way, those of the next panel too.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -61,11 +62,28 @@ struct Part {
 #endif
 };
 
-// Of a step that begins with unit `first`, if there is one.
-void load_part(uint first, inout Part part) {
-  if (first >= unit_count()) return;
+// A step of this workgroup: its panel, and the first of its units.
+struct Step {
+  uint panel;
+  uint first;
+};
+uint first_panel() { return gl_WorkGroupID.x * push.panels; }
+uint end_panel() {
+  return min(first_panel() + push.panels, (push.outputs + kLanes - 1u) / kLanes);
+}
+void advance(inout Step step_) {
+  step_.first += kStepUnits;
+  if (step_.first < unit_count()) return;
+  step_.first = 0u;
+  ++step_.panel;
+}
+
+// If there is such a step.
+void load_part(Step step_, inout Part part) {
+  if (step_.panel >= end_panel()) return;
   // Beyond the end, the last unit again: some drivers read before they know the condition.
-  const Unit unit = unit_of(gl_WorkGroupID.x, min(first + slot() / kParts, unit_count() - 1u));
+  const Unit unit = unit_of(min(step_.panel, end_panel() - 1u),
+                            min(step_.first + slot() / kParts, unit_count() - 1u));
   UNROLL for (uint g = 0u; g < kPartGroups; ++g)
     load_raw(unit, first_group() + g, lane(), part.raw[g]);
   part.scale = scale_word(unit, lane());
@@ -101,8 +119,10 @@ int minimum_of_group(Part part, uint g) {
 }
 #endif
 
-void make_part(uint buffer_, uint index, Part part, RowPlace rows[kMostRows]) {
-  const Unit unit = unit_of(gl_WorkGroupID.x, index);
+void make_part(uint buffer_, Step step_, Part part, RowPlace rows[kMostRows]) {
+  const uint index = step_.first + slot() / kParts;
+  if (index >= unit_count()) return;
+  const Unit unit = unit_of(step_.panel, index);
   int sums[kMostRows];
 #ifdef MINS
   int minima[kMostRows];
@@ -207,41 +227,55 @@ float add_units(uint buffer_, uint units, uint r, float acc) {
   return kFlush && least < kMantissa ? add_flushed(buffer_, units, r, start) : acc;
 }
 
+void write_result(uint panel, uint r, float result) {
+  const uint output_ = panel * kLanes + lane(), row = result_row(r);
+  if (output_ >= push.outputs || row == kNoRow) return;
+  push.result.at[row * push.out_stride + output_] = result;
+  if (push.sum_stride == 0u) return;
+  const uint at = row * push.sum_stride + output_;
+  push.sum.at[at] = add(push.sum.at[at], result);
+}
+
+// Adds what a step has made; behind a panel's last, its results are whole.
+void add_step(uint buffer_, Step step_, uint r, inout float acc) {
+  const uint units = min(kStepUnits, unit_count() - step_.first);
+  acc = add_units(buffer_, units, r, step_.first == 0u ? 0.0 : acc);
+  if (step_.first + units == unit_count()) write_result(step_.panel, r, acc);
+}
+
 void main() {
-  if (!choose_matrix()) return;
-  const uint units = unit_count(), own_unit = slot() / kParts;
+  if (!choose_matrix() || first_panel() >= end_panel()) return;
   const bool makes = slot() < kSlots, adds = !makes && slot() - kSlots < kRows;
   const uint r = adds ? slot() - kSlots : 0u;
   RowPlace rows[kMostRows];
   EACH_ROW(r) rows[r] = row_at(row_index(r));
   float acc = 0.0;
-  Part part, next;
+  Step step_ = Step(first_panel(), 0u), loaded = step_, before = step_;
+  // What a step leaves free takes the words of the next but one: no words move, which would wait for
+  // them.
+  Part parts[2];
   if (makes) {
-    load_part(0u, part);
-    load_part(kStepUnits, next);
-  }
-  uint buffer_ = 0u;
-  for (uint first = 0u; first < units; first += kStepUnits) {
-    if (makes) {
-      Part after;
-      load_part(first + 2u * kStepUnits, after);
-      if (first + own_unit < units) make_part(buffer_, first + own_unit, part, rows);
-      part = next;
-      next = after;
-    } else if (adds && first > 0u) {
-      acc = add_units(buffer_ ^ 1u, kStepUnits, r, acc);
+    UNROLL for (uint i = 0u; i < 2u; ++i) {
+      load_part(loaded, parts[i]);
+      advance(loaded);
     }
-    barrier();
-    buffer_ ^= 1u;
   }
-  if (!adds) return;
-  acc = add_units(buffer_ ^ 1u, (units - 1u) % kStepUnits + 1u, r, acc);
-  const uint output_ = gl_WorkGroupID.x * kLanes + lane();
-  if (output_ >= push.outputs) return;
-  const uint row = result_row(r);
-  if (row == kNoRow) return;
-  push.result.at[row * push.out_stride + output_] = acc;
-  if (push.sum_stride == 0u) return;
-  const uint at = row * push.sum_stride + output_;
-  push.sum.at[at] = add(push.sum.at[at], acc);
+  while (step_.panel < end_panel()) {
+    UNROLL for (uint i = 0u; i < 2u; ++i) {
+      if (step_.panel < end_panel()) {
+        if (makes) {
+          make_part(i, step_, parts[i], rows);
+          load_part(loaded, parts[i]);
+        } else if (adds && (step_.panel != first_panel() || step_.first != 0u)) {
+          add_step(1u - i, before, r, acc);
+        }
+        before = step_;
+        advance(step_);
+        advance(loaded);
+        barrier();
+      }
+    }
+  }
+  const uint steps = (end_panel() - first_panel()) * ((unit_count() + kStepUnits - 1u) / kStepUnits);
+  if (adds) add_step((steps - 1u) % 2u, before, r, acc);
 }

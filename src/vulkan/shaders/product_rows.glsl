@@ -27,6 +27,7 @@ layout(push_constant) uniform Push {
   uint sharing;  // so many slots have the same activations
   uint kind;
   uint sum_stride;  // zero: there are no such rows
+  uint panels;      // product_few.comp: of a workgroup, one after the other
 } push;
 
 const uint kNoRow = 0xffffffffu;
