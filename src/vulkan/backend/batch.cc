@@ -41,6 +41,7 @@ Status Batch::Begin() {
   TimeHost("host: between batches");
   table_copies_.clear();
   part_ = 0;
+  part_kernels_ = kFirstKernels;
   return BeginPart(0);
 }
 
@@ -150,14 +151,15 @@ uint64_t Batch::memory_bytes() const {
   return bytes;
 }
 
-// The part sees what was submitted before it, and its own tables.
+// The batch sees what was submitted before it, and each part its own tables, which are copied while
+// the part before is computed: it does not read them.
 Status Batch::RecordTables() {
   Commands& commands = part().tables;
   TRY(commands.Begin());
-  commands.Barrier();
+  if (part_ == 0) commands.Barrier();
   for (const TableCopy& copy : table_copies_)
     commands.Copy(*copy.from.buffer, copy.from.offset, *copy.to.buffer, copy.to.offset, copy.bytes);
-  if (!table_copies_.empty()) commands.Barrier();
+  if (!table_copies_.empty()) commands.CopyBarrier();
   table_copies_.clear();
   return commands.End();
 }
@@ -172,12 +174,13 @@ Status Batch::SubmitPart() {
 }
 
 void Batch::StartPart() {
-  if (part().work.dispatches() < (part_ == 0 ? kFirstKernels : kKernels) || !recorded_.ok()) return;
+  if (part().work.dispatches() < part_kernels_ || !recorded_.ok()) return;
   // There is a part to record into whatever fails.
   recorded_ = BeginPart(part_ + 1);
   if (!recorded_.ok()) return;
   recorded_ = SubmitPart();
   ++part_;
+  part_kernels_ *= kGrowth;
 }
 
 Status Batch::Submit() {

@@ -115,9 +115,10 @@ class Batch {
 
   Result<Address> PutBytes(std::span<const uint8_t> bytes);
   Result<Address> Stage(const Piece& piece, uint64_t bytes);
-  // Kernels of a part: few of the first, so that the device begins at once.
+  // Kernels of the first part, which are few, so that the device begins at once; the next have
+  // each so many times more, as what is submitted takes longer than to record the next part.
   static constexpr uint32_t kFirstKernels = 8;
-  static constexpr uint32_t kKernels = 64;
+  static constexpr uint32_t kGrowth = 4;
   // What is submitted together.
   struct Part {
     Commands tables;  // first of all: copies of tables
@@ -139,10 +140,11 @@ class Batch {
   DevicePages& pages_;
   const bool staged_;
   std::deque<Part> parts_;
-  size_t part_ = 0;  // that is recorded
+  size_t part_ = 0;            // that is recorded
+  uint64_t part_kernels_ = 0;  // before it starts
   Hazards hazards_;
-  Arena tables_;         // as the host writes them
-  Arena device_tables_;  // as shaders read them; unused where they read the former
+  Arena tables_;                         // as the host writes them
+  Arena device_tables_;                  // as shaders read them; unused where they read the former
   std::vector<TableCopy> table_copies_;  // of the part
   Arena uploads_;
   Arena downloads_;

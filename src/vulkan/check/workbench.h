@@ -62,7 +62,7 @@ std::span<const T> ContentOf(const Buffer& buffer, size_t count) {
 
 enum class CheckValues : uint8_t {
   kOrdinary,
-  kHostile,  // among them zeros, denormals, the largest, infinities, NaN and groups of a kind
+  kHostile,    // among them zeros, denormals, the largest, infinities, NaN and groups of a kind
   kVanishing,  // so small and so much alike that sums of products become denormal and zero
 };
 inline constexpr float kCheckInfinity = std::numeric_limits<float>::infinity();

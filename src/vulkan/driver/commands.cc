@@ -101,15 +101,23 @@ void Commands::Clear(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
 }
 
 void Commands::Barrier() {
-  constexpr VkPipelineStageFlags kStages =
-      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
+  BarrierBehind(VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT);
+}
+
+void Commands::CopyBarrier() {
+  BarrierBehind(VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT);
+}
+
+void Commands::BarrierBehind(VkPipelineStageFlags stages, VkAccessFlags writes) {
   VkMemoryBarrier barrier{};
   barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  barrier.srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+  barrier.srcAccessMask = writes;
   barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
                           VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
-  device_->functions().CmdPipelineBarrier(commands_, kStages, kStages, 0, 1, &barrier, 0, nullptr,
-                                          0, nullptr);
+  device_->functions().CmdPipelineBarrier(
+      commands_, stages, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+      1, &barrier, 0, nullptr, 0, nullptr);
 }
 
 Status Commands::End() {

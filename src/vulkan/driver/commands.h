@@ -42,6 +42,8 @@ class Commands {
   // Zeros; offset and bytes are multiples of four.
   void Clear(const Buffer& buffer, uint64_t offset, uint64_t bytes);
   void Barrier();
+  // The same for what was copied only.
+  void CopyBarrier();
   // Makes everything visible to the host.
   Status End();
 
@@ -57,6 +59,7 @@ class Commands {
 
   Device* device_ = nullptr;
   VkCommandPool pool_ = VK_NULL_HANDLE;
+  void BarrierBehind(VkPipelineStageFlags stages, VkAccessFlags writes);
   bool TimesKernels() const;
 
   VkCommandBuffer commands_ = VK_NULL_HANDLE;

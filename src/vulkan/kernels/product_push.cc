@@ -87,8 +87,8 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
   ProductPush few = push;
   few.panels = std::max(1u, panels * row_groups / kWantedGroups);
   return kernels.Record(commands, fmt::format("product_few_{}{}", name, dot),
-                        {together.rows, (slots + AdderSlots(together.rows)) * kFewOutputs, slots}, few,
-                        groups(few.panels * kFewOutputs));
+                        {together.rows, (slots + AdderSlots(together.rows)) * kFewOutputs, slots},
+                        few, groups(few.panels * kFewOutputs));
 }
 
 }  // namespace aster::vulkan

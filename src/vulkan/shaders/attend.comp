@@ -59,12 +59,14 @@ const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8
 const uint kBatch = 1u;
 #elif ROWS > 16
 const uint kBatch = 4u;
-#elif ROWS > 4
-const uint kBatch = 8u;
 #else
-const uint kBatch = 16u;
+const uint kBatch = 8u;
 #endif
-const bool kAhead = kBatch == 16u;
+#if ROWS <= 4 && !defined(EMULATED)
+const bool kAhead = true;
+#else
+const bool kAhead = false;
+#endif
 const bool kHasWayForAllSeen = kRows > 8u;
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;

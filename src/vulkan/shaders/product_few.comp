@@ -251,31 +251,38 @@ void main() {
   EACH_ROW(r) rows[r] = row_at(row_index(r));
   float acc = 0.0;
   Step step_ = Step(first_panel(), 0u), loaded = step_, before = step_;
+  const uint steps =
+      (end_panel() - first_panel()) * ((unit_count() + kStepUnits - 1u) / kStepUnits);
   // What a step leaves free takes the words of the next but one: no words move, which would wait for
   // them.
-  Part parts[2];
+  Part even, odd;
   if (makes) {
-    UNROLL for (uint i = 0u; i < 2u; ++i) {
-      load_part(loaded, parts[i]);
+    load_part(loaded, even);
+    advance(loaded);
+    load_part(loaded, odd);
+  }
+  for (uint n = 0u; n < steps; n += 2u) {
+    if (makes) {
       advance(loaded);
+      make_part(0u, step_, even, rows);
+      load_part(loaded, even);
+    } else if (adds && n > 0u) {
+      add_step(1u, before, r, acc);
     }
-  }
-  while (step_.panel < end_panel()) {
-    UNROLL for (uint i = 0u; i < 2u; ++i) {
-      if (step_.panel < end_panel()) {
-        if (makes) {
-          make_part(i, step_, parts[i], rows);
-          load_part(loaded, parts[i]);
-        } else if (adds && (step_.panel != first_panel() || step_.first != 0u)) {
-          add_step(1u - i, before, r, acc);
-        }
-        before = step_;
-        advance(step_);
-        advance(loaded);
-        barrier();
-      }
+    barrier();
+    before = step_;
+    advance(step_);
+    if (n + 1u == steps) break;
+    if (makes) {
+      advance(loaded);
+      make_part(1u, step_, odd, rows);
+      load_part(loaded, odd);
+    } else if (adds) {
+      add_step(0u, before, r, acc);
     }
+    barrier();
+    before = step_;
+    advance(step_);
   }
-  const uint steps = (end_panel() - first_panel()) * ((unit_count() + kStepUnits - 1u) / kStepUnits);
   if (adds) add_step((steps - 1u) % 2u, before, r, acc);
 }
