@@ -6,7 +6,7 @@ import type { JSX } from 'preact';
 import { InviteButton, NodeActions } from './changes';
 import type { ClusterState, Device, Link, Node, Status } from './figures';
 import { byteRate, bytes, digits, duration, percent, plural } from './format';
-import { Bar } from './parts';
+import { Bar, DiskCache } from './parts';
 
 const layersText = (begin: number, end: number): string =>
   end - begin === 1 ? `layer ${begin}` : `layers ${begin}–${end - 1}`;
@@ -59,6 +59,7 @@ function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
           text={`${bytes(node.memory_used_bytes)} of ${bytes(node.memory_bytes)}`}
         />
       )}
+      <DiskCache disk={node.disk_cache} />
       {(node.slices ?? []).map((slice) => (
         <div key={`${slice.route}-${slice.layer_begin}`} class="slice">
           <div>
