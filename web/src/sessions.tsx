@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem, useAction } from './action';
 import { getJson, request } from './api';
 import type { ClusterState, DiskCacheStatus, Status } from './figures';
-import { bytes, count, duration, plural } from './format';
+import { bytes, count, plural, since } from './format';
 import { DiskCache, Figure } from './parts';
 import { lastSettings } from './settings';
 import { save } from './store';
@@ -88,7 +88,7 @@ const Figures = ({ session }: { session: SavedSession }): JSX.Element => (
       {bytes(session.own_bytes)}
     </Figure>
     <Figure label="Saved" note={new Date(session.saved_unix_s * 1000).toLocaleString()}>
-      {duration(Math.max(1000, Date.now() - session.saved_unix_s * 1000))} ago
+      {since(Date.now() - session.saved_unix_s * 1000)} ago
     </Figure>
   </dl>
 );
