@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,19 @@ struct LinkStatus {
   bool operator==(const LinkStatus&) const = default;
 };
 
+// The KV cache on the node's disk; its counts are since the node began.
+struct DiskCacheStatus {
+  uint64_t bytes = 0;
+  uint64_t bytes_limit = 0;
+  uint64_t files = 0;
+  uint64_t loaded_tokens = 0;
+  uint64_t loaded_bytes = 0;
+  uint64_t looked_for_pages = 0;  // that memory did not have
+  uint64_t found_pages = 0;       // of those
+
+  bool operator==(const DiskCacheStatus&) const = default;
+};
+
 struct NodeStatus {
   NodeId node;
   std::string name;
@@ -131,6 +145,7 @@ struct NodeStatus {
   std::vector<SliceStatus> slices;
   std::vector<LinkStatus> links;
   std::vector<Member> members;  // as this node sees them, itself first
+  std::optional<DiskCacheStatus> disk_cache;
 
   bool operator==(const NodeStatus&) const = default;
 };

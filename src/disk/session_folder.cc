@@ -106,17 +106,20 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
   TRY(MakeDirectories(PagesFolder()));
   const FileLock lock = TRY(Lock());
   std::vector<SessionPage> pages;
-  TRY(CutIntoPages(
+  Status status = CutIntoPages(
       layout, session.tokens, rows,
       [&](const kv::KvChunkHeader& header, std::span<const kv::Block> blocks) -> Status {
         pages.push_back(TRY(KeepPage(header, blocks)));
         return Ok();
-      }));
-  return Finish(path, session, pages);
+      });
+  if (status.ok()) status = Commit(path, session, pages);
+  // Of what had the name before; of a save that failed, its pages.
+  RemoveUnused();
+  return status;
 }
 
 // The pages are there; so the session can be.
-Status SessionFolder::Finish(const std::string& path, const Session& session,
+Status SessionFolder::Commit(const std::string& path, const Session& session,
                              std::span<const SessionPage> pages) {
   // Pages reach the disk before the session that names them: a crash leaves pages without a
   // session, never the reverse.
@@ -124,10 +127,7 @@ Status SessionFolder::Finish(const std::string& path, const Session& session,
   SessionWriter writer = TRY(SessionWriter::Create(path));
   TRY(writer.Begin(session));
   for (const SessionPage& page : pages) TRY(writer.AddPage(page));
-  TRY(writer.Commit());
-  // Of what had the name before.
-  RemoveUnused();
-  return Ok();
+  return writer.Commit();
 }
 
 // A page that is there stays, if it is whole. It may lack streams and rows that had slid out of a
@@ -348,6 +348,13 @@ Status SessionFolder::Import(const std::string& path, std::string_view name, IfT
   if (if_there == IfThere::kRefuse && fs::exists(into)) {
     return Error(Code::kAlreadyExists, fmt::format("there is a session named {} already", name));
   }
+  const auto pages = KeepPagesOf(open);
+  const Status status = pages.ok() ? Commit(into, open.session, *pages) : pages.error();
+  RemoveUnused();
+  return status;
+}
+
+Result<std::vector<SessionPage>> SessionFolder::KeepPagesOf(const OpenSession& open) {
   std::vector<SessionPage> pages;
   for (const SessionPage& page : open.session.pages) {
     PageFile file = TRY(OpenPage(open, page));
@@ -362,7 +369,7 @@ Status SessionFolder::Import(const std::string& path, std::string_view name, IfT
     for (size_t i = 0; i < blocks.size(); ++i) blocks[i].rows = rows[i];
     pages.push_back(TRY(KeepPage(file.header(), blocks)));
   }
-  return Finish(into, open.session, pages);
+  return pages;
 }
 
 }  // namespace aster::disk

@@ -92,7 +92,8 @@ class SessionFolder {
   Result<FileLock> Lock();
   Result<PageFile> OpenPage(const OpenSession& open, const SessionPage& page) const;
   Result<SessionPage> KeepPage(const kv::KvChunkHeader& header, std::span<const kv::Block> blocks);
-  Status Finish(const std::string& path, const Session& session,
+  Result<std::vector<SessionPage>> KeepPagesOf(const OpenSession& open);
+  Status Commit(const std::string& path, const Session& session,
                 std::span<const SessionPage> pages);
   uint64_t RemoveUnused();
 

@@ -355,6 +355,29 @@ TEST_F(SessionFolderTest, AFullDiskLeavesWhatWasThere) {
   EXPECT_EQ(LoadWhole("kept", layout), 40u);
 }
 
+TEST_F(SessionFolderTest, ASaveThatFailsLeavesNoPages) {
+  const Layout layout = kv::PlainLayout();
+  ASSERT_TRUE(Save("kept", layout, HistoryOf(40)).ok());
+  const size_t before = PageFiles();
+  const std::vector<int32_t> tokens = HistoryOf(100, 20);
+  Pool pool(kPlentyOfPages);
+  Twin twin(layout, pool, layout.all_layers());
+  ASSERT_TRUE(twin.Compute(layout.all_layers(), tokens));
+  size_t most = 0;
+  const Status failed = sessions_.Save(
+      "other", SessionOf(layout, tokens), layout, [&](FunctionRef<Status(Bytes)> sink) -> Status {
+        for (uint32_t begin = 0; begin < 100; begin += 20) {
+          TRY(kv::Export(twin.table(), layout.all_layers(), begin, begin + 20, sink));
+          most = std::max(most, PageFiles());
+        }
+        return Error(Code::kUnavailable, "a node is gone");
+      });
+  EXPECT_FALSE(failed.ok());
+  EXPECT_GT(most, before);
+  EXPECT_EQ(PageFiles(), before);
+  EXPECT_EQ(LoadWhole("kept", layout), 40u);
+}
+
 TEST_F(SessionFolderTest, WhatWasSavedSinceIsNotRemoved) {
   const Layout layout = kv::PlainLayout();
   ASSERT_TRUE(Save("kept", layout, HistoryOf(40)).ok());

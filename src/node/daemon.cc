@@ -72,6 +72,16 @@ cluster::SliceStatus ToStatus(const stage::StageRouteStatus& stage) {
           .gpu_layers = stage.gpu_layers};
 }
 
+cluster::DiskCacheStatus ToStatus(const disk::DiskPagesCounts& counts) {
+  return {.bytes = counts.total_bytes,
+          .bytes_limit = counts.size_bytes,
+          .files = counts.file_count,
+          .loaded_tokens = counts.loaded_positions,
+          .loaded_bytes = counts.loaded_bytes,
+          .looked_for_pages = counts.looked_for,
+          .found_pages = counts.found};
+}
+
 }  // namespace
 
 Daemon::Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOptions options,
@@ -120,8 +130,8 @@ stage::FileSliceOptions Daemon::SliceOptions() const {
           .open_gpus = devices_.empty() ? options_.open_gpus : OpensFoundGpus(options_.open_gpus),
           .gpu_bytes = gpu_bytes_,
           .kv_now = options_.kv_now,
-          .page_store = options_.page_store,
-          .page_chunks = options_.page_chunks};
+          .page_store = options_.pages,
+          .page_chunks = options_.pages};
 }
 
 Status Daemon::MeasureMachine(ThreadPool& pool) {
@@ -360,6 +370,7 @@ cluster::NodeStatus Daemon::GetStatus() const {
     }
     status.links.push_back(link);
   }
+  if (options_.pages) status.disk_cache = ToStatus(options_.pages->counts());
   return status;
 }
 

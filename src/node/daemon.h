@@ -20,6 +20,7 @@
 #include "cluster/home.h"
 #include "cluster/identity.h"
 #include "discovery/discovery.h"
+#include "disk/disk_pages.h"
 #include "drafting/draft_node.h"
 #include "drafting/load_drafter.h"
 #include "engine/machine_speed.h"
@@ -51,12 +52,11 @@ struct DaemonOptions {
   bool kv_now = false;         // memory for the KV cache is taken when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
-  std::shared_ptr<kv::PageStore> page_store;    // the tier below the KV cache; or nothing
-  std::shared_ptr<kv::PageChunks> page_chunks;  // the same, for other machines; or nothing
+  std::shared_ptr<disk::DiskPages> pages;  // below the KV cache, for other machines too; or none
   std::string sessions_folder;             // where sessions that move here are kept; empty: nowhere
   std::optional<uint16_t> discovery_port;  // of multicast DNS; nothing: nodes are not looked for
   std::vector<drafting::DraftFor> draft_for;  // drafters for front ends on other machines
-  std::string pages_folder;                   // of page_store, for look-ups; empty: none
+  std::string pages_folder;                   // of pages, for look-ups; empty: none
   bool measure = true;  // what the machine can do, for plans; takes a third of a second
 };
 

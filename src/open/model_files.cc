@@ -170,9 +170,9 @@ Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
   if (!names.empty()) return FromCluster(here, names, cluster);
   auto files = gguf::ModelFiles::Open(paths);
   if (files.ok() || files.error().code() != Code::kNotFound) return files;
-  return NotFound(
-      fmt::format("{}{}; `aster list` shows the models of this machine, `aster pull` downloads one",
-                  files.error().message(), SimilarModel(paths)));
+  return NotFound(fmt::format(
+      "{}{}; `aster list` shows the models of this machine, `aster pull hf:ORG/REPO` downloads one",
+      files.error().message(), SimilarModel(paths)));
 }
 
 }  // namespace aster::open

@@ -145,6 +145,16 @@ Result<cluster::DrafterDescription> FromDrafter(const v1::Drafter& message) {
   return drafter;
 }
 
+cluster::DiskCacheStatus FromDiskCache(const v1::DiskCacheStatus& message) {
+  return {.bytes = message.bytes(),
+          .bytes_limit = message.bytes_limit(),
+          .files = message.files(),
+          .loaded_tokens = message.loaded_tokens(),
+          .loaded_bytes = message.loaded_bytes(),
+          .looked_for_pages = message.looked_for_pages(),
+          .found_pages = message.found_pages()};
+}
+
 Result<cluster::LinkStatus> FromLink(const v1::LinkStatus& message) {
   cluster::LinkStatus link;
   link.peer = TRY(Node(message.peer()));
@@ -257,6 +267,7 @@ Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message) {
   for (const v1::LinkStatus& link : message.links())
     status.links.push_back(TRY(FromLink(link).In("a link")));
   status.members = TRY(FromMembers(message.members()));
+  if (message.has_disk_cache()) status.disk_cache = FromDiskCache(message.disk_cache());
   return status;
 }
 

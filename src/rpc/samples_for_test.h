@@ -103,7 +103,14 @@ inline cluster::NodeStatus SampleStatus() {
           .memory_used_bytes = 78,
           .slices = {slice},
           .links = {link},
-          .members = {SampleMember(5), SampleMember(6)}};
+          .members = {SampleMember(5), SampleMember(6)},
+          .disk_cache = {{.bytes = 21,
+                          .bytes_limit = 22,
+                          .files = 23,
+                          .loaded_tokens = 24,
+                          .loaded_bytes = 25,
+                          .looked_for_pages = 27,
+                          .found_pages = 26}}};
 }
 
 inline cluster::JoinRequest SampleJoinRequest() {

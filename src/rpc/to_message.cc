@@ -91,6 +91,16 @@ void Fill(const cluster::DrafterDescription& drafter, v1::Drafter* message) {
   message->set_tokens_per_s(drafter.tokens_per_s);
 }
 
+void Fill(const cluster::DiskCacheStatus& cache, v1::DiskCacheStatus* message) {
+  message->set_bytes(cache.bytes);
+  message->set_bytes_limit(cache.bytes_limit);
+  message->set_files(cache.files);
+  message->set_loaded_tokens(cache.loaded_tokens);
+  message->set_loaded_bytes(cache.loaded_bytes);
+  message->set_looked_for_pages(cache.looked_for_pages);
+  message->set_found_pages(cache.found_pages);
+}
+
 void Fill(const cluster::LinkStatus& link, v1::LinkStatus* message) {
   ToMessage(link.peer.value, message->mutable_peer());
   message->set_is_up(link.is_up);
@@ -160,6 +170,7 @@ void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {
   for (const cluster::SliceStatus& slice : status.slices) Fill(slice, message->add_slices());
   for (const cluster::LinkStatus& link : status.links) Fill(link, message->add_links());
   for (const cluster::Member& member : status.members) Fill(member, message->add_members());
+  if (status.disk_cache) Fill(*status.disk_cache, message->mutable_disk_cache());
 }
 
 void ToMessage(const SessionPart& part, v1::SessionPart* message) {

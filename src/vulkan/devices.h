@@ -36,9 +36,13 @@ struct DeviceInfo {
   std::string why_not_used;  // empty for the one that is used
 };
 
-// Every device, in the order of their numbers, each checked; with the choices that say which are
-// used. Unimplemented in a program without GPU support, NotFound on a machine without Vulkan.
-Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices);
+// A check takes seconds where a driver computes on the processor, since it compiles all shaders.
+enum class DeviceChecks : uint8_t { kAll, kOfThoseThatMayBeUsed };
+
+// Every device, in the order of their numbers, with the choices that say which are used.
+// Unimplemented in a program without GPU support, NotFound on a machine without Vulkan.
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices,
+                                            DeviceChecks checks);
 
 // Which devices of a list are used by these choices: writes `why_not_used` of those that have
 // passed their check, which is empty until then. Chosen unasked is the first that is no processor.

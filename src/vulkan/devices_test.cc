@@ -9,7 +9,7 @@ namespace aster::vulkan {
 namespace {
 
 TEST(Devices, AreListedOrTheReasonIsGiven) {
-  const auto devices = ListDevices(std::vector{GpuChoice{}});
+  const auto devices = ListDevices(std::vector{GpuChoice{}}, DeviceChecks::kAll);
   if (!devices.ok()) {
     EXPECT_FALSE(devices.error().message().empty());
     GTEST_SKIP() << devices.error().message();
@@ -28,6 +28,16 @@ TEST(Devices, AreListedOrTheReasonIsGiven) {
     }
   }
   EXPECT_LE(used, 1);
+}
+
+TEST(Devices, ThatAreNotUsedNeedNoCheck) {
+  const std::vector<GpuChoice> none{GpuChoice{.kind = GpuChoice::Kind::kOff}};
+  const auto devices = ListDevices(none, DeviceChecks::kOfThoseThatMayBeUsed);
+  if (!devices.ok()) GTEST_SKIP() << devices.error().message();
+  for (const DeviceInfo& info : *devices) {
+    EXPECT_EQ(info.why_not_used, "ASTER_GPU=off");
+    EXPECT_EQ(info.why_no_matrices, "the self-check did not come so far");
+  }
 }
 
 // A graphics card behind a processor, and one whose check failed.

@@ -81,7 +81,7 @@ class Program(Case):
     def test_ranges_in_words(self):
         for option, value, told in (("--ctx", "-5", "--ctx: give a number from 0 on, not -5"),
                                     ("--temp", "warm", "--temp: give a number, not warm"),
-                                    ("-n", "-3", "give 0 or more, not -3")):
+                                    ("-n", "-3", "give 1 or more, not -3")):
             self.assertIn(told, aster("run", "nova", "-p", "x", option, value, check=USAGE).stderr.decode())
 
     def test_a_context_that_does_not_do(self):
@@ -125,7 +125,7 @@ class Program(Case):
         aster("inspect", self.tiny, "--nonsense", check=USAGE)
         for words, meant in ((("srve",), "did you mean serve?"), (("run", "--tokns", "3"), "did you mean --tokens?"),
                              (("--color", "never", "rnu"), "did you mean run?"), (("cluster", "jion"), "join"),
-                             (("run", "-n", "-1"), "give 0 or more")):
+                             (("run", "-n", "0"), "give 1 or more, not 0")):
             self.assertIn(meant, aster(*words, check=USAGE).stderr.decode())
         run = aster("inspect", self.folder / "none.gguf", check=INPUT)
         self.assertIn("none.gguf", run.stderr.decode())

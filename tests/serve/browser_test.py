@@ -62,7 +62,7 @@ class Cluster:
     def __init__(self, holder):
         self.desk, self.lap = Machine(holder, "desk"), Machine(holder, "lap")
         self.desk.aster("cluster", "init", "--name", "home", "--node", "desk")
-        self.desk.start_node(NOVA)
+        self.desk.start_node(NOVA, "--kv-cache", holder / "desk-cache")
         code = json.loads(self.desk.aster("cluster", "invite", "--json"))["code"]
         self.lap.aster("cluster", "join", code, self.desk.address, "--name", "lap")
         self.lap.start_node("--join", self.desk.address)

@@ -12,7 +12,7 @@ import time
 import pathlib
 import unittest
 
-import helm_chart
+from pods import Pods
 from server import ASTER, NOVA, ROOT, Server
 
 try:
@@ -200,15 +200,7 @@ class Monitoring(unittest.TestCase):
                 self.check(wrong)
 
 
-class Orchestrator(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server(NOVA, "--kv-memory", "64MiB", environment={"ASTER_API_KEY": "secret"})
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-
+class Orchestrator(Pods):
     @unittest.skipUnless(yaml, "there is no python3-yaml here")
     def test_probes_and_configuration_are_the_server_s(self):
         self.check(self.documents(PACKAGING / "kubernetes"))
@@ -233,101 +225,6 @@ class Orchestrator(unittest.TestCase):
         metrics = self.server.request("GET", "/metrics", headers={"x-api-key": "secret"})[2].decode()
         for metric in scaler["metrics"]:
             self.assertIn(f"\n{metric['pods']['metric']['name']}{{", metrics)
-
-    def check(self, documents):
-        """Probes, arguments and ports of a deployment are those of the server; the documents by their kinds."""
-        kinds = {document["kind"]: document for document in documents}
-        runs = (kinds.get("Deployment") or kinds["StatefulSet"])["spec"]
-        pod = runs["template"]["spec"]
-        container = pod["containers"][0]
-        # Probes have no key.
-        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            asked = container[probe]["httpGet"]
-            self.assertEqual(self.server.request("GET", asked["path"])[0], 200, probe)
-            self.assertIn(asked["port"], [port["name"] for port in container["ports"]])
-        # The arguments, with the configuration where the volume has it.
-        with tempfile.TemporaryDirectory() as config:
-            for name, text in kinds["ConfigMap"]["data"].items():
-                pathlib.Path(config, name).write_text(text)
-            mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-            claimed = {claim["metadata"]["name"] for claim in runs.get("volumeClaimTemplates", [])}
-            self.assertEqual({volume["name"] for volume in pod["volumes"]} | claimed, set(mounted))
-            arguments = [word.replace(mounted["configuration"], config) for word in container["args"]]
-            printed = run(ASTER, *arguments, "--print-config")
-        self.assertIn(f"port={container['ports'][0]['containerPort']}\n", "\n" + printed.replace("# ", ""))
-        grace = int(re.search(r"^# grace=(\d+)$", printed, re.MULTILINE)[1])
-        self.assertGreater(pod["terminationGracePeriodSeconds"], grace)
-        self.assertIn(f"--uid {pod['securityContext']['runAsUser']}", CONTAINER.read_text())
-        return kinds
-
-    def chart(self, **values):
-        """The chart's documents with these values, and which values its templates name."""
-        folder = PACKAGING / "helm/asterism"
-        all_values = {**yaml.safe_load((folder / "values.yaml").read_text()), **values}
-        chart = yaml.safe_load((folder / "Chart.yaml").read_text())
-        renderer = helm_chart.Renderer(all_values, "release", chart)
-        texts = [renderer.render(path.read_text()) for path in sorted((folder / "templates").glob("*.yaml"))]
-        renderer.render((folder / "templates/NOTES.txt").read_text())
-        documents = [document for text in texts for document in yaml.safe_load_all(text) if document]
-        return documents, renderer.used
-
-    @unittest.skipUnless(yaml, "there is no python3-yaml here")
-    def test_the_chart_with_its_own_values(self):
-        documents, _ = self.chart()
-        kinds = self.check(documents)
-        self.assertEqual(set(kinds), {"ConfigMap", "PersistentVolumeClaim", "Service", "Deployment"})
-        # A service finds the pods, and the deployment knows them as its own.
-        pod = kinds["Deployment"]["spec"]["template"]
-        for selector in (kinds["Service"]["spec"]["selector"], kinds["Deployment"]["spec"]["selector"]["matchLabels"]):
-            self.assertLessEqual(selector.items(), pod["metadata"]["labels"].items())
-        claim, = (volume["persistentVolumeClaim"] for volume in pod["spec"]["volumes"]
-                  if "persistentVolumeClaim" in volume)
-        self.assertEqual(claim["claimName"], kinds["PersistentVolumeClaim"]["metadata"]["name"])
-        # But for names, what runs is what the plain manifests run.
-        plain = yaml.safe_load_all((PACKAGING / "kubernetes/server.yaml").read_text())
-        container, = next(one for one in plain if one["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"]
-        charted, = pod["spec"]["containers"]
-        for key in ("args", "env", "ports", "startupProbe", "readinessProbe", "livenessProbe", "resources",
-                    "securityContext", "volumeMounts"):
-            self.assertEqual(charted[key], container[key], key)
-        version = re.search(r"^project\(asterism VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)[1]
-        self.assertEqual(charted["image"], f"asterism:{version}")
-
-    @unittest.skipUnless(yaml, "there is no python3-yaml here")
-    def test_the_chart_with_other_values(self):
-        before, _ = self.chart()
-        documents, used = self.chart(
-            options={"parallel": 3, "name": ["a", "b"], "draft": "prompt", "open": True}, models=["nova", "comet"],
-            adminKey={"secret": "admins", "key": "k"}, nodeSelector={"disk": "fast"},
-            persistence={"existingClaim": "mine", "storageClass": "", "size": "1Gi"})
-        kinds = self.check(documents)
-        self.assertNotIn("PersistentVolumeClaim", kinds)
-        with tempfile.TemporaryDirectory() as folder:
-            config = pathlib.Path(folder, "serve.toml")
-            config.write_text(kinds["ConfigMap"]["data"]["serve.toml"])
-            printed = run(ASTER, "--config", config, "serve", "--print-config")
-        self.assertIn("\nparallel=3\n", printed)
-        self.assertIn('\nmodel=["nova", "comet"]\n', printed)
-        pod = kinds["Deployment"]["spec"]["template"]
-        self.assertEqual(pod["spec"]["nodeSelector"], {"disk": "fast"})
-        admin = {one["name"]: one["valueFrom"]["secretKeyRef"] for one in pod["spec"]["containers"][0]["env"]}
-        self.assertEqual(admin["ASTER_ADMIN_KEY"], {"name": "admins", "key": "k"})
-        self.assertIn("mine", [volume.get("persistentVolumeClaim", {}).get("claimName")
-                               for volume in pod["spec"]["volumes"]])
-        # Other options make another pod.
-        old, = (one["spec"]["template"] for one in before if one["kind"] == "Deployment")
-        self.assertNotEqual(pod["metadata"]["annotations"], old["metadata"]["annotations"])
-        # No value is written down for nothing.
-        self.assert_all_used(self.chart()[1] | used)
-
-    def assert_all_used(self, used):
-        def leaves(value, path):
-            if path in used:
-                return
-            self.assertTrue(isinstance(value, dict) and value, f"no template names {path}")
-            for name, inner in value.items():
-                leaves(inner, f"{path}.{name}" if path else name)
-        leaves(yaml.safe_load((PACKAGING / "helm/asterism/values.yaml").read_text()), "")
 
     @unittest.skipUnless(shutil.which("bash"), "there is no bash here")
     def test_the_container_s_health_check(self):

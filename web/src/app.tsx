@@ -173,7 +173,15 @@ export function App(): JSX.Element {
   }, []);
 
   return (
-    <div class={`app ${isOpen ? 'side-open' : ''}`}>
+    <div
+      class={`app ${isOpen ? 'side-open' : ''}`}
+      onKeyDown={(event) => {
+        if (!isOpen || event.key !== 'Escape') return;
+        event.preventDefault(); // an answer goes on
+        setOpen(false);
+        event.currentTarget.querySelector<HTMLElement>('.side-button')?.focus();
+      }}
+    >
       <IconButton
         class="side-button"
         icon={isOpen ? 'close' : 'menu'}

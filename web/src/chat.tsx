@@ -11,7 +11,7 @@ import { runningIn, send, stop } from './generate';
 import { AssistantMessage, ToolMessage, UserMessage } from './message';
 import { conversation as stored, save } from './store';
 import { SettingsPanel, keepSettings, lastSettings } from './settings';
-import { type Answer, type Conversation, type Settings, chosenAnswer, newId } from './types';
+import { type Answer, type Conversation, type Settings, type Turn, chosenAnswer, newId } from './types';
 
 const nearEndPx = 80;
 
@@ -140,6 +140,28 @@ function Context({
     <span class={part > 0.9 ? 'bad' : ''} title="Tokens of this conversation, and of the model's context">
       {count(used)} of {count(model.context_length)} tokens
     </span>
+  );
+}
+
+// For a screen reader, which has the answer read out once it is whole; not those of earlier days.
+function Told({ id, running, turns }: { id: string; running: Answer | undefined; turns: Turn[] }): JSX.Element {
+  const answeredIn = useRef('');
+  if (running) answeredIn.current = id;
+  const last = turns.at(-1);
+  let told = '';
+  if (running) {
+    told = 'The model is answering';
+  } else if (answeredIn.current === id && last?.role === 'assistant') {
+    // An error is an alert of its own.
+    const { model, text, calls, finish, error } = chosenAnswer(last);
+    const names = calls.map(({ name }) => name).join(', ');
+    const parts = [finish === 'stopped' && 'Stopped.', model && `${model}:`, text, names && `calls ${names}`];
+    if (!error) told = parts.filter(Boolean).join(' ');
+  }
+  return (
+    <p class="hidden" role="status">
+      {told}
+    </p>
   );
 }
 
@@ -272,9 +294,7 @@ export function Chat({ id, models, onOpen }: Props): JSX.Element {
           />
         )}
       </div>
-      <p class="hidden" role="status">
-        {running ? 'The model is answering' : turns.length > 0 ? 'The answer is there' : ''}
-      </p>
+      <Told id={conversation.id} running={running} turns={turns} />
     </main>
   );
 }

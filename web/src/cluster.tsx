@@ -8,7 +8,7 @@ import { Curve } from './curve';
 import { type Figures, type Look, type ModelStatus, rates, sumOf, watch } from './figures';
 import { bytes, count, digits, duration, percent, plural } from './format';
 import { Machines } from './machines';
-import { Bar, Figure } from './parts';
+import { Bar, DiskCache, Figure } from './parts';
 import { Stages } from './stages';
 
 const atMost = (seconds: number | undefined): string =>
@@ -40,21 +40,6 @@ function Memory({ model }: { model: ModelStatus }): JSX.Element | null {
         { value: cached, kind: 'cached', text: `${bytes(cached)} kept for later` },
       ]}
       text={`${bytes(held)} in use, ${bytes(cached)} kept, of ${bytes(limit)}${room}`}
-    />
-  );
-}
-
-export function DiskCache({ model }: { model: ModelStatus }): JSX.Element | null {
-  const disk = model.disk_cache;
-  if (!disk) return null;
-  const found =
-    disk.looked_for_pages > 0 ? `; ${percent(disk.found_pages / disk.looked_for_pages)} of pages found` : '';
-  return (
-    <Bar
-      label="Disk cache"
-      limit={disk.bytes_limit}
-      parts={[{ value: disk.bytes, kind: 'cached', text: bytes(disk.bytes) }]}
-      text={`${bytes(disk.bytes)} of ${bytes(disk.bytes_limit)} in ${plural(disk.files, 'file')}; ${count(disk.loaded_tokens)} tokens loaded${found}`}
     />
   );
 }
@@ -146,7 +131,7 @@ function ModelCard({
       </dl>
       <Stages model={model} index={index} looks={looks} />
       <Memory model={model} />
-      <DiskCache model={model} />
+      <DiskCache disk={model.disk_cache} />
       <Drafts model={model} />
       <Rates model={model} />
       <Plan model={model} />

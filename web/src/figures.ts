@@ -24,6 +24,17 @@ interface Quantiles {
   mean: number;
 }
 
+// KV rows on a disk; counts are since the process began.
+export interface DiskCacheStatus {
+  bytes: number;
+  bytes_limit: number;
+  files: number;
+  loaded_tokens: number;
+  loaded_bytes: number;
+  looked_for_pages: number;
+  found_pages: number;
+}
+
 export interface ModelStatus {
   id: string;
   context_length: number;
@@ -54,15 +65,7 @@ export interface ModelStatus {
   replans: number;
   planned: { prefill_tokens_per_s: number; decode_tokens_per_s: number } | null;
   plan_reasons: string[];
-  disk_cache: {
-    bytes: number;
-    bytes_limit: number;
-    files: number;
-    loaded_tokens: number;
-    loaded_bytes: number;
-    looked_for_pages: number;
-    found_pages: number;
-  } | null;
+  disk_cache: DiskCacheStatus | null; // null: none, or nodes have theirs
 }
 
 export interface Status {
@@ -129,6 +132,7 @@ export interface Node {
   devices?: Device[];
   uptime_ms?: number;
   memory_used_bytes?: number;
+  disk_cache?: DiskCacheStatus | null;
   slices?: Slice[];
   links?: Link[];
 }

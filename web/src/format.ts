@@ -40,6 +40,9 @@ export function duration(ms: number): string {
   return hours < 48 ? `${Math.round(hours)} h` : `${Math.round(hours / 24)} days`;
 }
 
+// Of what goes on: whole seconds are enough.
+export const since = (ms: number): string => duration(Math.max(1, Math.round(ms / 1000)) * 1000);
+
 export const percent = (part: number): string =>
   `${(part * 100).toLocaleString('en', { maximumFractionDigits: part < 0.1 ? 1 : 0 })} %`;
 

@@ -5,8 +5,8 @@
 import type { JSX } from 'preact';
 import { InviteButton, NodeActions } from './changes';
 import type { ClusterState, Device, Link, Node, Status } from './figures';
-import { byteRate, bytes, digits, duration, percent, plural } from './format';
-import { Bar } from './parts';
+import { byteRate, bytes, digits, duration, percent, plural, since } from './format';
+import { Bar, DiskCache } from './parts';
 
 const layersText = (begin: number, end: number): string =>
   end - begin === 1 ? `layer ${begin}` : `layers ${begin}–${end - 1}`;
@@ -37,14 +37,14 @@ function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
     node.memory_bytes_per_s && `${byteRate(node.memory_bytes_per_s)} memory`,
     node.multiply_flops_per_s && `${digits(node.multiply_flops_per_s / 1e9)} Gflop/s`,
     node.version && `version ${node.version}`,
-    node.uptime_ms !== undefined && `up ${duration(node.uptime_ms)}`,
+    node.uptime_ms !== undefined && `up ${since(node.uptime_ms)}`,
   ].filter(Boolean);
   return (
     <section class="card node" aria-label={`Machine ${node.name}`}>
       <h3>
         <span class={`dot ${node.answered ? node.state : 'dead'}`} aria-hidden="true" />
         {node.name}
-        <small>{node.answered || !node.why ? node.state : `${node.state}: ${node.why}`}</small>
+        <small>{node.answered || !node.why ? node.state : `does not answer: ${node.why}`}</small>
         {isDrained && <span class="mark other">drained</span>}
       </h3>
       <p class="faint">{facts.join(' · ')}</p>
@@ -59,6 +59,7 @@ function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
           text={`${bytes(node.memory_used_bytes)} of ${bytes(node.memory_bytes)}`}
         />
       )}
+      <DiskCache disk={node.disk_cache} />
       {(node.slices ?? []).map((slice) => (
         <div key={`${slice.route}-${slice.layer_begin}`} class="slice">
           <div>

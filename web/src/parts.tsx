@@ -3,6 +3,8 @@
 
 // Small parts of the cluster's view.
 import type { ComponentChildren, JSX } from 'preact';
+import type { DiskCacheStatus } from './figures';
+import { bytes, percent, plural } from './format';
 
 interface BarProps {
   label: string;
@@ -18,7 +20,7 @@ export function Bar({ label, parts, limit, text }: BarProps): JSX.Element {
         <span>{label}</span>
         <span>{text}</span>
       </div>
-      <div class="track" role="img" aria-label={`${label}: ${text}`}>
+      <div class="track" aria-hidden="true">
         {parts.map(({ value, kind, text: title }) => (
           <span
             key={kind}
@@ -29,6 +31,20 @@ export function Bar({ label, parts, limit, text }: BarProps): JSX.Element {
         ))}
       </div>
     </div>
+  );
+}
+
+export function DiskCache({ disk }: { disk: DiskCacheStatus | null | undefined }): JSX.Element | null {
+  if (!disk) return null;
+  const found =
+    disk.looked_for_pages > 0 ? `; ${percent(disk.found_pages / disk.looked_for_pages)} of pages found` : '';
+  return (
+    <Bar
+      label="Disk cache"
+      limit={disk.bytes_limit}
+      parts={[{ value: disk.bytes, kind: 'cached', text: bytes(disk.bytes) }]}
+      text={`${bytes(disk.bytes)} of ${bytes(disk.bytes_limit)} in ${plural(disk.files, 'file')}; ${plural(disk.loaded_tokens, 'token')} loaded${found}`}
+    />
   );
 }
 

@@ -6,10 +6,9 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem, useAction } from './action';
 import { getJson, request } from './api';
-import { DiskCache } from './cluster';
-import type { Status } from './figures';
-import { bytes, count, duration, plural } from './format';
-import { Figure } from './parts';
+import type { ClusterState, DiskCacheStatus, Status } from './figures';
+import { bytes, count, plural, since } from './format';
+import { DiskCache, Figure } from './parts';
 import { lastSettings } from './settings';
 import { save } from './store';
 import { type Conversation, type Turn, newId } from './types';
@@ -89,7 +88,7 @@ const Figures = ({ session }: { session: SavedSession }): JSX.Element => (
       {bytes(session.own_bytes)}
     </Figure>
     <Figure label="Saved" note={new Date(session.saved_unix_s * 1000).toLocaleString()}>
-      {duration(Math.max(1000, Date.now() - session.saved_unix_s * 1000))} ago
+      {since(Date.now() - session.saved_unix_s * 1000)} ago
     </Figure>
   </dl>
 );
@@ -168,24 +167,31 @@ const NoSessions = (): JSX.Element => (
   </p>
 );
 
+// Of the server's models, and of the cluster's nodes.
 function DiskCaches(): JSX.Element {
   const [status, setStatus] = useState<Status>();
+  const [cluster, setCluster] = useState<ClusterState>();
   useEffect(() => {
     getJson<Status>('/v1/status').then(setStatus, () => {});
+    getJson<ClusterState>('/v1/cluster').then(setCluster, () => {});
   }, []);
-  const cached = (status?.models ?? []).filter(({ disk_cache: disk }) => disk);
+  const cached: [string, DiskCacheStatus][] = [
+    ...(status?.models ?? []).map(({ id, disk_cache: disk }) => [id, disk] as const),
+    ...(cluster?.nodes ?? []).map(({ name, disk_cache: disk }) => [name, disk] as const),
+  ].flatMap(([name, disk]) => (disk ? [[name, disk]] : []));
   return (
     <>
       <h2>Disk cache</h2>
-      {status && cached.length === 0 && (
+      {status && cluster && cached.length === 0 && (
         <p class="faint">
-          No model has one. <code>aster serve --kv-cache FOLDER</code> keeps KV rows of prompts on the disk.
+          Neither a model here nor a machine of the cluster reports one. <code>--kv-cache FOLDER</code>, of{' '}
+          <code>aster serve</code> and <code>aster node</code>, keeps KV rows of prompts on the disk.
         </p>
       )}
-      {cached.map((model) => (
-        <section key={model.id} class="card" aria-label={`Disk cache of ${model.id}`}>
-          <h3>{model.id}</h3>
-          <DiskCache model={model} />
+      {cached.map(([name, disk]) => (
+        <section key={name} class="card" aria-label={`Disk cache of ${name}`}>
+          <h3>{name}</h3>
+          <DiskCache disk={disk} />
         </section>
       ))}
     </>

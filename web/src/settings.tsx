@@ -3,8 +3,10 @@
 
 // What the next answers of a conversation are asked for with: sampling, seed, tools.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
+import { getJson } from './api';
 import { IconButton } from './controls';
+import { digits } from './format';
 import { toolsOf } from './generate';
 import { type Reasoning, type Settings, newSeed } from './types';
 
@@ -54,16 +56,37 @@ const numberFields: NumberField[] = [
   { key: 'max_tokens', label: 'Max tokens', help: 'of an answer', min: 1, max: 1e9, step: 1 },
 ];
 
+// What the server's own options say, by llama.cpp's names.
+type ServerDefaults = Record<string, unknown>;
+
+function useServerDefaults(): ServerDefaults {
+  const [defaults, setDefaults] = useState<ServerDefaults>({});
+  useEffect(() => {
+    getJson<{ default_generation_settings: { params: ServerDefaults } }>('/props').then(
+      ({ default_generation_settings: { params } }) => setDefaults(params),
+      () => {},
+    );
+  }, []);
+  return defaults;
+}
+
+// An empty field shows what holds without it.
+function placeholderOf(key: NumberField['key'], defaults: ServerDefaults): string {
+  const value = defaults[key === 'repetition_penalty' ? 'repeat_penalty' : key];
+  return typeof value === 'number' ? digits(value) : "server's";
+}
+
 interface NumberInputProps {
   label: string;
   help: string;
+  placeholder: string;
   value: number | undefined;
   min: number;
   max: number;
   step: number;
   onChange: (value: number | undefined) => void;
 }
-function NumberInput({ label, help, value, onChange, ...limits }: NumberInputProps): JSX.Element {
+function NumberInput({ label, help, placeholder, value, onChange, ...limits }: NumberInputProps): JSX.Element {
   return (
     <label class="field">
       <span>{label}</span>
@@ -71,7 +94,7 @@ function NumberInput({ label, help, value, onChange, ...limits }: NumberInputPro
         type="number"
         inputMode="decimal"
         value={value ?? ''}
-        placeholder="server's"
+        placeholder={placeholder}
         title={help}
         {...limits}
         onChange={({ currentTarget: { value: text, valueAsNumber: number } }) => {
@@ -100,6 +123,7 @@ interface Props {
 
 export function SettingsPanel({ settings, onChange, onClose }: Props): JSX.Element {
   const [tools, setTools] = useState(settings.tools);
+  const defaults = useServerDefaults();
   const set = (change: Partial<Settings>): void => {
     onChange({ ...settings, ...change });
   };
@@ -143,6 +167,7 @@ export function SettingsPanel({ settings, onChange, onClose }: Props): JSX.Eleme
           <NumberInput
             key={key}
             {...field}
+            placeholder={placeholderOf(key, defaults)}
             value={settings[key]}
             onChange={(value) => set({ [key]: value })}
           />

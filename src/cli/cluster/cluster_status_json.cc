@@ -136,6 +136,18 @@ ordered_json DescriptionJson(const cluster::Description& description) {
           {"drafters", drafters}};
 }
 
+// Null where the node has none.
+ordered_json DiskCacheJson(const std::optional<cluster::DiskCacheStatus>& cache) {
+  if (!cache) return nullptr;
+  return {{"bytes", cache->bytes},
+          {"bytes_limit", cache->bytes_limit},
+          {"files", cache->files},
+          {"loaded_tokens", cache->loaded_tokens},
+          {"loaded_bytes", cache->loaded_bytes},
+          {"looked_for_pages", cache->looked_for_pages},
+          {"found_pages", cache->found_pages}};
+}
+
 ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
                       const node::NodeView& node) {
   ordered_json json = {{"node", node.member.node.value.ToHex()},
@@ -156,6 +168,7 @@ ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
   for (const cluster::LinkStatus& link : node.status->links) {
     json["links"].push_back(LinkJson(sample, earlier, node, link));
   }
+  json["disk_cache"] = DiskCacheJson(node.status->disk_cache);
   return json;
 }
 

@@ -137,6 +137,8 @@ class Text {
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
       for (const cluster::DrafterDescription& drafter : node.description->drafters)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrafter(drafter)));
+      if (const auto& cache = node.status->disk_cache)
+        Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDiskCache(*cache)));
     }
     MoreThanShown(silent, "did not answer");
   }
@@ -166,6 +168,12 @@ class Text {
     if (drafter.tokens_per_s > 0)
       text += fmt::format(", {:.0f} tokens/s", std::min(drafter.tokens_per_s, 1e9));
     return text;
+  }
+
+  static std::string DescribeDiskCache(const cluster::DiskCacheStatus& cache) {
+    return fmt::format("KV cache on disk {} of {}, {} loaded", FormatBytes(cache.bytes),
+                       FormatBytes(cache.bytes_limit),
+                       Plural(cache.loaded_tokens, "token", "tokens"));
   }
 
   static std::string DescribeDevice(const cluster::DeviceDescription& device) {

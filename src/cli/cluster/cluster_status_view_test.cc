@@ -96,6 +96,22 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // a single look cannot tell
 }
 
+TEST(ClusterStatus, ShowsDiskCaches) {
+  ClusterSample sample = TwoNodes();
+  sample.nodes[0].status->disk_cache = {.bytes = uint64_t{3} << 30,
+                                        .bytes_limit = uint64_t{8} << 30,
+                                        .files = 40,
+                                        .loaded_tokens = 5120,
+                                        .loaded_bytes = 9,
+                                        .looked_for_pages = 50,
+                                        .found_pages = 40};
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200),
+              HasSubstr("          KV cache on disk 3.00 GiB of 8.00 GiB, 5120 tokens loaded\n"));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  EXPECT_EQ(json["nodes"][0]["disk_cache"]["found_pages"], 40);
+  EXPECT_TRUE(json["nodes"][1]["disk_cache"].is_null());
+}
+
 TEST(ClusterStatus, VersionsAreShownAndThatTheyDiffer) {
   ClusterSample sample = TwoNodes();
   for (size_t i = 0; i < 2; ++i) {

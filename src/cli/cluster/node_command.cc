@@ -176,9 +176,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   daemon.gpu_layers = engine.gpu_layers;
   daemon.open_gpus = engine.open_gpus;
   daemon.kv_now = options.model.kv_now;
-  const std::shared_ptr<disk::DiskPages> pages = TRY(options.model.kv_cache.Open());
-  daemon.page_store = pages;
-  daemon.page_chunks = pages;
+  daemon.pages = TRY(options.model.kv_cache.Open());
   daemon.pages_folder = options.model.kv_cache.folder;
   daemon.sessions_folder = TRY(disk::SessionFolder::DefaultFolder());
   for (const std::string& text : options.draft_for)

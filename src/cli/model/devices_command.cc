@@ -59,7 +59,8 @@ void Print(const DeviceInfo& info, Console& console) {
 }
 
 Result<ExitStatus> ListDevices(bool json, Console& console) {
-  const auto devices = TRY(vulkan::ListDevices(TRY(vulkan::GpuChoicesOfEnvironment())));
+  const auto devices =
+      TRY(vulkan::ListDevices(TRY(vulkan::GpuChoicesOfEnvironment()), vulkan::DeviceChecks::kAll));
   if (json) {
     auto list = nlohmann::json::array();
     for (const DeviceInfo& info : devices) list.push_back(ToJson(info));

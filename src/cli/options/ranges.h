@@ -18,4 +18,13 @@ inline CLI::Validator NotNegative() {
       "");
 }
 
+inline CLI::Validator OneOrMore() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        const bool is_zero = !text.empty() && text.find_first_not_of('0') == std::string::npos;
+        return text.starts_with('-') || is_zero ? "give 1 or more, not " + text : "";
+      },
+      "");
+}
+
 }  // namespace aster::cli

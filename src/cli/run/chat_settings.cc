@@ -25,7 +25,7 @@ class Options {
     if (settings.max_tokens != engine::kNoTokenLimit) tokens_ = settings.max_tokens;
     app_.set_help_flag();
     flags_.Declare(app_);
-    app_.add_option("--tokens", tokens_)->check(NotNegative());
+    app_.add_option("--tokens", tokens_)->check(OneOrMore());
   }
 
   std::vector<std::string> Names() const {

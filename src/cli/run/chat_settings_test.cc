@@ -36,7 +36,7 @@ TEST(ChatSettings, WhatIsWrongIsNamed) {
   EXPECT_THAT(told("tmp", "1"), HasSubstr("there is no setting tmp; did you mean temp?"));
   EXPECT_THAT(told("temp", "warm"), HasSubstr("warm"));
   EXPECT_THAT(told("temp", "-1"), HasSubstr("temperature is -1"));
-  EXPECT_THAT(told("tokens", "-1"), HasSubstr("give 0 or more"));
+  EXPECT_THAT(told("tokens", "0"), HasSubstr("give 1 or more, not 0"));
   EXPECT_THAT(told("logit-bias", "100=1"), HasSubstr("100"));
 }
 

@@ -77,7 +77,7 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
                "Compute the text of another model's session again with this one")
       ->group(kPromptGroup);
   app.add_option("-n,--tokens", max_tokens, "Limit of the answer in tokens")
-      ->check(NotNegative())
+      ->check(OneOrMore())
       ->type_name("N");
   app.add_option("--ctx", context,
                  "Context length in tokens, for prompt and answer (default: as trained)")

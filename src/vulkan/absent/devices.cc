@@ -7,6 +7,8 @@
 
 namespace aster::vulkan {
 
-Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice>) { return NoSupport(); }
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice>, DeviceChecks) {
+  return NoSupport();
+}
 
 }  // namespace aster::vulkan

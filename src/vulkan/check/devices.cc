@@ -56,17 +56,25 @@ Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice p
   return Ok();
 }
 
+bool MayBeUsed(DeviceInfo info, std::span<const GpuChoice> choices) {
+  ChooseDevices({&info, 1}, choices);
+  return info.why_not_used.empty();
+}
+
 }  // namespace
 
-Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices) {
+Result<std::vector<DeviceInfo>> ListDevices(std::span<const GpuChoice> choices,
+                                            DeviceChecks checks) {
   const auto instance = TRY(Instance::Create(TRY(Library::Open())));
   std::vector<DeviceInfo> devices;
   for (const VkPhysicalDevice physical : TRY(instance->PhysicalDevices())) {
     const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
     DeviceInfo info = InfoOf(traits, static_cast<uint32_t>(devices.size()));
     info.available_bytes = AvailableBytes(instance->functions(), physical, traits);
-    const Status status = CheckDevice(instance, physical, info);
-    if (!status.ok()) info.why_not_used = status.error().message();
+    if (checks == DeviceChecks::kAll || MayBeUsed(info, choices)) {
+      const Status status = CheckDevice(instance, physical, info);
+      if (!status.ok()) info.why_not_used = status.error().message();
+    }
     devices.push_back(std::move(info));
   }
   ChooseDevices(devices, choices);

@@ -304,7 +304,7 @@ async function continuesASession(page) {
   const session = (name) => page.getByRole('region', { name: `Session ${name}`, exact: true });
   await session('lighthouse').waitFor(patience);
   assert.match(await session('lighthouse').innerText(), /Nova.*[\d,]+ tokens.*1 turn.*(KiB|MiB).*ago/s);
-  await page.getByText('No model has one.').waitFor(patience);
+  await page.getByText('Neither a model here').waitFor(patience);
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
     await show(page, `sessions-${colorScheme}`);
@@ -325,6 +325,134 @@ async function continuesASession(page) {
   assert.equal(await page.locator('.turn.assistant').count(), 2);
 }
 
+// What a screen reader has of the page: all that is not hidden from it, with its role and name.
+async function treeOf(page) {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send('Accessibility.getFullAXTree');
+  await session.detach();
+  return nodes
+    .filter(({ ignored }) => !ignored)
+    .map(({ role, name }) => ({ role: role.value, name: (name?.value ?? '').trim() }));
+}
+
+const rolesWithNames = ['article', 'button', 'checkbox', 'combobox', 'dialog', 'image', 'link', 'navigation',
+                        'progressbar', 'region', 'spinbutton', 'textbox'];
+
+async function hasNames(page, where) {
+  const tree = await treeOf(page);
+  assert.deepEqual(tree.filter(({ role, name }) => rolesWithNames.includes(role) && name === ''), [], where);
+  for (const role of ['main', 'navigation'])
+    assert.equal(tree.filter((node) => node.role === role).length, 1, `${where}: ${role}`);
+  const levels = await page.locator('main').locator('h1, h2, h3').evaluateAll((all) => all.map((h) => h.tagName));
+  assert.equal(levels[0], 'H1', `${where}: ${levels}`);
+  return tree;
+}
+
+// Texts that stand out from what is behind them by less than 4.5 to 1, large ones 3 to 1 (WCAG 2, AA).
+const faintTexts = (page) =>
+  page.evaluate(() => {
+    const pixel = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+    const rgba = (color) => {
+      pixel.clearRect(0, 0, 1, 1);
+      pixel.fillStyle = color;
+      pixel.fillRect(0, 0, 1, 1);
+      return [...pixel.getImageData(0, 0, 1, 1).data].map((part) => part / 255);
+    };
+    const over = ([r, g, b, a], below) => [r, g, b].map((part, i) => part * a + below[i] * (1 - a));
+    const backOf = (element) => {
+      if (!element) return [1, 1, 1];
+      const back = rgba(getComputedStyle(element).backgroundColor);
+      return back[3] === 1 ? back.slice(0, 3) : over(back, backOf(element.parentElement));
+    };
+    const opacityOf = (element) =>
+      element ? getComputedStyle(element).opacity * opacityOf(element.parentElement) : 1;
+    const luminance = (color) => {
+      const [r, g, b] = color.map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const faint = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const { parentElement: element, textContent: text } = walker.currentNode;
+      const isShown = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+      if (!text.trim() || !isShown || element.closest('.hidden, :disabled')) continue;
+      const style = getComputedStyle(element);
+      const back = backOf(element);
+      const [r, g, b, a] = rgba(style.color);
+      const ink = over([r, g, b, a * opacityOf(element)], back);
+      const [light, dark] = [ink, back].map(luminance).sort((one, other) => other - one);
+      const ratio = (light + 0.05) / (dark + 0.05);
+      const px = parseFloat(style.fontSize);
+      const isLarge = px >= 24 || (px >= 18.66 && style.fontWeight >= 700);
+      if (ratio < (isLarge ? 3 : 4.5)) faint.push(`${text.trim().slice(0, 40)}: ${ratio.toFixed(2)}`);
+    }
+    return faint;
+  });
+
+// The places that Tab comes to behind this one, by their names.
+async function tabsBehind(page, place, count) {
+  await place.focus();
+  const names = [];
+  for (let i = 0; i < count; ++i) {
+    await page.keyboard.press('Tab');
+    names.push(
+      await page.evaluate(() => {
+        const { activeElement: element } = document;
+        return (element.getAttribute('aria-label') ?? element.textContent).trim();
+      }),
+    );
+  }
+  return names;
+}
+
+// Without a mouse, and without eyes.
+async function isAccessible(page) {
+  await page.goto(`${open}/#/`);
+  await page.locator('.empty').waitFor(patience);
+  const tabs = await tabsBehind(page, page.getByRole('link', { name: 'Asterism' }), 5);
+  assert.deepEqual(tabs, ['New conversation', 'Cluster', 'Sessions', 'Markdown', 'Delete Markdown']);
+  // What is said: that it answers, and then the answer.
+  await page.evaluate(() => {
+    window.told = [];
+    const status = document.querySelector('[role=status]');
+    new MutationObserver(() => window.told.push(status.textContent)).observe(status, { subtree: true, childList: true, characterData: true });
+  });
+  await message(page).focus();
+  await page.keyboard.type('What is 6 + 7?');
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Send (Enter)');
+  await page.keyboard.press('Enter');
+  await untilDone(page);
+  const plain = (text) => text.replace(/\s+/g, '');
+  const told = await page.evaluate(() => window.told);
+  assert.equal(told[0], 'The model is answering');
+  assert.equal(plain(told.at(-1)), plain(`nova: ${await textOf(lastAnswer(page))}`));
+  const tree = await hasNames(page, 'chat');
+  for (const [role, name] of [['article', 'You'], ['article', 'nova'], ['button', 'Another answer'],
+                              ['textbox', 'Message'], ['combobox', 'Model']])
+    assert.ok(tree.some((node) => node.role === role && node.name === name), `${role} ${name}`);
+  await page.getByRole('button', { name: 'Settings', exact: true }).click();
+  await page.locator('[placeholder="0.8"]').waitFor(patience);
+  assert.equal(await page.getByLabel('Temperature').getAttribute('placeholder'), '0.8');
+  await hasNames(page, 'settings');
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    assert.deepEqual(await faintTexts(page), [], `settings, ${colorScheme}`);
+    await show(page, `settings-${colorScheme}`);
+  }
+  await page.getByRole('button', { name: 'Close settings' }).click();
+  for (const place of ['chat/a1', 'cluster', 'sessions']) {
+    await page.goto(`${open}/#/${place}`);
+    await page.locator('.card, .turn.assistant > .prose').first().waitFor(patience);
+    await hasNames(page, place);
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      assert.deepEqual(await faintTexts(page), [], `${place}, ${colorScheme}`);
+      await show(page, `${place.replace('/', '-')}-${colorScheme}`);
+    }
+  }
+}
+
 async function isReadable(page) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
@@ -342,6 +470,12 @@ async function isReadable(page) {
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360, place);
     await show(page, `narrow-${place.slice(2) || 'chat'}`);
   }
+  const menu = page.locator('.side-button');
+  await menu.click();
+  await page.getByRole('link', { name: 'Cluster' }).focus();
+  await page.keyboard.press('Escape');
+  await page.locator('nav').waitFor({ state: 'hidden' });
+  assert.equal(await menu.evaluate((button) => document.activeElement === button), true);
   await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('link', { name: 'What is 12 * 7?' }).click();
   await page.locator('.turn.user').first().waitFor();
@@ -361,6 +495,7 @@ async function showsDevices(page, machine) {
     await route.fulfill({ response, json: cluster });
   });
   await machine.getByText('Card One').nth(1).waitFor(patience);
+  assert.match(await machine.innerText(), /Disk cache\s.* of 8 GiB in \d+ files?; /);
   assert.deepEqual(await machine.getByText(/ of its own/).allInnerTexts(), [
     'Card One · 16 GiB of its own · 500 GB/s memory · 2,000 Gflop/s · 12 GB/s bus',
     'Card One · 16 GiB of its own',
@@ -454,7 +589,7 @@ async function asksForTheKey(context) {
 
 const browser = await chromium.launch({ executablePath: program, args: ['--no-sandbox'] });
 try {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
   const page = await newPage(context);
   for (const step of [
     chats,
@@ -466,6 +601,7 @@ try {
     keepsTextText,
     rendersMarkdown,
     showsTheCluster,
+    isAccessible,
     continuesASession,
     isReadable,
   ]) {
