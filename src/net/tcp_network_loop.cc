@@ -31,6 +31,11 @@ constexpr int64_t kPumpedNs = 5 * kNsPerMs;
 // Enough for every node of a cluster to say goodbye at once.
 constexpr size_t kMaxClosing = 64;
 
+// For poll(), no shorter than asked for.
+int MillisecondsOf(int64_t wait_ns) {
+  return static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000));
+}
+
 }  // namespace
 
 // --- What connections say.
@@ -120,6 +125,13 @@ std::vector<pollfd> TcpNetwork::Watched() {
 void TcpNetwork::Run() {
   int64_t last_ns = clock_.NowNs();
   while (!is_stopping_.load()) {
+    // While another thread pumps, this one has requests only, and leaves the lock to that one.
+    const int64_t pumped_ns = pumped_until_ns_.load() - clock_.NowNs();
+    pollfd requests = {waker_->descriptor(), POLLIN, 0};
+    if (pumped_ns > 0 && poll(&requests, 1, MillisecondsOf(pumped_ns)) == 0) {
+      last_ns = clock_.NowNs();
+      continue;
+    }
     std::vector<pollfd> polled;
     int64_t deadline_ns = 0;
     uint64_t pumps = 0;
@@ -129,14 +141,8 @@ void TcpNetwork::Run() {
       deadline_ns = NextDeadline();
       pumps = pumps_;
     }
-    // While another thread pumps, this one has requests and deadlines only.
-    const int64_t before_ns = clock_.NowNs();
-    const int64_t pumped_until_ns = pumped_until_ns_.load();
-    const bool is_pumped = pumped_until_ns > before_ns;
-    if (is_pumped) deadline_ns = std::min(deadline_ns, pumped_until_ns);
-    const int64_t wait_ns = std::max<int64_t>(0, deadline_ns - before_ns);
-    poll(polled.data(), is_pumped ? 1 : polled.size(),
-         static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000)));
+    const int64_t wait_ns = std::max<int64_t>(0, deadline_ns - clock_.NowNs());
+    poll(polled.data(), polled.size(), MillisecondsOf(wait_ns));
     waker_->Reset();
 
     // Time in which this thread should have run and did not: peers on the same machine, or on one
@@ -171,14 +177,14 @@ void TcpNetwork::Step(std::span<const pollfd> polled) {
 
 bool TcpNetwork::Pump() {
   pumped_until_ns_.store(clock_.NowNs() + kPumpedNs);
-  // Where the loop's thread is at it, there is nothing to do.
-  if (!loop_mu_.TryLock()) return true;
+  // Where the loop's thread is at it, this one sleeps until it is done: it may need this core.
+  MutexLock lock(loop_mu_);
   std::vector<pollfd> polled = Watched();
-  if (poll(polled.data(), polled.size(), 0) > 0) {
+  const bool is_due = NextDeadline() <= clock_.NowNs();
+  if (poll(polled.data(), polled.size(), 0) > 0 || is_due) {
     ++pumps_;
     Step(polled);
   }
-  loop_mu_.Unlock();
   return true;
 }
 

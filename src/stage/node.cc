@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/core_time.h"
 
 namespace aster::stage {
 namespace {
@@ -19,28 +20,52 @@ constexpr int kEventsPerTurn = 256;
 constexpr int64_t kSnapshotNs = 100 * kNsPerMs;
 
 // Looks for an event instead of sleeping until it comes. Between nodes of a group that takes less
-// time than two threads take to wake up one after the other.
+// time than two threads take to wake up one after the other; and a core that sleeps is given to
+// others, who keep it for milliseconds while the whole group waits.
 class ShortWait {
  public:
   explicit ShortWait(net::Network& network) : network_(network) {}
 
-  // The event, if it comes in time. Where another program has the core that the event needs, it
-  // looks for less and less time.
+  // The event, if it comes in time.
   std::optional<net::Event> Receive() {
     const Clock& clock = network_.clock();
-    const int64_t end_ns = clock.NowNs() + wait_ns_;
+    const int64_t begin_ns = clock.NowNs();
+    const int64_t begin_core_ns = CoreTimeOfThisThreadNs();
+    const int64_t end_ns = begin_ns + (begin_ns < shared_until_ns_ ? kShortestNs : kLongestNs);
+    int64_t now_ns = begin_ns;
     std::optional<net::Event> event = network_.Receive(0);
-    while (!event && clock.NowNs() < end_ns && network_.Pump()) event = network_.Receive(0);
-    wait_ns_ = event ? std::min(2 * wait_ns_, kLongestNs) : std::max(wait_ns_ / 2, kShortestNs);
+    while (!event && now_ns < end_ns && network_.Pump()) {
+      event = network_.Receive(0);
+      now_ns = clock.NowNs();
+    }
+    // Only a long time without the core says that others need it, too.
+    if (now_ns - begin_ns > kTurnNs) {
+      NoteTime(now_ns, now_ns - begin_ns - (CoreTimeOfThisThreadNs() - begin_core_ns));
+    }
     return event;
   }
 
  private:
-  static constexpr int64_t kLongestNs = 300 * kNsPerUs;
+  // A hundred times what it takes to sleep and to wake up.
+  static constexpr int64_t kLongestNs = 10 * kNsPerMs;
+  // Where others need the core: maybe for what is waited for.
   static constexpr int64_t kShortestNs = 10 * kNsPerUs;
+  // What the system gives another program at the least.
+  static constexpr int64_t kTurnNs = kNsPerMs;
+  static constexpr int64_t kRareNs = 100 * kNsPerMs;
+  static constexpr int64_t kSharedNs = 200 * kNsPerMs;
+
+  // Programs of low priority take the core once in a while, busy ones again and again.
+  void NoteTime(int64_t now_ns, int64_t lost_ns) {
+    if (lost_ns < kTurnNs) return;
+    if (std::exchange(lost_at_ns_, now_ns) > now_ns - kRareNs) {
+      shared_until_ns_ = now_ns + kSharedNs;
+    }
+  }
 
   net::Network& network_;
-  int64_t wait_ns_ = kLongestNs;
+  int64_t lost_at_ns_ = 0;
+  int64_t shared_until_ns_ = 0;
 };
 
 }  // namespace

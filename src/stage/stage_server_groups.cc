@@ -19,6 +19,8 @@ namespace {
 
 // More come only from nodes that do not keep to the protocol.
 constexpr size_t kMostDeferred = 65536;
+// Within this time the next frame comes where an answer goes on.
+constexpr int64_t kSoonNs = 10 * kNsPerMs;
 
 // The number by which a group's nodes know it: a node may be in it and have another stage of the
 // same route.
@@ -129,6 +131,7 @@ bool StageServer::AwaitsParts() const {
 bool StageServer::ExpectsSoon() const {
   if (AwaitsParts()) return true;
   // More work for a group that has just computed.
+  if (network_.clock().NowNs() - last_end_ns_ > kSoonNs) return false;
   const auto last = routes_.find(last_computed_);
   return last != routes_.end() && last->second.group != nullptr;
 }
