@@ -4,7 +4,13 @@
 // How many draft tokens a model would accept, measured offline: greedy answers of the model, gone
 // through as a loop that speculates would. A draft counts up to the first token that the model
 // itself would not have chosen, and the loop goes on behind that one. Drafts come from the text
-// before (draft/ngram_proposer.h) and from a second model with the same vocabulary.
+// before (draft/ngram_proposer.h), from a second model with the same vocabulary, and from the
+// model's own block for multi-token prediction.
+//
+// --trees: what draft trees would gain over chains of as many draft tokens. The rank that the
+// drafter gave to each token of the answers, behind the true text before it, is all that has to be
+// known: a tree of fixed shape accepts a token if its rank is among the children of the node that
+// is reached. The shape is the one that gives the most by how often each rank is right.
 
 #include <fmt/format.h>
 
@@ -24,6 +30,8 @@
 #include "engine/generate.h"
 #include "gguf/model_files.h"
 #include "jinja/template.h"
+#include "kv/pool.h"
+#include "model/next_tokens.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 
@@ -56,6 +64,7 @@ class Model {
   }
 
   const text::Vocab& vocab() const { return tokenizer_->vocab(); }
+  bool has_next() const { return model_->weights().next != nullptr; }
 
   Result<Tokens> Render(const std::string& prompt) const {
     const auto source = TRY(files_->metadata().Get<std::string_view>("tokenizer.chat_template"));
@@ -77,7 +86,62 @@ class Model {
     return TRY(engine::Generate(*model_, tokenizer_.get(), clock_, std::move(request))).tokens;
   }
 
+  // The rank of each token of the answer behind the text before it, from 0 on: by this model, or by
+  // its block for the tokens behind the next one.
+  Result<std::vector<uint32_t>> Ranks(const Prompt& prompt, bool by_block) {
+    Tokens text = prompt.tokens;
+    text.insert(text.end(), prompt.answer.begin(), prompt.answer.end());
+    engine::Sequence sequence(*model_);
+    const auto width = model_->shape().hidden_width();
+    std::vector<float> hidden;
+    std::vector<uint32_t> ranks;
+    const size_t first = prompt.tokens.size();
+    for (size_t begin = 0; begin + 1 < text.size(); begin += kRowsAtOnce) {
+      const size_t count = std::min(kRowsAtOnce, text.size() - 1 - begin);
+      TRY(sequence.table().Reserve(static_cast<uint32_t>(count)));
+      const model::Segment segment{.table = &sequence.table(),
+                                   .tokens = std::span(text).subspan(begin, count),
+                                   .wanted = model::Wanted::kAll,
+                                   .hidden_wanted = model::Wanted::kAll};
+      model::ForwardJob job = TRY(model_->Begin(std::span(&segment, 1)));
+      const model::Output output = TRY(job.Finish());
+      hidden.insert(hidden.end(), output.hidden.begin(), output.hidden.end());
+      if (!by_block) AddRanks(output.logits, text, begin + 1, first, ranks);
+    }
+    if (!by_block) return ranks;
+    const kv::Layout layout =
+        TRY(model::MakeNextLayout(model_->shape(), model_->memory_options(), model_->name()));
+    kv::Pool pages(kBlockBytes);
+    kv::PageTable table(layout, pages, layout.all_layers());
+    model::NextTokens next(model_->weights(), model_->memory_options(), model_->backend());
+    // Pair i is token i + 1 with the row behind token i; what it proposes is token i + 2.
+    for (size_t begin = 0; begin + 2 < text.size(); begin += kRowsAtOnce) {
+      const size_t count = std::min(kRowsAtOnce, text.size() - 2 - begin);
+      const model::Output output =
+          TRY(next.Run(table, std::span(text).subspan(begin + 1, count),
+                       hidden.data() + begin * width, model::Wanted::kAll));
+      AddRanks(output.logits, text, begin + 2, first, ranks);
+    }
+    return ranks;
+  }
+
  private:
+  static constexpr size_t kRowsAtOnce = 128;
+  static constexpr uint64_t kBlockBytes = uint64_t{1} << 28;
+
+  // Of the tokens from `begin` on, whose logits these are; those before `first` are the prompt's.
+  void AddRanks(std::span<const float> logits, const Tokens& text, size_t begin, size_t first,
+                std::vector<uint32_t>& ranks) const {
+    const size_t vocab_size = model_->shape().vocab_size;
+    for (size_t row = 0; (row + 1) * vocab_size <= logits.size(); ++row) {
+      if (begin + row < first) continue;
+      const auto of_row = logits.subspan(row * vocab_size, vocab_size);
+      const float own = of_row[static_cast<size_t>(text[begin + row])];
+      ranks.push_back(static_cast<uint32_t>(
+          std::ranges::count_if(of_row, [own](float other) { return other > own; })));
+    }
+  }
+
   SystemClock clock_;
   std::unique_ptr<gguf::ModelFiles> files_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
@@ -186,6 +250,81 @@ Result<std::vector<Prompt>> ReadPrompts(const std::string& path, Model& target, 
   return prompts;
 }
 
+// A tree of draft tokens: nodes in the order in which they were added, which is that of what each
+// is worth. Node 0 is the token that is certain.
+struct DraftTree {
+  struct Node {
+    double value = 1;                // the probability that it is accepted
+    std::vector<size_t> children{};  // by rank
+  };
+  std::vector<Node> nodes{{}};
+};
+
+// Of `size` draft tokens, the ones that are most likely accepted, where a token of rank i behind
+// accepted ones is with probability share[i].
+DraftTree BestTree(size_t size, const std::vector<double>& share) {
+  DraftTree tree;
+  while (tree.nodes.size() <= size) {
+    size_t parent = 0;
+    double most = -1;
+    for (size_t i = 0; i < tree.nodes.size(); ++i) {
+      const size_t rank = tree.nodes[i].children.size();
+      const double value = rank < share.size() ? tree.nodes[i].value * share[rank] : 0;
+      if (value <= most) continue;
+      most = value;
+      parent = i;
+    }
+    tree.nodes[parent].children.push_back(tree.nodes.size());
+    tree.nodes.push_back({.value = most});
+  }
+  return tree;
+}
+
+DraftTree Chain(size_t size) {
+  DraftTree tree;
+  for (size_t i = 0; i < size; ++i) {
+    tree.nodes[i].children.push_back(i + 1);
+    tree.nodes.push_back({});
+  }
+  return tree;
+}
+
+// Tokens a step over answers whose tokens have these ranks.
+double TokensPerStep(const DraftTree& tree, const std::vector<std::vector<uint32_t>>& answers) {
+  uint64_t steps = 0, tokens = 0;
+  for (const std::vector<uint32_t>& ranks : answers) {
+    tokens += ranks.size();
+    for (size_t at = 0; at < ranks.size(); ++at, ++steps) {
+      for (size_t node = 0; at < ranks.size(); ++at) {
+        if (ranks[at] >= tree.nodes[node].children.size()) break;
+        node = tree.nodes[node].children[ranks[at]];
+      }
+    }
+  }
+  return Ratio(tokens, steps);
+}
+
+void PrintTrees(const std::string& name, const std::vector<std::vector<uint32_t>>& answers) {
+  constexpr size_t kRanks = 8;
+  std::vector<double> share(kRanks);
+  size_t tokens = 0;
+  for (const auto& ranks : answers) {
+    tokens += ranks.size();
+    for (const uint32_t rank : ranks) {
+      if (rank < kRanks) ++share[rank];
+    }
+  }
+  for (double& count : share) count /= static_cast<double>(std::max<size_t>(tokens, 1));
+  fmt::print("{}: {} tokens; right by rank:", name, tokens);
+  for (const double part : share) fmt::print(" {:.3f}", part);
+  fmt::print("\n{:>14}{:>8}{:>8}{:>8}\n", "draft tokens", "chain", "tree", "gain");
+  for (const size_t size : {2, 3, 4, 6, 8, 12, 16}) {
+    const double chain = TokensPerStep(Chain(size), answers);
+    const double tree = TokensPerStep(BestTree(size, share), answers);
+    fmt::print("{:>14}{:>8.2f}{:>8.2f}{:>+7.1f} %\n", size, chain, tree, 100 * (tree / chain - 1));
+  }
+}
+
 ordered_json ToJson(const std::vector<Table>& tables) {
   ordered_json json = ordered_json::array();
   for (const Table& table : tables) {
@@ -232,7 +371,22 @@ struct Options {
   std::string prompts = ASTER_SOURCE_DIR "/bench/acceptance_prompts.jsonl";
   uint64_t longest = 300;
   bool json = false;
+  bool trees = false;
 };
+
+Status CompareTrees(const std::vector<Prompt>& prompts, Model& target, Model* draft) {
+  const auto compare = [&](const char* name, Model& drafter, bool by_block) -> Status {
+    std::vector<std::vector<uint32_t>> answers;
+    for (const Prompt& prompt : prompts) {
+      if (prompt.answer.size() > 1) answers.push_back(TRY(drafter.Ranks(prompt, by_block)));
+    }
+    PrintTrees(name, answers);
+    return Ok();
+  };
+  if (draft != nullptr) TRY(compare("model", *draft, /*by_block=*/false));
+  if (target.has_next()) TRY(compare("MTP", target, /*by_block=*/true));
+  return Ok();
+}
 
 Status Measure(const Options& options) {
   const auto target = TRY(Model::Open(options.target));
@@ -242,6 +396,7 @@ Status Measure(const Options& options) {
     return InvalidArgument("the two models have different vocabularies");
   }
   const std::vector<Prompt> prompts = TRY(ReadPrompts(options.prompts, *target, options.longest));
+  if (options.trees) return CompareTrees(prompts, *target, draft.get());
   std::vector<Table> tables(draft ? 2 : 1);
   tables[0].name = "n-gram";
   if (draft) tables[1].name = "model";
@@ -264,6 +419,7 @@ int Main(int argc, char** argv) {
   app.add_option("--draft", options.draft, "Draft model, of the same vocabulary");
   app.add_option("--prompts", options.prompts, "JSON lines with kind and prompt");
   app.add_option("-n", options.longest, "The most tokens of an answer");
+  app.add_flag("--trees", options.trees, "Compare draft trees with chains");
   app.add_flag("--json", options.json, "Print one JSON document");
   CLI11_PARSE(app, argc, argv);
   if (const Status measured = Measure(options); !measured.ok()) {

@@ -1,60 +1,129 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Speculative decoding: rates of the same answers with and without draft tokens, in turns, of one process each.
+"""Speculative decoding: rates of the same answers with and without draft tokens, on one node and on several.
 
-    bench/speculation.py build/release/bin/aster --threads 1 --reps 5
+    bench/speculation.py build/release/bin/aster --rounds 5
     bench/speculation.py build/release/bin/aster quasar:mtp:3 big.gguf:small.gguf:4
-    bench/speculation.py build/release/bin/aster --nodes 2 --link 0.2ms,10Gbit nova:comet:4
+    bench/speculation.py build/release/bin/aster --nodes 1,2 --link 0.2ms,10Gbit nova:comet:4
+    bench/speculation.py build/release/bin/aster --nodes 1,2 --expect L1B.gguf:70%:8
 
-A case is MODEL:DRAFTER:MOST, the options --draft and --draft-max of `aster bench`. Every repetition answers six short
-questions twice; ratios are of a repetition's two rates, and the median is told with the least and the most. With
---nodes the model is split over as many nodes on this machine, a core each, so that draft tokens are in flight between
-them; both rates are those of the nodes.
+A case is MODEL:DRAFTER:MOST, the options --draft and --draft-max of `aster bench`. A drafter such as 70% is none:
+draft tokens are those of the answer itself, but for 30 of 100 (--draft-right), so that the gain is known by acceptance.
+
+Each process answers six short questions with draft tokens and without, in turns. With several numbers of nodes, each
+of which is a process with a core of its own, rounds go through all of them, and of a round's rates ratios are formed:
+to the same nodes without draft tokens, and to one node without. Where there are several nodes, draft tokens are also
+sent a frame at a time, which is checked before the next one is sent, beside frames in flight. Medians of the rounds are
+told, with the least and the most.
+
+--expect says beside it what the rate should be for a drafter that takes no time: from what steps of several rows take
+on one node (`aster bench --batch`), what nodes add to a token's time, and the acceptance rate, as
+conduct/draft_pace.h does.
 """
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 
 CASES = ["quasar:mtp:1", "quasar:mtp:3", "quasar:ngram:4", "nova:comet:2", "nova:comet:4", "nova:ngram:4"]
+ROWS = (1, 2, 3, 4, 6, 8)
 
 
-def measure(options, case):
-    model, who, most = case.rsplit(":", 2)
-    command = [options.aster, "bench", model, "--draft", who, "--draft-max", most, "--gen", str(options.gen),
-               "--reps", str(options.reps), "--threads", str(options.threads), "--json"]
-    if options.nodes > 1:
-        command += ["--local-nodes", str(options.nodes), "--pin"]
-    if options.link:
-        command += ["--link", options.link]
-    done = subprocess.run(command, capture_output=True, text=True)
+def run(command):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
+        sys.exit(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
     return json.loads(done.stdout)
+
+
+def measure(options, case, nodes, one_frame=False):
+    model, who, most = case.rsplit(":", 2)
+    drafter = ["--draft-right", who[:-1]] if who.endswith("%") else ["--draft", who]
+    command = [options.aster, "bench", model, *drafter, "--draft-max", most, "--gen", options.gen, "--reps",
+               options.reps, "--threads", options.threads, "--json"]
+    if nodes > 1:
+        command += ["--local-nodes", nodes, "--pin"]
+        if options.link:
+            command += ["--link", options.link]
+    if one_frame:
+        command += ["--draft-frames", 1]
+    return run(command)
+
+
+def step_times(options, model):
+    """Seconds of a step of so many rows on one node, by that number."""
+    report = run([options.aster, "bench", model, "--prompt", 0, "--gen", 16, "--batch", ",".join(map(str, ROWS)),
+                  "--threads", options.threads, "--reps", 3, "--json"])
+    return {case["batch"]: case["batch"] / case["tokens_per_s"] for case in report["results"]}
+
+
+def expected(times, nodes, extra, accepted, most, in_flight):
+    """Tokens a second, as much as any number of rows gives; `extra`: seconds that nodes add to a token's time."""
+    best = 1 / (times[1] + extra)
+    for rows, seconds in times.items():
+        if rows > most + 1:
+            continue
+        whole = accepted ** rows
+        first = seconds + extra
+        best = max(best, (1 - whole) / (1 - accepted) / first)
+        if in_flight and nodes > 1:
+            best = max(best, 1 / (1 - accepted) / (first + first / nodes * whole / (1 - whole)))
+    return best
+
+
+def spread(ratios):
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def report(options, case):
+    model, who, most = case.rsplit(":", 2)
+    counts = [(nodes, one_frame) for nodes in options.nodes for one_frame in ((False, True) if nodes > 1 else (False,))]
+    rounds = [{count: measure(options, case, *count) for count in counts} for _ in range(options.rounds)]
+    times = step_times(options, model) if options.expect else None
+    name = model.rsplit("/", 1)[-1]
+    for nodes, one_frame in counts:
+        way = "one frame" if one_frame else "in flight"
+        of = [rates[nodes, one_frame] for rates in rounds]
+        right = sum(one["accepted"] for one in of) / max(1, sum(one["drafted"] for one in of))
+        line = (f"{name:<14}{who:<8}{most:>5}{nodes:>6}  {way:<11}"
+                f"{100 * right:>7.1f} %{statistics.median(one['tokens_per_step'] for one in of):>13.2f}"
+                f"{statistics.median(one['plain_tokens_per_s'] for one in of):>9.1f}"
+                f"{statistics.median(one['draft_tokens_per_s'] for one in of):>9.1f}"
+                f"  {spread([one['ratio'] for one in of]):<24}")
+        if 1 in options.nodes and nodes > 1:
+            beside = [rates[nodes, one_frame]["draft_tokens_per_s"] / rates[1, False]["plain_tokens_per_s"]
+                      for rates in rounds]
+            line += f"{spread(beside):<24}"
+        if times:
+            plain = statistics.median(one["plain_tokens_per_s"] for one in of)
+            accepted = float(who[:-1]) / 100 if who.endswith("%") else right
+            extra = max(0, 1 / plain - times[1]) if nodes > 1 else 0
+            rate = expected(times, nodes, extra, accepted, int(most), not one_frame)
+            line += f"expected {rate / plain if nodes > 1 else rate * times[1]:.2f}"
+        print(line, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("aster")
     parser.add_argument("cases", nargs="*", default=CASES, metavar="MODEL:DRAFTER:MOST")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--reps", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1, help="of each node")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--reps", type=int, default=1, help="of a process")
     parser.add_argument("--gen", type=int, default=128)
-    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--nodes", type=lambda text: [int(n) for n in text.split(",")], default=[1],
+                        help="numbers of nodes, such as 1,2")
     parser.add_argument("--link", help="between the nodes, such as 0.2ms,10Gbit")
-    options = parser.parse_args()
-    if options.link and options.nodes < 2:
+    parser.add_argument("--expect", action="store_true")
+    options = parser.parse_intermixed_args()
+    if options.link and max(options.nodes) < 2:
         parser.error("--link is between nodes: give --nodes")
-    print(f"{'model':<10}{'drafter':<10}{'most':>5}{'accepted':>9}{'tokens/step':>13}{'plain':>10}{'drafted':>10}"
-          f"{'ratio':>8}")
+    print(f"{'model':<14}{'drafter':<8}{'most':>5}{'nodes':>6}  {'drafts':<11}{'accepted':>9}{'tokens/step':>13}"
+          f"{'plain':>9}{'drafted':>9}  {'ratio':<24}{'beside one plain node' if len(options.nodes) > 1 else ''}")
     for case in options.cases or CASES:
-        model, who, most = case.rsplit(":", 2)
-        rates = measure(options, case)
-        right = 100 * rates["accepted"] / max(1, rates["drafted"])
-        print(f"{model:<10}{who:<10}{most:>5}{right:>7.1f} %{rates['tokens_per_step']:>13.2f}"
-              f"{rates['plain_tokens_per_s']:>10.1f}{rates['draft_tokens_per_s']:>10.1f}{rates['ratio']:>8.2f}"
-              f"  ({min(rates['ratios']):.2f} to {max(rates['ratios']):.2f})", flush=True)
+        report(options, case)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ constexpr int kConductor = 1;
 constexpr int kRoutes = 1;
 constexpr int kRequests = 2;
 constexpr int kFrames = 3;
+constexpr int kDrafters = 4;
 // Threads of a node: what it had nothing to do, then its stages.
 constexpr int kIdle = 1;
 constexpr int kFirstStage = 2;
@@ -54,6 +55,13 @@ class Writer {
     Time("ts", begin_ns - start_ns_);
     Time("dur", end_ns - begin_ns);
     Append(",\"args\":{{{}}}}}", arguments);
+  }
+  // Something that takes no time.
+  void Moment(std::string_view name, const Place& place, int64_t at_ns,
+              std::string_view arguments) {
+    Begin(name, "i", place);
+    Time("ts", at_ns - start_ns_);
+    Append(",\"s\":\"t\",\"args\":{{{}}}}}", arguments);
   }
   // Something that others of its kind may overlap; `id` tells them apart.
   void Overlapping(std::string_view name, std::string_view kind, uint64_t id, const Place& place,
@@ -136,6 +144,7 @@ class ChromeTrace {
   std::string Write() && {
     NameProcesses();
     WriteConductor();
+    WriteDrafts();
     const std::vector<StageSpan> spans = PlaceFrames(trace_);
     for (const StageSpan& span : spans) WriteStage(span);
     for (const Bubble& bubble : FindBubbles(trace_, spans)) {
@@ -155,6 +164,9 @@ class ChromeTrace {
     for (const TracedFrame& frame : trace.frames()) {
       end_ns = std::max({end_ns, frame.sent_ns, frame.ended_ns});
     }
+    for (const TracedDrafts& drafts : trace.drafts()) {
+      end_ns = std::max(end_ns, drafts.arrived_ns);
+    }
     for (const TracedPhase& phase : trace.phases()) {
       end_ns = std::max({end_ns, phase.begin_ns, phase.end_ns});
     }
@@ -166,6 +178,9 @@ class ChromeTrace {
     writer_.Name("thread_name", {kConductor, kRoutes}, "routes");
     writer_.Name("thread_name", {kConductor, kRequests}, "requests");
     writer_.Name("thread_name", {kConductor, kFrames}, "frames");
+    if (!trace_.drafts().empty()) {
+      writer_.Name("thread_name", {kConductor, kDrafters}, "draft tokens of other machines");
+    }
     for (const TracedRoute& route : trace_.routes()) {
       for (const plan::PlanStage& stage : route.stages) {
         const int next = kConductor + 1 + static_cast<int>(processes_.size());
@@ -216,6 +231,15 @@ class ChromeTrace {
       writer_.Overlapping(
           NameOf(frame), "frame", i, {kConductor, kFrames}, frame.sent_ns, EndOr(frame.ended_ns),
           fmt::format("\"fate\":\"{}\",{}", FateName(frame.fate), DescribeFrame(frame)));
+    }
+  }
+
+  void WriteDrafts() {
+    for (const TracedDrafts& drafts : trace_.drafts()) {
+      writer_.Moment(
+          "draft tokens", {kConductor, kDrafters}, drafts.arrived_ns,
+          fmt::format("\"node\":\"{}\",\"text\":{},\"from_position\":{},\"draft_tokens\":{}",
+                      drafts.node.ToText(), drafts.text, drafts.begin, drafts.count));
     }
   }
 

@@ -156,7 +156,20 @@ void Conductor::SendFrame(const Frame& frame) {
 
 // --- What comes.
 
+void Conductor::TraceDrafts(const net::Event& event) {
+  const auto* drafts = std::get_if<wire::DraftTokens>(&event.message);
+  if (options_.trace == nullptr || event.kind != net::Event::Kind::kMessage || drafts == nullptr) {
+    return;
+  }
+  options_.trace->DraftsCame({.node = event.from,
+                              .text = drafts->draft,
+                              .begin = drafts->begin,
+                              .count = static_cast<uint32_t>(drafts->tokens.size()),
+                              .arrived_ns = NowNs()});
+}
+
 void Conductor::Handle(net::Event event) {
+  TraceDrafts(event);
   if (options_.on_event && options_.on_event(event)) {
     // They may be sent behind those in flight.
     for (const auto& live : queue_.running()) live->chain.has_ended = false;

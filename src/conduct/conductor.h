@@ -176,6 +176,7 @@ class Conductor final : public engine::Generator {
   void Remove(LiveRequest& live);
   void SendForgotten();
   void TracePhase(const LiveRequest& live, const char* name);
+  void TraceDrafts(const net::Event& event);
 
   // Frames, and what stages say (conductor.cc).
   void SendFrames();

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "conduct/cluster_for_test.h"
-#include "conduct/drafters_for_test.h"
+#include "engine/known_proposers.h"
 #include "engine/scheduler.h"
 
 namespace aster::conduct {
@@ -102,7 +102,7 @@ class EveryDrafter : public testing::TestWithParam<DraftCase> {};
 TEST_P(EveryDrafter, GivesTheSameAnswers) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
   for (const uint32_t right : {100, 60, 0}) {
-    KnowingProposers proposers(right);
+    engine::KnowingProposers proposers(right);
     TestCluster cluster(4, uint64_t{1} << 26, stage::StageOptions{.proposers = [&](auto&) {
                           return proposers.Another();
                         }});
@@ -128,7 +128,7 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
 // Draft tokens of constrained answers are checked, too.
 TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
-  KnowingProposers proposers;
+  engine::KnowingProposers proposers;
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -158,7 +158,7 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
 // A node fails while frames of draft tokens are in flight, and others take over.
 TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
-  KnowingProposers proposers(80);
+  engine::KnowingProposers proposers(80);
   TestCluster cluster(4, uint64_t{1} << 26,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
@@ -195,7 +195,7 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
 
 // Draft tokens take no memory from others, and requests that are preempted go on as they began.
 TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
-  KnowingProposers proposers(80);
+  engine::KnowingProposers proposers(80);
   TestCluster cluster(4, uint64_t{640} << 10,
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;

@@ -51,7 +51,7 @@ DraftPace::Step DraftPace::BestDrafting(const FrameTimes& times, const Limits& l
                                         double& gain) const {
   Step best;
   double most = 0;
-  const uint32_t most_frames = times.FramesInFlight();
+  const uint32_t most_frames = std::min(times.FramesInFlight(), limits.most_frames);
   for (uint32_t rows = 1; rows <= std::min(limits.most_rows, limits.most_tokens); ++rows) {
     const FrameTimes::Times frame = times.Of(rows);
     for (uint32_t frames = rows == 1 ? 2 : 1; frames <= most_frames; ++frames) {

@@ -37,6 +37,7 @@ class DraftPace {
   };
   struct Limits {
     uint32_t most_rows = 1;
+    uint32_t most_frames = engine::kMostDrafts;
     uint32_t most_tokens = 1;  // in flight: rows of all frames
     double draft_ns = 0;       // that drafting a token takes here
     double try_ns = 0;         // that the first draft takes after a pause

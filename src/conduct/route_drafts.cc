@@ -86,6 +86,7 @@ DraftPace::Limits RouteDrafts::LimitsOf(LiveRequest& live, const RouteClient& ro
   const bool is_beside_head = live.request.speculation() == nullptr;
   const uint32_t most_tokens = is_beside_head ? most : route.layout().slack() / 2;
   return {.most_rows = most + 1,
+          .most_frames = draft.frames,
           .most_tokens = 1 + std::min(most_tokens, live.request.DraftRoom()),
           .draft_ns = draft_ns_[kind].value(),
           .try_ns = try_ns_[kind]};

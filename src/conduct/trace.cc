@@ -103,6 +103,14 @@ void Trace::Land(uint64_t frame, int64_t now_ns) {
   under_way_.erase(frame);
 }
 
+void Trace::DraftsCame(const TracedDrafts& drafts) {
+  if (drafts_.size() >= limit_) {
+    ++dropped_;
+    return;
+  }
+  drafts_.push_back(drafts);
+}
+
 void Trace::Phase(uint64_t request, const char* name, int64_t now_ns) {
   if (const auto found = current_phase_.find(request); found != current_phase_.end()) {
     phases_[found->second].end_ns = now_ns;

@@ -57,6 +57,15 @@ struct TracedPhase {
   int64_t end_ns = 0;  // 0: it goes on
 };
 
+// Draft tokens that came from a drafter on another machine.
+struct TracedDrafts {
+  wire::NodeId node;
+  uint64_t text = 0;   // the drafter's number of the answer
+  uint32_t begin = 0;  // the position of the first of them
+  uint32_t count = 0;
+  int64_t arrived_ns = 0;
+};
+
 // Belongs to the conductor's thread. Keeps a bounded number of frames and phases, and counts the
 // others.
 class Trace {
@@ -77,12 +86,15 @@ class Trace {
   // Its result is not waited for any more: it was refused, unless it was done.
   void Land(uint64_t frame, int64_t now_ns);
 
+  void DraftsCame(const TracedDrafts& drafts);
+
   // The request's phase ends, and one of this name begins; with nullptr none does.
   void Phase(uint64_t request, const char* name, int64_t now_ns);
 
   const std::vector<TracedRoute>& routes() const { return routes_; }
   const std::vector<TracedFrame>& frames() const { return frames_; }  // as they were sent
   const std::vector<TracedPhase>& phases() const { return phases_; }
+  const std::vector<TracedDrafts>& drafts() const { return drafts_; }
   uint64_t dropped() const { return dropped_; }
 
  private:
@@ -92,6 +104,7 @@ class Trace {
   std::vector<TracedRoute> routes_;
   std::vector<TracedFrame> frames_;
   std::vector<TracedPhase> phases_;
+  std::vector<TracedDrafts> drafts_;
   std::map<uint64_t, size_t> under_way_;      // frames by number: where they are in frames_
   std::map<uint64_t, size_t> current_phase_;  // by request: where it is in phases_
   uint64_t dropped_ = 0;

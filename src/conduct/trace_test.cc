@@ -236,5 +236,21 @@ TEST(ChromeTrace, AFrameThatBeganAtALaterStageStandsThere) {
   EXPECT_EQ(PlaceFrames(trace).front().stage, 2u);
 }
 
+TEST(ChromeTrace, ShowsDraftTokensOfOtherMachines) {
+  Trace trace(/*limit=*/1);
+  trace.OpenRoute(1, PlanOf("0:out"), 1000);
+  EXPECT_THAT(ToChromeTrace(trace), Not(HasSubstr("draft tokens")));
+  const wire::NodeId node{Hash128{7, 7}};
+  trace.DraftsCame({.node = node, .text = 3, .begin = 40, .count = 5, .arrived_ns = 3500});
+  const std::string shown = ToChromeTrace(trace);
+  EXPECT_THAT(shown, HasSubstr("\"draft tokens of other machines\""));
+  EXPECT_THAT(shown, HasSubstr("\"ts\":2.500"));
+  EXPECT_THAT(shown, HasSubstr("\"node\":\"" + node.ToText() +
+                               "\",\"text\":3,\"from_position\":40,\"draft_tokens\":5"));
+  trace.DraftsCame({.node = node, .text = 3, .begin = 45, .count = 1, .arrived_ns = 4000});
+  EXPECT_EQ(trace.drafts().size(), 1u);
+  EXPECT_EQ(trace.dropped(), 1u);
+}
+
 }  // namespace
 }  // namespace aster::conduct

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace aster::engine {
 namespace {
@@ -13,10 +14,17 @@ namespace {
 // what trying costs is soon little, and what has changed is not missed for long.
 constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
-// Steps without drafts take at least this many times as long as a try of drafting costs, so that
-// trying stays a small part of the time.
-constexpr double kTryShare = 64;
-constexpr double kMostPause = 1 << 16;
+// Drafting has to bring this much: times are never known exactly.
+constexpr double kLeastGain = 1.02;
+// Of a step's time without drafts, what is lent for trying drafts: the most that they can lose in
+// the long run.
+constexpr double kLent = 0.01;
+// What drafts have saved is not kept for ever: a text that has become harder may cost this many
+// steps, and the beginnings of a few answers.
+constexpr double kMostCredit = 16;
+constexpr double kMostBeginnings = 4;
+// The weight of the last draft in the acceptance rate of all answers.
+constexpr float kNews = 0.03F;
 // In the first step of a try the drafter reads the text that it has not seen; that step is not
 // counted.
 constexpr uint32_t kTrySteps = 2;
@@ -42,14 +50,36 @@ double DraftTimes::Typical::value() const {
   return 0;  // nothing is known
 }
 
-void DraftTimes::Learn(uint32_t drafts, int64_t duration_ns) {
-  if (duration_ns > 0 && drafts <= kMostDrafts)
-    steps_[drafts].Add(static_cast<double>(duration_ns));
+void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
+  if (drafts > kMostDrafts) return;
+  // A clock that stands still: all steps take the same.
+  steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
+  if (drafts == 0) return Settle(kLent);
+  if (steps_[0].is_known()) Settle(tokens - Duration(drafts) / Duration(0));
 }
 
-void DraftTimes::LearnCatchUp(int64_t duration_ns) {
-  if (duration_ns > 0) catch_up_ns_ = static_cast<double>(duration_ns);
+void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
+  // In the very first one the drafter's memory was allocated, which is not done again.
+  if (!std::exchange(has_begun_, true)) return;
+  catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
+  if (steps_[0].is_known()) Settle(tokens - catch_up_.value() / Duration(0));
 }
+
+void DraftTimes::LearnRate(bool is_accepted) {
+  rate_ += kNews * ((is_accepted ? 1.0F : 0.0F) - rate_);
+}
+
+void DraftTimes::Settle(double gain) {
+  credit_ = std::min(credit_ + gain, std::max(kMostCredit, kMostBeginnings * BeginningCost()));
+}
+
+// In steps without drafts.
+double DraftTimes::BeginningCost() const {
+  if (!catch_up_.is_known() || !steps_[0].is_known()) return 0;
+  return std::max(0.0, catch_up_.value() / Duration(0) - 1);
+}
+
+bool DraftTimes::CanPayFor(bool begins) const { return credit_ > (begins ? BeginningCost() : 0); }
 
 // Interpolated between the nearest draft lengths that were timed; beyond the longest, on the line
 // from no drafts to it.
@@ -68,38 +98,26 @@ double DraftTimes::Duration(uint32_t drafts) const {
   return std::max(first + slope * (drafts - below), 1.0);
 }
 
-std::optional<uint32_t> DraftTimes::Best(uint32_t most, float rate) {
-  const auto is_known = [](const Typical& step) { return step.is_known(); };
-  if (std::none_of(steps_.begin() + 1, steps_.end(), is_known)) return std::nullopt;
-  if (!steps_[0].is_known()) return 0;
-  uint32_t best = 0;        // of all
-  uint32_t best_draft = 0;  // of the lengths above 0
+uint32_t DraftTimes::Best(uint32_t most, float rate, bool begins) {
+  if (!steps_[0].is_sure()) return 0;
+  most = std::min(most, kMostDrafts);
+  // Longer drafts are judged by what one draft token costs.
+  if (!steps_[1].is_sure()) return CanPayFor(begins) ? std::min(most, 1u) : 0;
+  uint32_t best = 0;  // of the lengths above 0
   double best_speed = 0;
-  double best_draft_speed = 0;
-  double tokens = 0;  // that such a step gives
+  double tokens = 1;  // that such a step gives
   double right = 1;   // probability that all drafts so far are accepted
-  for (uint32_t drafts = 0; drafts <= std::min(most, kMostDrafts); ++drafts) {
-    tokens += right;
+  for (uint32_t drafts = 1; drafts <= most; ++drafts) {
     right *= rate;
+    tokens += right;
     const double speed = tokens / Duration(drafts);
-    if (speed > best_speed) {
-      best_speed = speed;
-      best = drafts;
-    }
-    if (drafts > 0 && speed > best_draft_speed) {
-      best_draft_speed = speed;
-      best_draft = drafts;
-    }
+    if (speed <= best_speed) continue;
+    best_speed = speed;
+    best = drafts;
   }
-  if (!IsTimeToTry(best > 0)) return best;
-  return best > 0 ? 0 : best_draft;
-}
-
-// Decisions for what is best between two tries of the other way.
-uint32_t DraftTimes::Pause(bool is_drafting) const {
-  if (is_drafting || !steps_[0].is_known()) return pause_;
-  const double steps = kTryShare * catch_up_ns_ / Duration(0);
-  return std::max(pause_, static_cast<uint32_t>(std::min(steps, kMostPause)));
+  const bool is_drafting = best_speed > kLeastGain / Duration(0);
+  const bool drafts_now = is_drafting != IsTimeToTry(is_drafting);
+  return drafts_now && CanPayFor(begins) ? best : 0;
 }
 
 bool DraftTimes::IsTimeToTry(bool is_drafting) {
@@ -113,7 +131,7 @@ bool DraftTimes::IsTimeToTry(bool is_drafting) {
     since_ = 0;
     return false;
   }
-  if (++since_ < Pause(is_drafting)) return false;
+  if (++since_ < pause_) return false;
   since_ = 0;
   pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = kTrySteps - 1;

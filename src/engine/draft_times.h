@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "engine/proposer.h"
 
@@ -16,24 +15,33 @@ namespace aster::engine {
 // A pure function of what it was told. Not for concurrent use.
 class DraftTimes {
  public:
-  // A step that checked `drafts` draft tokens took `duration_ns`, drafting and the other requests'
-  // work included. Times that are not positive are ignored.
-  void Learn(uint32_t drafts, int64_t duration_ns);
-  // The duration of the first step with drafts after steps without: the drafter read the text in
-  // between. It says what a try costs, not what steps with drafts take.
-  void LearnCatchUp(int64_t duration_ns);
+  // A step that checked `drafts` draft tokens gave `tokens` and took `duration_ns`, drafting and
+  // the other requests' work included. Times that are not positive are ignored.
+  void Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns);
+  // The same for the first step with drafts after steps without: the drafter read the text in
+  // between. It says what beginning costs, not what steps with drafts take.
+  void LearnCatchUp(uint32_t tokens, int64_t duration_ns);
 
   // The number of drafts, up to `most`, with the highest throughput, where a draft behind accepted
-  // ones is accepted with probability `rate`. Now and then it is the other choice, drafting or not,
-  // so that times that have changed are noticed. Nothing where no step with drafts was timed.
-  std::optional<uint32_t> Best(uint32_t most, float rate);
+  // ones is accepted with probability `rate`; 0 where none gain, or where the loss by drafts so far
+  // is more than a small part of the time. `begins`: the drafter has text to read first. Now and
+  // then it is the other choice, drafting or not, so that times that have changed are noticed.
+  uint32_t Best(uint32_t most, float rate, bool begins);
+
+  // The acceptance rate of all answers lately, with which a new one begins.
+  float rate() const { return rate_; }
+  void LearnRate(bool is_accepted);
 
  private:
+  static constexpr double kLentAtFirst = 8;
+
   // The median of the last few steps: one that was held up counts for nothing.
   class Typical {
    public:
     void Add(double value);
     bool is_known() const { return count_ > 0; }
+    // Of a single step it is not known whether it was held up.
+    bool is_sure() const { return count_ > 1; }
     double value() const;
 
    private:
@@ -44,15 +52,22 @@ class DraftTimes {
   };
 
   double Duration(uint32_t drafts) const;
+  void Settle(double gain);
+  bool CanPayFor(bool begins) const;
+  double BeginningCost() const;
   bool IsTimeToTry(bool is_drafting);
-  uint32_t Pause(bool is_drafting) const;
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
   bool was_drafting_ = true;                    // what was best the last time
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last
   uint32_t tries_left_ = 0;
-  double catch_up_ns_ = 0;  // the last one; 0: none was seen
+  Typical catch_up_;
+  bool has_begun_ = false;
+  // What drafts have saved so far less what they have cost, in steps without drafts: some are lent
+  // to begin with, and a few more with each step without drafts.
+  double credit_ = kLentAtFirst;
+  float rate_ = 0.8F;
 };
 
 using DraftTimesByKind = std::array<DraftTimes, 4>;  // of DraftKind

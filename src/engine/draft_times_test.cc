@@ -38,7 +38,7 @@ Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes
     uint32_t accepted = 0;
     while (accepted < drafts && random.NextDouble() < world.rate) ++accepted;
     const double ns = world.step_ns(drafts);
-    times.Learn(drafts, static_cast<int64_t>(ns));
+    times.Learn(drafts, 1 + accepted, static_cast<int64_t>(ns));
     length.Learn(drafts, accepted);
     course.tokens += 1 + accepted;
     course.ns += ns;
@@ -106,36 +106,93 @@ TEST(DraftTimes, SeesThatTimesHaveChanged) {
 TEST(DraftTimes, TriesThatAreDearAreRare) {
   DraftTimes times;
   for (int i = 0; i < 5; ++i) {
-    times.Learn(0, 1'000'000);
-    times.Learn(2, 9'000'000);
+    times.Learn(0, 1, 1'000'000);
+    times.Learn(1, 1, 5'000'000);
   }
-  times.LearnCatchUp(50'000'000);
+  // Each try costs 49 steps for the text that was not read, and a few more.
   int tries = 0;
-  for (int i = 0; i < 30000; ++i) tries += times.Best(2, 0.9F) != 0u;
+  for (int i = 0; i < 30000; ++i) {
+    if (times.Best(2, 0.9F, /*begins=*/true) == 0) {
+      times.Learn(0, 1, 1'000'000);
+      continue;
+    }
+    ++tries;
+    times.LearnCatchUp(1, 50'000'000);
+  }
   EXPECT_GE(tries, 2);
-  // Each costs 50 steps and a few: less than two in a hundred.
-  EXPECT_LE(tries * 50, 2 * 2 * 30000 / 100);
+  EXPECT_LE(tries * 49, 0.015 * 30000);
+}
+
+// What steps take says that drafts gain, and what the beginning of each answer takes that they do
+// not: answers of ten tokens, which never pay for it.
+TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
+  DraftTimes times;
+  double ns = 0, tokens = 0;
+  for (int answer = 0; answer < 3000; ++answer) {
+    bool was_drafting = false;
+    for (int step = 0; step < 5; ++step) {
+      const bool is_drafting = times.Best(1, 0.9F, !was_drafting) > 0;
+      const uint32_t given = is_drafting ? 2 : 1;
+      int64_t step_ns = is_drafting ? 1'500'000 : 1'000'000;
+      if (is_drafting && !was_drafting) {
+        step_ns = 9'000'000;
+        times.LearnCatchUp(given, step_ns);
+      } else {
+        times.Learn(is_drafting ? 1 : 0, given, step_ns);
+      }
+      was_drafting = is_drafting;
+      ns += static_cast<double>(step_ns);
+      tokens += given;
+    }
+  }
+  EXPECT_LT(ns / tokens, 1e6 / 0.98);
+}
+
+TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
+  // The first costs little, and further ones much, as where each is a step of the drafter.
+  DraftTimes times;
+  EXPECT_EQ(times.Best(4, 0.9F, true), 0u);
+  times.Learn(0, 1, 1'000'000);
+  times.Learn(0, 1, 1'000'000);
+  EXPECT_EQ(times.Best(4, 0.9F, true), 1u);
+  times.Learn(1, 2, 1'200'000);
+  times.Learn(1, 2, 1'200'000);
+  EXPECT_EQ(times.Best(4, 0.9F, false), 4u) << "as if further ones cost as much";
+  times.Learn(4, 4, 4'500'000);
+  times.Learn(4, 4, 4'500'000);
+  EXPECT_EQ(times.Best(4, 0.9F, false), 1u);
 }
 
 TEST(DraftTimes, AStepThatWasHeldUpCountsForNothing) {
   DraftTimes times;
   for (int i = 0; i < 5; ++i) {
-    times.Learn(0, 1'000'000);
-    times.Learn(2, i == 4 ? 900'000'000 : 1'100'000);
+    times.Learn(0, 1, 1'000'000);
+    times.Learn(1, 2, 1'050'000);
+    times.Learn(2, 3, i == 4 ? 900'000'000 : 1'100'000);
   }
-  EXPECT_EQ(times.Best(2, 0.9F), 2u);
+  EXPECT_EQ(times.Best(2, 0.9F, false), 2u);
 }
 
-TEST(DraftTimes, SaysNothingWhereNothingIsKnown) {
+TEST(DraftTimes, NothingIsDraftedWhereNothingIsKnown) {
   DraftTimes times;
-  EXPECT_EQ(times.Best(4, 0.9F), std::nullopt);
-  times.Learn(0, 1000);
-  times.Learn(3, 0);
-  times.Learn(3, -5);
-  times.Learn(kMostDrafts + 1, 1000);
-  EXPECT_EQ(times.Best(4, 0.9F), std::nullopt);
-  times.Learn(kMostDrafts, 1000);
-  EXPECT_EQ(times.Best(4, 0.9F), 4u);
+  EXPECT_EQ(times.Best(4, 0.9F, true), 0u);
+  times.Learn(0, 1, 1000);
+  times.Learn(1, 2, 0);
+  times.Learn(1, 2, -5);
+  times.Learn(kMostDrafts + 1, 2, 1000);
+  EXPECT_EQ(times.Best(4, 0.9F, true), 0u) << "a single step may have been held up";
+}
+
+TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
+  DraftTimes times;
+  DraftLength first(4, &times);
+  for (int i = 0; i < 100; ++i) first.Learn(1, 0);
+  EXPECT_LT(times.rate(), 0.1F);
+  for (int i = 0; i < 5; ++i) {
+    times.Learn(0, 1, 1'000'000);
+    times.Learn(1, 1, 1'300'000);
+  }
+  EXPECT_EQ(DraftLength(4, &times).Next(), 0u);
 }
 
 // Takes as long to draft as it is told to.

@@ -30,6 +30,8 @@ inline constexpr uint32_t kMostDrafts = 32;
 struct DraftOptions {
   DraftKind kind = DraftKind::kNone;
   uint32_t most = 4;  // draft tokens that are checked at once, 1 to kMostDrafts
+  // Frames of one answer in flight on a route, at most; 1: nothing goes ahead of what is checked.
+  uint32_t frames = kMostDrafts;
 
   bool operator==(const DraftOptions&) const = default;
 };

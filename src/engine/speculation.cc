@@ -20,12 +20,9 @@ constexpr uint32_t kPause = 16;
 
 }  // namespace
 
-uint32_t DraftLength::Next() {
-  // Measured times decide where there are some; until then a threshold of the acceptance rate does.
-  if (times_ != nullptr) {
-    if (const auto best = times_->Best(most_, rate_)) return *best;
-  }
-  return NextByRate();
+uint32_t DraftLength::Next(bool begins) {
+  // Measured times decide, or else a threshold of the acceptance rate.
+  return times_ == nullptr ? NextByRate() : times_->Best(most_, rate_, begins);
 }
 
 uint32_t DraftLength::NextByRate() {
@@ -45,8 +42,12 @@ uint32_t DraftLength::NextByRate() {
 void DraftLength::Learn(uint32_t drafted, uint32_t accepted) {
   // A moving average: each accepted draft raises it, the first rejected one lowers it. Those behind
   // a rejected draft say nothing.
-  for (uint32_t i = 0; i < accepted; ++i) rate_ += kNews * (1 - rate_);
-  if (accepted < drafted) rate_ -= kNews * rate_;
+  const auto learn = [this](bool is_accepted) {
+    rate_ += kNews * ((is_accepted ? 1.0F : 0.0F) - rate_);
+    if (times_ != nullptr) times_->LearnRate(is_accepted);
+  };
+  for (uint32_t i = 0; i < accepted; ++i) learn(true);
+  if (accepted < drafted) learn(false);
 }
 
 Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft,
@@ -54,19 +55,22 @@ Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions&
     : proposer_(std::move(proposer)),
       vocab_size_(vocab_size),
       clock_(watch.clock),
-      times_(watch.times == nullptr ? nullptr : &(*watch.times)[static_cast<size_t>(draft.kind)]),
+      times_(watch.clock == nullptr || watch.times == nullptr
+                 ? nullptr
+                 : &(*watch.times)[static_cast<size_t>(draft.kind)]),
       length_(draft.most, times_) {
   CHECK(proposer_ != nullptr && draft.most >= 1 && draft.most <= kMostDrafts);
 }
 
 // The step before this one is over.
 void Speculation::NoteStep() {
-  if (clock_ == nullptr || times_ == nullptr) return;
+  if (times_ == nullptr) return;
   const int64_t now_ns = clock_->NowNs();
   // After a step without drafts the drafter has to read the text in between first.
   const bool catches_up = was_asked_ && !was_asked_before_;
-  if (drafted_ && catches_up) times_->LearnCatchUp(now_ns - begin_ns_);
-  if (drafted_ && !catches_up) times_->Learn(*drafted_, now_ns - begin_ns_);
+  const uint32_t tokens = 1 + accepted_;
+  if (drafted_ && catches_up) times_->LearnCatchUp(tokens, now_ns - begin_ns_);
+  if (drafted_ && !catches_up) times_->Learn(*drafted_, tokens, now_ns - begin_ns_);
   begin_ns_ = now_ns;
   drafted_.reset();
   was_asked_before_ = std::exchange(was_asked_, false);
@@ -76,7 +80,7 @@ std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, 
   drafts_.clear();
   NoteStep();
   if (room == 0) return drafts_;
-  const uint32_t most = std::min(room, length_.Next());
+  const uint32_t most = std::min(room, length_.Next(/*begins=*/!was_asked_before_));
   if (most == 0) return drafts_;
   was_asked_ = true;
   Ask(history, most);
@@ -106,6 +110,7 @@ void Speculation::Learn(uint32_t drafted, uint32_t accepted) {
   counts_.drafted += drafted;
   counts_.accepted += accepted;
   drafted_ = drafted;
+  accepted_ = accepted;
   length_.Learn(drafted, accepted);
 }
 

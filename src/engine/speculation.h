@@ -38,11 +38,12 @@ struct DraftCounts {
 class DraftLength {
  public:
   // `times`, or null, outlives it.
-  explicit DraftLength(uint32_t most, DraftTimes* times = nullptr) : most_(most), times_(times) {}
+  explicit DraftLength(uint32_t most, DraftTimes* times = nullptr)
+      : most_(most), times_(times), rate_(times == nullptr ? 0.8F : times->rate()) {}
 
   // At most `most`; 0 where drafts have been rejected for long or cost more than they save, except
-  // for a try now and then.
-  uint32_t Next();
+  // for a try now and then. `begins`: the step before had none.
+  uint32_t Next(bool begins = false);
   void Learn(uint32_t drafted, uint32_t accepted);
 
  private:
@@ -50,7 +51,7 @@ class DraftLength {
 
   const uint32_t most_;
   DraftTimes* const times_;
-  float rate_ = 0.8F;      // acceptance rate of a draft behind accepted ones
+  float rate_;             // acceptance rate of a draft behind accepted ones
   uint32_t left_out_ = 0;  // steps since the last try
 };
 
@@ -92,6 +93,7 @@ class Speculation {
   DraftLength length_;
   int64_t begin_ns_ = 0;             // of the step that is under way
   std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
+  uint32_t accepted_ = 0;            // of that
   bool was_asked_ = false;           // whether drafts were made for it
   bool was_asked_before_ = false;    // and for the step before it
   std::vector<int32_t> drafts_;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "engine/known_proposers.h"
 #include "engine/logits.h"
 #include "engine/scheduler.h"
 #include "engine/sequence.h"
@@ -19,6 +20,9 @@ namespace aster::engine {
 namespace {
 
 using Tokens = std::span<const int32_t>;
+
+// Of 100 draft tokens.
+constexpr uint32_t kRightDrafts = 75;
 
 Status Add(LogitsHash& hash, LocalModel& model, kv::PageTable& table, Tokens tokens, size_t chunk) {
   return ComputeLogits(model, table, tokens, chunk,
@@ -138,34 +142,6 @@ Result<Hash128> InSlices(const gguf::ModelFiles& files, const VerifyOptions& opt
   return hash.Digest();
 }
 
-// Knows the text, and has every fourth token wrong.
-class Knowing final : public ProposerSource {
- public:
-  explicit Knowing(Tokens text) : text_(text) {}
-
-  Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
-    return std::make_unique<TextDrafter>(text_);
-  }
-
- private:
-  class TextDrafter final : public Proposer {
-   public:
-    explicit TextDrafter(Tokens text) : text_(text) {}
-
-    Status Propose(Tokens history, uint32_t most, std::vector<int32_t>& drafts) override {
-      for (size_t at = history.size(); at < text_.size() && drafts.size() < most; ++at) {
-        drafts.push_back(at % 4 == 3 ? text_[at] ^ 1 : text_[at]);
-      }
-      return Ok();
-    }
-
-   private:
-    const Tokens text_;
-  };
-
-  const Tokens text_;
-};
-
 class Verifier {
  public:
   Verifier(const gguf::ModelFiles& files, Tokens tokens, const VerifyOptions& options,
@@ -189,7 +165,8 @@ class Verifier {
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
     // Speculative decoding with drafts of which some are rejected, then with the drafter that was
     // asked for.
-    Knowing knowing(tokens_);
+    KnowingProposers knowing(kRightDrafts);
+    knowing.Foresee({tokens_.begin(), tokens_.end()});
     TRY(TryDrafts("with draft tokens", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
     if (options_.proposers) {
       TRY(TryDrafts("with --draft", *model, options_.proposers(*model), options_.draft));
@@ -275,7 +252,8 @@ class Verifier {
     Scheduler scheduler(*gpu, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("on the GPU, answered beside others",
             [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
-    Knowing knowing(tokens_);
+    KnowingProposers knowing(kRightDrafts);
+    knowing.Foresee({tokens_.begin(), tokens_.end()});
     TRY(TryDrafts("on the GPU, with draft tokens", *gpu, knowing,
                   {.kind = DraftKind::kModel, .most = 6}));
     const auto cpu = TRY(Load(0));

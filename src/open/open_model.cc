@@ -222,7 +222,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
   if (options.cluster->wants_nodes()) {
     auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, reporter));
     const plan::Plan plan = TRY(nodes->Plan());
-    engine::ProposerSource* proposers = nullptr;
+    engine::ProposerSource* proposers = options.proposers;
     if (drafts != nullptr) {
       proposers = &drafts->For(/*answers=*/nullptr, &nodes->network());
       nodes->TellEvents(
@@ -240,7 +240,8 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
       std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,
                                .max_running = options.max_running,
-                               .longest_step_ns = options.longest_step_ns}));
+                               .longest_step_ns = options.longest_step_ns,
+                               .proposers = options.proposers}));
 }
 
 }  // namespace aster::open

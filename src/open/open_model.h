@@ -61,9 +61,10 @@ struct Lookout {
 struct OpenOptions {
   const ModelOptions* model = nullptr;
   const ClusterOptions* cluster = nullptr;
-  const DraftOptions* draft = nullptr;  // null: no speculative decoding
-  uint32_t batch_tokens = 512;          // of prompts that this process computes in a step at most
-  int64_t longest_step_ns = 0;          // engine::SchedulerOptions
+  const DraftOptions* draft = nullptr;          // null: no speculative decoding
+  engine::ProposerSource* proposers = nullptr;  // without `draft`: drafters of the caller
+  uint32_t batch_tokens = 512;  // of prompts that this process computes in a step at most
+  int64_t longest_step_ns = 0;  // engine::SchedulerOptions
   uint32_t max_running = 64;
   bool is_kept = false;  // the KV cache is to outlive the command
 };

@@ -37,18 +37,24 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     all.drafts += result.drafts;
     all.frames_ahead += result.frames_ahead;
     all.frames_cancelled += result.frames_cancelled;
+    all.remote_drafts += result.remote_drafts;
+    all.remote_drafts_accepted += result.remote_drafts_accepted;
+    all.remote_left_out += result.remote_left_out;
   }
   fmt::print(
       "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
       "replans, {} tokens replayed, {} preempted, {} tokens fetched, {} fetches given up; "
-      "{} of {} draft tokens accepted, {} of {} frames ahead cancelled; with rows in fewer bits {} "
+      "{} of {} draft tokens accepted, {} of {} frames ahead cancelled; {} of {} draft tokens of "
+      "other "
+      "machines accepted, {} of these left out; with rows in fewer bits {} "
       "answered, {} of them alike, {} "
       "tokens "
       "fetched\n",
       options.seeds, all.answered, all.cancelled, all.failed, all.continued, all.replans,
       all.replayed, all.preempted, all.fetched, all.given_up, all.drafts.accepted,
-      all.drafts.drafted, all.frames_cancelled, all.frames_ahead, all.small_answered,
-      all.small_alike, all.small_fetched);
+      all.drafts.drafted, all.frames_cancelled, all.frames_ahead, all.remote_drafts_accepted,
+      all.remote_drafts, all.remote_left_out, all.small_answered, all.small_alike,
+      all.small_fetched);
   if (options.seeds < 300) return;
   // Else it would say nothing about them.
   EXPECT_GT(all.answered, options.seeds);
@@ -66,6 +72,9 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
     EXPECT_GT(all.given_up, 0u);
   }
   EXPECT_GT(all.drafts.accepted, options.seeds);
+  EXPECT_GT(all.remote_drafts_accepted, options.seeds / 2);
+  EXPECT_GT(all.remote_drafts, all.remote_drafts_accepted + options.seeds / 4);
+  EXPECT_GT(all.remote_left_out, options.seeds / 20);
   EXPECT_GT(all.frames_ahead, options.seeds / 2);
   EXPECT_GT(all.frames_cancelled, options.seeds / 10);
   EXPECT_GT(all.drafts.drafted, all.drafts.accepted + options.seeds / 2);

@@ -76,6 +76,10 @@ World::World(uint64_t seed, bool keep_lines)
       return peers;
     };
   }
+  // In half of them other machines draft.
+  if (seed % 4 < 2) {
+    drafters_ = std::make_unique<SimDrafters>(seed, is_calm_, kVocab, clock_, hub_, prophet_);
+  }
   AddFront(/*is_small=*/false, options);
   if (seed % 3 == 0) AddFront(/*is_small=*/true, options);
   for (uint32_t i = 0; i < 1 + Below(4); ++i) AddVisitor();
@@ -99,6 +103,11 @@ void World::AddFront(bool is_small, const conduct::ConductorOptions& options) {
   conduct::ConductorOptions own = options;
   own.id_seed = number << 32;  // no route has another one's name
   if (is_small) own.route.kv_encoding = wire::RowEncoding::kQ8;
+  if (drafters_) {
+    front.drafts = drafters_->ProposersFor(*front.network);
+    own.proposers = front.drafts.get();
+    own.on_event = [&front](const net::Event& event) { return front.drafts->Handle(event); };
+  }
   front.conductor = std::make_unique<conduct::Conductor>(
       *front.network, ModelWithDrafter(), nullptr, RandomPlan(all, is_small), own,
       [this, is_small](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
@@ -357,6 +366,7 @@ int64_t World::NextNs() const {
     next_ns = std::min(
         next_ns, std::max(machine->busy_until_ns, has_work ? 0 : machine->server->next_tick_ns()));
   }
+  if (drafters_) next_ns = std::min(next_ns, drafters_->next_ns());
   if (!troubles_.empty()) next_ns = std::min(next_ns, troubles_.front().at_ns);
   for (const auto& visitor : visitors_) {
     if (!visitor->is_submitted) next_ns = std::min(next_ns, visitor->arrives_ns);
@@ -402,6 +412,7 @@ void World::RunUntilFinished() {
     }
     while (hub_.next_ns() <= next_ns) hub_.DeliverNext();
     for (const auto& machine : machines_) RunMachine(*machine);
+    if (drafters_) drafters_->Run();
   }
 }
 
@@ -497,6 +508,12 @@ SimResult World::Run() {
     result.fetched += counters.fetched_tokens;
     if (front->is_small) result.small_fetched += counters.fetched_tokens;
     result.given_up += counters.fetches_given_up;
+    if (!front->drafts) continue;
+    for (const drafting::RemoteDraftCounts& of : front->drafts->counts()) {
+      result.remote_drafts += of.proposed;
+      result.remote_drafts_accepted += of.accepted;
+      result.remote_left_out += of.is_left_out;
+    }
   }
   result.drafts = drafts_;
   visitors_.clear();

@@ -17,8 +17,10 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "conduct/conductor.h"
+#include "drafting/remote_proposers.h"
 #include "engine/request.h"
 #include "engine/sequence.h"
+#include "sim_drafters.h"
 #include "sim_network.h"
 #include "sim_prophet.h"
 #include "stage/slice_source_for_test.h"
@@ -46,6 +48,9 @@ struct SimResult {
   engine::DraftCounts drafts;
   uint64_t frames_ahead = 0;  // of draft tokens behind draft tokens
   uint64_t frames_cancelled = 0;
+  uint64_t remote_drafts = 0;           // draft tokens that came from other machines
+  uint64_t remote_drafts_accepted = 0;  // of them
+  uint64_t remote_left_out = 0;         // drafters, at the end
 };
 
 class World {
@@ -70,6 +75,7 @@ class World {
   struct Front {
     bool is_small = false;  // KV rows travel in fewer bits
     std::unique_ptr<SimNetwork> network;
+    std::unique_ptr<drafting::RemoteProposers> drafts;  // or null
     std::unique_ptr<conduct::Conductor> conductor;
   };
   struct Visitor {
@@ -130,6 +136,7 @@ class World {
   uint64_t kv_bytes_;
   stage::TestSliceSource source_;
   std::vector<std::unique_ptr<Machine>> machines_;
+  std::unique_ptr<SimDrafters> drafters_;  // or null
   std::vector<std::unique_ptr<Front>> fronts_;
   std::vector<std::unique_ptr<Visitor>> visitors_;
   std::vector<std::vector<int32_t>> beginnings_;

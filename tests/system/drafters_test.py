@@ -49,6 +49,13 @@ class Drafters(ClusterCase):
             return int(PROPOSED.search(self.run_story(desk, "-n", 100, *AT_LAP)[1])[1]) > 0
 
         wait_for(proposes, "draft tokens of the other machine")
+        trace = self.folder / "trace.json"
+
+        def is_traced():
+            self.run_story(desk, "-n", 100, *AT_LAP, "--cluster", "--split", "desk=0:1,lap=2:out", "--trace", trace)
+            return "draft tokens of other machines" in trace.read_text()
+
+        wait_for(is_traced, "draft tokens of the other machine in a trace")
 
     def test_it_says_for_whom_it_drafts(self):
         desk, _ = self.desk_and_drafter()

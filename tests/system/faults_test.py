@@ -63,8 +63,8 @@ class Answers(Faulty):
         self.assertEqual((status, text), (0, self.alone), complaint)
 
     def test_a_killed_node(self):
-        for victim in (0, 1, 2):
-            self.expect_the_same(3, [victim], signal.SIGKILL)
+        for victim, options in ((0, ()), (1, ("--draft", "ngram")), (2, ())):
+            self.expect_the_same(3, [victim], signal.SIGKILL, options=options)
 
     def test_a_node_that_is_told_to_end(self):
         self.expect_the_same(2, [0], signal.SIGTERM)

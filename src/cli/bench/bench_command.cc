@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/machine.h"
 #include "cli/bench/bench_drafts.h"
@@ -19,6 +20,7 @@
 #include "cli/options/model_options.h"
 #include "cli/terminal/progress.h"
 #include "disk/disk_pages.h"
+#include "engine/known_proposers.h"
 #include "engine/measure_generator.h"
 #include "kernels/isa_choice.h"
 #include "model/memory.h"
@@ -42,6 +44,8 @@ struct BenchFlags {
   std::vector<std::string> compare;  // two files
   std::string against;               // a file to hold this run against
   open::DraftOptions draft;
+  std::optional<uint32_t> draft_right;  // of 100 draft tokens, where no drafter makes them
+  uint32_t draft_frames = engine::kMostDrafts;
   EnsembleFlags ensemble;
   bool json = false;
 };
@@ -164,19 +168,27 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   const SystemClock clock;
   open::ModelOptions load = options.model;
   load.threads = options.plan.threads.front();
-  const auto opened = TRY(open::OpenModel(
-      files, tokenizer.get(), clock,
-      {.model = &load, .cluster = &options.cluster, .draft = &options.draft, .max_running = 1},
-      console));
+  engine::KnowingProposers known(options.draft_right.value_or(0));
+  engine::KnowingProposers* const source = options.draft_right ? &known : nullptr;
+  engine::DraftOptions draft = options.draft.ForEngine();
+  if (source != nullptr) draft.kind = engine::DraftKind::kModel;
+  draft.frames = options.draft_frames;
+  const auto opened = TRY(open::OpenModel(files, tokenizer.get(), clock,
+                                          {.model = &load,
+                                           .cluster = &options.cluster,
+                                           .draft = &options.draft,
+                                           .proposers = source,
+                                           .max_running = 1},
+                                          console));
   Progress steps(console, clock, "", Progress::Unit::kSteps);
   const auto on_step = [&](const std::string& what, uint64_t done, uint64_t total) {
     steps.SetLabel(what);
     steps.Update(done, total);
   };
-  const DraftRates rates = TRY(MeasureDrafts(
-      opened->generator(), TRY(DraftPrompts(prompt)), tokenizer->vocab().end_of_generation,
-      options.draft.ForEngine(), options.plan.answer, options.plan.repetitions,
-      {.on_step = on_step, .on_fill = nullptr}));
+  const DraftRates rates = TRY(MeasureDrafts(opened->generator(), TRY(DraftPrompts(prompt)),
+                                             tokenizer->vocab().end_of_generation, draft,
+                                             options.plan.answer, options.plan.repetitions,
+                                             {.on_step = on_step, .on_fill = nullptr}, source));
   if (!options.json) {
     PrintDraftRates(rates, console);
     return kExitOk;
@@ -209,7 +221,7 @@ Result<ExitStatus> Bench(const BenchFlags& options, Console& console) {
                    console);
   }
   if (options.ensemble.is_wanted()) return BenchTogether(options, console);
-  if (options.draft.wanted()) return BenchDrafts(options, console);
+  if (options.draft.wanted() || options.draft_right) return BenchDrafts(options, console);
   // Before minutes are spent on measuring.
   std::vector<BenchRate> earlier;
   if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
@@ -250,6 +262,17 @@ Run DeclareBench(CLI::App& app) {
   DeclareKvCacheOptions(app, options->model.kv_cache);
   DeclareClusterOptions(app, options->cluster);
   DeclareDraftOptions(app, options->draft);
+  app.add_option("--draft-right", options->draft_right,
+                 "Instead of a drafter: draft tokens of the answer itself, of which N of 100 are "
+                 "right")
+      ->excludes("--draft")
+      ->check(CLI::Range(0u, 100u))
+      ->type_name("N");
+  app.add_option("--draft-frames", options->draft_frames,
+                 "Frames of draft tokens in flight on a route, at most; 1: each is checked before "
+                 "the next is sent")
+      ->check(CLI::Range(1u, engine::kMostDrafts))
+      ->type_name("N");
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;
   AddList(app, "--prompt", plan.prompts, "Prompt lengths in tokens; 0 for none", 0, kMostTokens);

@@ -72,7 +72,8 @@ Result<DraftRates> MeasureDrafts(engine::Generator& generator,
                                  const std::vector<std::vector<int32_t>>& prompts,
                                  const std::vector<int32_t>& stop_tokens,
                                  const engine::DraftOptions& draft, uint64_t max_tokens,
-                                 uint32_t repetitions, const engine::MeasureProgress& progress) {
+                                 uint32_t repetitions, const engine::MeasureProgress& progress,
+                                 engine::KnowingProposers* known) {
   const auto answer = [&](const std::vector<int32_t>& prompt, bool drafts,
                           Pass& pass) -> Result<std::vector<int32_t>> {
     engine::Sequence sequence = generator.NewSequence();
@@ -83,6 +84,15 @@ Result<DraftRates> MeasureDrafts(engine::Generator& generator,
     pass.Add(generated.finish);
     return std::move(generated.tokens);
   };
+  if (known != nullptr) {
+    Pass pass;
+    for (const std::vector<int32_t>& prompt : prompts) {
+      std::vector<int32_t> text = prompt;
+      const auto tokens = TRY(answer(prompt, /*drafts=*/false, pass));
+      text.insert(text.end(), tokens.begin(), tokens.end());
+      known->Foresee(std::move(text));
+    }
+  }
   DraftRates rates;
   const uint64_t steps = uint64_t{repetitions} * prompts.size();
   for (uint32_t repetition = 0; repetition < repetitions; ++repetition) {

@@ -13,6 +13,7 @@
 #include "chat/prompt.h"
 #include "cli/terminal/console.h"
 #include "engine/generator.h"
+#include "engine/known_proposers.h"
 #include "engine/measure.h"
 
 namespace aster::cli {
@@ -33,12 +34,14 @@ struct DraftRates {
 Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& prompt);
 
 // Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them. The two
-// ways take turns in being first. An error where an answer differs with drafts.
+// ways take turns in being first. `known`, or null: it drafts, and is told the answers. An error
+// where an answer differs with drafts.
 Result<DraftRates> MeasureDrafts(engine::Generator& generator,
                                  const std::vector<std::vector<int32_t>>& prompts,
                                  const std::vector<int32_t>& stop_tokens,
                                  const engine::DraftOptions& draft, uint64_t max_tokens,
-                                 uint32_t repetitions, const engine::MeasureProgress& progress);
+                                 uint32_t repetitions, const engine::MeasureProgress& progress,
+                                 engine::KnowingProposers* known);
 
 nlohmann::ordered_json DraftRatesToJson(const DraftRates& rates);
 void PrintDraftRates(const DraftRates& rates, Console& console);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/function_ref.h"
+#include "engine/known_proposers.h"
 #include "engine/logits.h"
 
 namespace aster::cli {
@@ -126,13 +127,15 @@ class NodeWays {
  public:
   NodeWays(open::NodeSession& nodes, Tokens tokens, const Clock& clock,
            const engine::VerifySink& sink, Console& console)
-      : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {}
+      : nodes_(nodes), tokens_(tokens), clock_(clock), sink_(sink), console_(console) {
+    drafters_.Foresee({tokens.begin(), tokens.end()});
+  }
 
   Status Open(const plan::Plan& plan) {
     split_ = plan::SplitText(plan);
     conductor_.reset();
     conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8,
-                                 /*longest_frame_ns=*/0, console_));
+                                 /*longest_frame_ns=*/0, console_, &drafters_));
     return Ok();
   }
   Status InChunks() {
@@ -153,6 +156,14 @@ class NodeWays {
   Status InTurns() {
     return Add(split_ + " in turns", [&] { return engine::AnsweredInTurns(*conductor_, tokens_); });
   }
+  // One answer alone, of which several frames of draft tokens are in flight where there are stages
+  // for them.
+  Status WithDrafts() {
+    return Add(split_ + " in turns, with draft tokens", [&] {
+      return engine::AnsweredInTurns(*conductor_, tokens_,
+                                     {.kind = engine::DraftKind::kModel, .most = 6});
+    });
+  }
   std::vector<engine::VerifiedWay> Take() { return std::move(ways_); }
 
  private:
@@ -169,6 +180,7 @@ class NodeWays {
   const Clock& clock_;
   const engine::VerifySink& sink_;
   Console& console_;
+  engine::KnowingProposers drafters_{/*right=*/75};  // outlives the conductor
   std::string split_;
   std::unique_ptr<conduct::Conductor> conductor_;
   std::vector<engine::VerifiedWay> ways_;
@@ -208,11 +220,13 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
     TRY(ways.InChunks());
     TRY(ways.BesideOthers());
     TRY(ways.InTurns());
+    TRY(ways.WithDrafts());
   }
   for (const plan::Plan& plan : PlansFor(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));
     TRY(ways.InChunks());
     TRY(ways.BesideOthers());
+    TRY(ways.WithDrafts());
   }
   // Groups, where their parts are not too small for the model.
   for (const plan::Plan& plan : GroupPlans(nodes.nodes(), nodes.layer_count())) {

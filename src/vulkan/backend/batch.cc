@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace aster::vulkan {
 namespace {
@@ -57,10 +58,9 @@ Status Batch::BeginPart(size_t part) {
 void Batch::TimeHost(const char* doing) {
   KernelTimes* const times = device_.times();
   if (times == nullptr || times->detail() != KernelTimes::Detail::kBatches) return;
-  const auto now = std::chrono::steady_clock::now();
-  if (timed_ != std::chrono::steady_clock::time_point())
-    times->Add(doing, std::chrono::duration<double, std::nano>(now - timed_).count());
-  timed_ = now;
+  const int64_t now_ns = SystemClock().NowNs();
+  if (timed_ns_ != 0) times->Add(doing, static_cast<double>(now_ns - timed_ns_));
+  timed_ns_ = now_ns;
 }
 
 void Batch::Defer(std::function<Status()> record) {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -154,7 +153,7 @@ class Batch {
   Status recorded_ = Ok();              // or the first error of what could not return it
   std::optional<uint64_t> submission_;  // the last one under way
   uint64_t number_ = 0;
-  std::chrono::steady_clock::time_point timed_;  // where work is timed
+  int64_t timed_ns_ = 0;  // where work is timed
 };
 
 }  // namespace aster::vulkan

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter that knows the answers, and is wrong at a known share of positions. Only for tests.
+// A drafter that knows the answers, and is wrong at a known share of positions: for tests, and to
+// measure what speculation gains at an acceptance rate. Must not know who asks.
 #pragma once
 
 #include <algorithm>
@@ -14,41 +15,42 @@
 #include "base/random.h"
 #include "engine/proposer.h"
 
-namespace aster::conduct {
+namespace aster::engine {
 
 // What it proposes at a position depends on nothing but that position and the text that it is in.
-class KnowingProposers final : public engine::ProposerSource {
+class KnowingProposers final : public ProposerSource {
  public:
   // Of 100 positions, the draft tokens of `right` are the text's.
   explicit KnowingProposers(uint32_t right = 100) : right_(right) {}
 
   void Foresee(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
 
-  Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& /*request*/) override {
+  Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
     return std::make_unique<Knowing>(*this);
   }
   // One more source, which says the same; this one outlives it.
-  std::unique_ptr<engine::ProposerSource> Another() { return std::make_unique<Echo>(*this); }
+  std::unique_ptr<ProposerSource> Another() { return std::make_unique<Echo>(*this); }
 
  private:
-  class Knowing final : public engine::Proposer {
+  class Knowing final : public Proposer {
    public:
     explicit Knowing(const KnowingProposers& source) : source_(source) {}
 
     Status Propose(std::span<const int32_t> history, uint32_t most,
                    std::vector<int32_t>& drafts) override {
       // Of the text that agrees longest; it goes on there, whatever else the end is.
-      const std::vector<int32_t>* best = nullptr;
+      size_t best = source_.texts_.size();
       size_t longest = 0;
-      for (const std::vector<int32_t>& text : source_.texts_) {
-        const auto agreed =
-            static_cast<size_t>(std::ranges::mismatch(history, text).in1 - history.begin());
-        if (agreed > longest) best = &text;
+      for (size_t i = 0; i < source_.texts_.size(); ++i) {
+        const auto agreed = static_cast<size_t>(
+            std::ranges::mismatch(history, source_.texts_[i]).in1 - history.begin());
+        if (agreed > longest) best = i;
         longest = std::max(longest, agreed);
       }
-      for (size_t at = history.size(); best != nullptr && at < best->size(); ++at) {
-        if (drafts.size() == most) break;
-        drafts.push_back(source_.IsRight(at) ? (*best)[at] : ((*best)[at] + 1) % 100);
+      if (best == source_.texts_.size()) return Ok();
+      const std::vector<int32_t>& text = source_.texts_[best];
+      for (size_t at = history.size(); at < text.size() && drafts.size() < most; ++at) {
+        drafts.push_back(source_.IsRight(best, at) ? text[at] : (text[at] + 1) % 100);
       }
       return Ok();
     }
@@ -56,10 +58,10 @@ class KnowingProposers final : public engine::ProposerSource {
    private:
     const KnowingProposers& source_;
   };
-  class Echo final : public engine::ProposerSource {
+  class Echo final : public ProposerSource {
    public:
     explicit Echo(KnowingProposers& source) : source_(source) {}
-    Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& request) override {
+    Result<std::unique_ptr<Proposer>> Make(const Request& request) override {
       return source_.Make(request);
     }
 
@@ -67,10 +69,12 @@ class KnowingProposers final : public engine::ProposerSource {
     KnowingProposers& source_;
   };
 
-  bool IsRight(size_t position) const { return Random(position).NextBelow(100) < right_; }
+  bool IsRight(size_t text, size_t position) const {
+    return Random(position + (uint64_t{text} << 32)).NextBelow(100) < right_;
+  }
 
   const uint32_t right_;
   std::vector<std::vector<int32_t>> texts_;
 };
 
-}  // namespace aster::conduct
+}  // namespace aster::engine
