@@ -11,7 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, Case  # noqa: E402
-from processes import DEADLINE_S, wait_for  # noqa: E402
+from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
 
 PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
 
@@ -41,8 +41,9 @@ class Machine:
         assert run.returncode == check, f"{command}: status {run.returncode}\n{out!r}\n{err.decode()}"
         return out if check == 0 else err.decode()
 
-    def start_node(self, *options, listen="127.0.0.1:0"):
+    def start_node(self, *options, listen=None):
         """Ready when it says where it is."""
+        listen = listen or f"127.0.0.1:{port_to_keep()}"
         self.node = self.start("node", "--listen", listen, "--threads", 1, *options)
         words = self.node.stdout.readline().decode().split()
         if not words:

@@ -3,6 +3,8 @@
 """What tests of several processes share: who started whom, who is left, how much memory they have."""
 import os
 import pathlib
+import random
+import socket
 import time
 
 DEADLINE_S = 90
@@ -31,6 +33,19 @@ def has_ended(pid):
         return _stat(pid)[0] == "Z"
     except OSError:
         return True
+
+
+def port_to_keep():
+    """A free port below those that the system gives to connections: no connection of another program takes it while
+    nobody listens there."""
+    while True:
+        port = random.randrange(10000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
 
 
 def wait_for(condition, what, deadline_s=DEADLINE_S):

@@ -105,7 +105,7 @@ async function readingsOfAPrompt(page, attempt) {
       if (bar) window.readings.push([bar.textContent, bar.getAttribute('aria-valuenow')]);
     }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   });
-  await say(page, `${attempt}. ${'A long question, said once and again. '.repeat(150)}`.trim());
+  await say(page, `${attempt}. ${'A long question, said once and again. '.repeat(600)}`.trim());
   await untilDone(page);
   return page.evaluate(() => window.readings);
 }
