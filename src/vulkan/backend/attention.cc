@@ -105,8 +105,15 @@ Status DeviceAttention::Record(const compute::HeadAttention& attention) {
 }
 
 Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Address pages) {
-  Commands& commands =
-      batch_.Using({RangeOf(attention.keys), RangeOf(attention.values)}, {Batch::kPages});
+  std::optional<RopeJob> turn;
+  Range cosines, sines;
+  if (const auto heads = fusion_.TakeTurn(attention.keys)) {
+    turn = TurnOf(*heads);
+    cosines = RangeOf(heads->angles.cosines);
+    sines = RangeOf(heads->angles.sines);
+  }
+  Commands& commands = batch_.Using(
+      {RangeOf(attention.keys), RangeOf(attention.values), cosines, sines}, {Batch::kPages});
   return ForEachRun(planned_->plan.writes.size(), [&](size_t first, uint32_t count) {
     return RecordWriteRows(kernels_, commands,
                            {.layout = attention.head_page,
@@ -118,7 +125,8 @@ Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Addre
                             .keys = AddressOf(attention.keys),
                             .key_stride = static_cast<uint32_t>(attention.keys.stride),
                             .values = AddressOf(attention.values),
-                            .value_stride = static_cast<uint32_t>(attention.values.stride)});
+                            .value_stride = static_cast<uint32_t>(attention.values.stride),
+                            .turn = turn});
   });
 }
 

@@ -11,6 +11,7 @@
 #include "compute/commands.h"
 #include "vulkan/backend/attention_plan.h"
 #include "vulkan/backend/batch.h"
+#include "vulkan/backend/fusion.h"
 #include "vulkan/kernels/attention.h"
 
 namespace aster::vulkan {
@@ -18,7 +19,8 @@ namespace aster::vulkan {
 // Belongs to the commands of its batch.
 class DeviceAttention {
  public:
-  DeviceAttention(Kernels& kernels, Batch& batch) : kernels_(kernels), batch_(batch) {}
+  DeviceAttention(Kernels& kernels, Batch& batch, Fusion& fusion)
+      : kernels_(kernels), batch_(batch), fusion_(fusion) {}
 
   // The plan of the batch before is not that of the next.
   void Begin() {
@@ -48,6 +50,7 @@ class DeviceAttention {
 
   Kernels& kernels_;
   Batch& batch_;
+  Fusion& fusion_;
   std::vector<Planned> plans_;        // of the batch
   const Planned* planned_ = nullptr;  // of the last layer recorded
 };

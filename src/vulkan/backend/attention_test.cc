@@ -30,6 +30,7 @@ struct AttentionCase {
   uint32_t window = 0;
   uint32_t sinks = 0;
   bool has_sink_logits = false;
+  size_t pairs = 0;  // of a head are turned, the last ones
 };
 
 // Sequences in the pages of a back end.
@@ -95,12 +96,19 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
       rows += counts[i];
     }
     const Tensor out = bench.Room(rows, of.heads * dim);
+    compute::Angles angles;
+    if (of.pairs > 0) angles = {bench.Rows(rows, of.pairs, 100), bench.Rows(rows, of.pairs, 101)};
     for (uint32_t layer = 0; layer < 2; ++layer) {
       const Tensor queries = bench.Rows(rows, of.heads * dim, seed++);
       const Tensor keys = bench.Rows(rows, of.kv_heads * dim, seed++);
       const Tensor values = bench.Rows(rows, of.kv_heads * dim, seed++);
       const Tensor sink_logits = of.has_sink_logits ? bench.Rows(1, of.heads, seed++) : Tensor();
-      const auto record = [&](compute::Commands& commands) {
+      const auto turned = [&](const Tensor& heads, uint32_t count) -> compute::Heads {
+        return {.rows = heads, .count = count, .angles = angles, .still = dim - 2 * of.pairs};
+      };
+      const compute::Heads finished[] = {turned(queries, of.heads), turned(keys, of.kv_heads)};
+      const auto record = [&](compute::Commands& commands) -> Status {
+        if (of.pairs > 0) TRY(commands.FinishHeads(finished));
         return commands.Attend({.pages = {layer, 0, spans},
                                 .head_page = &sequences.head_page(),
                                 .head_count = of.heads,
@@ -149,6 +157,16 @@ TEST_P(DeviceAttentionTest, WindowsAndSinks) {
     const AttentionCase of = {.window = 100, .sinks = sinks};
     ExpectEqual(fmt::format("{} sinks", sinks), [&](compute::Backend& backend) {
       return RunBatches(backend, of, {{150, 20}, {150, 1}, {100, 1}, {1, 1}, {129, 128}});
+    });
+  }
+}
+
+// Keys are turned while they are written.
+TEST_P(DeviceAttentionTest, TurnedHeads) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+    const AttentionCase of = {.type = type, .dim = 40, .pairs = 16};
+    ExpectEqual(fmt::format("type {}", static_cast<int>(type)), [&](compute::Backend& backend) {
+      return RunBatches(backend, of, {{33, 0, 127}, {1, 3, 1}, {1, 1, 1}});
     });
   }
 }

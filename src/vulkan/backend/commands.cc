@@ -26,12 +26,6 @@ uint64_t BytesOf(const Tensor& tensor) {
   return tensor.rows * tensor.columns * compute::kElementBytes;
 }
 
-// Heads one after the other, those of a row's first.
-Tensor HeadRows(const compute::Heads& heads) {
-  CHECK(IsDense(heads.rows));
-  return heads.rows.As(heads.rows.columns / heads.count);
-}
-
 // `half` is what goes into or comes out of half a layer.
 StreamsJob StreamsOf(const Tensor& streams, const Tensor& numbers, const Tensor& half) {
   return {.streams = AddressOf(streams),
@@ -223,22 +217,7 @@ Status DeviceCommands::NormaliseHeads(const compute::Heads& heads) {
 }
 
 Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
-  const Tensor& cosines = heads.angles.cosines;
-  if (cosines.empty()) return Ok();
-  CHECK(IsDense(cosines) && IsDense(heads.angles.sines));
-  const Tensor rows = HeadRows(heads);
-  return RecordRope(
-      kernels_,
-      batch_.Using({RangeOf(rows), RangeOf(cosines), RangeOf(heads.angles.sines)}, {RangeOf(rows)}),
-      {.x = AddressOf(rows) + heads.still * sizeof(float),
-       .stride = static_cast<uint32_t>(rows.stride),
-       .rows = static_cast<uint32_t>(rows.rows),
-       .rows_of_token = static_cast<uint32_t>(heads.count),
-       .pairs = static_cast<uint32_t>(cosines.columns),
-       .cosines = AddressOf(cosines),
-       .sines = AddressOf(heads.angles.sines),
-       .layout = heads.layout,
-       .inverse = heads.inverse});
+  return heads.angles.cosines.empty() ? Ok() : fusion_.Turn(heads);
 }
 
 Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights& weights) {

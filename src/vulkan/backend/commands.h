@@ -28,7 +28,7 @@ class DeviceCommands final : public compute::Commands {
         host_(host),
         batch_(kernels.device(), pages, staged),
         fusion_(kernels, batch_),
-        attention_(kernels, batch_),
+        attention_(kernels, batch_, fusion_),
         experts_(kernels, batch_),
         latent_(kernels, batch_) {}
 

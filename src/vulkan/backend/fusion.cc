@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/check.h"
 #include "vulkan/backend/memory.h"
 #include "vulkan/kernels/elements.h"
 #include "vulkan/kernels/rows.h"
@@ -34,6 +35,24 @@ RmsNormJob JobOf(const compute::Normalisation& norm) {
 }
 
 }  // namespace
+
+Tensor HeadRows(const compute::Heads& heads) {
+  CHECK(IsDense(heads.rows));
+  return heads.rows.As(heads.rows.columns / heads.count);
+}
+
+RopeJob TurnOf(const compute::Heads& heads) {
+  const Tensor rows = HeadRows(heads);
+  return {.x = AddressOf(rows) + heads.still * sizeof(float),
+          .stride = static_cast<uint32_t>(rows.stride),
+          .rows = static_cast<uint32_t>(rows.rows),
+          .rows_of_token = static_cast<uint32_t>(heads.count),
+          .pairs = static_cast<uint32_t>(heads.angles.cosines.columns),
+          .cosines = AddressOf(heads.angles.cosines),
+          .sines = AddressOf(heads.angles.sines),
+          .layout = heads.layout,
+          .inverse = heads.inverse};
+}
 
 void Fusion::Wait(Waiting waiting) {
   batch_.Defer([this] { return RecordAlone(); });  // after what has waited before
@@ -69,6 +88,19 @@ Status Fusion::Multiply(const ProductJob& job, const Range& rows, const Tensor& 
   Wait(ProductOfRows{job, rows, out});
   if (!CanAddProduct(job.type, job.rows)) batch_.Settle();
   return Ok();
+}
+
+Status Fusion::Turn(const compute::Heads& heads) {
+  CHECK(IsDense(heads.angles.cosines) && IsDense(heads.angles.sines));
+  Wait(heads);
+  return Ok();
+}
+
+std::optional<compute::Heads> Fusion::TakeTurn(const Tensor& keys) {
+  const auto heads = Take<compute::Heads>();
+  if (!heads || heads->inverse || !AreSame(heads->rows, keys)) return std::nullopt;
+  batch_.Forget();
+  return heads;
 }
 
 Result<bool> Fusion::Prepare(const Tensor& rows, kernels::ActivationFormat format,
@@ -129,6 +161,13 @@ Status Fusion::RecordAlone() {
   if (const auto* const product = std::get_if<ProductOfRows>(&waiting)) {
     return RecordProduct(kernels_, batch_.Using({product->rows}, {RangeOf(product->out)}),
                          product->job);
+  }
+  if (const auto* const heads = std::get_if<compute::Heads>(&waiting)) {
+    const Range rows = RangeOf(heads->rows);
+    return RecordRope(
+        kernels_,
+        batch_.Using({rows, RangeOf(heads->angles.cosines), RangeOf(heads->angles.sines)}, {rows}),
+        TurnOf(*heads));
   }
   return Ok();
 }

@@ -267,6 +267,15 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
   std::vector<Buffer> buffers;
   const std::vector<float> keys = CheckFloats(2 * size.rows * key_stride, values, seed + 1);
   const std::vector<float> row_values = CheckFloats(2 * size.rows * value_stride, values, seed + 2);
+  const size_t angles = size_t{2} * size.rows * size.pairs;
+  const std::vector<float> cosines = CheckFloats(angles, CheckValues::kOrdinary, seed + 5);
+  const std::vector<float> sines = CheckFloats(angles, CheckValues::kOrdinary, seed + 6);
+  std::vector<float> turned = keys;
+  for (uint32_t row = 0; row < 2 * size.rows && size.pairs > 0; ++row)
+    kernels::kOpsRef.rope(turned.data() + size_t{row} * key_stride + size.still,
+                          static_cast<size_t>(size.key_dim), size.kv_heads, size.pairs,
+                          cosines.data() + size_t{row} * size.pairs,
+                          sines.data() + size_t{row} * size.pairs, size.layout, false);
   for (uint32_t span = 0; span < 2; ++span) {
     Pages& pages = sequences.emplace_back(layout, size.kv_heads, page_count, seed + 3 + span);
     const Buffer& buffer = buffers.emplace_back(TRY(bench.Put(pages.lines())));
@@ -274,13 +283,26 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
     spans.push_back({first_row, size.rows, size.position, static_cast<uint32_t>(table.size())});
     for (uint32_t page = 0; page < page_count; ++page)
       table.push_back(buffer.address() + uint64_t{page} * pages.page_bytes());
-    pages.Write(size.position % kCheckPage, size.rows, keys.data() + first_row * key_stride,
+    pages.Write(size.position % kCheckPage, size.rows, turned.data() + first_row * key_stride,
                 row_values.data() + first_row * value_stride);
   }
   const Buffer table_buffer = TRY(bench.Put(table));
   const Buffer span_buffer = TRY(bench.Put(spans));
   const Buffer key_buffer = TRY(bench.Put(keys));
   const Buffer value_buffer = TRY(bench.Put(row_values));
+  const Buffer cosine_buffer = TRY(bench.Put(size.pairs == 0 ? keys : cosines));
+  const Buffer sine_buffer = TRY(bench.Put(size.pairs == 0 ? keys : sines));
+  std::optional<RopeJob> turn;
+  if (size.pairs > 0) {
+    turn = {.x = key_buffer.address() + size.still * sizeof(float),
+            .stride = static_cast<uint32_t>(size.key_dim),
+            .rows = 2 * size.rows * size.kv_heads,
+            .rows_of_token = size.kv_heads,
+            .pairs = size.pairs,
+            .cosines = cosine_buffer.address(),
+            .sines = sine_buffer.address(),
+            .layout = size.layout};
+  }
   TRY(bench.Run([&](Commands& commands) {
     return RecordWriteRows(bench.kernels(), commands,
                            {.layout = &layout,
@@ -292,7 +314,8 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
                             .keys = key_buffer.address(),
                             .key_stride = key_stride,
                             .values = value_buffer.address(),
-                            .value_stride = value_stride});
+                            .value_stride = value_stride,
+                            .turn = turn});
   }));
   for (size_t span = 0; span < 2; ++span)
     TRY(CompareBytes(fmt::format("rows written to {} pages", kTypeNames[static_cast<size_t>(type)]),

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "kernels/pages.h"
+#include "kernels/ops.h"
 #include "vulkan/check/workbench.h"
 
 namespace aster::vulkan {
@@ -36,6 +37,10 @@ struct WriteRowsSize {
   uint32_t kv_heads;
   uint32_t position;
   uint32_t rows;
+  // So many pairs of a key are turned, behind the first `still` elements.
+  uint32_t pairs = 0;
+  uint32_t still = 0;
+  kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;
 };
 Status CheckWriteRows(Workbench& bench, kernels::KvType type, const WriteRowsSize& size,
                       CheckValues values, uint64_t seed);

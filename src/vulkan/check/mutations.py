@@ -173,6 +173,8 @@ MUTATIONS = [
      "push.page_results.at[first + (begin + pages - 1u - start) * from_page"),
     ("APageIsDropped", "merge_pages", "pages of f16", "merge_pages.comp",
      "for (; start < pages; ++start)", "for (; start + 1u < pages; ++start)"),
+    ("AKeyIsTurnedBack", "write_rows_f16", "rows written as f16", "written.glsl", "fused(v, -sine, mul(u, cosine))",
+     "fused(v, sine, mul(u, cosine))"),
     ("ANeighbourIsOverwritten", "write_rows_f16", "rows written as f16", "write_rows.comp",
      "(is_written(even) ? 0xffffu : 0u)", "0xffffu"),
     ("AValueIsAnotherPositions", "write_rows_bf16", "rows written as bf16", "write_rows.comp",

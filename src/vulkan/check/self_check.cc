@@ -189,7 +189,16 @@ Status CheckWrittenPages(Workbench& bench, KvType type) {
     TRY(CheckWriteRows(bench, type,
                        {.key_dim = 80, .value_dim = 80, .kv_heads = 2, .position = 125, .rows = 6},
                        values, kSeed));
-  return Ok();
+  WriteRowsSize turned = {.key_dim = 80,
+                          .value_dim = 80,
+                          .kv_heads = 2,
+                          .position = 125,
+                          .rows = 6,
+                          .pairs = 30,
+                          .still = 12};
+  TRY(CheckWriteRows(bench, type, turned, CheckValues::kHostile, kSeed + 1));
+  turned.layout = kernels::RopeLayout::kHalves;
+  return CheckWriteRows(bench, type, turned, CheckValues::kOrdinary, kSeed + 2);
 }
 
 // Packed, written and read.

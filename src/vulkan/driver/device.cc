@@ -68,6 +68,7 @@ Status Device::MakeDevice() {
   std::vector<const char*> extensions;
   if (traits_.matrix) {
     features.vulkanMemoryModel = VK_TRUE;
+    features.vulkanMemoryModelDeviceScope = VK_TRUE;  // of all atomic operations in other shaders
     features.shaderInt8 = VK_TRUE;
     subgroups.pNext = features.pNext;
     matrices.pNext = &subgroups;

@@ -133,7 +133,8 @@ Status ReadMatrices(const InstanceFunctions& functions, VkPhysicalDevice device,
   features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   features.pNext = &features12;
   functions.GetPhysicalDeviceFeatures2(device, &features);
-  if (has.cooperativeMatrix == 0 || features12.vulkanMemoryModel == 0 || features12.shaderInt8 == 0)
+  if (has.cooperativeMatrix == 0 || features12.vulkanMemoryModel == 0 ||
+      features12.vulkanMemoryModelDeviceScope == 0 || features12.shaderInt8 == 0)
     return Ok();
   VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrices{};
   matrices.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR;

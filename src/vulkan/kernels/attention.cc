@@ -87,6 +87,11 @@ struct WritePush {
   uint32_t value_stride;
   uint32_t head_page_bytes;
   PageShape shape;
+  Address cosines;
+  Address sines;
+  uint32_t pairs;
+  uint32_t still;
+  uint32_t adjacent;
 };
 
 std::string ShaderOf(const char* name, KvType type) {
@@ -191,6 +196,10 @@ Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob
 Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob& job) {
   CHECK(job.span_count <= kRowGroups && job.longest_span > 0);
   const PageLayout& layout = *job.layout;
+  RopeJob turn{};
+  turn.x = job.keys;
+  if (job.turn) turn = *job.turn;
+  CHECK(!turn.inverse && turn.x >= job.keys);
   const WritePush push{job.page_table,
                        job.spans,
                        job.keys,
@@ -198,7 +207,12 @@ Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob&
                        job.key_stride,
                        job.value_stride,
                        static_cast<uint32_t>(layout.bytes),
-                       PageShape(layout)};
+                       PageShape(layout),
+                       Readable(turn.cosines, job.keys),
+                       Readable(turn.sines, job.keys),
+                       turn.pairs,
+                       static_cast<uint32_t>((turn.x - job.keys) / sizeof(float)),
+                       turn.layout == kernels::RopeLayout::kAdjacent ? 1u : 0u};
   // The positions that share a word, and a workgroup.
   const uint32_t together = layout.type == KvType::kQ8 ? 4 : 2;
   return kernels.Record(commands, ShaderOf("write_rows_", layout.type), {}, push,

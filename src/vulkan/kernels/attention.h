@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "kernels/pages.h"
 #include "vulkan/kernels/kernels.h"
+#include "vulkan/kernels/rows.h"
 
 namespace aster::vulkan {
 
@@ -88,6 +90,8 @@ struct WriteRowsJob {
   uint32_t key_stride;  // floats
   Address values;
   uint32_t value_stride;
+  // Keys are turned so on the way, where they stand as they were; rows are heads.
+  std::optional<RopeJob> turn;
 };
 Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob& job);
 

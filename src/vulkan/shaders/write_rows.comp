@@ -21,7 +21,7 @@ uint narrow(float x) {
 #endif
 }
 uint key_bits(uint position, uint d) {
-  return d < push.shape.key_dim ? narrow(push.keys.at[key_row(position) + d]) : 0u;
+  return d < push.shape.key_dim ? narrow(key_at(position, d)) : 0u;
 }
 uint value_bits(uint position, uint d) {
   return d < push.shape.value_dim ? narrow(push.values.at[value_row(position) + d]) : 0u;

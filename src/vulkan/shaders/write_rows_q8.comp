@@ -71,7 +71,7 @@ void write_keys(WordsOut page, uint first) {
   for (uint begin = 0u; begin < push.shape.key_dim; begin += kQ8Group) {
     const uint d = begin + e;
     const bool counts = d < push.shape.key_dim;
-    const float key = push.keys.at[key_row(first + i) + min(d, push.shape.key_dim - 1u)];
+    const float key = key_at(first + i, min(d, push.shape.key_dim - 1u));
     quantise(counts ? key : 0.0, counts);
     if (i == 0u && counts) {
       uint word = 0u;

@@ -13,6 +13,11 @@ layout(push_constant) uniform Push {
   uint value_stride;
   uint head_page_bytes;  // from one head of a page to the next
   PageShape shape;
+  Floats cosines;  // [rows][pairs] by which keys are turned on the way (rope.comp)
+  Floats sines;
+  uint pairs;  // none: keys are as they are
+  uint still;  // elements before those that are turned
+  uint adjacent;
 } push;
 
 struct Span {
@@ -41,8 +46,19 @@ uint row_of(uint position) {
   const uint end = span.position + span.rows;
   return span.first_row + clamp(position, span.position, end - 1u) - span.position;
 }
-uint key_row(uint position) {
-  return row_of(position) * push.key_stride + gl_WorkGroupID.y * push.shape.key_dim;
+float key_at(uint position, uint d) {
+  const uint row = row_of(position);
+  const uint key = row * push.key_stride + gl_WorkGroupID.y * push.shape.key_dim;
+  const uint n = d - push.still;
+  if (d < push.still || n >= 2u * push.pairs) return push.keys.at[key + d];
+  const uint i = push.adjacent != 0u ? n / 2u : n % push.pairs;
+  const bool is_second = push.adjacent != 0u ? (n & 1u) != 0u : n >= push.pairs;
+  const uint first = key + push.still + (push.adjacent != 0u ? 2u * i : i);
+  const float u = push.keys.at[first];
+  const float v = push.keys.at[first + (push.adjacent != 0u ? 1u : push.pairs)];
+  const float cosine = push.cosines.at[row * push.pairs + i];
+  const float sine = push.sines.at[row * push.pairs + i];
+  return is_second ? fused(u, sine, mul(v, cosine)) : fused(v, -sine, mul(u, cosine));
 }
 uint value_row(uint position) {
   return row_of(position) * push.value_stride + gl_WorkGroupID.y * push.shape.value_dim;
