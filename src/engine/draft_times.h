@@ -16,7 +16,7 @@ namespace aster::engine {
 class DraftTimes {
  public:
   // A step that checked `drafts` draft tokens gave `tokens` and took `duration_ns`, drafting and
-  // the other requests' work included. Times that are not positive are ignored.
+  // the other requests' work included. A time that is not positive counts as the shortest.
   void Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns);
   // The same for the first step with drafts after steps without: the drafter read the text in
   // between. It says what beginning costs, not what steps with drafts take.
