@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "kernels/pages.h"
 #include "kernels/ops.h"
+#include "kernels/pages.h"
 #include "vulkan/check/workbench.h"
 
 namespace aster::vulkan {
