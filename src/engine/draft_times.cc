@@ -23,8 +23,6 @@ constexpr double kLent = 0.01;
 // steps, and the beginnings of a few answers.
 constexpr double kMostCredit = 16;
 constexpr double kMostBeginnings = 4;
-// The weight of the last draft in the acceptance rate of all answers.
-constexpr float kNews = 0.03F;
 // In the first step of a try the drafter reads the text that it has not seen; that step is not
 // counted.
 constexpr uint32_t kTrySteps = 2;
@@ -65,10 +63,6 @@ void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
   if (steps_[0].is_known()) Settle(tokens - catch_up_.value() / Duration(0));
 }
 
-void DraftTimes::LearnRate(bool is_accepted) {
-  rate_ += kNews * ((is_accepted ? 1.0F : 0.0F) - rate_);
-}
-
 void DraftTimes::Settle(double gain) {
   credit_ = std::min(credit_ + gain, std::max(kMostCredit, kMostBeginnings * BeginningCost()));
 }
@@ -98,7 +92,7 @@ double DraftTimes::Duration(uint32_t drafts) const {
   return std::max(first + slope * (drafts - below), 1.0);
 }
 
-uint32_t DraftTimes::Best(uint32_t most, float rate, bool begins) {
+uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begins) {
   if (!steps_[0].is_sure()) return 0;
   most = std::min(most, kMostDrafts);
   // Longer drafts are judged by what one draft token costs.
@@ -108,7 +102,7 @@ uint32_t DraftTimes::Best(uint32_t most, float rate, bool begins) {
   double tokens = 1;  // that such a step gives
   double right = 1;   // probability that all drafts so far are accepted
   for (uint32_t drafts = 1; drafts <= most; ++drafts) {
-    right *= rate;
+    right *= rates.At(drafts - 1);
     tokens += right;
     const double speed = tokens / Duration(drafts);
     if (speed <= best_speed) continue;

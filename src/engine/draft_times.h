@@ -8,9 +8,13 @@
 #include <array>
 #include <cstdint>
 
+#include "engine/acceptance_rates.h"
 #include "engine/proposer.h"
 
 namespace aster::engine {
+
+// Before anything is known.
+inline constexpr float kAcceptanceAtFirst = 0.8F;
 
 // A pure function of what it was told. Not for concurrent use.
 class DraftTimes {
@@ -22,18 +26,20 @@ class DraftTimes {
   // between. It says what beginning costs, not what steps with drafts take.
   void LearnCatchUp(uint32_t tokens, int64_t duration_ns);
 
-  // The number of drafts, up to `most`, with the highest throughput, where a draft behind accepted
-  // ones is accepted with probability `rate`; 0 where none gain, or where the loss by drafts so far
-  // is more than a small part of the time. `begins`: the drafter has text to read first. Now and
-  // then it is the other choice, drafting or not, so that times that have changed are noticed.
-  uint32_t Best(uint32_t most, float rate, bool begins);
+  // The number of drafts, up to `most`, with the highest throughput, where they are accepted with
+  // these probabilities; 0 where none gain, or where the loss by drafts so far is more than a small
+  // part of the time. `begins`: the drafter has text to read first. Now and then it is the other
+  // choice, drafting or not, so that times that have changed are noticed.
+  uint32_t Best(uint32_t most, const AcceptanceRates& rates, bool begins);
 
-  // The acceptance rate of all answers lately, with which a new one begins.
-  float rate() const { return rate_; }
-  void LearnRate(bool is_accepted);
+  // The acceptance rates of all answers lately, with which a new one begins.
+  const AcceptanceRates& rates() const { return rates_; }
+  void LearnRates(uint32_t drafted, uint32_t accepted) { rates_.Learn(drafted, accepted); }
 
  private:
   static constexpr double kLentAtFirst = 8;
+  // The weight of the last draft in the acceptance rates of all answers.
+  static constexpr float kNews = 0.03F;
 
   // The median of the last few steps: one that was held up counts for nothing.
   class Typical {
@@ -67,7 +73,7 @@ class DraftTimes {
   // What drafts have saved so far less what they have cost, in steps without drafts: some are lent
   // to begin with, and a few more with each step without drafts.
   double credit_ = kLentAtFirst;
-  float rate_ = 0.8F;
+  AcceptanceRates rates_{kAcceptanceAtFirst, kNews};
 };
 
 using DraftTimesByKind = std::array<DraftTimes, 4>;  // of DraftKind

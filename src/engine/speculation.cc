@@ -13,8 +13,6 @@ namespace {
 
 // The least acceptance rate that pays: a draft costs a row of the model and the drafter's time.
 constexpr float kWorthwhile = 0.35F;
-// The weight of the last draft in the moving average of the acceptance rate.
-constexpr float kNews = 0.12F;
 // Steps without drafts before another try.
 constexpr uint32_t kPause = 16;
 
@@ -22,16 +20,13 @@ constexpr uint32_t kPause = 16;
 
 uint32_t DraftLength::Next(bool begins) {
   // Measured times decide, or else a threshold of the acceptance rate.
-  return times_ == nullptr ? NextByRate() : times_->Best(most_, rate_, begins);
+  return times_ == nullptr ? NextByRate() : times_->Best(most_, rates_, begins);
 }
 
 uint32_t DraftLength::NextByRate() {
   uint32_t length = 0;
-  float right = rate_;  // probability that all drafts up to this one are accepted
-  while (length < most_ && right >= kWorthwhile) {
-    ++length;
-    right *= rate_;
-  }
+  float right = rates_.At(0);  // probability that all drafts up to this one are accepted
+  while (length < most_ && right >= kWorthwhile) right *= rates_.At(++length);
   if (length > 0) return length;
   // Drafts do not pay: one is tried now and then, as the text may have become easier.
   if (++left_out_ < kPause) return 0;
@@ -40,14 +35,8 @@ uint32_t DraftLength::NextByRate() {
 }
 
 void DraftLength::Learn(uint32_t drafted, uint32_t accepted) {
-  // A moving average: each accepted draft raises it, the first rejected one lowers it. Those behind
-  // a rejected draft say nothing.
-  const auto learn = [this](bool is_accepted) {
-    rate_ += kNews * ((is_accepted ? 1.0F : 0.0F) - rate_);
-    if (times_ != nullptr) times_->LearnRate(is_accepted);
-  };
-  for (uint32_t i = 0; i < accepted; ++i) learn(true);
-  if (accepted < drafted) learn(false);
+  rates_.Learn(drafted, accepted);
+  if (times_ != nullptr) times_->LearnRates(drafted, accepted);
 }
 
 Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft,

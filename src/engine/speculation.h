@@ -33,13 +33,16 @@ struct DraftCounts {
   bool operator==(const DraftCounts&) const = default;
 };
 
-// How many drafts are worth checking, learnt from the acceptance rate and, where it is known, from
-// the time of steps with drafts. A pure function of what it was told.
+// How many drafts are worth checking, learnt from their acceptance rates and, where it is known,
+// from the time of steps with drafts. A pure function of what it was told.
 class DraftLength {
  public:
   // `times`, or null, outlives it.
   explicit DraftLength(uint32_t most, DraftTimes* times = nullptr)
-      : most_(most), times_(times), rate_(times == nullptr ? 0.8F : times->rate()) {}
+      : most_(most),
+        times_(times),
+        rates_(times == nullptr ? AcceptanceRates(kAcceptanceAtFirst, kNews)
+                                : AcceptanceRates(times->rates(), kNews)) {}
 
   // At most `most`; 0 where drafts have been rejected for long or cost more than they save, except
   // for a try now and then. `begins`: the step before had none.
@@ -47,11 +50,14 @@ class DraftLength {
   void Learn(uint32_t drafted, uint32_t accepted);
 
  private:
+  // The weight of the last draft in the acceptance rates of an answer.
+  static constexpr float kNews = 0.12F;
+
   uint32_t NextByRate();
 
   const uint32_t most_;
   DraftTimes* const times_;
-  float rate_;             // acceptance rate of a draft behind accepted ones
+  AcceptanceRates rates_;
   uint32_t left_out_ = 0;  // steps since the last try
 };
 

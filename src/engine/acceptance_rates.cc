@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "engine/acceptance_rates.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace aster::engine {
+namespace {
+
+// Longer drafts are not checked for ever because they were bad once: each draft brings what is
+// known of the places behind it a little nearer to the place before.
+constexpr float kForget = 0.005F;
+
+}  // namespace
+
+float AcceptanceRates::At(uint32_t place) const { return rates_[std::min(place, seen_ - 1)]; }
+
+void AcceptanceRates::Learn(uint32_t drafted, uint32_t accepted) {
+  DCHECK(accepted <= drafted && drafted <= kMostDrafts);
+  for (uint32_t place = 0; place < accepted; ++place) LearnAt(place, true);
+  if (accepted < drafted) LearnAt(accepted, false);
+  for (uint32_t place = std::max(drafted, 1u); place < seen_; ++place)
+    rates_[place] += kForget * (rates_[place - 1] - rates_[place]);
+}
+
+void AcceptanceRates::LearnAt(uint32_t place, bool is_accepted) {
+  if (place == seen_) {
+    rates_[place] = At(place);
+    ++seen_;
+  }
+  rates_[place] += news_ * ((is_accepted ? 1.0F : 0.0F) - rates_[place]);
+}
+
+}  // namespace aster::engine
