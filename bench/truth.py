@@ -7,10 +7,12 @@ and sharing nothing with the engine. Other engines can be put beside it:
     bench/truth.py --aster build/release/bin/aster --peer llama.cpp=./their_logits model.gguf…
 
 A peer is a program called as PROGRAM MODEL IDS OUT, which writes what `aster logits` writes: float32, a row of the
-vocabulary per token id of the text file IDS. Without models, small ones of every kind are made.
+vocabulary per token id of the text file IDS. Without models, small ones of every kind are made; with --quantize a Llama
+in every type that llama.cpp's llama-quantize writes and that is not among those.
 """
 import argparse
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,14 @@ from gguf_f32 import Reader  # noqa: E402
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe")
 TYPES = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "IQ2_XXS", "MXFP4")
+
+# By what llama-quantize calls such a file.
+THEIR_TYPES = {name: name for name in ("IQ4_XS", "IQ4_NL", "Q3_K", "Q5_0", "Q5_1", "Q4_1", "IQ3_XXS", "IQ3_S")} | {
+    "IQ2_XS": "IQ2_XS",
+    "IQ2_M": "IQ2_S",
+    "IQ1_S": "IQ1_S",
+    "IQ1_M": "IQ1_M",
+}
 
 
 def normalised(rows, weight, epsilon):
@@ -179,11 +189,33 @@ def small_models(aster, folder):
             path.unlink()
 
 
+def write_importance(model, path):
+    """All columns matter alike, in the file that llama-quantize reads: some types are not written without one."""
+    matrices = {name: shape for name, (shape, *_) in Reader(model).infos.items() if len(shape) == 2}
+    with path.open("wb") as out:
+        out.write(struct.pack("<i", len(matrices)))
+        for name, (_, columns) in matrices.items():
+            out.write(struct.pack(f"<i{len(name)}sii", len(name), name.encode(), 1, columns))
+            out.write(numpy.ones(columns, dtype=numpy.float32).tobytes())
+
+
+def their_models(aster, quantize, folder):
+    plain, importance = folder / "plain.gguf", folder / "importance.dat"
+    run(aster, "synth", plain, "--preset", "tiny", "--type", "F32")
+    write_importance(plain, importance)
+    for file_type, kind in THEIR_TYPES.items():
+        path = folder / f"llama-{kind}.gguf"
+        run(quantize, "--imatrix", importance, "--pure", plain, path, file_type, 1)
+        yield path
+        path.unlink()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=pathlib.Path)
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PROGRAM", help="another engine")
+    parser.add_argument("--quantize", help="llama.cpp's program that writes types")
     parser.add_argument("--tokens", type=int, default=192, help="how many positions (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
@@ -196,7 +228,12 @@ def main():
     print("| model | engine | error of logits | KL | same first choice |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        for model in arguments.models or small_models(arguments.aster, folder):
+        models = arguments.models or (
+            their_models(arguments.aster, arguments.quantize, folder)
+            if arguments.quantize
+            else small_models(arguments.aster, folder)
+        )
+        for model in models:
             tokens = numpy.random.default_rng(arguments.seed).integers(0, 1000, arguments.tokens)
             for name, distance in measure(model, tokens, engines, folder, arguments.aster).items():
                 print(f"| {model.name} | {name} | {distance} |", flush=True)

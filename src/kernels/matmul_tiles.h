@@ -333,13 +333,22 @@ struct FloatTile {
   }
 };
 
+// Whether rows come as floats already, those of a piece's even columns before those of its odd
+// ones.
+template <typename Q>
+constexpr bool HasWideRows() {
+  if constexpr (requires { Q::kWideRows; }) return Q::kWideRows;
+  return false;
+}
+
 template <typename Vector, typename Q>
 struct Bfloat16Tile {
   using V = Vector;
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kBF16;
   static constexpr int kPanels = V::kPanels;
-  static constexpr int kRows = V::kFloatRows / 2;  // each sum has two chains
+  // Each sum has two chains. They need not be made side by side where nothing is shared by them.
+  static constexpr int kRows = HasWideRows<Q>() ? V::kFloatRows : V::kFloatRows / 2;
 
   template <int kPanels, int kRows>
   static void Run(const TilePanels<Block>& panels, const TileRows& rows, size_t,
@@ -348,28 +357,63 @@ struct Bfloat16Tile {
     for (size_t i = 0; i < panels.panel_blocks; ++i) {
       prefetch.At(i);
       prefetch.template Part<1>(0);
-      const uint8_t* piece = rows.piece(i);
-      typename V::Floats even[kPanels][kRows];
-      typename V::Floats odd[kPanels][kRows];
+      TileSums<V, kPanels, kRows> even, odd;
       for (int p = 0; p < kPanels; ++p) {
-        for (int m = 0; m < kRows; ++m) even[p][m] = odd[p][m] = V::Zero();
+        for (int m = 0; m < kRows; ++m) even.at[p][m] = odd.at[p][m] = V::Zero();
       }
-      Unroll<16>([&](auto offset) __attribute__((always_inline)) {
-        constexpr int t = decltype(offset)::value;
-        decltype(Q::Pair(panels.block(0, i), t)) weights[kPanels];
-        for (int p = 0; p < kPanels; ++p) weights[p] = Q::Pair(panels.block(p, i), t);
-        for (int m = 0; m < kRows; ++m) {
-          const typename V::Ints pair = V::BroadcastInt(piece + m * kPieceBytes + 4 * t);
-          for (int p = 0; p < kPanels; ++p) {
-            even[p][m] = V::Fma(weights[p].even(), V::LowBfloat16(pair), even[p][m]);
-            odd[p][m] = V::Fma(weights[p].odd(), V::HighBfloat16(pair), odd[p][m]);
-          }
-        }
-      });
+      if constexpr (HasWideRows<Q>()) {
+        Unroll<16>([&](auto pair) __attribute__((always_inline)) {
+          constexpr int t = decltype(pair)::value;
+          AddColumn<false>(panels, i, rows.piece(2 * i), t, even);
+        });
+        Unroll<16>([&](auto pair) __attribute__((always_inline)) {
+          constexpr int t = decltype(pair)::value;
+          AddColumn<true>(panels, i, rows.piece(2 * i + 1), t, odd);
+        });
+      } else {
+        Unroll<16>([&](auto pair) __attribute__((always_inline)) {
+          AddPair<decltype(pair)::value>(panels, i, rows.piece(i), even, odd);
+        });
+      }
       for (int p = 0; p < kPanels; ++p) {
         for (int m = 0; m < kRows; ++m) {
-          sums.at[p][m] = V::Add(sums.at[p][m], V::Add(even[p][m], odd[p][m]));
+          sums.at[p][m] = V::Add(sums.at[p][m], V::Add(even.at[p][m], odd.at[p][m]));
         }
+      }
+    }
+  }
+
+ private:
+  // Pair t of the columns of block i.
+  template <int t, int kPanels, int kRows>
+  [[gnu::always_inline]] static void AddPair(const TilePanels<Block>& panels, size_t i,
+                                             const uint8_t* piece,
+                                             TileSums<V, kPanels, kRows>& even,
+                                             TileSums<V, kPanels, kRows>& odd) {
+    decltype(Q::Pair(panels.block(0, i), t)) weights[kPanels];
+    for (int p = 0; p < kPanels; ++p) weights[p] = Q::Pair(panels.block(p, i), t);
+    for (int m = 0; m < kRows; ++m) {
+      const typename V::Ints pair = V::BroadcastInt(piece + m * kPieceBytes + 4 * t);
+      for (int p = 0; p < kPanels; ++p) {
+        even.at[p][m] = V::Fma(weights[p].even(), V::LowBfloat16(pair), even.at[p][m]);
+        odd.at[p][m] = V::Fma(weights[p].odd(), V::HighBfloat16(pair), odd.at[p][m]);
+      }
+    }
+  }
+  // One column of pair t.
+  template <bool kOdd, int kPanels, int kRows>
+  [[gnu::always_inline]] static void AddColumn(const TilePanels<Block>& panels, size_t i,
+                                               const uint8_t* piece, int t,
+                                               TileSums<V, kPanels, kRows>& sums) {
+    typename V::Floats weights[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      const auto pair = Q::Pair(panels.block(p, i), t);
+      weights[p] = kOdd ? pair.odd() : pair.even();
+    }
+    for (int m = 0; m < kRows; ++m) {
+      const typename V::Floats activation = V::Broadcast(piece + m * kPieceBytes + 4 * t);
+      for (int p = 0; p < kPanels; ++p) {
+        sums.at[p][m] = V::Fma(weights[p], activation, sums.at[p][m]);
       }
     }
   }

@@ -167,6 +167,7 @@ struct UnfoldedBF16 {
     static constexpr size_t kColumns = 32;
     Lanes pairs[16][2];
   };
+  static constexpr bool kWideRows = true;
   struct Columns {
     typename V::Floats even() const { return LoadLanes<V>(lanes[0]); }
     typename V::Floats odd() const { return LoadLanes<V>(lanes[1]); }
@@ -209,11 +210,16 @@ class UnfoldedProducts {
   // Unpacked columns take 8 to 18 KiB, so that a first-level cache holds them and the rows of a
   // tile. All rows of these columns and all sums are half of a second-level cache.
   static constexpr size_t kColumnsAtOnce =
-      Tile::kFormat == ActivationFormat::kF32 || Tile::kFormat == ActivationFormat::kBF16 ? 128
+      Tile::kFormat == ActivationFormat::kF32 || Tile::kFormat == ActivationFormat::kBF16 ? 256
                                                                                           : 512;
   static constexpr size_t kBlocks = kColumnsAtOnce / Packed::kColumns;
   static constexpr size_t kRowsAtOnce = 128;
   static constexpr size_t kSums = 1024;
+
+  // Pieces of widened activations: a group of rows more, since the first may stand within its
+  // group.
+  static constexpr size_t kWidePieces =
+      HasWideRows<U>() ? 2 * (kRowsAtOnce + kGroupRows) * kColumnsAtOnce / kBF16Piece : 1;
 
   // Some columns of a panel, unpacked, and the packed ones that come next.
   struct Columns {
@@ -224,6 +230,8 @@ class UnfoldedProducts {
     bool is_last;
     const char* next;
     size_t next_lines;
+    const Lanes* wide_rows;   // these columns of all rows at once, where they are widened
+    size_t wide_first_group;  // of rows
   };
 
   static constexpr size_t Min(size_t a, size_t b) { return a < b ? a : b; }
@@ -238,10 +246,12 @@ class UnfoldedProducts {
   void Panels(size_t panel, size_t panels, size_t row, size_t rows) const {
     Block blocks[kBlocks];
     Lanes sums[kSums];
+    Lanes wide_rows[kWidePieces];
     const Packed* packed = static_cast<const Packed*>(job_.weights) + panel * panel_blocks_;
     for (size_t begin = 0; begin < panel_blocks_; begin += kBlocks) {
       const size_t count = Min(kBlocks, panel_blocks_ - begin);
       const bool is_last = begin + count == panel_blocks_;
+      if constexpr (HasWideRows<U>()) WidenRows(row, rows, begin, count, wide_rows);
       for (size_t p = 0; p < panels; ++p) {
         const Packed* here = packed + p * panel_blocks_ + begin;
         for (size_t i = 0; i < count; ++i) U::Unfold(here[i], &blocks[i]);
@@ -255,10 +265,31 @@ class UnfoldedProducts {
             .count = Min(count * Packed::kColumns, job_.columns - columns_begin),
             .is_last = is_last,
             .next = reinterpret_cast<const char*>(next),
-            .next_lines = is_last_panel && is_last ? 0 : count * sizeof(Packed) / 64};
+            .next_lines = is_last_panel && is_last ? 0 : count * sizeof(Packed) / 64,
+            .wide_rows = wide_rows,
+            .wide_first_group = (job_.first_row + row) / kGroupRows};
         Rows(panel + p, row, rows, columns, sums + p * rows);
       }
     }
+  }
+
+  // Blocks of columns of all rows, each piece as two: floats of its even columns, of its odd ones.
+  void WidenRows(size_t row, size_t rows, size_t begin, size_t count, Lanes* wide) const {
+    const size_t first_group = (job_.first_row + row) / kGroupRows;
+    for (size_t i = job_.first_row + row; i < job_.first_row + row + rows; ++i) {
+      const ActivationRow from = ActivationRowAt(layout_, job_.activation_rows, i);
+      Lanes* to = wide + WideRowAt(i, first_group, count);
+      for (size_t piece = 0; piece < count; ++piece, to += 2 * kGroupRows) {
+        const typename V::Ints pairs =
+            V::LoadInts(static_cast<const uint8_t*>(job_.activations) + from.pieces +
+                        (begin + piece) * from.group_rows * kPieceBytes);
+        StoreLanes<V>(V::LowBfloat16(pairs), to);
+        StoreLanes<V>(V::HighBfloat16(pairs), to + kGroupRows);
+      }
+    }
+  }
+  static size_t WideRowAt(size_t row, size_t first_group, size_t count) {
+    return (row / kGroupRows - first_group) * 2 * count * kGroupRows + row % kGroupRows;
   }
 
   // Those columns with all rows. Meanwhile the next columns come from memory.
@@ -293,9 +324,15 @@ class UnfoldedProducts {
         ActivationRowAt(layout_, job_.activation_rows, job_.first_row + row);
     const ActivationLayout before = ActivationLayoutOf(Tile::kFormat, columns.begin);
     const auto* activations = static_cast<const uint8_t*>(job_.activations);
-    const TileRows rows = {
-        activations + first.pieces + before.pieces * first.group_rows * kPieceBytes,
-        activations + first.words + before.words * first.group_rows * kWordBytes, first.group_rows};
+    TileRows rows = {activations + first.pieces + before.pieces * first.group_rows * kPieceBytes,
+                     activations + first.words + before.words * first.group_rows * kWordBytes,
+                     first.group_rows};
+    if constexpr (HasWideRows<U>()) {
+      const Lanes* wide =
+          columns.wide_rows +
+          WideRowAt(job_.first_row + row, columns.wide_first_group, columns.block_count);
+      rows = {wide->bytes, nullptr, kGroupRows};
+    }
     const TilePanels<Block> panels = {
         columns.blocks, columns.block_count, {.bytes = 0, .first = Ahead::kNever, .step = 1}};
     TileSums<V, 1, kRows> tile;

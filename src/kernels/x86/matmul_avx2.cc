@@ -5,6 +5,8 @@
 // two are added up in 16 bits, as many of these as surely fit, and those in 32 bits.
 #include <immintrin.h>
 
+#include <type_traits>
+
 #include "kernels/matmul_table_of.h"
 #include "kernels/matmul_unfolded.h"
 #include "kernels/x86/vector_avx2.h"
@@ -110,18 +112,19 @@ struct ScaledDotSum : Products16 {
   Words<Products16, kFold> dot;
 };
 
-struct Avx2 {
+// `kTileRows` rows of activations at a time; `kSignsMove` from weights to activations.
+template <int kTileRows, bool kSignsMove>
+struct Avx2Of {
   struct V : VectorAvx2 {
-    // Eight of the sixteen registers hold sums.
     static constexpr int kPanels = 1;
-    static constexpr int kRows = 4;
+    static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 4;
     // Of floats twelve are sums.
     static constexpr int kFloatRows = 6;
     // From this number of rows on, weights are unpacked once for all of them.
     static constexpr size_t kUnfoldedRows = 12;
   };
-  static constexpr bool kSigned = true;
+  static constexpr bool kSigned = kSignsMove;
 
   template <int kFold>
   using Sum = DotSum<UnsignedProducts, kFold>;
@@ -130,11 +133,14 @@ struct Avx2 {
   template <int kFold>
   using ScaledSum = ScaledDotSum<UnsignedProducts, kFold>;
   template <int kFold>
-  using SignedScaledSum = ScaledDotSum<SignedProducts, kFold>;
+  using SignedScaledSum = std::conditional_t<kSignsMove, ScaledDotSum<SignedProducts, kFold>,
+                                             ScaledDotSum<UnsignedProducts, 1>>;
 
   // Of what the signs come from only the upper bit counts, and that it is not zero.
   template <int kBit>
-  static SignedProducts::Weights WithSigns(const Bytes& magnitudes, const Vector::Ints& words) {
+  static SignedProducts::Weights WithSigns(const Bytes& magnitudes, const Vector::Ints& words)
+    requires kSignsMove
+  {
     const auto sign = [](__m256i part) {
       return _mm256_or_si256(_mm256_slli_epi16(part, 7 - kBit), _mm256_set1_epi8(1));
     };
@@ -153,18 +159,58 @@ struct Avx2 {
   }
 };
 
+// Eight of the sixteen registers hold sums.
+using Avx2 = Avx2Of<4, true>;
+// Six, where as many more hold sums of 16 bits.
+using FewerRows = Avx2Of<3, true>;
+// Where unpacking is done once for many rows, an offset is cheaper than signs.
+using WithOffsets = Avx2Of<4, false>;
+
+// Levels from -kBelow to kBelow, as unsigned weights.
+template <int kBelow, int kFold>
+struct LevelsNearZero : Levels<Avx2> {
+  using Sum = Avx2::ScaledSum<kFold>;
+  static constexpr int kOffset = kBelow;
+  static_assert(2 * kFold * 2 * kBelow * 127 <= 32767);
+  struct Group : Levels<Avx2>::Group {
+    template <int t>
+    Bytes Quad() const {
+      const auto add = [](__m256i part) { return _mm256_add_epi8(part, _mm256_set1_epi8(kBelow)); };
+      return Vector::OfEach(add, Levels<Avx2>::Group::Quad<t>());
+    }
+  };
+  template <int h>
+  static Group LoadGroup(const PackedLevels& block, int pair) {
+    return {Levels<Avx2>::LoadGroup<h>(block, pair)};
+  }
+};
+
 template <typename Q>
 constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q>>::Run;
-template <typename Q>
-constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>>::Run;
+template <typename Q, typename Few = Q>
+constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>, Products<SuperTile<Few>>>::Run;
+
+// All blocks of a matrix have the same levels.
+void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
+  int largest = 0;
+  for (const uint8_t level : static_cast<const PackedLevels*>(job.weights)->levels) {
+    const int value = static_cast<int8_t>(level);
+    largest = largest < value ? value : largest < -value ? -value : largest;
+  }
+  const MatmulFunction product = largest <= 16   ? kSuper<LevelsNearZero<16, 4>, Levels<Avx2>>
+                                 : largest <= 64 ? kSuper<LevelsNearZero<64, 1>, Levels<Avx2>>
+                                                 : kSuper<Levels<Avx2>>;
+  product(job, panel_begin, panel_end);
+}
 
 constexpr MatmulTable kTable = {
     .products = {Products<FloatTile<Avx2::V, F32<Avx2::V>>>::Run,
                  UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
                  UnfoldedProducts<UnfoldedBF16<Avx2::V>>::Run, kScaled<Q8_0<Avx2>>,
                  kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
-                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<Avx2>>, kSuper<IQ2_XXS<Avx2>>,
-                 kScaled<IQ4_NL<Avx2>>, kScaled<Q5_1<Avx2>>, kSuper<Levels<Avx2>>},
+                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, Q6_K<Avx2>>,
+                 kSuper<IQ2_XXS<WithOffsets>, IQ2_XXS<Avx2>>, kScaled<IQ4_NL<Avx2>>,
+                 kScaled<Q5_1<Avx2>>, LevelProducts},
     .prepare = {PrepareF32<Avx2::V>, PrepareBF16<Avx2::V>, PrepareInt8Per32<Avx2::V>,
                 PrepareInt8Per256<Avx2::V>},
 };
