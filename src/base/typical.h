@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-namespace aster::conduct {
+namespace aster {
 
 class Typical {
  public:
@@ -35,4 +35,4 @@ class Typical {
   size_t next_ = 0;
 };
 
-}  // namespace aster::conduct
+}  // namespace aster
