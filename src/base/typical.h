@@ -11,7 +11,8 @@
 
 namespace aster {
 
-class Typical {
+template <size_t kLast>
+class TypicalOf {
  public:
   void Add(double value) {
     last_[next_] = value;
@@ -28,11 +29,11 @@ class Typical {
   }
 
  private:
-  static constexpr size_t kLast = 5;
-
   std::array<double, kLast> last_ = {};
   size_t count_ = 0;
   size_t next_ = 0;
 };
+
+using Typical = TypicalOf<5>;
 
 }  // namespace aster

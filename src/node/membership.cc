@@ -373,9 +373,10 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
     log::Warn("a record of a node was refused", {{"why", merged.error().message()}});
   if (const auto rival = state_.TakeRival(); rival && now_ns >= tell_rival_ns_) {
     tell_rival_ns_ = now_ns + kTellRivalNs;
-    log::Error("another process runs with this node's identity, as from a copied settings folder: "
-               "end one of the two, and let its machine join with a code of its own",
-               {{"address", *rival}});
+    log::Error(
+        "another process runs with this node's identity, as from a copied settings folder: "
+        "end one of the two, and let its machine join with a code of its own",
+        {{"address", *rival}});
   }
   if (from) state_.Heard(*from);
   state_.TakeDoubts(gossip.members, now_ns);

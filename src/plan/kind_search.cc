@@ -49,8 +49,8 @@ class PromptFrames {
   // Rows of the next one; 0: there is none.
   uint32_t Next() {
     const bool is_last = stages_ > 1 && left_ <= stages_ * full_;
-    const uint32_t rows = static_cast<uint32_t>(
-        std::min<uint64_t>(left_, is_last ? std::max(full_ / 2, 1u) : full_));
+    const uint32_t rows =
+        static_cast<uint32_t>(std::min<uint64_t>(left_, is_last ? std::max(full_ / 2, 1u) : full_));
     left_ -= rows;
     return rows;
   }

@@ -111,8 +111,7 @@ double ModelLoad::PerLayer(uint32_t positions, double LookBack::* of_position) c
 
 double ModelLoad::FlopsPerLayer(uint32_t positions) const {
   if (matrix_flops <= 0) return flops_per_layer;
-  return matrix_flops / static_cast<double>(layers.size()) +
-         PerLayer(positions, &LookBack::flops);
+  return matrix_flops / static_cast<double>(layers.size()) + PerLayer(positions, &LookBack::flops);
 }
 
 double ModelLoad::KvReadBytes(uint32_t positions) const {

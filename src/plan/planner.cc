@@ -167,8 +167,8 @@ class Planning {
       const uint32_t layers = slice.end - slice.begin;
       if (slice.token.seconds > 0) {
         const double kv_bytes = load_.KvReadBytes(slice.token.context) - load_.kv_read_bytes;
-        const double expected_s = PartTokenTime(problem_, node, slice.begin, slice.end) +
-                                  layers * kv_bytes * node.byte_s;
+        const double expected_s =
+            PartTokenTime(problem_, node, slice.begin, slice.end) + layers * kv_bytes * node.byte_s;
         token.Add(slice.part * expected_s, slice.token.seconds);
       }
       if (const double seconds = ChunkSeconds(slice); seconds > 0) {

@@ -275,8 +275,8 @@ class StageServer final : public LocalStages {
   std::vector<UnderWay> under_way_;  // the oldest first; gone before the routes they are of
   // Events that would change sequences while frames wait for other nodes of their group.
   std::deque<net::Event> deferred_;
-  bool has_part_rows_ = false;       // since frames were advanced last
-  int64_t last_end_ns_ = 0;          // when a frame was finished
+  bool has_part_rows_ = false;  // since frames were advanced last
+  int64_t last_end_ns_ = 0;     // when a frame was finished
   WorkRates rates_;
   wire::RouteId last_computed_ = 0;  // the route whose turn it was
   bool has_lost_gpu_ = false;        // once: from then on the processor computes all layers

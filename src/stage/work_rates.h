@@ -47,10 +47,11 @@ class WorkRates {
   static constexpr uint32_t kEnough = 3;     // frames make a time
 
  private:
+  // Frames of several requests: plans that follow each of them would change with each.
   struct Frames {
-    Typical seconds;
-    Typical rows;
-    Typical context;
+    TypicalOf<31> seconds;
+    TypicalOf<31> rows;
+    TypicalOf<31> context;
     uint32_t count = 0;
 
     WorkRate::Times Times() const;

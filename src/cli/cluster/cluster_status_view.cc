@@ -178,11 +178,13 @@ class Text {
 
   static std::string DescribeRate(const cluster::WorkRate& rate) {
     std::string text = fmt::format(
-        "{}, {}{}", rate.model.empty() ? rate.fingerprint.ToHex().substr(0, 8) : ForDisplay(rate.model),
+        "{}, {}{}",
+        rate.model.empty() ? rate.fingerprint.ToHex().substr(0, 8) : ForDisplay(rate.model),
         rate.part < 1 ? fmt::format("{:.0f} % of ", 100 * rate.part) : "",
         LayersText(rate.layers, rate.head));
     const auto add = [&](std::string_view role, const cluster::WorkRate::Times& times) {
-      if (times.ns > 0) text += fmt::format(", {} {}", role, FormatRate(times.tokens_per_s(), "tokens"));
+      if (times.ns > 0)
+        text += fmt::format(", {} {}", role, FormatRate(times.tokens_per_s(), "tokens"));
     };
     add("prefill", rate.prefill);
     add("decode", rate.decode);
