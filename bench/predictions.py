@@ -12,6 +12,7 @@ planned for its own lengths, and its time to first token and its time in all are
 was taken is the soonest, or within a tenth of it.
 """
 import argparse
+import itertools
 import json
 import shlex
 import sys
@@ -22,13 +23,18 @@ LOAD = ((16, 64), (32, 16), (64, 128), (128, 32), (200, 64), (300, 16), (400, 96
 
 
 def ask(machines, folder, options, prompt, answer, *plan):
+    # Each is a text of its own, of which no node has KV rows.
+    ask.number += 1
     path = folder / "prompt.ids"
-    path.write_text(" ".join(map(str, prompt_ids(prompt))))
+    path.write_text(" ".join(map(str, prompt_ids(prompt, ask.number))))
     run = machines.desk.begin("run", options.model, "--ids", path, "-n", answer, "--temp", 0, "--ignore-eos",
                               "--kv-memory", options.kv_memory, "--cluster", "--json", "--explain", *plan)
     told = json.loads(machines.desk.end(run, options.patience))
     timings = told["timings"]
     return told, timings["prefill_s"], timings["prefill_s"] + timings["decode_s"]
+
+
+ask.number = 0
 
 
 def is_near(predicted, measured):
@@ -55,14 +61,14 @@ def main():
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--kv-memory", default="256MiB")
     parser.add_argument("--kinds", action="store_true", help="measure every kind of plan")
-    parser.add_argument("--requests", type=int, default=len(LOAD), help="how many of the load")
+    parser.add_argument("--requests", type=int, default=2 * len(LOAD), help="how many; the load again and again")
     parser.add_argument("--patience", type=float, default=600, help="seconds for a request")
     options = parser.parse_args()
     near, right, count = 0, 0, 0
     with pair(options.aster) as (machines, folder):
         machines.start((options.model, "--kv-now"), (options.model, "--kv-now"))
         print(f"{'prompt':>6} {'answer':>6}  {'first token':>22}  {'in all':>22}  plan")
-        for prompt, answer in LOAD[:options.requests]:
+        for prompt, answer in itertools.islice(itertools.cycle(LOAD), options.requests):
             told, first, in_all = ask(machines, folder, options, prompt, answer)
             plans = told.get("plans", [])
             if not plans:

@@ -137,6 +137,32 @@ struct DiskCacheStatus {
   bool operator==(const DiskCacheStatus&) const = default;
 };
 
+// What frames of a slice took on the node lately; times of 0 are not known.
+struct WorkRate {
+  // A typical frame.
+  struct Times {
+    uint64_t ns = 0;
+    uint32_t rows = 0;
+    uint32_t context = 0;  // tokens of the text up to its end
+
+    double tokens_per_s() const {
+      return ns == 0 ? 0 : 1e9 * static_cast<double>(rows) / static_cast<double>(ns);
+    }
+    bool operator==(const Times&) const = default;
+  };
+
+  std::string model;  // for people; may be empty
+  Hash128 fingerprint;
+  LayerRange layers;
+  bool head = false;
+  // The node's part of what a group computes of these layers; 1: it computes them by itself.
+  double part = 1;
+  Times decode;   // a frame of one row
+  Times prefill;  // a long frame of a prompt
+
+  bool operator==(const WorkRate&) const = default;
+};
+
 struct NodeStatus {
   NodeId node;
   std::string name;
@@ -146,6 +172,7 @@ struct NodeStatus {
   std::vector<LinkStatus> links;
   std::vector<Member> members;  // as this node sees them, itself first
   std::optional<DiskCacheStatus> disk_cache;
+  std::vector<WorkRate> rates;  // by model and slice
 
   bool operator==(const NodeStatus&) const = default;
 };

@@ -31,6 +31,11 @@ Contact ContactOf(const MemberView& view) {
 // Since when a death is new to others: who has come since does not need to know.
 constexpr int64_t kRecentNs = 60 * kNsPerSecond;
 
+// Records of a second process with the same identity that make it certain, and how far they may be
+// apart.
+constexpr uint32_t kRivalRecords = 3;
+constexpr int64_t kRivalNs = 30 * kNsPerSecond;
+
 size_t BucketOf(const NodeId& node) { return node.value.low % kMemberBuckets; }
 
 // Two records of one node have the same sum where they differ in heartbeats only.
@@ -363,9 +368,24 @@ void MembershipState::MergeSelf(const Member& record, int64_t now_ns) {
   // Of this life no more often than a node can be suspected: who lies must not keep this one busy.
   const bool is_of_another_life = AgeOf(record) > AgeOf(self_);
   if (!is_of_another_life && now_ns - contradicted_ns_ < options_.suspect_after_ns) return;
+  if (is_of_another_life) NoteRival(record, now_ns);
   contradicted_ns_ = now_ns;
   self_.incarnation = std::min(record.incarnation + 1, kMaxIncarnation);
   ++version_;
+}
+
+// A life that is over was outdone when this one went above it; one that goes above this one again
+// and again is not over.
+void MembershipState::NoteRival(const Member& record, int64_t now_ns) {
+  const bool is_here = std::ranges::any_of(record.control_addresses, [&](const auto& address) {
+    return std::ranges::count(self_.control_addresses, address) > 0;
+  });
+  if (is_here || record.state != MemberState::kAlive || record.control_addresses.empty()) return;
+  if (now_ns - rival_ns_ > kRivalNs) rival_records_ = 0;
+  rival_ns_ = now_ns;
+  if (++rival_records_ < kRivalRecords) return;
+  rival_records_ = 0;
+  rival_ = record.control_addresses.front();
 }
 
 void MembershipState::MergeOther(const Member& record, int64_t now_ns) {

@@ -30,6 +30,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -122,6 +123,10 @@ class MembershipState {
   // Adds the records of these, where they are not in it.
   void Include(std::span<const NodeId> nodes, MemberTalk& talk) const;
   bool Differs(std::span<const uint32_t> theirs) const;
+  // Where another process runs that has this node's identity, as of a copied folder: once for each
+  // time that it was found.
+  std::optional<std::string> TakeRival() { return std::exchange(rival_, std::nullopt); }
+
   // Received records, each as its node has said it. Records that cannot be are left out; the first
   // such error is returned, though the others count.
   Status Merge(std::span<const Member> records, int64_t now_ns);
@@ -151,6 +156,7 @@ class MembershipState {
  private:
   bool IsNewsOfSelf(const Member& record) const;
   void MergeSelf(const Member& record, int64_t now_ns);
+  void NoteRival(const Member& record, int64_t now_ns);
   void MergeOther(const Member& record, int64_t now_ns);
   bool AreFew() const { return reachable_ <= options_.few; }
   // Adds to what is counted of all who are there; the other takes it away.
@@ -182,6 +188,11 @@ class MembershipState {
   bool were_few_ = true;
   int64_t next_tick_ns_;
   int64_t contradicted_ns_;  // when this node last went above what others said of it
+  // Of records that only another process with this identity can have made: how many came one soon
+  // after the other, and when the last one did.
+  uint32_t rival_records_ = 0;
+  int64_t rival_ns_ = 0;
+  std::optional<std::string> rival_;
   uint64_t version_ = 1;
 };
 

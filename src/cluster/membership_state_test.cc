@@ -141,6 +141,43 @@ TEST(MembershipState, ARestartWithALowerIncarnationGoesAboveTheOldOne) {
   EXPECT_EQ(state.self().incarnation, 10u);
 }
 
+// A folder that was copied: both processes go above each other for ever.
+TEST(MembershipState, ASecondProcessWithItsIdentityIsFound) {
+  MembershipState one = Make();
+  Member elsewhere = Named(1);
+  elsewhere.control_addresses = {"10.0.0.9:7340"};
+  elsewhere.incarnation = 1000;  // it began later
+  MembershipState other(elsewhere, {}, 2, 0);
+  std::optional<std::string> of_one, of_other;
+  for (int64_t now_ns = 0; now_ns < 10 * kNsPerSecond && !(of_one && of_other);
+       now_ns += 500 * kNsPerMs) {
+    one.Tick(now_ns);
+    other.Tick(now_ns);
+    ASSERT_TRUE(one.Merge(other.Records(), now_ns).ok());
+    ASSERT_TRUE(other.Merge(one.Records(), now_ns).ok());
+    if (auto found = one.TakeRival()) of_one = found;
+    if (auto found = other.TakeRival()) of_other = found;
+  }
+  EXPECT_EQ(of_one, "10.0.0.9:7340");
+  EXPECT_EQ(of_other, "10.0.0.1:7340");
+  EXPECT_EQ(one.TakeRival(), std::nullopt);
+}
+
+// Of an earlier life, at an address that it had then, several others may tell: until they know
+// better.
+TEST(MembershipState, AnEarlierLifeIsNoSecondProcess) {
+  MembershipState state = Make();
+  Member earlier = Named(1, 50);
+  earlier.control_addresses = {"10.0.0.9:7340"};
+  for (int i = 0; i < 20; ++i)
+    ASSERT_TRUE(state.Merge(std::vector{earlier}, i * kNsPerSecond).ok());
+  EXPECT_EQ(state.TakeRival(), std::nullopt);
+  // Nor is one that runs at the same address, such as itself with a clock that went back.
+  for (uint64_t i = 0; i < 20; ++i)
+    ASSERT_TRUE(state.Merge(std::vector{Named(1, 100 + 2 * i)}, 0).ok());
+  EXPECT_EQ(state.TakeRival(), std::nullopt);
+}
+
 TEST(MembershipState, GoodbyeIsNotTakenBackByHeartbeats) {
   MembershipState state = Make();
   Member left = Named(2);

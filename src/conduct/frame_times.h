@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "conduct/typical.h"
+#include "base/typical.h"
 #include "engine/proposer.h"
 #include "wire/messages.h"
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "conduct/typical.h"
+#include "base/typical.h"
 
 namespace aster::conduct {
 

@@ -14,11 +14,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/typical.h"
 #include "conduct/draft_pace.h"
 #include "conduct/frame_times.h"
 #include "conduct/live_request.h"
 #include "conduct/route_client.h"
-#include "conduct/typical.h"
 #include "engine/proposer.h"
 #include "engine/speculation.h"
 #include "model/shape.h"

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "conduct/typical.h"
+#include "base/typical.h"
 #include "wire/messages.h"
 
 namespace aster::conduct {

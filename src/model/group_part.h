@@ -26,6 +26,12 @@ struct GroupPart {
   std::array<uint32_t, kMostParts> shares = {1};  // how much each does, in proportion
 
   bool is_whole() const { return count == 1; }
+  // Of all that is divided, from 0 to 1.
+  double share() const {
+    double sum = 0;
+    for (uint32_t i = 0; i < count; ++i) sum += shares[i];
+    return is_whole() || sum <= 0 ? 1 : shares[index] / sum;
+  }
   // The part whose node passes results on, and computes what is not divided.
   bool leads() const { return index == 0; }
   // Another part of the same group.

@@ -184,7 +184,10 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
   if (const auto* pong = std::get_if<wire::Pong>(&message)) {
     const int64_t now_ns = clock_.NowNs();
     const auto stamp_ns = static_cast<int64_t>(pong->stamp);
-    if (stamp_ns > 0 && stamp_ns <= now_ns) round_trip_ns_ = now_ns - stamp_ns;
+    if (stamp_ns > 0 && stamp_ns < now_ns) {
+      round_trips_ns_[next_round_trip_] = now_ns - stamp_ns;
+      next_round_trip_ = (next_round_trip_ + 1) % round_trips_ns_.size();
+    }
     return Ok();
   }
   // A message for the owner. It counts against this side's credit until it was consumed, so that a

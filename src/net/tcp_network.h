@@ -62,7 +62,7 @@ struct PeerStatus {
   wire::NodeId machine;  // whose certificate it showed: `node`, unless that is an instance
   std::string name;
   bool is_up = false;
-  int64_t round_trip_ns = 0;  // of the last heartbeat; 0: not measured
+  int64_t round_trip_ns = 0;  // the shortest of the last heartbeats; 0: not measured
   uint64_t sent_bytes = 0;
   uint64_t received_bytes = 0;
   uint64_t queued_bytes = 0;

@@ -72,6 +72,23 @@ cluster::SliceStatus ToStatus(const stage::StageRouteStatus& stage) {
           .gpu_layers = stage.gpu_layers};
 }
 
+cluster::WorkRate::Times ToStatus(const stage::WorkRate::Times& times) {
+  return {.ns = static_cast<uint64_t>(times.seconds * kNsPerSecond),
+          .rows = times.rows,
+          .context = times.context};
+}
+
+cluster::WorkRate ToStatus(const stage::WorkRate& rate) {
+  const model::Slice& slice = rate.slice;
+  return {.model = {},
+          .fingerprint = rate.fingerprint,
+          .layers = {slice.layer_begin, slice.layer_end},
+          .head = slice.head,
+          .part = slice.part.share(),
+          .decode = ToStatus(rate.token),
+          .prefill = ToStatus(rate.chunk)};
+}
+
 cluster::DiskCacheStatus ToStatus(const disk::DiskPagesCounts& counts) {
   return {.bytes = counts.total_bytes,
           .bytes_limit = counts.size_bytes,
@@ -350,6 +367,10 @@ cluster::NodeStatus Daemon::GetStatus() const {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
     if (!stage.is_counted) status.memory_used_bytes += stage.main_memory_bytes;
+  }
+  for (const stage::WorkRate& rate : node_->Rates()) {
+    status.rates.push_back(ToStatus(rate));
+    status.rates.back().model = NameOfModel(rate.fingerprint);
   }
   status.members = membership_->Members();
   const std::vector<net::PeerStatus> peers = network_->Peers();

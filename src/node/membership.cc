@@ -27,6 +27,7 @@ constexpr size_t kMaxGoodbyes = 3;
 // Talks that wait while others hang at machines that do not answer.
 constexpr size_t kMaxQueue = 16;
 constexpr size_t kMaxClients = 64;
+constexpr int64_t kTellRivalNs = 60 * kNsPerSecond;
 // Of which it is said that their records were refused.
 constexpr size_t kMaxDoubted = 64;
 
@@ -370,6 +371,13 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
   const Status merged = state_.Merge(believed, now_ns);
   if (!merged.ok())
     log::Warn("a record of a node was refused", {{"why", merged.error().message()}});
+  if (const auto rival = state_.TakeRival(); rival && now_ns >= tell_rival_ns_) {
+    tell_rival_ns_ = now_ns + kTellRivalNs;
+    log::Error(
+        "another process runs with this node's identity, as from a copied settings folder: "
+        "end one of the two, and let its machine join with a code of its own",
+        {{"address", *rival}});
+  }
   if (from) state_.Heard(*from);
   state_.TakeDoubts(gossip.members, now_ns);
   // Those of others are not kept: their number has no bound.

@@ -136,6 +136,7 @@ class Membership {
   // Connections to those who answered, to be used again.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;
+  int64_t tell_rival_ns_ GUARDED_BY(mu_) = 0;   // that its identity is used twice: not before
   std::set<std::string> told_ GUARDED_BY(mu_);  // addresses of seeds that did not answer
   bool is_shut_out_ GUARDED_BY(mu_) = false;    // another node said that this node was revoked
   bool stopping_ GUARDED_BY(mu_) = false;

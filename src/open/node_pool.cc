@@ -163,6 +163,26 @@ class ClusterPool final : public NodePool {
     return devices;
   }
 
+  // Of the model that is wanted.
+  std::vector<plan::MeasuredSlice> MeasuredOf(const cluster::NodeStatus& status) const {
+    const auto times = [](const cluster::WorkRate::Times& from) -> plan::MeasuredSlice::Times {
+      return {.seconds = static_cast<double>(from.ns) / kNsPerSecond,
+              .rows = from.rows,
+              .context = from.context};
+    };
+    std::vector<plan::MeasuredSlice> measured;
+    for (const cluster::WorkRate& rate : status.rates) {
+      if (rate.fingerprint != wanted_.fingerprint) continue;
+      measured.push_back({.begin = rate.layers.begin,
+                          .end = rate.layers.end,
+                          .head = rate.head,
+                          .part = rate.part,
+                          .token = times(rate.decode),
+                          .chunk = times(rate.prefill)});
+    }
+    return measured;
+  }
+
   void AddNode(const node::NodeView& view) {
     const cluster::Description& what = *view.description;
     nodes_.push_back({.node = {.id = view.member.node,
@@ -173,7 +193,8 @@ class ClusterPool final : public NodePool {
                       .multiply_flops_per_s = what.multiply_flops_per_s,
                       .memory_bytes_per_s = what.memory_bytes_per_s,
                       .devices = DevicesOf(what),
-                      .gpu_layers = what.gpu_layers});
+                      .gpu_layers = what.gpu_layers,
+                      .measured = MeasuredOf(*view.status)});
     for (const cluster::SliceStatus& held : view.status->slices) {
       const SharedSlice shared{.node = view.member.node,
                                .slice = {.layer_begin = held.layers.begin,

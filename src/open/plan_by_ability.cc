@@ -21,9 +21,13 @@ plan::PlannerOptions OptionsFor(const NodePool& pool, const WantedPlan& wanted) 
   return options;
 }
 
-std::vector<plan::NodeAbility> AbilitiesOf(const NodePool& pool, const NodeShares& shares) {
+// Where one request is planned for, what nodes took for this model lately counts. A plan that
+// serves several is changed by the nodes' shares, which are in relation to their rates.
+std::vector<plan::NodeAbility> AbilitiesOf(const NodePool& pool, const WantedPlan& wanted,
+                                           const NodeShares& shares) {
   std::vector<plan::NodeAbility> nodes = pool.nodes();
   for (plan::NodeAbility& able : nodes) {
+    if (!wanted.request) able.measured.clear();
     const auto found = shares.find(able.node.id);
     if (found == shares.end()) continue;
     able.multiply_flops_per_s *= found->second;
@@ -36,20 +40,28 @@ std::vector<plan::NodeAbility> AbilitiesOf(const NodePool& pool, const NodeShare
   return nodes;
 }
 
+plan::ModelLoad LoadOfRequest(const WantedPlan& wanted) {
+  plan::ModelLoad load = wanted.load;
+  if (const auto& request = wanted.request)
+    load.PrepareFor(request->prompt_tokens, request->answer_tokens);
+  return load;
+}
+
 }  // namespace
 
 Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
                                       const NodeShares& shares) {
   const plan::PlannerOptions options = OptionsFor(pool, wanted);
+  const plan::ModelLoad load = LoadOfRequest(wanted);
   // Layers that another front end runs are shared, if exactly these are planned.
   const std::vector<SharedSlice>& shared = pool.shared();
-  const std::vector<plan::NodeAbility> apart_nodes = AbilitiesOf(pool, shares);
+  const std::vector<plan::NodeAbility> apart_nodes = AbilitiesOf(pool, wanted, shares);
   std::vector<plan::NodeAbility> nodes = apart_nodes;
   for (plan::NodeAbility& able : nodes) {
     for (const SharedSlice& held : shared)
       able.memory_bytes += held.node == able.node.id ? held.bytes : 0;
   }
-  auto split = plan::PlanSplit(nodes, pool.links(), wanted.load, options);
+  auto split = plan::PlanSplit(nodes, pool.links(), load, options);
   const auto is_shared = [&](const plan::PlanStage& stage) {
     const auto is_of_node = [&](const SharedSlice& held) { return held.node == stage.node.id; };
     return std::ranges::none_of(shared, is_of_node) ||
@@ -59,7 +71,7 @@ Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wa
   };
   if (wanted.replaces) return split;
   if (split.ok() && !std::ranges::all_of(split->plan.stages, is_shared)) {
-    auto apart = plan::PlanSplit(apart_nodes, pool.links(), wanted.load, options);
+    auto apart = plan::PlanSplit(apart_nodes, pool.links(), load, options);
     if (apart.ok()) split = std::move(apart);
   }
   return split;
@@ -67,7 +79,7 @@ Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wa
 
 std::optional<plan::SplitPlan> PredictByAbility(const NodePool& pool, const WantedPlan& wanted,
                                                 const NodeShares& shares, const plan::Plan& plan) {
-  return plan::PredictPlan(AbilitiesOf(pool, shares), pool.links(), wanted.load,
+  return plan::PredictPlan(AbilitiesOf(pool, wanted, shares), pool.links(), LoadOfRequest(wanted),
                            OptionsFor(pool, wanted), plan);
 }
 

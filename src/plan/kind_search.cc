@@ -39,18 +39,61 @@ struct Staged {
   SplitProblem problem;  // with a node for each unit
 };
 
-double TokensAsChunks(double tokens, const KindProblem& problem) {
-  return tokens / problem.group.chunk_tokens;
+// Prompts as conduct/frame_schedule.h cuts them: full frames, and at the end of a prompt, where
+// there are several stages, halves of them.
+class PromptFrames {
+ public:
+  PromptFrames(uint32_t tokens, size_t stages, uint32_t chunk_tokens)
+      : left_(tokens), full_(chunk_tokens), stages_(stages) {}
+
+  // Rows of the next one; 0: there is none.
+  uint32_t Next() {
+    const bool is_last = stages_ > 1 && left_ <= stages_ * full_;
+    const uint32_t rows =
+        static_cast<uint32_t>(std::min<uint64_t>(left_, is_last ? std::max(full_ / 2, 1u) : full_));
+    left_ -= rows;
+    return rows;
+  }
+
+ private:
+  uint64_t left_;
+  const uint32_t full_;
+  const size_t stages_;
+};
+
+// A frame of a prompt at a stage: the weights are read once, and each row costs the same.
+double FrameTime(const KindAnswer::Part& part, double rows, double chunk_tokens) {
+  const double one_s = part.token_s - part.head_s;
+  const double row_s = std::max(part.chunk_s - one_s, 0.0) / std::max(chunk_tokens - 1, 1.0);
+  return one_s + row_s * (rows - 1);
 }
 
-// From the first token of a prompt to the last one's leaving the last stage. However short it is,
-// the weights are read once.
-double PrefillTime(const KindProblem& problem, const KindAnswer& path, double chunk_s,
-                   double tokens) {
-  const double chunks = TokensAsChunks(tokens, problem);
-  const double first_s =
-      std::max(path.first_chunk_s * std::min(chunks, 1.0), tokens > 0 ? path.token_s : 0);
-  return first_s + chunk_s * std::max(chunks - 1, 0.0);
+// From the first token of a prompt to the last one's leaving the last stage. The first frame goes
+// through all stages, one after the other; those behind it come at the slowest one's rate, or at
+// that of the way on which each row takes `row_s`.
+double PrefillTime(const KindProblem& problem, const KindAnswer& path, double row_s,
+                   uint32_t tokens) {
+  const uint32_t chunk_tokens = problem.group.chunk_tokens;
+  PromptFrames frames(tokens, path.parts.size(), chunk_tokens);
+  const auto slowest = [&](uint32_t rows) {
+    double slowest_s = row_s * rows;
+    for (const KindAnswer::Part& part : path.parts)
+      slowest_s = std::max(slowest_s, FrameTime(part, rows, chunk_tokens));
+    return slowest_s;
+  };
+  const uint32_t first = frames.Next();
+  if (first == 0) return 0;
+  double sum_s = path.parts.back().head_s;
+  double compute_s = 0;
+  for (const KindAnswer::Part& part : path.parts) {
+    sum_s += FrameTime(part, first, chunk_tokens);
+    compute_s += part.chunk_s;
+  }
+  // Of the ways between stages.
+  sum_s += std::max(path.first_chunk_s - compute_s, 0.0) * first / chunk_tokens;
+  // Full frames of a long prompt are alike.
+  for (uint32_t rows = frames.Next(); rows > 0; rows = frames.Next()) sum_s += slowest(rows);
+  return sum_s;
 }
 
 void AddRequest(const KindProblem& problem, KindAnswer& answer) {
@@ -60,7 +103,7 @@ void AddRequest(const KindProblem& problem, KindAnswer& answer) {
 
 // One path prefills and decodes.
 void TimeRequest(const KindProblem& problem, KindAnswer& answer) {
-  answer.first_token_s = PrefillTime(problem, answer, answer.chunk_s, problem.prompt_tokens);
+  answer.first_token_s = PrefillTime(problem, answer, /*row_s=*/0, problem.prompt_tokens);
   AddRequest(problem, answer);
 }
 
@@ -75,6 +118,11 @@ KindAnswer StagedAnswer(const KindProblem& problem, const Staged& staged,
     part.chunk_s = PartChunkTime(stages.nodes[unit], end - begin, end == stages.layer_count());
     part.token_s = PartTokenTime(stages, stages.nodes[unit], begin, end);
     part.exchange_s = of.layer_exchange_s * (end - begin) + of.other_exchange_s;
+    if (end == stages.layer_count()) {
+      const SplitProblem::Node& node = stages.nodes[unit];
+      part.head_s =
+          stages.head_reads * (node.OnDevice(end - begin) > 0 ? node.device_byte_s : node.byte_s);
+    }
     answer.first_chunk_s += part.chunk_s;
     answer.exchange_s += part.exchange_s;
     if (i > 0) {
@@ -109,13 +157,16 @@ KindAnswer WholeGroupAnswer(const KindProblem& problem, const GroupAnswer& group
                     .first_chunk_s = group.chunk_s,
                     .token_s = group.token_s,
                     .exchange_s = group.exchange_s};
+  const GroupProblem& together = problem.group;
+  const double head_part = together.head_reads / (together.head_reads + together.layer_reads);
   answer.parts.push_back({.nodes = group.nodes,
                           .shares = group.shares,
                           .begin = 0,
                           .end = layers,
                           .chunk_s = group.chunk_s,
                           .token_s = group.token_s,
-                          .exchange_s = group.exchange_s});
+                          .exchange_s = group.exchange_s,
+                          .head_s = head_part * (group.token_s - group.exchange_s)});
   TimeRequest(problem, answer);
   return answer;
 }
@@ -391,11 +442,11 @@ class KindSearch {
                       .exchange_s = decode.exchange_s};
     // Rows travel while the next chunk is computed; the last chunk's are waited for.
     const double chunk_tokens = problem_.group.chunk_tokens;
-    const double prompt = std::max(problem_.prompt_tokens, 1u) - 1;
+    const uint32_t prompt = std::max(problem_.prompt_tokens, 1u) - 1;
     answer.chunk_s = std::max(prefill.chunk_s, *row_s * chunk_tokens);
-    answer.transfer_s = *row_s * std::min(prompt, chunk_tokens);
+    answer.transfer_s = *row_s * std::min<double>(prompt, chunk_tokens);
     answer.first_token_s =
-        PrefillTime(problem_, prefill, answer.chunk_s, prompt) + answer.transfer_s + decode.token_s;
+        PrefillTime(problem_, prefill, *row_s, prompt) + answer.transfer_s + decode.token_s;
     AddRequest(problem_, answer);
     return answer;
   }

@@ -48,6 +48,7 @@ struct KindAnswer {
     double chunk_s = 0;
     double token_s = 0;
     double exchange_s = 0;  // of token_s, for gathers
+    double head_s = 0;      // of token_s, for the head
   };
   PlanKind kind = PlanKind::kOneNode;
   std::vector<Part> parts = {};

@@ -122,6 +122,25 @@ TEST(KindSearch, ANodeAloneWhereOthersWouldOnlyBeInTheWay) {
   EXPECT_EQ(Chosen(problem), PlanKind::kOneNode);
 }
 
+// Weights are read once a frame, and each row costs the same: also of a prompt of few tokens.
+TEST(KindSearch, APromptTakesItsFrames) {
+  KindProblem problem = ProblemOf({1e10});
+  problem.answer_tokens = 1;
+  const auto first_token_s = [&](uint32_t tokens) {
+    problem.prompt_tokens = tokens;
+    return Find(Search(problem), PlanKind::kOneNode)->first_token_s;
+  };
+  const double one_s = kLayers * kLayerBytes / 1e10;
+  const double head_s = kHeadBytes / 1e10;
+  const double chunk_s = 256 * 2 * kLayers * kLayerBytes / (100 * 1e10);
+  const double row_s = (chunk_s - one_s) / 255;
+  EXPECT_NEAR(first_token_s(1), one_s + head_s, 1e-9);
+  EXPECT_NEAR(first_token_s(17), one_s + 16 * row_s + head_s, 1e-9);
+  EXPECT_NEAR(first_token_s(256), chunk_s + head_s, 1e-9);
+  EXPECT_NEAR(first_token_s(257), chunk_s + one_s + head_s, 1e-9);
+  EXPECT_NEAR(first_token_s(1024), 4 * chunk_s + head_s, 1e-9);
+}
+
 TEST(KindSearch, AShortRequestTakesNoMachinesForLessThanATenth) {
   KindProblem problem = ProblemOf({1e10, 1.6e9});
   problem.prompt_tokens = 40;
@@ -177,9 +196,9 @@ TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
 TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
   // The second one computes prompts as fast, and reads its memory slowly.
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-3, .bytes_per_s = 3e8});
-  problem.split.nodes[1].byte_s *= 10;
+  problem.split.nodes[1].byte_s *= 3;
   for (GroupProblem* const group : {&problem.group, &problem.layer})
-    group->nodes[1].token_byte_s *= 10;
+    group->nodes[1].token_byte_s *= 3;
   problem.prompt_tokens = 8192;
   const auto answers = Search(problem);
   const KindAnswer& chosen = answers.at(ChooseKind(answers).value());

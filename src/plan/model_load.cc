@@ -92,6 +92,40 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
 
 }  // namespace
 
+void ModelLoad::AddLookBack(const LookBack& added) {
+  const auto found = std::ranges::find(look_back, added.positions, &LookBack::positions);
+  if (found == look_back.end()) return look_back.push_back(added);
+  found->flops += added.flops;
+  found->read_bytes += added.read_bytes;
+}
+
+double ModelLoad::PerLayer(uint32_t positions, double LookBack::* of_position) const {
+  double sum = 0;
+  for (const LookBack& some : look_back) {
+    const uint64_t seen =
+        some.positions > 0 ? std::min<uint64_t>(positions, some.positions) : positions;
+    sum += static_cast<double>(seen) * some.*of_position;
+  }
+  return sum / static_cast<double>(layers.size());
+}
+
+double ModelLoad::FlopsPerLayer(uint32_t positions) const {
+  if (matrix_flops <= 0) return flops_per_layer;
+  return matrix_flops / static_cast<double>(layers.size()) + PerLayer(positions, &LookBack::flops);
+}
+
+double ModelLoad::KvReadBytes(uint32_t positions) const {
+  if (look_back.empty()) return kv_read_bytes;
+  return PerLayer(positions, &LookBack::read_bytes);
+}
+
+void ModelLoad::PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens) {
+  if (layers.empty() || matrix_flops <= 0) return;
+  context = prompt_tokens + answer_tokens / 2;
+  flops_per_layer = FlopsPerLayer(prompt_tokens / 2);
+  kv_read_bytes = KvReadBytes(context);
+}
+
 Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptions& memory,
                          uint64_t kv_positions, uint32_t context) {
   const model::Support support = model::CheckSupport(files);
@@ -130,36 +164,33 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     division.Add(shape, spec, tensor);
     all_flops += MatrixFlops(shape, spec);
   }
-  // Attention: the positions that a token sees at this context, where there is any.
-  double seen = 0;
+  load.matrix_flops = all_flops;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     if (shape.has_state(layer)) continue;
     const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
-    const uint64_t window = uint64_t{own.window} + own.sinks;
-    seen += static_cast<double>(own.window > 0 ? std::min<uint64_t>(context, window)
-                                               : uint64_t{context});
+    const uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
+    // A multiplication and an addition for each element of keys, and the same for values.
+    load.AddLookBack({.positions = kept, .flops = 4.0 * shape.head_count * shape.head_dim});
   }
-  // A multiplication and an addition for each element of keys, and the same for values.
-  all_flops += 4 * seen * shape.head_count * shape.head_dim;
-  load.flops_per_layer = all_flops / shape.layer_count;
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
   // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     for (const kv::Stream& stream : layout.streams(layer)) {
-      const uint64_t kept = uint64_t{stream.window} + stream.sinks;
-      const uint64_t read = stream.window > 0 ? std::min<uint64_t>(context, kept) : context;
-      const auto row_bytes = static_cast<double>(stream.codec->row_bytes());
-      load.kv_read_bytes += static_cast<double>(read / stream.stride) * row_bytes;
-      load.kv_row_bytes += row_bytes / stream.stride;
+      const uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
+      const double row_bytes = static_cast<double>(stream.codec->row_bytes()) / stream.stride;
+      load.AddLookBack({.positions = kept, .read_bytes = row_bytes});
+      load.kv_row_bytes += row_bytes;
     }
     load.kv_bytes_per_layer =
         std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
   }
-  division.AddKv(shape, load.kv_read_bytes);
+  load.kv_row_bytes /= shape.layer_count;
+  load.flops_per_layer = load.FlopsPerLayer(context);
+  load.kv_read_bytes = load.KvReadBytes(context);
+  division.AddKv(shape, load.kv_read_bytes * shape.layer_count);
   if (shape.is_latent()) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
   load.together = TogetherOf(shape, division);
-  for (double* const bytes : {&load.kv_read_bytes, &load.kv_row_bytes}) *bytes /= shape.layer_count;
   return load;
 }
 

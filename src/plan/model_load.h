@@ -32,6 +32,22 @@ struct ModelLoad {
   uint64_t gpu_scratch_bytes = 0;  // beside layers, on each GPU that has any
   uint32_t context = 0;
 
+  // What a token looks back at, of layers that do so alike: positions before it, the nearest of
+  // them.
+  struct LookBack {
+    uint64_t positions = 0;  // most; 0: all
+    double flops = 0;        // for each, in all of these layers
+    double read_bytes = 0;
+  };
+  double matrix_flops = 0;  // of one token in all layers, without attention
+  std::vector<LookBack> look_back;
+  void AddLookBack(const LookBack& added);
+  // In one layer, on average. Where neither is known, as at `context`.
+  double FlopsPerLayer(uint32_t positions) const;
+  double KvReadBytes(uint32_t positions) const;
+  // As for a request: tokens of its prompt see half of it, on average, and so on.
+  void PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens);
+
   // What a group of nodes, which compute every layer together, divides and sends one another.
   struct Together {
     uint32_t heads = 0;           // that are divided, or groups of them; 0: no group can compute it
@@ -42,6 +58,9 @@ struct ModelLoad {
     uint64_t logit_bytes = 0;     // of a token, to the node that leads
   };
   Together together;
+
+ private:
+  double PerLayer(uint32_t positions, double LookBack::* of_position) const;
 };
 
 // Of files that need not hold their data. `kv_positions`: tokens in the KV cache, of all sequences

@@ -31,6 +31,22 @@ struct DeviceAbility {
   bool shares_memory = false;  // its memory is the node's
 };
 
+// What a node took lately for layers of the model that is planned for; times of 0 are not known.
+struct MeasuredSlice {
+  // Of a frame of so many rows, of a text so long.
+  struct Times {
+    double seconds = 0;
+    uint32_t rows = 0;
+    uint32_t context = 0;
+  };
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  bool head = false;
+  double part = 1;  // of what a group computes of them
+  Times token;      // one row
+  Times chunk;      // of a prompt
+};
+
 // What is known of a node. A rate of 0 is not known.
 struct NodeAbility {
   PlanNode node;
@@ -40,6 +56,8 @@ struct NodeAbility {
   // Those without a rate do not count.
   std::vector<DeviceAbility> devices = {};
   uint32_t gpu_layers = 0;  // most on all of them; 0: as many as fit
+  // These say more than the rates above, which are of other matrices.
+  std::vector<MeasuredSlice> measured = {};
 };
 
 // What is known of the way from one node to another, by their places in the list of nodes.

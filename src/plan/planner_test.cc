@@ -374,6 +374,64 @@ TEST(Planner, GpusOfAGroupAreNotUsed) {
             "processors compute a group's layers: GPUs of b are not used");
 }
 
+// A node whose rates promise twice what it does for this model.
+TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
+  const ModelLoad load = Load(40);
+  auto nodes = Nodes({2e12, 1e12});
+  const double layer_s = 256 * 2e8 / 1e12;  // of a chunk, at the second one's rate
+  const double token_s = 100.0 * kMiB / 1e10;
+  const auto took = [&](uint32_t begin, uint32_t end, double part) {
+    const double layers = part * (end - begin);
+    return MeasuredSlice{
+        .begin = begin,
+        .end = end,
+        .head = end == 40,
+        .part = part,
+        .token = {.seconds = layers * token_s + (end == 40 ? part * 50 * kMiB / 1e10 : 0),
+                  .rows = 1,
+                  .context = 100},
+        .chunk = {.seconds = layers * layer_s, .rows = 256, .context = 256}};
+  };
+  const auto layers_of_a = [&] {
+    const auto split = PlanSplit(nodes, {}, load).value();
+    for (const PlanStage& stage : split.plan.stages) {
+      if (stage.node.name == "a") return stage.slice.layer_end - stage.slice.layer_begin;
+    }
+    return 0u;
+  };
+  EXPECT_NEAR(layers_of_a(), 27, 1);
+  // In any of its slices, also those that it computes with others.
+  for (const MeasuredSlice& measured : {took(0, 10, 1), took(30, 40, 1), took(0, 40, 0.5)}) {
+    nodes[0].measured = {measured};
+    EXPECT_EQ(layers_of_a(), 20u);
+    const auto split = PlanSplit(nodes, {}, load).value();
+    EXPECT_NEAR(split.stage_times[0].chunk_s, 20 * layer_s, 1e-3);
+  }
+  // Shorter frames say what a row costs.
+  MeasuredSlice shorter = took(0, 10, 1);
+  shorter.chunk.rows = 128;
+  shorter.chunk.seconds =
+      shorter.token.seconds + (shorter.chunk.seconds - shorter.token.seconds) * 127 / 255;
+  nodes[0].measured = {shorter};
+  EXPECT_EQ(layers_of_a(), 20u);
+  // Of other models, and times of nothing.
+  nodes[0].measured = {took(0, 41, 1), took(3, 3, 1), MeasuredSlice()};
+  EXPECT_NEAR(layers_of_a(), 27, 1);
+}
+
+TEST(Planner, ALoadIsOfTheRequestThatIsPlannedFor) {
+  ModelLoad load = LoadOf(TestModel::Get().files(), {}, 1024, 4096).value();
+  const model::Shape& shape = TestModel::Get().shape();
+  const double matrices = load.matrix_flops / kTestLayers;
+  const double look_back = 4.0 * shape.head_count * shape.head_dim;
+  EXPECT_DOUBLE_EQ(load.flops_per_layer, matrices + 4096 * look_back);
+  const double kv_bytes = load.kv_read_bytes;
+  load.PrepareFor(/*prompt_tokens=*/200, /*answer_tokens=*/100);
+  EXPECT_EQ(load.context, 250u);
+  EXPECT_DOUBLE_EQ(load.flops_per_layer, matrices + 100 * look_back);
+  EXPECT_DOUBLE_EQ(load.kv_read_bytes, kv_bytes * 250 / 4096);
+}
+
 TEST(Planner, LoadOfAModel) {
   const ModelLoad load = LoadOf(TestModel::Get().files(), {}, 1024, 100).value();
   const model::Shape& shape = TestModel::Get().shape();

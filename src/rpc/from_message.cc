@@ -155,6 +155,26 @@ cluster::DiskCacheStatus FromDiskCache(const v1::DiskCacheStatus& message) {
           .found_pages = message.found_pages()};
 }
 
+cluster::WorkRate::Times FromTimes(const v1::WorkRate::Times& message) {
+  return {.ns = message.ns(), .rows = message.rows(), .context = message.context()};
+}
+
+Result<cluster::WorkRate> FromRate(const v1::WorkRate& message) {
+  cluster::WorkRate rate;
+  rate.model = TRY(Shown(message.model(), "a model's name"));
+  rate.fingerprint = FromMessage(message.fingerprint());
+  rate.layers = {.begin = message.layers().begin(), .end = message.layers().end()};
+  if (rate.layers.begin > rate.layers.end)
+    return InvalidArgument("a rate of layers that end before they begin");
+  rate.head = message.head();
+  rate.part = TRY(Rate(message.part(), "a part of a group"));
+  if (rate.part <= 0 || rate.part > 1)
+    return InvalidArgument(fmt::format("{} is no part of a group", rate.part));
+  rate.decode = FromTimes(message.decode());
+  rate.prefill = FromTimes(message.prefill());
+  return rate;
+}
+
 Result<cluster::LinkStatus> FromLink(const v1::LinkStatus& message) {
   cluster::LinkStatus link;
   link.peer = TRY(Node(message.peer()));
@@ -257,6 +277,7 @@ Result<cluster::Description> FromMessage(const v1::Description& message) {
 Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message) {
   TRY(CheckSize(message.slices_size(), kMaxSlices, "slices"));
   TRY(CheckSize(message.links_size(), kMaxLinks, "links"));
+  TRY(CheckSize(message.rates_size(), kMaxSlices, "rates"));
   cluster::NodeStatus status;
   status.node = TRY(Node(message.node()));
   status.name = TRY(NodeName(message.name()));
@@ -268,6 +289,8 @@ Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message) {
     status.links.push_back(TRY(FromLink(link).In("a link")));
   status.members = TRY(FromMembers(message.members()));
   if (message.has_disk_cache()) status.disk_cache = FromDiskCache(message.disk_cache());
+  for (const v1::WorkRate& rate : message.rates())
+    status.rates.push_back(TRY(FromRate(rate).In("a rate")));
   return status;
 }
 

@@ -128,6 +128,12 @@ TEST(FromMessage, RefusesStatusThatCannotBe) {
                                     [](M& m) { m.mutable_links(0)->clear_peer(); },
                                     [](M& m) { m.mutable_links(0)->set_bytes_per_s(-1); },
                                     [](M& m) { m.mutable_members(0)->set_name(""); },
+                                    [](M& m) { m.mutable_rates(0)->mutable_layers()->set_end(1); },
+                                    [](M& m) { m.mutable_rates(0)->set_part(0); },
+                                    [](M& m) { m.mutable_rates(0)->set_part(1.5); },
+                                    [](M& m) {
+                                      for (int i = 0; i < 4096; ++i) *m.add_rates() = m.rates(0);
+                                    },
                                     [](M& m) {
                                       for (int i = 0; i < 4096; ++i) *m.add_links() = m.links(0);
                                     },

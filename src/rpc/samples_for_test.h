@@ -110,7 +110,14 @@ inline cluster::NodeStatus SampleStatus() {
                           .loaded_tokens = 24,
                           .loaded_bytes = 25,
                           .looked_for_pages = 27,
-                          .found_pages = 26}}};
+                          .found_pages = 26}},
+          .rates = {{.model = "nova",
+                     .fingerprint = {7, 8},
+                     .layers = {2, 5},
+                     .head = true,
+                     .part = 0.25,
+                     .decode = {.ns = 31, .rows = 1, .context = 32},
+                     .prefill = {.ns = 33, .rows = 256, .context = 34}}}};
 }
 
 inline cluster::JoinRequest SampleJoinRequest() {

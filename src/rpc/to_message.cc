@@ -101,6 +101,22 @@ void Fill(const cluster::DiskCacheStatus& cache, v1::DiskCacheStatus* message) {
   message->set_found_pages(cache.found_pages);
 }
 
+void Fill(const cluster::WorkRate::Times& times, v1::WorkRate::Times* message) {
+  message->set_ns(times.ns);
+  message->set_rows(times.rows);
+  message->set_context(times.context);
+}
+
+void Fill(const cluster::WorkRate& rate, v1::WorkRate* message) {
+  message->set_model(Shown(rate.model));
+  ToMessage(rate.fingerprint, message->mutable_fingerprint());
+  Fill(rate.layers, message->mutable_layers());
+  message->set_head(rate.head);
+  message->set_part(rate.part);
+  Fill(rate.decode, message->mutable_decode());
+  Fill(rate.prefill, message->mutable_prefill());
+}
+
 void Fill(const cluster::LinkStatus& link, v1::LinkStatus* message) {
   ToMessage(link.peer.value, message->mutable_peer());
   message->set_is_up(link.is_up);
@@ -171,6 +187,7 @@ void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {
   for (const cluster::LinkStatus& link : status.links) Fill(link, message->add_links());
   for (const cluster::Member& member : status.members) Fill(member, message->add_members());
   if (status.disk_cache) Fill(*status.disk_cache, message->mutable_disk_cache());
+  for (const cluster::WorkRate& rate : status.rates) Fill(rate, message->add_rates());
 }
 
 void ToMessage(const SessionPart& part, v1::SessionPart* message) {

@@ -113,12 +113,18 @@ void Node::Main() {
     has_lost_gpu_ = server.has_lost_gpu();
     MutexLock lock(mu_);
     snapshot_ = server.Snapshot();
+    rates_ = server.Rates();
   }
 }
 
 std::vector<StageRouteStatus> Node::Snapshot() const {
   MutexLock lock(mu_);
   return snapshot_;
+}
+
+std::vector<WorkRate> Node::Rates() const {
+  MutexLock lock(mu_);
+  return rates_;
 }
 
 }  // namespace aster::stage

@@ -34,7 +34,8 @@ class Node {
 
   // As it was a moment ago.
   std::vector<StageRouteStatus> Snapshot() const EXCLUDES(mu_);
-  // StageServer::has_lost_gpu, likewise.
+  // StageServer::Rates and has_lost_gpu, likewise.
+  std::vector<WorkRate> Rates() const EXCLUDES(mu_);
   bool has_lost_gpu() const { return has_lost_gpu_; }
 
  private:
@@ -49,6 +50,7 @@ class Node {
 
   mutable Mutex mu_;
   std::vector<StageRouteStatus> snapshot_ GUARDED_BY(mu_);
+  std::vector<WorkRate> rates_ GUARDED_BY(mu_);
 };
 
 }  // namespace aster::stage

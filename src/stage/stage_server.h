@@ -29,6 +29,7 @@
 #include "stage/local_stages.h"
 #include "stage/slice_source.h"
 #include "stage/stage.h"
+#include "stage/work_rates.h"
 #include "wire/messages.h"
 
 namespace aster::stage {
@@ -88,6 +89,8 @@ class StageServer final : public LocalStages {
   int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;
+  // What this node takes for slices that it has computed.
+  std::vector<WorkRate> Rates() const { return rates_.All(); }
   // Whether a GPU was lost: since then the processor computes all layers.
   bool has_lost_gpu() const { return has_lost_gpu_; }
 
@@ -121,6 +124,8 @@ class StageServer final : public LocalStages {
     bool awaits_parts = false;   // of other nodes of the group
     int64_t waits_since_ns = 0;  // for these
     uint64_t gather_ns = 0;      // that it has waited for them
+    uint32_t rows = 0;
+    uint32_t context = 0;  // the end of its longest text
   };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
   struct HeldMemory {
@@ -270,8 +275,9 @@ class StageServer final : public LocalStages {
   std::vector<UnderWay> under_way_;  // the oldest first; gone before the routes they are of
   // Events that would change sequences while frames wait for other nodes of their group.
   std::deque<net::Event> deferred_;
-  bool has_part_rows_ = false;       // since frames were advanced last
-  int64_t last_end_ns_ = 0;          // when a frame was finished
+  bool has_part_rows_ = false;  // since frames were advanced last
+  int64_t last_end_ns_ = 0;     // when a frame was finished
+  WorkRates rates_;
   wire::RouteId last_computed_ = 0;  // the route whose turn it was
   bool has_lost_gpu_ = false;        // once: from then on the processor computes all layers
 };

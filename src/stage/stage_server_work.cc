@@ -229,6 +229,9 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
                  .frame = nullptr};
   for (const wire::WorkSegment& segment : queued.work.segments) {
     begun.sequences.push_back(segment.sequence);
+    const auto count = static_cast<uint32_t>(segment.tokens.size());
+    begun.rows += count;
+    begun.context = std::max(begun.context, segment.begin + count);
     const bool can_go_on = entry.stage->part().embedding && entry.stage->part().head;
     if (segment.more > 0 && segment.wanted == wire::Wanted::kToken && can_go_on) {
       entry.generations[segment.sequence] = {
@@ -304,6 +307,9 @@ void StageServer::Finish(UnderWay done) {
                       .compute_ns = static_cast<uint64_t>(now_ns - from_ns),
                       .gather_ns = done.gather_ns,
                       .gather_bytes = output.gather_bytes};
+  const uint64_t own_ns = hop.compute_ns - std::min(hop.compute_ns, hop.gather_ns);
+  rates_.Learn(entry.counters.fingerprint, entry.counters.slice, done.rows, done.context,
+               static_cast<double>(own_ns) / kNsPerSecond);
   // Before SendOn moves the tokens away, which generations continue.
   GoOn(entry, output);
   StageMemory& memory = entry.stage->memory();

@@ -61,8 +61,10 @@ ordered_json LinkJson(const ClusterSample& sample, const ClusterSample* earlier,
           {"sent_bytes_per_s", OrNull(SentBytesPerSecond(sample, earlier, node, link))}};
 }
 
-// What plans can use the node for, with the rates that they go by.
-ordered_json RolesJson(const cluster::Description& description) {
+// What plans can use the node for, with the rates that they go by: of any model, and of those that
+// it has computed lately.
+ordered_json RolesJson(const cluster::Description& description,
+                       const std::optional<cluster::NodeStatus>& status) {
   ordered_json roles = ordered_json::array();
   const auto add = [&](const char* role, const char* rate, double value) {
     roles.push_back({{"role", role}, {rate, Measured(value)}});
@@ -72,6 +74,24 @@ ordered_json RolesJson(const cluster::Description& description) {
     add("decode", "memory_bytes_per_s", description.memory_bytes_per_s);
     // Processors compute a group's layers.
     add("group", "memory_bytes_per_s", description.memory_bytes_per_s);
+  }
+  const auto add_work = [&](const char* role, const cluster::WorkRate& rate,
+                            const cluster::WorkRate::Times& times) {
+    if (times.ns == 0) return;
+    roles.push_back({{"role", role},
+                     {"model", rate.model},
+                     {"fingerprint", rate.fingerprint.ToHex()},
+                     {"layer_begin", rate.layers.begin},
+                     {"layer_end", rate.layers.end},
+                     {"head", rate.head},
+                     {"part", rate.part},
+                     {"tokens_per_s", times.tokens_per_s()},
+                     {"rows", times.rows},
+                     {"context", times.context}});
+  };
+  for (const cluster::WorkRate& rate : status ? status->rates : std::vector<cluster::WorkRate>()) {
+    add_work("prefill", rate, rate.prefill);
+    add_work("decode", rate, rate.decode);
   }
   for (const cluster::HeldModel& model : description.models) {
     const bool fits = model.tensor_bytes <= description.memory_bytes;
@@ -86,7 +106,8 @@ ordered_json RolesJson(const cluster::Description& description) {
   return roles;
 }
 
-ordered_json DescriptionJson(const cluster::Description& description) {
+ordered_json DescriptionJson(const cluster::Description& description,
+                             const std::optional<cluster::NodeStatus>& status) {
   ordered_json models = ordered_json::array();
   for (const cluster::HeldModel& model : description.models) {
     ordered_json layers = ordered_json::array();
@@ -130,7 +151,7 @@ ordered_json DescriptionJson(const cluster::Description& description) {
           {"memory_total_bytes", description.memory_total_bytes},
           {"multiply_flops_per_s", Measured(description.multiply_flops_per_s)},
           {"memory_bytes_per_s", Measured(description.memory_bytes_per_s)},
-          {"roles", RolesJson(description)},
+          {"roles", RolesJson(description, status)},
           {"models", models},
           {"devices", devices},
           {"drafters", drafters}};
@@ -156,7 +177,7 @@ ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
                        {"answered", node.status.has_value()}};
   if (!node.why.empty()) json["why"] = node.why;
   json["addresses"] = node.member.control_addresses;
-  if (node.description) json.update(DescriptionJson(*node.description));
+  if (node.description) json.update(DescriptionJson(*node.description, node.status));
   if (!node.status) return json;
   json["uptime_ms"] = node.status->uptime_ms;
   json["memory_used_bytes"] = node.status->memory_used_bytes;

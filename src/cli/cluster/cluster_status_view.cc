@@ -33,12 +33,16 @@ std::string NameOf(const node::NodeView& node) {
 }
 
 // Inclusive, as people type and read them.
+std::string LayersText(const cluster::LayerRange& layers, bool head) {
+  const auto [begin, end] = layers;
+  return (end <= begin       ? std::string("no layers")
+          : end - begin == 1 ? fmt::format("layer {}", begin)
+                             : fmt::format("layers {} to {}", begin, end - 1)) +
+         (head ? " and the head" : "");
+}
+
 std::string LayersText(const cluster::SliceStatus& slice) {
-  const auto [begin, end] = slice.layers;
-  std::string text = end <= begin       ? std::string("no layers")
-                     : end - begin == 1 ? fmt::format("layer {}", begin)
-                                        : fmt::format("layers {} to {}", begin, end - 1);
-  if (slice.head) text += " and the head";
+  std::string text = LayersText(slice.layers, slice.head);
   if (slice.gpu_layers > 0) text += fmt::format(" ({} on a GPU)", slice.gpu_layers);
   return text;
 }
@@ -137,6 +141,8 @@ class Text {
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
       for (const cluster::DrafterDescription& drafter : node.description->drafters)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrafter(drafter)));
+      for (const cluster::WorkRate& rate : node.status->rates)
+        Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeRate(rate)));
       if (const auto& cache = node.status->disk_cache)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDiskCache(*cache)));
     }
@@ -167,6 +173,21 @@ class Text {
                                    ForDisplay(drafter.drafter));
     if (drafter.tokens_per_s > 0)
       text += fmt::format(", {:.0f} tokens/s", std::min(drafter.tokens_per_s, 1e9));
+    return text;
+  }
+
+  static std::string DescribeRate(const cluster::WorkRate& rate) {
+    std::string text = fmt::format(
+        "{}, {}{}",
+        rate.model.empty() ? rate.fingerprint.ToHex().substr(0, 8) : ForDisplay(rate.model),
+        rate.part < 1 ? fmt::format("{:.0f} % of ", 100 * rate.part) : "",
+        LayersText(rate.layers, rate.head));
+    const auto add = [&](std::string_view role, const cluster::WorkRate::Times& times) {
+      if (times.ns > 0)
+        text += fmt::format(", {} {}", role, FormatRate(times.tokens_per_s(), "tokens"));
+    };
+    add("prefill", rate.prefill);
+    add("decode", rate.decode);
     return text;
   }
 

@@ -3,6 +3,7 @@
 
 #include "cli/cluster/cluster_status_view.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,6 +111,33 @@ TEST(ClusterStatus, ShowsDiskCaches) {
   const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
   EXPECT_EQ(json["nodes"][0]["disk_cache"]["found_pages"], 40);
   EXPECT_TRUE(json["nodes"][1]["disk_cache"].is_null());
+}
+
+TEST(ClusterStatus, ShowsWhatNodesTookForModels) {
+  ClusterSample sample = TwoNodes();
+  sample.nodes[0].status->rates = {{.model = "llama-1b",
+                                    .fingerprint = {7, 8},
+                                    .layers = {0, 21},
+                                    .decode = {.ns = 20'000'000, .rows = 1, .context = 90},
+                                    .prefill = {.ns = 512'000'000, .rows = 256, .context = 256}},
+                                   {.model = "",
+                                    .fingerprint = {0x0102030405060708, 8},
+                                    .layers = {0, 36},
+                                    .head = true,
+                                    .part = 0.5,
+                                    .decode = {.ns = 10'000'000, .rows = 1, .context = 90}}};
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text, HasSubstr("          llama-1b, layers 0 to 20, prefill 500 tokens/s, "
+                              "decode 50.0 tokens/s\n"));
+  EXPECT_THAT(text, HasSubstr(", 50 % of layers 0 to 35 and the head, decode 100 tokens/s\n"));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  std::vector<std::string> roles;
+  for (const auto& role : json["nodes"][0]["roles"]) {
+    if (!role.contains("rows")) continue;
+    roles.push_back(fmt::format("{} {} {}", role["role"].get<std::string>(),
+                                role["tokens_per_s"].get<double>(), role["part"].get<double>()));
+  }
+  EXPECT_THAT(roles, testing::ElementsAre("prefill 500 1", "decode 50 1", "decode 100 0.5"));
 }
 
 TEST(ClusterStatus, VersionsAreShownAndThatTheyDiffer) {

@@ -9,9 +9,10 @@
 #include <cstddef>
 #include <span>
 
-namespace aster::conduct {
+namespace aster {
 
-class Typical {
+template <size_t kLast>
+class TypicalOf {
  public:
   void Add(double value) {
     last_[next_] = value;
@@ -28,11 +29,11 @@ class Typical {
   }
 
  private:
-  static constexpr size_t kLast = 5;
-
   std::array<double, kLast> last_ = {};
   size_t count_ = 0;
   size_t next_ = 0;
 };
 
-}  // namespace aster::conduct
+using Typical = TypicalOf<5>;
+
+}  // namespace aster

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/work_rates.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace aster::stage {
+
+WorkRate::Times WorkRates::Frames::Times() const {
+  if (count < kEnough) return {};
+  return {.seconds = seconds.value(),
+          .rows = static_cast<uint32_t>(rows.value()),
+          .context = static_cast<uint32_t>(context.value())};
+}
+
+void WorkRates::Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows,
+                      uint32_t context, double own_s) {
+  const bool is_chunk = rows >= kLongRows;
+  if (own_s <= 0 || (rows != 1 && !is_chunk)) return;
+  const auto found = std::ranges::find_if(known_, [&](const Known& known) {
+    return known.fingerprint == fingerprint && known.slice == slice;
+  });
+  if (found != known_.end()) {
+    std::rotate(found, found + 1, known_.end());
+  } else {
+    if (known_.size() == kMostSlices) known_.erase(known_.begin());
+    known_.push_back({.fingerprint = fingerprint, .slice = slice, .tokens = {}, .chunks = {}});
+  }
+  Known& known = known_.back();
+  Frames& frames =
+      is_chunk ? known.chunks[static_cast<uint32_t>(std::bit_width(rows))] : known.tokens;
+  frames.seconds.Add(own_s);
+  frames.rows.Add(rows);
+  frames.context.Add(context);
+  ++frames.count;
+}
+
+std::vector<WorkRate> WorkRates::All() const {
+  std::vector<WorkRate> all;
+  for (const Known& known : known_) {
+    WorkRate rate{.fingerprint = known.fingerprint,
+                  .slice = known.slice,
+                  .token = known.tokens.Times(),
+                  .chunk = {}};
+    // The longest frames tell most of what a row costs.
+    for (const auto& [magnitude, frames] : known.chunks) {
+      if (const WorkRate::Times chunk = frames.Times(); chunk.rows > 0) rate.chunk = chunk;
+    }
+    if (rate.token.rows > 0 || rate.chunk.rows > 0) all.push_back(rate);
+  }
+  return all;
+}
+
+}  // namespace aster::stage

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What this node takes for slices of models, from the frames that it computed: single tokens, and
+// long frames of prompts. Must not know routes, nor plans.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/typical.h"
+#include "model/slice.h"
+
+namespace aster::stage {
+
+// Of one slice; times of 0 are not known.
+struct WorkRate {
+  // A typical frame.
+  struct Times {
+    double seconds = 0;
+    uint32_t rows = 0;
+    uint32_t context = 0;  // tokens of the text up to its end
+  };
+
+  Hash128 fingerprint;  // of the model
+  model::Slice slice;
+  Times token;  // a frame of one row
+  Times chunk;  // of a prompt
+};
+
+// Not for concurrent use.
+class WorkRates {
+ public:
+  // A frame of `rows` rows took `own_s`, without what it waited for other nodes; `context`: the end
+  // of its longest text.
+  void Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows, uint32_t context,
+             double own_s);
+  // The newest last; of those of which there were enough frames.
+  std::vector<WorkRate> All() const;
+
+  // Frames of prompts from this length on are long: the weights are read once for all rows.
+  static constexpr uint32_t kLongRows = 64;
+  static constexpr size_t kMostSlices = 16;  // the newest
+  static constexpr uint32_t kEnough = 3;     // frames make a time
+
+ private:
+  // Frames of several requests: plans that follow each of them would change with each.
+  struct Frames {
+    TypicalOf<31> seconds;
+    TypicalOf<31> rows;
+    TypicalOf<31> context;
+    uint32_t count = 0;
+
+    WorkRate::Times Times() const;
+  };
+  struct Known {
+    Hash128 fingerprint;
+    model::Slice slice;
+    Frames tokens;
+    std::map<uint32_t, Frames> chunks;  // by the magnitude of their rows
+  };
+
+  std::vector<Known> known_;  // the newest last
+};
+
+}  // namespace aster::stage

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/work_rates.h"
+
+#include <gtest/gtest.h>
+
+namespace aster::stage {
+namespace {
+
+constexpr Hash128 kModel{1, 2};
+constexpr model::Slice kSlice{.layer_begin = 0, .layer_end = 8, .embedding = true, .head = false};
+
+void LearnTimes(WorkRates& rates, int count, uint32_t rows, double seconds,
+                const model::Slice& slice = kSlice) {
+  for (int i = 0; i < count; ++i) rates.Learn(kModel, slice, rows, /*context=*/rows + 10, seconds);
+}
+
+TEST(WorkRates, AFewFramesMakeATime) {
+  WorkRates rates;
+  LearnTimes(rates, WorkRates::kEnough - 1, 1, 0.02);
+  EXPECT_TRUE(rates.All().empty());
+  LearnTimes(rates, 1, 1, 0.02);
+  ASSERT_EQ(rates.All().size(), 1U);
+  const WorkRate rate = rates.All()[0];
+  EXPECT_EQ(rate.fingerprint, kModel);
+  EXPECT_EQ(rate.slice, kSlice);
+  EXPECT_DOUBLE_EQ(rate.token.seconds, 0.02);
+  EXPECT_EQ(rate.token.rows, 1U);
+  EXPECT_EQ(rate.token.context, 11U);
+  EXPECT_EQ(rate.chunk.rows, 0U);
+}
+
+TEST(WorkRates, OneThatWasHeldUpChangesNothing) {
+  WorkRates rates;
+  LearnTimes(rates, 4, 1, 0.02);
+  LearnTimes(rates, 1, 1, 5);
+  EXPECT_DOUBLE_EQ(rates.All().at(0).token.seconds, 0.02);
+}
+
+TEST(WorkRates, OfChunksTheLongestCount) {
+  WorkRates rates;
+  LearnTimes(rates, 5, 256, 0.5);
+  LearnTimes(rates, 5, 100, 0.3);
+  LearnTimes(rates, 2, 600, 0.9);  // not enough of them
+  const WorkRate rate = rates.All().at(0);
+  EXPECT_EQ(rate.chunk.rows, 256U);
+  EXPECT_DOUBLE_EQ(rate.chunk.seconds, 0.5);
+}
+
+TEST(WorkRates, ShortFramesAndTimesOfNothingAreNotCounted) {
+  WorkRates rates;
+  LearnTimes(rates, 5, 4, 0.1);
+  LearnTimes(rates, 5, 0, 0.1);
+  LearnTimes(rates, 5, 1, 0);
+  EXPECT_TRUE(rates.All().empty());
+}
+
+TEST(WorkRates, OldSlicesMakeRoom) {
+  WorkRates rates;
+  model::Slice slice = kSlice;
+  const model::Slice often{.layer_begin = 100, .layer_end = 108, .embedding = false, .head = true};
+  for (uint32_t i = 0; i <= WorkRates::kMostSlices; ++i) {
+    slice.layer_end = i + 1;
+    LearnTimes(rates, 3, 1, 0.01, slice);
+    LearnTimes(rates, 1, 1, 0.01, often);
+  }
+  const std::vector<WorkRate> all = rates.All();
+  ASSERT_EQ(all.size(), WorkRates::kMostSlices);
+  EXPECT_EQ(all.back().slice, often);
+  EXPECT_EQ(all.front().slice.layer_end, 3U);
+}
+
+}  // namespace
+}  // namespace aster::stage
