@@ -7,7 +7,7 @@ namespace aster::compute {
 namespace {
 
 Error OnProcessorOnly() {
-  return Unimplemented("experts are expanded and contracted apart on the processor only");
+  return Unimplemented("experts are computed in parts on the processor only");
 }
 
 Error StatesOnProcessorOnly() {
@@ -19,6 +19,17 @@ Error StatesOnProcessorOnly() {
 Status Commands::ExpandExperts(const ExpertSum&, const Tensor&) { return OnProcessorOnly(); }
 
 Status Commands::ContractExperts(const ExpertSum&, Operand&) { return OnProcessorOnly(); }
+
+Result<std::span<const int32_t>> Commands::ReadChoice(const Tensor&) { return OnProcessorOnly(); }
+
+Status Commands::SumOwnExperts(const ExpertSum&, const OwnExperts&) { return OnProcessorOnly(); }
+
+Status Commands::AddSums(std::span<int64_t>, std::span<const uint32_t>, std::span<const int64_t>,
+                         size_t) {
+  return OnProcessorOnly();
+}
+
+Status Commands::FinishSums(std::span<const int64_t>, const Tensor&) { return OnProcessorOnly(); }
 
 Status Commands::RunDeltaNet(const DeltaNet&) { return StatesOnProcessorOnly(); }
 

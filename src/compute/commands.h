@@ -151,6 +151,14 @@ struct ExpertSum {
   Tensor out;  // [rows, embedding]
 };
 
+// What a machine computes of such a sum, where others have other experts.
+struct OwnExperts {
+  // [rows, used], and behind each row's one more where there is a shared expert: whether it is
+  // computed here.
+  std::span<const uint8_t> is_own;
+  std::span<int64_t> sums;  // [rows, embedding], in fixed point: of those
+};
+
 // The numbers that streams of a residual are mixed with (kernels/stream_mix.h).
 struct StreamWeights {
   size_t streams;
@@ -315,6 +323,18 @@ class Commands {
   virtual Status ExpandExperts(const ExpertSum& sum, const Tensor& wide);
   // out = the sum of what experts make of such rows, whose columns are all experts' whole width.
   virtual Status ContractExperts(const ExpertSum& sum, Operand& wide);
+
+  // The same in parts, where each machine has some experts as a whole; on the processor alone too.
+  //
+  // What the router has chosen, as the host reads it.
+  virtual Result<std::span<const int32_t>> ReadChoice(const Tensor& ids);
+  // own.sums = the sums of the experts that are computed here; sum.out is not used.
+  virtual Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own);
+  // Row more_of[i] of `sums` gets row i of `more` added: rows of `columns` numbers.
+  virtual Status AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
+                         std::span<const int64_t> more, size_t columns);
+  // out = complete sums as numbers.
+  virtual Status FinishSums(std::span<const int64_t> sums, const Tensor& out);
 
   // --- A residual of several streams: [rows, streams * columns].
 

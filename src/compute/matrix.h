@@ -32,6 +32,11 @@ class Matrix {
   static Result<std::vector<Matrix>> PackAll(const gguf::Tensor& tensor, Backend& backend) {
     return PackRows(tensor, 0, tensor.dims[1], backend);
   }
+  // Of its matrices only [first, first + count).
+  static Result<std::vector<Matrix>> PackMatrices(const gguf::Tensor& tensor, size_t first,
+                                                  size_t count, Backend& backend) {
+    return PackSome(tensor, {first, count, 0, tensor.dims[1]}, backend);
+  }
   // Of every matrix only rows [first, first + count).
   static Result<std::vector<Matrix>> PackRows(const gguf::Tensor& tensor, size_t first,
                                               size_t count, Backend& backend);

@@ -73,8 +73,9 @@ class TestCluster {
                                      ConductorOptions options, Replanner replanner) {
     const plan::Plan plan = TestPlan(split, nodes_.size());
     // Slices are packed one after the other, before nodes ask for them at the same time.
+    plan::TestModel& packed = *plan::TestModel::Of(model.fingerprint);
     for (const plan::PlanStage& stage : plan.AllStages()) {
-      for (const model::Slice& slice : stage.Slices()) plan::TestModel::Get().Make(slice, {});
+      for (const model::Slice& slice : stage.Slices()) packed.Make(slice, {});
     }
     Start();
     return std::make_unique<Conductor>(*front_, model, nullptr, plan, options,

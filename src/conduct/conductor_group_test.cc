@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "conduct/cluster_for_test.h"
@@ -80,6 +81,109 @@ TEST_P(EveryGroup, AnswersSeveralAtOnce) {
 INSTANTIATE_TEST_SUITE_P(OfThreeNodes, EveryGroup,
                          testing::Values("a+b=0:out", "b+a=0:out", "3*a+2*b=0:out",
                                          "a+b=0:1,c=2:out", "c=0:0,a+b=1:out"));
+
+// Groups whose nodes own experts.
+class EveryOwnersGroup : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryOwnersGroup, GivesTheSameBits) {
+  SystemClock clock;
+  plan::TestModel& model = plan::TestModel::WithExperts();
+  const auto whole = model.MakeWhole();
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  const std::vector<int32_t> tokens = model::RandomTokens(200, 298);
+  TestCluster cluster(4);
+  const auto conductor = cluster.Conduct(GetParam(), model.route_model(), {}, nullptr);
+  const Status opened = conductor->Open();
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
+  EXPECT_EQ(LogitsHash(*conductor, tokens), LogitsHash(scheduler, tokens));
+  engine::Sequence there = conductor->NewSequence(), here = scheduler.NewSequence();
+  there.SetHistory(tokens);
+  here.SetHistory(tokens);
+  EXPECT_EQ(Answer(*conductor, there, Sampled(12)), Answer(scheduler, here, Sampled(12)));
+}
+
+INSTANTIATE_TEST_SUITE_P(OfNodes, EveryOwnersGroup,
+                         testing::Values("a+b/experts=0:out", "3*b+2*a/experts*1=0:out",
+                                         "a+b/experts*4=0:1,c+d=2:out",
+                                         "a=0:1,b=2:out decode a+b/experts=0:out",
+                                         "a+b/experts=0:out decode c=0:out"));
+
+// In the middle of an answer.
+TEST(OwnersGroup, AnotherPlanGoesOnWhereANodeFails) {
+  SystemClock clock;
+  plan::TestModel& model = plan::TestModel::WithExperts();
+  const auto whole = model.MakeWhole();
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  const std::vector<int32_t> tokens = model::RandomTokens(150, 298);
+  engine::Sequence here = scheduler.NewSequence();
+  here.SetHistory(tokens);
+  const plan::Plan next = TestPlan("c+a/experts=0:out", 3);
+  for (const model::Slice& slice : next.stages[0].Slices()) model.Make(slice, {});
+  TestCluster cluster(3);
+  const auto conductor =
+      cluster.Conduct("a+b/experts*1=0:out", model.route_model(), {},
+                      [&](const plan::Plan&, auto, const Error&) { return next; });
+  engine::Sequence there = conductor->NewSequence();
+  there.SetHistory(tokens);
+  engine::Request request = Sampled(20);
+  int seen = 0;
+  request.on_token = [&](const engine::Delta&) {
+    if (++seen == 5) cluster.hub().Cut(plan::TestNode(1), plan::TestNode(2));
+  };
+  EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, Sampled(20)));
+  EXPECT_EQ(conductor->counters().replans, 1u);
+}
+
+TEST(OwnersGroup, ANodeOfAnEarlierProtocolIsNamed) {
+  TestCluster cluster(2);
+  cluster.hub().LimitProtocol(plan::TestNode(2), wire::kExpertsProtocol - 1);
+  const auto conductor = cluster.Conduct("a+b/experts=0:out",
+                                         plan::TestModel::WithExperts().route_model(), {}, nullptr);
+  const Status opened = conductor->Open();
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message().find("needs protocol 9"), std::string::npos)
+      << opened.error().message();
+}
+
+// What a node alone has counted decides which experts a group that it leads has on all nodes.
+TEST(OwnersGroup, TheMostUsedExpertsAreOnAllNodes) {
+  SystemClock clock;
+  plan::TestModel& model = plan::TestModel::WithExperts();
+  const auto uses = std::make_shared<stage::ExpertUses>(/*folder=*/"");
+  const std::vector<int32_t> tokens = model::RandomTokens(100, 298);
+  TestCluster cluster(2, uint64_t{1} << 26, {.expert_uses = uses});
+  const auto alone = cluster.Conduct("a=0:out", model.route_model(), {}, nullptr);
+  engine::Sequence first = alone->NewSequence();
+  first.SetHistory(tokens);
+  const std::vector<int32_t> expected = Answer(*alone, first, Sampled(8));
+  const auto use = uses->Of(plan::TestModel::kMixtureFingerprint, model.shape());
+  const uint64_t choices = use->choices();
+  EXPECT_EQ(choices,
+            (tokens.size() + expected.size() - 1) * plan::kTestLayers * model.shape().experts.used);
+
+  const auto replicated = uses->Replicated(plan::TestModel::kMixtureFingerprint, 1);
+  ASSERT_EQ(replicated, use->MostUsed(1));
+  const plan::Plan plan = TestPlan("a+b/experts*1=0:out", 2);
+  for (model::Slice slice : plan.stages[0].Slices()) {
+    slice.part.replicated = replicated;
+    model.Make(slice, {});
+  }
+  const auto network = cluster.hub().Join(plan::TestNode(98));
+  Conductor group(*network, model.route_model(), nullptr, plan, {});
+  engine::Sequence second = group.NewSequence();
+  second.SetHistory(tokens);
+  EXPECT_EQ(Answer(group, second, Sampled(8)), expected);
+  // The node that leads counts for both.
+  EXPECT_LE(use->choices(), 2 * choices);
+  const auto has_them = [&] {
+    const auto routes = cluster.node(1).Snapshot();
+    return std::ranges::any_of(
+        routes, [&](const auto& route) { return route.slice.part.replicated == replicated; });
+  };
+  const int64_t end_ns = clock.NowNs() + 5 * kNsPerSecond;
+  while (!has_them() && clock.NowNs() < end_ns) clock.SleepFor(10 * kNsPerMs);
+  EXPECT_TRUE(has_them());
+}
 
 class ConductorGroup : public testing::Test {
  protected:

@@ -91,6 +91,8 @@ std::vector<wire::StageGroup> RouteClient::Groups() const {
     wire::StageGroup& group = groups.emplace_back();
     group.stage = i;
     group.shares = stages_[i].shares;
+    group.owns_experts = stages_[i].owns_experts;
+    group.replicas = stages_[i].replicas;
     for (const plan::PlanNode& member : stages_[i].members) {
       wire::StageAddress& address = group.members.emplace_back();
       address.node = member.id;

@@ -239,10 +239,17 @@ void LocalModel::JoinParts() {
   pool_of_layer_.clear();
   std::vector<model::BackendSlice> slices;
   for (const Part& part : parts_) {
-    slices.push_back({*part.weights, BackendOf(part)});
+    slices.push_back({.weights = *part.weights,
+                      .backend = BackendOf(part),
+                      .expert_use = part.gpu == nullptr ? expert_use_.get() : nullptr});
     pool_of_layer_.insert(pool_of_layer_.end(), LayersOf(*part.weights).size(), part.pool.get());
   }
   forward_.emplace(std::move(slices), memory_options_);
+}
+
+void LocalModel::CountExperts(std::shared_ptr<model::ExpertUse> use) {
+  expert_use_ = std::move(use);
+  JoinParts();
 }
 
 bool LocalModel::has_lost_gpu() const {

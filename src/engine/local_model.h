@@ -102,6 +102,10 @@ class LocalModel {
   // The empty KV cache of a new sequence. The model outlives it.
   kv::PageTable NewTable();
 
+  // Counts from now on which experts are chosen in layers that the processor computes. No job is
+  // under way.
+  void CountExperts(std::shared_ptr<model::ExpertUse> use);
+
   // Whether a GPU that computes layers is lost: every batch fails, and what its pages held is gone.
   bool has_lost_gpu() const;
   // The processor takes over the layers of such GPUs, from the files. No job is under way. Tables
@@ -169,6 +173,7 @@ class LocalModel {
   std::string gpu_note_;
   bool lost_gpu_while_loading_ = false;
   const std::shared_ptr<kv::PageStore> page_store_;  // or nothing
+  std::shared_ptr<model::ExpertUse> expert_use_;     // or nothing
   std::shared_ptr<const gguf::ModelFiles> files_;    // or nothing
   const gguf::ModelFiles* source_ = nullptr;         // that weights were loaded from
   std::vector<Part> lost_;  // whose GPUs were lost: tables and drafters may still refer to them

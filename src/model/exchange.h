@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 // How the parts of a group gather what each has computed of one batch: every one sends its columns,
-// and takes those of the others when they are there. Must not know how messages travel, nor what
-// the numbers are.
+// or its sums, and takes those of the others when they are there. Must not know how messages
+// travel, nor what the numbers are.
 #pragma once
 
 #include <cstdint>
-#include <span>
 
+#include "base/bytes.h"
 #include "base/result.h"
 
 namespace aster::model {
@@ -20,11 +20,12 @@ class Exchange {
   virtual ~Exchange() = default;
 
   enum class To : uint8_t { kAll, kLeader };
-  // To all other parts, or to the leading one only. `rows` may change once this has returned.
-  virtual Status Send(uint32_t gather, To to, std::span<const float> rows) = 0;
-  // What another part has sent; empty where it has not come yet. Valid until the next call. An
-  // error where it never will.
-  virtual Result<std::span<const float>> Take(uint32_t gather, uint32_t part) = 0;
+  // To all other parts, or to the leading one only; never nothing. `rows` may change once this has
+  // returned.
+  virtual Status Send(uint32_t gather, To to, Bytes rows) = 0;
+  // What another part has sent, aligned for any number; empty where it has not come yet. Valid
+  // until the next call. An error where it never will.
+  virtual Result<Bytes> Take(uint32_t gather, uint32_t part) = 0;
 };
 
 }  // namespace aster::model

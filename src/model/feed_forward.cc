@@ -3,6 +3,8 @@
 
 #include "model/feed_forward.h"
 
+#include <algorithm>
+
 namespace aster::model {
 namespace {
 
@@ -18,11 +20,23 @@ compute::GateKind GateOf(const Shape& shape) {
 
 }  // namespace
 
+FeedForward::FeedForward(const Shape& shape, const GroupPart& part, compute::Backend& backend,
+                         compute::Commands& commands)
+    : shape_(shape),
+      part_(part.index),
+      is_whole_(part.is_whole()),
+      owners_(part.owns_experts ? std::optional<ExpertOwners>(std::in_place, part, shape)
+                                : std::nullopt),
+      backend_(backend),
+      commands_(commands),
+      hidden_(commands.NewOperand()),
+      rows_of_(part.count) {}
+
 size_t FeedForward::wide_rows() const {
   return shape_.experts.count == 0 ? 1 : shape_.experts.used + (shape_.experts.shared > 0 ? 1 : 0);
 }
 
-Status FeedForward::Plan(size_t row_count, bool in_halves) {
+Status FeedForward::Plan(size_t row_count) {
   const Experts& experts = shape_.experts;
   if (experts.count == 0 || experts.dense_layers > 0) {
     TRY(gate_.Shape(backend_, row_count, shape_.feed_forward));
@@ -33,7 +47,12 @@ Status FeedForward::Plan(size_t row_count, bool in_halves) {
   TRY(ids_.Shape(backend_, row_count, experts.used, compute::Element::kI32));
   TRY(shares_.Shape(backend_, row_count, experts.used));
   if (experts.shared_gate) TRY(shared_scores_.Shape(backend_, row_count, 1));
-  if (!in_halves) return Ok();
+  if (owners_) {
+    parts_.resize(row_count * owners_->choices());
+    is_own_.resize(parts_.size());
+    sums_.resize(row_count * shape_.embedding);
+  }
+  if (is_whole_ || owners_) return Ok();
   return wide_.Shape(backend_, row_count * wide_rows(), experts.feed_forward);
 }
 
@@ -62,6 +81,54 @@ Status FeedForward::Contract(const LayerWeights& layer, const compute::Tensor& w
   if (layer.experts.empty()) return ContractDense(layer.dense, wide, out);
   hidden_->Set(wide);
   return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_);
+}
+
+Status FeedForward::SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
+                           std::span<const int32_t> tokens) {
+  TRY(ChooseExperts(layer, rows, tokens));
+  TRY(AssignExperts(index));
+  compute::ExpertSum sum = SumOf(layer, &rows, {});
+  sum.biases.down = ByExpert(layer.expert_down_bias, shape_.embedding);
+  return commands_.SumOwnExperts(sum, {.is_own = is_own_, .sums = sums_});
+}
+
+// Who computes what the rows have chosen: every part finds the same.
+Status FeedForward::AssignExperts(uint32_t index) {
+  const std::span<const int32_t> ids = TRY(ReadChoice());
+  const size_t used = shape_.experts.used;
+  const size_t choices = owners_->choices();
+  for (std::vector<uint32_t>& rows : rows_of_) rows.clear();
+  for (size_t row = 0; row < ids.size() / used; ++row) {
+    const auto parts = std::span(parts_).subspan(row * choices, choices);
+    owners_->Assign(index, ids.subspan(row * used, used), parts);
+    for (const uint8_t part : parts) {
+      std::vector<uint32_t>& rows = rows_of_[part];
+      if (rows.empty() || rows.back() != row) rows.push_back(static_cast<uint32_t>(row));
+    }
+  }
+  std::ranges::transform(parts_, is_own_.begin(),
+                         [this](uint8_t part) { return static_cast<uint8_t>(part == part_); });
+  return Ok();
+}
+
+std::span<const int64_t> FeedForward::OwnSums() {
+  const std::vector<uint32_t>& rows = rows_of_[part_];
+  const size_t width = shape_.embedding;
+  if (rows.size() * width == sums_.size()) return sums_;
+  packed_.clear();
+  for (const uint32_t row : rows) {
+    const auto sum = std::span(sums_).subspan(row * width, width);
+    packed_.insert(packed_.end(), sum.begin(), sum.end());
+  }
+  return packed_;
+}
+
+Status FeedForward::AddSums(uint32_t part, std::span<const int64_t> sums) {
+  return commands_.AddSums(sums_, rows_of_[part], sums, shape_.embedding);
+}
+
+Status FeedForward::FinishSums(const compute::Tensor& out) {
+  return commands_.FinishSums(sums_, out);
 }
 
 Result<compute::Tensor> FeedForward::ExpandDense(const compute::ExpertWeights& dense,

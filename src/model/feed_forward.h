@@ -7,11 +7,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "compute/backend.h"
 #include "compute/commands.h"
+#include "model/expert_owners.h"
 #include "model/weights.h"
 
 namespace aster::model {
@@ -20,16 +23,19 @@ namespace aster::model {
 class FeedForward {
  public:
   // `shape`: of what is computed here, where that is a group's part.
-  FeedForward(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
-      : shape_(shape), backend_(backend), commands_(commands), hidden_(commands.NewOperand()) {}
+  FeedForward(const Shape& shape, const GroupPart& part, compute::Backend& backend,
+              compute::Commands& commands);
 
-  // Room for a batch of `row_count` rows, and for its halves where those are asked for.
-  Status Plan(size_t row_count, bool in_halves);
+  // Room for a batch of `row_count` rows, in halves or sums where a group computes it.
+  Status Plan(size_t row_count);
 
   // out = the layer's feed-forward of `rows`: [rows, embedding]. `tokens` [rows] are what the rows
   // stand for.
   Status Run(const LayerWeights& layer, compute::Operand& rows, std::span<const int32_t> tokens,
              const compute::Tensor& out);
+
+  // What the last rows have chosen: [rows, used]. On the processor only.
+  Result<std::span<const int32_t>> ReadChoice() { return commands_.ReadChoice(ids_.tensor()); }
 
   // The same in two halves, where a group computes the layer. A row's wide rows: one, or one for
   // each expert that it chooses and the shared one.
@@ -41,16 +47,33 @@ class FeedForward {
   Status Contract(const LayerWeights& layer, const compute::Tensor& wide,
                   const compute::Tensor& out);
 
+  // The same in sums, where each part of the group owns experts. Computes those of this part that
+  // the rows choose.
+  bool is_in_sums() const { return owners_.has_value(); }
+  Status SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
+                std::span<const int32_t> tokens);
+  // What the others need of that: a row of sums for each row that has an expert here, or nothing.
+  std::span<const int64_t> OwnSums();
+  // What a part has to send for these rows: as many sums. Nothing where all rows do without it.
+  size_t SumsOf(uint32_t part) const { return rows_of_[part].size() * shape_.embedding; }
+  Status AddSums(uint32_t part, std::span<const int64_t> sums);
+  // out = what the experts of all parts give, once all sums are there.
+  Status FinishSums(const compute::Tensor& out);
+
  private:
   Result<compute::Tensor> ExpandDense(const compute::ExpertWeights& dense, compute::Operand& rows);
   Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
                        const compute::Tensor& out);
   Status ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
                        std::span<const int32_t> tokens);
+  Status AssignExperts(uint32_t index);
   compute::ExpertSum SumOf(const LayerWeights& layer, compute::Operand* rows,
                            const compute::Tensor& out) const;
 
   const Shape shape_;
+  const uint32_t part_;  // of the group
+  const bool is_whole_;
+  const std::optional<ExpertOwners> owners_;
   compute::Backend& backend_;
   compute::Commands& commands_;
   const std::unique_ptr<compute::Operand> hidden_;  // of wide rows
@@ -61,6 +84,12 @@ class FeedForward {
   compute::Array shares_;                           // [rows, used], their weights
   compute::Array shared_scores_;                    // [rows, 1], of the shared expert; or none
   compute::Array wide_;                             // [rows * wide_rows(), feed_forward]
+  // Of sums.
+  std::vector<uint8_t> parts_;                  // [rows, choices]: who computes them
+  std::vector<uint8_t> is_own_;                 // the same: whether this part does
+  std::vector<std::vector<uint32_t>> rows_of_;  // by part: those that have an expert there
+  std::vector<int64_t> sums_;                   // [rows, embedding]
+  std::vector<int64_t> packed_;                 // of some of the rows
 };
 
 }  // namespace aster::model

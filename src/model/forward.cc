@@ -105,6 +105,7 @@ Forward::Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
     slice_.layer_end = own.layer_end;
     slice_.head = own.head;
     layers_.push_back({MakePassWeights(slice.weights, head), &slice.backend, {}});
+    layers_.back().shared.expert_use = slice.expert_use;
   }
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
+#include "model/expert_use.h"
 #include "model/forward_pass.h"
 #include "model/segment.h"
 
@@ -34,6 +35,7 @@ class Forward;
 struct BackendSlice {
   const Weights& weights;
   compute::Backend& backend;
+  ExpertUse* expert_use = nullptr;  // counts what routers choose; or null. On the processor only.
 };
 
 // A batch under way. Tables (and hidden rows, until the first Advance has returned) outlive it; the

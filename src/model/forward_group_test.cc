@@ -21,24 +21,40 @@ namespace {
 using gguf::TensorType;
 using Shares = std::vector<uint32_t>;
 
+GroupPart PartOf(const Shares& shares) {
+  GroupPart part{.count = static_cast<uint32_t>(shares.size())};
+  std::ranges::copy(shares, part.shares.begin());
+  return part;
+}
+
+// Whose parts own experts, some of which all of them have.
+GroupPart OwnersOf(const Shares& shares, uint32_t replicas) {
+  GroupPart part = PartOf(shares);
+  part.owns_experts = true;
+  part.replicas = replicas;
+  return part;
+}
+
 // What the parts have sent, in this process.
 class Board {
  public:
   using Key = std::pair<uint32_t, uint32_t>;  // gather, part
-  std::map<Key, std::vector<float>> sent;
+  std::map<Key, std::vector<uint8_t>> sent;
+  uint64_t bytes = 0;
 };
 
 class BoardExchange final : public Exchange {
  public:
   BoardExchange(Board& board, uint32_t part) : board_(board), part_(part) {}
 
-  Status Send(uint32_t gather, To, std::span<const float> rows) override {
+  Status Send(uint32_t gather, To, Bytes rows) override {
+    board_.bytes += rows.size();
     EXPECT_TRUE(board_.sent.try_emplace({gather, part_}, rows.begin(), rows.end()).second);
     return Ok();
   }
-  Result<std::span<const float>> Take(uint32_t gather, uint32_t part) override {
+  Result<Bytes> Take(uint32_t gather, uint32_t part) override {
     const auto found = board_.sent.find({gather, part});
-    return found == board_.sent.end() ? std::span<const float>() : std::span(found->second);
+    return found == board_.sent.end() ? Bytes() : Bytes(found->second);
   }
 
  private:
@@ -59,9 +75,8 @@ std::unique_ptr<Runner> NewRunner(const gguf::ModelFiles& files, const Shape& sh
 // A group in one thread: its parts advance in turns.
 class Group {
  public:
-  Group(const gguf::ModelFiles& files, const Shape& shape, const Shares& shares, size_t sequences) {
-    GroupPart part{.count = static_cast<uint32_t>(shares.size())};
-    std::ranges::copy(shares, part.shares.begin());
+  Group(const gguf::ModelFiles& files, const Shape& shape, const GroupPart& part,
+        size_t sequences) {
     for (uint32_t i = 0; i < part.count; ++i) {
       Slice slice = Slice::Whole(shape);
       slice.part = part.At(i);
@@ -93,15 +108,18 @@ class Group {
         if (!is_done[i]) is_done[i] = jobs[i].Advance().value() == Progress::kDone;
       }
     }
+    sent_bytes_ = board.bytes;
     const std::span<const float> logits = jobs[0].output().logits;
     return {logits.begin(), logits.end()};
   }
 
   const Weights& weights(size_t part) const { return runners_[part]->weights(); }
+  uint64_t sent_bytes() const { return sent_bytes_; }  // of the last batch, by all parts
 
  private:
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<std::vector<kv::PageTable>> tables_;  // [part][sequence]
+  uint64_t sent_bytes_ = 0;
 };
 
 // Every part of DeepSeek V4, with four groups of heads; wide enough for blocks of 256 in all rows.
@@ -172,13 +190,13 @@ struct Case {
 
 class ForwardGroup : public testing::TestWithParam<Case> {};
 
-TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
-  const Shape shape = FourHeads(GetParam().arch);
-  const ModelFile model(shape, GetParam().type);
+void ExpectTheBitsOfOneMachine(const Case& of, std::span<const GroupPart> groups) {
+  const Shape shape = FourHeads(of.arch);
+  const ModelFile model(shape, of.type);
   const auto batches = Batches(shape);
   const std::vector<float> whole = WholeLogits(model.files(), shape, batches);
-  for (const Shares& shares : {Shares{1, 1}, Shares{3, 1}, Shares{1, 2, 1}, Shares{1, 1, 1, 1}}) {
-    Group group(model.files(), shape, shares, 2);
+  for (const GroupPart& part : groups) {
+    Group group(model.files(), shape, part, 2);
     std::vector<float> logits;
     for (const std::vector<Piece>& batch : batches) {
       const std::vector<float> more = group.Run(batch);
@@ -186,8 +204,24 @@ TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
     }
     ASSERT_EQ(logits.size(), whole.size());
     EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0)
-        << shares.size() << " parts";
+        << part.count << " parts, " << part.replicas << " replicas";
   }
+}
+
+TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
+  const GroupPart groups[] = {PartOf({1, 1}), PartOf({3, 1}), PartOf({1, 2, 1}),
+                              PartOf({1, 1, 1, 1})};
+  ExpectTheBitsOfOneMachine(GetParam(), groups);
+}
+
+class ForwardOwners : public testing::TestWithParam<Case> {};
+
+TEST_P(ForwardOwners, GiveTheBitsOfOneMachine) {
+  GroupPart listed = OwnersOf({1, 1}, 1);
+  listed.replicated.assign(FourHeads(GetParam().arch).layer_count, 0);
+  const GroupPart groups[] = {OwnersOf({1, 1}, 0), OwnersOf({3, 1}, 2), OwnersOf({1, 2, 1}, 1),
+                              OwnersOf({1, 1, 1, 1}, 0), listed};
+  ExpectTheBitsOfOneMachine(GetParam(), groups);
 }
 
 std::string NameOfGroup(const testing::TestParamInfo<Case>& info) {
@@ -238,14 +272,59 @@ INSTANTIATE_TEST_SUITE_P(DeepSeek, ForwardGroup,
                                          Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
                          NameOfGroup);
 
+INSTANTIATE_TEST_SUITE_P(Experts, ForwardOwners,
+                         testing::Values(Case{Arch::kQwen3Moe, TensorType::kF32},
+                                         Case{Arch::kQwen3Moe, TensorType::kQ8_0},
+                                         Case{Arch::kQwen3Moe, TensorType::kQ4_K},
+                                         Case{Arch::kQwen3Moe, TensorType::kIQ2_XXS},
+                                         Case{Arch::kGptOss, TensorType::kMXFP4},
+                                         Case{Arch::kDeepSeek4, TensorType::kQ8_0},
+                                         Case{Arch::kDeepSeek4, TensorType::kQ4_K}),
+                         NameOfGroup);
+
+// A part packs its own experts and those that all have, and sends sums of one row for each row that
+// has an expert there.
+TEST(ForwardOwners, HaveTheirExpertsOnly) {
+  const Shape shape = FourHeads(Arch::kQwen3Moe);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Group group(model.files(), shape, OwnersOf({1, 1}, 1), 2);
+  const uint32_t count = shape.experts.count, layer = 1;
+  for (uint32_t i = 0; i < 2; ++i) {
+    const Weights& weights = group.weights(i);
+    const auto ids = ExpertsOf(weights.slice.part, shape, layer);
+    EXPECT_GE(ids.size(), count / 2);
+    EXPECT_LT(ids.size(), count);
+    for (uint16_t id = 0; id < count; ++id) {
+      const bool is_here = std::ranges::count(ids, id) > 0;
+      const compute::ExpertWeights& expert = weights.layers[layer].experts[id];
+      EXPECT_EQ(expert.gate.rows(), is_here ? shape.experts.feed_forward : 0);
+      EXPECT_EQ(expert.down.rows(), is_here ? shape.embedding : 0);
+    }
+    const auto type_of = [](const TensorSpec& spec) {
+      return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
+    };
+    const double planned = SizesOf(shape, type_of, weights.slice.part).value().Of(weights.slice);
+    const auto packed = static_cast<double>(weights.PackedBytes());
+    EXPECT_NEAR(planned, packed, 0.25 * packed);
+  }
+  const Piece prompt{0, RandomTokens(40, shape.vocab_size, 1)};
+  group.Run({&prompt, 1});
+  const uint64_t rows = 40, columns = shape.head_count * shape.head_dim + shape.embedding;
+  const uint64_t gathered = shape.layer_count * rows * columns * sizeof(float);
+  const uint64_t logits = rows * shape.vocab_size * sizeof(float);  // of all parts
+  const uint64_t sums = shape.layer_count * rows * shape.embedding * sizeof(int64_t);
+  EXPECT_GT(group.sent_bytes(), gathered + sums);
+  EXPECT_LE(group.sent_bytes(), gathered + 2 * sums + logits);
+}
+
 // Of every matrix of heads, rows and experts a part packs its own rows.
 class ForwardGroupWeights : public testing::TestWithParam<Arch> {};
 
 TEST_P(ForwardGroupWeights, PartsShareThemOut) {
   const Shape shape = FourHeads(GetParam());
   const ModelFile model(shape, TensorType::kQ8_0);
-  const Group whole(model.files(), shape, {1}, 0);
-  const Group group(model.files(), shape, {1, 1}, 0);
+  const Group whole(model.files(), shape, PartOf({1}), 0);
+  const Group group(model.files(), shape, PartOf({1, 1}), 0);
   const Weights& all = whole.weights(0);
   const Weights& first = group.weights(0);
   const Weights& second = group.weights(1);
@@ -298,7 +377,7 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
   EXPECT_EQ(table.length({0, shape.layer_count}), 0u);
   // What another part sends is held against what it should be.
   board.sent.clear();
-  board.sent[{0, 1}] = {1.0f};
+  board.sent[{0, 1}] = {1, 2, 3, 4};
   ForwardJob job = runner.forward().Begin({&segment, 1}, slice, &exchange).value();
   EXPECT_EQ(job.Advance().error().code(), Code::kDataLoss);
 }
@@ -308,8 +387,8 @@ TEST(ForwardGroup, ThePartsHaveNoMtpBlock) {
   const Shape shape = FourGroups();
   ASSERT_EQ(shape.next_layers, 1u);
   const ModelFile model(shape, TensorType::kQ8_0);
-  EXPECT_NE(Group(model.files(), shape, {1}, 0).weights(0).next, nullptr);
-  EXPECT_EQ(Group(model.files(), shape, {1, 1}, 0).weights(0).next, nullptr);
+  EXPECT_NE(Group(model.files(), shape, PartOf({1}), 0).weights(0).next, nullptr);
+  EXPECT_EQ(Group(model.files(), shape, PartOf({1, 1}), 0).weights(0).next, nullptr);
 }
 
 }  // namespace

@@ -20,6 +20,14 @@ kernels::PageLayout HeadPageOf(const Shape& shape, const MemoryOptions& memory) 
   return has_heads ? HeadPageLayout(shape, memory.type) : kernels::PageLayout();
 }
 
+// By part.
+std::vector<PartRanges> RangesOfAll(const GroupPart& group, const Shape& shape) {
+  std::vector<PartRanges> all;
+  for (uint32_t part = 0; part < group.count; ++part)
+    all.push_back(RangesOf(group.At(part), shape));
+  return all;
+}
+
 }  // namespace
 
 ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory,
@@ -29,13 +37,13 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
       shape_(weights_.shape),
       group_(weights_.slice.part),
       own_(ShapeOfPart(group_, shape_)),
-      ranges_(RangesOf(group_, shape_)),
+      ranges_(RangesOfAll(group_, shape_)),
       memory_(memory),
       head_page_(HeadPageOf(shape_, memory)),
       backend_(backend),
       commands_(backend.NewCommands()),
       mixer_(shape_, backend, *commands_),
-      feed_forward_(own_, backend, *commands_),
+      feed_forward_(own_, group_, backend, *commands_),
       operand_(commands_->NewOperand()),
       attended_operand_(commands_->NewOperand()) {
   if (shape_.is_latent()) latent_.emplace(own_, memory, backend, *commands_);
@@ -153,7 +161,7 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(rows_, shape_.hidden_width()));
   TRY(plan(normed_, shape_.embedding));
   TRY(plan(more_, shape_.embedding));
-  TRY(feed_forward_.Plan(row_count_, /*in_halves=*/exchange_ != nullptr));
+  TRY(feed_forward_.Plan(row_count_));
   // Only a slice with the head makes logits.
   if (part_.head) {
     TRY(wanted_.Plan(backend_, shape_.hidden_width()));
@@ -297,7 +305,15 @@ Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
   // The feed-forward half sees what attention has added.
   TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
   TRY(feed_forward_.Run(weights, *operand_, tokens_, more_.tensor()));
+  TRY(CountExperts(layer, weights));
   return FinishHalf(weights.fed_norm);
+}
+
+// What the router has just chosen.
+Status ForwardPass::CountExperts(uint32_t layer, const LayerWeights& weights) {
+  if (shared_.expert_use == nullptr || weights.experts.empty()) return Ok();
+  shared_.expert_use->Add(layer, TRY(feed_forward_.ReadChoice()));
+  return Ok();
 }
 
 // To the residual stream with what half a layer gives, normed where the model has a norm there.
@@ -323,6 +339,7 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
   TRY(mixer_.Before(weights.feed_forward_mix, streams, more));
   TRY(Normalise(more, weights.feed_forward_norm));
   TRY(feed_forward_.Run(weights, *operand_, tokens_, more));
+  TRY(CountExperts(layer, weights));
   return mixer_.After(more, streams);
 }
 

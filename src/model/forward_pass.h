@@ -18,6 +18,7 @@
 #include "kv/page_table.h"
 #include "model/delta_attention.h"
 #include "model/exchange.h"
+#include "model/expert_use.h"
 #include "model/feed_forward.h"
 #include "model/latent_attention.h"
 #include "model/memory.h"
@@ -35,6 +36,7 @@ struct PassWeights {
   std::vector<double> frequencies;              // [rope.dimensions / 2], of plain attention
   double magnitude = 1.0;                       // of cosines and sines
   std::vector<double> window_frequencies = {};  // of layers with a window, where they are others
+  ExpertUse* expert_use = nullptr;              // counts what routers choose; or null
 };
 
 // Used for one batch after the other; its memory is as large as the largest of them needed. Not for
@@ -71,9 +73,10 @@ class ForwardPass {
     Status Plan(compute::Backend& backend, size_t width);
   };
 
-  // Columns that all parts send, `each` for one of a range.
+  // Columns that all parts send, `each` for one of a range; or sums of experts.
   struct GatheredColumns {
     compute::Tensor whole = {};  // none: no gather is under way
+    bool are_sums = false;       // which become `whole` once all have come
     PartRange PartRanges::* range = nullptr;
     uint32_t each = 1;
     uint32_t next_part = 0;  // those before it have come
@@ -97,6 +100,7 @@ class ForwardPass {
   Status FinishHeads(uint32_t layer, const LayerWeights& weights);
   Status NormaliseAllHeads(const LayerWeights& weights);
   Status FinishHalf(const compute::Array& norm);
+  Status CountExperts(uint32_t layer, const LayerWeights& weights);
   compute::Angles AnglesOf(uint32_t layer) const;
   Status RecordQueryAngles();
   Status RecordHidden();
@@ -119,14 +123,19 @@ class ForwardPass {
   Status Share(const compute::Tensor& own, const compute::Tensor& whole,
                PartRange PartRanges::* range, uint32_t each = 1,
                Exchange::To to = Exchange::To::kAll);
+  Status ShareWide(uint32_t layer, const LayerWeights& weights);
+  Status ShareSums(uint32_t layer, const LayerWeights& weights);
   Result<Progress> Collect();
+  size_t ExpectedOf(uint32_t part) const;
+  Status TakeFrom(uint32_t part, Bytes numbers);
+  size_t StepsOfLayer() const;
 
   const PassWeights& shared_;
   const Weights& weights_;
   const Shape& shape_;
-  const GroupPart& group_;   // the weights'
-  const Shape own_;          // of which these heads and this width are computed here
-  const PartRanges ranges_;  // of all parts' columns these
+  const GroupPart& group_;                // the weights'
+  const Shape own_;                       // of which these heads and this width are computed here
+  const std::vector<PartRanges> ranges_;  // by part: its columns of all
   const MemoryOptions memory_;
   const kernels::PageLayout head_page_;  // of plain attention
   compute::Backend& backend_;

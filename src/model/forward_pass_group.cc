@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The layers of a pass that computes a group's part of them. Each of a layer's four steps computes
-// some columns of what the next one needs as a whole and sends them; the next one waits until those
-// of the other parts are there.
+// The layers of a pass that computes a group's part of them. Each of a layer's steps computes some
+// columns of what the next one needs as a whole and sends them; the next one waits until those of
+// the other parts are there. Where parts own experts, the last one computes sums instead.
 
 #include <fmt/format.h>
 
@@ -13,8 +13,21 @@
 namespace aster::model {
 namespace {
 
-// They give the attended heads, the output of attention, the wide row and the output of the layer.
-constexpr size_t kStepsOfLayer = 4;
+// Steps of a layer: they give the attended heads, the output of attention, the wide row and the
+// output of the layer.
+constexpr size_t kStepsWithRows = 4;
+// Without the wide row, where parts own experts.
+constexpr size_t kStepsWithOwners = 3;
+
+template <typename T>
+Bytes BytesOf(std::span<const T> numbers) {
+  return {reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size_bytes()};
+}
+
+template <typename T>
+std::span<const T> NumbersIn(Bytes bytes) {
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
 
 uint32_t WideColumnsOf(const Shape& shape) {
   return shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
@@ -24,10 +37,12 @@ uint32_t WideColumnsOf(const Shape& shape) {
 
 Status ForwardPass::PlanGroupMemory() {
   const size_t attended = size_t{HeadGroupsOf(shape_)} * AttendedOfGroup();
-  TRY(own_rows_.Shape(backend_, row_count_, ranges_.embedding.count()));
+  const PartRanges& own = ranges_[group_.index];
+  TRY(own_rows_.Shape(backend_, row_count_, own.embedding.count()));
   TRY(all_attended_.Shape(backend_, row_count_, attended));
-  TRY(all_wide_.Shape(backend_, row_count_ * feed_forward_.wide_rows(), WideColumnsOf(shape_)));
-  return part_.head ? own_logits_.Shape(backend_, wanted_.count, ranges_.vocab.count()) : Ok();
+  if (!feed_forward_.is_in_sums())
+    TRY(all_wide_.Shape(backend_, row_count_ * feed_forward_.wide_rows(), WideColumnsOf(shape_)));
+  return part_.head ? own_logits_.Shape(backend_, wanted_.count, own.vocab.count()) : Ok();
 }
 
 // Numbers that attention gives for the heads of a group: theirs, or the low rank that they go
@@ -37,20 +52,24 @@ uint32_t ForwardPass::AttendedOfGroup() const {
   return shape_.head_count / HeadGroupsOf(shape_) * shape_.head_dim;
 }
 
+size_t ForwardPass::StepsOfLayer() const {
+  return feed_forward_.is_in_sums() ? kStepsWithOwners : kStepsWithRows;
+}
+
 Result<Progress> ForwardPass::AdvanceSteps() {
-  const size_t layers = part_.layer_end - part_.layer_begin;
+  const size_t steps = StepsOfLayer() * (part_.layer_end - part_.layer_begin);
   // The last step is that behind the layers.
   for (;; ++step_) {
     if (TRY(Collect()) == Progress::kWaiting) return Progress::kWaiting;
-    if (step_ > layers * kStepsOfLayer) return Progress::kDone;
-    TRY(step_ < layers * kStepsOfLayer ? RecordStep() : RecordLastStep());
+    if (step_ > steps) return Progress::kDone;
+    TRY(step_ < steps ? RecordStep() : RecordLastStep());
   }
 }
 
 Status ForwardPass::RecordStep() {
-  const auto layer = part_.layer_begin + static_cast<uint32_t>(step_ / kStepsOfLayer);
+  const auto layer = part_.layer_begin + static_cast<uint32_t>(step_ / StepsOfLayer());
   const LayerWeights& weights = WeightsOf(layer);
-  switch (step_ % kStepsOfLayer) {
+  switch (step_ % StepsOfLayer()) {
     case 0:
       // Behind the layer before, as a whole machine does at its end.
       if (step_ > 0) TRY(EndHalf(WeightsOf(layer - 1).fed_norm));
@@ -63,12 +82,18 @@ Status ForwardPass::RecordStep() {
     case 2:
       TRY(EndHalf(weights.attended_norm));
       TRY(BeginFeedForward(weights));
-      return Share(TRY(feed_forward_.Expand(weights, *operand_, tokens_)), all_wide_.tensor(),
-                   &PartRanges::feed_forward);
+      if (feed_forward_.is_in_sums()) return ShareSums(layer, weights);
+      return ShareWide(layer, weights);
     default:
       TRY(feed_forward_.Contract(weights, all_wide_.tensor(), own_rows_.tensor()));
       return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
   }
+}
+
+Status ForwardPass::ShareWide(uint32_t layer, const LayerWeights& weights) {
+  const compute::Tensor own = TRY(feed_forward_.Expand(weights, *operand_, tokens_));
+  TRY(CountExperts(layer, weights));
+  return Share(own, all_wide_.tensor(), &PartRanges::feed_forward);
 }
 
 // Each half is given normed rows of the residual, or a row mixed of its streams.
@@ -124,10 +149,20 @@ Status ForwardPass::Share(const compute::Tensor& own, const compute::Tensor& who
                           PartRange PartRanges::* range, uint32_t each, Exchange::To to) {
   std::span<const float> rows;
   TRY(commands_->Download(own, &rows));
-  TRY(exchange_->Send(gather_, to, rows));
+  TRY(exchange_->Send(gather_, to, BytesOf(rows)));
   if (to == Exchange::To::kLeader && !group_.leads()) return Ok();
   gathered_ = {.whole = whole, .range = range, .each = each};
-  return commands_->Upload(rows, gathered_.ColumnsOf(ranges_));
+  return commands_->Upload(rows, gathered_.ColumnsOf(ranges_[group_.index]));
+}
+
+// Sends the sums of the part's experts. All parts know from the router who has none to send.
+Status ForwardPass::ShareSums(uint32_t layer, const LayerWeights& weights) {
+  TRY(feed_forward_.SumOwn(layer, weights, *operand_, tokens_));
+  TRY(CountExperts(layer, weights));
+  const std::span<const int64_t> own = feed_forward_.OwnSums();
+  if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, BytesOf(own)));
+  gathered_ = {.whole = more_.tensor(), .are_sums = true};
+  return Ok();
 }
 
 compute::Tensor ForwardPass::GatheredColumns::ColumnsOf(const PartRanges& ranges) const {
@@ -135,22 +170,34 @@ compute::Tensor ForwardPass::GatheredColumns::ColumnsOf(const PartRanges& ranges
   return whole.Columns(columns.begin, columns.count());
 }
 
+// Bytes that another part sends in the gather that is under way.
+size_t ForwardPass::ExpectedOf(uint32_t part) const {
+  if (gathered_.are_sums) return feed_forward_.SumsOf(part) * sizeof(int64_t);
+  const compute::Tensor columns = gathered_.ColumnsOf(ranges_[part]);
+  return columns.rows * columns.columns * sizeof(float);
+}
+
+Status ForwardPass::TakeFrom(uint32_t part, Bytes numbers) {
+  if (gathered_.are_sums) return feed_forward_.AddSums(part, NumbersIn<int64_t>(numbers));
+  return commands_->Upload(NumbersIn<float>(numbers), gathered_.ColumnsOf(ranges_[part]));
+}
+
 // Takes what the other parts have sent of the gather that is under way, if one is.
 Result<Progress> ForwardPass::Collect() {
   if (gathered_.whole.empty()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
-    if (gathered_.next_part == group_.index) continue;
-    const std::span<const float> rows = TRY(exchange_->Take(gather_, gathered_.next_part));
-    if (rows.empty()) return Progress::kWaiting;
-    const compute::Tensor columns =
-        gathered_.ColumnsOf(RangesOf(group_.At(gathered_.next_part), shape_));
-    if (rows.size() != columns.rows * columns.columns) {
-      return DataLoss(fmt::format("part {} of the group sent {} numbers, where {} were expected",
-                                  gathered_.next_part + 1, rows.size(),
-                                  columns.rows * columns.columns));
+    const uint32_t part = gathered_.next_part;
+    const size_t expected = ExpectedOf(part);
+    if (part == group_.index || expected == 0) continue;
+    const Bytes numbers = TRY(exchange_->Take(gather_, part));
+    if (numbers.empty()) return Progress::kWaiting;
+    if (numbers.size() != expected) {
+      return DataLoss(fmt::format("part {} of the group sent {} bytes, where {} were expected",
+                                  part + 1, numbers.size(), expected));
     }
-    TRY(commands_->Upload(rows, columns));
+    TRY(TakeFrom(part, numbers));
   }
+  if (gathered_.are_sums) TRY(feed_forward_.FinishSums(gathered_.whole));
   gathered_ = {};
   ++gather_;
   return Progress::kDone;

@@ -52,6 +52,11 @@ bool IsOneOf(std::string_view product, std::initializer_list<std::string_view> p
   return std::ranges::count(products, product) > 0;
 }
 
+// Whether a tensor holds a matrix, or a row of biases, for each expert.
+bool IsOfExperts(std::string_view product) {
+  return IsOneOf(product, {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"});
+}
+
 // Query heads of one group.
 uint32_t HeadsOfGroup(const Shape& shape) { return shape.head_count / HeadGroupsOf(shape); }
 
@@ -77,6 +82,31 @@ size_t DividedDimension(const TensorSpec& tensor) {
 
 uint32_t HeadGroupsOf(const Shape& shape) {
   return shape.is_latent() ? shape.latent.output_groups : shape.kv_head_count;
+}
+
+std::vector<uint16_t> EvenlySpaced(uint32_t count, uint32_t all) {
+  std::vector<uint16_t> chosen(count);
+  for (uint32_t i = 0; i < count; ++i)
+    chosen[i] = static_cast<uint16_t>((2 * uint64_t{i} + 1) * all / (2 * uint64_t{count}));
+  return chosen;
+}
+
+std::vector<uint16_t> ReplicatedExperts(const GroupPart& part, const Shape& shape, uint32_t layer) {
+  const uint32_t count = part.owns_experts ? std::min(part.replicas, shape.experts.count) : 0;
+  // Nothing says which are used most: as many of each part's.
+  if (part.replicated.empty()) return EvenlySpaced(count, shape.experts.count);
+  const auto ids = std::span(part.replicated).subspan(size_t{layer} * count, count);
+  return {ids.begin(), ids.end()};
+}
+
+std::vector<uint16_t> ExpertsOf(const GroupPart& part, const Shape& shape, uint32_t layer) {
+  if (!part.owns_experts) return {};
+  const PartRange own = RangeOf(part, shape.experts.count);
+  std::vector<uint16_t> ids = ReplicatedExperts(part, shape, layer);
+  std::erase_if(ids, [&](uint16_t id) { return id >= own.begin && id < own.end; });
+  for (uint32_t id = own.begin; id < own.end; ++id) ids.push_back(static_cast<uint16_t>(id));
+  std::ranges::sort(ids);
+  return ids;
 }
 
 PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
@@ -112,7 +142,7 @@ Shape ShapeOfPart(const GroupPart& part, const Shape& shape) {
     own.kv_head_count = ranges.head_groups.count();
   }
   if (shape.experts.count > 0) {
-    own.experts.feed_forward = ranges.feed_forward.count();
+    if (!part.owns_experts) own.experts.feed_forward = ranges.feed_forward.count();
   } else {
     own.feed_forward = ranges.feed_forward.count();
   }
@@ -125,14 +155,15 @@ std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
   const PartRanges own = RangesOf(part, shape);
   if (const auto rows = RowsOfAttention(own.head_groups, shape, name)) return rows;
   const std::string_view product = ProductOf(name);
-  if (IsOneOf(product,
-              {"attn_output", "attn_output_b", "ffn_down", "ffn_down_exps", "ffn_down_shexp"}))
-    return own.embedding;
+  if (IsOneOf(product, {"attn_output", "attn_output_b"})) return own.embedding;
+  // The head, which may be the embedding's matrix.
+  if (name == "output.weight" || name == "token_embd.weight") return own.vocab;
+  // Experts that a part owns it has as a whole, and the shared one is on all of them.
+  if (part.owns_experts) return std::nullopt;
+  if (IsOneOf(product, {"ffn_down", "ffn_down_exps", "ffn_down_shexp"})) return own.embedding;
   if (IsOneOf(product, {"ffn_gate", "ffn_up", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_shexp",
                         "ffn_up_shexp"}))
     return own.feed_forward;
-  // The head, which may be the embedding's matrix.
-  if (name == "output.weight" || name == "token_embd.weight") return own.vocab;
   return std::nullopt;
 }
 
@@ -146,9 +177,43 @@ uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec
   if (IsOfNextBlock(tensor)) return 0;
   if (const uint64_t fused = FusedRows(part, shape, tensor.name))
     return bytes / tensor.dims.back() * fused;
+  if (part.owns_experts && tensor.name.ends_with(".weight") &&
+      IsOfExperts(ProductOf(tensor.name))) {
+    const auto layer = static_cast<uint32_t>(tensor.layer);
+    return bytes / shape.experts.count * ExpertsOf(part, shape, layer).size();
+  }
   const auto rows = DividedRows(part, shape, tensor.name);
   return rows ? bytes / tensor.dims[DividedDimension(tensor)] * rows->count() : bytes;
 }
+
+namespace {
+
+Status CheckOwners(const GroupPart& part, const Shape& shape) {
+  const uint32_t count = shape.experts.count;
+  if (count == 0) {
+    return InvalidArgument("a model without experts: leave /experts out of the group");
+  }
+  if (part.replicas > count) {
+    return InvalidArgument(fmt::format("{} experts of each layer on every node; a layer has {}",
+                                       part.replicas, count));
+  }
+  const size_t listed = part.replicated.size();
+  const auto is_no_expert = [count](uint16_t id) { return id >= count; };
+  if ((listed != 0 && listed != size_t{part.replicas} * shape.layer_count) ||
+      std::ranges::any_of(part.replicated, is_no_expert)) {
+    return InvalidArgument("experts on every node of a group that the model does not have");
+  }
+  for (uint32_t i = 0; i < part.count; ++i) {
+    if (RangeOf(part.At(i), count).count() > 0) continue;
+    return InvalidArgument(
+        fmt::format("part {} of a group of {} would own none of the model's {} experts: make the "
+                    "group smaller, or its shares more alike",
+                    i + 1, part.count, count));
+  }
+  return Ok();
+}
+
+}  // namespace
 
 Status CheckGroup(const GroupPart& part, const Shape& shape) {
   if (part.is_whole()) return Ok();
@@ -165,10 +230,12 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
   if (std::ranges::count(std::span(part.shares).first(part.count), 0u) > 0) {
     return InvalidArgument("a node of a group with no share of its work: leave it out");
   }
+  if (part.owns_experts) TRY(CheckOwners(part, shape));
   for (uint32_t i = 0; i < part.count; ++i) {
     const PartRanges ranges = RangesOf(part.At(i), shape);
-    if (ranges.head_groups.count() > 0 && ranges.embedding.count() > 0 &&
-        ranges.feed_forward.count() > 0 && ranges.vocab.count() > 0) {
+    const bool has_rows = part.owns_experts || ranges.feed_forward.count() > 0;
+    if (ranges.head_groups.count() > 0 && ranges.embedding.count() > 0 && has_rows &&
+        ranges.vocab.count() > 0) {
       continue;
     }
     return InvalidArgument(

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The part that one node of a group computes of every layer: some heads, some rows of each matrix.
-// Outputs are divided, never sums, so that every number is made as one machine makes it. Must not
-// know weights or nodes.
+// The part that one node of a group computes of every layer: some heads, some rows of each matrix;
+// of experts rows of each, or some experts as a whole. Outputs are divided, never sums but those in
+// fixed point, so that every number is made as one machine makes it. Must not know weights or
+// nodes.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -24,6 +26,12 @@ struct GroupPart {
   uint32_t index = 0;
   uint32_t count = 1;                             // of parts
   std::array<uint32_t, kMostParts> shares = {1};  // how much each does, in proportion
+  // Whether each part has experts of its own, in place of some rows of all.
+  bool owns_experts = false;
+  // Experts of each layer that all parts have then: [layers, replicas], ascending in each layer. Of
+  // an empty list some at equal distances.
+  uint32_t replicas = 0;
+  std::vector<uint16_t> replicated = {};
 
   bool is_whole() const { return count == 1; }
   // Of all that is divided, from 0 to 1.
@@ -57,6 +65,14 @@ struct PartRange {
 // belongs to the last part.
 PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step = 1);
 
+// `count` of `all` at equal distances, ascending.
+std::vector<uint16_t> EvenlySpaced(uint32_t count, uint32_t all);
+
+// The experts of a layer that all parts of a group have, and those that this one has: ascending.
+// Where experts are not owned, or there are none, nothing.
+std::vector<uint16_t> ReplicatedExperts(const GroupPart& part, const Shape& shape, uint32_t layer);
+std::vector<uint16_t> ExpertsOf(const GroupPart& part, const Shape& shape, uint32_t layer);
+
 // What heads are divided in: the query heads that read one key-value head, or those of DeepSeek V4
 // whose outputs go through one low rank.
 uint32_t HeadGroupsOf(const Shape& shape);
@@ -65,7 +81,7 @@ uint32_t HeadGroupsOf(const Shape& shape);
 struct PartRanges {
   PartRange head_groups;
   PartRange embedding;     // rows of what is added to the residual
-  PartRange feed_forward;  // rows of gate and up, of each expert where there are experts
+  PartRange feed_forward;  // rows of gate and up, of each expert where these are divided so
   PartRange vocab;         // rows of the head
 };
 PartRanges RangesOf(const GroupPart& part, const Shape& shape);
@@ -74,7 +90,8 @@ PartRanges RangesOf(const GroupPart& part, const Shape& shape);
 Shape ShapeOfPart(const GroupPart& part, const Shape& shape);
 
 // Rows of a matrix, or numbers of its bias, that the part has; nothing for tensors that are not
-// divided. `name`: as files have it. Of a tensor that holds a matrix for each expert: rows of each.
+// divided. `name`: as files have it. Of a tensor that holds a matrix for each expert: rows of each,
+// or nothing where experts are owned.
 // DeepSeek V4's first matrix behind attention (attn_output_a) is one for each group of heads, of
 // which the part has some: their rows.
 std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,

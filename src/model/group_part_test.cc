@@ -88,6 +88,37 @@ TEST(GroupPart, ExpertsAreDividedByRows) {
   EXPECT_EQ(bytes_of("blk.0.ffn_gate_inp.weight", {shape.embedding, count}), 1u << 20);
 }
 
+TEST(GroupPart, PartsOwnExpertsAndSomeAreOnAll) {
+  const Shape shape = ShapeOfPreset("gpt-oss-tiny").value();
+  const uint32_t count = shape.experts.count;
+  GroupPart second = Part(1, {1, 1});
+  second.owns_experts = true;
+  EXPECT_FALSE(DividedRows(second, shape, "blk.0.ffn_up_exps.weight"));
+  EXPECT_EQ(ShapeOfPart(second, shape).experts.feed_forward, shape.experts.feed_forward);
+  EXPECT_EQ(ExpertsOf(second, shape, 0).size(), count / 2);
+  EXPECT_EQ(ExpertsOf(second, shape, 0).front(), count / 2);
+  const TensorSpec up{.name = "blk.0.ffn_up_exps.weight",
+                      .dims = {shape.embedding, shape.experts.feed_forward, count},
+                      .layer = 0};
+  EXPECT_EQ(BytesOfPart(second, shape, up, 1 << 20), 1u << 19);
+  // As many of each part's where nothing says which.
+  second.replicas = 2;
+  EXPECT_EQ(ReplicatedExperts(second, shape, 0),
+            (std::vector<uint16_t>{static_cast<uint16_t>(count / 4),
+                                   static_cast<uint16_t>(3 * count / 4)}));
+  EXPECT_EQ(ExpertsOf(second, shape, 0).size(), count / 2 + 1);
+  EXPECT_EQ(BytesOfPart(second, shape, up, 1 << 20), (1u << 20) / count * (count / 2 + 1));
+  EXPECT_TRUE(CheckGroup(second, shape).ok());
+  second.replicated = {0, 1};  // of one layer
+  EXPECT_EQ(CheckGroup(second, shape).error().code(), Code::kInvalidArgument);
+  second.replicated.resize(size_t{2} * shape.layer_count, static_cast<uint16_t>(count));
+  EXPECT_EQ(CheckGroup(second, shape).error().code(), Code::kInvalidArgument);
+  GroupPart dense = Part(0, {1, 1});
+  dense.owns_experts = true;
+  EXPECT_THAT(CheckGroup(dense, ShapeOfPreset("tiny").value()).error().message(),
+              testing::HasSubstr("/experts"));
+}
+
 // Queries, and what their heads' outputs become; rows of the KV cache are of all heads.
 TEST(GroupPart, LatentHeadsAreDividedByTheirLowRanks) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();  // 4 heads of 128 in 2 groups

@@ -99,8 +99,8 @@ std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   return kFlashMixes;
 }
 
-Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape) {
-  return SizesOf(shape, [&](const TensorSpec& spec) { return TypeIn(mix, shape, spec); });
+Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape, const GroupPart& part) {
+  return SizesOf(shape, [&](const TensorSpec& spec) { return TypeIn(mix, shape, spec); }, part);
 }
 
 Result<uint64_t> NextBlockBytes(Shape shape) {

@@ -50,7 +50,8 @@ struct PublishedMix {
 // Those of Mistral 3 and Phi 3, of GLM and MiniMax, of Gemma 3, of gpt-oss, of PRO, or of Flash and
 // what is like it.
 std::span<const PublishedMix> PublishedMixes(const Shape& shape);
-Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape);
+Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape,
+                            const GroupPart& part = {});
 // The MTP block, as the file that it is published in has it. The shape is one that
 // may have such a block.
 Result<uint64_t> NextBlockBytes(Shape shape);

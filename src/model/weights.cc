@@ -93,6 +93,7 @@ class Loader {
 
   Result<LayerWeights> Layer(uint32_t index) {
     prefix_ = fmt::format("blk.{}.", index);
+    layer_ = index;
     LayerWeights layer;
     if (shape_.is_latent()) {
       const uint32_t ratio = shape_.latent.ratios[index];
@@ -368,6 +369,7 @@ class Loader {
 
   Status Experts(std::vector<compute::ExpertWeights>& experts) {
     experts.resize(shape_.experts.count);
+    if (part_.owns_experts) return OwnExperts(ExpertsOf(part_, shape_, layer_), experts);
     TRY(ExpertMatrices(Name("ffn_gate_exps.weight"), experts, &compute::ExpertWeights::gate));
     TRY(ExpertMatrices(Name("ffn_up_exps.weight"), experts, &compute::ExpertWeights::up));
     return ExpertMatrices(Name("ffn_down_exps.weight"), experts, &compute::ExpertWeights::down);
@@ -384,6 +386,29 @@ class Loader {
     for (size_t i = 0; i < experts.size(); ++i) experts[i].*member = std::move(matrices[i]);
     Release(tensor);
     Count(tensor.data.size() / all * rows.count());
+    return Ok();
+  }
+
+  // Of a part that has these as a whole; the others are never read.
+  Status OwnExperts(std::span<const uint16_t> ids, std::vector<compute::ExpertWeights>& experts) {
+    using Weights = compute::ExpertWeights;
+    const std::pair<const char*, compute::Matrix Weights::*> all[] = {
+        {"ffn_gate_exps.weight", &Weights::gate},
+        {"ffn_up_exps.weight", &Weights::up},
+        {"ffn_down_exps.weight", &Weights::down}};
+    for (const auto& [name, member] : all) {
+      const gguf::Tensor& tensor = Find(Name(name));
+      // Those that follow each other share one piece of memory.
+      for (size_t first = 0, end = 0; first < ids.size(); first = end) {
+        while (end < ids.size() && ids[end] - ids[first] == static_cast<int>(end - first)) ++end;
+        auto matrices =
+            TRY(compute::Matrix::PackMatrices(tensor, ids[first], end - first, backend_));
+        for (size_t i = first; i < end; ++i)
+          experts[ids[i]].*member = std::move(matrices[i - first]);
+      }
+      Release(tensor);
+      Count(tensor.data.size() / shape_.experts.count * ids.size());
+    }
     return Ok();
   }
 
@@ -491,6 +516,7 @@ class Loader {
   const LoadProgress& progress_;
   std::map<std::string, const gguf::Tensor*> tensors_;  // of the slice, by their first names
   std::string prefix_;                                  // of the layer being loaded
+  uint32_t layer_ = 0;                                  // that is being loaded, but an MTP block
   GroupPart part_;                                      // of each layer
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;

@@ -82,7 +82,8 @@ struct DeltaWeights {
 };
 
 // Empty where the architecture has no such weight. A part of a group has its own heads, and its own
-// rows of `output`, of the feed-forward networks and of the head (group_part.h).
+// rows of `output`, of the feed-forward networks and of the head (group_part.h). Of experts that
+// are owned, those of other parts are empty.
 struct LayerWeights {
   compute::Array attention_norm;  // [embedding]
   compute::Matrix query;          // [head_count * head_dim, embedding]

@@ -12,6 +12,7 @@
 #include "base/machine.h"
 #include "base/process_limits.h"
 #include "draft/proposers.h"
+#include "gguf/fingerprint_cache.h"
 #include "kernels/arithmetic_version.h"
 #include "kernels/isa_choice.h"
 #include "node/addresses.h"
@@ -258,6 +259,7 @@ Status Daemon::Listen() {
       fetch::FetchingOptions{.loading = SliceOptions(),
                              .parts_here = [this] { return models_.Parts(); }});
   stage::StageOptions stages{.proposers = draft::ProposersFor};
+  stages.expert_uses = std::make_shared<stage::ExpertUses>(gguf::DefaultCacheFolder());
   if (!drafters_.empty()) {
     drafting_ = std::make_unique<drafting::DraftNode>(*network_, std::move(drafters_));
     drafting_->Start();

@@ -11,6 +11,7 @@
 #include "conduct/chrome_trace.h"
 #include "disk/disk_pages.h"
 #include "draft/proposers.h"
+#include "gguf/fingerprint_cache.h"
 #include "kernels/isa_choice.h"
 #include "model/support.h"
 #include "open/model_files.h"
@@ -162,7 +163,10 @@ void NodeSession::AddOwnStage(const gguf::ModelFiles& files,
   own_source_->Add(model_.fingerprint, std::shared_ptr<const gguf::ModelFiles>(
                                            std::shared_ptr<const gguf::ModelFiles>(), &files));
   own_ = std::make_unique<stage::StageServer>(
-      *network_, *own_source_, stage::StageOptions{.proposers = draft::ProposersFor});
+      *network_, *own_source_,
+      stage::StageOptions{
+          .proposers = draft::ProposersFor,
+          .expert_uses = std::make_shared<stage::ExpertUses>(gguf::DefaultCacheFolder())});
   nodes_.push_back({.id = network_->self(), .name = std::string(kOwnName), .addresses = {}});
 }
 

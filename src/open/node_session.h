@@ -49,6 +49,8 @@ class NodeSession {
   // That may be given layers.
   const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
+  // Whether groups of nodes may own experts.
+  bool has_experts() const { return model_.shape.experts.count > 0; }
   // An error where groups of the plan cannot compute this model.
   Status CheckGroups(const plan::Plan& plan) const;
   // Of these, nodes of their own.

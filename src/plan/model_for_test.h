@@ -5,11 +5,9 @@
 // what one machine alone answers. Only for tests.
 #pragma once
 
-#include <array>
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/check.h"
@@ -26,13 +24,23 @@ inline constexpr uint32_t kTestLayers = 4;
 class TestModel {
  public:
   static TestModel& Get() {
-    static TestModel model;
+    static TestModel model(DenseShape(), kFingerprint);
     return model;
+  }
+  // Another one, of four experts, two of which each token uses.
+  static TestModel& WithExperts() {
+    static TestModel model(MixtureShape(), kMixtureFingerprint);
+    return model;
+  }
+  // The one of these that has this fingerprint, or null.
+  static TestModel* Of(const Hash128& fingerprint) {
+    if (fingerprint == kFingerprint) return &Get();
+    return fingerprint == kMixtureFingerprint ? &WithExperts() : nullptr;
   }
 
   const gguf::ModelFiles& files() const { return file_.files(); }
   const model::Shape& shape() { return Packed(model::Slice{0, kTestLayers, true, true}).shape(); }
-  RouteModel route_model() { return {.shape = shape(), .fingerprint = kFingerprint}; }
+  RouteModel route_model() { return {.shape = shape(), .fingerprint = fingerprint_}; }
 
   std::unique_ptr<engine::LocalModel> Make(const model::Slice& slice,
                                            engine::LocalModelOptions options) {
@@ -48,10 +56,18 @@ class TestModel {
   }
 
   static constexpr Hash128 kFingerprint{0x1234, 0x5678};
+  static constexpr Hash128 kMixtureFingerprint{0x1234, 0x5679};
 
  private:
-  static model::Shape SmallShape() {
-    model::Shape shape = model::SmallShape(model::Arch::kLlama);
+  static model::Shape DenseShape() { return WithHeads(model::SmallShape(model::Arch::kLlama)); }
+  static model::Shape MixtureShape() {
+    model::Shape shape = WithHeads(model::SmallShape(model::Arch::kQwen3Moe));
+    shape.experts.count = 4;
+    shape.experts.used = 2;
+    shape.experts.feed_forward = 64;
+    return shape;
+  }
+  static model::Shape WithHeads(model::Shape shape) {
     shape.layer_count = kTestLayers;
     shape.feed_forward = 256;
     shape.head_count = 4;
@@ -61,25 +77,22 @@ class TestModel {
     shape.embedding = 128;
     return shape;
   }
-  TestModel() : file_(SmallShape(), gguf::TensorType::kF32) {}
+  TestModel(const model::Shape& shape, const Hash128& fingerprint)
+      : file_(shape, gguf::TensorType::kF32), fingerprint_(fingerprint) {}
 
   const engine::LocalModel& Packed(const model::Slice& slice) {
-    const auto key = std::tuple(slice.layer_begin, slice.layer_end, slice.embedding, slice.head,
-                                slice.part.index, slice.part.shares);
-    auto& packed = packed_[key];
-    if (!packed) {
-      engine::LocalModelOptions options;
-      options.threads = 1;
-      options.slice = slice;
-      packed = engine::LocalModel::Load(files(), options).value();
-    }
-    return *packed;
+    const auto known = std::ranges::find_if(
+        packed_, [&](const auto& packed) { return packed->weights().slice == slice; });
+    if (known != packed_.end()) return **known;
+    engine::LocalModelOptions options;
+    options.threads = 1;
+    options.slice = slice;
+    return *packed_.emplace_back(engine::LocalModel::Load(files(), options).value());
   }
 
   model::ModelFile file_;
-  using Key = std::tuple<uint32_t, uint32_t, bool, bool, uint32_t,
-                         std::array<uint32_t, model::GroupPart::kMostParts>>;
-  std::map<Key, std::unique_ptr<engine::LocalModel>> packed_;
+  const Hash128 fingerprint_;
+  std::vector<std::unique_ptr<engine::LocalModel>> packed_;
 };
 
 inline wire::NodeId TestNode(uint64_t number) { return {Hash128{number, number << 56}}; }

@@ -71,6 +71,31 @@ Result<model::Slice> ParseLayers(std::string_view text, uint32_t layer_count) {
 // What --split calls a group of all nodes with all layers.
 constexpr std::string_view kGroupWord = "group";
 
+// Of nodes that own experts how many of each layer all of them have.
+std::string ExpertsText(uint32_t replicas) {
+  return replicas == 0 ? std::string(kExpertsWord) : fmt::format("{}*{}", kExpertsWord, replicas);
+}
+
+// Takes off what ExpertsText gives, where it stands behind the nodes.
+Result<std::optional<uint32_t>> TakeExperts(std::string_view& text) {
+  const size_t begin = text.rfind(kExpertsWord);
+  if (begin == text.npos) return std::optional<uint32_t>();
+  const std::string_view suffix = Trim(text.substr(begin));
+  text = Trim(text.substr(0, begin));
+  const std::string_view behind = Trim(suffix.substr(kExpertsWord.size()));
+  if (behind.empty()) return std::optional(0u);
+  const auto replicas = behind[0] == '*' ? ParseNumber(Trim(behind.substr(1))) : std::nullopt;
+  if (replicas) return replicas;
+  return InvalidArgument(fmt::format(
+      "\"{}\": a group whose nodes own experts ends in {}, or in {} where eight of each "
+      "layer are on all of them",
+      suffix, kExpertsWord, ExpertsText(8)));
+}
+
+bool IsGroupWord(std::string_view text) {
+  return Trim(text.substr(0, text.rfind(kExpertsWord))) == kGroupWord;
+}
+
 // The one that leads first.
 std::vector<const PlanNode*> NodesOf(const PlanStage& stage) {
   std::vector<const PlanNode*> nodes = {&stage.node};
@@ -101,6 +126,9 @@ Result<PlanNode> NodeNamed(std::string_view name, std::span<const PlanNode> node
 
 // "a", or "2*a+b": the nodes of a stage, and how they share its work.
 Status ParseNodes(std::string_view text, std::span<const PlanNode> nodes, PlanStage& stage) {
+  const std::optional<uint32_t> replicas = TRY(TakeExperts(text));
+  stage.owns_experts = replicas.has_value();
+  stage.replicas = replicas.value_or(0);
   std::vector<PlanNode> all;
   for (bool goes_on = true; goes_on;) {
     const size_t plus = std::min(text.find('+'), text.size());
@@ -122,15 +150,18 @@ Status ParseNodes(std::string_view text, std::span<const PlanNode> nodes, PlanSt
   }
   stage.node = std::move(all.front());
   stage.members.assign(all.begin() + 1, all.end());
-  if (!stage.is_group()) stage.shares.clear();
-  return Ok();
+  if (stage.is_group()) return Ok();
+  stage.shares.clear();
+  if (!stage.owns_experts) return Ok();
+  return InvalidArgument(fmt::format("{} stands behind the nodes of a group, as in {}+other{}",
+                                     kExpertsWord, stage.node.name, kExpertsWord));
 }
 
 // All of them with all layers.
-std::string GroupOfAll(std::span<const PlanNode> nodes) {
+std::string GroupOfAll(std::span<const PlanNode> nodes, std::string_view experts) {
   std::vector<std::string> names;
   for (const PlanNode& node : nodes) names.push_back(node.id.ToText());
-  return fmt::format("{}=0:out", fmt::join(names, "+"));
+  return fmt::format("{}{}=0:out", fmt::join(names, "+"), experts);
 }
 
 // Every node of a path with groups has one place in it.
@@ -162,7 +193,9 @@ bool PlanStage::Has(const wire::NodeId& id) const {
 std::vector<model::Slice> PlanStage::Slices() const {
   std::vector<model::Slice> slices(members.size() + 1, slice);
   if (!is_group()) return slices;
-  model::GroupPart part{.count = static_cast<uint32_t>(slices.size())};
+  model::GroupPart part{.count = static_cast<uint32_t>(slices.size()),
+                        .owns_experts = owns_experts,
+                        .replicas = replicas};
   std::ranges::copy(shares, part.shares.begin());
   for (uint32_t i = 0; i < slices.size(); ++i) slices[i].part = part.At(i);
   return slices;
@@ -176,8 +209,10 @@ bool Plan::has_groups() const {
 Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
                         std::span<const PlanNode> nodes) {
   if (layer_count == 0) return InvalidArgument("a model without layers cannot be split");
-  if (Trim(text) == kGroupWord && !nodes.empty()) {
-    return ParseSplit(GroupOfAll(nodes), layer_count, nodes);
+  if (IsGroupWord(text) && !nodes.empty()) {
+    const std::optional<uint32_t> replicas = TRY(TakeExperts(text));
+    const std::string experts = replicas ? ExpertsText(*replicas) : "";
+    return ParseSplit(GroupOfAll(nodes, experts), layer_count, nodes);
   }
   Plan plan;
   for (size_t index = 0; !text.empty(); ++index) {
@@ -300,7 +335,7 @@ Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_c
       part[colon] = '=';
       std::ranges::replace(part.begin() + static_cast<ptrdiff_t>(colon), part.end(), '-', ':');
     } else if (part.find_first_not_of("0123456789:out ") != std::string::npos &&
-               part.find('=') == std::string::npos && part != kGroupWord) {
+               part.find('=') == std::string::npos && !IsGroupWord(part)) {
       return NotFound(fmt::format("no node is called \"{}\"; there are: {}", part.substr(0, colon),
                                   NamesOf(nodes)));
     }
@@ -309,7 +344,7 @@ Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_c
   return std::move(TRY(ParseSplit(split, layer_count, nodes)).stages);
 }
 
-// "a+b", or "2*a+b" where their shares differ.
+// "a+b", or "2*a+b" where their shares differ; behind it who owns experts.
 std::string NameOf(const PlanStage& stage) {
   const bool is_even = std::ranges::all_of(
       stage.shares, [&](uint32_t share) { return share == stage.shares.front(); });
@@ -318,7 +353,8 @@ std::string NameOf(const PlanStage& stage) {
     const uint32_t share = is_even ? 1 : stage.shares[names.size()];
     names.push_back(share == 1 ? node->name : fmt::format("{}*{}", share, node->name));
   }
-  return fmt::format("{}", fmt::join(names, "+"));
+  return fmt::format("{}{}", fmt::join(names, "+"),
+                     stage.owns_experts ? ExpertsText(stage.replicas) : "");
 }
 
 std::string DescribeSlice(const model::Slice& slice) {

@@ -24,6 +24,9 @@ struct PlanNode {
   std::vector<std::string> addresses;  // HOST:PORT, the best first
 };
 
+// What --split has behind the nodes of a group that own experts.
+inline constexpr std::string_view kExpertsWord = "/experts";
+
 // Of a node in its group's work.
 inline constexpr uint32_t kMostShare = 1000;
 
@@ -34,6 +37,10 @@ struct PlanStage {
   // shared out, beginning with `node`.
   std::vector<PlanNode> members = {};
   std::vector<uint32_t> shares = {};
+  // Whether each of a group's nodes has experts of its own, in place of some rows of all; and how
+  // many of each layer all of them have then.
+  bool owns_experts = false;
+  uint32_t replicas = 0;
 
   bool is_group() const { return !members.empty(); }
   bool Has(const wire::NodeId& id) const;
@@ -56,8 +63,9 @@ struct Plan {
 // "0:20,21:out": layers 0 to 20 on the first node, those from 21 and the output head on the second.
 // "b=0:20,a=21:out" names the nodes instead. Parts may be in any order. "a+b=0:out" is a group,
 // which computes these layers together ("2*a+b": a does twice as much), and "group" one of all
-// nodes with all layers. An error says which layers are missing or doubled, and shows a split that
-// works.
+// nodes with all layers. Behind the nodes of a group, "/experts" gives each of them experts of its
+// own, and "/experts*8" eight of each layer to all of them as well. An error says which layers are
+// missing or doubled, and shows a split that works.
 Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
                         std::span<const PlanNode> nodes);
 
@@ -73,7 +81,7 @@ Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes);
 // last.
 Status CheckPlan(const Plan& plan, uint32_t layer_count);
 
-// "a", or "a+b" of a group.
+// "a", or "a+b", "a+b/experts" of a group.
 std::string NameOf(const PlanStage& stage);
 // "a: layers 0 to 20; b: layers 21 to 35 and the head", and who decodes where others do.
 std::string DescribePlan(const Plan& plan);

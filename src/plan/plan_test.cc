@@ -44,6 +44,24 @@ TEST(Plan, GroupsComputeLayersTogether) {
   EXPECT_FALSE(plan.stages[0].Has(TestNode(3)));
 }
 
+TEST(Plan, NodesOfGroupsMayOwnExperts) {
+  EXPECT_EQ(Parsed("a+b/experts=0:out"), "a+b/experts=0:out");
+  EXPECT_EQ(Parsed("2*a + b /experts * 8 = 0:20, c=21:out", 3), "2*a+b/experts*8=0:20,c=21:out");
+  EXPECT_EQ(Parsed("group/experts*8"), "a+b/experts*8=0:out");
+  EXPECT_EQ(SplitText({ParsePath("a+b/experts", 36, TestNodes(2)).value(), {}}),
+            "a+b/experts=0:out");
+  EXPECT_EQ(SplitText({ParsePath("group/experts*2", 36, TestNodes(2)).value(), {}}),
+            "a+b/experts*2=0:out");
+  const Plan plan = ParseSplit("a+b/experts*8=0:out", 36, TestNodes(2)).value();
+  const model::Slice second = plan.stages[0].Slices()[1];
+  EXPECT_TRUE(second.part.owns_experts);
+  EXPECT_EQ(second.part.replicas, 8u);
+  EXPECT_FALSE(ParseSplit("a+b=0:out", 36, TestNodes(2)).value().stages[0].owns_experts);
+  EXPECT_NE(Parsed("a/experts=0:out").find("as in a+other/experts"), std::string::npos);
+  for (const char* bad : {"a+b/experts8=0:out", "a+b/experts*=0:out", "a+b/experts*x=0:out"})
+    EXPECT_NE(Parsed(bad).find("/experts*8 where"), std::string::npos) << bad;
+}
+
 TEST(Plan, GroupsThatCannotBeAreRefused) {
   EXPECT_NE(Parsed("a+z=0:out").find("no node is called \"z\""), std::string::npos);
   EXPECT_NE(Parsed("a+=0:out").find("no node is called \"\""), std::string::npos);

@@ -80,6 +80,9 @@ model::Slice OwnSliceOf(const wire::OpenRoute& open) {
   slice.part.index = open.part;
   slice.part.count = static_cast<uint32_t>(group->shares.size());
   std::ranges::copy(group->shares, slice.part.shares.begin());
+  slice.part.owns_experts = group->owns_experts;
+  slice.part.replicas = group->replicas;
+  slice.part.replicated = group->replicated;
   return slice;
 }
 

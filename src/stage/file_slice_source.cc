@@ -184,6 +184,7 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
     return InvalidArgument(
         fmt::format("{} of a model of {} layers", plan::DescribeSlice(slice), shape.layer_count));
   }
+  TRY(model::CheckGroup(slice.part, shape));
   // What is left beside the other slices has to hold the weights and the least useful KV cache, but
   // for what GPUs hold of both.
   const uint64_t limit =

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/units.h"
 
@@ -29,10 +28,10 @@ class Group::JobExchange final : public model::Exchange {
   JobExchange(Group& group, uint64_t job) : group_(group), job_(job) {}
   ~JobExchange() override { group_.Leave(job_); }
 
-  Status Send(uint32_t gather, To to, std::span<const float> rows) override {
+  Status Send(uint32_t gather, To to, Bytes rows) override {
     return group_.Send(job_, gather, to, rows);
   }
-  Result<std::span<const float>> Take(uint32_t gather, uint32_t part) override {
+  Result<Bytes> Take(uint32_t gather, uint32_t part) override {
     return group_.Take(job_, gather, part);
   }
 
@@ -59,32 +58,30 @@ std::unique_ptr<model::Exchange> Group::Join(uint64_t job) {
   return std::make_unique<JobExchange>(*this, job);
 }
 
-Status Group::Send(uint64_t job, uint32_t gather, model::Exchange::To to,
-                   std::span<const float> rows) {
+Status Group::Send(uint64_t job, uint32_t gather, model::Exchange::To to, Bytes rows) {
   for (uint32_t part = 0; part < nodes_.size(); ++part) {
     if (part == part_ || (to == model::Exchange::To::kLeader && part != 0)) continue;
     wire::PartRows message{.route = route_, .job = job, .gather = gather, .part = part_};
-    message.rows.resize(rows.size_bytes());
-    if (!rows.empty()) std::memcpy(message.rows.data(), rows.data(), rows.size_bytes());
+    message.rows.assign(rows.begin(), rows.end());
     TRY(network_.Send(nodes_[part], std::move(message)));
-    sent_bytes_ += rows.size_bytes();
+    sent_bytes_ += rows.size();
   }
   return Ok();
 }
 
-Result<std::span<const float>> Group::Take(uint64_t job, uint32_t gather, uint32_t part) {
+Result<Bytes> Group::Take(uint64_t job, uint32_t gather, uint32_t part) {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end()) return std::span<const float>();
+  if (found == jobs_.end()) return Bytes();
   Job& waiting = found->second;
   if (waiting.failed) return *waiting.failed;
   const auto rows = waiting.rows.find({gather, part});
-  if (rows == waiting.rows.end()) return std::span<const float>();
+  if (rows == waiting.rows.end()) return Bytes();
   taken_ = std::move(rows->second);
   waiting.rows.erase(rows);
   waiting.bytes -= taken_.size();
   waiting_bytes_ -= taken_.size();
   // Memory of payloads is aligned for any type.
-  return std::span(reinterpret_cast<const float*>(taken_.data()), taken_.size() / sizeof(float));
+  return Bytes(taken_);
 }
 
 void Group::Leave(uint64_t job) {

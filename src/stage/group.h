@@ -12,10 +12,10 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "model/exchange.h"
 #include "net/network.h"
@@ -55,7 +55,7 @@ class Group {
 
   // From another node. An error where more has come than is waited for.
   Status OnRows(const wire::NodeId& from, wire::PartRows&& rows);
-  // Of columns, by this node.
+  // Of columns and sums, by this node.
   uint64_t sent_bytes() const { return sent_bytes_; }
   // Why the group cannot go on; nothing where it can. Memory that is short is no such reason.
   const std::optional<Error>& broken() const { return broken_; }
@@ -69,8 +69,8 @@ class Group {
     uint64_t bytes = 0;
   };
 
-  Status Send(uint64_t job, uint32_t gather, model::Exchange::To to, std::span<const float> rows);
-  Result<std::span<const float>> Take(uint64_t job, uint32_t gather, uint32_t part);
+  Status Send(uint64_t job, uint32_t gather, model::Exchange::To to, Bytes rows);
+  Result<Bytes> Take(uint64_t job, uint32_t gather, uint32_t part);
   void Leave(uint64_t job);
   bool IsOver(uint64_t job) const { return job <= over_below_ || over_.contains(job); }
 

@@ -22,7 +22,8 @@ GroupMembers::GroupMembers(net::Network& network, wire::RouteId group_route,
     network_.Introduce(member.node, member.addresses);
     ++own.part;
     // A member that cannot be reached is told to be down.
-    static_cast<void>(network_.Send(member.node, own));
+    const Status sent = network_.Send(member.node, own);
+    if (!sent.ok() && !unopened_) unopened_.emplace(member.node, sent.error());
   }
 }
 

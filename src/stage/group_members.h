@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,8 @@ class GroupMembers {
   GroupMembers(const GroupMembers&) = delete;
   GroupMembers& operator=(const GroupMembers&) = delete;
 
+  // A member that cannot be told to open the route, with why: it speaks too old a protocol.
+  const std::optional<std::pair<wire::NodeId, Error>>& unopened() const { return unopened_; }
   bool Has(const wire::NodeId& node) const { return states_.contains(node); }
   void SendToAll(const wire::Message& message) const;
 
@@ -61,6 +64,7 @@ class GroupMembers {
   const wire::RouteId route_;
   std::map<wire::NodeId, wire::RouteState> states_;
   std::map<wire::SequenceId, Waiting> waiting_;
+  std::optional<std::pair<wire::NodeId, Error>> unopened_;
 };
 
 }  // namespace aster::stage

@@ -51,21 +51,21 @@ class GroupTest : public testing::Test {
 TEST_F(GroupTest, RowsReachTheOthers) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1);
   EXPECT_TRUE(second->Take(0, 0).value().empty());
-  const std::vector<float> rows = {1, 2, 3};
+  const std::vector<uint8_t> rows = {1, 2, 3, 4};
   ASSERT_TRUE(first->Send(0, Exchange::To::kAll, rows).ok());
   for (const uint32_t node : {1u, 2u}) ASSERT_TRUE(Receive(node).ok());
   const auto taken = second->Take(0, 0).value();
-  EXPECT_EQ(std::vector<float>(taken.begin(), taken.end()), rows);
+  EXPECT_EQ(std::vector<uint8_t>(taken.begin(), taken.end()), rows);
   // Once; and what comes before the job is known waits for it.
   EXPECT_TRUE(second->Take(0, 0).value().empty());
-  EXPECT_EQ(groups_[2]->Join(1)->Take(0, 0).value().size(), 3u);
+  EXPECT_EQ(groups_[2]->Join(1)->Take(0, 0).value().size(), 4u);
 }
 
 TEST_F(GroupTest, SomeRowsAreForTheOneThatLeads) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1), third = groups_[2]->Join(1);
-  ASSERT_TRUE(third->Send(4, Exchange::To::kLeader, std::array{5.0f}).ok());
+  ASSERT_TRUE(third->Send(4, Exchange::To::kLeader, std::array<uint8_t, 4>{5}).ok());
   for (const uint32_t node : {0u, 1u}) ASSERT_TRUE(Receive(node).ok());
-  EXPECT_EQ(first->Take(4, 2).value().size(), 1u);
+  EXPECT_EQ(first->Take(4, 2).value().size(), 4u);
   EXPECT_TRUE(second->Take(4, 2).value().empty());
 }
 
@@ -89,7 +89,7 @@ TEST_F(GroupTest, AFailureEndsTheJobEverywhere) {
 
 TEST_F(GroupTest, RowsThatWaitAreBounded) {
   const auto second = groups_[1]->Join(1);
-  const std::vector<float> rows(kMostBytes / sizeof(float));
+  const std::vector<uint8_t> rows(kMostBytes);
   ASSERT_TRUE(second->Send(0, Exchange::To::kLeader, rows).ok());
   ASSERT_TRUE(Receive(0).ok());
   ASSERT_TRUE(second->Send(1, Exchange::To::kLeader, rows).ok());

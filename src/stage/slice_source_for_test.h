@@ -21,7 +21,7 @@ class TestSliceSource final : public SliceSource {
       : kv_bytes_(kv_bytes), looks_(looks) {}
 
   Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override {
-    if (request.fingerprint != TestModel::kFingerprint) return NotFound("no such model here");
+    if (TestModel::Of(request.fingerprint) == nullptr) return NotFound("no such model here");
     return std::make_unique<Loading>(request, kv_bytes_, looks_);
   }
 
@@ -39,7 +39,7 @@ class TestSliceSource final : public SliceSource {
       options.memory_bytes = request_.kv_bytes > 0 ? request_.kv_bytes : kv_bytes_;
       options.name = request_.memory_name;
       return Result<std::unique_ptr<engine::LocalModel>>(
-          TestModel::Get().Make(request_.slice, options));
+          TestModel::Of(request_.fingerprint)->Make(request_.slice, options));
     }
 
    private:

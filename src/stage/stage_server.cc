@@ -170,6 +170,7 @@ void StageServer::Drop(wire::RouteId route) {
   std::erase_if(under_way_, [&](const UnderWay& frame) { return frame.route == route; });
   // Slices stay a while with their KV cache, for the route that replaces this one.
   routes_.erase(route);
+  if (options_.expert_uses) options_.expert_uses->Save();
   const int64_t now_ns = network_.clock().NowNs();
   for (const auto& slice : slices_) {
     if (slice.use_count() == 1) slice->unused_since_ns = now_ns;
@@ -310,6 +311,7 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
     return Refuse(id, from,
                   Error(Code::kAlreadyExists, "another conductor has a route of that id"));
   }
+  ChooseReplicas(open);
   // Loads the slice, or shares one that is there.
   auto slice = FindSlice(open);
   if (!slice.ok()) {
@@ -349,6 +351,10 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
     if (open.part > 0) route.expected = 1;
     route.open = std::move(open);
   }
+  if (route.members && route.members->unopened()) {
+    const auto [node, why] = *route.members->unopened();
+    return Break(id, Error(why).In(fmt::format("node {} of the group", node.ToText())), node);
+  }
   Tick();
 }
 
@@ -382,6 +388,7 @@ Status StageServer::TakeLoaded(HeldSlice& slice) {
   // Loaded: from here on it counts with what it really takes.
   slice.loading.reset();
   slice.model = TRY(*std::move(taken));
+  CountExperts(slice);
   if (options_.proposers) slice.proposers = options_.proposers(*slice.model);
   slice.bytes = slice.model->main_memory_bytes();
   slice.gpu_bytes = slice.model->gpu_memory_bytes();

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "engine/proposer.h"
 #include "net/network.h"
+#include "stage/expert_uses.h"
 #include "stage/group.h"
 #include "stage/group_members.h"
 #include "stage/group_rows.h"
@@ -46,6 +47,9 @@ struct StageOptions {
   // Of a Node: sees every event first, and returns whether it is for another part of this machine's
   // node alone; null: there is none.
   std::function<bool(const net::Event&)> others = nullptr;
+  // Counts which experts are chosen here, and says which are on every node of a group that this one
+  // leads; null: nothing is counted.
+  std::shared_ptr<ExpertUses> expert_uses = nullptr;
 };
 
 // For people, and for plans.
@@ -204,6 +208,8 @@ class StageServer final : public LocalStages {
   void OnRouteState(const wire::NodeId& from, const wire::RouteState& state);
   void OnDown(const wire::NodeId& node, const Error& why);
   // Groups (stage_server_groups.cc).
+  void ChooseReplicas(wire::OpenRoute& open) const;
+  void CountExperts(HeldSlice& slice) const;
   void JoinGroup(Route& route, const wire::OpenRoute& open);
   Route* LeadsGroup(wire::RouteId group);
   void MakeGroupRows(Route& route, const engine::LocalModel& model);

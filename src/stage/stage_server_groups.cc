@@ -51,6 +51,24 @@ void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
   if (open.part == 0) route.members = std::make_unique<GroupMembers>(network_, id, open, *group);
 }
 
+// Which experts are on every node of a group that this one leads, where nobody has said so.
+void StageServer::ChooseReplicas(wire::OpenRoute& open) const {
+  if (!options_.expert_uses || open.part > 0) return;
+  for (wire::StageGroup& group : open.groups) {
+    const bool is_asked = group.owns_experts && group.replicas > 0 && group.replicated.empty();
+    if (group.stage == open.index && is_asked)
+      group.replicated = options_.expert_uses->Replicated(open.fingerprint, group.replicas);
+  }
+}
+
+// In one node of a group: the others compute the same layers of the same tokens.
+void StageServer::CountExperts(HeldSlice& slice) const {
+  const model::Shape& shape = slice.model->shape();
+  if (!options_.expert_uses || shape.experts.count == 0 || !slice.request.slice.part.leads())
+    return;
+  slice.model->CountExperts(options_.expert_uses->Of(slice.request.fingerprint, shape));
+}
+
 // What its members speak of.
 StageServer::Route* StageServer::LeadsGroup(wire::RouteId group) {
   const auto found = std::ranges::find_if(routes_, [&](const auto& item) {

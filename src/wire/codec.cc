@@ -94,6 +94,14 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
 
+// Whether it says anything that protocol 9 brought.
+bool NeedsExperts(const Message& message) {
+  const auto* open = std::get_if<OpenRoute>(&message);
+  return open != nullptr && std::ranges::any_of(open->groups, [](const StageGroup& group) {
+           return group.owns_experts || group.replicas > 0 || !group.replicated.empty();
+         });
+}
+
 // Whether it says anything that protocol 7 brought.
 bool NeedsAhead(const Message& message) {
   const auto has_gathered = [](const Hop& hop) {
@@ -243,6 +251,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (NeedsExperts(message)) return kExpertsProtocol;
   if (TypeOf(message) >= FrameType::kBeginDraft) return kDrafterProtocol;
   if (NeedsAhead(message)) return kAheadProtocol;
   if (NeedsGroups(message)) return kGroupProtocol;

@@ -259,11 +259,11 @@ TEST(Codec, AnInstanceInTheFirstProtocolIsRefused) {
 TEST(Codec, FirstAndLastWordsOfALaterVersionAreUnderstood) {
   Hello hello;
   hello.oldest_protocol = 7;
-  hello.newest_protocol = 9;
+  hello.newest_protocol = kNewestProtocol + 1;
   const Frame frame = EncodeNewest(hello);
   std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
   body.insert(body.end(), {1, 2, 3});  // what it says more
-  const FrameHeader header = MakeHeader(FrameType::kHello, 9, body, {}, false);
+  const FrameHeader header = MakeHeader(FrameType::kHello, kNewestProtocol + 1, body, {}, false);
   const Result<Message> decoded = Decode(header, body, {});
   ASSERT_TRUE(decoded.ok());
   EXPECT_EQ(std::get<Hello>(*decoded).oldest_protocol, 7);

@@ -196,6 +196,10 @@ void Fields(C& c, StageGroup& m) {
   c.List(m.members, kMaxParts, kLeastStageBytes,
          [](C& each, StageAddress& member) { Fields(each, member); });
   c.Array(m.shares, kMaxParts);
+  if (c.version() < kExpertsProtocol) return;
+  c.Flag(m.owns_experts);
+  c.Value(m.replicas);
+  c.Array(m.replicated);
 }
 constexpr size_t kLeastGroupBytes = 4 + 4 + 4;
 

@@ -86,6 +86,11 @@ struct StageGroup {
   uint32_t stage = 0;
   std::vector<StageAddress> members;  // without layers: parts 1, 2…; the stage's node has part 0
   std::vector<uint32_t> shares;       // of the work, by part
+  // Since protocol 9: whether parts own experts, how many of each layer all of them have, and
+  // which, layer by layer; of an empty list some at equal distances.
+  bool owns_experts = false;
+  uint32_t replicas = 0;
+  std::vector<uint16_t> replicated = {};
 };
 
 struct OpenRoute {

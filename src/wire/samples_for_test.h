@@ -36,8 +36,7 @@ auto Parts(M& m) {
     auto& [a, b] = m;
     return std::tie(a, b);
   } else if constexpr (std::is_same_v<T, Halt> || std::is_same_v<T, Cancel> ||
-                       std::is_same_v<T, HeldKv> || std::is_same_v<T, StageGroup> ||
-                       std::is_same_v<T, FollowDraft>) {
+                       std::is_same_v<T, HeldKv> || std::is_same_v<T, FollowDraft>) {
     auto& [a, b, c] = m;
     return std::tie(a, b, c);
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
@@ -47,7 +46,7 @@ auto Parts(M& m) {
     auto& [a, b, c, d, e] = m;
     return std::tie(a, b, c, d, e);
   } else if constexpr (std::is_same_v<T, PartRows> || std::is_same_v<T, KvRows> ||
-                       std::is_same_v<T, BeginDraft>) {
+                       std::is_same_v<T, BeginDraft> || std::is_same_v<T, StageGroup>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
   } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, KvTaken> ||
@@ -110,6 +109,7 @@ bool Same(const T& a, const T& b) {
 template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
+  if (version < kExpertsProtocol && std::is_same_v<T, StageGroup>) return kAll - 3;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
   if (version < kAheadProtocol && std::is_same_v<T, Hop>) return kAll - 2;
   if (version >= kGroupProtocol) return kAll;

@@ -303,6 +303,29 @@ class Synth(Case):
         self.assertIn("does not fit", aster("plan", "--memory", "--preset", "pro-full", "--machines",
                                             "256GiB,256GiB").stdout.decode())
 
+    def test_a_plan_says_what_nodes_of_a_group_take(self):
+        def parts(split, *options):
+            plan = aster("plan", "--memory", "--preset", "flash-full", "--split", split, "--json", *options)
+            return json.loads(plan.stdout)
+
+        def weights(split):
+            return [item["weight_bytes"]["MXFP4"] for item in parts(split)["slices"]]
+
+        slices = parts("a+b/experts=0:out")["slices"]
+        self.assertEqual([(item["part"], item["parts"]) for item in slices], [(0, 2), (1, 2)])
+        self.assertEqual([item["layer_end"] for item in slices], [43, 43])
+        # Experts of 3 · 4096 · 2048 weights of 17/32 bytes, 256 of them in each of 43 layers.
+        expert = 43 * 3 * 4096 * 2048 * 17 // 32
+        rows, owned, more = weights("a+b=0:out"), weights("a+b/experts=0:out"), weights("a+b/experts*32=0:out")
+        # The shared one, in Q8_0, is on both as a whole.
+        self.assertAlmostEqual(sum(owned) - sum(rows), 43 * 3 * 4096 * 2048 * 34 // 32, delta=1)
+        self.assertEqual([b - a for a, b in zip(owned, more)], 2 * [16 * expert])
+        self.assertGreaterEqual(weights("3*a+b/experts=0:out")[0] - owned[0], 64 * expert)
+        fits = parts("a+b/experts=0:out", "--machines", "96GiB,96GiB")["fits_with_tokens"]
+        self.assertGreater(fits["MXFP4"], 0)
+        aster("plan", "--memory", "--preset", "flash-full", "--split", "99*a+b/experts=0:out", check=INPUT)
+        aster("plan", "--memory", self.tiny, "--split", "a+b/experts=0:out", check=INPUT)
+
     def test_a_plan_says_which_layers_are_on_a_gpu(self):
         def plan(machine, *options):
             return aster("plan", "--memory", self.tiny, "--machines", machine, *options).stdout

@@ -23,16 +23,16 @@ constexpr uint64_t kPlentyBytes = uint64_t{1} << 24;
 constexpr uint64_t kPageBytes = 128 * 64 * 2 * 2;  // of a layer: positions, numbers, both, f16
 
 // Seeds share it, so that what one has computed the next need not.
-engine::LocalModel& WholeModel(const model::MemoryOptions& memory) {
-  static std::map<uint32_t, std::unique_ptr<engine::LocalModel>> models;
-  auto& whole = models[memory.window];
-  if (!whole) whole = plan::TestModel::Get().MakeWhole(memory);
+engine::LocalModel& WholeModel(plan::TestModel& model, const model::MemoryOptions& memory) {
+  using Key = std::pair<const plan::TestModel*, uint32_t>;
+  static std::map<Key, std::unique_ptr<engine::LocalModel>> models;
+  auto& whole = models[{&model, memory.window}];
+  if (!whole) whole = model.MakeWhole(memory);
   return *whole;
 }
 
 // The model, with a block for guesses as far as anybody can see: its stages ask the prophet.
-plan::RouteModel ModelWithDrafter() {
-  plan::RouteModel model = plan::TestModel::Get().route_model();
+plan::RouteModel WithDrafter(plan::RouteModel model) {
   model.shape.next_layers = 1;
   return model;
 }
@@ -40,7 +40,8 @@ plan::RouteModel ModelWithDrafter() {
 }  // namespace
 
 World::World(uint64_t seed, bool keep_lines)
-    : random_(seed),
+    : model_(seed % 4 == 1 ? plan::TestModel::WithExperts() : plan::TestModel::Get()),
+      random_(seed),
       prophet_(seed),
       trace_(keep_lines),
       hub_(clock_, random_, trace_),
@@ -109,7 +110,7 @@ void World::AddFront(bool is_small, const conduct::ConductorOptions& options) {
     own.on_event = [&front](const net::Event& event) { return front.drafts->Handle(event); };
   }
   front.conductor = std::make_unique<conduct::Conductor>(
-      *front.network, ModelWithDrafter(), nullptr, RandomPlan(all, is_small), own,
+      *front.network, WithDrafter(model_.route_model()), nullptr, RandomPlan(all, is_small), own,
       [this, is_small](const plan::Plan&, std::span<const wire::NodeId> lost, const Error&) {
         return Replan(lost, is_small);
       });
@@ -166,6 +167,11 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
   plan::PlanStage group{.node = node(0), .slice = {0, plan::kTestLayers, true, true}};
   group.members = {node(1)};
   group.shares = {1 + Below(2), 1 + Below(2)};
+  // Where there are experts, in half of them each owns some; all have none, one or two as well.
+  if (model_.shape().experts.count > 0 && Chance(2)) {
+    group.owns_experts = true;
+    group.replicas = Below(3);
+  }
   if (among.size() < 3 || Chance(2)) return {.stages = {group}, .decode = {}};
   const uint32_t cut = 1 + Below(plan::kTestLayers - 1);
   group.slice = {0, cut, true, false};
@@ -279,7 +285,7 @@ void World::AddTroubles() {
 
 // What one machine answers.
 std::vector<int32_t> World::Expected(const Visitor& visitor) {
-  engine::LocalModel& whole = WholeModel(memory_);
+  engine::LocalModel& whole = WholeModel(model_, memory_);
   engine::Scheduler scheduler(whole, nullptr, clock_);
   engine::Sequence sequence(whole);
   sequence.SetHistory(visitor.prompt);

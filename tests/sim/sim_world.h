@@ -125,6 +125,7 @@ class World {
   void ContinueFailed(SimResult& result);
   void Mistake(const std::string& what) { mistakes_.push_back(what); }
 
+  plan::TestModel& model_;
   Random random_;
   Prophet prophet_;
   VirtualClock clock_;

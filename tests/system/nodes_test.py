@@ -85,7 +85,7 @@ class Nodes(Case):
             aster("synth", model, "--vocab", 512, *options)
             ask = ("run", model, "-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q", "-n", 24)
             alone = aster(*ask).stdout
-            for split in ("group", "node-2+3*node-1=0:out"):
+            for split in ("group", "node-2+3*node-1=0:out", "group/experts", "2*node-2+node-1/experts*2=0:out"):
                 self.assertEqual(aster(*ask, "--local-nodes", 2, "--split", split).stdout, alone, (name, split))
         run = aster(*ask, "--local-nodes", 3, "--split", "group", check=INPUT)
         self.assertIn(b"2 groups of heads", run.stderr)

@@ -26,6 +26,7 @@
 #include "drafting/load_drafter.h"
 #include "fetch/parts.h"
 #include "gguf/fingerprint.h"
+#include "gguf/fingerprint_cache.h"
 #include "kernels/arithmetic_version.h"
 #include "net/tcp_network.h"
 #include "node/addresses.h"
@@ -136,7 +137,9 @@ Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
                                                    .name = invitation.name,
                                                    .arithmetic = kernels::kArithmeticVersion,
                                                    .admit = nullptr}));
-  stage::Node node(*network, *source, {.proposers = draft::ProposersFor});
+  stage::StageOptions stages{.proposers = draft::ProposersFor};
+  stages.expert_uses = std::make_shared<stage::ExpertUses>(gguf::DefaultCacheFolder());
+  stage::Node node(*network, *source, std::move(stages));
   node.Start();
   console.Write(open::LocalReply(network->addresses().front()));
   TRY(console.Flush());

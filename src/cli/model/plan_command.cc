@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -50,7 +51,12 @@ struct PlanFlags {
 // Weights in one mix of types.
 struct Variant {
   std::string name;
-  model::WeightSizes sizes;
+  model::WeightSizes sizes;  // of whole layers
+  std::function<Result<model::WeightSizes>(const model::GroupPart&)> sizes_of;
+
+  Result<uint64_t> BytesOf(const model::Slice& slice) const {
+    return slice.part.is_whole() ? sizes.Of(slice) : TRY(sizes_of(slice.part)).Of(slice);
+  }
 };
 
 struct Machine {
@@ -105,26 +111,34 @@ std::vector<model::Slice> CutByShares(const model::Shape& shape, const model::We
   return slices;
 }
 
-// As --split of other commands, with any names.
-Result<std::vector<model::Slice>> ParseSlices(const std::string& split, uint32_t layer_count) {
+// As --split of other commands, with any names: a slice for each, of a group's nodes its part of
+// one.
+Result<std::vector<model::Slice>> ParseSlices(const std::string& split, const model::Shape& shape) {
   std::vector<plan::PlanNode> nodes;
+  const auto add = [&](const std::string& name) {
+    nodes.push_back({.id = {{.low = nodes.size() + 1}},
+                     .name = name.empty() ? fmt::format("{}", nodes.size() + 1) : name,
+                     .addresses = {}});
+  };
   for (const std::string& part : CLI::detail::split(split, ',')) {
     const size_t equals = part.find('=');
-    const size_t index = nodes.size();
-    nodes.push_back({.id = {{.low = index + 1}},
-                     .name = equals == std::string::npos
-                                 ? fmt::format("{}", index + 1)
-                                 : CLI::detail::trim_copy(part.substr(0, equals)),
-                     .addresses = {}});
+    if (equals == std::string::npos) {
+      add("");
+      continue;
+    }
+    // "2*a+b/experts"
+    const std::string names = part.substr(0, std::min(equals, part.find(plan::kExpertsWord)));
+    for (const std::string& name : CLI::detail::split(names, '+')) {
+      const size_t star = name.find('*');
+      add(CLI::detail::trim_copy(star == std::string::npos ? name : name.substr(star + 1)));
+    }
   }
-  const plan::Plan plan = TRY(plan::ParseSplit(split, layer_count, nodes).In("--split"));
-  if (plan.has_groups()) {
-    return Unimplemented(
-        "--split: rates of groups (a+b) are not predicted; measure them with "
-        "aster bench");
-  }
+  const plan::Plan plan = TRY(plan::ParseSplit(split, shape.layer_count, nodes).In("--split"));
   std::vector<model::Slice> slices;
-  for (const plan::PlanStage& stage : plan.stages) slices.push_back(stage.slice);
+  for (const plan::PlanStage& stage : plan.stages) {
+    for (const model::Slice& slice : stage.Slices()) slices.push_back(slice);
+    TRY(model::CheckGroup(slices.back().part, shape).In("--split"));
+  }
   return slices;
 }
 
@@ -154,7 +168,7 @@ Status ChooseSlices(const PlanFlags& options, Plan& plan) {
   if (std::ranges::find(shares, 0.0) != shares.end())
     return InvalidArgument("--machines: a machine without memory can hold nothing");
   plan.slices = options.split.empty() ? CutByShares(plan.shape, plan.variants.front().sizes, shares)
-                                      : TRY(ParseSlices(options.split, layer_count));
+                                      : TRY(ParseSlices(options.split, plan.shape));
   if (!plan.machines.empty() && plan.slices.size() != plan.machines.size()) {
     return InvalidArgument(fmt::format("{} slices for {} machines: give each of them one",
                                        plan.slices.size(), plan.machines.size()));
@@ -182,16 +196,19 @@ Status ChooseContexts(const PlanFlags& options, Plan& plan) {
 Status ReadFiles(const PlanFlags& options, Plan& plan) {
   std::vector<std::string> paths;
   for (const std::string& model : options.models) paths.push_back(TRY(open::FindModel(model)));
-  const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(paths));
-  const model::Support support = model::CheckSupport(files);
+  const auto files = std::make_shared<const gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(paths)));
+  const model::Support support = model::CheckSupport(*files);
   if (!support.ok()) {
     return Unimplemented(fmt::format("{} cannot be planned for: {}", fmt::join(paths, ", "),
                                      fmt::join(support.obstacles, "; ")));
   }
   plan.shape = *support.shape;
-  const auto type_of = [&](const model::TensorSpec& spec) { return TypeInFile(files, spec); };
+  const auto sizes_of = [files, shape = plan.shape](const model::GroupPart& part) {
+    return model::SizesOf(
+        shape, [&](const model::TensorSpec& spec) { return TypeInFile(*files, spec); }, part);
+  };
   plan.variants.push_back(
-      {paths.size() == 1 ? "this file" : "these files", TRY(model::SizesOf(plan.shape, type_of))});
+      {paths.size() == 1 ? "this file" : "these files", TRY(sizes_of({})), sizes_of});
   return Ok();
 }
 
@@ -201,8 +218,12 @@ Result<Plan> PlanOf(const PlanFlags& options) {
     TRY(ReadFiles(options, plan));
   } else {
     plan.shape = TRY(model::ShapeOfPreset(options.preset));
-    for (const model::PublishedMix& mix : model::PublishedMixes(plan.shape))
-      plan.variants.push_back({std::string(mix.name), TRY(model::SizesIn(mix, plan.shape))});
+    for (const model::PublishedMix& mix : model::PublishedMixes(plan.shape)) {
+      const auto sizes_of = [mix, shape = plan.shape](const model::GroupPart& part) {
+        return model::SizesIn(mix, shape, part);
+      };
+      plan.variants.push_back({std::string(mix.name), TRY(sizes_of({})), sizes_of});
+    }
     if (plan.shape.is_latent() && plan.shape.next_layers == 0)
       plan.next_block_bytes = TRY(model::NextBlockBytes(plan.shape));
   }
@@ -213,8 +234,8 @@ Result<Plan> PlanOf(const PlanFlags& options) {
 
 // The KV cache of a sequence of each length.
 Result<std::vector<uint64_t>> KvBytes(const Plan& plan, const model::Slice& slice) {
-  const kv::Layout layout =
-      TRY(model::MakeMemoryLayout(plan.shape, model::Narrowed({}, plan.shape), Hash128{}));
+  const kv::Layout layout = TRY(
+      model::MakeMemoryLayout(plan.shape, model::Narrowed({}, plan.shape), Hash128{}, slice.part));
   std::vector<uint64_t> bytes;
   for (const uint32_t context : plan.contexts)
     bytes.push_back(layout.BytesFor({slice.layer_begin, slice.layer_end}, context, kChunk));
@@ -222,7 +243,11 @@ Result<std::vector<uint64_t>> KvBytes(const Plan& plan, const model::Slice& slic
 }
 
 std::string SliceName(const model::Slice& slice) {
-  return fmt::format("layers {}-{}{}{}", slice.layer_begin, slice.layer_end - 1,
+  const std::string part =
+      slice.part.is_whole()
+          ? ""
+          : fmt::format("part {} of {} of ", slice.part.index + 1, slice.part.count);
+  return fmt::format("{}layers {}-{}{}{}", part, slice.layer_begin, slice.layer_end - 1,
                      slice.embedding ? ", embedding" : "", slice.head ? ", head" : "");
 }
 
@@ -234,10 +259,13 @@ struct Placement {
   uint64_t main_bytes = 0;                // with the KV cache of these layers
 };
 
-Placement PlacementOf(const Plan& plan, const Variant& variant, size_t index, uint64_t kv_bytes) {
+Result<Placement> PlacementOf(const Plan& plan, const Variant& variant, size_t index,
+                              uint64_t kv_bytes) {
   const model::Slice& slice = plan.slices[index];
-  const std::vector<uint64_t> rooms =
+  std::vector<uint64_t> rooms =
       engine::GpuRooms(variant.sizes, plan.shape, slice, kv_bytes, plan.machines[index].gpu_bytes);
+  // The processor computes a group's layers.
+  if (!slice.part.is_whole()) std::ranges::fill(rooms, 0);
   const uint32_t layers = slice.layer_end - slice.layer_begin;
   const auto on_gpus = static_cast<uint32_t>(
       std::min<uint64_t>(layers, std::accumulate(rooms.begin(), rooms.end(), uint64_t{0})));
@@ -249,7 +277,8 @@ Placement PlacementOf(const Plan& plan, const Variant& variant, size_t index, ui
         {begin, end, false, slice.head && share > 0 && end == slice.layer_end});
     begin = end;
   }
-  placement.main_bytes = variant.sizes.Of(placement.main) + kv_bytes / layers * (layers - on_gpus);
+  placement.main_bytes =
+      TRY(variant.BytesOf(placement.main)) + kv_bytes / layers * (layers - on_gpus);
   return placement;
 }
 
@@ -273,7 +302,7 @@ Result<Fit> FitOf(const Plan& plan, const Variant& variant) {
     std::optional<size_t> too_large;
     for (size_t i = 0; i < plan.slices.size(); ++i) {
       const uint64_t kv_bytes = TRY(KvBytes(plan, plan.slices[i]))[c];
-      placements.push_back(PlacementOf(plan, variant, i, kv_bytes));
+      placements.push_back(TRY(PlacementOf(plan, variant, i, kv_bytes)));
       const bool fits = placements.back().main_bytes <= UsableBytes(plan.machines[i]);
       if (!fits && !too_large) too_large = i;
     }
@@ -292,6 +321,7 @@ void PrintPlacement(const Plan& plan, size_t index, const Placement& placement, 
   for (size_t i = 0; i < gpus.size(); ++i) {
     const model::Slice& slice = placement.on_gpu[i];
     const bool is_any = slice.layer_begin < slice.layer_end;
+    if (!plan.slices[index].part.is_whole()) continue;
     console.Print("    {}: {} on its GPU of {}{}\n", SliceName(plan.slices[index]),
                   is_any ? SliceName(slice) : "no layer", FormatBytes(gpus[i]),
                   placement.main.layer_begin < placement.main.layer_end
@@ -352,7 +382,7 @@ Status PrintTables(const Plan& plan, Console& console) {
     std::vector<std::string> cells = {slice == model::Slice::Whole(plan.shape) ? "all"
                                                                                : SliceName(slice)};
     for (const Variant& variant : plan.variants)
-      cells.push_back(FormatBytes(variant.sizes.Of(slice)));
+      cells.push_back(FormatBytes(TRY(variant.BytesOf(slice))));
     for (const uint64_t bytes : TRY(KvBytes(plan, slice))) cells.push_back(FormatBytes(bytes));
     table.AddRow(cells);
   }
@@ -360,6 +390,9 @@ Status PrintTables(const Plan& plan, Console& console) {
       "Weights, and KV cache by context length:\n"
       "{}\n",
       table.Render(2));
+  const bool has_groups = std::ranges::any_of(
+      plan.slices, [](const model::Slice& slice) { return !slice.part.is_whole(); });
+  if (has_groups) console.Print("Nodes of a group exchange rows within every layer. ");
   console.Print("Between slices every token takes {} on the wire ({} numbers of 32 bits).\n",
                 FormatBytes(uint64_t{plan.shape.hidden_width()} * sizeof(float)),
                 plan.shape.hidden_width());
@@ -374,13 +407,16 @@ Status PrintJson(const Plan& plan, Console& console) {
   Json slices = Json::array();
   for (const model::Slice& slice : plan.slices) {
     Json weights, kv;
-    for (const Variant& variant : plan.variants) weights[variant.name] = variant.sizes.Of(slice);
+    for (const Variant& variant : plan.variants)
+      weights[variant.name] = TRY(variant.BytesOf(slice));
     const auto bytes = TRY(KvBytes(plan, slice));
     for (size_t i = 0; i < bytes.size(); ++i) kv[fmt::format("{}", plan.contexts[i])] = bytes[i];
     slices.push_back({{"layer_begin", slice.layer_begin},
                       {"layer_end", slice.layer_end},
                       {"embedding", slice.embedding},
                       {"head", slice.head},
+                      {"part", slice.part.index},
+                      {"parts", slice.part.count},
                       {"weight_bytes", weights},
                       {"kv_bytes", kv}});
   }
@@ -460,7 +496,9 @@ Run DeclarePlan(CLI::App& app) {
                      "Memory of each machine, such as 128GiB,64GiB+24GiB, where a GPU's is behind "
                      "a plus; prints whether the model fits, and which layers are on GPUs");
   machines->type_name("SIZE,...")->delimiter(',')->excludes(slices);
-  app.add_option("--split", options->split, "Layers of each machine, such as 0:20,21:out")
+  app.add_option("--split", options->split,
+                 "Layers of each machine, such as 0:20,21:out, or of groups, such as "
+                 "a+b/experts=0:out")
       ->type_name("SPLIT")
       ->excludes(slices);
   app.add_option("--context", options->contexts, "Context lengths in tokens")

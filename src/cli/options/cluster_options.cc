@@ -34,8 +34,9 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
                      "Layers of each node (pipeline parallel), such as 0:20,21:out, or "
                      "desktop=0:20,laptop=21:out; here (or front) is this command itself, a name "
                      "alone has all layers; a+b=0:out: both compute these layers together (tensor "
-                     "parallel), 2*a+b shares the work out unevenly, group is all nodes; auto: by "
-                     "measured speed and memory")
+                     "parallel), 2*a+b shares the work out unevenly, group is all nodes, "
+                     "a+b/experts=0:out: each owns some experts, /experts*8: and eight of each "
+                     "layer are on both; auto: by measured speed and memory")
           ->type_name("SPLIT");
   app.add_option_function<std::string>(
          "--prefill",

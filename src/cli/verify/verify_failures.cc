@@ -95,6 +95,7 @@ struct Accident {
   Phase phase;
   size_t victim;          // 0: the first prefill node; 1: the second, which also decodes
   bool together = false;  // both decode, as a group that the second leads
+  bool owners = false;    // whose nodes own experts
 };
 
 constexpr Accident kAccidents[] = {
@@ -107,15 +108,17 @@ constexpr Accident kAccidents[] = {
     {"a node of the group that decodes is killed in KV transfer", Phase::kTransfer, 0, true},
     {"a node of the group that decodes is killed in decode", Phase::kDecode, 0, true},
     {"the node that leads the group is killed in decode", Phase::kDecode, 1, true},
+    {"a node of a group that owns experts is killed in decode", Phase::kDecode, 0, true, true},
 };
 
 // All layers on both nodes, each with its part of every layer.
-plan::Plan GroupOf(const plan::PlanNode& first, const plan::PlanNode& second,
-                   uint32_t layer_count) {
+plan::Plan GroupOf(const plan::PlanNode& first, const plan::PlanNode& second, uint32_t layer_count,
+                   bool owns_experts = false) {
   return {.stages = {{.node = first,
                       .slice = {0, layer_count, true, true},
                       .members = {second},
-                      .shares = {1, 1}}},
+                      .shares = {1, 1},
+                      .owns_experts = owns_experts}},
           .decode = {}};
 }
 
@@ -156,7 +159,8 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
   const plan::PlanNode& first = nodes->nodes()[0];
   const plan::PlanNode& second = nodes->nodes()[1];
   plan::Plan plan = HalvesOf(first, second, nodes->layer_count(), /*second_answers=*/true);
-  if (accident.together) plan.decode = GroupOf(second, first, nodes->layer_count()).stages;
+  if (accident.together)
+    plan.decode = GroupOf(second, first, nodes->layer_count(), accident.owners).stages;
   const auto conductor = TRY(
       nodes->Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console));
   Status killed = Ok();
@@ -206,17 +210,22 @@ Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout&
 
 }  // namespace
 
-bool MayGroup(const open::NodeSession& nodes) {
-  return nodes.CheckGroups(GroupOf(nodes.nodes()[0], nodes.nodes()[1], nodes.layer_count())).ok();
+MayBe WhatMayBe(const open::NodeSession& nodes) {
+  const auto is_possible = [&](bool owns_experts) {
+    const plan::Plan group =
+        GroupOf(nodes.nodes()[0], nodes.nodes()[1], nodes.layer_count(), owns_experts);
+    return nodes.CheckGroups(group).ok();
+  };
+  return {.group = is_possible(false), .own = is_possible(true)};
 }
 
-Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, bool may_group,
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, MayBe may,
                                                         Tokens tokens, const Clock& clock,
                                                         const engine::VerifySink& sink,
                                                         Console& console) {
   Ways ways(clock, sink);
   for (const Accident& accident : kAccidents) {
-    if (accident.together && !may_group) continue;
+    if ((accident.together && !may.group) || (accident.owners && !may.own)) continue;
     TRY(ways.Try(accident.name, [&] { return WithAccident(start, accident, tokens, console); }));
   }
   return ways.Take();
@@ -251,10 +260,12 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   };
   TRY(loaded_by_nodes("saved by one machine, loaded by nodes", here));
   if (start) TRY(loaded_by_nodes("saved by nodes, loaded by other nodes", *there));
-  if (!MayGroup(nodes)) return ways.Take();
-  // From a group to one machine, and from there to a group.
+  const MayBe may = WhatMayBe(nodes);
+  if (!may.group) return ways.Take();
+  // From a group to one machine, and from there to a group; where there are experts, its nodes own
+  // them.
   const auto open_group = [&](open::NodeSession& among) {
-    return among.Open(GroupOf(among.nodes()[0], among.nodes()[1], among.layer_count()),
+    return among.Open(GroupOf(among.nodes()[0], among.nodes()[1], among.layer_count(), may.own),
                       /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);
   };
   const auto group = TRY(open_group(nodes));

@@ -24,12 +24,17 @@ namespace aster::cli {
 // Two nodes at least that have just been started, and may be killed.
 using FreshNodes = std::function<Result<std::unique_ptr<open::NodeSession>>()>;
 
-// Whether the first two of these nodes can compute the model's layers together.
-bool MayGroup(const open::NodeSession& nodes);
+// Whether the first two of these nodes can compute the model's layers together, and own experts
+// then.
+struct MayBe {
+  bool group = false;
+  bool own = false;
+};
+MayBe WhatMayBe(const open::NodeSession& nodes);
 
 // One of two nodes, which prefill together and of which one decodes, or both as a group where they
 // may be one, is killed: in prefill, in KV transfer, in decode, in KV sync.
-Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, bool may_group,
+Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, MayBe may,
                                                         std::span<const int32_t> tokens,
                                                         const Clock& clock,
                                                         const engine::VerifySink& sink,

@@ -75,17 +75,45 @@ std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t
   return plans;
 }
 
-// Plans with groups of two nodes, and of three where there are as many: of all layers, with equal
-// work and with unequal, before others that have layers of their own, and with other nodes that
-// prefill or decode.
-std::vector<plan::Plan> GroupPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+// The plan with its first stage on the first of the nodes together, of which the very first does
+// `first_share` times as much as each other one.
+plan::Plan Grouped(plan::Plan plan, std::span<const plan::PlanNode> nodes, uint32_t first_share) {
+  plan::PlanStage& first = plan.stages.front();
+  first.members.assign(nodes.begin() + 1, nodes.end());
+  first.shares.assign(nodes.size(), 1);
+  first.shares.front() = first_share;
+  return plan;
+}
+
+// Groups of two to four nodes that own experts, none or one of each layer on all of them; one that
+// answers what a node has read, and one that reads.
+std::vector<plan::Plan> OwnersPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
+  std::vector<plan::Plan> plans;
+  const auto add = [&](size_t count, uint32_t first_share, uint32_t replicas) {
+    const plan::Plan whole = PlanOf(nodes.first(1), {}, layer_count);
+    plans.push_back(Grouped(whole, nodes.first(count), first_share));
+    plans.back().stages[0].owns_experts = true;
+    plans.back().stages[0].replicas = replicas;
+  };
+  add(2, 1, 0);
+  add(2, 2, 1);
+  const plan::Plan alone = PlanOf(nodes.subspan(1, 1), {}, layer_count);
+  plans.push_back({.stages = alone.stages, .decode = plans[0].stages});
+  plans.push_back({.stages = plans[0].stages, .decode = alone.stages});
+  if (nodes.size() > 2) add(3, 1, 1);
+  if (nodes.size() > 3) add(4, 1, 0);
+  return plans;
+}
+
+// Plans with groups of two nodes, and of three and four where there are as many: of all layers,
+// with equal work and with unequal, before others that have layers of their own, and with other
+// nodes that prefill or decode.
+std::vector<plan::Plan> GroupPlans(const open::NodeSession& session) {
+  const std::span<const plan::PlanNode> nodes = session.nodes();
+  const uint32_t layer_count = session.layer_count();
   std::vector<plan::Plan> plans;
   const auto add = [&](plan::Plan plan, size_t count, uint32_t first_share) {
-    plan::PlanStage& first = plan.stages.front();
-    first.members.assign(nodes.begin() + 1, nodes.begin() + static_cast<ptrdiff_t>(count));
-    first.shares.assign(count, 1);
-    first.shares.front() = first_share;
-    plans.push_back(std::move(plan));
+    plans.push_back(Grouped(std::move(plan), nodes.first(count), first_share));
   };
   if (nodes.size() < 2) return plans;
   const plan::Plan whole = PlanOf(nodes.first(1), {}, layer_count);
@@ -98,8 +126,13 @@ std::vector<plan::Plan> GroupPlans(std::span<const plan::PlanNode> nodes, uint32
     plans.back().decode = group;
   }
   plans.push_back({.stages = group, .decode = PlanOf(nodes.subspan(1, 1), {}, layer_count).stages});
+  if (session.has_experts()) {
+    const std::vector<plan::Plan> owners = OwnersPlans(nodes, layer_count);
+    plans.insert(plans.end(), owners.begin(), owners.end());
+  }
   if (nodes.size() < 3) return plans;
   add(whole, 3, 1);
+  if (nodes.size() > 3) add(whole, 4, 1);
   if (layer_count < 2) return plans;
   const plan::PlanNode apart[] = {nodes[0], nodes[2]};
   add(PlanOf(apart, EvenCuts(layer_count, 1), layer_count), 2, 1);
@@ -201,7 +234,7 @@ std::vector<uint32_t> CutsToVerify(uint32_t layer_count) {
 
 std::vector<std::string> GroupsLeftOut(const open::NodeSession& nodes) {
   std::vector<std::string> lines;
-  for (const plan::Plan& plan : GroupPlans(nodes.nodes(), nodes.layer_count())) {
+  for (const plan::Plan& plan : GroupPlans(nodes)) {
     const Status status = nodes.CheckGroups(plan);
     if (status.ok()) continue;
     lines.push_back(fmt::format("{}: {}", plan::SplitText(plan), status.error().message()));
@@ -229,7 +262,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
     TRY(ways.WithDrafts());
   }
   // Groups, where their parts are not too small for the model.
-  for (const plan::Plan& plan : GroupPlans(nodes.nodes(), nodes.layer_count())) {
+  for (const plan::Plan& plan : GroupPlans(nodes)) {
     if (!nodes.CheckGroups(plan).ok()) continue;
     TRY(ways.Open(plan));
     TRY(ways.InChunks());

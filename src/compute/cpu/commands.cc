@@ -158,6 +158,11 @@ Status CpuCommands::Choose(const ExpertChoice& choice) {
   return Ok();
 }
 
+Result<std::span<const int32_t>> CpuCommands::ReadChoice(const Tensor& ids) {
+  CHECK(ids.stride == ids.columns);
+  return std::span<const int32_t>(Integers(ids), ids.rows * ids.columns);
+}
+
 Status CpuCommands::MakeStreamWeights(const StreamWeights& weights) {
   CpuStreamWeights(context_, weights);
   return Ok();

@@ -65,6 +65,19 @@ class CpuCommands : public Commands {
   Status ContractExperts(const ExpertSum& sum, Operand& wide) override {
     return experts_.Contract(sum, static_cast<CpuOperand&>(wide));
   }
+  Result<std::span<const int32_t>> ReadChoice(const Tensor& ids) override;
+  Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own) override {
+    return experts_.SumOwn(sum, own);
+  }
+  Status AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
+                 std::span<const int64_t> more, size_t columns) override {
+    experts_.AddSums(sums, more_of, more, columns);
+    return Ok();
+  }
+  Status FinishSums(std::span<const int64_t> sums, const Tensor& out) override {
+    experts_.FinishSums(sums, out);
+    return Ok();
+  }
 
   Status MakeStreamWeights(const StreamWeights& weights) override;
   Status SumStreams(const Tensor& streams, const Tensor& numbers, const Tensor& out) override;

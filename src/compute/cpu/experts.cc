@@ -4,7 +4,6 @@
 #include "compute/cpu/experts.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/check.h"
 #include "compute/cpu/gate.h"
@@ -13,7 +12,14 @@
 namespace aster::compute {
 namespace {
 
-size_t FeedForwardOf(const ExpertSum& sum) { return sum.experts.front().gate.rows(); }
+constexpr uint32_t kElsewhere = UINT32_MAX;
+
+// Of the chosen experts; those that another machine has are empty.
+size_t FeedForwardOf(const ExpertSum& sum) {
+  const auto here = std::ranges::find_if(
+      sum.experts, [](const ExpertWeights& expert) { return expert.gate.rows() > 0; });
+  return here->gate.rows();
+}
 
 // By the token where there is a table, else by the scores.
 void ChooseFor(const ExpertChoice& choice, size_t row, const float* scores, int32_t* ids) {
@@ -54,7 +60,7 @@ Status CpuExperts::Sum(const ExpertSum& sum) {
   MakeGroups(sum);
   TRY(ExpandGroups(sum));
   SetHidden(sum);
-  TRY(ContractGroups(sum));
+  TRY(ContractGroups(sum, sum.out.columns));
   SumUp(sum);
   return Ok();
 }
@@ -64,7 +70,7 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   TRY(ExpandGroups(sum));
   // From the order of experts to that of choices; the shared expert's rows stand behind both.
   const size_t width = FeedForwardOf(sum);
-  CHECK(wide.rows == places_.size() + shared_rows_ && wide.columns == width);
+  CHECK(wide.rows == chosen_rows() + shared_.rows.size() && wide.columns == width);
   context_.pool.ParallelFor(wide.rows, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row) {
       const size_t place = row < places_.size() ? places_[row] : row;
@@ -76,16 +82,57 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
 
 Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& wide) {
   MakeGroups(sum);
-  CHECK(wide.rows() == places_.size() + shared_rows_);
+  CHECK(wide.rows() == chosen_rows() + shared_.rows.size());
   SetHidden(sum, wide);
-  TRY(ContractGroups(sum));
+  TRY(ContractGroups(sum, sum.out.columns));
   SumUp(sum);
   return Ok();
 }
 
-void CpuExperts::MakeGroups(const ExpertSum& sum) {
+Status CpuExperts::SumOwn(const ExpertSum& sum, const OwnExperts& own) {
+  const size_t rows = sum.ids.rows;
+  const size_t embedding = own.sums.size() / rows;
+  MakeGroups(sum, own.is_own);
+  TRY(ExpandGroups(sum));
+  SetHidden(sum);
+  TRY(ContractGroups(sum, embedding));
+  context_.pool.ParallelFor(rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row)
+      SumRow(sum, row, own.sums.subspan(row * embedding, embedding));
+  });
+  return Ok();
+}
+
+void CpuExperts::AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
+                         std::span<const int64_t> more, size_t columns) {
+  CHECK(more.size() == more_of.size() * columns);
+  context_.pool.ParallelFor(more_of.size(), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      int64_t* const row = sums.subspan(more_of[i] * columns, columns).data();
+      context_.ops().fixed_add(row, more.data() + i * columns, columns);
+    }
+  });
+}
+
+void CpuExperts::FinishSums(std::span<const int64_t> sums, const Tensor& out) {
+  CHECK(sums.size() == out.rows * out.columns);
+  context_.pool.ParallelFor(out.rows, [&](size_t begin, size_t end, size_t) {
+    for (size_t row = begin; row < end; ++row) {
+      context_.ops().fixed_finish(sums.data() + row * out.columns, out.columns,
+                                  Floats(out) + row * out.stride);
+    }
+  });
+}
+
+// Of those choices that are computed here; of all where nothing says which.
+void CpuExperts::MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_own) {
   const size_t rows = sum.ids.rows;
   const size_t used = sum.ids.columns;
+  const size_t of_row = used + (sum.shared == nullptr ? 0 : 1);
+  CHECK(is_own.empty() || is_own.size() == rows * of_row);
+  const auto is_here = [&](size_t row, size_t i) {
+    return is_own.empty() || is_own[row * of_row + i] != 0;
+  };
   groups_.resize(sum.experts.size());
   for (Group& group : groups_) {
     group.rows.clear();
@@ -94,30 +141,39 @@ void CpuExperts::MakeGroups(const ExpertSum& sum) {
   for (size_t row = 0; row < rows; ++row) {
     const int32_t* const ids = Integers(sum.ids) + row * sum.ids.stride;
     for (size_t i = 0; i < used; ++i) {
+      if (!is_here(row, i)) continue;
       Group& group = groups_[static_cast<size_t>(ids[i])];
       group.rows.push_back(static_cast<uint32_t>(row));
       group.choices.push_back(static_cast<uint32_t>(row * used + i));
     }
   }
-  places_.resize(rows * used);
-  experts_of_rows_.resize(rows * used);
-  size_t first = 0;
+  places_.assign(rows * used, kElsewhere);
+  experts_of_rows_.clear();
   for (Group& group : groups_) {
-    group.first = first;
-    for (size_t i = 0; i < group.choices.size(); ++i) {
-      places_[group.choices[i]] = static_cast<uint32_t>(first + i);
-      experts_of_rows_[first + i] = static_cast<uint32_t>(&group - groups_.data());
+    group.first = chosen_rows();
+    for (const uint32_t choice : group.choices) {
+      places_[choice] = static_cast<uint32_t>(chosen_rows());
+      experts_of_rows_.push_back(static_cast<uint32_t>(&group - groups_.data()));
     }
-    first += group.rows.size();
   }
-  shared_rows_ = sum.shared == nullptr ? 0 : rows;
+  shared_.rows.clear();
+  shared_.choices.clear();
+  shared_.first = chosen_rows();
+  places_of_shared_.assign(rows, kElsewhere);
+  for (size_t row = 0; row < rows && sum.shared != nullptr; ++row) {
+    if (!is_here(row, used)) continue;
+    places_of_shared_[row] = static_cast<uint32_t>(shared_.first + shared_.rows.size());
+    // Where all rows are computed here, those of the wide rows behind the choices'.
+    shared_.choices.push_back(places_of_shared_[row]);
+    shared_.rows.push_back(static_cast<uint32_t>(row));
+  }
 }
 
 Status CpuExperts::ExpandGroups(const ExpertSum& sum) {
   const size_t width = FeedForwardOf(sum);
-  const size_t of_chosen = places_.size() * width;
-  const size_t count =
-      of_chosen + (sum.shared == nullptr ? 0 : shared_rows_ * sum.shared->gate.rows());
+  const size_t of_chosen = chosen_rows() * width;
+  const size_t of_shared = shared_.rows.empty() ? 0 : sum.shared->gate.rows();
+  const size_t count = of_chosen + shared_.rows.size() * of_shared;
   TRY(gate_.Grow(count * sizeof(float)));
   TRY(up_.Grow(count * sizeof(float)));
   products_.clear();
@@ -133,7 +189,12 @@ Status CpuExperts::ExpandGroups(const ExpertSum& sum) {
     group.input.SetGathered(rows, group.rows);
     add(sum.experts[i], group.input, group.first * width);
   }
-  if (sum.shared != nullptr) add(*sum.shared, rows, of_chosen);
+  if (shared_.rows.size() == rows.rows()) {
+    add(*sum.shared, rows, of_chosen);
+  } else if (!shared_.rows.empty()) {
+    shared_.input.SetGathered(rows, shared_.rows);
+    add(*sum.shared, shared_.input, of_chosen);
+  }
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.gate, gate_.As<float>());
   AddBias(sum.biases.up, up_.As<float>());
@@ -159,25 +220,21 @@ void CpuExperts::SetHidden(const ExpertSum& sum) {
   for (Group& group : groups_) {
     group.hidden.Set(gate_.As<float>() + group.first * width, width, group.rows.size(), width);
   }
-  if (sum.shared == nullptr) return;
+  if (shared_.rows.empty()) return;
   // It may be wider than the others.
   const size_t of_shared = sum.shared->down.columns();
-  shared_hidden_.Set(gate_.As<float>() + places_.size() * width, of_shared, shared_rows_,
+  shared_.hidden.Set(gate_.As<float>() + chosen_rows() * width, of_shared, shared_.rows.size(),
                      of_shared);
 }
 
 // It is rows in the order of choices.
 void CpuExperts::SetHidden(const ExpertSum& sum, CpuOperand& wide) {
   for (Group& group : groups_) group.hidden.SetGathered(wide, group.choices);
-  if (sum.shared == nullptr) return;
-  shared_places_.resize(sum.ids.rows);
-  std::iota(shared_places_.begin(), shared_places_.end(), static_cast<uint32_t>(places_.size()));
-  shared_hidden_.SetGathered(wide, shared_places_);
+  if (sum.shared != nullptr) shared_.hidden.SetGathered(wide, shared_.choices);
 }
 
-Status CpuExperts::ContractGroups(const ExpertSum& sum) {
-  const size_t embedding = sum.out.columns;
-  TRY(down_.Grow((places_.size() + shared_rows_) * embedding * sizeof(float)));
+Status CpuExperts::ContractGroups(const ExpertSum& sum, size_t embedding) {
+  TRY(down_.Grow((chosen_rows() + shared_.rows.size()) * embedding * sizeof(float)));
   products_.clear();
   const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first) {
     products_.push_back({&expert.down, &hidden, down_.As<float>() + first * embedding, embedding});
@@ -186,7 +243,7 @@ Status CpuExperts::ContractGroups(const ExpertSum& sum) {
     Group& group = groups_[i];
     if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first);
   }
-  if (sum.shared != nullptr) add(*sum.shared, shared_hidden_, places_.size());
+  if (!shared_.rows.empty()) add(*sum.shared, shared_.hidden, shared_.first);
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.down, down_.As<float>());
   return Ok();
@@ -194,25 +251,31 @@ Status CpuExperts::ContractGroups(const ExpertSum& sum) {
 
 // In fixed point, so that experts may be summed in any order and on any machine.
 void CpuExperts::SumUp(const ExpertSum& sum) {
-  const size_t used = sum.ids.columns;
   const size_t embedding = sum.out.columns;
-  const kernels::OpsTable& ops = context_.ops();
   context_.pool.ParallelFor(sum.ids.rows, [&](size_t begin, size_t end, size_t) {
     std::vector<int64_t> sums(embedding);
     for (size_t row = begin; row < end; ++row) {
-      const float* const shares = Floats(sum.shares) + row * sum.shares.stride;
-      std::fill(sums.begin(), sums.end(), 0);
-      for (size_t i = 0; i < used; ++i) {
-        ops.fixed_accumulate(sums.data(), down_.As<float>() + places_[row * used + i] * embedding,
-                             embedding, shares[i]);
-      }
-      if (sum.shared != nullptr) {
-        ops.fixed_accumulate(sums.data(), down_.As<float>() + (places_.size() + row) * embedding,
-                             embedding, ShareOfShared(ops, sum, row));
-      }
-      ops.fixed_finish(sums.data(), embedding, Floats(sum.out) + row * sum.out.stride);
+      SumRow(sum, row, sums);
+      context_.ops().fixed_finish(sums.data(), embedding, Floats(sum.out) + row * sum.out.stride);
     }
   });
+}
+
+// Of the experts that are computed here.
+void CpuExperts::SumRow(const ExpertSum& sum, size_t row, std::span<int64_t> sums) {
+  const kernels::OpsTable& ops = context_.ops();
+  const float* const shares = Floats(sum.shares) + row * sum.shares.stride;
+  const size_t used = sum.ids.columns;
+  std::ranges::fill(sums, 0);
+  const auto add = [&](uint32_t place, float share) {
+    const float* const output = down_.As<float>() + size_t{place} * sums.size();
+    ops.fixed_accumulate(sums.data(), output, sums.size(), share);
+  };
+  for (size_t i = 0; i < used; ++i) {
+    if (const uint32_t place = places_[row * used + i]; place != kElsewhere) add(place, shares[i]);
+  }
+  if (places_of_shared_[row] != kElsewhere)
+    add(places_of_shared_[row], ShareOfShared(ops, sum, row));
 }
 
 }  // namespace aster::compute

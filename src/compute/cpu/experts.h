@@ -27,6 +27,11 @@ class CpuExperts {
   // Its two halves.
   Status Expand(const ExpertSum& sum, const Tensor& wide);
   Status Contract(const ExpertSum& sum, CpuOperand& wide);
+  // What it is of the experts here.
+  Status SumOwn(const ExpertSum& sum, const OwnExperts& own);
+  void AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
+               std::span<const int64_t> more, size_t columns);
+  void FinishSums(std::span<const int64_t> sums, const Tensor& out);
 
  private:
   // The rows that one expert works on.
@@ -38,24 +43,27 @@ class CpuExperts {
     CpuOperand hidden;
   };
 
-  void MakeGroups(const ExpertSum& sum);
+  void MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_own = {});
   Status ExpandGroups(const ExpertSum& sum);
   void SetHidden(const ExpertSum& sum);
   void SetHidden(const ExpertSum& sum, CpuOperand& wide);
-  Status ContractGroups(const ExpertSum& sum);
+  Status ContractGroups(const ExpertSum& sum, size_t embedding);
   void AddBias(const Tensor& biases, float* rows);
   void SumUp(const ExpertSum& sum);
+  void SumRow(const ExpertSum& sum, size_t row, std::span<int64_t> sums);
+  size_t chosen_rows() const { return experts_of_rows_.size(); }
 
   Context& context_;
-  Buffer gate_;                   // [rows of all groups, feed_forward]
-  Buffer up_;                     // the same
-  Buffer down_;                   // [rows of all groups, embedding]
-  std::vector<uint32_t> places_;  // [rows, used] row of down_ that holds the choice's output
-  std::vector<uint32_t> experts_of_rows_;  // of all groups
-  size_t shared_rows_ = 0;                 // of the shared expert
-  std::vector<Group> groups_;              // [experts]; those without rows are skipped
-  CpuOperand shared_hidden_;               // of the shared expert
-  std::vector<uint32_t> shared_places_;    // [rows] its rows behind those of the choices
+  Buffer gate_;  // [rows of all groups, feed_forward]
+  Buffer up_;    // the same
+  Buffer down_;  // [rows of all groups, embedding]
+  // Row of down_ that holds the output of the choice, or of the row's shared expert, which stand
+  // behind; kElsewhere of those that are not computed here.
+  std::vector<uint32_t> places_;            // [rows, used]
+  std::vector<uint32_t> places_of_shared_;  // [rows]
+  std::vector<uint32_t> experts_of_rows_;   // of all groups
+  std::vector<Group> groups_;               // [experts]; those without rows are skipped
+  Group shared_;                            // the rows of the shared expert
   std::vector<CpuProduct> products_;
 };
 
