@@ -12,8 +12,8 @@ if(ASTER_SANITIZE)
   set(ASTER_COLD_OPTIONS -O0)
   set(ASTER_TEST_OPTIONS -O0)
 endif()
-# Tests link this after all else, because a later -fsanitize= would take back what it says. A check of every pointer that
-# is followed is a sixth of the time of compiling tests, and fuzzers are not guided by tests.
+# Tests link this after all else, because a later -fsanitize= would take back what it says. A check of every pointer
+# that is followed is a sixth of the time of compiling tests, and fuzzers are not guided by tests.
 add_library(aster_test_options INTERFACE)
 if(ASTER_SANITIZE MATCHES undefined)
   target_compile_options(aster_test_options INTERFACE -fno-sanitize=null,alignment)
