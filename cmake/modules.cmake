@@ -12,9 +12,14 @@ if(ASTER_SANITIZE)
   set(ASTER_COLD_OPTIONS -O0)
   set(ASTER_TEST_OPTIONS -O0)
 endif()
-# A check of every pointer that is followed is a sixth of the time of compiling tests.
+# Tests link this after all else, because a later -fsanitize= would take back what it says. A check of every pointer
+# that is followed is a sixth of the time of compiling tests, and fuzzers are not guided by tests.
+add_library(aster_test_options INTERFACE)
 if(ASTER_SANITIZE MATCHES undefined)
-  list(APPEND ASTER_TEST_OPTIONS -fno-sanitize=null,alignment)
+  target_compile_options(aster_test_options INTERFACE -fno-sanitize=null,alignment)
+endif()
+if(ASTER_FUZZERS)
+  target_compile_options(aster_test_options INTERFACE -fno-sanitize=fuzzer-no-link)
 endif()
 
 # aster_module(NAME [COLD] [DEEP] [OWN_HEADERS] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
@@ -51,7 +56,8 @@ function(aster_module name)
       find_package(GTest REQUIRED)
     endif()
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE
+      aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main aster_test_options)
     target_compile_definitions(${name}_test PRIVATE
       ASTER_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared" ASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     target_compile_options(${name}_test PRIVATE ${ASTER_TEST_OPTIONS})
@@ -96,7 +102,7 @@ function(aster_fast_to_compile target header own_headers)
     add_library(${shared} OBJECT "${CMAKE_SOURCE_DIR}/cmake/precompiled.cc")
     target_link_libraries(${shared} PRIVATE aster_options fmt::fmt)
     if(header STREQUAL "precompiled_test.h")
-      target_link_libraries(${shared} PRIVATE GTest::gmock)
+      target_link_libraries(${shared} PRIVATE GTest::gmock aster_test_options)
     endif()
     target_compile_options(${shared} PRIVATE ${ARGN})
     target_precompile_headers(${shared} PRIVATE "${CMAKE_SOURCE_DIR}/cmake/${header}")
@@ -106,7 +112,8 @@ endfunction()
 
 # Each test by itself; but where a program takes long to start (with sanitizers, in qemu, and where the module sets
 # ASTER_TEST_RUNS_NAME), a few runs of it share the tests: NAME/1_of_4 and so on. The output of a run that fails names
-# the test.
+# the test. What a suite needs that takes long to make (ASTER_TEST_SUITE_NAME) is made once, not in every run: the suite
+# has a run of its own.
 function(aster_unit_tests name)
   set(runs ${ASTER_TEST_RUNS_${name}})
   if(NOT runs AND (ASTER_SANITIZE OR CMAKE_CROSSCOMPILING))
@@ -117,10 +124,17 @@ function(aster_unit_tests name)
       PROPERTIES LABELS unit TIMEOUT 300)
     return()
   endif()
+  set(filter ${ASTER_TEST_FILTER_${name}})
+  set(suite ${ASTER_TEST_SUITE_${name}})
+  if(suite)
+    set(filter "--gtest_filter=-${suite}.*")
+    add_test(NAME ${name}/${suite} COMMAND ${name}_test "--gtest_filter=${suite}.*")
+    set_tests_properties(${name}/${suite} PROPERTIES LABELS unit TIMEOUT 1500)
+  endif()
   foreach(run RANGE 1 ${runs})
     math(EXPR index "${run} - 1")
     set(test "${name}/${run}_of_${runs}")
-    add_test(NAME ${test} COMMAND ${name}_test ${ASTER_TEST_FILTER_${name}})
+    add_test(NAME ${test} COMMAND ${name}_test ${filter})
     set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 1500
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${runs};GTEST_SHARD_INDEX=${index}")
   endforeach()

@@ -56,12 +56,17 @@ uint64_t RoundsFor(const LimitLoops& loops, ThreadPool& pool, const Clock& clock
   return std::max<uint64_t>(kTrial, static_cast<uint64_t>(rounds));
 }
 
-}  // namespace
-
-Result<LimitMeter> LimitMeter::Create() {
+// Far more than the caches hold.
+uint64_t DefaultBufferBytes() {
   const uint64_t wanted =
       std::max(kLeastBufferBytes, kCachesInBuffer * DetectCacheSizes().l3_bytes);
-  const uint64_t bytes = std::min(wanted, DetectMemory().available_bytes / 4);
+  return std::min(wanted, DetectMemory().available_bytes / 4);
+}
+
+}  // namespace
+
+Result<LimitMeter> LimitMeter::Create(uint64_t buffer_bytes) {
+  const uint64_t bytes = buffer_bytes == 0 ? DefaultBufferBytes() : buffer_bytes;
   // Whole steps of the loops that read in four streams.
   constexpr uint64_t kStep = 4 * kernels::kReadMultiple;
   compute::Buffer buffer =

@@ -24,8 +24,8 @@ struct MachineLimits {
 // Keeps the memory that it reads, which several numbers of threads may share.
 class LimitMeter {
  public:
-  // A buffer far larger than the caches, of a quarter of the free memory at most.
-  static Result<LimitMeter> Create();
+  // A buffer of so many bytes; 0: far larger than the caches, a quarter of the free memory at most.
+  static Result<LimitMeter> Create(uint64_t buffer_bytes = 0);
 
   // Each limit is the best of several runs with every loop that this machine has: a neighbour that
   // disturbs one of them changes nothing. About a fifth of a second.

@@ -9,7 +9,7 @@ namespace aster::engine {
 namespace {
 
 TEST(MachineLimitsTest, WhatIsMeasuredIsThere) {
-  const LimitMeter meter = LimitMeter::Create().value();
+  const LimitMeter meter = LimitMeter::Create(16 << 20).value();
   const SystemClock clock;
   for (const size_t threads : {1, 2}) {
     ThreadPool pool(threads);

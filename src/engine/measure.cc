@@ -85,7 +85,7 @@ class Measurer {
                            .limits = {}});
     }
     step_count_ = 1 + plan_.repetitions * (variants_.size() + results_.size());
-    const LimitMeter meter = TRY(LimitMeter::Create());
+    const LimitMeter meter = TRY(LimitMeter::Create(plan_.limit_buffer_bytes));
     TRY(FillDepths());
     for (uint32_t repetition = 0; repetition < plan_.repetitions; ++repetition) {
       for (Variant& variant : variants_) {

@@ -25,7 +25,8 @@ struct MeasurePlan {
   std::vector<size_t> threads = {1};
   std::vector<uint32_t> batches = {1};  // sequences that are answered at once
   uint32_t repetitions = 3;
-  uint32_t chunk = 512;  // tokens of a prompt that are computed together
+  uint32_t chunk = 512;             // tokens of a prompt that are computed together
+  uint64_t limit_buffer_bytes = 0;  // that the machine's limits are measured with; 0: a good size
 };
 
 enum class MeasuredKind : uint8_t { kPrefill, kDecode };
