@@ -209,9 +209,9 @@ class UnfoldedProducts {
 
   // Unpacked columns take 8 to 18 KiB, so that a first-level cache holds them and the rows of a
   // tile. All rows of these columns and all sums are half of a second-level cache.
-  static constexpr size_t kColumnsAtOnce =
-      Tile::kFormat == ActivationFormat::kF32 || Tile::kFormat == ActivationFormat::kBF16 ? 256
-                                                                                          : 512;
+  static constexpr size_t kColumnsAtOnce = Tile::kFormat == ActivationFormat::kF32    ? 128
+                                           : Tile::kFormat == ActivationFormat::kBF16 ? 256
+                                                                                      : 512;
   static constexpr size_t kBlocks = kColumnsAtOnce / Packed::kColumns;
   static constexpr size_t kRowsAtOnce = 128;
   static constexpr size_t kSums = 1024;

@@ -44,6 +44,8 @@ class Bench(Case):
         floats = self.folder / "f16.gguf"
         aster("synth", floats, "--type", "F16")
         report = json.loads(aster("bench", floats, "--prompt", 8, "--gen", 2, "--reps", 1, "--json").stdout)
+        self.assertEqual([(w["type"], w["kernel"], w["activations"]) for w in report["weights"]],
+                         [("F16", "F16", "float32")])
         fractions = {r["kind"]: r["fraction_of_limit"] for r in report["results"]}
         self.assertIsNone(fractions["prefill"])
         self.assertGreater(fractions["decode"], 0)

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,7 +25,9 @@
 #include "disk/disk_pages.h"
 #include "engine/known_proposers.h"
 #include "engine/measure_generator.h"
+#include "kernels/activations.h"
 #include "kernels/isa_choice.h"
+#include "kernels/pack.h"
 #include "model/memory.h"
 #include "open/load_model.h"
 #include "open/load_tokenizer.h"
@@ -90,6 +95,41 @@ engine::MeasurePlan PlanOf(const BenchFlags& options) {
   return plan;
 }
 
+std::string NameOfActivations(kernels::ActivationFormat format) {
+  switch (format) {
+    case kernels::ActivationFormat::kF32:
+      return "float32";
+    case kernels::ActivationFormat::kBF16:
+      return "bfloat16";
+    case kernels::ActivationFormat::kInt8Per32:
+      return "8 bits, a scale per 32";
+    case kernels::ActivationFormat::kInt8Per256:
+      return "8 bits, a scale per 256";
+  }
+  return "";
+}
+
+// By type, the largest part of the files first. Vectors, such as norms, are none.
+std::vector<BenchWeights> WeightsOf(const gguf::ModelFiles& files) {
+  std::map<gguf::TensorType, uint64_t> bytes;
+  for (const gguf::File& file : files.files()) {
+    for (const gguf::Tensor& tensor : file.tensors()) {
+      if (tensor.dim_count > 1) bytes[tensor.type] += tensor.data.size();
+    }
+  }
+  std::vector<BenchWeights> weights;
+  for (const auto& [type, count] : bytes) {
+    const auto packed = kernels::WeightTypeOf(type);
+    if (!packed) continue;
+    weights.push_back({.type = gguf::TensorTypeName(type),
+                       .file_bytes = count,
+                       .kernel = kernels::WeightTypeName(*packed),
+                       .activations = NameOfActivations(kernels::ActivationFormatFor(*packed))});
+  }
+  std::ranges::sort(weights, std::greater(), &BenchWeights::file_bytes);
+  return weights;
+}
+
 Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
@@ -104,6 +144,7 @@ Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
                      .model_name = NameOf(files.metadata()),
                      .architecture = std::string(model::ArchName(model->shape().arch)),
                      .isa = std::string(kernels::IsaName(model->isa())),
+                     .weights = WeightsOf(files),
                      .kv_type = options.model.kv_type,
                      .packed_bytes = model->packed_bytes(),
                      .load_threads = load.threads,

@@ -113,6 +113,13 @@ ordered_json BenchToJson(const BenchReport& report) {
   }
   ordered_json results = ordered_json::array();
   for (const Measurement& result : report.measured.results) results.push_back(ResultJson(result));
+  ordered_json weights = ordered_json::array();
+  for (const BenchWeights& some : report.weights) {
+    weights.push_back({{"type", some.type},
+                       {"file_bytes", some.file_bytes},
+                       {"kernel", some.kernel},
+                       {"activations", some.activations}});
+  }
   const double load_s = Seconds(report.load_ns);
   ordered_json json = {
       {"model",
@@ -122,6 +129,7 @@ ordered_json BenchToJson(const BenchReport& report) {
         {"file_bytes", report.file_bytes},
         {"packed_bytes", report.packed_bytes}}},
       {"isa", report.isa},
+      {"weights", std::move(weights)},
       {"split", report.split},
       {"kv_type", report.kv_type},
       {"repetitions", report.repetitions},
@@ -154,6 +162,12 @@ void PrintHead(const BenchReport& report, Console& console) {
                 FormatByteRate(static_cast<double>(report.packed_bytes) /
                                std::max(Seconds(report.load_ns), 1e-9)),
                 FormatBytes(report.load_peak_bytes), FormatBytes(report.peak_bytes));
+  Table weights({kLeft, kRight, kLeft, kLeft});
+  weights.AddRow({"weights", "in the file", "kernel", "activations"});
+  for (const BenchWeights& some : report.weights) {
+    weights.AddRow({some.type, FormatBytes(some.file_bytes), some.kernel, some.activations});
+  }
+  console.Write("\n" + weights.Render(0) + "\n");
 }
 
 void PrintBench(const BenchReport& report, Console& console) {

@@ -15,11 +15,20 @@
 
 namespace aster::cli {
 
+// The matrices of one type in the files, and what multiplies with them.
+struct BenchWeights {
+  std::string type;
+  uint64_t file_bytes = 0;
+  std::string kernel;       // the type as which they are packed
+  std::string activations;  // what these are rounded to
+};
+
 struct BenchReport {
   std::string model;  // the path, as given
   std::string model_name;
   std::string architecture;
   std::string isa;
+  std::vector<BenchWeights> weights = {};
   std::string kv_type;
   uint64_t file_bytes = 0;
   uint64_t packed_bytes = 0;
