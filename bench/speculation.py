@@ -18,8 +18,8 @@ sent a frame at a time, which is checked before the next one is sent, beside fra
 told, with the least and the most.
 
 --expect says beside it what the rate should be for a drafter that takes no time: from what steps of several rows take
-on one node (`aster bench --batch`), what nodes add to a token's time, and the acceptance rate, as
-conduct/draft_pace.h does.
+on one node where all draft tokens are right, what nodes add to a token's time, how much longer a step takes while the
+other nodes of this machine compute, too, and the acceptance rate, as conduct/draft_pace.h does.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ import subprocess
 import sys
 
 CASES = ["quasar:mtp:1", "quasar:mtp:3", "quasar:ngram:4", "nova:comet:2", "nova:comet:4", "nova:ngram:4"]
-ROWS = (1, 2, 3, 4, 6, 8)
+MOST_FRAMES = 32  # engine::kMostDrafts
 
 
 def run(command):
@@ -38,7 +38,8 @@ def run(command):
     return json.loads(done.stdout)
 
 
-def measure(options, case, nodes, one_frame=False):
+def measure(options, case, nodes):
+    """Of frames in flight, and on several nodes of one at a time, too."""
     model, who, most = case.rsplit(":", 2)
     drafter = ["--draft-right", who[:-1]] if who.endswith("%") else ["--draft", who]
     command = [options.aster, "bench", model, *drafter, "--draft-max", most, "--gen", options.gen, "--reps",
@@ -47,29 +48,49 @@ def measure(options, case, nodes, one_frame=False):
         command += ["--local-nodes", nodes, "--pin"]
         if options.link:
             command += ["--link", options.link]
-    if one_frame:
-        command += ["--draft-frames", 1]
-    return run(command)
+        command += ["--draft-frames", f"{MOST_FRAMES},1"]
+    report = run(command)
+    return [{**way, "right": report.get("right")} for way in report["ways"]]
 
 
-def step_times(options, model):
-    """Seconds of a step of so many rows on one node, by that number."""
-    report = run([options.aster, "bench", model, "--prompt", 0, "--gen", 16, "--batch", ",".join(map(str, ROWS)),
-                  "--threads", options.threads, "--reps", 3, "--json"])
-    return {case["batch"]: case["batch"] / case["tokens_per_s"] for case in report["results"]}
+def step_times(options, model, most):
+    """Seconds of a step on one node, by its number of rows: those of texts whose draft tokens are all right."""
+    seen = []
+    for drafts in (max(1, most // 4), most):
+        report, = measure(options, f"{model}:100%:{drafts}", 1)
+        seen.append((report["tokens_per_step"], report["tokens_per_step"] / report["draft_tokens_per_s"]))
+        plain = 1 / report["plain_tokens_per_s"]
+    points = [(1, plain), *sorted(seen)]
+    times = {}
+    for rows in range(1, most + 2):
+        upper = next((i for i in range(1, len(points) - 1) if points[i][0] >= rows), len(points) - 1)
+        (x0, y0), (x1, y1) = points[upper - 1:upper + 1]
+        times[rows] = y0 + (y1 - y0) * (rows - x0) / (x1 - x0)
+    return times
 
 
-def expected(times, nodes, extra, accepted, most, in_flight):
+def crowding(options, model, nodes):
+    """How much longer a step takes while the other nodes compute, too: they share this machine's memory."""
+    command = [str(part) for part in (options.aster, "bench", model, "--prompt", 0, "--gen", 24, "--reps", 3,
+                                      "--threads", options.threads, "--json")]
+
+    def rate(count):
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
+        reports = [json.loads(process.communicate()[0]) for process in processes]
+        return statistics.mean(report["results"][0]["tokens_per_s"] for report in reports)
+
+    return rate(1) / rate(nodes)
+
+
+def expected(times, nodes, extra, crowd, accepted, in_flight):
     """Tokens a second, as much as any number of rows gives; `extra`: seconds that nodes add to a token's time."""
     best = 1 / (times[1] + extra)
     for rows, seconds in times.items():
-        if rows > most + 1:
-            continue
         whole = accepted ** rows
         first = seconds + extra
         best = max(best, (1 - whole) / (1 - accepted) / first)
         if in_flight and nodes > 1:
-            best = max(best, 1 / (1 - accepted) / (first + first / nodes * whole / (1 - whole)))
+            best = max(best, 1 / (1 - accepted) / (first + first / nodes * crowd * whole / (1 - whole)))
     return best
 
 
@@ -79,28 +100,35 @@ def spread(ratios):
 
 def report(options, case):
     model, who, most = case.rsplit(":", 2)
-    counts = [(nodes, one_frame) for nodes in options.nodes for one_frame in ((False, True) if nodes > 1 else (False,))]
-    rounds = [{count: measure(options, case, *count) for count in counts} for _ in range(options.rounds)]
-    times = step_times(options, model) if options.expect else None
+    rounds = [{nodes: measure(options, case, nodes) for nodes in options.nodes} for _ in range(options.rounds)]
+    steps = (model, int(most))
+    if options.expect and steps not in options.times:
+        options.times[steps] = step_times(options, *steps)
+        for nodes in options.nodes:
+            if nodes > 1 and (model, nodes) not in options.crowding:
+                options.crowding[model, nodes] = crowding(options, model, nodes)
+                print(f"{model}: a step takes {options.crowding[model, nodes]:.2f} times as long where {nodes} nodes "
+                      "compute at once", flush=True)
+    times = options.times.get(steps)
     name = model.rsplit("/", 1)[-1]
-    for nodes, one_frame in counts:
-        way = "one frame" if one_frame else "in flight"
-        of = [rates[nodes, one_frame] for rates in rounds]
-        right = sum(one["accepted"] for one in of) / max(1, sum(one["drafted"] for one in of))
-        line = (f"{name:<14}{who:<8}{most:>5}{nodes:>6}  {way:<11}"
-                f"{100 * right:>7.1f} %{statistics.median(one['tokens_per_step'] for one in of):>13.2f}"
+    for nodes, index in [(nodes, index) for nodes in options.nodes for index in range(2 if nodes > 1 else 1)]:
+        of = [rates[nodes][index] for rates in rounds]
+        accepted = sum(one["accepted"] for one in of) / max(1, sum(one["drafted"] for one in of))
+        line = (f"{name:<14}{who:<8}{most:>5}{nodes:>6}  {'one frame' if index else 'in flight':<11}"
+                f"{100 * accepted:>7.1f} %{statistics.median(one['tokens_per_step'] for one in of):>13.2f}"
                 f"{statistics.median(one['plain_tokens_per_s'] for one in of):>9.1f}"
                 f"{statistics.median(one['draft_tokens_per_s'] for one in of):>9.1f}"
                 f"  {spread([one['ratio'] for one in of]):<24}")
         if 1 in options.nodes and nodes > 1:
-            beside = [rates[nodes, one_frame]["draft_tokens_per_s"] / rates[1, False]["plain_tokens_per_s"]
+            beside = [rates[nodes][index]["draft_tokens_per_s"] / rates[1][0]["plain_tokens_per_s"]
                       for rates in rounds]
             line += f"{spread(beside):<24}"
         if times:
             plain = statistics.median(one["plain_tokens_per_s"] for one in of)
-            accepted = float(who[:-1]) / 100 if who.endswith("%") else right
+            right = of[0]["right"] or accepted
             extra = max(0, 1 / plain - times[1]) if nodes > 1 else 0
-            rate = expected(times, nodes, extra, accepted, int(most), not one_frame)
+            crowd = options.crowding.get((model, nodes), 1)
+            rate = expected(times, nodes, extra, crowd, right, not index)
             line += f"expected {rate / plain if nodes > 1 else rate * times[1]:.2f}"
         print(line, flush=True)
 
@@ -117,6 +145,7 @@ def main():
                         help="numbers of nodes, such as 1,2")
     parser.add_argument("--link", help="between the nodes, such as 0.2ms,10Gbit")
     parser.add_argument("--expect", action="store_true")
+    parser.set_defaults(times={}, crowding={})  # of steps, by model and most draft tokens; by model and nodes
     options = parser.parse_intermixed_args()
     if options.link and max(options.nodes) < 2:
         parser.error("--link is between nodes: give --nodes")

@@ -17,7 +17,7 @@ constexpr double kSurest = 0.98;
 // Between two tries of something else: twice as many decisions each time that nothing has changed.
 constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
-// Frames without draft tokens take at least this many times as long as a try.
+// At least this many times as long passes as a try takes, or loses.
 constexpr double kTryShare = 64;
 constexpr double kMostPause = 1 << 16;
 
@@ -72,6 +72,10 @@ DraftPace::Step DraftPace::Next(const FrameTimes& times, const Limits& limits) {
   double gain = 0;
   const Step best = BestDrafting(times, limits, gain);
   const bool is_drafting = gain > kLeastGain;
+  if (is_drafting && was_drafting_) {
+    const double least = std::min<double>(kTryShare * (gain - 1), kLongestPause);
+    pause_ = std::max(pause_, static_cast<uint32_t>(least));
+  }
   if (is_drafting != was_drafting_) {
     was_drafting_ = is_drafting;
     pause_ = kShortestPause;

@@ -68,11 +68,12 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
   // What may be answered behind the next token: where one stage decodes, whatever it comes to
   // without being asked; elsewhere the draft tokens that are sent along.
   const bool is_continued = wanted == wire::Wanted::kToken && live.IsContinuedBy(live.decode_path);
-  const uint32_t more = is_continued ? live.TokensBehindNext() : 0;
+  uint32_t more = is_continued ? live.TokensBehindNext() : 0;
   std::vector<int32_t> drafts;
   if (frame.is_decode && more == 0) {
     const uint32_t most = engine::DraftShare(frame.items.size(), index);
     drafts = at_.drafts.For(live, at_.route, wanted, most);
+    if (drafts.empty() && wanted == wire::Wanted::kToken) more = RouteDrafts::PlainBehindNext(live);
   }
   // The tokens, with drafts behind them; hashes of the history around them let stages check that
   // their KV cache continues it.

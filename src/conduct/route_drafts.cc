@@ -73,6 +73,12 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   return std::exchange(drafts.tokens, {});
 }
 
+uint32_t RouteDrafts::PlainBehindNext(const LiveRequest& live) {
+  const engine::Speculation* const speculation = live.request.speculation();
+  if (live.decode_path.size() != 1 || speculation == nullptr) return 0;
+  return std::min(live.TokensBehindNext(), speculation->StepsWithoutDrafts() - 1);
+}
+
 bool RouteDrafts::IsPaced(const LiveRequest& live, const RouteClient& route) const {
   const bool has_drafter = live.request.request().draft.kind != engine::DraftKind::kNone;
   return has_drafter && live.decode_path.size() > 1 && route.TakesDraftsAhead();
@@ -197,7 +203,7 @@ void RouteDrafts::Count(LiveRequest& live, const wire::SegmentResult& result,
     live.request.CountDrafts({.drafted = result.drafted,
                               .accepted = result.is_accepted ? uint64_t{1} : 0,
                               .steps = result.is_accepted ? uint64_t{0} : 1});
-  } else if (!outcome.continues) {
+  } else if (!outcome.continues || outcome.drafted == 0) {
     speculation->Learn(outcome.drafted, outcome.accepted);
   }
 }

@@ -42,6 +42,9 @@ class RouteDrafts {
   // The most draft tokens to check behind the request's last one, which asks for `wanted`.
   std::vector<int32_t> For(LiveRequest& live, const RouteClient& route, wire::Wanted wanted,
                            uint32_t most);
+  // Where those are none: tokens that the stage may decode by itself before it is asked again,
+  // behind the next one.
+  static uint32_t PlainBehindNext(const LiveRequest& live);
   // The draft tokens of one more frame, behind those that are in flight.
   std::vector<int32_t> Ahead(LiveRequest& live, const RouteClient& route);
   // A request begins with what was seen of others with the same drafter.

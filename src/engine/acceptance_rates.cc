@@ -13,6 +13,8 @@ namespace {
 // Longer drafts are not checked for ever because they were bad once: each draft brings what is
 // known of the places behind it a little nearer to the place before.
 constexpr float kForget = 0.005F;
+// Draft tokens that count as much as what was expected before any.
+constexpr float kExpectedFor = 4;
 
 }  // namespace
 
@@ -31,7 +33,9 @@ void AcceptanceRates::LearnAt(uint32_t place, bool is_accepted) {
     rates_[place] = At(place);
     ++seen_;
   }
-  rates_[place] += news_ * ((is_accepted ? 1.0F : 0.0F) - rates_[place]);
+  ++counts_[place];
+  const float news = std::max(news_, 1 / (kExpectedFor + static_cast<float>(counts_[place])));
+  rates_[place] += news * ((is_accepted ? 1.0F : 0.0F) - rates_[place]);
 }
 
 }  // namespace aster::engine

@@ -14,11 +14,12 @@ namespace aster::engine {
 
 class AcceptanceRates {
  public:
-  // `news` is the weight of the last draft token.
+  // `news` is the weight of the last draft token, once there were many: of the first ones, and of
+  // what was expected before them, it is an average.
   AcceptanceRates(float rate, float news) : news_(news) { rates_.fill(rate); }
   // What others have learnt, to go on from with another weight.
   AcceptanceRates(const AcceptanceRates& others, float news)
-      : news_(news), rates_(others.rates_), seen_(others.seen_) {}
+      : news_(news), rates_(others.rates_), counts_(others.counts_), seen_(others.seen_) {}
 
   // Of the draft token at `place`, 0 for the first, where all before it are accepted. Behind those
   // that were ever checked it is that of the last one.
@@ -33,6 +34,7 @@ class AcceptanceRates {
 
   float news_;
   std::array<float, kMostDrafts> rates_;
+  std::array<uint32_t, kMostDrafts> counts_ = {};  // of draft tokens that were checked
   uint32_t seen_ = 1;  // places that were checked; of the first one a rate is known at once
 };
 

@@ -22,7 +22,18 @@ TEST(AcceptanceRates, APlaceBeginsWithTheOneBefore) {
   AcceptanceRates rates(0.8F, 0.1F);
   for (int i = 0; i < 200; ++i) rates.Learn(1, 1);
   rates.Learn(2, 1);
-  EXPECT_NEAR(rates.At(1), 0.9F, 0.01F);
+  EXPECT_NEAR(rates.At(1), 0.8F, 0.01F);
+}
+
+// What was expected is soon corrected, whatever the weight of later draft tokens is.
+TEST(AcceptanceRates, TheFirstOnesAreAnAverage) {
+  AcceptanceRates rates(0.8F, 0.01F);
+  for (int i = 0; i < 12; ++i) rates.Learn(1, i % 4 == 0 ? 1 : 0);
+  EXPECT_NEAR(rates.At(0), (4 * 0.8 + 3) / 16, 0.01);
+  for (int i = 0; i < 1000; ++i) rates.Learn(1, 1);
+  const float often = rates.At(0);
+  rates.Learn(1, 0);
+  EXPECT_NEAR(rates.At(0), often - 0.01F, 0.001F);
 }
 
 TEST(AcceptanceRates, WhatIsNotCheckedAnyMoreIsForgotten) {

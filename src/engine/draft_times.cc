@@ -23,9 +23,18 @@ constexpr double kLent = 0.01;
 // steps, and the beginnings of a few answers.
 constexpr double kMostCredit = 16;
 constexpr double kMostBeginnings = 4;
+// Above this, tries stay as frequent as they began.
+constexpr double kEnough = 4;
 // In the first step of a try the drafter reads the text that it has not seen; that step is not
 // counted.
 constexpr uint32_t kTrySteps = 2;
+// Where drafts gain much, a try without them costs much: at least this many times as long passes as
+// it loses.
+constexpr double kTryShare = 64;
+// Without draft tokens one behind the other: enough to tell what one takes, and so many that what
+// comes between two runs of them is next to nothing.
+constexpr uint32_t kFewSteps = 4;
+constexpr uint32_t kManySteps = 64;
 
 }  // namespace
 
@@ -54,6 +63,18 @@ void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
   steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
   if (drafts == 0) return Settle(kLent);
   if (steps_[0].is_known()) Settle(tokens - Duration(drafts) / Duration(0));
+}
+
+void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
+  if (steps == 0) return;
+  Learn(0, 1, duration_ns / steps);
+  Settle(kLent * (steps - 1));
+  since_ += steps - 1;
+}
+
+uint32_t DraftTimes::StepsWithoutDrafts() const {
+  if (!steps_[0].is_sure() || was_drafting_) return kFewSteps;
+  return std::clamp(pause_ - std::min(since_, pause_), 1u, kManySteps);
 }
 
 void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
@@ -109,7 +130,12 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
     best_speed = speed;
     best = drafts;
   }
-  const bool is_drafting = best_speed > kLeastGain / Duration(0);
+  const double gain = best_speed * Duration(0);
+  const bool is_drafting = gain > kLeastGain;
+  if (is_drafting && was_drafting_ && pause_ > 0) {
+    const double least = std::min<double>(kTryShare * kTrySteps * (gain - 1), kLongestPause);
+    pause_ = std::max(pause_, static_cast<uint32_t>(least));
+  }
   const bool drafts_now = is_drafting != IsTimeToTry(is_drafting);
   return drafts_now && CanPayFor(begins) ? best : 0;
 }
@@ -127,7 +153,8 @@ bool DraftTimes::IsTimeToTry(bool is_drafting) {
   }
   if (++since_ < pause_) return false;
   since_ = 0;
-  pause_ = std::min(2 * pause_, kLongestPause);
+  // As long as there is enough to pay for them, tries stay frequent: few draft tokens say little.
+  if (is_drafting || credit_ < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = kTrySteps - 1;
   return true;
 }

@@ -22,6 +22,8 @@ class DraftTimes {
   // A step that checked `drafts` draft tokens gave `tokens` and took `duration_ns`, drafting and
   // the other requests' work included. A time that is not positive counts as the shortest.
   void Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns);
+  // Steps without draft tokens, one behind the other.
+  void LearnPlain(uint32_t steps, int64_t duration_ns);
   // The same for the first step with drafts after steps without: the drafter read the text in
   // between. It says what beginning costs, not what steps with drafts take.
   void LearnCatchUp(uint32_t tokens, int64_t duration_ns);
@@ -31,6 +33,9 @@ class DraftTimes {
   // part of the time. `begins`: the drafter has text to read first. Now and then it is the other
   // choice, drafting or not, so that times that have changed are noticed.
   uint32_t Best(uint32_t most, const AcceptanceRates& rates, bool begins);
+
+  // After Best said 0: steps without draft tokens that it would say 0 for as well, or nearly.
+  uint32_t StepsWithoutDrafts() const;
 
   // The acceptance rates of all answers lately, with which a new one begins.
   const AcceptanceRates& rates() const { return rates_; }

@@ -211,6 +211,38 @@ TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
   EXPECT_EQ(DraftLength(4, &times).Next(), 0u);
 }
 
+// Who decodes far away is asked for several steps at once.
+TEST(DraftTimes, StepsWithoutDraftsAreAsManyAsTriesAreApart) {
+  DraftTimes times;
+  EXPECT_EQ(times.StepsWithoutDrafts(), 4u) << "what one takes is not known";
+  times.LearnPlain(4, 4'000'000);
+  times.LearnPlain(0, 9'000'000);
+  EXPECT_EQ(times.Best(4, kMostlyRight, false), 0u) << "a single time may have been held up";
+  times.LearnPlain(4, 4'000'000);
+  EXPECT_EQ(times.Best(4, kMostlyRight, false), 1u);
+  for (int i = 0; i < 3; ++i) times.Learn(1, 1, 3'000'000);
+  uint32_t asked = 0;
+  uint32_t tried = 0;
+  uint32_t longest = 0;
+  for (uint32_t steps = 0; steps < 1000; ++asked) {
+    const uint32_t drafts = times.Best(4, kMostlyRight, false);
+    if (drafts > 0) {
+      ++tried;
+      ++steps;
+      times.Learn(drafts, 1, 3'000'000);
+      continue;
+    }
+    const uint32_t alone = times.StepsWithoutDrafts();
+    longest = std::max(longest, alone);
+    steps += alone;
+    times.LearnPlain(alone, alone * 1'000'000);
+  }
+  EXPECT_GE(tried, 4u) << "a change would be noticed";
+  EXPECT_LE(tried, 20u);
+  EXPECT_LT(asked, 100u);
+  EXPECT_EQ(longest, 64u);
+}
+
 // Takes as long to draft as it is told to.
 class Slow final : public Proposer {
  public:

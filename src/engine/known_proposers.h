@@ -23,7 +23,20 @@ class KnowingProposers final : public ProposerSource {
   // Of 100 positions, the draft tokens of `right` are the text's.
   explicit KnowingProposers(uint32_t right = 100) : right_(right) {}
 
-  void Foresee(std::vector<int32_t> text) { texts_.push_back(std::move(text)); }
+  // An answer is the text from `begin` on.
+  void Foresee(std::vector<int32_t> text, size_t begin = 0) {
+    for (size_t at = begin; at < text.size(); ++at) {
+      ++foreseen_;
+      if (IsRight(texts_.size(), at)) ++right_foreseen_;
+    }
+    texts_.push_back(std::move(text));
+  }
+  // Of the draft tokens of all answers, those that are the text's: chance makes it differ from what
+  // was asked for.
+  double RightShare() const {
+    return foreseen_ == 0 ? 0
+                          : static_cast<double>(right_foreseen_) / static_cast<double>(foreseen_);
+  }
 
   Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
     return std::make_unique<Knowing>(*this);
@@ -75,6 +88,8 @@ class KnowingProposers final : public ProposerSource {
 
   const uint32_t right_;
   std::vector<std::vector<int32_t>> texts_;
+  uint64_t foreseen_ = 0;
+  uint64_t right_foreseen_ = 0;
 };
 
 }  // namespace aster::engine

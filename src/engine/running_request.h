@@ -46,6 +46,7 @@ class RunningRequest {
   Turns& turns() { return turns_; }
   // Null without speculative decoding.
   Speculation* speculation() { return speculation_.get(); }
+  const Speculation* speculation() const { return speculation_.get(); }
   void Speculate(std::unique_ptr<Speculation> speculation) {
     speculation_ = std::move(speculation);
   }

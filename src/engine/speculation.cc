@@ -15,6 +15,8 @@ namespace {
 constexpr float kWorthwhile = 0.35F;
 // Steps without drafts before another try.
 constexpr uint32_t kPause = 16;
+// The same where the drafter had none: it may have some for the next token.
+constexpr uint32_t kEmptyPause = 8;
 
 }  // namespace
 
@@ -56,12 +58,18 @@ void Speculation::NoteStep() {
   if (times_ == nullptr) return;
   const int64_t now_ns = clock_->NowNs();
   // After a step without drafts the drafter has to read the text in between first.
-  const bool catches_up = was_asked_ && !was_asked_before_;
+  const bool catches_up = was_asked_ && !was_asked_before_ && steps_ == 1;
   const uint32_t tokens = 1 + accepted_;
-  if (drafted_ && catches_up) times_->LearnCatchUp(tokens, now_ns - begin_ns_);
-  if (drafted_ && !catches_up) times_->Learn(*drafted_, tokens, now_ns - begin_ns_);
+  if (drafted_ && catches_up) {
+    times_->LearnCatchUp(tokens, now_ns - begin_ns_);
+  } else if (drafted_ && *drafted_ > 0) {
+    times_->Learn(*drafted_, tokens, now_ns - begin_ns_);
+  } else if (drafted_) {
+    times_->LearnPlain(steps_, now_ns - begin_ns_);
+  }
   begin_ns_ = now_ns;
   drafted_.reset();
+  steps_ = 0;
   was_asked_before_ = std::exchange(was_asked_, false);
 }
 
@@ -73,7 +81,13 @@ std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, 
   if (most == 0) return drafts_;
   was_asked_ = true;
   Ask(history, most);
+  empty_ = drafts_.empty() ? empty_ + 1 : 0;
   return drafts_;
+}
+
+uint32_t Speculation::StepsWithoutDrafts() const {
+  if (was_asked_) return std::clamp(empty_, 1u, kEmptyPause);
+  return times_ == nullptr ? 1 : times_->StepsWithoutDrafts();
 }
 
 std::span<const int32_t> Speculation::Extend(std::span<const int32_t> text, uint32_t most) {
@@ -100,6 +114,7 @@ void Speculation::Learn(uint32_t drafted, uint32_t accepted) {
   counts_.accepted += accepted;
   drafted_ = drafted;
   accepted_ = accepted;
+  ++steps_;
   length_.Learn(drafted, accepted);
 }
 

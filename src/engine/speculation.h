@@ -83,7 +83,10 @@ class Speculation {
   // As many as are asked for, behind a text that may end with drafts itself; the caller decides by
   // itself how many are worth it.
   std::span<const int32_t> Extend(std::span<const int32_t> text, uint32_t most);
-  // `accepted` of the `drafted` tokens that a step checked were accepted.
+  // Where Propose had none: steps that may be taken before it is asked again.
+  uint32_t StepsWithoutDrafts() const;
+  // `accepted` of the `drafted` tokens that a step checked were accepted. Several steps without
+  // draft tokens may follow each other.
   void Learn(uint32_t drafted, uint32_t accepted);
 
   const DraftCounts& counts() const { return counts_; }
@@ -99,6 +102,8 @@ class Speculation {
   DraftLength length_;
   int64_t begin_ns_ = 0;             // of the step that is under way
   std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
+  uint32_t steps_ = 0;               // if there was nothing: steps that were taken
+  uint32_t empty_ = 0;               // times in a row that the drafter was asked and had none
   uint32_t accepted_ = 0;            // of that
   bool was_asked_ = false;           // whether drafts were made for it
   bool was_asked_before_ = false;    // and for the step before it

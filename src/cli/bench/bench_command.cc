@@ -50,7 +50,7 @@ struct BenchFlags {
   std::string against;               // a file to hold this run against
   open::DraftOptions draft;
   std::optional<uint32_t> draft_right;  // of 100 draft tokens, where no drafter makes them
-  uint32_t draft_frames = engine::kMostDrafts;
+  std::vector<uint32_t> draft_frames = {engine::kMostDrafts};
   EnsembleFlags ensemble;
   bool json = false;
 };
@@ -213,7 +213,11 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   engine::KnowingProposers* const source = options.draft_right ? &known : nullptr;
   engine::DraftOptions draft = options.draft.ForEngine();
   if (source != nullptr) draft.kind = engine::DraftKind::kModel;
-  draft.frames = options.draft_frames;
+  std::vector<engine::DraftOptions> ways;
+  for (const uint32_t frames : options.draft_frames) {
+    draft.frames = frames;
+    ways.push_back(draft);
+  }
   const auto opened = TRY(open::OpenModel(files, tokenizer.get(), clock,
                                           {.model = &load,
                                            .cluster = &options.cluster,
@@ -226,19 +230,27 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
     steps.SetLabel(what);
     steps.Update(done, total);
   };
-  const DraftRates rates = TRY(MeasureDrafts(opened->generator(), TRY(DraftPrompts(prompt)),
-                                             tokenizer->vocab().end_of_generation, draft,
-                                             options.plan.answer, options.plan.repetitions,
-                                             {.on_step = on_step, .on_fill = nullptr}, source));
+  const auto rates = TRY(MeasureDrafts(opened->generator(), TRY(DraftPrompts(prompt)),
+                                       tokenizer->vocab().end_of_generation, ways,
+                                       options.plan.answer, options.plan.repetitions,
+                                       {.on_step = on_step, .on_fill = nullptr}, source));
   if (!options.json) {
-    PrintDraftRates(rates, console);
+    for (size_t i = 0; i < rates.size(); ++i) {
+      if (rates.size() > 1) console.Print("frames in flight: {} at most\n", ways[i].frames);
+      PrintDraftRates(rates[i], console);
+    }
     return kExitOk;
   }
-  nlohmann::ordered_json json = DraftRatesToJson(rates);
+  nlohmann::ordered_json json = DraftRatesToJson(rates.front());
   json["model"] = options.model.paths.front();
   json["guesses"] = options.draft.draft;  // tidy: allow(words) a key that scripts read
   json["most"] = options.draft.most;
   json["threads"] = load.threads;
+  if (source != nullptr) json["right"] = known.RightShare();
+  for (size_t i = 0; i < rates.size(); ++i) {
+    json["ways"].push_back(DraftRatesToJson(rates[i]));
+    json["ways"].back()["frames"] = ways[i].frames;
+  }
   console.Print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   return kExitOk;
 }
@@ -309,11 +321,11 @@ Run DeclareBench(CLI::App& app) {
       ->excludes("--draft")
       ->check(CLI::Range(0u, 100u))
       ->type_name("N");
-  app.add_option("--draft-frames", options->draft_frames,
-                 "Frames of draft tokens in flight on a route, at most; 1: each is checked before "
-                 "the next is sent")
-      ->check(CLI::Range(1u, engine::kMostDrafts))
-      ->type_name("N");
+  AddList(
+      app, "--draft-frames", options->draft_frames,
+      "Frames of draft tokens in flight on a route, at most; 1: each is checked before the next "
+      "is sent. Several: each in turn",
+      1, engine::kMostDrafts);
   app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
   engine::MeasurePlan& plan = options->plan;
   AddList(app, "--prompt", plan.prompts, "Prompt lengths in tokens; 0 for none", 0, kMostTokens);

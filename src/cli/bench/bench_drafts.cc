@@ -68,56 +68,67 @@ Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& p
   return prompts;
 }
 
-Result<DraftRates> MeasureDrafts(engine::Generator& generator,
-                                 const std::vector<std::vector<int32_t>>& prompts,
-                                 const std::vector<int32_t>& stop_tokens,
-                                 const engine::DraftOptions& draft, uint64_t max_tokens,
-                                 uint32_t repetitions, const engine::MeasureProgress& progress,
-                                 engine::KnowingProposers* known) {
-  const auto answer = [&](const std::vector<int32_t>& prompt, bool drafts,
+Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
+                                              const std::vector<std::vector<int32_t>>& prompts,
+                                              const std::vector<int32_t>& stop_tokens,
+                                              std::span<const engine::DraftOptions> ways,
+                                              uint64_t max_tokens, uint32_t repetitions,
+                                              const engine::MeasureProgress& progress,
+                                              engine::KnowingProposers* known) {
+  const auto answer = [&](const std::vector<int32_t>& prompt, const engine::DraftOptions& draft,
                           Pass& pass) -> Result<std::vector<int32_t>> {
     engine::Sequence sequence = generator.NewSequence();
     sequence.SetHistory(prompt);
     engine::Request request = RequestFor(sequence, stop_tokens, max_tokens);
-    if (drafts) request.draft = draft;
+    request.draft = draft;
     engine::Generated generated = TRY(engine::Generate(generator, std::move(request)));
     pass.Add(generated.finish);
     return std::move(generated.tokens);
   };
-  if (known != nullptr) {
-    Pass pass;
-    for (const std::vector<int32_t>& prompt : prompts) {
-      std::vector<int32_t> text = prompt;
-      const auto tokens = TRY(answer(prompt, /*drafts=*/false, pass));
-      text.insert(text.end(), tokens.begin(), tokens.end());
-      known->Foresee(std::move(text));
-    }
-  }
-  DraftRates rates;
+  std::vector<engine::DraftOptions> all = {{.kind = engine::DraftKind::kNone}};
+  all.insert(all.end(), ways.begin(), ways.end());
+  std::vector<DraftRates> rates(ways.size());
+  // What only the first answer of a process waits for is no one's.
+  Pass none;
+  if (!prompts.empty()) TRY(answer(prompts.front(), all.front(), none));
   const uint64_t steps = uint64_t{repetitions} * prompts.size();
   for (uint32_t repetition = 0; repetition < repetitions; ++repetition) {
-    Pass plain, drafted;
+    std::vector<Pass> passes(all.size());
     for (size_t i = 0; i < prompts.size(); ++i) {
       if (progress.on_step) {
         progress.on_step("answers with and without draft tokens", repetition * prompts.size() + i,
                          steps);
       }
-      const bool plain_first = (repetition + i) % 2 == 0;
-      const auto first = TRY(answer(prompts[i], !plain_first, plain_first ? plain : drafted));
-      const auto second = TRY(answer(prompts[i], plain_first, plain_first ? drafted : plain));
-      if (first != second) {
-        return Error(Code::kInternal,
-                     "an answer differs with draft tokens: this is a bug, please report it");
+      // Each is first as often as the others; but what is not known yet cannot be drafted.
+      const bool is_unknown = known != nullptr && repetition == 0;
+      const size_t first = is_unknown ? 0 : repetition + i;
+      std::vector<int32_t> tokens;
+      for (size_t turn = 0; turn < all.size(); ++turn) {
+        const size_t way = (first + turn) % all.size();
+        auto answered = TRY(answer(prompts[i], all[way], passes[way]));
+        if (turn > 0 && answered != tokens) {
+          return Error(Code::kInternal,
+                       "an answer differs with draft tokens: this is a bug, please report it");
+        }
+        tokens = std::move(answered);
+        if (turn > 0 || !is_unknown) continue;
+        std::vector<int32_t> text = prompts[i];
+        text.insert(text.end(), tokens.begin(), tokens.end());
+        known->Foresee(std::move(text), prompts[i].size());
       }
     }
+    const Pass& plain = passes.front();
     if (plain.behind_first == 0) {
       return InvalidArgument("answers of one token leave nothing to draft: give more (--gen)");
     }
-    rates.tokens = plain.tokens;
-    rates.counts += drafted.counts;
-    rates.plain_rates.push_back(PerSecond(plain.behind_first, plain.decode_ns));
-    rates.draft_rates.push_back(PerSecond(drafted.behind_first, drafted.decode_ns));
-    rates.ratios.push_back(rates.draft_rates.back() / rates.plain_rates.back());
+    for (size_t i = 0; i < rates.size(); ++i) {
+      const Pass& drafted = passes[i + 1];
+      rates[i].tokens = plain.tokens;
+      rates[i].counts += drafted.counts;
+      rates[i].plain_rates.push_back(PerSecond(plain.behind_first, plain.decode_ns));
+      rates[i].draft_rates.push_back(PerSecond(drafted.behind_first, drafted.decode_ns));
+      rates[i].ratios.push_back(rates[i].draft_rates.back() / rates[i].plain_rates.back());
+    }
   }
   return rates;
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
@@ -33,15 +34,16 @@ struct DraftRates {
 // Short questions as people ask them, through the model's chat template where it has one.
 Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& prompt);
 
-// Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them. The two
-// ways take turns in being first. `known`, or null: it drafts, and is told the answers. An error
-// where an answer differs with drafts.
-Result<DraftRates> MeasureDrafts(engine::Generator& generator,
-                                 const std::vector<std::vector<int32_t>>& prompts,
-                                 const std::vector<int32_t>& stop_tokens,
-                                 const engine::DraftOptions& draft, uint64_t max_tokens,
-                                 uint32_t repetitions, const engine::MeasureProgress& progress,
-                                 engine::KnowingProposers* known);
+// Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them: without
+// draft tokens and in each of the ways, in turns. Rates of each way. `known`, or null: it drafts,
+// and is told the answers. An error where an answer differs with drafts.
+Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
+                                              const std::vector<std::vector<int32_t>>& prompts,
+                                              const std::vector<int32_t>& stop_tokens,
+                                              std::span<const engine::DraftOptions> ways,
+                                              uint64_t max_tokens, uint32_t repetitions,
+                                              const engine::MeasureProgress& progress,
+                                              engine::KnowingProposers* known);
 
 nlohmann::ordered_json DraftRatesToJson(const DraftRates& rates);
 void PrintDraftRates(const DraftRates& rates, Console& console);
