@@ -202,13 +202,13 @@ TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
   Answer(*conductor, sequence, Asking(1, 2));
   const uint64_t second = conductor->counters().transferred_bytes;
   EXPECT_EQ(second - first, (810 - 1 - 609) * row_bytes);
-  // Another text that begins alike lacks what is behind the full pages of the first.
+  // Another text that begins alike lacks what is behind the first.
   engine::Sequence other = conductor->NewSequence();
   other.SetHistory(std::span(tokens).first(600));
   for (const int32_t token : std::span(tokens).first(100)) other.Append(token);
   Answer(*conductor, other, Asking(1, 3));
   const uint64_t third = conductor->counters().transferred_bytes;
-  EXPECT_EQ(third - second, (700 - 1 - 512) * row_bytes);
+  EXPECT_EQ(third - second, (700 - 1 - 600) * row_bytes);
   EXPECT_EQ(conductor->counters().transferred_prompts, 3u);
 }
 

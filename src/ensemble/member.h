@@ -21,7 +21,7 @@ struct Member {
   // One of the two computes it: a generator that the ensemble steps, or an engine.
   engine::Generator* generator = nullptr;
   MemberEngine* engine = nullptr;
-  // The generator computes on other machines: it gets a thread that waits for them.
+  // It is computed on other machines: a generator gets a thread that waits for them.
   bool is_elsewhere = false;
   double weight = 1;           // of its probabilities among the others'; 0: it is not asked
   uint32_t context_limit = 0;  // tokens of prompt and response; 0: what the model was trained for

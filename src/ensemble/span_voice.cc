@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "engine/sampler.h"
 #include "engine/stops.h"
+#include "ensemble/span_rating.h"
 #include "ensemble/symbols.h"
-#include "kernels/math.h"
 #include "respond/response.h"
 
 namespace aster::ensemble {
@@ -80,174 +79,123 @@ class SpanVoice::Ticket {
 // What the member writes next, on the thread that computes it.
 class SpanVoice::Drafting final : public respond::Listener {
  public:
-  // `ahead`: or null.
+  // `ahead`: it goes on span after span, until that is stopped; or null.
   Drafting(const SpanVoice& voice, Span begun, uint64_t most_tokens, std::shared_ptr<Ahead> ahead,
            std::shared_ptr<Ticket> ticket)
       : tokenizer_(*voice.member_.model.tokenizer),
         ignores_end_(voice.own_.settings.ignores_end),
         most_tokens_(most_tokens),
-        begun_(begun.tokens.size()),
+        post_(voice.post_),
         prompt_(voice.own_.prompt),
         ahead_(std::move(ahead)),
         ticket_(std::move(ticket)),
-        response_(voice.member_.model, SettingsFor(voice, most_tokens - begun.tokens.size()),
-                  prompt_, voice.own_.masks, *this),
-        span_(std::move(begun)) {
-    for (const int32_t token : span_.tokens) cutter_.Push(BytesOf(tokenizer_, token));
+        response_(voice.member_.model,
+                  SettingsFor(voice, most_tokens - begun.tokens.size(), ahead_ != nullptr), prompt_,
+                  voice.own_.masks, *this),
+        begun_(std::move(begun)) {
+    for (const int32_t token : begun_.tokens) cutter_.Push(BytesOf(tokenizer_, token));
   }
 
   respond::Response& response() { return response_; }
   bool is_cut() const { return is_cut_; }
 
  private:
-  static respond::Settings SettingsFor(const SpanVoice& voice, uint64_t most_tokens) {
+  static respond::Settings SettingsFor(const SpanVoice& voice, uint64_t most_tokens, bool goes_on) {
     respond::Settings settings = voice.own_.settings;
     // What ends the answer is looked for in what is agreed.
     settings.stops.clear();
-    settings.max_tokens = std::min<uint64_t>(most_tokens, kMostSpanTokens + 1);
+    settings.max_tokens =
+        goes_on ? most_tokens : std::min<uint64_t>(most_tokens, kMostSpanTokens + 1);
     return settings;
   }
 
   void OnToken(const engine::Delta& delta) override {
     if (is_cut_) return;
     const int32_t token = delta.choice.id;
-    const bool ends = !ignores_end_ && tokenizer_.vocab().IsEndOfGeneration(token);
-    is_cut_ = !ends && cutter_.Push(BytesOf(tokenizer_, token));
-    // Where it is cut before this token, that was written too early.
-    if (is_cut_ && cutter_.tokens() == span_.tokens.size()) {
-      if (!EndsWithinCharacter(BytesOf(tokenizer_, token)))
-        span_.early = EarlyToken{
-            .id = token, .logprob = delta.choice.logprob, .text = std::string(delta.text)};
-      return;
-    }
-    span_.tokens.push_back(token);
-    span_.logprobs.push_back(delta.choice.logprob);
-    span_.text += delta.text;
-    text_sizes_.push_back(span_.text.size());
+    Add({.id = token, .logprob = delta.choice.logprob, .text = std::string(delta.text)},
+        !ignores_end_ && tokenizer_.vocab().IsEndOfGeneration(token));
   }
   void OnPiece(const respond::Piece& /*piece*/) override {}
 
+  void Add(EarlyToken token, bool ends) {
+    const std::string_view bytes = BytesOf(tokenizer_, token.id);
+    written_.push_back(std::move(token));
+    if (ends || !cutter_.Push(bytes)) return;
+    is_cut_ = ahead_ == nullptr;
+    if (is_cut_) return;
+    post_([ahead = ahead_, span = TakeSpan(CountToCut())](SpanVoice& voice) {
+      voice.OnDrafted(ahead, span);
+    });
+    // What was written behind it belongs to the next one.
+    cutter_ = SpanCutter();
+    for (EarlyToken& early : std::exchange(written_, {})) Add(std::move(early), /*ends=*/false);
+  }
+
+  // Of the tokens that were written: up to where the span was cut, or to its last whole character.
+  size_t CountToCut() const {
+    return cutter_.tokens() - std::min(cutter_.tokens(), begun_.tokens.size());
+  }
+  Span TakeSpan(size_t count) {
+    Span span = std::exchange(begun_, {});
+    for (size_t i = 0; i < count; ++i) {
+      span.tokens.push_back(written_[i].id);
+      span.logprobs.push_back(written_[i].logprob);
+      span.text += written_[i].text;
+    }
+    written_.erase(written_.begin(), written_.begin() + static_cast<ptrdiff_t>(count));
+    return span;
+  }
+
   void OnEnd(const respond::End& end) override {
+    const engine::Finish& finish = end.finish;
+    if (end.status.ok() && end.is_cancelled && ahead_ && ahead_->is_stopped) {
+      return ticket_->Over(
+          [ahead = ahead_, begun = TakeSpan(CountToCut()), finish](SpanVoice& voice) {
+            voice.Count(finish);
+            voice.OnAheadStopped(ahead, begun);
+          });
+    }
     Status status = end.status;
-    const engine::FinishReason reason = end.finish.reason;
     if (!is_cut_ && end.is_cancelled) status = Error(Code::kCancelled, "the answer was cancelled");
-    if (!is_cut_) {
-      span_.has_ended = reason == engine::FinishReason::kStopToken;
-      if (reason == engine::FinishReason::kContext) span_.limit = SpanLimit::kContext;
-      if (reason == engine::FinishReason::kLength && span_.tokens.size() >= most_tokens_)
-        span_.limit = SpanLimit::kTokens;
+    ticket_->Over([ahead = ahead_, span = LastSpan(finish), finish, status](SpanVoice& voice) {
+      voice.Count(finish);
+      voice.OnDraftOver(ahead, span, status);
+    });
+  }
+  Span LastSpan(const engine::Finish& finish) {
+    if (is_cut_) {
+      Span span = TakeSpan(CountToCut());
+      if (written_.size() == 1 && !EndsWithinCharacter(BytesOf(tokenizer_, written_[0].id)))
+        span.early = written_[0];
+      return span;
     }
-    if (span_.limit != SpanLimit::kNone || span_.has_ended) {
-      span_.text += end.finish.text;
-    } else if (cutter_.tokens() > begun_) {
-      // To its last whole character.
-      span_.tokens.resize(cutter_.tokens());
-      span_.logprobs.resize(cutter_.tokens());
-      span_.text.resize(text_sizes_[cutter_.tokens() - begun_ - 1]);
-    }
-    ticket_->Over(
-        [ahead = ahead_, span = std::move(span_), finish = end.finish, status](SpanVoice& voice) {
-          voice.Count(finish);
-          voice.OnDrafted(ahead, span, status);
-        });
+    const bool has_all = begun_.tokens.size() + written_.size() >= most_tokens_;
+    SpanLimit limit = SpanLimit::kNone;
+    if (finish.reason == engine::FinishReason::kContext) limit = SpanLimit::kContext;
+    if (finish.reason == engine::FinishReason::kLength && (ahead_ || has_all))
+      limit = SpanLimit::kTokens;
+    const bool has_ended = finish.reason == engine::FinishReason::kStopToken;
+    const bool is_last = has_ended || limit != SpanLimit::kNone;
+    Span span = TakeSpan(is_last || CountToCut() == 0 ? written_.size() : CountToCut());
+    if (!is_last) return span;
+    span.has_ended = has_ended;
+    span.limit = limit;
+    span.text += finish.text;
+    return span;
   }
 
   const text::Tokenizer& tokenizer_;
   const bool ignores_end_;
-  const uint64_t most_tokens_;  // of the span, what had begun included
-  const size_t begun_;          // tokens
+  const uint64_t most_tokens_;  // of all spans, what had begun included
+  const Post post_;
   const respond::Prompt prompt_;
   const std::shared_ptr<Ahead> ahead_;
   const std::shared_ptr<Ticket> ticket_;
   respond::Response response_;
   SpanCutter cutter_;
   bool is_cut_ = false;
-  Span span_;
-  std::vector<size_t> text_sizes_;  // [tokens that were drafted], behind each
-};
-
-// Texts behind the member's history, on the thread that computes it.
-class SpanVoice::Rating {
- public:
-  // `first_checked` of the tokens were agreed before, and are only rated.
-  Rating(const SpanVoice& voice, std::vector<int32_t> history, std::vector<int32_t> tokens,
-         size_t first_checked, bool ends)
-      : rater_(LogprobsAlone(), voice.member_.engine->vocab_size()),
-        chooser_(Choosing(voice.own_.settings.sampling), voice.member_.engine->vocab_size(),
-                 kernels::FastestIsa(), EditorOf(voice)),
-        ends_(ends ? voice.member_.model.tokenizer->vocab().end_of_generation
-                   : std::vector<int32_t>()),
-        history_(std::move(history)),
-        tokens_(std::move(tokens)),
-        first_checked_(first_checked) {}
-
-  // The row behind each token rates the next one.
-  void TakeRow(std::span<const float> logits) {
-    if (!status_.ok() || logprobs_.size() == tokens_.size()) return;
-    const size_t next = logprobs_.size();
-    const int32_t token = tokens_[next];
-    const bool is_end = !ends_.empty() && next + 1 == tokens_.size();
-    const auto logprob = is_end ? EndLogprob(logits) : Logprob(logits, token);
-    if (!logprob.ok()) {
-      status_ = logprob.error();
-      return;
-    }
-    logprobs_.push_back(*logprob);
-    // As far as it would have written the same.
-    if (next >= first_checked_ && agreed_ == next - first_checked_) {
-      const auto choice = chooser_.Choose(logits, history_);
-      const bool is_same =
-          choice.ok() &&
-          (choice->id == token || (is_end && std::ranges::find(ends_, choice->id) != ends_.end()));
-      if (is_same) ++agreed_;
-    }
-    history_.push_back(token);
-  }
-
-  bool is_whole() const { return logprobs_.size() == tokens_.size(); }
-  const Status& status() const { return status_; }
-  const std::vector<float>& logprobs() const { return logprobs_; }
-  size_t agreed() const { return agreed_; }
-
- private:
-  static engine::SamplingOptions LogprobsAlone() {
-    engine::SamplingOptions options;
-    options.logprobs = true;
-    return options;
-  }
-  static engine::SamplingOptions Choosing(engine::SamplingOptions options) {
-    options.logprobs = false;
-    options.top_logprobs = 0;
-    return options;
-  }
-  static engine::LogitsEditor EditorOf(const SpanVoice& voice) {
-    if (voice.own_.masks == nullptr) return nullptr;
-    return [masks = std::make_shared<grammar::TokenMasks>(voice.own_.masks),
-            begin = voice.own_.prompt.tokens.size()](std::span<const int32_t> history,
-                                                     std::span<float> logits) {
-      masks->Apply(history.subspan(begin), logits);
-    };
-  }
-  Result<float> Logprob(std::span<const float> logits, int32_t token) {
-    return TRY(rater_.Rate(logits, token)).logprob;
-  }
-  // Of any token that ends an answer.
-  Result<float> EndLogprob(std::span<const float> logits) {
-    double sum = 0;
-    for (const int32_t end : ends_)
-      sum += kernels::Exp(static_cast<double>(TRY(Logprob(logits, end))));
-    return static_cast<float>(kernels::Log(std::max(sum, 1e-300)));
-  }
-
-  engine::Sampler rater_;
-  engine::Sampler chooser_;
-  const std::vector<int32_t> ends_;
-  std::vector<int32_t> history_;
-  const std::vector<int32_t> tokens_;
-  const size_t first_checked_;
-  std::vector<float> logprobs_;
-  size_t agreed_ = 0;
-  Status status_;
+  Span begun_;                       // what was there before
+  std::vector<EarlyToken> written_;  // of the span, behind that
 };
 
 SpanVoice::SpanVoice(const Member& member, const Question& question, uint64_t conversation)
@@ -283,6 +231,7 @@ void SpanVoice::Leave(Error why) {
 }
 
 void SpanVoice::OnFailed(const Error& error) {
+  DropAhead();
   if (!absence_) absence_ = last_absence_ = error;
 }
 
@@ -343,49 +292,67 @@ void SpanVoice::Read() {
   Submit(std::move(work), ticket);
 }
 
-void SpanVoice::Draft(uint64_t most_tokens) {
-  if (!ahead_) return StartDraft(Begun(early_, most_tokens), most_tokens);
-  // It was begun behind what is agreed now.
-  draft_ = ahead_->span;
-  ahead_->is_wanted = true;
-  if (draft_) ahead_.reset();
-}
+void SpanVoice::Draft(uint64_t most_tokens) { DraftBehind({}, early_, most_tokens); }
 
-void SpanVoice::DraftAhead(uint64_t most_tokens) {
-  ahead_ = std::make_shared<Ahead>();
-  StartDraft(Begun(draft_->early, most_tokens), most_tokens, draft_->tokens);
-}
-
-// The token that was written too early is the first of the next span.
-Span SpanVoice::Begun(const std::optional<EarlyToken>& early, uint64_t most_tokens) {
-  if (!early || most_tokens < 2) return {};
-  return {.text = early->text, .tokens = {early->id}, .logprobs = {early->logprob}};
+void SpanVoice::DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
+                            uint64_t most_tokens) {
+  draft_.reset();
+  const bool is_over = !ahead_ || ahead_->is_over || ahead_->is_stopped;
+  if (is_over && (!ahead_ || ahead_->spans.empty())) {
+    // The token that was written too early is the first of the next span.
+    Span begun = ahead_ ? std::move(ahead_->begun) : Span();
+    if (!ahead_ && early)
+      begun = {.text = early->text, .tokens = {early->id}, .logprobs = {early->logprob}};
+    if (begun.tokens.size() >= most_tokens) begun = {};
+    return StartDraft(std::move(begun), most_tokens, behind);
+  }
+  ahead_->is_wanted = ahead_->spans.empty();
+  if (ahead_->is_wanted) return;
+  draft_ = std::move(ahead_->spans.front());
+  ahead_->spans.pop_front();
 }
 
 // What is in flight is waited for, so that its KV rows are there for what comes.
+void SpanVoice::StopAhead() {
+  if (ahead_) ahead_->is_stopped = true;
+}
 void SpanVoice::DropAhead() {
-  if (!ahead_) return;
-  ahead_->is_dropped = true;
+  StopAhead();
   ahead_.reset();
 }
 
-void SpanVoice::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span,
-                          const Status& status) {
+void SpanVoice::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span) {
   if (ahead != ahead_) return;
-  if (status.ok() && ahead && !ahead->is_wanted) {
-    ahead->span = span;
-    return;
+  if (ahead && !std::exchange(ahead->is_wanted, false)) {
+    ahead->spans.push_back(span);
+  } else {
+    draft_ = span;
   }
-  ahead_.reset();
+}
+
+void SpanVoice::OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun) {
+  ahead->is_over = true;
+  ahead->begun = begun;
+}
+
+void SpanVoice::OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span,
+                            const Status& status) {
+  if (ahead != ahead_) return;
   if (!status.ok()) return OnFailed(status.error());
-  draft_ = span;
+  if (ahead) ahead->is_over = true;
+  OnDrafted(ahead, span);
 }
 
 void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind) {
-  if (!ahead_) draft_.reset();
+  draft_.reset();
+  ahead_.reset();
+  if (member_.is_elsewhere) {
+    ahead_ = std::make_shared<Ahead>();
+    ahead_->is_wanted = true;
+  }
   const auto ticket = NewTicket();
   // What is written instead of a draft leaves what is known of that.
-  Work work{.prompt = own_.prompt.tokens, .is_branch = !checks_.empty() && !ahead_};
+  Work work{.prompt = own_.prompt.tokens, .is_branch = !checks_.empty()};
   work.prompt.insert(work.prompt.end(), tokens_.begin(), tokens_.end());
   work.prompt.insert(work.prompt.end(), behind.begin(), behind.end());
   work.prompt.insert(work.prompt.end(), begun.tokens.begin(), begun.tokens.end());
@@ -393,7 +360,7 @@ void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int
       std::make_shared<Drafting>(*this, std::move(begun), most_tokens, ahead_, ticket);
   work.request = drafting->response().MakeRequest(drafting);
   work.is_gone = [drafting, ahead = ahead_, dropped = is_dropped_] {
-    return *dropped || drafting->is_cut() || (ahead && ahead->is_dropped);
+    return *dropped || drafting->is_cut() || (ahead && ahead->is_stopped);
   };
   Submit(std::move(work), ticket);
 }
@@ -500,8 +467,8 @@ Status SpanVoice::TryCheck(const Span& span, size_t number) {
   work.request.max_tokens = 0;
   work.request.context_limit = own_.settings.context_limit;
   const auto first_row = static_cast<uint32_t>(history.size()) - 1;
-  const auto rating = std::make_shared<Rating>(*this, std::move(history), std::move(tokens), missed,
-                                               span.has_ended);
+  const auto rating = std::make_shared<SpanRating>(member_, own_, std::move(history),
+                                                   std::move(tokens), missed, span.has_ended);
   work.request.rows = {.kind = engine::PromptRows::Kind::kLogits,
                        .on_row = [rating](auto row) { rating->TakeRow(row); },
                        .first = first_row};

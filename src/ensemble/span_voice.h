@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -67,18 +68,18 @@ class SpanVoice {
 
   // Computes the prompt, so that it can check at once.
   void Read();
-  // What it would write next, of at most `most_tokens`.
+  // What it would write next, of at most `most_tokens`. On other machines it goes on behind that,
+  // here and in what follows, until it is told to stop: the next span may then be there already.
   void Draft(uint64_t most_tokens);
-  // What it would write behind its draft, while others check that; Draft takes it where the draft
-  // has been taken. It is not waited for.
-  void DraftAhead(uint64_t most_tokens);
-  // Another span is taken, or there is none behind it.
+  // It stops going on, so that it can check, and goes on later from what it has written.
+  void StopAhead();
+  // What it has written ahead is not wanted: another span is taken, or there is none behind it.
   void DropAhead();
   // What it would write instead of a span that it has checked. No draft where that is nothing else.
   void DraftInstead(const Span& span, size_t number, uint64_t most_tokens);
   // What it would write behind this proposal of its own.
   void GoOn(const Span& own, uint64_t most_tokens) {
-    StartDraft(Begun(own.early, most_tokens), most_tokens, own.tokens);
+    DraftBehind(own.tokens, own.early, most_tokens);
   }
   const std::optional<Span>& draft() const { return draft_; }
   std::optional<Span> TakeDraft() { return std::exchange(draft_, std::nullopt); }
@@ -108,13 +109,14 @@ class SpanVoice {
 
  private:
   class Drafting;
-  class Rating;
   class Ticket;
-  // A draft that was begun before it was known to be wanted.
+  // Span after span, before it is known whether they are wanted.
   struct Ahead {
-    std::atomic<bool> is_dropped = false;
-    bool is_wanted = false;
-    std::optional<Span> span = {};  // when it is written
+    std::atomic<bool> is_stopped = false;
+    bool is_wanted = false;  // the next span is waited for
+    bool is_over = false;
+    std::deque<Span> spans = {};  // written, and not drafts yet
+    Span begun = {};              // behind those, where it is over
   };
 
   Result<Checked> TokensOf(const Span& span) const;
@@ -125,11 +127,16 @@ class SpanVoice {
   std::shared_ptr<Ticket> NewTicket();
   void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
   void OnFailed(const Error& error);
-  // `behind`: tokens that are not agreed yet.
+  // `behind`: tokens that are not agreed yet; `early`: the one behind those, where it is known.
+  void DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
+                   uint64_t most_tokens);
   void StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind = {});
-  static Span Begun(const std::optional<EarlyToken>& early, uint64_t most_tokens);
-  void OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span, const Status& status);
-  bool IsAheadAlone() const { return ahead_ && !ahead_->is_wanted && !ahead_->span; }
+  void OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span);
+  void OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun);
+  void OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span, const Status& status);
+  bool IsAheadAlone() const {
+    return ahead_ && !ahead_->is_wanted && !ahead_->is_over && !ahead_->is_stopped;
+  }
   void OnChecked(size_t number, std::span<const float> logprobs, size_t agreed);
   void Count(const engine::Finish& finish);
 

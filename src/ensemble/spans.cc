@@ -39,6 +39,7 @@ class Spans final : public AskedVoices<SpanVoice> {
       : AskedVoices(context),
         tokens_left_(question.settings.max_tokens),
         settings_(question.settings),
+        unchecked_(members_.size()),
         written_(members_.size()) {
     for (const Member& member : members_)
       voices_.push_back(std::make_unique<SpanVoice>(member, question, conversation));
@@ -60,8 +61,8 @@ class Spans final : public AskedVoices<SpanVoice> {
   }
   void Advance() override {
     // Several phases may end at once.
-    for (std::optional<Phase> before; before != phase_ && phase_ != Phase::kDone;) {
-      before = phase_;
+    for (std::optional<uint64_t> before; before != entered_ && phase_ != Phase::kDone;) {
+      before = entered_;
       if (is_cancelled_) {
         EndWith(Cancelled());
       } else if (!teller_) {
@@ -73,7 +74,7 @@ class Spans final : public AskedVoices<SpanVoice> {
   }
 
  private:
-  enum class Phase : uint8_t { kDrafting, kChecking, kProposing, kRating, kRacing, kDone };
+  enum class Phase : uint8_t { kDrafting, kChecking, kProposing, kRating, kRacing, kEnding, kDone };
 
   SpanVoice& Leader() const { return *voices_[leader_]; }
 
@@ -89,10 +90,14 @@ class Spans final : public AskedVoices<SpanVoice> {
         if (HasHeard(/*has_first=*/true)) BeginRating();
         return;
       case Phase::kRating:
+        CheckWhereReady();
         if (HasHeard(/*has_first=*/true)) Contest();
         return;
       case Phase::kRacing:
         if (HasHeard(/*has_first=*/true)) GrowProposals();
+        return;
+      case Phase::kEnding:
+        if (HasHeard(/*has_first=*/true)) Finish(*last_);
         return;
       case Phase::kDone:
         return;
@@ -101,6 +106,7 @@ class Spans final : public AskedVoices<SpanVoice> {
 
   void Enter(Phase phase) {
     phase_ = phase;
+    ++entered_;
     WaitAnew();
   }
 
@@ -130,22 +136,18 @@ class Spans final : public AskedVoices<SpanVoice> {
     Leader().Know(*draft, 0);
     Enter(Phase::kChecking);
     for (size_t i = 0; i < voices_.size(); ++i) {
-      if (i != leader_ && voices_[i]->is_present()) unchecked_.push_back(i);
+      if (i != leader_) unchecked_[i] = {0};
     }
-    // On other machines it goes on while others check.
-    const uint64_t left = tokens_left_ - std::min<uint64_t>(tokens_left_, draft->tokens.size());
-    const bool may_go_on = !draft->has_ended && draft->limit == SpanLimit::kNone && left > 0;
-    if (members_[leader_].is_elsewhere && !unchecked_.empty() && may_go_on)
-      Leader().DraftAhead(left);
   }
 
-  // A voice that still reads its prompt checks when it has done so.
+  // A voice checks when it has read its prompt, or has stopped writing.
   void CheckWhereReady() {
-    std::erase_if(unchecked_, [&](size_t i) {
-      if (voices_[i]->is_awaited()) return false;
-      if (voices_[i]->is_present()) voices_[i]->Check(proposals_[0].span, 0);
-      return true;
-    });
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (unchecked_[i].empty() || voices_[i]->is_awaited()) continue;
+      for (const size_t number : std::exchange(unchecked_[i], {})) {
+        if (voices_[i]->is_present()) voices_[i]->Check(proposals_[number].span, number);
+      }
+    }
   }
 
   // Natural logarithm of the probability of what is agreed, with the proposal behind it or (none)
@@ -170,7 +172,6 @@ class Spans final : public AskedVoices<SpanVoice> {
 
   // Whether there is nothing to decide about the draft.
   void Gate() {
-    unchecked_.clear();
     std::vector<size_t> others;  // that would write something else
     for (size_t i = 0; i < voices_.size(); ++i) {
       if (voices_[i]->is_present() && voices_[i]->checked(0).is_rated() &&
@@ -180,7 +181,7 @@ class Spans final : public AskedVoices<SpanVoice> {
     if (CountPresent() == 1) return Decide(0, Decision::kAlone);
     if (others.empty()) return Decide(0, Decision::kAgreed);
     if (Mixed(0) - Mixed(std::nullopt) > kHalf) return Decide(0, Decision::kLikely);
-    Leader().DropAhead();
+    Leader().StopAhead();  // it is to check what others propose
     Enter(Phase::kProposing);
     for (const size_t i : others) voices_[i]->DraftInstead(proposals_[0].span, 0, tokens_left_);
   }
@@ -202,11 +203,12 @@ class Spans final : public AskedVoices<SpanVoice> {
     }
     if (proposals_.size() == 1) return Decide(0, Decision::kAgreed);
     Enter(Phase::kRating);
-    for (const auto& voice : voices_) {
-      if (!voice->is_present()) continue;
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      unchecked_[i].clear();
       for (size_t number = 1; number < proposals_.size(); ++number) {
-        if (!voice->knows(number)) voice->Check(proposals_[number].span, number);
+        if (!voices_[i]->knows(number)) unchecked_[i].push_back(number);
       }
+      if (!unchecked_[i].empty()) voices_[i]->StopAhead();
     }
   }
 
@@ -296,16 +298,20 @@ class Spans final : public AskedVoices<SpanVoice> {
       voice.Take(span, knows_all ? std::optional(chosen) : std::nullopt, is_own);
     }
     // The author leads from here on.
-    const size_t drafter = leader_;
     leader_ = authors.front();
     written_[leader_] += span.bytes();
     tokens_left_ -= std::min<uint64_t>(tokens_left_, span.tokens.size());
     teller_->Say(span.text);
     const bool is_last =
         span.has_ended || span.limit != SpanLimit::kNone || teller_->stop() || tokens_left_ == 0;
-    // What was written ahead follows the leader's own draft.
-    if (is_last || chosen != 0 || !Leader().is_present()) voices_[drafter]->DropAhead();
-    if (is_last) return Finish(span);
+    // What was written ahead is behind the author's own proposal.
+    for (size_t i = 0; i < voices_.size(); ++i) {
+      if (is_last || i != leader_) voices_[i]->DropAhead();
+    }
+    if (is_last) {
+      last_ = span;
+      return Enter(Phase::kEnding);
+    }
     // At a boundary, those that were left out are asked again.
     for (const auto& voice : voices_) voice->Return();
     if (!Leader().is_present() && !FindLeader()) return EndWith(NoAnswer());
@@ -360,9 +366,11 @@ class Spans final : public AskedVoices<SpanVoice> {
   const respond::Settings settings_;
   std::optional<SpanTeller> teller_;  // none: no member can have the question
   Phase phase_ = Phase::kDrafting;
-  size_t leader_ = 0;                // drafts; a member, by its number
-  std::vector<size_t> unchecked_;    // members that are to check the draft
-  std::vector<Proposal> proposals_;  // for the next span; the leader's first
+  uint64_t entered_ = 0;                        // phases so far
+  size_t leader_ = 0;                           // drafts; a member, by its number
+  std::vector<Proposal> proposals_;             // for the next span; the leader's first
+  std::vector<std::vector<size_t>> unchecked_;  // [members] proposals that they are to check
+  std::optional<Span> last_;                    // that ends the answer
   std::vector<DecidedSpan> decided_;
   std::vector<uint64_t> written_;  // bytes by each member
 };

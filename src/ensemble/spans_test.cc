@@ -81,6 +81,36 @@ TEST_F(SpansTest, TheSameModelTwiceIsThatModel) {
 TEST_F(SpansTest, AMemberOfAllTheWeightIsThatModel) { ExpectAMemberOfAllTheWeightIsThatModel(); }
 TEST_F(SpansTest, LimitsAndStopStringsAreTheModels) { ExpectLimitsAndStopStringsAreTheModels(); }
 TEST_F(SpansTest, TheOrderOfArrivalChangesNothing) { ExpectTheOrderOfArrivalChangesNothing(); }
+TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
+  const OpenMembers three = Open({"nova", "pulsar", "comet"});
+  const auto elsewhere_of = [](std::vector<Member> members) {
+    for (Member& member : members) member.is_elsewhere = true;
+    return members;
+  };
+  std::vector<Question> questions;
+  for (const char* const text : {kCertain, kLoop, kSeveralSentences}) {
+    questions.push_back(About(text));
+    questions.push_back(About(text, 1));
+  }
+  questions.push_back(About(kCertain));
+  questions.back().settings.stops = {"Answer"};
+  questions.push_back(About(kSeveralSentences));
+  questions.back().settings.max_tokens = 60;
+  for (const Question& question : questions) {
+    const Answer here = Written(three.members(), question);
+    const Answer elsewhere = Written(elsewhere_of(three.members()), question);
+    EXPECT_EQ(BitsOf(elsewhere), BitsOf(here));
+    EXPECT_EQ(elsewhere.answered.generated.tokens, here.answered.generated.tokens);
+    EXPECT_EQ(elsewhere.author(), here.author());
+  }
+  // Where members agree nothing is written in vain.
+  const OpenMembers twice = Open({"nova", "nova"});
+  const Answer answer = Written(elsewhere_of(twice.members()), About(kTale));
+  const size_t tokens = answer.answered.generated.tokens.size();
+  EXPECT_EQ(answer.parts[0].counts.generated, tokens);
+  EXPECT_EQ(answer.parts[1].counts.generated, 0u);
+  EXPECT_EQ(answer.parts[1].rated_tokens, tokens);
+}
 TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
   ExpectOtherQuestionsBesideItChangeNothing();
 }

@@ -33,6 +33,7 @@ struct AnswerContext {
   std::string name;  // the model's
   respond::Model model;
   AnswerLoop* loop = nullptr;
+  bool is_elsewhere = false;  // computed on other machines
   // Several models answer together, and `model` and `loop` are those of the first; null: one model.
   EnsembleLoop* ensemble = nullptr;
   Metrics* metrics = nullptr;

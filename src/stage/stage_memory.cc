@@ -89,9 +89,33 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   const uint32_t equal = table.history().CountEqual(0, begin.tokens);
   if (equal < table.history().length()) table.Truncate(equal);
   if (begin.tokens.size() > 1) {
-    table.Adopt(std::span(begin.tokens).first(begin.tokens.size() - 1));
+    const auto wanted = std::span(begin.tokens).first(begin.tokens.size() - 1);
+    table.Adopt(wanted);
+    ShareRows(wanted, table);
   }
   return Ok();
+}
+
+// Only full pages are found by their hashes. Where another sequence has more of the tokens, as one
+// has that this one was forked from, its pages are shared, to the last row.
+void StageMemory::ShareRows(std::span<const int32_t> tokens, kv::PageTable& table) const {
+  const uint32_t held = table.length();
+  const Hash128 hash = table.history().HashAt(held);
+  const kv::PageTable* best = nullptr;
+  uint32_t most = held;
+  for (const auto& [id, other] : sequences_) {
+    const uint32_t length = other.table.length();
+    if (length <= most || other.table.history().HashAt(held) != hash) continue;
+    const uint32_t equal =
+        std::min(length, held + other.table.history().CountEqual(held, tokens.subspan(held)));
+    if (equal <= most) continue;
+    best = &other.table;
+    most = equal;
+  }
+  if (best == nullptr) return;
+  kv::PageTable shared = best->Fork();
+  // Where a window has moved on, less of it can be had.
+  if (shared.Truncate(most) > held) table = std::move(shared);
 }
 
 // Null where nothing here can draft in that way: the answer is the same without.

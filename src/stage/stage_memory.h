@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,7 @@ class StageMemory {
  private:
   std::unique_ptr<engine::Speculation> SpeculationFor(const wire::Begin& begin,
                                                       const engine::SamplingOptions& sampling);
+  void ShareRows(std::span<const int32_t> tokens, kv::PageTable& table) const;
   Result<OutgoingKv> Export(const kv::PageTable& table, KvSend& kv_send, uint32_t have);
 
   const wire::RouteId route_;

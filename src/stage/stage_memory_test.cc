@@ -33,17 +33,18 @@ struct KvHolder {
     model = plan::TestModel::Get().Make({0, plan::kTestLayers, true, true}, options);
     memory.emplace(kMemoryRoute, *model, /*proposers=*/nullptr, kv_encoding);
   }
-  void Begin(std::span<const int32_t> tokens, uint64_t epoch) {
+  void Begin(std::span<const int32_t> tokens, uint64_t epoch,
+             wire::SequenceId sequence = kSequence) {
     wire::Begin begin;
     begin.route = kMemoryRoute;
-    begin.sequence = kSequence;
+    begin.sequence = sequence;
     begin.tokens.assign(tokens.begin(), tokens.end());
     begin.epoch = epoch;
     const Status begun = memory->Begin(begin);
     ASSERT_TRUE(begun.ok()) << begun.error().message();
   }
-  void Compute(std::span<const int32_t> tokens) {
-    const model::Segment segment{.table = &memory->Find(kSequence)->table,
+  void Compute(std::span<const int32_t> tokens, wire::SequenceId sequence = kSequence) {
+    const model::Segment segment{.table = &memory->Find(sequence)->table,
                                  .tokens = tokens,
                                  .hidden = nullptr,
                                  .wanted = model::Wanted::kNone};
@@ -258,15 +259,42 @@ TEST_F(StageMemoryTest, RowsThatAreNotExactAreRefused) {
   EXPECT_TRUE(taker.Import(rows).ok());
 }
 
-std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end) {
+std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end,
+                              wire::SequenceId sequence = kSequence) {
   std::vector<uint8_t> bytes;
   const Status exported =
-      kv::Export(holder.memory->Find(kSequence)->table, kAll, begin, end, [&](Bytes piece) {
+      kv::Export(holder.memory->Find(sequence)->table, kAll, begin, end, [&](Bytes piece) {
         bytes.insert(bytes.end(), piece.begin(), piece.end());
         return Ok();
       });
   EXPECT_TRUE(exported.ok());
   return bytes;
+}
+
+// Also of a page that is not full, which no hash names. Neither changes the other one's.
+TEST_F(StageMemoryTest, AForkSharesAllRows) {
+  constexpr wire::SequenceId kFork = 2;
+  const auto table_of = [&](wire::SequenceId sequence) -> kv::PageTable& {
+    return giver_.memory->Find(sequence)->table;
+  };
+  giver_.Begin(tokens_, 1);
+  giver_.Compute(First(300));
+  const std::vector<uint8_t> rows = RowsHeld(giver_, 0, 300);
+  // Up to the first token that differs; the last one is left to be computed.
+  std::vector<int32_t> other(First(290).begin(), First(290).end());
+  other.back() = (other.back() + 1) % 298;
+  other.push_back(7);
+  giver_.Begin(other, 2, kFork);
+  EXPECT_EQ(table_of(kFork).length(), 289u);
+  EXPECT_EQ(table_of(kFork).hash(), table_of(kSequence).history().HashAt(289));
+  giver_.Compute(std::span(other).subspan(289), kFork);
+  EXPECT_EQ(RowsHeld(giver_, 0, 300), rows);
+  // What follows is that of a node that has computed all of it.
+  taker_.Begin(other, 1);
+  taker_.Compute(other);
+  const kv::PageTable& own = taker_.memory->Find(kSequence)->table;
+  EXPECT_EQ(table_of(kFork).hash(), own.hash());
+  EXPECT_EQ(RowsHeld(giver_, 0, 291, kFork), RowsHeld(taker_, 0, 291));
 }
 
 // With a window, too, an earlier turn is found at a page boundary; and each transferred page is

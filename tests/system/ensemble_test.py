@@ -20,6 +20,7 @@ from server import Server  # noqa: E402
 NOVA = ROOT / "models/nova.gguf"
 PULSAR = ROOT / "models/pulsar.gguf"
 PROGRAM = "What does this program print?\nx = 5\nn = x * 8\nprint(n)"
+TALE = "Tell me about the village."
 ASKED = ("-p", PROGRAM, "--temp", 0, "--threads", 1)
 
 
@@ -46,6 +47,35 @@ class Ensembles(ClusterCase):
         for members, options, why in ((f"{NOVA}@desk,{PULSAR}", (), "give --cluster"),
                                       (f"{NOVA}@desk,{PULSAR}@moon", ("--cluster",), "moon")):
             self.assertIn(why, desk.aster("run", "--ensemble", members, *options, *ASKED, check=INPUT))
+
+    def test_a_member_is_lost_amid_an_answer(self):
+        only_there = self.folder / "pulsar-of-lap.gguf"
+        shutil.copy(PULSAR, only_there)
+        desk, lap = self.two(NOVA, only_there)
+
+        def spans_without_lap(tokens, lose, bring_back):
+            """Whether each span was written without lap, which is lost behind the first ones."""
+            run = desk.start("run", "--cluster", "--ensemble", f"{NOVA}@desk,pulsar-of-lap@lap", "--policy", "spans",
+                             "--ensemble-wait", 0.3, "--ignore-eos", "-n", tokens, "--explain", "-p", TALE, "--temp",
+                             0, "--threads", 1)
+            self.addCleanup(run.kill)
+            for count, then in ((100, lose), (300, bring_back)):  # the other one goes on
+                while count > 0:
+                    piece = run.stdout.read(count)
+                    self.assertTrue(piece)
+                    count -= len(piece)
+                then()
+            explained = run.communicate(timeout=DEADLINE_S)[1].decode()
+            self.assertEqual(run.returncode, 0, explained)
+            self.assertRegex(explained, r"absent +pulsar-of-lap: .* \(\d+ of \d+ spans\)")
+            return [": alone " in line for line in explained.splitlines() if line.startswith("taken")]
+
+        # One that stands still for a while is there again at the end of a span.
+        alone = spans_without_lap(1500, lambda: lap.node.send_signal(signal.SIGSTOP),
+                                  lambda: lap.node.send_signal(signal.SIGCONT))
+        self.assertEqual((alone[0], True in alone, alone[-1]), (False, True, False))
+        alone = spans_without_lap(300, lambda: lap.stop_node(signal.SIGKILL), lambda: None)
+        self.assertEqual((alone[0], alone[-1]), (False, True))
 
     def server(self, machine, members):
         """What asks an ensemble of a server, or one of its models."""

@@ -203,6 +203,7 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .name = served.name,
               .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
               .loop = served.loop.get(),
+              .is_elsewhere = served.cluster.wants_nodes(),
               .metrics = served.metrics.get(),
               .requests = &requests,
               .clock = &clock,

@@ -73,6 +73,7 @@ Result<std::unique_ptr<ServedEnsemble>> ServedEnsemble::Make(
     all.push_back({.name = names[i],
                    .model = member.context.model,
                    .engine = served->engines_.back().get(),
+                   .is_elsewhere = member.context.is_elsewhere,
                    .weight = weights[i],
                    .context_limit = member.context.context_limit,
                    .draft = member.context.draft});
