@@ -17,6 +17,7 @@
 #include "plan/alternatives.h"
 #include "plan/group_search.h"
 #include "plan/kind_search.h"
+#include "plan/measured_slices.h"
 #include "plan/split_search.h"
 
 namespace aster::plan {
@@ -141,53 +142,8 @@ class Planning {
            .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
            .byte_s = 1 / reads[i]});
       DescribeDevices(nodes_[i], problem_.nodes.back());
-      LearnFrom(nodes_[i].measured, problem_.nodes.back());
+      CorrectBy(nodes_[i].measured, load_, options_.chunk_tokens, problem_, problem_.nodes.back());
     }
-  }
-
-  // A node's times for the model's own layers, whichever it had, correct what its rates promise.
-  void LearnFrom(std::span<const MeasuredSlice> measured, SplitProblem::Node& node) const {
-    struct Correction {
-      double expected_s = 0, measured_s = 0;
-      void Add(double expected, double seconds) {
-        expected_s += expected;
-        measured_s += seconds;
-      }
-      // No machine is so unlike what it was when its rates were measured.
-      double factor() const {
-        constexpr double kMost = 100;
-        return expected_s > 0 ? std::clamp(measured_s / expected_s, 1 / kMost, kMost) : 1;
-      }
-    };
-    Correction token, chunk;
-    for (const MeasuredSlice& slice : measured) {
-      const bool is_of_model = slice.begin < slice.end && slice.end <= layer_count() &&
-                               slice.head == (slice.end == layer_count());
-      if (!is_of_model) continue;
-      const uint32_t layers = slice.end - slice.begin;
-      if (slice.token.seconds > 0) {
-        const double kv_bytes = load_.KvReadBytes(slice.token.context) - load_.kv_read_bytes;
-        const double expected_s =
-            PartTokenTime(problem_, node, slice.begin, slice.end) + layers * kv_bytes * node.byte_s;
-        token.Add(slice.part * expected_s, slice.token.seconds);
-      }
-      if (const double seconds = ChunkSeconds(slice); seconds > 0) {
-        const double flops = load_.FlopsPerLayer(slice.chunk.context / 2) / load_.flops_per_layer;
-        chunk.Add(slice.part * PartChunkTime(node, layers, false) * flops, seconds);
-      }
-    }
-    for (double* const time : {&node.byte_s, &node.device_byte_s}) *time *= token.factor();
-    for (double* const time : {&node.layer_s, &node.head_s, &node.device_layer_s})
-      *time *= chunk.factor();
-  }
-
-  // Of as many rows as the plan's chunks have; 0: not known.
-  double ChunkSeconds(const MeasuredSlice& slice) const {
-    const auto& [seconds, rows, context] = slice.chunk;
-    if (seconds <= 0 || rows < 2) return 0;
-    if (slice.token.seconds <= 0) return seconds / rows * options_.chunk_tokens;
-    const double row_s = std::max(seconds - slice.token.seconds, 0.0) / (rows - 1);
-    return slice.token.seconds + row_s * (options_.chunk_tokens - 1);
   }
 
   // All devices of a node as one: layers go through them one after the other, shared out by their

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/measured_slices.h"
 #include "plan/model_load.h"
 #include "plan/plan.h"
 
@@ -29,22 +30,6 @@ struct DeviceAbility {
   double bus_round_trip_s = 0;
   double bus_bytes_per_s = 0;
   bool shares_memory = false;  // its memory is the node's
-};
-
-// What a node took lately for layers of the model that is planned for; times of 0 are not known.
-struct MeasuredSlice {
-  // Of a frame of so many rows, of a text so long.
-  struct Times {
-    double seconds = 0;
-    uint32_t rows = 0;
-    uint32_t context = 0;
-  };
-  uint32_t begin = 0;
-  uint32_t end = 0;
-  bool head = false;
-  double part = 1;  // of what a group computes of them
-  Times token;      // one row
-  Times chunk;      // of a prompt
 };
 
 // What is known of a node. A rate of 0 is not known.

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a node took for layers of the model that is planned for: it corrects what rates of other
+// matrices promise. Only numbers: must not know where they come from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "plan/model_load.h"
+#include "plan/split_search.h"
+
+namespace aster::plan {
+
+// What a node took lately for layers of the model that is planned for; times of 0 are not known.
+struct MeasuredSlice {
+  // Of a frame of so many rows, of a text so long.
+  struct Times {
+    double seconds = 0;
+    uint32_t rows = 0;
+    uint32_t context = 0;
+  };
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  bool head = false;
+  double part = 1;  // of what a group computes of them
+  Times token;      // one row
+  Times chunk;      // of a prompt
+};
+
+// Of a node of the problem, whose times are those that its rates promise. Whichever of the model's
+// layers it had counts, by what they were expected to take.
+void CorrectBy(std::span<const MeasuredSlice> measured, const ModelLoad& load,
+               uint32_t chunk_tokens, const SplitProblem& problem, SplitProblem::Node& node);
+
+}  // namespace aster::plan
