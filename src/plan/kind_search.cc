@@ -158,7 +158,8 @@ KindAnswer WholeGroupAnswer(const KindProblem& problem, const GroupAnswer& group
                     .token_s = group.token_s,
                     .exchange_s = group.exchange_s};
   const GroupProblem& together = problem.group;
-  const double head_part = together.head_reads / (together.head_reads + together.layer_reads);
+  const double reads = together.head_reads + together.layer_reads;
+  const double head_part = reads > 0 ? together.head_reads / reads : 0;
   answer.parts.push_back({.nodes = group.nodes,
                           .shares = group.shares,
                           .begin = 0,

@@ -25,6 +25,8 @@ namespace {
 
 // No rate was measured: the model is divided as if all nodes were alike, and nothing is predicted.
 constexpr double kAnyRate = 1e9;
+// Anything less is no rate of a machine, and times would have no end.
+constexpr double kLeastRate = 1e-6;
 // Attended heads, the output of attention, the wide row, the output of the layer.
 constexpr uint64_t kGathersOfLayer = 4;
 
@@ -36,7 +38,7 @@ std::string Seconds(double seconds) {
 std::optional<double> FillUnknown(std::vector<double>& rates) {
   std::vector<double> known;
   for (double& rate : rates) {
-    if (!std::isfinite(rate) || rate <= 0) rate = 0;
+    if (!std::isfinite(rate) || rate < kLeastRate) rate = 0;
     if (rate > 0) known.push_back(rate);
   }
   std::ranges::sort(known);

@@ -125,7 +125,8 @@ TEST(ClusterStatus, ShowsWhatNodesTookForModels) {
                                     .layers = {0, 36},
                                     .head = true,
                                     .part = 0.5,
-                                    .decode = {.ns = 10'000'000, .rows = 1, .context = 90}}};
+                                    .decode = {.ns = 10'000'000, .rows = 1, .context = 90},
+                                    .prefill = {}}};
   const std::string text = ClusterStatusText(sample, nullptr, 200);
   EXPECT_THAT(text, HasSubstr("          llama-1b, layers 0 to 20, prefill 500 tokens/s, "
                               "decode 50.0 tokens/s\n"));
