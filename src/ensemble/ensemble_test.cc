@@ -157,6 +157,8 @@ TEST_F(EnsembleTest, TokensOfAllMembersAreCounted) {
   EXPECT_GT(answer.parts[0].counts.generated, 0u);
 }
 
+TEST_F(EnsembleTest, AMemberWithoutMemoryIsLeftOut) { ExpectAMemberWithoutMemoryIsLeftOut(); }
+
 TEST_F(EnsembleTest, ACancelledQuestionHasNoAnswer) { ExpectACancelledQuestionHasNoAnswer(); }
 
 TEST_F(EnsembleTest, NoTokenIsComputedTwice) {

@@ -4,8 +4,10 @@
 // A member's generator that may be late, stalled or broken; for tests.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "base/result.h"
@@ -28,6 +30,7 @@ class Late final : public engine::Generator {
   Status Step() override {
     if (is_broken) return Error(Code::kUnavailable, "no node is left");
     if (is_stalled || late_steps-- > 0) return Ok();
+    std::this_thread::sleep_for(pause);  // tidy: allow(time) it is the slow one of several threads
     return inner_.Step();
   }
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override {
@@ -43,6 +46,7 @@ class Late final : public engine::Generator {
 
   int lateness = 0;  // steps, before anything that is submitted begins
   int late_steps = 0;
+  std::chrono::microseconds pause{0};  // before every step
   bool is_stalled = false;
   bool is_broken = false;
 

@@ -19,12 +19,11 @@ namespace aster::ensemble {
 // What it opens refers to it.
 class MembersForTest {
  public:
-  MembersForTest() {
-    options_.threads = 1;
-    options_.kv_memory = "64MiB";
-  }
+  MembersForTest() { options_.threads = 1; }
 
-  OpenMembers Open(std::vector<std::string> names, const Clock& clock) {
+  OpenMembers Open(std::vector<std::string> names, const Clock& clock,
+                   const std::string& kv_memory = "64MiB") {
+    options_.kv_memory = kv_memory;
     for (std::string& name : names) name = ASTER_SOURCE_DIR "/models/" + name + ".gguf";
     auto opened = OpenMembers::Open({.names = std::move(names)},
                                     {.model = &options_, .cluster = &cluster_}, clock, reporter_);

@@ -89,7 +89,10 @@ TEST_F(MixingTest, AStalledMemberIsWaitedForAndThenLeftOut) {
 
 TEST_F(MixingTest, NoTokenIsComputedTwice) {
   ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
+  ExpectNoTokenIsComputedTwice(all_->members(), kSum);
 }
+
+TEST_F(MixingTest, AMemberWithoutMemoryIsLeftOut) { ExpectAMemberWithoutMemoryIsLeftOut(); }
 
 TEST_F(MixingTest, ACancelledQuestionHasNoAnswer) { ExpectACancelledQuestionHasNoAnswer(); }
 

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "ensemble/ensemble.h"
+#include "ensemble/explanation.h"
 #include "ensemble/late_for_test.h"
 #include "ensemble/members_for_test.h"
 #include "respond/run.h"
@@ -152,6 +153,24 @@ class PolicyTest : public testing::Test {
     }
     while (!ensemble.idle()) ensemble.Step();
     EXPECT_EQ(answered, texts.size());
+  }
+
+  // The second member has memory for 128 tokens: the others go on without it, which is said, and
+  // the next question asks it again.
+  void ExpectAMemberWithoutMemoryIsLeftOut() {
+    const OpenMembers small = models_.Open({"pulsar", "pulsar"}, clock_, "512KiB");
+    std::vector<Member> members = all_->members();
+    members[1] = small.members()[0];
+    Ensemble ensemble(members, clock_, options_);
+    Question question = About(kTale);
+    question.settings.ignores_end = true;
+    const Answer answer = AnswerOne(ensemble, question).value();
+    EXPECT_EQ(answer.answered.generated.finish.reason, engine::FinishReason::kLength);
+    ASSERT_TRUE(answer.parts[1].absence);
+    EXPECT_EQ(answer.parts[1].absence->code(), Code::kResourceExhausted);
+    EXPECT_THAT(Explain(answer), testing::HasSubstr("absent  pulsar: the KV cache"));
+    EXPECT_EQ(BitsOf(AnswerOne(ensemble, About(kSum)).value()),
+              BitsOf(Written(all_->members(), About(kSum))));
   }
 
   void ExpectACancelledQuestionHasNoAnswer() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "grammar/token_mask.h"
@@ -52,20 +53,24 @@ void SpanRating::TakeRow(std::span<const float> logits) {
   const size_t next = logprobs_.size();
   const int32_t token = tokens_[next];
   const bool is_end = !ends_.empty() && next + 1 == tokens_.size();
-  const auto logprob = is_end ? EndLogprob(logits) : Logprob(logits, token);
-  if (!logprob.ok()) {
-    status_ = logprob.error();
-    return;
-  }
-  logprobs_.push_back(*logprob);
   // As far as it would have written the same.
+  std::optional<int32_t> own;
   if (next >= first_checked_ && agreed_ == next - first_checked_) {
     const auto choice = chooser_.Choose(logits, history_);
     const bool is_same =
         choice.ok() &&
         (choice->id == token || (is_end && std::ranges::find(ends_, choice->id) != ends_.end()));
-    if (is_same) ++agreed_;
+    if (is_same) {
+      own = choice->id;
+      ++agreed_;
+    }
   }
+  const auto logprob = is_end && !own ? EndLogprob(logits) : Logprob(logits, own.value_or(token));
+  if (!logprob.ok()) {
+    status_ = logprob.error();
+    return;
+  }
+  logprobs_.push_back(*logprob);
   history_.push_back(token);
 }
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "engine/stops.h"
 #include "ensemble/span_rating.h"
+#include "ensemble/span_tokens.h"
 #include "ensemble/symbols.h"
 #include "respond/response.h"
 
@@ -21,34 +22,8 @@ double SumOf(std::span<const float> logprobs) {
   return sum;
 }
 
-// None where a model has more tokens than its vocabulary has texts.
-std::string_view BytesOf(const text::Tokenizer& tokenizer, int32_t token) {
-  const auto bytes = tokenizer.TokenBytes(token);
-  return bytes.ok() ? *bytes : std::string_view();
-}
-
-size_t ByteCount(const text::Tokenizer& tokenizer, std::span<const int32_t> tokens) {
-  size_t count = 0;
-  for (const int32_t token : tokens) count += BytesOf(tokenizer, token).size();
-  return count;
-}
-
-// The longest beginnings of both, in tokens, that have equally many bytes.
-std::pair<size_t, size_t> SharedBoundary(const text::Tokenizer& tokenizer,
-                                         std::span<const int32_t> a, std::span<const int32_t> b) {
-  std::pair<size_t, size_t> shared = {0, 0};
-  size_t i = 0, j = 0, bytes_a = 0, bytes_b = 0;
-  for (;;) {
-    if (bytes_a == bytes_b) shared = {i, j};
-    if (bytes_a <= bytes_b && i < a.size()) {
-      bytes_a += BytesOf(tokenizer, a[i++]).size();
-    } else if (bytes_b < bytes_a && j < b.size()) {
-      bytes_b += BytesOf(tokenizer, b[j++]).size();
-    } else {
-      return shared;
-    }
-  }
-}
+// Tokens of the longest span: it ends where a character does, up to three tokens later.
+constexpr uint64_t kLongestSpanTokens = kMostSpanTokens + 4;
 
 }  // namespace
 
@@ -232,6 +207,7 @@ void SpanVoice::Leave(Error why) {
 
 void SpanVoice::OnFailed(const Error& error) {
   DropAhead();
+  unchecked_.clear();
   if (!absence_) absence_ = last_absence_ = error;
 }
 
@@ -257,6 +233,7 @@ void SpanVoice::OnOver(uint64_t round, const std::function<void(SpanVoice&)>& th
   }
   --in_flight_;
   then(*this);
+  CheckWhereReady();
 }
 
 void SpanVoice::Count(const engine::Finish& finish) {
@@ -292,24 +269,42 @@ void SpanVoice::Read() {
   Submit(std::move(work), ticket);
 }
 
+void SpanVoice::Prepare(uint64_t most_tokens) {
+  if (member_.is_elsewhere) return StartDraft({}, most_tokens, {}, /*is_wanted=*/false);
+  Read();
+}
+
 void SpanVoice::Draft(uint64_t most_tokens) { DraftBehind({}, early_, most_tokens); }
+
+// Whether what it has written ahead, and still writes, is the same as if it began now with so many
+// tokens. It began with as many less its own; what is agreed counts those of its author.
+bool SpanVoice::HasAheadOf(uint64_t most_tokens) const {
+  return ahead_ && (ahead_->most_tokens == most_tokens ||
+                    std::min(ahead_->most_tokens, most_tokens) > kLongestSpanTokens);
+}
+
+Span SpanVoice::Ahead::TakeFirst() {
+  Span first = std::move(spans.front());
+  spans.pop_front();
+  most_tokens -= std::min<uint64_t>(most_tokens, first.tokens.size());
+  return first;
+}
 
 void SpanVoice::DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
                             uint64_t most_tokens) {
   draft_.reset();
+  if (!HasAheadOf(most_tokens)) DropAhead();
   const bool is_over = !ahead_ || ahead_->is_over || ahead_->is_stopped;
   if (is_over && (!ahead_ || ahead_->spans.empty())) {
     // The token that was written too early is the first of the next span.
     Span begun = ahead_ ? std::move(ahead_->begun) : Span();
     if (!ahead_ && early)
       begun = {.text = early->text, .tokens = {early->id}, .logprobs = {early->logprob}};
-    if (begun.tokens.size() >= most_tokens) begun = {};
-    return StartDraft(std::move(begun), most_tokens, behind);
+    return StartDraft(std::move(begun), most_tokens, behind, /*is_wanted=*/true);
   }
+  ahead_->is_behind_own = true;
   ahead_->is_wanted = ahead_->spans.empty();
-  if (ahead_->is_wanted) return;
-  draft_ = std::move(ahead_->spans.front());
-  ahead_->spans.pop_front();
+  if (!ahead_->is_wanted) draft_ = ahead_->TakeFirst();
 }
 
 // What is in flight is waited for, so that its KV rows are there for what comes.
@@ -323,11 +318,12 @@ void SpanVoice::DropAhead() {
 
 void SpanVoice::OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span) {
   if (ahead != ahead_) return;
-  if (ahead && !std::exchange(ahead->is_wanted, false)) {
-    ahead->spans.push_back(span);
-  } else {
+  if (!ahead) {
     draft_ = span;
+    return;
   }
+  ahead->spans.push_back(span);
+  if (std::exchange(ahead->is_wanted, false)) draft_ = ahead->TakeFirst();
 }
 
 void SpanVoice::OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun) {
@@ -343,12 +339,15 @@ void SpanVoice::OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& spa
   OnDrafted(ahead, span);
 }
 
-void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind) {
+void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind,
+                           bool is_wanted) {
+  if (begun.tokens.size() >= most_tokens) begun = {};
   draft_.reset();
   ahead_.reset();
   if (member_.is_elsewhere) {
     ahead_ = std::make_shared<Ahead>();
-    ahead_->is_wanted = true;
+    ahead_->is_wanted = ahead_->is_behind_own = is_wanted;
+    ahead_->most_tokens = most_tokens;
   }
   const auto ticket = NewTicket();
   // What is written instead of a draft leaves what is known of that.
@@ -387,48 +386,20 @@ void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_toke
     const size_t extra = all - std::min(all, span.text.size());
     begun.text = span.text.substr(0, first - std::min(first, extra));
   }
-  if (begun.tokens.size() < most_tokens) StartDraft(std::move(begun), most_tokens);
-}
-
-// The member's tokens of a text behind the prompt.
-Result<std::vector<int32_t>> SpanVoice::Encoded(const std::string& text) const {
-  auto behind =
-      TRY(TokensBehind(member_, own_, own_.is_text ? text : member_.model.prompt->Marked(text)));
-  // A text that would join the prompt's last token stands for itself.
-  if (!behind) return member_.model.tokenizer->Encode(text, {});
-  return *std::move(behind);
-}
-
-// Whether they are the text, in this member's vocabulary.
-bool SpanVoice::Spells(std::span<const int32_t> tokens, const std::string& text) const {
-  std::string bytes;
-  for (const int32_t token : tokens) bytes += BytesOf(*member_.model.tokenizer, token);
-  return bytes == text || (tokens_.empty() && bytes == " " + text);
+  // It may have written that by itself, and more.
+  const bool has_more =
+      HasAheadOf(most_tokens) &&
+      (!ahead_->spans.empty() || ahead_->begun.tokens.size() > begun.tokens.size());
+  if (has_more) return DraftBehind({}, std::nullopt, most_tokens);
+  DropAhead();
+  if (begun.tokens.size() < most_tokens)
+    StartDraft(std::move(begun), most_tokens, {}, /*is_wanted=*/true);
 }
 
 Result<Checked> SpanVoice::TokensOf(const Span& span) const {
-  Checked checked{.base = tokens_.size()};
-  const text::Tokenizer& tokenizer = *member_.model.tokenizer;
-  const auto written = std::span(span.tokens).first(span.tokens.size() - (span.has_ended ? 1 : 0));
-  if (Spells(written, span.text)) {
-    // One vocabulary: the author's own tokens.
-    checked.tokens.assign(written.begin(), written.end());
-  } else {
-    // What it has stays as far as both have a boundary there.
-    const std::vector<int32_t> whole = TRY(Encoded(agreed_ + span.text));
-    const auto [own, other] = SharedBoundary(tokenizer, tokens_, whole);
-    checked.base = own;
-    checked.tokens.assign(whole.begin() + static_cast<ptrdiff_t>(other), whole.end());
-  }
-  if (!span.has_ended) return checked;
-  const std::vector<text::TokenId>& ends = tokenizer.vocab().end_of_generation;
-  const int32_t end = span.tokens.back();
-  if (std::ranges::find(ends, end) != ends.end()) {
-    checked.tokens.push_back(end);
-  } else if (!ends.empty()) {
-    checked.tokens.push_back(ends.front());
-  }
-  return checked;
+  auto [base, tokens] =
+      TRY(TokensOfSpan(member_, own_, {.text = agreed_, .tokens = tokens_}, span));
+  return Checked{.base = base, .tokens = std::move(tokens), .has_ended = span.has_ended};
 }
 
 void SpanVoice::Know(const Span& span, size_t number) {
@@ -436,29 +407,79 @@ void SpanVoice::Know(const Span& span, size_t number) {
   checks_[number] = {.log_chance = SumOf(span.logprobs),
                      .base = tokens_.size(),
                      .tokens = span.tokens,
+                     .has_ended = span.has_ended,
                      .logprobs = span.logprobs,
-                     .agreed = span.tokens.size()};
+                     .agreed = span.tokens.size(),
+                     .is_own = true};
 }
 
-void SpanVoice::Check(const Span& span, size_t number) {
-  checks_.resize(std::max(checks_.size(), number + 1));
-  checks_[number] = {};
-  const Status asked = TryCheck(span, number);
-  if (!asked.ok()) OnFailed(asked.error());
+void SpanVoice::Check(const std::vector<Numbered>& spans) {
+  for (const auto& [span, number] : spans) {
+    checks_.resize(std::max(checks_.size(), number + 1));
+    checks_[number] = {};
+    auto checked = TokensOf(span);
+    if (!checked.ok()) return OnFailed(checked.error());
+    RateFromOwn(*checked);
+    checks_[number] = *std::move(checked);
+    if (checks_[number].logprobs.size() < checks_[number].tokens.size())
+      unchecked_.push_back(number);
+  }
+  if (unchecked_.empty()) return;
+  StopAhead();
+  CheckWhereReady();
 }
 
-Status SpanVoice::TryCheck(const Span& span, size_t number) {
-  checks_[number] = TRY(TokensOf(span));
+// Its KV rows are where its requests have ended.
+void SpanVoice::CheckWhereReady() {
+  if (unchecked_.empty() || IsBusy()) return;
+  for (const size_t number : std::exchange(unchecked_, {})) {
+    RateFromOwn(checks_[number]);
+    if (!checks_[number].is_rated()) SubmitCheck(number);
+  }
+}
+
+// As far as it has written the same by itself.
+void SpanVoice::RateFromOwn(Checked& checked) const {
+  // What it has missed is rated with what comes.
+  if (checked.base != tokens_.size() || logprobs_.size() != tokens_.size()) return;
+  const std::vector<int32_t>& tokens = checked.tokens;
+  const text::Vocab& vocab = member_.model.tokenizer->vocab();
+  const auto compare = [&](std::span<const int32_t> own, std::span<const float> logprobs) {
+    size_t count = 0;
+    for (; count < std::min(own.size(), tokens.size()); ++count) {
+      const bool is_end = checked.has_ended && count + 1 == tokens.size();
+      if (own[count] != tokens[count] && !(is_end && vocab.IsEndOfGeneration(own[count]))) break;
+    }
+    checked.differs = checked.differs || count < std::min(own.size(), tokens.size());
+    if (count <= checked.logprobs.size()) return;
+    checked.logprobs.assign(logprobs.begin(), logprobs.begin() + static_cast<ptrdiff_t>(count));
+    checked.agreed = count;
+  };
+  for (const Checked& own : checks_) {
+    if (own.is_own) compare(own.tokens, own.logprobs);
+  }
+  if (ahead_ && !ahead_->is_behind_own) {
+    Span written;
+    for (const Span& span : ahead_->spans) written.Append(span);
+    written.Append(ahead_->begun);
+    compare(written.tokens, written.logprobs);
+  }
+  checked.log_chance = checked.is_rated() ? SumOf(checked.logprobs) : kImpossible;
+}
+
+void SpanVoice::SubmitCheck(size_t number) {
   const Checked& checked = checks_[number];
-  if (checked.tokens.empty()) return Ok();
   // Tokens that it has missed are rated on the way.
   const size_t kept = std::min(checked.base, logprobs_.size());
+  const size_t known = checked.logprobs.size();
+  std::vector<int32_t> history = own_.prompt.tokens;
+  history.insert(history.end(), tokens_.begin(), tokens_.begin() + static_cast<ptrdiff_t>(kept));
   std::vector<int32_t> tokens(tokens_.begin() + static_cast<ptrdiff_t>(kept),
                               tokens_.begin() + static_cast<ptrdiff_t>(checked.base));
   const size_t missed = tokens.size();
-  tokens.insert(tokens.end(), checked.tokens.begin(), checked.tokens.end());
-  std::vector<int32_t> history = own_.prompt.tokens;
-  history.insert(history.end(), tokens_.begin(), tokens_.begin() + static_cast<ptrdiff_t>(kept));
+  const auto rest = checked.tokens.begin() + static_cast<ptrdiff_t>(known);
+  history.insert(history.end(), checked.tokens.begin(), rest);
+  tokens.insert(tokens.end(), rest, checked.tokens.end());
   // Each row of logits is of the token behind it, so the last token itself is not computed.
   const auto ticket = NewTicket();
   Work work{.prompt = history, .is_branch = true};
@@ -468,7 +489,7 @@ Status SpanVoice::TryCheck(const Span& span, size_t number) {
   work.request.context_limit = own_.settings.context_limit;
   const auto first_row = static_cast<uint32_t>(history.size()) - 1;
   const auto rating = std::make_shared<SpanRating>(member_, own_, std::move(history),
-                                                   std::move(tokens), missed, span.has_ended);
+                                                   std::move(tokens), missed, checked.has_ended);
   work.request.rows = {.kind = engine::PromptRows::Kind::kLogits,
                        .on_row = [rating](auto row) { rating->TakeRow(row); },
                        .first = first_row};
@@ -482,21 +503,23 @@ Status SpanVoice::TryCheck(const Span& span, size_t number) {
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
   Submit(std::move(work), ticket);
-  return Ok();
 }
 
+// What was not known of it, and what it had missed before.
 void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t agreed) {
   Checked& checked = checks_[number];
-  const size_t missed = logprobs.size() - checked.tokens.size();
+  const size_t known = checked.logprobs.size();
+  const size_t missed = known + logprobs.size() - checked.tokens.size();
   // What it has missed is rated now.
   if (missed > 0 && logprobs_.size() + missed == checked.base)
     logprobs_.insert(logprobs_.end(), logprobs.begin(),
                      logprobs.begin() + static_cast<ptrdiff_t>(missed));
-  checked.logprobs.assign(logprobs.begin() + static_cast<ptrdiff_t>(missed), logprobs.end());
+  checked.logprobs.insert(checked.logprobs.end(), logprobs.begin() + static_cast<ptrdiff_t>(missed),
+                          logprobs.end());
   // Where the end of what is agreed has other tokens now, that was rated before.
   const size_t base = std::min(checked.base, logprobs_.size());
   checked.log_chance = SumOf(checked.logprobs) - SumOf(std::span(logprobs_).subspan(base));
-  checked.agreed = checked.base == tokens_.size() ? agreed : 0;
+  if (checked.base == tokens_.size() && !checked.differs) checked.agreed = known + agreed;
 }
 
 void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own) {
@@ -508,6 +531,8 @@ void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own
     if (!tokens.ok()) return OnFailed(tokens.error());
     taken = *std::move(tokens);
   }
+  if (!is_own && !GoesOnBehind(taken)) DropAhead();
+  if (ahead_) ahead_->is_behind_own = false;
   agreed_ += span.text;
   tokens_.resize(taken.base);
   tokens_.insert(tokens_.end(), taken.tokens.begin(), taken.tokens.end());
@@ -517,6 +542,14 @@ void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own
   checks_.clear();
   draft_.reset();
   early_ = is_own ? span.early : std::nullopt;
+}
+
+// It has written the same by itself, and what follows it.
+bool SpanVoice::GoesOnBehind(const Checked& taken) {
+  const bool has_same = ahead_ && !ahead_->is_behind_own && taken.base == tokens_.size() &&
+                        !ahead_->spans.empty() && ahead_->spans.front().tokens == taken.tokens;
+  if (has_same) ahead_->TakeFirst();
+  return has_same;
 }
 
 std::vector<int32_t> SpanVoice::AnswerTokens() const {

@@ -28,14 +28,24 @@ namespace aster::ensemble {
 // What a member finds of a span.
 struct Checked {
   double log_chance = kImpossible;  // natural logarithm, behind what is agreed
-  // Its own tokens for it, which follow the first `base` of those that it has.
+  // Its own tokens for it, which follow the first `base` of those that it has. `has_ended`: the
+  // last one is any that ends the answer.
   size_t base = 0;
   std::vector<int32_t> tokens = {};
-  std::vector<float> logprobs = {};  // [tokens], where they were computed
+  bool has_ended = false;
+  std::vector<float> logprobs = {};  // of the tokens, from the first; all where it is rated
   size_t agreed = 0;                 // of the tokens, from the first, it would have written too
+  bool is_own = false;               // it has written it
+  bool differs = false;              // what it has written goes on otherwise behind those
 
   bool is_rated() const { return !tokens.empty() && logprobs.size() == tokens.size(); }
   bool agrees() const { return is_rated() && agreed == tokens.size(); }
+};
+
+// A span that could be next, and its number.
+struct Numbered {
+  const Span& span;
+  size_t number;
 };
 
 // Belongs to the ensemble's thread. Requests of a voice that is no more end by themselves.
@@ -59,15 +69,17 @@ class SpanVoice {
   bool is_askable() const { return is_askable_; }
   // Nothing keeps it from the next span.
   bool is_present() const { return is_askable_ && !absence_; }
-  bool is_awaited() const { return in_flight_ > (IsAheadAlone() ? 1U : 0U); }
+  bool is_awaited() const { return !unchecked_.empty() || IsBusy(); }
   // At a boundary: an absent member is asked again if it owes nothing more. Whether it is there.
   bool Return();
   // It is waited for no more. Requests in flight are cancelled.
   void Leave(Error why);
   void Miss() { ++missed_; }
 
-  // Computes the prompt, so that it can check at once.
-  void Read();
+  // While another drafts the first span. On other machines it writes what it would, had it to
+  // draft: as far as that is the draft nothing is to be checked, and where it differs its own
+  // proposal has begun. Here it computes its prompt, so that it can check at once.
+  void Prepare(uint64_t most_tokens);
   // What it would write next, of at most `most_tokens`. On other machines it goes on behind that,
   // here and in what follows, until it is told to stop: the next span may then be there already.
   void Draft(uint64_t most_tokens);
@@ -83,8 +95,8 @@ class SpanVoice {
   }
   const std::optional<Span>& draft() const { return draft_; }
   std::optional<Span> TakeDraft() { return std::exchange(draft_, std::nullopt); }
-  // What it finds of the span with this number.
-  void Check(const Span& span, size_t number);
+  // What it finds of spans. It computes what it has not written itself by then, all at once.
+  void Check(const std::vector<Numbered>& spans);
   const Checked& checked(size_t number) const { return checks_[number]; }
   bool knows(size_t number) const { return number < checks_.size() && checks_[number].is_rated(); }
   // It wrote the span with this number itself, and so knows all of it.
@@ -110,19 +122,25 @@ class SpanVoice {
  private:
   class Drafting;
   class Ticket;
-  // Span after span, before it is known whether they are wanted.
+  // Span after span, before it is known whether they are wanted: behind what is agreed, and behind
+  // its own proposal where there is one.
   struct Ahead {
     std::atomic<bool> is_stopped = false;
     bool is_wanted = false;  // the next span is waited for
     bool is_over = false;
+    bool is_behind_own = false;   // proposal
+    uint64_t most_tokens = 0;     // from the first of the spans on
     std::deque<Span> spans = {};  // written, and not drafts yet
     Span begun = {};              // behind those, where it is over
+
+    Span TakeFirst();
   };
 
   Result<Checked> TokensOf(const Span& span) const;
-  Result<std::vector<int32_t>> Encoded(const std::string& text) const;
-  bool Spells(std::span<const int32_t> tokens, const std::string& text) const;
-  Status TryCheck(const Span& span, size_t number);
+  void CheckWhereReady();
+  void SubmitCheck(size_t number);
+  void RateFromOwn(Checked& checked) const;
+  void Read();
   void Submit(Work work, const std::shared_ptr<Ticket>& ticket);
   std::shared_ptr<Ticket> NewTicket();
   void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
@@ -130,13 +148,18 @@ class SpanVoice {
   // `behind`: tokens that are not agreed yet; `early`: the one behind those, where it is known.
   void DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
                    uint64_t most_tokens);
-  void StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind = {});
+  void StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind,
+                  bool is_wanted);
+  bool HasAheadOf(uint64_t most_tokens) const;
+  bool GoesOnBehind(const Checked& taken);
   void OnDrafted(const std::shared_ptr<Ahead>& ahead, const Span& span);
   void OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& begun);
   void OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span, const Status& status);
   bool IsAheadAlone() const {
     return ahead_ && !ahead_->is_wanted && !ahead_->is_over && !ahead_->is_stopped;
   }
+  // Something is in flight that is to end.
+  bool IsBusy() const { return in_flight_ > (IsAheadAlone() ? 1U : 0U); }
   void OnChecked(size_t number, std::span<const float> logprobs, size_t agreed);
   void Count(const engine::Finish& finish);
 
@@ -161,7 +184,8 @@ class SpanVoice {
   std::vector<float> logprobs_;      // of the first of those; it has missed the rest
   std::optional<EarlyToken> early_;  // behind what is agreed
   std::optional<Span> draft_;
-  std::vector<Checked> checks_;  // by number
+  std::vector<Checked> checks_;    // by number
+  std::vector<size_t> unchecked_;  // numbers of those that are to be computed
 
   engine::RequestCounts counts_;
   engine::RequestTimes times_;

@@ -39,7 +39,6 @@ class Spans final : public AskedVoices<SpanVoice> {
       : AskedVoices(context),
         tokens_left_(question.settings.max_tokens),
         settings_(question.settings),
-        unchecked_(members_.size()),
         written_(members_.size()) {
     for (const Member& member : members_)
       voices_.push_back(std::make_unique<SpanVoice>(member, question, conversation));
@@ -53,9 +52,8 @@ class Spans final : public AskedVoices<SpanVoice> {
     for (size_t i = 0; i < voices_.size(); ++i) voices_[i]->Begin(PostOf(i, mailbox));
     if (!FindLeader()) return;
     teller_.emplace(members_[leader_].model, settings_, Leader().prompt(), std::move(on_piece));
-    // Others have their prompt ready when there is something to check.
     for (size_t i = 0; i < voices_.size(); ++i) {
-      if (i != leader_ && voices_[i]->is_present()) voices_[i]->Read();
+      if (i != leader_ && voices_[i]->is_present()) voices_[i]->Prepare(tokens_left_);
     }
     Draft();
   }
@@ -83,14 +81,12 @@ class Spans final : public AskedVoices<SpanVoice> {
       case Phase::kDrafting:
         return AdvanceDraft();
       case Phase::kChecking:
-        CheckWhereReady();
         if (HasHeard(/*has_first=*/true)) Gate();
         return;
       case Phase::kProposing:
         if (HasHeard(/*has_first=*/true)) BeginRating();
         return;
       case Phase::kRating:
-        CheckWhereReady();
         if (HasHeard(/*has_first=*/true)) Contest();
         return;
       case Phase::kRacing:
@@ -136,17 +132,7 @@ class Spans final : public AskedVoices<SpanVoice> {
     Leader().Know(*draft, 0);
     Enter(Phase::kChecking);
     for (size_t i = 0; i < voices_.size(); ++i) {
-      if (i != leader_) unchecked_[i] = {0};
-    }
-  }
-
-  // A voice checks when it has read its prompt, or has stopped writing.
-  void CheckWhereReady() {
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (unchecked_[i].empty() || voices_[i]->is_awaited()) continue;
-      for (const size_t number : std::exchange(unchecked_[i], {})) {
-        if (voices_[i]->is_present()) voices_[i]->Check(proposals_[number].span, number);
-      }
+      if (i != leader_ && voices_[i]->is_present()) voices_[i]->Check({{*draft, 0}});
     }
   }
 
@@ -203,12 +189,13 @@ class Spans final : public AskedVoices<SpanVoice> {
     }
     if (proposals_.size() == 1) return Decide(0, Decision::kAgreed);
     Enter(Phase::kRating);
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      unchecked_[i].clear();
+    for (const auto& voice : voices_) {
+      if (!voice->is_present()) continue;
+      std::vector<Numbered> unknown;
       for (size_t number = 1; number < proposals_.size(); ++number) {
-        if (!voices_[i]->knows(number)) unchecked_[i].push_back(number);
+        if (!voice->knows(number)) unknown.push_back({proposals_[number].span, number});
       }
-      if (!unchecked_[i].empty()) voices_[i]->StopAhead();
+      voice->Check(unknown);
     }
   }
 
@@ -304,11 +291,8 @@ class Spans final : public AskedVoices<SpanVoice> {
     teller_->Say(span.text);
     const bool is_last =
         span.has_ended || span.limit != SpanLimit::kNone || teller_->stop() || tokens_left_ == 0;
-    // What was written ahead is behind the author's own proposal.
-    for (size_t i = 0; i < voices_.size(); ++i) {
-      if (is_last || i != leader_) voices_[i]->DropAhead();
-    }
     if (is_last) {
+      for (const auto& voice : voices_) voice->DropAhead();
       last_ = span;
       return Enter(Phase::kEnding);
     }
@@ -366,11 +350,10 @@ class Spans final : public AskedVoices<SpanVoice> {
   const respond::Settings settings_;
   std::optional<SpanTeller> teller_;  // none: no member can have the question
   Phase phase_ = Phase::kDrafting;
-  uint64_t entered_ = 0;                        // phases so far
-  size_t leader_ = 0;                           // drafts; a member, by its number
-  std::vector<Proposal> proposals_;             // for the next span; the leader's first
-  std::vector<std::vector<size_t>> unchecked_;  // [members] proposals that they are to check
-  std::optional<Span> last_;                    // that ends the answer
+  uint64_t entered_ = 0;             // phases so far
+  size_t leader_ = 0;                // drafts; a member, by its number
+  std::vector<Proposal> proposals_;  // for the next span; the leader's first
+  std::optional<Span> last_;         // that ends the answer
   std::vector<DecidedSpan> decided_;
   std::vector<uint64_t> written_;  // bytes by each member
 };

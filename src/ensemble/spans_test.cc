@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -94,22 +95,66 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
   }
   questions.push_back(About(kCertain));
   questions.back().settings.stops = {"Answer"};
-  questions.push_back(About(kSeveralSentences));
-  questions.back().settings.max_tokens = 60;
+  for (const uint64_t most : {3, 20, 60}) {
+    questions.push_back(About(kSeveralSentences));
+    questions.back().settings.max_tokens = most;
+  }
   for (const Question& question : questions) {
     const Answer here = Written(three.members(), question);
-    const Answer elsewhere = Written(elsewhere_of(three.members()), question);
-    EXPECT_EQ(BitsOf(elsewhere), BitsOf(here));
-    EXPECT_EQ(elsewhere.answered.generated.tokens, here.answered.generated.tokens);
-    EXPECT_EQ(elsewhere.author(), here.author());
+    // However far the others are with their own texts when one has drafted.
+    for (const auto& pauses :
+         std::vector<std::vector<int>>{{0, 0, 0}, {900, 0, 200}, {0, 900, 300}}) {
+      std::vector<Member> members = elsewhere_of(three.members());
+      std::deque<Late> late;
+      for (size_t i = 0; i < members.size(); ++i) {
+        late.emplace_back(*members[i].generator).pause = std::chrono::microseconds(pauses[i]);
+        members[i].generator = &late.back();
+      }
+      const Answer elsewhere = Written(std::move(members), question);
+      EXPECT_EQ(BitsOf(elsewhere), BitsOf(here));
+      EXPECT_EQ(elsewhere.answered.generated.tokens, here.answered.generated.tokens);
+      EXPECT_EQ(elsewhere.author(), here.author());
+    }
   }
-  // Where members agree nothing is written in vain.
-  const OpenMembers twice = Open({"nova", "nova"});
-  const Answer answer = Written(elsewhere_of(twice.members()), About(kTale));
-  const size_t tokens = answer.answered.generated.tokens.size();
-  EXPECT_EQ(answer.parts[0].counts.generated, tokens);
-  EXPECT_EQ(answer.parts[1].counts.generated, 0u);
-  EXPECT_EQ(answer.parts[1].rated_tokens, tokens);
+}
+
+TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
+  OpenMembers twice = Open({"nova", "nova"});
+  std::vector<Member> members = twice.members();
+  for (Member& member : members) member.is_elsewhere = true;
+  const auto alone = ByItself(members[0], About(kTale));
+  for (const size_t late_one : {0, 1}) {
+    Late late(*twice.members()[late_one].generator);
+    late.pause = std::chrono::milliseconds(1);
+    members[late_one].generator = &late;
+    const Answer answer = Written(members, About(kTale));
+    members[late_one].generator = twice.members()[late_one].generator;
+    ExpectSame(answer, alone);
+    EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
+    // Each token is computed by each once, written or rated.
+    const size_t tokens = alone.generated.tokens.size();
+    const Part& other = answer.parts[1];
+    EXPECT_GE(other.counts.generated + other.rated_tokens, tokens);
+    EXPECT_LE(other.computed_tokens, other.counts.prompt + tokens + answer.spans.size());
+    if (late_one == 0) {
+      EXPECT_EQ(other.rated_tokens, 0u);
+    }
+  }
+}
+
+TEST_F(SpansTest, AMemberWhoseContextEndsIsLeftOut) {
+  std::vector<Member> members = all_->members();
+  members[1].context_limit = 40;
+  for (const bool is_elsewhere : {false, true}) {
+    for (Member& member : members) member.is_elsewhere = is_elsewhere;
+    const Answer answer = Written(members, About(kSeveralSentences));
+    EXPECT_GT(answer.spans.size(), 2u);
+    EXPECT_NE(answer.spans.front().decision, Decision::kAlone);
+    EXPECT_EQ(answer.spans.back().decision, Decision::kAlone);
+    EXPECT_EQ(answer.answered.generated.finish.reason, engine::FinishReason::kStopToken);
+    EXPECT_EQ(answer.parts[1].absence->code(), Code::kOutOfRange);
+    EXPECT_THAT(Explain(answer), HasSubstr("absent  pulsar: "));
+  }
 }
 TEST_F(SpansTest, OtherQuestionsBesideItChangeNothing) {
   ExpectOtherQuestionsBesideItChangeNothing();
@@ -156,6 +201,12 @@ TEST_F(SpansTest, AStalledLeaderIsWaitedForAndThenAnotherLeads) {
 TEST_F(SpansTest, NoTokenIsComputedTwice) {
   ExpectNoTokenIsComputedTwice(all_->members(), kSum);
   ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
+  // Where a span is replaced, each goes back to where both texts part.
+  const Answer answer = Written(all_->members(), About(kCertain));
+  for (const Part& part : answer.parts) {
+    EXPECT_GT(part.counts.generated + part.rated_tokens, answer.answered.generated.tokens.size());
+    EXPECT_LE(part.computed_tokens, part.counts.prompt + part.counts.generated + part.rated_tokens);
+  }
 }
 
 TEST_F(SpansTest, TokensAreOfWhoWroteTheMost) {
@@ -166,6 +217,8 @@ TEST_F(SpansTest, TokensAreOfWhoWroteTheMost) {
   EXPECT_EQ(tokenizer.Decode(answer.answered.generated.tokens, {.skip_control = true}).value(),
             answer.answered.generated.text);
 }
+
+TEST_F(SpansTest, AMemberWithoutMemoryIsLeftOut) { ExpectAMemberWithoutMemoryIsLeftOut(); }
 
 TEST_F(SpansTest, ACancelledQuestionHasNoAnswer) { ExpectACancelledQuestionHasNoAnswer(); }
 

@@ -18,6 +18,33 @@ FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": {
     "type": "object", "properties": {"n": {"enum": [1, 2, 3]}}, "required": ["n"], "additionalProperties": False}}}
 
 
+# What two answers that say the same may differ in.
+OWN = {"id", "item_id", "call_id", "created", "created_at", "completed_at", "model", "ensemble", "usage", "timings",
+       "system_fingerprint"}
+
+
+def without_own(value):
+    if isinstance(value, (list, tuple)):
+        return [without_own(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: without_own(each) for key, each in value.items()
+            if key not in OWN and not key.endswith(("_duration", "_count"))}
+
+
+def usage_of(value):
+    """Tokens of the prompt and the answer, as they are told last; or None."""
+    found = None
+    for each in value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ():
+        found = usage_of(each) or found
+    if isinstance(value, dict):
+        for names in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"),
+                      ("prompt_eval_count", "eval_count")):
+            if value.get(names[1]):
+                return value[names[0]] + value.get("cache_read_input_tokens", 0), value[names[1]]
+    return found
+
+
 def chat(text, model, **fields):
     return {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": 150, "temperature": 0,
             **fields}
@@ -29,6 +56,7 @@ def content_of(events):
 
 
 class Ensembles(unittest.TestCase):
+    maxDiff = None
     @classmethod
     def setUpClass(cls):
         cls.server = Server(
@@ -126,6 +154,47 @@ class Ensembles(unittest.TestCase):
             self.assertEqual(ensemble["author"], "pulsar")
             self.assertEqual([candidate["taken"] for candidate in ensemble["candidates"]], [False, True])
             self.assertEqual([member["answered"] for member in ensemble["members"]], [True, True])
+
+    def test_every_dialect_says_what_the_model_says(self):
+        """Stop strings, tools and forms, at once and in pieces; usage counts both members."""
+        function = TOOLS[0]["function"]
+        schema = FORM["json_schema"]["schema"]
+        asked = {"max_tokens": 150, "temperature": 0}
+        options = {"temperature": 0, "num_predict": 150}
+        program, product = ([{"role": "user", "content": text}] for text in (PROGRAM, "Multiply 74 and 24."))
+        cases = [
+            ("/v1/chat/completions", {"messages": program, "stop": [" is"], **asked}),
+            ("/v1/chat/completions", {"messages": product, "tools": TOOLS, "tool_choice": "required", **asked}),
+            ("/v1/chat/completions", {"messages": program, "response_format": FORM, **asked}),
+            ("/v1/completions", {"prompt": "The sky is", "stop": ["."], **asked}),
+            ("/v1/messages", {"messages": program, "stop_sequences": [" is"], **asked}),
+            ("/v1/messages", {"messages": product, "tool_choice": {"type": "any"}, "tools": [
+                {"name": function["name"], "input_schema": function["parameters"]}], **asked}),
+            ("/v1/responses", {"input": product, "tools": [{"type": "function", **function}],
+                               "tool_choice": "required", "max_output_tokens": 150, "temperature": 0}),
+            ("/v1/responses", {"input": PROGRAM, "max_output_tokens": 150, "temperature": 0, "text": {
+                "format": {"type": "json_schema", "name": "n", "schema": schema}}}),
+            ("/api/chat", {"messages": program, "options": {**options, "stop": [" is"]}}),
+            ("/api/chat", {"messages": product, "tools": TOOLS, "options": options}),
+            ("/api/chat", {"messages": program, "format": schema, "options": options}),
+            ("/api/generate", {"prompt": PROGRAM, "options": {**options, "stop": [" is"]}}),
+            ("/api/generate", {"prompt": PROGRAM, "format": schema, "options": options})]
+        for path, body in cases:
+            def told(model, streamed):
+                request = {**body, "model": model, "stream": streamed}
+                if not streamed:
+                    return self.server.post(path, request)
+                if path.startswith("/api/"):
+                    return [json.loads(line) for line in self.server.request("POST", path, request)[2].splitlines()]
+                if path.endswith("completions"):
+                    request["stream_options"] = {"include_usage": True}
+                # Until it is chosen there are signs of life.
+                return [event for event in self.server.stream(path, request) if event[0] != "ping"]
+
+            for streamed in False, True:
+                one, twice = told("nova", streamed), told("twice", streamed)
+                self.assertEqual(without_own(twice), without_own(one), (path, body))
+                self.assertEqual(usage_of(twice), tuple(2 * count for count in usage_of(one)), (path, body))
 
     def test_texts_to_go_on_from(self):
         fields = {"prompt": "The sky is", "max_tokens": 12, "temperature": 0}

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A span in one member's own tokens, whoever wrote it. Must not know what is found of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "ensemble/member.h"
+#include "ensemble/question.h"
+#include "ensemble/span.h"
+#include "text/tokenizer.h"
+
+namespace aster::ensemble {
+
+// What is agreed, in the member's tokens.
+struct AgreedText {
+  const std::string& text;
+  const std::vector<int32_t>& tokens;
+};
+
+struct SpanTokens {
+  // They follow the first `base` of those that the member has: where its own tokens of both texts
+  // join into others, some of those are replaced.
+  size_t base = 0;
+  std::vector<int32_t> tokens = {};
+};
+
+Result<SpanTokens> TokensOfSpan(const Member& member, const PreparedQuestion& question,
+                                const AgreedText& agreed, const Span& span);
+
+// None where a model has more tokens than its vocabulary has texts.
+std::string_view BytesOf(const text::Tokenizer& tokenizer, int32_t token);
+size_t ByteCount(const text::Tokenizer& tokenizer, std::span<const int32_t> tokens);
+
+}  // namespace aster::ensemble
