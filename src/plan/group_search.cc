@@ -88,7 +88,8 @@ std::optional<GroupAnswer> AnswerOf(const GroupProblem& problem, std::span<const
   }
   answer.exchange_s = ExchangeTime(problem, nodes, shares, /*tokens=*/1);
   answer.token_s = token_s + answer.exchange_s;
-  answer.chunk_s = chunk_s + ExchangeTime(problem, nodes, shares, problem.chunk_tokens);
+  answer.chunk_exchange_s = ExchangeTime(problem, nodes, shares, problem.chunk_tokens);
+  answer.chunk_s = chunk_s + answer.chunk_exchange_s;
   return answer;
 }
 

@@ -46,6 +46,7 @@ struct GroupAnswer {
   double chunk_s = 0;            // a chunk through all layers
   double token_s = 0;            // a new token
   double exchange_s = 0;         // of that, for gathers
+  double chunk_exchange_s = 0;   // likewise of a chunk
 };
 
 // What a message of a gather costs both ends, beside the link's own time.

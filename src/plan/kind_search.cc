@@ -29,6 +29,7 @@ struct Unit {
   std::vector<uint32_t> shares = {};
   double layer_exchange_s = 0;  // of a token
   double other_exchange_s = 0;
+  double layer_chunk_exchange_s = 0;
 
   bool is_group() const { return nodes.size() > 1; }
 };
@@ -61,11 +62,22 @@ class PromptFrames {
   const size_t stages_;
 };
 
-// A frame of a prompt at a stage: the weights are read once, and each row costs the same.
-double FrameTime(const KindAnswer::Part& part, double rows, double chunk_tokens) {
-  const double one_s = part.token_s - part.head_s;
-  const double row_s = std::max(part.chunk_s - one_s, 0.0) / std::max(chunk_tokens - 1, 1.0);
-  return one_s + row_s * (rows - 1);
+// A frame of a prompt at a stage: the weights are read once. Of a group the slowest node counts,
+// and what they send each other grows with the rows.
+double FrameTime(const KindProblem& problem, const KindAnswer::Part& part, double rows) {
+  const double chunk_tokens = problem.group.chunk_tokens;
+  const double sent = FrameShape().At(rows, chunk_tokens);
+  double computed = sent;
+  const auto& shapes = part.nodes.size() > 1 ? problem.group_frames : problem.alone_frames;
+  if (!shapes.empty()) {
+    computed = 0;
+    for (const size_t node : part.nodes)
+      computed = std::max(computed, shapes[node].At(rows, chunk_tokens));
+  }
+  const double one_s = part.token_s - part.head_s - part.exchange_s;
+  const double chunk_s = part.chunk_s - part.chunk_exchange_s;
+  return one_s + std::max(chunk_s - one_s, 0.0) * computed + part.exchange_s +
+         std::max(part.chunk_exchange_s - part.exchange_s, 0.0) * sent;
 }
 
 // From the first token of a prompt to the last one's leaving the last stage. The first frame goes
@@ -78,7 +90,7 @@ double PrefillTime(const KindProblem& problem, const KindAnswer& path, double ro
   const auto slowest = [&](uint32_t rows) {
     double slowest_s = row_s * rows;
     for (const KindAnswer::Part& part : path.parts)
-      slowest_s = std::max(slowest_s, FrameTime(part, rows, chunk_tokens));
+      slowest_s = std::max(slowest_s, FrameTime(problem, part, rows));
     return slowest_s;
   };
   const uint32_t first = frames.Next();
@@ -86,7 +98,7 @@ double PrefillTime(const KindProblem& problem, const KindAnswer& path, double ro
   double sum_s = path.parts.back().head_s;
   double compute_s = 0;
   for (const KindAnswer::Part& part : path.parts) {
-    sum_s += FrameTime(part, first, chunk_tokens);
+    sum_s += FrameTime(problem, part, first);
     compute_s += part.chunk_s;
   }
   // Of the ways between stages.
@@ -118,6 +130,7 @@ KindAnswer StagedAnswer(const KindProblem& problem, const Staged& staged,
     part.chunk_s = PartChunkTime(stages.nodes[unit], end - begin, end == stages.layer_count());
     part.token_s = PartTokenTime(stages, stages.nodes[unit], begin, end);
     part.exchange_s = of.layer_exchange_s * (end - begin) + of.other_exchange_s;
+    part.chunk_exchange_s = of.layer_chunk_exchange_s * (end - begin);
     if (end == stages.layer_count()) {
       const SplitProblem::Node& node = stages.nodes[unit];
       part.head_s =
@@ -167,6 +180,7 @@ KindAnswer WholeGroupAnswer(const KindProblem& problem, const GroupAnswer& group
                           .chunk_s = group.chunk_s,
                           .token_s = group.token_s,
                           .exchange_s = group.exchange_s,
+                          .chunk_exchange_s = group.chunk_exchange_s,
                           .head_s = head_part * (group.token_s - group.exchange_s)});
   TimeRequest(problem, answer);
   return answer;
@@ -378,7 +392,8 @@ class KindSearch {
     staged.units.push_back({.nodes = layer->nodes,
                             .shares = layer->shares,
                             .layer_exchange_s = layer->exchange_s,
-                            .other_exchange_s = extra_s});
+                            .other_exchange_s = extra_s,
+                            .layer_chunk_exchange_s = layer->chunk_exchange_s});
     staged.problem.nodes.push_back(
         {.memory_bytes = static_cast<uint64_t>(std::min(memory, 1e18)),
          .kv_bytes = 0,
@@ -441,15 +456,22 @@ class KindSearch {
                       .first_chunk_s = prefill.first_chunk_s,
                       .token_s = decode.token_s,
                       .exchange_s = decode.exchange_s};
-    // Rows travel while the next chunk is computed; the last chunk's are waited for.
+    // Rows travel while the next frame is computed; the last one's are waited for.
     const double chunk_tokens = problem_.group.chunk_tokens;
     const uint32_t prompt = std::max(problem_.prompt_tokens, 1u) - 1;
     answer.chunk_s = std::max(prefill.chunk_s, *row_s * chunk_tokens);
-    answer.transfer_s = *row_s * std::min<double>(prompt, chunk_tokens);
+    answer.transfer_s = *row_s * LastFrame(prompt, prefill.parts.size());
     answer.first_token_s =
         PrefillTime(problem_, prefill, *row_s, prompt) + answer.transfer_s + decode.token_s;
     AddRequest(problem_, answer);
     return answer;
+  }
+
+  uint32_t LastFrame(uint32_t tokens, size_t stages) const {
+    PromptFrames frames(tokens, stages, problem_.group.chunk_tokens);
+    uint32_t last = 0;
+    for (uint32_t rows = frames.Next(); rows > 0; rows = frames.Next()) last = rows;
+    return last;
   }
 
   // Slices of one node that overlap are one; what it has of a group it holds beside.

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "plan/frame_shape.h"
 #include "plan/group_search.h"
 #include "plan/split_search.h"
 
@@ -23,6 +24,9 @@ struct KindProblem {
   // are no groups.
   GroupProblem group = {};
   GroupProblem layer = {};
+  // How frames of each node grow, alone and in groups; without any each row costs the same.
+  std::vector<FrameShape> alone_frames = {};
+  std::vector<FrameShape> group_frames = {};
   double logits_bytes = 0;  // of a token, that a group with the head sends the node that leads
   // Of KV cache, a token's in one layer; 0: none may be sent to other nodes.
   double kv_row_bytes = 0;
@@ -47,8 +51,9 @@ struct KindAnswer {
     uint32_t end = 0;
     double chunk_s = 0;
     double token_s = 0;
-    double exchange_s = 0;  // of token_s, for gathers
-    double head_s = 0;      // of token_s, for the head
+    double exchange_s = 0;        // of token_s, for gathers
+    double chunk_exchange_s = 0;  // of chunk_s, likewise
+    double head_s = 0;            // of token_s, for the head
   };
   PlanKind kind = PlanKind::kOneNode;
   std::vector<Part> parts = {};

@@ -141,6 +141,29 @@ TEST(KindSearch, APromptTakesItsFrames) {
   EXPECT_NEAR(first_token_s(1024), 4 * chunk_s + head_s, 1e-9);
 }
 
+// Short frames of one node use it less well, by what was seen of it; what a group's nodes send one
+// another is in proportion to the rows.
+TEST(KindSearch, FramesGrowAsTheyWereSeenTo) {
+  KindProblem problem = ProblemOf({1e10, 1e10});
+  problem.answer_tokens = 1;
+  problem.prompt_tokens = 64;
+  const auto first_token_s = [&](PlanKind kind) {
+    return Find(Search(problem), kind)->first_token_s;
+  };
+  const double one_s = first_token_s(PlanKind::kOneNode);
+  const double group_s = first_token_s(PlanKind::kGroup);
+  const FrameShape::Point seen[] = {{64, 1.4}, {256, 2.0}};
+  problem.alone_frames = {FrameShape(1, seen, 256), FrameShape(1, seen, 256)};
+  const double alone_part = 0.4 - 63.0 / 255;
+  const double alone_way_s =
+      256 * 2 * kLayers * kLayerBytes / (100 * 1e10) - kLayers * kLayerBytes / 1e10;
+  EXPECT_NEAR(first_token_s(PlanKind::kOneNode), one_s + alone_part * alone_way_s, 1e-9);
+  EXPECT_NEAR(first_token_s(PlanKind::kGroup), group_s, 1e-9);
+  // The slowest one of a group counts.
+  problem.group_frames = {FrameShape(), FrameShape(1, seen, 256)};
+  EXPECT_NEAR(first_token_s(PlanKind::kGroup), group_s + alone_part * alone_way_s / 2, 1e-9);
+}
+
 TEST(KindSearch, AShortRequestTakesNoMachinesForLessThanATenth) {
   KindProblem problem = ProblemOf({1e10, 1.6e9});
   problem.prompt_tokens = 40;
@@ -178,8 +201,8 @@ TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
   ASSERT_EQ(apart->decode.size(), 1u);
   EXPECT_EQ(apart->decode[0].nodes.size(), 2u);
   EXPECT_EQ(Chosen(problem), PlanKind::kApart);
-  // The last chunk's rows are waited for: half of them to the node that leads, or from there.
-  EXPECT_NEAR(apart->transfer_s, 256.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
+  // The last frame's rows are waited for: half of them to the node that leads, or from there.
+  EXPECT_NEAR(apart->transfer_s, 127.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
   // The plan that is there is predicted as the one that was looked for.
   const auto same = AnswerOfPlan(problem, apart->parts, apart->decode);
   ASSERT_TRUE(same);

@@ -144,7 +144,12 @@ class Planning {
            .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
            .byte_s = 1 / reads[i]});
       DescribeDevices(nodes_[i], problem_.nodes.back());
-      CorrectBy(nodes_[i].measured, load_, options_.chunk_tokens, problem_, problem_.nodes.back());
+      group_nodes_.push_back(problem_.nodes.back());
+      const auto correct = [&](ComputedBy by, SplitProblem::Node& node) {
+        return CorrectBy(nodes_[i].measured, load_, options_.chunk_tokens, problem_, by, node);
+      };
+      kinds_.group_frames.push_back(correct(ComputedBy::kGroup, group_nodes_.back()));
+      kinds_.alone_frames.push_back(correct(ComputedBy::kNodeAlone, problem_.nodes.back()));
     }
   }
 
@@ -260,6 +265,7 @@ class Planning {
   const ModelLoad& load_;
   const PlannerOptions options_;
   SplitProblem problem_;
+  std::vector<SplitProblem::Node> group_nodes_;  // by what they took in groups
   KindProblem kinds_;
   std::vector<std::vector<uint64_t>> rooms_;  // [nodes][devices]: layers that fit
   KindAnswer taken_;
@@ -294,7 +300,7 @@ void Planning::DescribeGroups() {
         .gathers = static_cast<uint32_t>(kGathersOfLayer * layers + (has_head ? 2 : 0)),
         .gathered_bytes = together.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
         .chunk_tokens = options_.chunk_tokens};
-    for (const SplitProblem::Node& node : problem_.nodes) {
+    for (const SplitProblem::Node& node : group_nodes_) {
       problem.nodes.push_back({.memory_bytes = node.memory_bytes,
                                .token_byte_s = node.byte_s,
                                .chunk_s = node.layer_s * layers + (has_head ? node.head_s : 0)});

@@ -390,7 +390,9 @@ TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
         .token = {.seconds = layers * token_s + (end == 40 ? part * 50 * kMiB / 1e10 : 0),
                   .rows = 1,
                   .context = 100},
-        .chunk = {.seconds = layers * layer_s, .rows = 256, .context = 256}};
+        .chunk = {.seconds = layers * layer_s + (end == 40 ? part * 50 * kMiB / 1e10 : 0),
+                  .rows = 256,
+                  .context = 256}};
   };
   const auto layers_of_a = [&] {
     const auto split = PlanSplit(nodes, {}, load).value();
@@ -417,6 +419,45 @@ TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
   // Of other models, and times of nothing.
   nodes[0].measured = {took(0, 41, 1), took(3, 3, 1), MeasuredSlice()};
   EXPECT_NEAR(layers_of_a(), 27, 1);
+}
+
+// What a node took in groups says more of groups, and what it took alone more of pipelines.
+TEST(Planner, TimesInGroupsCountForGroups) {
+  const ModelLoad load = LoadOfGroups(16);
+  auto nodes = Nodes({1e12, 1e12});
+  const auto links = Links(2, 1e-4, 1e10);
+  const auto chunk_s = [&](const char* split) {
+    const Plan plan = ParseSplit(split, 16, TestNodes(2)).value();
+    return PredictPlan(nodes, links, load, {}, plan)->stage_times[0].chunk_s;
+  };
+  const double alone_s = chunk_s("a=0:out");
+  const double group_s = chunk_s("a+b=0:out");
+  const auto took = [&](double part, double seconds, uint32_t rows) {
+    return MeasuredSlice{.begin = 0,
+                         .end = 16,
+                         .head = false,
+                         .part = part,
+                         .token = {},
+                         .chunk = {.seconds = seconds, .rows = rows, .context = rows}};
+  };
+  const double layers_s = 16 * 256 * 2e8 / 1e12;
+  for (NodeAbility& node : nodes) node.measured = {took(0.5, 0.75 * layers_s, 256)};
+  EXPECT_NEAR(chunk_s("a+b=0:out"), group_s + 0.25 * layers_s, 1e-6);
+  // Nothing else is known of what it takes alone.
+  EXPECT_NEAR(chunk_s("a=0:out"), 1.5 * alone_s, 1e-6);
+  for (NodeAbility& node : nodes) node.measured.push_back(took(1, 1.2 * layers_s, 256));
+  EXPECT_NEAR(chunk_s("a+b=0:out"), group_s + 0.25 * layers_s, 1e-6);
+  EXPECT_NEAR(chunk_s("a=0:out"), 1.2 * alone_s, 1e-6);
+  // Frames of other lengths bend what lies between a row and a chunk.
+  const auto first_s = [&](uint32_t prompt) {
+    const Plan plan = ParseSplit("a=0:out", 16, TestNodes(2)).value();
+    return PredictPlan(nodes, links, load, {.prompt_tokens = prompt}, plan)->first_token_s;
+  };
+  const double before_s = first_s(64), longest_s = first_s(256);
+  nodes[0].measured.push_back(took(1, 0.6 * layers_s, 64));
+  EXPECT_NEAR(first_s(256), longest_s, 1e-6);
+  EXPECT_GT(first_s(64), 1.2 * before_s);
+  EXPECT_NEAR(first_s(64) - 50 * kMiB / 1e10, 0.6 * layers_s, 1e-6);
 }
 
 TEST(Planner, ALoadIsOfTheRequestThatIsPlannedFor) {

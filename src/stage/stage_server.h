@@ -129,7 +129,9 @@ class StageServer final : public LocalStages {
     int64_t waits_since_ns = 0;  // for these
     uint64_t gather_ns = 0;      // that it has waited for them
     uint32_t rows = 0;
-    uint32_t context = 0;  // the end of its longest text
+    uint32_t context = 0;      // the end of its longest text
+    bool has_answers = false;  // several rows, some of them of answers or drafts
+    bool computes_head = false;
   };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
   struct HeldMemory {

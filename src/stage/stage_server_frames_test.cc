@@ -206,6 +206,31 @@ TEST_F(FramesTest, OfOneSequenceFollowEachOther) {
   EXPECT_EQ(source.newest->most_under_way, 1);
 }
 
+// What plans go by: of prompts with the head and without, of single tokens, and nothing of drafts.
+TEST_F(FramesTest, TellWhatTheyTook) {
+  TestSliceSource source;
+  DrivenServer driven(source);
+  driven.Begin(1, model::RandomTokens(250, 298, 1));
+  for (int i = 0; i < 3; ++i) driven.Work(1, 32, wire::Wanted::kNothing);
+  for (int i = 0; i < 3; ++i) driven.Work(1, 16);
+  for (int i = 0; i < 4; ++i) driven.Work(1, 4);
+  driven.Run();
+  std::vector<WorkRate> rates = driven.server().Rates();
+  ASSERT_EQ(rates.size(), 2u);
+  EXPECT_FALSE(rates[0].slice.head);
+  EXPECT_EQ(rates[0].chunk.rows, 32u);
+  EXPECT_TRUE(rates[1].slice.head);
+  EXPECT_EQ(rates[1].chunk.rows, 16u);
+  EXPECT_EQ(rates[1].token.rows, 0u);
+  for (int i = 0; i < 3; ++i) driven.Work(1, 1);
+  for (int i = 0; i < 3; ++i) driven.WorkAhead(1, model::RandomTokens(12, 298, 5));
+  driven.Run();
+  rates = driven.server().Rates();
+  ASSERT_EQ(rates.size(), 2u);
+  EXPECT_EQ(rates[1].token.rows, 1u);
+  EXPECT_EQ(rates[1].chunk.rows, 16u);
+}
+
 // Whatever else is said about sequences finds no frame under way.
 TEST_F(FramesTest, AreFinishedBeforeOtherMessages) {
   GpuSliceSource source({.looks = 1000});

@@ -232,6 +232,8 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
     begun.rows += count;
     begun.context = std::max(begun.context, segment.begin + count);
+    begun.has_answers |= count < WorkRates::kFewestRows || segment.draft_count > 0;
+    begun.computes_head |= segment.wanted != wire::Wanted::kNothing;
     const bool can_go_on = entry.stage->part().embedding && entry.stage->part().head;
     if (segment.more > 0 && segment.wanted == wire::Wanted::kToken && can_go_on) {
       entry.generations[segment.sequence] = {
@@ -308,8 +310,12 @@ void StageServer::Finish(UnderWay done) {
                       .gather_ns = done.gather_ns,
                       .gather_bytes = output.gather_bytes};
   const uint64_t own_ns = hop.compute_ns - std::min(hop.compute_ns, hop.gather_ns);
-  rates_.Learn(entry.counters.fingerprint, entry.counters.slice, done.rows, done.context,
-               static_cast<double>(own_ns) / kNsPerSecond);
+  if (done.rows == 1 || !done.has_answers) {
+    model::Slice computed = entry.counters.slice;
+    computed.head &= done.computes_head;
+    rates_.Learn(entry.counters.fingerprint, computed, done.rows, done.context,
+                 static_cast<double>(own_ns) / kNsPerSecond);
+  }
   // Before SendOn moves the tokens away, which generations continue.
   GoOn(entry, output);
   StageMemory& memory = entry.stage->memory();

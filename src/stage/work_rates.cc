@@ -17,7 +17,7 @@ WorkRate::Times WorkRates::Frames::Times() const {
 
 void WorkRates::Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows,
                       uint32_t context, double own_s) {
-  const bool is_chunk = rows >= kLongRows;
+  const bool is_chunk = rows >= kFewestRows;
   if (own_s <= 0 || (rows != 1 && !is_chunk)) return;
   const auto found = std::ranges::find_if(known_, [&](const Known& known) {
     return known.fingerprint == fingerprint && known.slice == slice;
@@ -44,11 +44,14 @@ std::vector<WorkRate> WorkRates::All() const {
                   .slice = known.slice,
                   .token = known.tokens.Times(),
                   .chunk = {}};
-    // The longest frames tell most of what a row costs.
-    for (const auto& [magnitude, frames] : known.chunks) {
-      if (const WorkRate::Times chunk = frames.Times(); chunk.rows > 0) rate.chunk = chunk;
+    for (auto it = known.chunks.rbegin(); it != known.chunks.rend(); ++it) {
+      rate.chunk = it->second.Times();
+      if (rate.chunk.rows == 0) continue;
+      all.push_back(rate);
+      rate.token = {};
     }
-    if (rate.token.rows > 0 || rate.chunk.rows > 0) all.push_back(rate);
+    rate.chunk = {};
+    if (rate.token.rows > 0) all.push_back(rate);
   }
   return all;
 }

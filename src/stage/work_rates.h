@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // What this node takes for slices of models, from the frames that it computed: single tokens, and
-// long frames of prompts. Must not know routes, nor plans.
+// frames of prompts of all lengths. Must not know routes, nor plans.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace aster::stage {
 
-// Of one slice; times of 0 are not known.
+// Of one slice and frames of one length; times of 0 are not known.
 struct WorkRate {
   // A typical frame.
   struct Times {
@@ -26,24 +26,25 @@ struct WorkRate {
   };
 
   Hash128 fingerprint;  // of the model
-  model::Slice slice;
-  Times token;  // a frame of one row
-  Times chunk;  // of a prompt
+  model::Slice slice;   // with the head where frames computed that too
+  Times token;          // a frame of one row
+  Times chunk;          // of a prompt
 };
 
 // Not for concurrent use.
 class WorkRates {
  public:
-  // A frame of `rows` rows took `own_s`, without what it waited for other nodes; `context`: the end
-  // of its longest text.
+  // A frame of `rows` rows took `own_s`, without what it waited for other nodes; `slice`: what was
+  // computed of them; `context`: the end of its longest text.
   void Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows, uint32_t context,
              double own_s);
-  // The newest last; of those of which there were enough frames.
+  // The newest slice last; of those of which there were enough frames. The first one of a slice has
+  // its tokens and its longest frames, those behind it have shorter ones.
   std::vector<WorkRate> All() const;
 
-  // Frames of prompts from this length on are long: the weights are read once for all rows.
-  static constexpr uint32_t kLongRows = 64;
-  static constexpr size_t kMostSlices = 16;  // the newest
+  // Frames of fewer rows are not counted, but for those of one: they are drafts' and answers'.
+  static constexpr uint32_t kFewestRows = 8;
+  static constexpr size_t kMostSlices = 24;  // the newest
   static constexpr uint32_t kEnough = 3;     // frames make a time
 
  private:

@@ -38,14 +38,36 @@ TEST(WorkRates, OneThatWasHeldUpChangesNothing) {
   EXPECT_DOUBLE_EQ(rates.All().at(0).token.seconds, 0.02);
 }
 
-TEST(WorkRates, OfChunksTheLongestCount) {
+TEST(WorkRates, FramesOfEachLengthCountTheLongestFirst) {
   WorkRates rates;
+  LearnTimes(rates, 5, 1, 0.02);
   LearnTimes(rates, 5, 256, 0.5);
   LearnTimes(rates, 5, 100, 0.3);
+  LearnTimes(rates, 5, 16, 0.1);
   LearnTimes(rates, 2, 600, 0.9);  // not enough of them
-  const WorkRate rate = rates.All().at(0);
-  EXPECT_EQ(rate.chunk.rows, 256U);
-  EXPECT_DOUBLE_EQ(rate.chunk.seconds, 0.5);
+  const std::vector<WorkRate> all = rates.All();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].token.rows, 1U);
+  EXPECT_EQ(all[0].chunk.rows, 256U);
+  EXPECT_DOUBLE_EQ(all[0].chunk.seconds, 0.5);
+  // Tokens are told once.
+  EXPECT_EQ(all[1].token.rows, 0U);
+  EXPECT_EQ(all[1].chunk.rows, 100U);
+  EXPECT_EQ(all[2].chunk.rows, 16U);
+  EXPECT_DOUBLE_EQ(all[2].chunk.seconds, 0.1);
+}
+
+TEST(WorkRates, FramesWithTheHeadAreOthers) {
+  WorkRates rates;
+  model::Slice with_head = kSlice;
+  with_head.head = true;
+  LearnTimes(rates, 3, 128, 0.2);
+  LearnTimes(rates, 3, 128, 0.22, with_head);
+  const std::vector<WorkRate> all = rates.All();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_DOUBLE_EQ(all[0].chunk.seconds, 0.2);
+  EXPECT_TRUE(all[1].slice.head);
+  EXPECT_DOUBLE_EQ(all[1].chunk.seconds, 0.22);
 }
 
 TEST(WorkRates, ShortFramesAndTimesOfNothingAreNotCounted) {

@@ -141,8 +141,14 @@ class Text {
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
       for (const cluster::DrafterDescription& drafter : node.description->drafters)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrafter(drafter)));
-      for (const cluster::WorkRate& rate : node.status->rates)
-        Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeRate(rate)));
+      // Those of frames that were not the longest of their slice are for plans.
+      const cluster::WorkRate* before = nullptr;
+      for (const cluster::WorkRate& rate : node.status->rates) {
+        const bool is_same = before != nullptr && IsOfSameSlice(rate, *before);
+        before = &rate;
+        if (!is_same)
+          Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeRate(rate)));
+      }
       if (const auto& cache = node.status->disk_cache)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDiskCache(*cache)));
     }
@@ -174,6 +180,11 @@ class Text {
     if (drafter.tokens_per_s > 0)
       text += fmt::format(", {:.0f} tokens/s", std::min(drafter.tokens_per_s, 1e9));
     return text;
+  }
+
+  static bool IsOfSameSlice(const cluster::WorkRate& a, const cluster::WorkRate& b) {
+    return a.fingerprint == b.fingerprint && a.layers == b.layers && a.head == b.head &&
+           a.part == b.part;
   }
 
   static std::string DescribeRate(const cluster::WorkRate& rate) {
