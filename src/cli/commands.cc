@@ -113,7 +113,7 @@ constexpr Command kCommands[] = {
     {"rm", "Delete a model that was pulled", DeclareRemove},
     {"inspect", "Show what is in a model file, and whether aster can run it", DeclareInspect},
     {"synth", "Write a model with random weights, for tests and benchmarks", DeclareSynth},
-    {"plan", "Print the memory that a model needs, or what kinds of plan take on a cluster",
+    {"plan", "Print the memory that a model needs, or predict times of a request on a cluster",
      DeclarePlan},
     {"quantize", "Quantise a model", DeclareQuantize},
     {"template", "Render a chat template", DeclareTemplate},
@@ -123,7 +123,7 @@ constexpr Command kCommands[] = {
      DeclareEval},
     {"verify", "Compute one text in every way there is and compare the bits", DeclareVerify},
     {"logits", "Write the logits of every position of a text", DeclareLogits},
-    {"devices", "List the GPUs of this machine, and what the self-check found of each",
+    {"devices", "List the GPUs of this machine, and the results of their self-check",
      DeclareDevices},
     {"doctor", "Show what this machine can do, what is slow and why, and what to change",
      DeclareDoctor},
@@ -132,6 +132,24 @@ constexpr Command kCommands[] = {
     {"completion", "Print a shell completion script", DeclareCompletion},
     {"man", "Print the manual page of a command", DeclareMan},
 };
+
+// Puts the defaults into the help of a command and of its own commands, where the text says none.
+// A zero is shown only where the text says what it means: elsewhere it stands for "not given".
+void DescribeDefaults(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string text = option->get_description();
+    if (option->get_items_expected_max() == 0 || text.find("default") != std::string::npos)
+      continue;
+    option->capture_default_str();
+    std::string value = option->get_default_str();
+    option->default_str("");
+    if (value.starts_with('[') && value.ends_with(']')) value = value.substr(1, value.size() - 2);
+    const bool is_unset = value == "0" && text.find(" 0: ") == std::string::npos;
+    if (value.empty() || value == "{}" || value == "\"\"" || is_unset) continue;
+    option->description(fmt::format("{} (default: {})", text, value));
+  }
+  for (CLI::App* sub : app.get_subcommands(nullptr)) DescribeDefaults(*sub);
+}
 
 }  // namespace
 
@@ -177,6 +195,7 @@ int Main(int argc, char** argv) {
   for (const Command& command : AllCommands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
     runs[sub] = command.declare(*sub);
+    DescribeDefaults(*sub);
   }
   const std::vector<std::string> words = WordsOf(argc, argv);
   try {

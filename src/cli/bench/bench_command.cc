@@ -332,7 +332,8 @@ Run DeclareBench(CLI::App& app) {
   app.add_option("--gen", plan.answer, "Length of each answer in tokens; 0 for none")
       ->check(CLI::Range(0u, kMostTokens))
       ->type_name("N");
-  AddList(app, "--depth", plan.depths, "Tokens in the KV cache before", 0, kMostTokens);
+  AddList(app, "--depth", plan.depths, "Tokens that are in the KV cache before each measurement", 0,
+          kMostTokens);
   AddList(app, "--threads", plan.threads, "Threads (default: all cores)", 1,
           ThreadPool::kMaxThreadCount);
   AddList(app, "--batch", plan.batches, "Sequences decoded at once", 1, kMostSequences);

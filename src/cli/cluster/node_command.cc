@@ -238,7 +238,7 @@ Run DeclareNode(CLI::App& app) {
          "Memory for weights and the KV cache, such as 6GiB (default: 15/16 of the machine's)")
       ->type_name("SIZE");
   app.add_option("--draft-for", options->draft_for,
-                 "Draft tokens for front ends on other machines: for which model, and by what, a "
+                 "Drafter for front ends on other machines: the model that it drafts for, and a "
                  "smaller model of the same vocabulary or ngram. Repeatable")
       ->allow_extra_args(false)
       ->type_name("MODEL=DRAFTER");

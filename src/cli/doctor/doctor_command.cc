@@ -91,7 +91,7 @@ Result<ExitStatus> Examine(const DoctorOptions& options, Console& console) {
 Run DeclareDoctor(CLI::App& app) {
   auto options = std::make_shared<DoctorOptions>();
   DeclareModel(app, options->model, "default: none");
-  app.get_option("model")->description("Model whose files are looked at, too");
+  app.get_option("model")->description("Model whose files are checked, too");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(
       "Each line is a finding: good; unknown, where it cannot be seen; note; slow, which costs "

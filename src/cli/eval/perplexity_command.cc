@@ -377,7 +377,7 @@ constexpr const char* kPerplexityFooter =
     "least half a chunk.\n"
     "Tokens after the last whole chunk are ignored. Bits per byte compare models of different "
     "vocabularies.\n"
-    "With --ensemble: several models byte by byte, each beside what they foretell together; a "
+    "With --ensemble: several models byte by byte, beside the mean of their predictions; a "
     "chunk has 4 bytes for each\n"
     "token of --ctx.\n"
     "  aster perplexity nova\n"

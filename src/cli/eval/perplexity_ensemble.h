@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How well several models together foretell a text, byte by byte, beside each of them. Must not
+// How well several models together predict a text, byte by byte, beside each of them. Must not
 // know how they are mixed.
 #pragma once
 

@@ -29,9 +29,9 @@ defaults
     retry-on conn-failure empty-response response-timeout 503
     # A name that is not found leaves out its server, and not all of them.
     default-server init-addr last,libc,none
-    # Where the client is gone its answer stops.
+    # If the client disconnects, its answer stops.
     option abortonclose
-    # A machine that is gone without a word.
+    # A machine that drops off the network.
     option srvtcpka
     srvtcpka-idle 10s
     srvtcpka-intvl 5s

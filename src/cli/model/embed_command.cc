@@ -131,7 +131,7 @@ Run DeclareEmbed(CLI::App& app) {
                  "File with a text on each line (default: standard input, also -)")
       ->type_name("FILE");
   app.add_option("--dimensions", flags->dimensions,
-                 "Numbers to keep of each embedding, the first ones")
+                 "First numbers of each embedding to keep (default: all)")
       ->check(CLI::Range(size_t{1}, size_t{1} << 24))
       ->type_name("N");
   app.add_flag("--json", flags->json, "Print one JSON document");

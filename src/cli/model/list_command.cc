@@ -87,7 +87,7 @@ Run DeclareList(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   auto names = std::make_shared<bool>(false);
   CLI::Option* const as_json = app.add_flag("--json", *json, "Print one JSON document");
-  app.add_flag("--names", *names, "Names alone, one a line, those of built-in models among them")
+  app.add_flag("--names", *names, "Names only, one a line, built-in models included")
       ->excludes(as_json);
   return [json, names](Console& console) {
     return *names ? ListNames(console) : List(*json, console);

@@ -397,7 +397,7 @@ Status PrintTables(const Plan& plan, Console& console) {
                 FormatBytes(uint64_t{plan.shape.hidden_width()} * sizeof(float)),
                 plan.shape.hidden_width());
   if (plan.next_block_bytes) {
-    console.Print("The MTP block is published apart: {} more on the last machine.\n",
+    console.Print("The MTP block is published as a file of its own: {} more on the last machine.\n",
                   FormatBytes(*plan.next_block_bytes));
   }
   return plan.machines.empty() ? Ok() : PrintFits(plan, console);
@@ -451,7 +451,8 @@ void DeclareClusterPlan(CLI::App& app, PlanFlags& options) {
   CLI::Option* const cluster = app.add_flag(
       "--cluster", options.cluster,
       "Compare kinds of plan for a request on the nodes of this machine's cluster: one node, "
-      "pipeline, group, and mixtures of them, with predicted times and why all but one lose");
+      "pipeline, group, and mixtures of them, with predicted times and the reason against each "
+      "that is not taken");
   for (const char* other :
        {"--preset", "--memory", "--slices", "--machines", "--split", "--context"})
     cluster->excludes(app.get_option(other));
@@ -461,16 +462,16 @@ void DeclareClusterPlan(CLI::App& app, PlanFlags& options) {
       ->needs(cluster)
       ->allow_extra_args(false)
       ->type_name("HOST:PORT");
-  app.add_option("--prompt", flags.prompt_tokens, "With --cluster: prompt in tokens (512)")
+  app.add_option("--prompt", flags.prompt_tokens, "With --cluster: prompt in tokens")
       ->needs(cluster)
       ->check(CLI::Range(1u, 1u << 20))
       ->type_name("N");
-  app.add_option("-n,--tokens", flags.answer_tokens, "With --cluster: answer in tokens (256)")
+  app.add_option("-n,--tokens", flags.answer_tokens, "With --cluster: answer in tokens")
       ->needs(cluster)
       ->check(CLI::Range(1u, 1u << 20))
       ->type_name("N");
   app.add_option("--kv-memory", flags.kv_memory,
-                 "With --cluster: memory for the KV cache of each node (1GiB)")
+                 "With --cluster: memory for the KV cache of each node")
       ->needs(cluster)
       ->type_name("SIZE");
 }
@@ -487,14 +488,13 @@ Run DeclarePlan(CLI::App& app) {
                  "A shape instead of a model, in the types that it is published in: flash-full, "
                  "pro-full, or another one of aster synth")
       ->type_name("NAME");
-  app.add_flag("--memory", options->memory,
-               "Memory of the slices (what is planned without --cluster)");
+  app.add_flag("--memory", options->memory, "Memory of each slice (the default without --cluster)");
   auto* const slices = app.add_option("--slices", options->slices, "Number of equal machines");
   slices->type_name("N");
-  auto* const machines =
-      app.add_option("--machines", options->machines,
-                     "Memory of each machine, such as 128GiB,64GiB+24GiB, where a GPU's is behind "
-                     "a plus; prints whether the model fits, and which layers are on GPUs");
+  auto* const machines = app.add_option(
+      "--machines", options->machines,
+      "Memory of each machine, such as 128GiB,64GiB+24GiB, with a GPU's after a plus; "
+      "prints whether the model fits, and which layers are on GPUs");
   machines->type_name("SIZE,...")->delimiter(',')->excludes(slices);
   app.add_option("--split", options->split,
                  "Layers of each machine, such as 0:20,21:out, or of groups, such as "
@@ -507,7 +507,7 @@ Run DeclarePlan(CLI::App& app) {
   app.add_flag("--json", options->json, "Print one JSON document");
   DeclareClusterPlan(app, *options);
   app.footer(
-      "Nothing is loaded.\n"
+      "No weights are loaded.\n"
       "  aster plan big.gguf --cluster --prompt 2000 --tokens 100\n"
       "  aster plan --memory --preset flash-full --machines 128GiB,128GiB\n"
       "  aster plan --memory m.gguf --machines 32GiB+24GiB,64GiB\n"

@@ -63,7 +63,7 @@ Run DeclarePull(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.footer(
-      "A download that broke off goes on where it ended when the command is run again. Proxies "
+      "Run the command again to resume a download that broke off. Proxies "
       "come\n"
       "from https_proxy, http_proxy and no_proxy, another hub from ASTER_HUB or HF_ENDPOINT.");
   return [flags](Console& console) { return PullFor(*flags, console); };

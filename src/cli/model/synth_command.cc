@@ -330,7 +330,7 @@ Run DeclareSynth(CLI::App& app) {
   app.add_option("out", options->path, "File to write")->required()->type_name("OUT");
   std::string presets;
   for (const model::Preset& preset : model::Presets()) {
-    presets += fmt::format("\n  {:<21}{}", preset.name, preset.summary);
+    presets += fmt::format("\n  {:<24}{}", preset.name, preset.summary);
   }
   app.add_option("--preset", options->preset, "Shape by name, see below")->type_name("NAME");
   app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")

@@ -34,7 +34,7 @@ CLI::Option* DeclareEnsembleMembers(CLI::App& app, EnsembleFlags& flags) {
 CLI::Option* DeclareEnsembleOptions(CLI::App& app, EnsembleFlags& flags) {
   CLI::Option* members = DeclareEnsembleMembers(app, flags);
   app.add_option("--policy", flags.policy,
-                 "How they come to one answer: choose takes the most probable of their answers, "
+                 "How they give one answer: choose takes the most probable of their answers, "
                  "spans writes one together sentence by sentence, bytes byte by byte, auto the "
                  "best of them for the kind of question (default: choose)")
       ->check(CLI::IsMember(ensemble::PolicyNames()))
@@ -43,14 +43,14 @@ CLI::Option* DeclareEnsembleOptions(CLI::App& app, EnsembleFlags& flags) {
       ->group(kGroup);
   app.add_option("--weights", flags.weights,
                  "Weight of each member's probabilities (default: all the same); 0: not asked. Or "
-                 "the file of results of each member (aster eval --out) that it is weighed by")
+                 "the file of results of each member (aster eval --out), which gives its weight")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("N,N…")
       ->needs(members)
       ->group(kGroup);
   app.add_option("--ensemble-wait", flags.wait_s,
-                 "Time limit of a member behind the first that has answered, in seconds")
+                 "Seconds to wait for other members after the first has answered")
       ->check(CLI::Range(0.0, 86400.0))
       ->type_name("SECONDS")
       ->needs(members)

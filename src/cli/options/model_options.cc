@@ -35,7 +35,7 @@ void DeclareThreads(CLI::App& app, open::ModelOptions& options) {
 void DeclareGpuLayers(CLI::App& app, open::ModelOptions& options) {
   app.add_option("--gpu-layers", options.gpu_layers,
                  "Layers on the GPU, the last ones of the model: a number, or auto for as many as "
-                 "fit into its memory (0)")
+                 "fit into its memory (default: 0)")
       ->type_name("N|auto");
 }
 

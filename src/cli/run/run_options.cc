@@ -35,7 +35,7 @@ void RunOptions::Declare(CLI::App& app) {
   for (const char* other : {"model", "--ids", "--raw", "--session"})
     members->excludes(app.get_option(other));
   app.add_flag("--explain", explain,
-               "Print why this plan was chosen and what other kinds would take (--cluster), or "
+               "Print why this plan was chosen, and predicted times of others (--cluster), or "
                "which member wrote the answer and why it was taken (--ensemble)");
 }
 
@@ -63,10 +63,9 @@ void RunOptions::DeclareWithoutSession(CLI::App& app) {
       ->excludes(ids)
       ->excludes(raw_flag)
       ->type_name("MODE");
-  CLI::Option* grammar =
-      add("--grammar", grammar_path, "The form of the answer, as a grammar in GBNF");
+  CLI::Option* grammar = add("--grammar", grammar_path, "Grammar (GBNF) that the answer follows");
   grammar->type_name("FILE");
-  add("--json-schema", schema_path, "The form of the answer, as a JSON schema")
+  add("--json-schema", schema_path, "JSON schema that the answer follows")
       ->excludes(grammar)
       ->type_name("FILE");
   add("--tools", tools_path, "Tools that the model may call, as a JSON list in OpenAI's form")

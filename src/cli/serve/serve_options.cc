@@ -163,17 +163,18 @@ void ServeOptions::DeclareEnsembles(CLI::App& app) {
       ->allow_extra_args(false);
   add("--weights", weights,
       "Weight of each member's probabilities in the ensemble of that name (default: all the same); "
-      "0: not asked. Or the file of results of each (aster eval --out). Repeatable",
+      "0: not asked. Or the file of results of each (aster eval --out), which gives its weight. "
+      "Repeatable",
       "NAME=N,N…")
       ->allow_extra_args(false);
   add("--policy", policies,
-      "How members of the ensemble of that name come to one answer: choose takes the most probable "
+      "How members of the ensemble of that name give one answer: choose takes the most probable "
       "of their answers, spans writes one together sentence by sentence, bytes byte by byte, "
       "auto the best of them for the kind of question (default: choose). Repeatable",
       "NAME=POLICY")
       ->allow_extra_args(false);
   add("--ensemble-wait", ensemble_wait_s,
-      "Time limit of an ensemble's member behind the first that has answered", "SECONDS")
+      "Seconds to wait for other members of an ensemble after the first has answered", "SECONDS")
       ->check(CLI::Range(0.0, 86400.0));
 }
 

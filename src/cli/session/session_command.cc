@@ -25,7 +25,7 @@ constexpr Command kSessionCommands[] = {
     {"show", "Show a session", DeclareSessionShow},
     {"rm", "Remove sessions, with the pages that no other one has", DeclareSessionRemove},
     {"export", "Write a session as one self-contained file", DeclareSessionExport},
-    {"import", "Import such a file into the folder", DeclareSessionImport},
+    {"import", "Import a file that export has written", DeclareSessionImport},
     {"move", "Move a session to another machine of the cluster", DeclareSessionMove},
 };
 

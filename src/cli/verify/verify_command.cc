@@ -239,9 +239,9 @@ Run DeclareVerify(CLI::App& app) {
       "sessions that move, and with nodes that are killed (only --local-nodes); --split and "
       "--decode add a plan.\n"
       "With --ensemble: answers of several models by every policy, on threads, at once and on "
-      "nodes, "
-      "and that a model twice\n"
-      "and a member of all the weight are that model.\n"
+      "nodes. "
+      "One model twice,\n"
+      "or all weight on one member, must answer as that model alone.\n"
       "The exit status is 1 if the hashes differ: that is a bug, please report it.");
   return [options](Console& console) -> Result<ExitStatus> {
     if (options->ensemble.is_wanted()) {
