@@ -258,7 +258,7 @@ void RemoteProposers::LookForSilence(Peer& peer) {
   const int64_t silent_ns = network_->clock().NowNs() - peer.unheard_ns;
   if (silent_ns < options_.silent_ns) return;
   LeaveOut(peer, /*for_good=*/false,
-           fmt::format("it has drafted nothing for {} s", silent_ns / kNsPerSecond));
+           fmt::format("it has not replied for {} s", silent_ns / kNsPerSecond));
 }
 
 bool RemoteProposers::Handle(const net::Event& event) {
@@ -270,7 +270,8 @@ bool RemoteProposers::Handle(const net::Event& event) {
   if (event.kind != net::Event::Kind::kDown) return false;
   for (Peer& peer : peers_) {
     if (peer.who.node != event.from || !peer.is_usable()) continue;
-    LeaveOut(peer, /*for_good=*/false, event.why.ok() ? "it is gone" : event.why.error().message());
+    LeaveOut(peer, /*for_good=*/false,
+             event.why.ok() ? "it disconnected" : event.why.error().message());
   }
   return false;
 }
@@ -284,7 +285,9 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
   Peer& peer = is_told ? peers_[index] : *found;
   if (!peer.is_usable()) return;
   peer.unheard_ns = 0;
-  if (!is_told) return LeaveOut(peer, /*for_good=*/true, "it drafts what it was not told");
+  if (!is_told)
+    return LeaveOut(peer, /*for_good=*/true,
+                    "it sent draft tokens for a text that it does not follow");
   if (--peer.credit < 0) {
     return LeaveOut(peer, /*for_good=*/true, "it sends more than it is asked for");
   }
@@ -308,7 +311,7 @@ void RemoteProposers::LeaveOut(Peer& peer, bool for_good, const std::string& why
   const auto index = static_cast<size_t>(&peer - peers_.data());
   for (const auto& [id, answer] : answers_) answer->Drop(index);
   if (!peer.told.insert(for_good ? "lost" : "gone").second || options_.complain == nullptr) return;
-  options_.complain(fmt::format("{} drafts no more: {}", peer.who.name, why));
+  options_.complain(fmt::format("{} is not used any more: {}", peer.who.name, why));
 }
 
 std::vector<RemoteDraftCounts> RemoteProposers::counts() const {

@@ -189,7 +189,7 @@ TEST_F(RemoteProposersTest, OtherNodesAreNotListenedTo) {
   Draft(2, 2, {3}, kSecond);
   EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
   ASSERT_THAT(said_, SizeIs(1));
-  EXPECT_THAT(said_[0], HasSubstr("not told"));
+  EXPECT_THAT(said_[0], HasSubstr("does not follow"));
 }
 
 TEST_F(RemoteProposersTest, OneThatIsSilentIsLeftOutForAWhile) {
@@ -202,7 +202,7 @@ TEST_F(RemoteProposersTest, OneThatIsSilentIsLeftOutForAWhile) {
   network_.virtual_clock.AdvanceBy(2 * kNsPerSecond);
   Follow(*answer, {1, 2, 3});
   ASSERT_THAT(said_, SizeIs(1));
-  EXPECT_THAT(said_[0], HasSubstr("nothing for 31 s"));
+  EXPECT_THAT(said_[0], HasSubstr("not replied for 31 s"));
   network_.virtual_clock.AdvanceBy(11 * kNsPerSecond);
   network_.Take();
   const auto next = Answer();
@@ -258,7 +258,7 @@ TEST_F(RemoteProposersTest, OneThatCannotBeReachedOrHasAnotherVocabulary) {
   auto answer = Answer();
   Follow(*answer, {1});
   Follow(*answer, {1, 2});
-  EXPECT_THAT(said_, ElementsAre("comet drafts no more: it speaks an older protocol"));
+  EXPECT_THAT(said_, ElementsAre("comet is not used any more: it speaks an older protocol"));
   network_.refusal = Ok();
   answer.reset();
   Make({kNode});

@@ -43,7 +43,7 @@ Status CheckRows(const Request& request) {
                                        request.rows.first, request.sequence->length()));
   }
   if (request.rows.kind == PromptRows::Kind::kNone || request.max_tokens == 0) return Ok();
-  return InvalidArgument("rows of a prompt are told of a request for no tokens: ask for 0");
+  return InvalidArgument("logits of a prompt come with a request for no tokens: ask for 0");
 }
 
 Status CheckDraft(const DraftOptions& draft) {

@@ -106,7 +106,7 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   if (shape.is_recurrent()) {
-    gpu_note_ = "no GPU is used: the processor computes models some of whose layers keep states";
+    gpu_note_ = "no GPU is used: models with recurrent layers (delta nets) run on the processor";
     return found;
   }
   Result<Gpus> gpus = options.open_gpus(WeightTypesIn(files), context_);

@@ -82,8 +82,8 @@ std::vector<std::unique_ptr<const Spelling>> Ensemble::Spellings() const {
 Ensemble::Decided Ensemble::PolicyFor(const Question& question) const {
   const bool has_one_author = !CanBeSpans(question, members_);
   constexpr std::string_view kOneAuthor =
-      "calls of tools, reasoning and log-probabilities have one author";
-  constexpr std::string_view kOneVocabulary = "only tokens of one vocabulary can keep to a form";
+      "tool calls, reasoning and log-probabilities have one author";
+  constexpr std::string_view kOneVocabulary = "structured output needs members of one vocabulary";
   switch (options_.policy) {
     case Policy::kChoose:
       return {Policy::kChoose};
@@ -99,8 +99,8 @@ Ensemble::Decided Ensemble::PolicyFor(const Question& question) const {
   }
   // What the evaluation favours (docs/ensembles.md).
   if (question.text && CanBeMixed(question, members_))
-    return {Policy::kBytes, "a text that goes on is foretold best by all together"};
-  return {Policy::kChoose, "whole answers are judged better than their parts"};
+    return {Policy::kBytes, "a text is continued best by all members together"};
+  return {Policy::kChoose, "whole answers are compared better than their parts"};
 }
 
 std::shared_ptr<Asked> Ensemble::Make(const Question& question) const {

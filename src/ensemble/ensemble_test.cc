@@ -169,14 +169,14 @@ TEST_F(EnsembleTest, ThePolicyThatIsBestSaysWhy) {
   Ensemble ensemble(all_->members(), clock_, {.policy = Policy::kAuto});
   const Answer answer = AnswerOne(ensemble, About(kFact)).value();
   EXPECT_EQ(answer.policy, Policy::kChoose);
-  EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: whole answers are judged better"));
+  EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: whole answers are compared better"));
   Question text;
   text.text = "The baker of the village";
   text.settings.max_tokens = 4;
   const Answer goes_on = AnswerOne(ensemble, text).value();
   EXPECT_EQ(goes_on.policy, Policy::kBytes);
   EXPECT_THAT(std::string(ExplanationToJson(goes_on)["policy_reason"]),
-              HasSubstr("foretold best by all together"));
+              HasSubstr("continued best by all members together"));
 }
 
 TEST_F(EnsembleTest, AnAnswerThatCallsAToolIsRatedInItsMarkup) {

@@ -231,7 +231,7 @@ TEST_F(SpansTest, WhatHasOneAuthorIsChosen) {
   const Answer answer = Written(all_->members(), question);
   EXPECT_EQ(answer.policy, Policy::kChoose);
   EXPECT_EQ(answer.answered.reply.calls.size(), 1u);
-  EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: calls of tools, reasoning and "));
+  EXPECT_THAT(Explain(answer), HasSubstr("policy  choose: tool calls, reasoning and "));
 }
 
 size_t CutOf(const std::vector<std::string>& tokens) {

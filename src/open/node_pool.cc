@@ -298,7 +298,7 @@ Result<std::unique_ptr<node::ClusterView>> ConnectOrSeek(
     if (auto found = node::ClusterView::Connect(identity, {*address}); found.ok()) return found;
   }
   return Error(view.error().code(),
-               view.error().message() + "\nNor does one answer to a question to this network.");
+               view.error().message() + "\nNo node answers by discovery on this network either.");
 }
 
 }  // namespace

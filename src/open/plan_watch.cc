@@ -70,7 +70,7 @@ void PlanWatch::Run() {
       lookout = *std::move(made);
     }
     if (const Status looked = Look(*lookout); !looked.ok()) {
-      log::Debug("the nodes cannot be followed",
+      log::Debug("the state of the nodes is not known",
                  {{"model", name_}, {"why", looked.error().message()}});
       // It was through one of them that the others were found.
       lookout.reset();
@@ -108,10 +108,10 @@ Status PlanWatch::Look(Lookout& lookout) {
   if (!rearranging_.Observe(now_ns, offer)) return Ok();
   const std::string why = fmt::format("{} is {:.0f} % faster than {}", offer.best,
                                       100 * (offer.current_s / offer.best_s - 1), offer.current);
-  log::Info("the nodes are arranged anew", {{"model", name_}, {"why", why}});
+  log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
   const Status changed = between_steps_([&] { return model_.Rearrange(shares, why); });
   if (!changed.ok()) {
-    log::Warn("the nodes could not be arranged anew",
+    log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});
   }
   return Ok();

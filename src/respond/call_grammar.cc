@@ -218,7 +218,7 @@ Result<ResponseForm> MakeForm(const CallWriting& writing, const Conversation& co
                               Keep most, const std::string& name, const Make& make) {
   if (!writing.dialect.calls) {
     return Unimplemented(
-        "tools: the calls of this model cannot be held to a form; use auto, "
+        "tools: the calls of this model cannot be constrained; use auto, "
         "without strict");
   }
   const auto attempt = [&](Keep keep) -> Result<ResponseForm> {

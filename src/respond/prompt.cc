@@ -47,9 +47,9 @@ Conversation WithoutLast(const Conversation& conversation) {
 Status CheckContinuation(const Conversation& conversation) {
   const ordered_json& last = conversation.messages.back();
   if (conversation.form != nullptr)
-    return InvalidArgument("an answer that goes on from a text cannot have a form as well");
+    return InvalidArgument("an answer that continues a text cannot be structured as well");
   if (conversation.offers_tools() && conversation.tool_choice != ToolChoice::kAuto)
-    return InvalidArgument("an answer that goes on from a text cannot be a call as well");
+    return InvalidArgument("an answer that continues a text cannot be a tool call as well");
   if (last.contains("tool_calls"))
     return InvalidArgument(
         "the last message has calls: give their results, or a text to go on from");

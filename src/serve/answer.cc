@@ -209,7 +209,8 @@ Result<ensemble::Question> Answer::QuestionOf(const RawPrompt* raw) const {
   if (raw == nullptr) return question;
   if (!raw->ids.empty())
     return InvalidArgument("token ids are of one vocabulary: give an ensemble a text");
-  if (raw->suffix) return Unimplemented("an ensemble fills no gaps: ask a member of it alone");
+  if (raw->suffix)
+    return Unimplemented("an ensemble has no fill-in-the-middle: ask a member of it alone");
   if (raw->text.empty())
     return InvalidArgument("the prompt is empty: give some text to go on from");
   question.text = raw->text;

@@ -49,8 +49,8 @@ constexpr Figure<Totals> kTotals[] = {
      &Totals::drafted_tokens},
     {"counter", "aster_draft_accepted_total", "Draft tokens that were accepted.",
      &Totals::accepted_tokens},
-    {"counter", "aster_answers_total", "Answers that came to their end.", &Totals::answers},
-    {"counter", "aster_abandoned_total", "Answers whose client was gone.", &Totals::abandoned},
+    {"counter", "aster_answers_total", "Answers that were completed.", &Totals::answers},
+    {"counter", "aster_abandoned_total", "Answers whose client disconnected.", &Totals::abandoned},
     {"counter", "aster_failed_total", "Answers that failed.", &Totals::failed},
 };
 

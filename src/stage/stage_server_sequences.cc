@@ -26,7 +26,7 @@ StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire
   const auto found = routes_.find(route);
   if (found == routes_.end() || !found->second.is_ready) {
     Refuse(route, from,
-           FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
+           FailedPrecondition(fmt::format("node {} has no such route: open it again", Self())));
     return nullptr;
   }
   // Only its own conductor speaks for a route; another node gets no reply.

@@ -48,7 +48,7 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
   if (found == routes_.end() || !found->second.is_ready) {
     return Refuse(
         work.route, from,
-        FailedPrecondition(fmt::format("node {} has no such route: open it anew", Self())));
+        FailedPrecondition(fmt::format("node {} has no such route: open it again", Self())));
   }
   // Which stage here it is for: it has one hop of each stage before that one.
   Route& route = found->second;

@@ -30,7 +30,7 @@ constexpr Meaning kMeanings[] = {
     {VK_ERROR_MEMORY_MAP_FAILED, "VK_ERROR_MEMORY_MAP_FAILED", Code::kResourceExhausted,
      "the driver could not map the GPU's memory"},
     {VK_ERROR_DEVICE_LOST, "VK_ERROR_DEVICE_LOST", Code::kUnavailable,
-     "the GPU was lost: its driver reset it, or it was removed; what it held is gone"},
+     "the GPU was lost: its driver reset it, or it was removed; its contents are lost"},
     {VK_ERROR_INITIALIZATION_FAILED, "VK_ERROR_INITIALIZATION_FAILED", Code::kUnavailable,
      "the driver could not start; is the device in use or removed?"},
     {VK_ERROR_INCOMPATIBLE_DRIVER, "VK_ERROR_INCOMPATIBLE_DRIVER", Code::kUnavailable,
