@@ -67,6 +67,16 @@ class WholeFiles(unittest.TestCase):
         self.assertEqual(lines_of("| " + wide + "    " + wide + "```\n" + wide + "```\n- " + wide), [6])
         self.assertEqual(lines_of(wide, "tests/a.json"), [])
 
+    def test_tables(self):
+        def lines_of(text):
+            return [line for _, line, rule, _ in rules.findings_of(source.File("docs/a.md", text), set())
+                    if rule == "tables"]
+
+        head = "| a | b |\n|---|---|\n"
+        self.assertEqual(lines_of(head + "| `x \\| y` | 2 |\n\n| one |\n|---|\n"), [])
+        self.assertEqual(lines_of(head + "| 1 | 2 | | 3 | 4 |\n| 1\n"), [3, 4])
+        self.assertEqual(lines_of("```\n" + head + "| 1 |\n```\n"), [])
+
     def test_whitespace(self):
         self.assertEqual(found("src/base/a.cc", "int a; \n"), [(1, "whitespace")])
         self.assertEqual(found("src/base/a.cc", "\tint a;\n"), [(1, "whitespace")])
@@ -102,7 +112,8 @@ class Words(unittest.TestCase):
     def test_strings(self):
         for text in ("whoever asks", "Nobody is there", "{} tokens remembered", "with guesses", "rows are handed over",
                      "it gives way", "the youngest is put back", "among so many", "told to come again",
-                     "Who answers, alone", "frames under way", "a node that stands still"):
+                     "Who answers, alone", "frames under way", "a node that stands still",
+                     "the text is foretold", "open it anew", "the client is gone"):
             self.assertEqual(found("src/cli/a.cc", f'Say("{text}");\n'), [(1, "words")], text)
         for text in ("the KV cache", "remembered_tokens", "a guess", "nobodyknows", "hand-off", "on its way"):
             self.assertEqual(found("src/cli/a.cc", f'Say("{text}");\n'), [], text)

@@ -116,7 +116,7 @@ WORDS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in [
     (r"\bwho(?:m)?ever\b|\bsomebody\b|\bnobody\b(?! can tell a broken)",
      "name the node, client, process or person"),
     (r"\bremember(?:s|ed|ing)?\b", "write of the KV cache, KV rows, cached tokens; or of what is kept or known"),
-    (r"\bguess(?:es|ed|ing)\b|\bguess ahead\b|\bforesee[sn]?\b",
+    (r"\bguess(?:es|ed|ing)\b|\bguess ahead\b|\bfore(?:see[sn]?|tell(?:s|ing)?|told)\b",
      "write of draft tokens, a drafter, speculative decoding; a model predicts"),
     (r"\bhand(?:s|ed|ing)?[- ]over\b|\bcatch(?:es|ing)? up\b", "write of KV transfer, KV sync"),
     (r"\bwho (?:reads?|answers?|decodes)\b|\bwhat was read\b", "write of prefill nodes and the decode node"),
@@ -125,6 +125,8 @@ WORDS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in [
     (r"\bunder way\b", "write in flight, running"),
     (r"\bassembly line\b", "write pipeline parallel"),
     (r"\bcome again\b", "write refused with 429"),
+    (r"\banew\b|\bin vain\b|\bheld against\b", "write again; unused or cancelled; compared with"),
+    (r"\b(?:is|are|was) gone\b", "write failed, lost, disconnected, removed"),
     (r"\blikeliest\b|\bso many\b|\bwhat is left\b", "name the number or the thing: the N most likely tokens"),
 ]]
 WORDS_PAGE = "docs/glossary.md"

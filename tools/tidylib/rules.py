@@ -75,6 +75,23 @@ def check_prose_columns(file, _):
             yield number, f"is {len(line)} columns wide; wrap it at {MAX_SCRIPT_COLUMNS}"
 
 
+@rule("tables", "text")
+def check_tables(file, _):
+    """Every row of a table has the cells of its head: a row that was wrapped or merged badly is seen here."""
+    if not file.path.endswith(".md"):
+        return
+    wanted, fenced = None, False
+    for number, line in enumerate(file.lines, 1):
+        fenced ^= line.startswith("```")
+        if fenced or not line.startswith("|"):
+            wanted = None
+            continue
+        cells = len(re.findall(r"(?<!\\)\|", line)) - 1
+        wanted = cells if wanted is None else wanted
+        if cells != wanted:
+            yield number, f"has {cells} cells where the head of the table has {wanted}"
+
+
 @rule("file-length", "c++", "python")
 def check_file_length(file, _):
     if len(file.lines) > MAX_FILE_LINES:
