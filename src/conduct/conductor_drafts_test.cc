@@ -222,6 +222,9 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
     request.on_token = [&told = tokens[i]](const engine::Delta& delta) {
       told.push_back(delta.choice.id);
     };
+    request.on_finish = [](const engine::Finish& finish) {
+      EXPECT_TRUE(finish.status.ok()) << finish.status.error().message();
+    };
     ASSERT_TRUE(conductor->Submit(std::move(request)).ok());
   }
   while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
@@ -236,7 +239,9 @@ INSTANTIATE_TEST_SUITE_P(OfRoutes, EveryDrafter,
                                          DraftCase{"0:1,2:out", DraftKind::kNextTokens},
                                          DraftCase{"0:1,2:out", DraftKind::kModel},
                                          DraftCase{"0:0,1:1,2:2,3:out", DraftKind::kModel},
-                                         DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens}));
+                                         DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens},
+                                         DraftCase{"a+b=0:out", DraftKind::kNextTokens},
+                                         DraftCase{"a=0:1,b+c=2:out", DraftKind::kNextTokens}));
 
 }  // namespace
 }  // namespace aster::conduct

@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "model/next_tokens.h"
 #include "model/runner_for_test.h"
 #include "model/weight_sizes.h"
 
@@ -382,13 +383,27 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
   EXPECT_EQ(job.Advance().error().code(), Code::kDataLoss);
 }
 
-// The MTP block reads the whole head, which no part has.
-TEST(ForwardGroup, ThePartsHaveNoMtpBlock) {
+// It reads the whole head, which the part that leads has for it beside its rows.
+TEST(ForwardGroup, ThePartThatLeadsHasTheMtpBlock) {
   const Shape shape = FourGroups();
   ASSERT_EQ(shape.next_layers, 1u);
   const ModelFile model(shape, TensorType::kQ8_0);
-  EXPECT_NE(Group(model.files(), shape, PartOf({1}), 0).weights(0).next, nullptr);
-  EXPECT_EQ(Group(model.files(), shape, PartOf({1, 1}), 0).weights(0).next, nullptr);
+  const MemoryOptions memory = Narrowed({}, shape);
+  const kv::Layout layout = MakeNextLayout(shape, memory, Hash128{1, 2}).value();
+  std::vector<float> streams(shape.hidden_width());
+  for (size_t i = 0; i < streams.size(); ++i) streams[i] = static_cast<float>(i * i % 17) - 8;
+  const auto drafts_of = [&](const GroupPart& part) {
+    Slice slice = Slice::Whole(shape);
+    slice.part = part;
+    const auto runner = NewRunner(model.files(), shape, slice);
+    NextTokens next(runner->weights(), memory, runner->backend());
+    kv::Pool pages(uint64_t{1} << 24);
+    const kv::PageTable table(layout, pages, {0, 1});
+    return next.Draft(table, 5, streams.data(), 6).value();
+  };
+  EXPECT_EQ(drafts_of(PartOf({1, 2})), drafts_of(PartOf({1})));
+  EXPECT_EQ(drafts_of(OwnersOf({1, 1}, 2)), drafts_of(PartOf({1})));
+  EXPECT_EQ(Group(model.files(), shape, PartOf({1, 1}), 0).weights(1).next, nullptr);
 }
 
 }  // namespace

@@ -174,7 +174,7 @@ bool IsDividedByHeads(const Shape& shape, std::string_view name) {
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes) {
   if (part.is_whole()) return bytes;
-  if (IsOfNextBlock(tensor)) return 0;
+  if (IsOfNextBlock(tensor)) return part.leads() ? bytes : 0;
   if (const uint64_t fused = FusedRows(part, shape, tensor.name))
     return bytes / tensor.dims.back() * fused;
   if (part.owns_experts && tensor.name.ends_with(".weight") &&
@@ -183,7 +183,12 @@ uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec
     return bytes / shape.experts.count * ExpertsOf(part, shape, layer).size();
   }
   const auto rows = DividedRows(part, shape, tensor.name);
-  return rows ? bytes / tensor.dims[DividedDimension(tensor)] * rows->count() : bytes;
+  if (!rows) return bytes;
+  // For an MTP block the node that leads has the whole head beside its rows.
+  const bool is_there_twice =
+      part.leads() && shape.next_layers > 0 && tensor.name == "output.weight";
+  return bytes / tensor.dims[DividedDimension(tensor)] * rows->count() +
+         (is_there_twice ? bytes : 0);
 }
 
 namespace {

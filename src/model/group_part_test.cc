@@ -11,6 +11,7 @@
 #include <initializer_list>
 
 #include "model/presets.h"
+#include "model/runner_for_test.h"
 
 namespace aster::model {
 namespace {
@@ -86,6 +87,22 @@ TEST(GroupPart, ExpertsAreDividedByRows) {
   EXPECT_EQ(bytes_of("blk.0.ffn_up_exps.weight", {shape.embedding, rows, count}), 1u << 19);
   EXPECT_EQ(bytes_of("blk.0.ffn_up_exps.bias", {rows, count}), 1u << 19);
   EXPECT_EQ(bytes_of("blk.0.ffn_gate_inp.weight", {shape.embedding, count}), 1u << 20);
+}
+
+// An MTP block, and the whole head for it, are on the node that leads.
+TEST(GroupPart, TheNodeThatLeadsHasTheMtpBlock) {
+  const Shape shape = SmallDeepSeek4({0, 4});
+  ASSERT_EQ(shape.next_layers, 1u);
+  uint64_t next = 0, head = 0;
+  for (const TensorSpec& spec : TensorsOf(shape)) {
+    const uint64_t rows = spec.dims.back();
+    if (spec.name == "output.weight") head = BytesOfPart(Part(0, {1, 1}), shape, spec, rows);
+    if (!IsOfNextBlock(spec)) continue;
+    next += BytesOfPart(Part(0, {1, 1}), shape, spec, rows);
+    EXPECT_EQ(BytesOfPart(Part(1, {1, 1}), shape, spec, rows), 0u);
+  }
+  EXPECT_GT(next, 1000u);
+  EXPECT_EQ(head, shape.vocab_size + DividedRows(Part(0, {1, 1}), shape, "output.weight")->count());
 }
 
 TEST(GroupPart, PartsOwnExpertsAndSomeAreOnAll) {

@@ -7,12 +7,20 @@
 
 namespace aster::model {
 
+namespace {
+
+const compute::Matrix& HeadOf(const Weights& weights) {
+  return weights.slice.part.is_whole() ? weights.head : weights.next->whole_head;
+}
+
+}  // namespace
+
 NextTokens::NextTokens(const Weights& weights, const MemoryOptions& memory,
                        compute::Backend& backend)
     : weights_(weights),
       backend_(backend),
       commands_(backend.NewCommands()),
-      block_(weights.next->block, memory, backend, &weights.head),
+      block_(weights.next->block, memory, backend, &HeadOf(weights)),
       token_operand_(commands_->NewOperand()),
       stream_operand_(commands_->NewOperand()) {}
 

@@ -23,10 +23,9 @@ struct Slice {
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
 
-  // Whether the MTP block is computed beside the head: it needs the whole of that.
-  bool HasNext(const Shape& shape) const {
-    return head && shape.next_layers > 0 && part.is_whole();
-  }
+  // Whether the MTP block is computed beside the head: in a group by the node that leads, as a
+  // whole.
+  bool HasNext(const Shape& shape) const { return head && shape.next_layers > 0 && part.leads(); }
 
   // Whether all of the other one is in it.
   bool Contains(const Slice& other) const {

@@ -46,13 +46,17 @@ class Loader {
     if (slice.head) {
       if (shape_.is_latent()) weights.merge = TRY(MixOf("output_hc_"));
       weights.output_norm = TRY(Floats("output_norm.weight"));
-      weights.head = TRY(Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight"));
+      weights.head = TRY(Head());
     }
     if (has_next) weights.next = TRY(Next());
     return weights;
   }
 
  private:
+  Result<compute::Matrix> Head() {
+    return Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight");
+  }
+
   void FindTensors(const Slice& slice) {
     for (const TensorSpec& spec : TensorsOf(shape_)) {
       if (!slice.Needs(shape_, spec)) continue;
@@ -67,6 +71,9 @@ class Loader {
 
   Result<std::shared_ptr<const NextWeights>> Next() {
     auto next = std::make_shared<NextWeights>();
+    const bool is_divided = !part_.is_whole();
+    part_ = {};
+    if (is_divided) next->whole_head = TRY(Head());
     prefix_ = shape_.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape_.layer_count);
     const std::string own = prefix_ + (shape_.next_apart ? "" : "nextn.");
     next->token_norm = TRY(Floats(own + "enorm.weight"));
@@ -517,7 +524,7 @@ class Loader {
   std::map<std::string, const gguf::Tensor*> tensors_;  // of the slice, by their first names
   std::string prefix_;                                  // of the layer being loaded
   uint32_t layer_ = 0;                                  // that is being loaded, but an MTP block
-  GroupPart part_;                                      // of each layer
+  GroupPart part_;                                      // of each layer, and whole of an MTP block
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
 };
@@ -565,7 +572,8 @@ uint64_t Weights::PackedBytes() const {
     for (const compute::ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
   }
   if (next) {
-    bytes += next->join_token.bytes() + next->join_stream.bytes() + next->block.PackedBytes();
+    bytes += next->whole_head.bytes() + next->join_token.bytes() + next->join_stream.bytes() +
+             next->block.PackedBytes();
   }
   return bytes;
 }

@@ -150,6 +150,7 @@ struct Weights {
 struct NextWeights {
   compute::Array token_norm;    // [embedding]
   compute::Array stream_norm;   // [embedding]
+  compute::Matrix whole_head;   // [vocab_size, embedding], where a group's part has rows of it only
   compute::Matrix join_token;   // [embedding, embedding]
   compute::Matrix join_stream;  // [embedding, embedding]
   // The layer with what is behind it, as a model of that one layer; its head is the model's.

@@ -153,8 +153,10 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     const bool is_head =
         spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
     if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
-    if (is_head) {
-      load.head_bytes += tensor.bytes;
+    if (is_head) load.head_bytes += tensor.bytes;
+    if (model::IsOfNextBlock(spec)) {
+      load.next_bytes += tensor.bytes;
+    } else if (is_head) {
       load.head_flops += MatrixFlops(shape, spec);
     }
     if (spec.part != model::Part::kLayer) continue;

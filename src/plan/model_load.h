@@ -22,6 +22,7 @@ struct ModelLoad {
   std::vector<Layer> layers;
   uint64_t embedding_bytes = 0;
   uint64_t head_bytes = 0;
+  uint64_t next_bytes = 0;          // of these, an MTP block's, which not every token reads
   bool tied_head = false;           // the head is the embedding once more
   uint64_t kv_bytes_per_layer = 0;  // of KV cache
   double flops_per_layer = 0;       // of one token, with its attention to `context` others

@@ -122,7 +122,7 @@ class Planning {
     problem_.embedding_bytes = load_.embedding_bytes;
     problem_.head_bytes = load_.head_bytes;
     problem_.shared_bytes = load_.tied_head ? std::min(load_.embedding_bytes, load_.head_bytes) : 0;
-    problem_.head_reads = static_cast<double>(load_.head_bytes);
+    problem_.head_reads = static_cast<double>(load_.head_bytes - load_.next_bytes);
   }
 
   void DescribeNodes() {
@@ -280,6 +280,8 @@ void Planning::DescribeGroups() {
   kinds_.prompt_tokens = options_.prompt_tokens;
   kinds_.answer_tokens = options_.answer_tokens;
   const double row_bytes = options_.exact_transfers ? load_.kv_row_bytes : 0;
+  // An MTP block, with a whole head, on the node that leads: any of them may.
+  const uint64_t next_bytes = load_.next_bytes > 0 ? load_.head_bytes : 0;
   const auto problem_of = [&](uint32_t layers, bool has_head) {
     const double part = static_cast<double>(layers) / layer_count();
     const auto bytes_of = [&](uint64_t all) {
@@ -290,10 +292,12 @@ void Planning::DescribeGroups() {
         .whole = together.whole,
         .by_heads = together.by_heads,
         .bytes = SaturatedAdd(bytes_of(problem_.bytes_before.back() - together.whole_bytes),
-                              has_head ? load_.head_bytes : 0),
+                              has_head ? load_.head_bytes - load_.next_bytes : 0),
         .whole_bytes = SaturatedAdd(
             bytes_of(together.whole_bytes),
-            has_head ? SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes) : 0),
+            has_head ? SaturatedAdd(SaturatedAdd(load_.embedding_bytes, options_.reserved_bytes),
+                                    next_bytes)
+                     : 0),
         .layer_reads = part * problem_.reads_before.back(),
         .head_reads = has_head ? problem_.head_reads : 0,
         // Behind the layers the logits, and before them what is to be computed.

@@ -351,6 +351,8 @@ void Stage::ComputeEachAlone(Frame& frame) {
 void Stage::BatchItem::DropDrafts() {
   segment.tokens.resize(segment.tokens.size() - segment.draft_count);
   segment.draft_count = 0;
+  // The other nodes of a group are given what is left.
+  segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
 }
 
 StageOutput Stage::TakeOutput(std::unique_ptr<Frame> frame) {

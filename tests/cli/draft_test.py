@@ -43,6 +43,9 @@ class Drafts(Case):
         self.check("quasar", ("mtp",), *nodes, sure="drafted")
         self.check("nova", ("comet", "ngram"), *nodes, sure="drafted")
 
+    def test_a_group(self):
+        self.check("quasar", ("mtp", "ngram"), "--local-nodes", 2, "--split", "group")
+
     def test_a_node_that_answers_what_another_has_read(self):
         self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
 
