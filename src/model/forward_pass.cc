@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "kernels/rope.h"
 
@@ -92,9 +94,8 @@ void ForwardPass::Gathered::Clear() {
   count = 0;
 }
 
-void ForwardPass::Gathered::Add(size_t first, size_t rows_of_segment, Wanted asked) {
-  const size_t more = CountOf(asked, rows_of_segment);
-  ranges.push_back({first + rows_of_segment - more, more});
+void ForwardPass::Gathered::Add(size_t end, size_t more) {
+  ranges.push_back({end - more, more});
   count += more;
 }
 
@@ -125,10 +126,11 @@ Status ForwardPass::CheckSegments() const {
 Status ForwardPass::ReserveRows() {
   const kv::LayerRange layers = {part_.layer_begin, part_.layer_end};
   row_count_ = 0;
-  for (Gathered* const gathered : {&hidden_, &wanted_, &stated_}) gathered->Clear();
+  for (Gathered* const gathered : {&last_, &hidden_, &wanted_, &stated_}) gathered->Clear();
   spans_.clear();
   positions_.clear();
   tokens_.clear();
+  last_tokens_.clear();
   for (const Segment& segment : segments_) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
     // Room first: its row in the table is where the batch writes keys and values.
@@ -140,10 +142,17 @@ Status ForwardPass::ReserveRows() {
     tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
     // Logits cost a product with the whole vocabulary, so only the rows that need them are
     // gathered. A slice without the head has the next one behind it, which begins with all rows.
-    hidden_.Add(row_count_, count, part_.head ? segment.hidden_wanted : Wanted::kAll);
-    wanted_.Add(row_count_, count, segment.wanted);
-    stated_.Add(row_count_, count, segment.states);
+    const size_t hidden = CountOf(part_.head ? segment.hidden_wanted : Wanted::kAll, count);
+    const size_t wanted = CountOf(segment.wanted, count);
+    const size_t stated = CountOf(segment.states, count);
     row_count_ += count;
+    // A group computes all rows together to the end.
+    last_.Add(row_count_, exchange_ != nullptr ? count : std::max({hidden, wanted, stated}));
+    hidden_.Add(last_.count, hidden);
+    wanted_.Add(last_.count, wanted);
+    stated_.Add(last_.count, stated);
+    const auto last = std::span(tokens_).last(last_.ranges.back().count);
+    last_tokens_.insert(last_tokens_.end(), last.begin(), last.end());
   }
   // The caller's own may be gone by the time that they are needed again.
   for (size_t i = 0; i < segments_.size(); ++i) {
@@ -169,7 +178,8 @@ Status ForwardPass::PlanMemory() {
     TRY(stated_.Plan(backend_, shape_.hidden_width()));
     TRY(states_.Shape(backend_, stated_.count, shape_.embedding));
   }
-  if (hidden_.count < row_count_) TRY(hidden_.Plan(backend_, shape_.hidden_width()));
+  if (hidden_.count < last_.count) TRY(hidden_.Plan(backend_, shape_.hidden_width()));
+  if (last_.count < row_count_) TRY(last_.Plan(backend_, shape_.hidden_width()));
   if (exchange_ != nullptr) TRY(PlanGroupMemory());
   // Latent attention has arrays of its own; the others are those of grouped-query attention.
   if (latent_) {
@@ -205,6 +215,7 @@ Result<Progress> ForwardPass::Record() {
     output_ = {};
     // Embedding or the rows of the slice before, then layer by layer.
     TRY(RecordInput());
+    residual_ = rows_.tensor();
     step_ = 0;
     gather_ = 0;
     gathered_ = {};
@@ -240,8 +251,8 @@ Status ForwardPass::RecordEnd() {
 
 // Hidden states that nothing asks for stay on the device: the way back may be slow.
 Status ForwardPass::RecordHidden() {
-  if (hidden_.count == row_count_) return commands_->Download(rows_.tensor(), &output_.hidden);
-  TRY(commands_->Gather(rows_.tensor(), hidden_.ranges, hidden_.rows.tensor()));
+  if (hidden_.count == residual_.rows) return commands_->Download(residual_, &output_.hidden);
+  TRY(commands_->Gather(residual_, hidden_.ranges, hidden_.rows.tensor()));
   return commands_->Download(hidden_.rows.tensor(), &output_.hidden);
 }
 
@@ -302,11 +313,28 @@ Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
   TRY(Normalise(rows_.tensor(), weights.attention_norm));
   TRY(RecordAttention(layer, weights));
   TRY(FinishHalf(weights.attended_norm));
+  TRY(LeaveOut(layer));
+  if (residual_.rows == 0) return Ok();
   // The feed-forward half sees what attention has added.
-  TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
-  TRY(feed_forward_.Run(weights, *operand_, tokens_, more_.tensor()));
+  TRY(Normalise(residual_, weights.feed_forward_norm));
+  TRY(feed_forward_.Run(weights, *operand_, TokensLeft(), more_.tensor().Rows(0, residual_.rows)));
   TRY(CountExperts(layer, weights));
   return FinishHalf(weights.fed_norm);
+}
+
+// What the rows that are left stand for.
+std::span<const int32_t> ForwardPass::TokensLeft() const {
+  return residual_.rows == tokens_.size() ? tokens_ : last_tokens_;
+}
+
+// Behind the last layer's attention, which keeps keys and values of all rows, only rows that
+// something asks for go on: of most of a prompt none.
+Status ForwardPass::LeaveOut(uint32_t layer) {
+  if (layer + 1 != part_.layer_end || last_.count == row_count_) return Ok();
+  residual_ = last_.rows.tensor();
+  if (last_.count == 0) return Ok();
+  TRY(commands_->Gather(rows_.tensor(), last_.ranges, residual_));
+  return feed_forward_.Plan(last_.count);
 }
 
 // What the router has just chosen.
@@ -318,29 +346,31 @@ Status ForwardPass::CountExperts(uint32_t layer, const LayerWeights& weights) {
 
 // To the residual stream with what half a layer gives, normed where the model has a norm there.
 Status ForwardPass::FinishHalf(const compute::Array& norm) {
-  const compute::Tensor& more = more_.tensor();
+  const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
   if (!norm.empty()) {
     TRY(commands_->Normalise(
         {.rows = more, .weight = norm.tensor(), .epsilon = shape_.norm_epsilon, .out = more}));
   }
-  return commands_->Add(rows_.tensor(), more, 1);
+  return commands_->Add(residual_, more, 1);
 }
 
 // Each half is given a row mixed of all streams, and its output goes back to all of them.
 Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights) {
-  const compute::Tensor& streams = rows_.tensor();
-  const compute::Tensor& more = more_.tensor();
+  const compute::Tensor& all = more_.tensor();
   // The attention half, from all streams and back to all of them.
-  TRY(mixer_.Before(weights.attention_mix, streams, more));
-  TRY(Normalise(more, weights.attention_norm));
-  TRY(latent_->Run(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_, more));
-  TRY(mixer_.After(more, streams));
+  TRY(mixer_.Before(weights.attention_mix, residual_, all));
+  TRY(Normalise(all, weights.attention_norm));
+  TRY(latent_->Run(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_, all));
+  TRY(mixer_.After(all, residual_));
+  TRY(LeaveOut(layer));
+  if (residual_.rows == 0) return Ok();
   // The feed-forward half, likewise.
-  TRY(mixer_.Before(weights.feed_forward_mix, streams, more));
+  const compute::Tensor more = all.Rows(0, residual_.rows);
+  TRY(mixer_.Before(weights.feed_forward_mix, residual_, more));
   TRY(Normalise(more, weights.feed_forward_norm));
-  TRY(feed_forward_.Run(weights, *operand_, tokens_, more));
+  TRY(feed_forward_.Run(weights, *operand_, TokensLeft(), more));
   TRY(CountExperts(layer, weights));
-  return mixer_.After(more, streams);
+  return mixer_.After(more, residual_);
 }
 
 Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights) {
@@ -441,7 +471,7 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
 // These of the rows behind the last layer [count, embedding]; where there are streams, they are
 // merged into one row.
 Result<compute::Tensor> ForwardPass::LastRows(const Gathered& gathered) {
-  TRY(commands_->Gather(rows_.tensor(), gathered.ranges, gathered.rows.tensor()));
+  TRY(commands_->Gather(residual_, gathered.ranges, gathered.rows.tensor()));
   if (!latent_) return gathered.rows.tensor();
   const compute::Tensor merged = more_.tensor().Rows(0, gathered.count);
   TRY(mixer_.Merge(weights_.merge, gathered.rows.tensor(), merged));

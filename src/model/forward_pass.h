@@ -61,15 +61,15 @@ class ForwardPass {
   const Output& output() const { return output_; }
 
  private:
-  // Those of the rows behind the last layer that something asks for.
+  // Some of the rows: the last ones of each segment.
   struct Gathered {
     std::vector<compute::RowRange> ranges;
     size_t count = 0;     // in all of them
     compute::Array rows;  // [count, hidden_width]
 
     void Clear();
-    // Of a segment's rows, which begin at `first`.
-    void Add(size_t first, size_t rows_of_segment, Wanted asked);
+    // The last `more` of rows that end at `end`.
+    void Add(size_t end, size_t more);
     Status Plan(compute::Backend& backend, size_t width);
   };
 
@@ -94,6 +94,8 @@ class ForwardPass {
   Status RecordEnd();
   Status RecordLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
+  Status LeaveOut(uint32_t layer);
+  std::span<const int32_t> TokensLeft() const;
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status RecordHeads(uint32_t layer, const LayerWeights& weights);
   Status AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows);
@@ -154,11 +156,13 @@ class ForwardPass {
   bool is_recording_ = false;
   size_t row_count_ = 0;
   std::vector<compute::PageSpan> spans_;
-  Gathered hidden_;                 // for the next slice or a drafter
-  Gathered wanted_;                 // for the head
-  Gathered stated_;                 // for states_
-  std::vector<int64_t> positions_;  // [rows]
-  std::vector<int32_t> tokens_;     // [rows]
+  Gathered last_;                     // of all rows those that something asks for; of these
+  Gathered hidden_;                   // for the next slice or a drafter
+  Gathered wanted_;                   // for the head
+  Gathered stated_;                   // for states_
+  std::vector<int64_t> positions_;    // [rows]
+  std::vector<int32_t> tokens_;       // [rows]
+  std::vector<int32_t> last_tokens_;  // of last_
   Output output_;
 
   // Of a group's part.
@@ -171,6 +175,7 @@ class ForwardPass {
   compute::Array all_wide_;      // [rows * wide rows of each, feed_forward]
 
   compute::Array rows_;                              // [rows, hidden_width], the residual
+  compute::Tensor residual_;                         // rows_, or what is left of them
   compute::Array states_;                            // [wanted states, embedding]
   compute::Array normed_;                            // [rows, embedding]
   compute::Array more_;                              // [rows, embedding], to be added to rows_

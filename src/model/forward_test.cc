@@ -184,6 +184,42 @@ TEST(Forward, HiddenRowsAreThoseThatAreAskedFor) {
   EXPECT_EQ(hidden(Wanted::kLast, Wanted::kAll), last_and_all);
 }
 
+// Of the last layer only rows that something asks for go through the feed-forward network.
+TEST(Forward, RowsThatNothingAsksForEndWithTheirKeysAndValues) {
+  std::vector<Shape> shapes = {SmallDeepSeek4({0, 4, 128}), SmallShape(Arch::kQwen3Next)};
+  for (const Arch arch : kArchs) shapes.push_back(SmallShape(arch));
+  for (const Shape& shape : shapes) {
+    const ModelFile model(shape, TensorType::kQ8_0);
+    const MemoryOptions memory = Narrowed({}, shape);
+    Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
+    const size_t used = shape.experts.used;
+    ExpertUse use(shape.layer_count, std::max(shape.experts.count, 1u));
+    Forward counting({{runner.weights(), runner.backend(), &use}}, memory);
+    const auto tokens = RandomTokens(30, shape.vocab_size);
+    const auto logits_of = [&](std::span<const Wanted> wanted) {
+      kv::PageTable tables[] = {runner.NewTable(), runner.NewTable(), runner.NewTable()};
+      std::vector<Segment> segments;
+      for (size_t i = 0; i < 3; ++i) {
+        segments.push_back({.table = &tables[i],
+                            .tokens = std::span(tokens).subspan(10 * i, 10),
+                            .wanted = wanted[i]});
+      }
+      const Output output = counting.Run(segments).value();
+      return std::vector<float>(output.logits.begin(), output.logits.end());
+    };
+    const std::vector<float> all = logits_of(std::vector(3, Wanted::kAll));
+    const uint64_t before = use.choices();
+    const std::vector<float> some = logits_of({{Wanted::kNone, Wanted::kLast, Wanted::kAll}});
+    const auto first = all.begin() + static_cast<ptrdiff_t>(19 * shape.vocab_size);
+    EXPECT_EQ(some, std::vector<float>(first, all.end())) << ArchName(shape.arch);
+    EXPECT_TRUE(logits_of(std::vector(3, Wanted::kNone)).empty());
+    // Twice all rows but in the last layer, there 11 and none.
+    const uint64_t layers = shape.layer_count - shape.experts.dense_layers;
+    const uint64_t expected = shape.experts.count == 0 ? 0 : (60 * (layers - 1) + 11) * used;
+    EXPECT_EQ(use.choices() - before, expected) << ArchName(shape.arch);
+  }
+}
+
 TEST(Forward, GoingBackAndForkingChangeNothing) {
   const Shape shape = SmallShape(Arch::kLlama);
   const ModelFile model(shape, TensorType::kQ4_K);
