@@ -107,7 +107,8 @@ struct HeadAttention {
   uint32_t window;          // positions that a row sees, itself included; 0: all
   uint32_t sinks;           // and the first of all
   Tensor sink_logits = {};  // [head_count], each one more weight that counts in the sum; or none
-  Tensor queries;           // [rows, head_count * key_dim], turned to their positions
+  Tensor queries;           // [rows, head_count * key_dim], turned to their positions; or none:
+                            // then nothing attends
   Tensor keys;    // [rows, kv_head_count * key_dim], turned to their positions; written first
   Tensor values;  // [rows, kv_head_count * value_dim]
   Tensor out;     // [rows, head_count * value_dim]

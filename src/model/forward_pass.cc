@@ -311,10 +311,11 @@ Status ForwardPass::Normalise(const compute::Tensor& rows, const compute::Array&
 Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
   // Pre-norm: each half computes from normed rows and adds its output to the residual stream.
   TRY(Normalise(rows_.tensor(), weights.attention_norm));
+  if (AreAllLeftOut(layer) && !mla_ && !shape_.has_state(layer)) return KeepRows(layer, weights);
   TRY(RecordAttention(layer, weights));
   TRY(FinishHalf(weights.attended_norm));
   TRY(LeaveOut(layer));
-  if (residual_.rows == 0) return Ok();
+  if (AreAllLeftOut(layer)) return Ok();
   // The feed-forward half sees what attention has added.
   TRY(Normalise(residual_, weights.feed_forward_norm));
   TRY(feed_forward_.Run(weights, *operand_, TokensLeft(), more_.tensor().Rows(0, residual_.rows)));
@@ -327,12 +328,28 @@ std::span<const int32_t> ForwardPass::TokensLeft() const {
   return residual_.rows == tokens_.size() ? tokens_ : last_tokens_;
 }
 
+// Nothing asks for what the last layer makes of the rows.
+bool ForwardPass::AreAllLeftOut(uint32_t layer) const {
+  return layer + 1 == part_.layer_end && last_.count == 0;
+}
+
+// Nothing of the layer but the rows' keys and values.
+Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
+  const compute::Product products[] = {{&weights.key, operand_.get(), keys_.tensor()},
+                                       {&weights.value, operand_.get(), values_.tensor()}};
+  TRY(commands_->Multiply(products));
+  TRY(FinishHeads(layer, weights, /*has_queries=*/false));
+  compute::HeadAttention attention = AttentionOf(layer, weights);
+  attention.queries = {};
+  return commands_->Attend(attention);
+}
+
 // Behind the last layer's attention, which keeps keys and values of all rows, only rows that
 // something asks for go on: of most of a prompt none.
 Status ForwardPass::LeaveOut(uint32_t layer) {
   if (layer + 1 != part_.layer_end || last_.count == row_count_) return Ok();
   residual_ = last_.rows.tensor();
-  if (last_.count == 0) return Ok();
+  if (AreAllLeftOut(layer)) return Ok();
   TRY(commands_->Gather(rows_.tensor(), last_.ranges, residual_));
   return feed_forward_.Plan(last_.count);
 }
@@ -363,7 +380,7 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
   TRY(latent_->Run(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_, all));
   TRY(mixer_.After(all, residual_));
   TRY(LeaveOut(layer));
-  if (residual_.rows == 0) return Ok();
+  if (AreAllLeftOut(layer)) return Ok();
   // The feed-forward half, likewise.
   const compute::Tensor more = all.Rows(0, residual_.rows);
   TRY(mixer_.Before(weights.feed_forward_mix, residual_, more));
@@ -403,23 +420,27 @@ Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
       {&weights.value, operand_.get(), values_.tensor()},
       {&weights.output_gate, operand_.get(), output_gates_.tensor()}};
   TRY(commands_->Multiply(std::span(products).first(delta_ ? 4 : 3)));
-  TRY(FinishHeads(layer, weights));
-  // Attend writes the new keys and values into their pages before any query reads them: tokens of a
-  // prompt see each other. Sliding window and attention sinks are options of the KV cache.
-  const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
-  TRY(commands_->Attend({.pages = {layer, /*stream=*/0, spans_},
-                         .head_page = &head_page_,
-                         .head_count = own_.head_count,
-                         .kv_head_count = own_.kv_head_count,
-                         .scale = AttentionScaleOf(shape_),
-                         .window = memory.window,
-                         .sinks = memory.sinks,
-                         .sink_logits = weights.sinks.tensor(),
-                         .queries = queries_.tensor(),
-                         .keys = keys_.tensor(),
-                         .values = values_.tensor(),
-                         .out = attended_.tensor()}));
+  TRY(FinishHeads(layer, weights, /*has_queries=*/true));
+  TRY(commands_->Attend(AttentionOf(layer, weights)));
   return delta_ ? commands_->GateBySigmoid(attended_.tensor(), output_gates_.tensor()) : Ok();
+}
+
+// The new keys and values are written into their pages before any query reads them: tokens of a
+// prompt see each other. Sliding window and attention sinks are options of the KV cache.
+compute::HeadAttention ForwardPass::AttentionOf(uint32_t layer, const LayerWeights& weights) const {
+  const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
+  return {.pages = {layer, /*stream=*/0, spans_},
+          .head_page = &head_page_,
+          .head_count = own_.head_count,
+          .kv_head_count = own_.kv_head_count,
+          .scale = AttentionScaleOf(shape_),
+          .window = memory.window,
+          .sinks = memory.sinks,
+          .sink_logits = weights.sinks.tensor(),
+          .queries = queries_.tensor(),
+          .keys = keys_.tensor(),
+          .values = values_.tensor(),
+          .out = attended_.tensor()};
 }
 
 // Layers with a window of the model's own may turn in another way than those that see all.
@@ -429,20 +450,16 @@ compute::Angles ForwardPass::AnglesOf(uint32_t layer) const {
   return {cosines_.tensor(), sines_.tensor()};
 }
 
-// Queries, and keys, of all heads as one row.
-Status ForwardPass::NormaliseAllHeads(const LayerWeights& weights) {
-  const auto normalise = [&](const compute::Array& rows, const compute::Array& weight) {
-    return commands_->Normalise({.rows = rows.tensor(),
-                                 .weight = weight.tensor(),
-                                 .epsilon = shape_.norm_epsilon,
-                                 .out = rows.tensor()});
-  };
-  TRY(normalise(queries_, weights.query_norm));
-  return normalise(keys_, weights.key_norm);
+// Queries, or keys, of all heads as one row.
+Status ForwardPass::NormaliseAllHeads(const compute::Array& rows, const compute::Array& weight) {
+  return commands_->Normalise({.rows = rows.tensor(),
+                               .weight = weight.tensor(),
+                               .epsilon = shape_.norm_epsilon,
+                               .out = rows.tensor()});
 }
 
-// Biases, norms and positions of the rows' queries, keys and values.
-Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
+// Biases, norms and positions of the rows' keys and values, and of their queries where there are.
+Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights, bool has_queries) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
   const auto heads = [&](const compute::Array& rows, size_t count, const compute::Array& bias,
                          const compute::Array& norm_weight, const compute::Angles& angles) {
@@ -455,7 +472,10 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
                           .angles = angles,
                           .layout = RopeLayoutOf(shape_)};
   };
-  if (shape_.has_wide_norms()) TRY(NormaliseAllHeads(weights));
+  if (shape_.has_wide_norms()) {
+    if (has_queries) TRY(NormaliseAllHeads(queries_, weights.query_norm));
+    TRY(NormaliseAllHeads(keys_, weights.key_norm));
+  }
   // Queries and keys are normed and rotated; values only get their bias, which most models lack.
   const compute::Angles angles = AnglesOf(layer);
   const compute::Angles query_angles =
@@ -465,7 +485,8 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights) {
       heads(queries_, own_.head_count, weights.query_bias, weights.query_norm, query_angles),
       heads(keys_, own_.kv_head_count, weights.key_bias, weights.key_norm, angles),
       {.rows = values_.tensor(), .count = own_.kv_head_count, .bias = weights.value_bias.tensor()}};
-  return commands_->FinishHeads(std::span(all).first(shape_.qkv_bias() ? 3 : 2));
+  return commands_->FinishHeads(
+      std::span(all).first(shape_.qkv_bias() ? 3 : 2).subspan(has_queries ? 0 : 1));
 }
 
 // These of the rows behind the last layer [count, embedding]; where there are streams, they are

@@ -94,13 +94,16 @@ class ForwardPass {
   Status RecordEnd();
   Status RecordLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
+  bool AreAllLeftOut(uint32_t layer) const;
+  Status KeepRows(uint32_t layer, const LayerWeights& weights);
   Status LeaveOut(uint32_t layer);
   std::span<const int32_t> TokensLeft() const;
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status RecordHeads(uint32_t layer, const LayerWeights& weights);
+  compute::HeadAttention AttentionOf(uint32_t layer, const LayerWeights& weights) const;
   Status AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows);
-  Status FinishHeads(uint32_t layer, const LayerWeights& weights);
-  Status NormaliseAllHeads(const LayerWeights& weights);
+  Status FinishHeads(uint32_t layer, const LayerWeights& weights, bool has_queries);
+  Status NormaliseAllHeads(const compute::Array& rows, const compute::Array& weight);
   Status FinishHalf(const compute::Array& norm);
   Status CountExperts(uint32_t layer, const LayerWeights& weights);
   compute::Angles AnglesOf(uint32_t layer) const;

@@ -217,6 +217,15 @@ TEST(Forward, RowsThatNothingAsksForEndWithTheirKeysAndValues) {
     const uint64_t layers = shape.layer_count - shape.experts.dense_layers;
     const uint64_t expected = shape.experts.count == 0 ? 0 : (60 * (layers - 1) + 11) * used;
     EXPECT_EQ(use.choices() - before, expected) << ArchName(shape.arch);
+    // What comes behind rows that nothing asked for sees them.
+    kv::PageTable table = runner.NewTable();
+    Segment segment{.table = &table, .tokens = std::span(tokens).first(9)};
+    ASSERT_TRUE(counting.Run({&segment, 1}).ok());
+    segment = {.table = &table, .tokens = std::span(tokens).subspan(9, 1), .wanted = Wanted::kAll};
+    const Output last = counting.Run({&segment, 1}).value();
+    const auto ninth = all.begin() + static_cast<ptrdiff_t>(9 * shape.vocab_size);
+    EXPECT_EQ(std::vector<float>(last.logits.begin(), last.logits.end()),
+              std::vector<float>(ninth, ninth + shape.vocab_size));
   }
 }
 

@@ -52,6 +52,7 @@ Status CpuHeadAttention::Run(const HeadAttention& attention) {
   block_tokens_ = std::max(1u, kTaskRows / group_);
   query_factor_ = kernels::QueryFactor(attention.scale);
   WriteRows();
+  if (attention.queries.empty()) return Ok();
   PlanTasks();
   TRY(PlanParts());
   TRY(PlanScratch());

@@ -101,7 +101,7 @@ Status DeviceAttention::Record(const compute::HeadAttention& attention) {
   if (planned_->plan.blocks.empty()) return Ok();
   const Address pages = TRY(PutPages(attention.pages));
   TRY(WriteRows(attention, pages));
-  return Attend(attention, pages);
+  return attention.queries.empty() ? Ok() : Attend(attention, pages);
 }
 
 Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Address pages) {
