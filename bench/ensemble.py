@@ -16,8 +16,9 @@ more, so that there can be a majority. The random pick and the oracle are made o
 their results. --text adds the bits per byte of the held-out text under each member and under the mean of all.
 
 --machines measures instead what an answer costs, of N questions, one after another: seconds with all members on
-this machine and with each on one of its own (two nodes on loopback, pinned to a core each), and what then passes
-between machines, headers included, in a network of its own (unshare). Ratios are medians of those within a round.
+this machine and with each on one of its own (two nodes on loopback, pinned to a core each, that have no KV rows yet),
+and what then passes between machines, headers included, in a network of its own (unshare). Ratios are medians of those
+within a round.
 """
 import argparse
 import collections
@@ -158,6 +159,10 @@ class Costs:
     def measure(self, round_number):
         for place in self.places:
             for way in self.ways:
+                if place == "two machines":
+                    # Prompts of the way before would be in the KV caches.
+                    self.pair.stop()
+                    self.pair.start(*([member] for member in self.options.members))
                 out = self.folder / f"{way}-{place}-{round_number}.jsonl".replace(" ", "-")
                 seconds, passed = self.ask(place, way, out)
                 self.seconds[place, way].append(seconds)
@@ -207,7 +212,6 @@ def measure_machines(options):
                               sys.executable, *sys.argv])
     options.members = [str(pathlib.Path(member).resolve()) for member in options.members]
     with machines.pair(options.aster) as (pair, folder):
-        pair.start(*([member] for member in options.members))
         costs = Costs(options, pair, folder)
         for round_number in range(options.rounds):
             costs.measure(round_number)

@@ -29,7 +29,8 @@ class Ensembles(ClusterCase):
 
     def answer(self, machine, members, *options):
         report = json.loads(machine.aster("run", "--ensemble", members, *options, *ASKED, "--json"))
-        return report["ids"], report["ensemble"]["author"], report["ensemble"]["candidates"]
+        told = report["ensemble"]
+        return report["ids"], told["author"], told["candidates"], told.get("spans")
 
     def slices(self, machine):
         nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
@@ -44,6 +45,14 @@ class Ensembles(ClusterCase):
         # A model twice is that model, on two machines too.
         alone = json.loads(desk.aster("run", NOVA, *ASKED, "--json"))["ids"]
         self.assertEqual(self.answer(desk, f"{NOVA}@desk,{NOVA}@lap", "--cluster")[0], alone)
+        apart = f"{NOVA}@desk,{PULSAR}@lap"
+        for policy in "spans", "bytes":
+            self.assertEqual(self.answer(desk, apart, "--cluster", "--policy", policy),
+                             self.answer(desk, f"{NOVA},{PULSAR}", "--policy", policy))
+        verified = json.loads(desk.aster("verify", "--ensemble", apart, "--cluster", "--tokens", 4, "--threads", 1,
+                                         "--json"))
+        self.assertTrue(verified["equal"])
+        self.assertIn("spans: on nodes", [way["name"] for way in verified["ways"]])
         for members, options, why in ((f"{NOVA}@desk,{PULSAR}", (), "give --cluster"),
                                       (f"{NOVA}@desk,{PULSAR}@moon", ("--cluster",), "moon")):
             self.assertIn(why, desk.aster("run", "--ensemble", members, *options, *ASKED, check=INPUT))

@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "ensemble/ensemble.h"
 #include "ensemble/open_members.h"
+#include "open/placed_model.h"
 #include "respond/run.h"
 
 namespace aster::cli {
@@ -91,8 +92,13 @@ class EnsembleVerifier {
     open::ModelOptions& model = models_.emplace_back(*options_.model);
     model.threads = threads;
     static const open::ClusterOptions kHere;
+    std::vector<std::string> names = options_.ensemble->names;
+    // Places are of the nodes.
+    for (std::string& name : names) {
+      if (!on_nodes && options_.cluster->wants_nodes()) name = open::PlacedModel::Parse(name).model;
+    }
     return ensemble::OpenMembers::Open(
-        {.names = options_.ensemble->names},
+        {.names = std::move(names)},
         {.model = &model, .cluster = on_nodes ? options_.cluster : &kHere, .max_running = 8},
         clock_, console_);
   }
