@@ -141,6 +141,7 @@ void Conductor::Foresee(LiveRequest& live) {
   const PathForecast& decodes =
       route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
   live.foreseen = {.prompt_tokens = tokens,
+                   .others = static_cast<uint32_t>(queue_.running().size() - 1),
                    .is_direct = route_->client.has_decode_path() && !live.is_disaggregated(),
                    .first_token_s = ForecastOf(live).PrefillSeconds(tokens),
                    .token_s = decodes.TokenSeconds(queue_.running().size())};

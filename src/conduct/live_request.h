@@ -63,6 +63,7 @@ struct DraftChain {
 // What was expected of a request's times when it began, and what came. Zeros are not known.
 struct Foreseen {
   uint32_t prompt_tokens = 0;  // to be computed, with those of others before them
+  uint32_t others = 0;         // requests that ran when it began
   bool is_direct = false;      // by the decode path, though the route has another one
   double first_token_s = 0;    // from when it began to run
   double token_s = 0;

@@ -21,6 +21,7 @@
 #include "open/local_nodes.h"
 #include "open/weight_lender.h"
 #include "stage/file_slice_source.h"
+#include "wire/frame.h"
 
 namespace aster::open {
 namespace {
@@ -194,7 +195,8 @@ class ClusterPool final : public NodePool {
                       .memory_bytes_per_s = what.memory_bytes_per_s,
                       .devices = DevicesOf(what),
                       .gpu_layers = what.gpu_layers,
-                      .measured = MeasuredOf(*view.status)});
+                      .measured = MeasuredOf(*view.status),
+                      .may_own_experts = what.protocol >= wire::kExpertsProtocol});
     for (const cluster::SliceStatus& held : view.status->slices) {
       const SharedSlice shared{.node = view.member.node,
                                .slice = {.layer_begin = held.layers.begin,

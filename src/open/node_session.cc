@@ -16,6 +16,7 @@
 #include "model/support.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"
+#include "plan/alternatives.h"
 #include "stage/kv_chunk_encoding.h"
 #include "stage/row_encoding.h"
 
@@ -262,9 +263,11 @@ Result<plan::Plan> NodeSession::PlanForNodes() {
 }
 
 WantedPlan NodeSession::Wanted() const {
+  const auto& request = options_.only_request ? options_.only_request : usual_request_;
   return {.load = load_,
           .kv_bytes = route_.kv_bytes,
-          .request = decode_.empty() ? options_.only_request : std::nullopt,
+          .request = decode_.empty() ? request : std::nullopt,
+          .by_times = options_.only_request.has_value(),
           .exact_transfers = route_.kv_encoding == wire::RowEncoding::kF32};
 }
 

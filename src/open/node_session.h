@@ -68,6 +68,9 @@ class NodeSession {
   Result<std::unique_ptr<NodePool>> AnotherPool() const;
   // Plans from now on take nodes to have that much of their rates.
   void SetShares(NodeShares shares) { shares_ = std::move(shares); }
+  // Plans from now on are for requests like this one, which come one at a time; nothing: for
+  // several at once.
+  void SetUsualRequest(std::optional<ExpectedRequest> request) { usual_request_ = request; }
   // With which this process talks to them.
   net::Network& network() { return *network_; }
   // Conductors that are opened from now on pass each event of the network on
@@ -144,7 +147,8 @@ class NodeSession {
   std::string unused_gpus_;            // of the newest plan, and not said yet
   std::vector<std::string> left_out_;  // while a route is opened, and not said yet
   PlannedRates planned_;
-  NodeShares shares_;       // of their rates that nodes have
+  NodeShares shares_;  // of their rates that nodes have
+  std::optional<ExpectedRequest> usual_request_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;
   std::shared_ptr<disk::DiskPages> own_pages_;  // or null

@@ -11,6 +11,7 @@
 #include "engine/scheduler.h"
 #include "open/load_model.h"
 #include "open/node_session.h"
+#include "open/usual_request.h"
 
 namespace aster::open {
 namespace {
@@ -171,11 +172,14 @@ class OpenedRoute final : public OpenedModel {
     return RouteNow{.plan = conductor_->plan(),
                     .paces = conductor_->paces(),
                     .drained = drained_,
+                    .usual_request = UsualRequest(foreseen()),
                     .is_busy = !conductor_->idle(),
                     .opening_ns = conductor_->opening_ns()};
   }
-  Status Rearrange(NodeShares shares, const std::string& why) override {
+  Status Rearrange(NodeShares shares, std::optional<ExpectedRequest> usual_request,
+                   const std::string& why) override {
     nodes_->SetShares(std::move(shares));
+    nodes_->SetUsualRequest(usual_request);
     TRY(conductor_->Replan(Error(Code::kUnavailable, why)));
     if (!conductor_->idle()) return Ok();
     // The next request finds it ready, or on its way.
@@ -187,6 +191,7 @@ class OpenedRoute final : public OpenedModel {
   Result<Lookout> MakeLookout() const override {
     Lookout lookout{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
     lookout.wanted.replaces = true;
+    lookout.wanted.request = std::nullopt;  // each look has its own
     return lookout;
   }
   Status Save() override { return nodes_->SaveTrace(); }
@@ -204,7 +209,9 @@ Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
   return FailedPrecondition("the model is on no cluster");
 }
 
-Status OpenedModel::Rearrange(NodeShares /*shares*/, const std::string& /*why*/) {
+Status OpenedModel::Rearrange(NodeShares /*shares*/,
+                              std::optional<ExpectedRequest> /*usual_request*/,
+                              const std::string& /*why*/) {
   return FailedPrecondition("the model is on no cluster");
 }
 

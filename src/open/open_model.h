@@ -50,8 +50,9 @@ struct RouteNow {
   plan::Plan plan;
   std::vector<conduct::StagePace::Pace> paces;  // of both paths' stages
   std::vector<wire::NodeId> drained;
-  bool is_busy = false;    // requests run
-  int64_t opening_ns = 0;  // that the last route took; 0: not known
+  std::optional<ExpectedRequest> usual_request;  // of late; nothing: several at once, or few
+  bool is_busy = false;                          // requests run
+  int64_t opening_ns = 0;                        // that the last route took; 0: not known
 };
 struct Lookout {
   std::unique_ptr<NodePool> pool;
@@ -102,9 +103,11 @@ class OpenedModel {
   // What runs now, where plans follow what nodes can do; nothing elsewhere. On the generator's
   // thread.
   virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
-  // Plans anew, with nodes that have that much of their rates; requests go on with the next route,
-  // which is opened at once where there are none. On the generator's thread.
-  virtual Status Rearrange(NodeShares shares, const std::string& why);
+  // Plans anew, with nodes that have that much of their rates, for such requests (nothing: for
+  // several at once); requests go on with the next route, which is opened at once where there are
+  // none. On the generator's thread.
+  virtual Status Rearrange(NodeShares shares, std::optional<ExpectedRequest> usual_request,
+                           const std::string& why);
   // What a watch of the nodes takes, which looks at them on a thread of its own.
   virtual Result<Lookout> MakeLookout() const;
   // Leaves these nodes, and no others, out of its plans from now on; requests go on elsewhere. An

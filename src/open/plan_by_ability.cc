@@ -21,13 +21,11 @@ plan::PlannerOptions OptionsFor(const NodePool& pool, const WantedPlan& wanted) 
   return options;
 }
 
-// Where one request is planned for, what nodes took for this model lately counts. A plan that
-// serves several is changed by the nodes' shares, which are in relation to their rates.
 std::vector<plan::NodeAbility> AbilitiesOf(const NodePool& pool, const WantedPlan& wanted,
                                            const NodeShares& shares) {
   std::vector<plan::NodeAbility> nodes = pool.nodes();
   for (plan::NodeAbility& able : nodes) {
-    if (!wanted.request) able.measured.clear();
+    if (!wanted.by_times) able.measured.clear();
     const auto found = shares.find(able.node.id);
     if (found == shares.end()) continue;
     able.multiply_flops_per_s *= found->second;

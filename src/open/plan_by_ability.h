@@ -24,6 +24,9 @@ struct WantedPlan {
   plan::ModelLoad load;
   uint64_t kv_bytes = 0;
   std::optional<ExpectedRequest> request;  // nothing: several at once
+  // Whether what nodes took for this model lately counts; else they are judged by the shares of
+  // their rates, which a watch of them finds.
+  bool by_times = false;
   bool exact_transfers = true;
   bool replaces = false;  // a plan of this front end's, whose slices are gone then
 };

@@ -26,6 +26,12 @@ double WorkTime(const plan::SplitPlan& split, const WantedPlan& wanted) {
   return wanted.request ? split.request_s : 1 / split.prefill_tokens_per_s;
 }
 
+std::string ForRequests(const std::optional<ExpectedRequest>& usual) {
+  if (!usual) return {};
+  return fmt::format(" for requests of {} tokens and answers of {}, one at a time",
+                     usual->prompt_tokens, usual->answer_tokens);
+}
+
 NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t now_ns) {
   NodeShares shares;
   for (const plan::NodeAbility& able : pool.nodes()) {
@@ -93,23 +99,28 @@ Status PlanWatch::Look(Lookout& lookout) {
   const int64_t now_ns = clock_.NowNs();
   LearnPaces(lookout, *now, now_ns);
   const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
+  // All kinds of plan, where requests come one at a time.
+  WantedPlan wanted = lookout.wanted;
+  wanted.request = now->usual_request;
   // A cluster that has no better plan keeps the one it has.
-  const auto best = PlanByAbility(*lookout.pool, lookout.wanted, shares);
+  const auto best = PlanByAbility(*lookout.pool, wanted, shares);
   if (!best.ok() || best->prefill_tokens_per_s <= 0) return Ok();
-  const auto current = PredictByAbility(*lookout.pool, lookout.wanted, shares, now->plan);
+  const auto current = PredictByAbility(*lookout.pool, wanted, shares, now->plan);
   // A plan of which a node is missing is replaced where it fails.
   if (!current) return Ok();
   const plan::Rearranging::Offer offer{.current = plan::SplitText(now->plan),
                                        .best = plan::SplitText(best->plan),
-                                       .current_s = WorkTime(*current, lookout.wanted),
-                                       .best_s = WorkTime(*best, lookout.wanted),
+                                       .current_s = WorkTime(*current, wanted),
+                                       .best_s = WorkTime(*best, wanted),
                                        .is_busy = now->is_busy,
                                        .change_ns = now->opening_ns};
   if (!rearranging_.Observe(now_ns, offer)) return Ok();
-  const std::string why = fmt::format("{} is {:.0f} % faster than {}", offer.best,
-                                      100 * (offer.current_s / offer.best_s - 1), offer.current);
+  const std::string why = fmt::format("{} is {:.0f} % faster than {}{}", offer.best,
+                                      100 * (offer.current_s / offer.best_s - 1), offer.current,
+                                      ForRequests(wanted.request));
   log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
-  const Status changed = between_steps_([&] { return model_.Rearrange(shares, why); });
+  const Status changed =
+      between_steps_([&] { return model_.Rearrange(shares, wanted.request, why); });
   if (!changed.ok()) {
     log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});

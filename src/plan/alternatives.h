@@ -27,4 +27,8 @@ std::vector<std::string> DescribeChoice(std::span<const Alternative> alternative
 // A line for each that is not taken.
 std::vector<std::string> DescribeOthers(std::span<const Alternative> alternatives);
 
+// A line on nodes of the plan's groups that have GPUs, which groups do not use; empty where there
+// are none.
+std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes);
+
 }  // namespace aster::plan

@@ -9,7 +9,10 @@
 #include <numeric>
 #include <span>
 
+#include "base/random.h"
+#include "model/expert_owners.h"
 #include "model/group_part.h"
+#include "model/shape.h"
 
 namespace aster::plan {
 namespace {
@@ -41,13 +44,17 @@ GroupPart SharesOf(const GroupProblem& problem, std::span<const size_t> nodes, u
 // The time of those gathers in which everybody waits for the slowest way between two nodes.
 double ExchangeTime(const GroupProblem& problem, std::span<const size_t> nodes,
                     const GroupPart& shares, double tokens) {
+  const bool owns = shares.owns_experts;
+  const uint32_t gathers = owns ? problem.experts.gathers : problem.gathers;
+  const uint64_t columns = owns ? problem.experts.gathered_bytes : problem.gathered_bytes;
+  const uint64_t sums = owns ? problem.experts.sum_bytes : 0;
   const double all =
       std::accumulate(shares.shares.begin(), shares.shares.begin() + shares.count, 0);
   double slowest_s = 0;
   for (size_t from = 0; from < nodes.size(); ++from) {
     // A node sends its columns to each of the others, one message behind the other.
-    const double bytes =
-        static_cast<double>(problem.gathered_bytes) * tokens * shares.shares[from] / all;
+    const double bytes = tokens * (static_cast<double>(columns) * shares.shares[from] / all +
+                                   static_cast<double>(sums));
     double sending_s = 0, message_s = 0;
     for (size_t to = 0; to < nodes.size(); ++to) {
       if (to == from) continue;
@@ -55,37 +62,112 @@ double ExchangeTime(const GroupProblem& problem, std::span<const size_t> nodes,
       sending_s += bytes * link.byte_s;
       message_s = std::max(message_s, link.message_s + kGatherOverheadS);
     }
-    slowest_s = std::max(slowest_s, problem.gathers * message_s + sending_s);
+    slowest_s = std::max(slowest_s, gathers * message_s + sending_s);
   }
   return slowest_s;
 }
 
-GroupPart PartOf(std::span<const uint32_t> shares) {
+GroupPart PartOf(std::span<const uint32_t> shares, const GroupForm& form = {}) {
   GroupPart part{.count = static_cast<uint32_t>(shares.size())};
   std::ranges::copy(shares, part.shares.begin());
+  part.owns_experts = form.owns_experts;
+  part.replicas = form.replicas;
   return part;
+}
+
+// A layer of such experts.
+model::Shape ShapeOf(const GroupProblem::Experts& experts) {
+  model::Shape shape;
+  shape.layer_count = 1;
+  shape.experts.count = experts.count;
+  shape.experts.used = experts.used;
+  shape.experts.shared = experts.has_shared ? 1 : 0;
+  return shape;
+}
+
+// What each node computes of a token's experts, for tokens that choose by chance.
+class ExpertDraws {
+ public:
+  ExpertDraws(const GroupProblem::Experts& experts, const GroupPart& part)
+      : part_count_(part.count), owners_(part, ShapeOf(experts)), ids_(experts.count) {
+    std::iota(ids_.begin(), ids_.end(), 0);
+    used_ = experts.used;
+    chosen_.resize(owners_.choices());
+  }
+
+  // How many of the token's experts each node has.
+  std::span<const double> Next() {
+    for (uint32_t i = 0; i < used_; ++i) {
+      const uint64_t other = i + random_.NextBelow(ids_.size() - i);
+      std::swap(ids_[i], ids_[other]);
+    }
+    owners_.Assign(0, std::span(ids_).first(used_), chosen_);
+    work_.fill(0);
+    for (const uint8_t part : chosen_) ++work_[part];
+    return std::span(work_).first(part_count_);
+  }
+  size_t choices() const { return chosen_.size(); }
+
+ private:
+  const uint32_t part_count_;
+  const model::ExpertOwners owners_;
+  std::vector<int32_t> ids_;
+  uint32_t used_ = 0;
+  std::vector<uint8_t> chosen_;
+  std::array<double, GroupPart::kMostParts> work_ = {};
+  Random random_{1};
+};
+
+// Where nodes own experts, all wait in each layer for the one that has most of the token's. `parts`
+// are what each has of the layers beside the experts, and become what it has of a chunk's, in which
+// what tokens choose evens out. Of a token through the layers.
+double TimeOfOwners(const GroupProblem& problem, std::span<const size_t> nodes,
+                    const GroupPart& shares, std::span<double> parts) {
+  constexpr int kDraws = 200;
+  ExpertDraws draws(problem.experts, shares);
+  const double each = problem.experts.reads / static_cast<double>(draws.choices());
+  std::array<double, GroupPart::kMostParts> sum = {};
+  double token_s = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const std::span<const double> work = draws.Next();
+    double slowest_s = 0;
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const double byte_s = problem.nodes[nodes[i]].token_byte_s;
+      slowest_s = std::max(slowest_s, (parts[i] + work[i] * each) * byte_s);
+      sum[i] += work[i];
+    }
+    token_s += slowest_s * problem.layer_reads / kDraws;
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) parts[i] += sum[i] / kDraws * each;
+  return token_s;
 }
 
 std::optional<GroupAnswer> AnswerOf(const GroupProblem& problem, std::span<const size_t> nodes,
                                     const GroupPart& shares, bool has_memory = false) {
   GroupAnswer answer{.nodes = {nodes.begin(), nodes.end()},
-                     .shares = {shares.shares.begin(), shares.shares.begin() + shares.count}};
+                     .shares = {shares.shares.begin(), shares.shares.begin() + shares.count},
+                     .form = {.owns_experts = shares.owns_experts, .replicas = shares.replicas}};
   const auto all = std::accumulate(answer.shares.begin(), answer.shares.end(), 0u);
-  double chunk_s = 0, token_s = 0;
+  const double owned = shares.owns_experts ? problem.experts.reads : 0;
+  const double fine = 1 - problem.whole - problem.by_heads - owned;
+  std::vector<double> parts;  // of the layers
+  double head_s = 0, token_s = 0;
   for (uint32_t i = 0; i < shares.count; ++i) {
     const double heads = ShareOf(shares.At(i), problem.heads);
     if (heads == 0) return std::nullopt;
     const double rows = static_cast<double>(answer.shares[i]) / all;
-    const double fine = 1 - problem.whole - problem.by_heads;
-    const double of_layers = problem.whole + problem.by_heads * heads + fine * rows;
     const GroupProblem::Node& node = problem.nodes[nodes[i]];
-    if (!has_memory &&
-        MemberBytes(problem, answer.shares, i) > static_cast<double>(node.memory_bytes))
-      return std::nullopt;
-    const double reads = of_layers * problem.layer_reads + rows * problem.head_reads;
-    token_s = std::max(token_s, reads * node.token_byte_s);
-    chunk_s = std::max(chunk_s, of_layers * node.chunk_s);
+    const double bytes = MemberBytes(problem, answer.shares, answer.form, i);
+    if (!has_memory && bytes > static_cast<double>(node.memory_bytes)) return std::nullopt;
+    parts.push_back(problem.whole + problem.by_heads * heads + fine * rows);
+    const double own_head_s = rows * problem.head_reads * node.token_byte_s;
+    head_s = std::max(head_s, own_head_s);
+    token_s = std::max(token_s, parts[i] * problem.layer_reads * node.token_byte_s + own_head_s);
   }
+  if (shares.owns_experts) token_s = head_s + TimeOfOwners(problem, nodes, shares, parts);
+  double chunk_s = 0;
+  for (uint32_t i = 0; i < shares.count; ++i)
+    chunk_s = std::max(chunk_s, parts[i] * problem.nodes[nodes[i]].chunk_s);
   answer.exchange_s = ExchangeTime(problem, nodes, shares, /*tokens=*/1);
   answer.token_s = token_s + answer.exchange_s;
   answer.chunk_exchange_s = ExchangeTime(problem, nodes, shares, problem.chunk_tokens);
@@ -124,19 +206,46 @@ std::optional<GroupAnswer> SearchShares(const GroupProblem& problem,
   return best;
 }
 
-std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
-                                     std::span<const uint32_t> shares) {
-  if (!AreLinked(problem, nodes) || problem.heads == 0) return std::nullopt;
-  return AnswerOf(problem, nodes, PartOf(shares), /*has_memory=*/true);
+std::optional<GroupAnswer> SearchOwners(const GroupProblem& problem, std::span<const size_t> nodes,
+                                        std::span<const uint32_t> shares) {
+  const uint32_t count = problem.experts.count;
+  if (count == 0 || !AreLinked(problem, nodes)) return std::nullopt;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const bool has_any = RangeOf(PartOf(shares).At(static_cast<uint32_t>(i)), count).count() > 0;
+    if (!has_any || !problem.nodes[nodes[i]].may_own_experts) return std::nullopt;
+  }
+  std::optional<GroupAnswer> best;
+  for (const uint32_t part : {0u, 8u, 4u, 2u}) {
+    const GroupForm form{.owns_experts = true, .replicas = part == 0 ? 0 : count / part};
+    const auto answer = AnswerOf(problem, nodes, PartOf(shares, form));
+    // They take memory.
+    constexpr double kWorthwhile = 0.98;
+    if (answer && (!best || answer->token_s < best->token_s * kWorthwhile)) best = answer;
+  }
+  return best;
 }
 
-double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares, size_t member) {
+std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
+                                     std::span<const uint32_t> shares, const GroupForm& form) {
+  if (!AreLinked(problem, nodes) || problem.heads == 0) return std::nullopt;
+  if (form.owns_experts && problem.experts.count == 0) return std::nullopt;
+  return AnswerOf(problem, nodes, PartOf(shares, form), /*has_memory=*/true);
+}
+
+double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares,
+                   const GroupForm& form, size_t member) {
   const auto all = std::accumulate(shares.begin(), shares.end(), 0u);
   const double rows = static_cast<double>(shares[member]) / all;
-  const auto place = static_cast<uint32_t>(member);
-  const double heads = ShareOf(PartOf(shares).At(place), problem.heads);
-  return static_cast<double>(problem.whole_bytes) +
-         std::max(heads, rows) * static_cast<double>(problem.bytes);
+  const GroupPart part = PartOf(shares, form).At(static_cast<uint32_t>(member));
+  const double divided = std::max(ShareOf(part, problem.heads), rows);
+  const auto whole = static_cast<double>(problem.whole_bytes);
+  if (!form.owns_experts) return whole + divided * static_cast<double>(problem.bytes);
+  const GroupProblem::Experts& experts = problem.experts;
+  const double own = static_cast<double>(ExpertsOf(part, ShapeOf(experts), 0).size());
+  const uint64_t others =
+      problem.bytes - std::min(problem.bytes, experts.bytes + experts.shared_bytes);
+  return whole + static_cast<double>(experts.shared_bytes) + divided * static_cast<double>(others) +
+         own / experts.count * static_cast<double>(experts.bytes);
 }
 
 std::vector<size_t> BySpeed(const GroupProblem& problem) {

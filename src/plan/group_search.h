@@ -13,11 +13,32 @@
 
 namespace aster::plan {
 
+// How experts are divided: rows of each, or some as a whole, beside some of each layer that all
+// nodes have.
+struct GroupForm {
+  bool owns_experts = false;
+  uint32_t replicas = 0;
+  bool operator==(const GroupForm&) const = default;
+};
+
 struct GroupProblem {
   struct Node {
     uint64_t memory_bytes = 0;  // for its part
     double token_byte_s = 0;    // to read a byte of weights or of the KV cache for a token
     double chunk_s = 0;         // to compute a chunk through all layers and what it has of the head
+    bool may_own_experts = true;
+  };
+  // Of a mixture of experts, where nodes own them. Without any none may.
+  struct Experts {
+    uint32_t count = 0;           // from which a router chooses
+    uint32_t used = 0;            // of them by a token
+    bool has_shared = false;      // one more, which every token uses and every node has
+    double reads = 0;             // of what a token reads of the layers, from 0 to 1
+    uint64_t bytes = 0;           // of memory that is divided
+    uint64_t shared_bytes = 0;    // likewise of the shared one
+    uint32_t gathers = 0;         // in place of those of rows
+    uint64_t gathered_bytes = 0;  // likewise
+    uint64_t sum_bytes = 0;       // that each node sends beside its columns, for a token
   };
   struct Link {
     double message_s = 0;  // from sending an empty message to having it; 0: not known
@@ -36,6 +57,7 @@ struct GroupProblem {
   uint32_t gathers = 0;      // of a token or chunk, one after the other: all send all their columns
   uint64_t gathered_bytes = 0;  // a token's columns in all of these, of all nodes together
   uint32_t chunk_tokens = 0;
+  Experts experts = {};
   std::vector<Node> nodes = {};
   std::vector<Link> links = {};  // [nodes, nodes]
 };
@@ -43,10 +65,11 @@ struct GroupProblem {
 struct GroupAnswer {
   std::vector<size_t> nodes;     // the one that leads first
   std::vector<uint32_t> shares;  // of the work, in proportion
-  double chunk_s = 0;            // a chunk through all layers
-  double token_s = 0;            // a new token
-  double exchange_s = 0;         // of that, for gathers
-  double chunk_exchange_s = 0;   // likewise of a chunk
+  GroupForm form = {};
+  double chunk_s = 0;           // a chunk through all layers
+  double token_s = 0;           // a new token
+  double exchange_s = 0;        // of that, for gathers
+  double chunk_exchange_s = 0;  // likewise of a chunk
 };
 
 // What a message of a gather costs both ends, beside the link's own time.
@@ -56,12 +79,18 @@ inline constexpr double kGatherOverheadS = 20e-6;
 // of them is not known, a share would be less than a head, or their memory is not enough.
 std::optional<GroupAnswer> SearchShares(const GroupProblem& problem, std::span<const size_t> nodes);
 
+// Likewise, with these shares and experts of their own, and as many on all of them as make a token
+// fastest; nothing also where the model has no experts that could be owned.
+std::optional<GroupAnswer> SearchOwners(const GroupProblem& problem, std::span<const size_t> nodes,
+                                        std::span<const uint32_t> shares);
+
 // With these shares. Memory is not looked at: they have their parts already.
 std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
-                                     std::span<const uint32_t> shares);
+                                     std::span<const uint32_t> shares, const GroupForm& form = {});
 
 // Memory that one of a group's nodes takes.
-double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares, size_t member);
+double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares,
+                   const GroupForm& form, size_t member);
 
 // From the fastest to the slowest.
 std::vector<size_t> BySpeed(const GroupProblem& problem);

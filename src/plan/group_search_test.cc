@@ -57,6 +57,77 @@ TEST(SearchGroup, WhatIsOnEveryNodeIsNotDivided) {
   EXPECT_DOUBLE_EQ(answer->token_s, (0.6e9 + 0.5e8) / 1e10 + answer->exchange_s);
 }
 
+// Half of what a token reads are experts, eight of 128.
+GroupProblem ProblemOfExperts(const std::vector<double>& rates, double message_s = 1e-5) {
+  GroupProblem problem = Problem(rates, message_s);
+  problem.experts = {.count = 128,
+                     .used = 8,
+                     .reads = 0.5,
+                     .bytes = 600,
+                     .gathers = 50,
+                     .gathered_bytes = 400'000,
+                     .sum_bytes = 300'000};
+  return problem;
+}
+
+constexpr size_t kBoth[] = {0, 1};
+constexpr uint32_t kAlike[] = {1, 1};
+constexpr GroupForm kOwners = {.owns_experts = true};
+
+TEST(SearchOwners, AllWaitForTheOneThatHasMostOfATokensExperts) {
+  const GroupProblem problem = ProblemOfExperts({1e10, 1e10});
+  const auto answer = GroupWith(problem, kBoth, kAlike, kOwners);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->form, kOwners);
+  // The columns of one and its sums.
+  const double exchange_s = 50 * (1e-5 + kGatherOverheadS) + 0.5e6 * 1e-10;
+  EXPECT_DOUBLE_EQ(answer->exchange_s, exchange_s);
+  // Of eight that are chosen by chance the busier one has 5.1 in the mean.
+  const double reads = 0.25e9 + 5.1 / 8 * 0.5e9 + 0.5e8;
+  EXPECT_NEAR(answer->token_s - exchange_s, reads / 1e10, 0.01 * reads / 1e10);
+  // Many tokens even out.
+  EXPECT_NEAR(answer->chunk_s - answer->chunk_exchange_s, 0.5, 0.02);
+  // With all of them on both the load is even, and the same as of rows.
+  const auto both = GroupWith(problem, kBoth, kAlike, {.owns_experts = true, .replicas = 128});
+  EXPECT_NEAR(both->token_s - exchange_s, 0.55e9 / 1e10, 1e-6);
+}
+
+TEST(SearchOwners, AsManyOnAllNodesAsBringSomething) {
+  GroupProblem problem = ProblemOfExperts({1e10, 1e10});
+  const auto none = GroupWith(problem, kBoth, kAlike, kOwners);
+  const auto answer = SearchOwners(problem, kBoth, kAlike);
+  ASSERT_TRUE(answer);
+  EXPECT_GT(answer->form.replicas, 0u);
+  EXPECT_LT(answer->token_s, 0.98 * none->token_s);
+  // They take memory: the halves of 400 and 600 on each, and 100 that every node has.
+  EXPECT_DOUBLE_EQ(MemberBytes(problem, kAlike, kOwners, 0), 600);
+  EXPECT_DOUBLE_EQ(MemberBytes(problem, kAlike, {.owns_experts = true, .replicas = 32}, 0), 675);
+  for (GroupProblem::Node& node : problem.nodes) node.memory_bytes = 600;
+  EXPECT_EQ(SearchOwners(problem, kBoth, kAlike)->form.replicas, 0u);
+  problem.nodes[1].memory_bytes = 599;
+  EXPECT_FALSE(SearchOwners(problem, kBoth, kAlike));
+}
+
+TEST(SearchOwners, InProportionToTheirShares) {
+  const GroupProblem problem = ProblemOfExperts({3e10, 1e10});
+  constexpr uint32_t kShares[] = {3, 1};
+  const auto owners = GroupWith(problem, kBoth, kShares, kOwners);
+  const auto rows = GroupWith(problem, kBoth, kShares);
+  EXPECT_NEAR(owners->chunk_s - owners->chunk_exchange_s, rows->chunk_s - rows->chunk_exchange_s,
+              0.02);
+  EXPECT_DOUBLE_EQ(MemberBytes(problem, kShares, kOwners, 1), 100 + 100 + 150);
+}
+
+TEST(SearchOwners, NothingWhereNoneMayBeOwned) {
+  GroupProblem problem = ProblemOfExperts({1e10, 1e10});
+  problem.nodes[1].may_own_experts = false;
+  EXPECT_FALSE(SearchOwners(problem, kBoth, kAlike));
+  EXPECT_FALSE(SearchOwners(Problem({1e10, 1e10}), kBoth, kAlike));
+  EXPECT_FALSE(GroupWith(Problem({1e10, 1e10}), kBoth, kAlike, kOwners));
+  problem = ProblemOfExperts({1e10, 1e10}, 0);
+  EXPECT_FALSE(SearchOwners(problem, kBoth, kAlike));
+}
+
 TEST(SearchGroup, ANodeThatIsInTheWayIsLeftOut) {
   // An eighth of the heads would take the slow one longer than all the others need.
   EXPECT_THAT(SearchGroup(Problem({1e10, 1e10, 1e8}))->nodes, ElementsAre(0, 1));

@@ -27,6 +27,7 @@ constexpr double kSlacks[] = {1, 1.25, 1.5, 2, 3};
 struct Unit {
   std::vector<size_t> nodes;
   std::vector<uint32_t> shares = {};
+  GroupForm form = {};
   double layer_exchange_s = 0;  // of a token
   double other_exchange_s = 0;
   double layer_chunk_exchange_s = 0;
@@ -126,7 +127,8 @@ KindAnswer StagedAnswer(const KindProblem& problem, const Staged& staged,
   for (size_t i = 0; i < split.parts.size(); ++i) {
     const auto& [unit, begin, end] = split.parts[i];
     const Unit& of = staged.units[unit];
-    KindAnswer::Part part{.nodes = of.nodes, .shares = of.shares, .begin = begin, .end = end};
+    KindAnswer::Part part{
+        .nodes = of.nodes, .shares = of.shares, .form = of.form, .begin = begin, .end = end};
     part.chunk_s = PartChunkTime(stages.nodes[unit], end - begin, end == stages.layer_count());
     part.token_s = PartTokenTime(stages, stages.nodes[unit], begin, end);
     part.exchange_s = of.layer_exchange_s * (end - begin) + of.other_exchange_s;
@@ -175,6 +177,7 @@ KindAnswer WholeGroupAnswer(const KindProblem& problem, const GroupAnswer& group
   const double head_part = reads > 0 ? together.head_reads / reads : 0;
   answer.parts.push_back({.nodes = group.nodes,
                           .shares = group.shares,
+                          .form = group.form,
                           .begin = 0,
                           .end = layers,
                           .chunk_s = group.chunk_s,
@@ -305,11 +308,16 @@ class KindSearch {
 
   void FindGroup() {
     if (!MayBeGroup(2)) return;
-    const auto add = [&](const std::optional<GroupAnswer>& group) {
-      if (!group) return;
-      KindAnswer answer = WholeGroupAnswer(problem_, *group);
+    const auto keep = [&](const GroupAnswer& group) {
+      KindAnswer answer = WholeGroupAnswer(problem_, group);
       groups_.push_back(answer);
       Keep(std::move(answer));
+    };
+    const auto add = [&](const std::optional<GroupAnswer>& group) {
+      if (!group) return;
+      keep(*group);
+      const auto owners = SearchOwners(problem_.group, group->nodes, group->shares);
+      if (owners) keep(*owners);
     };
     add(SearchGroup(problem_.group));
     ForSubsets(std::min(by_speed_.size(), kMixedNodes), [&](std::span<const size_t> nodes) {
@@ -382,7 +390,7 @@ class KindSearch {
         byte_s = std::max(byte_s, link.byte_s);
       }
       // The group takes as many layers as the fullest of its nodes has room for.
-      const double part = MemberBytes(problem_.layer, layer->shares, i) / layer_bytes;
+      const double part = MemberBytes(problem_.layer, layer->shares, layer->form, i) / layer_bytes;
       const double room = static_cast<double>(able.memory_bytes) -
                           static_cast<double>(able.kv_bytes + problem_.split.embedding_bytes);
       memory = std::min(memory, std::max(room, 0.0) / part);
@@ -391,6 +399,7 @@ class KindSearch {
     const double extra_s = 2 * message_s + others * problem_.logits_bytes * byte_s;
     staged.units.push_back({.nodes = layer->nodes,
                             .shares = layer->shares,
+                            .form = layer->form,
                             .layer_exchange_s = layer->exchange_s,
                             .other_exchange_s = extra_s,
                             .layer_chunk_exchange_s = layer->chunk_exchange_s});
@@ -407,7 +416,7 @@ class KindSearch {
   // One that is there.
   std::optional<KindAnswer> PathOf(std::span<const KindAnswer::Part> parts) const {
     if (parts.size() == 1 && parts[0].nodes.size() > 1) {
-      const auto group = GroupWith(problem_.group, parts[0].nodes, parts[0].shares);
+      const auto group = GroupWith(problem_.group, parts[0].nodes, parts[0].shares, parts[0].form);
       return group ? std::optional(WholeGroupAnswer(problem_, *group)) : std::nullopt;
     }
     Staged staged{.units = {}, .problem = problem_.split};
@@ -419,7 +428,7 @@ class KindSearch {
         AddUnit(part.nodes, staged);
         continue;
       }
-      const auto layer = GroupWith(problem_.layer, part.nodes, part.shares);
+      const auto layer = GroupWith(problem_.layer, part.nodes, part.shares, part.form);
       if (!layer) return std::nullopt;
       AddGroup(*layer, staged);
     }
@@ -484,7 +493,7 @@ class KindSearch {
       const SplitProblem::Node& able = problem_.split.nodes[node];
       const double bytes =
           static_cast<double>(PartMemory(problem_.split, able, part.begin, part.end)) +
-          MemberBytes(problem_.group, whole.shares,
+          MemberBytes(problem_.group, whole.shares, whole.form,
                       static_cast<size_t>(member - whole.nodes.begin()));
       if (bytes > static_cast<double>(able.memory_bytes)) return false;
     }

@@ -47,6 +47,7 @@ struct KindAnswer {
   struct Part {
     std::vector<size_t> nodes;     // of a group the one that leads first
     std::vector<uint32_t> shares;  // of a group
+    GroupForm form = {};           // likewise
     uint32_t begin = 0;
     uint32_t end = 0;
     double chunk_s = 0;

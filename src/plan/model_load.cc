@@ -17,6 +17,9 @@ namespace aster::plan {
 namespace {
 
 bool IsOfExperts(const model::TensorSpec& spec) { return spec.name.ends_with("_exps.weight"); }
+bool IsOfSharedExpert(const model::TensorSpec& spec) {
+  return spec.name.ends_with("_shexp.weight");
+}
 
 // That a token uses.
 double ShareOfExperts(const model::Shape& shape) {
@@ -49,12 +52,18 @@ struct Division {
   double by_heads = 0;
   double all = 0;
   uint64_t whole_bytes = 0;
+  double experts = 0;
+  uint64_t expert_bytes = 0;
+  uint64_t shared_bytes = 0;
 
   void Add(const model::Shape& shape, const model::TensorSpec& spec,
            const ModelLoad::Layer& tensor) {
     constexpr model::GroupPart kOfTwo = {.count = 2, .shares = {1, 1}};
     const bool is_whole = model::BytesOfPart(kOfTwo, shape, spec, tensor.bytes) == tensor.bytes;
     all += tensor.read_bytes;
+    if (!is_whole && IsOfExperts(spec)) expert_bytes += tensor.bytes;
+    if (!is_whole && IsOfSharedExpert(spec)) shared_bytes += tensor.bytes;
+    if (!is_whole && (IsOfExperts(spec) || IsOfSharedExpert(spec))) experts += tensor.read_bytes;
     if (is_whole) {
       whole += tensor.read_bytes;
       whole_bytes += tensor.bytes;
@@ -82,12 +91,24 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
                             ? uint64_t{experts.used + experts.shared} * experts.feed_forward
                             : shape.feed_forward;
   const uint64_t columns = attended + 2 * uint64_t{shape.embedding} + wide;
-  return {.heads = model::HeadGroupsOf(shape),
-          .whole_bytes = division.whole_bytes,
-          .whole = division.all == 0 ? 0 : division.whole / division.all,
-          .by_heads = division.all == 0 ? 0 : division.by_heads / division.all,
-          .gathered_bytes = columns * sizeof(float),
-          .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+  const double all = division.all == 0 ? 1 : division.all;
+  ModelLoad::Together together{.heads = model::HeadGroupsOf(shape),
+                               .whole_bytes = division.whole_bytes,
+                               .whole = division.whole / all,
+                               .by_heads = division.by_heads / all,
+                               .gathered_bytes = columns * sizeof(float),
+                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+  if (experts.count == 0) return together;
+  // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
+  together.experts = {.count = experts.count,
+                      .used = experts.used,
+                      .has_shared = experts.shared > 0,
+                      .reads = division.experts / all,
+                      .bytes = division.expert_bytes,
+                      .shared_bytes = division.shared_bytes,
+                      .gathered_bytes = (attended + shape.embedding) * sizeof(float),
+                      .sum_bytes = uint64_t{shape.embedding} * sizeof(int64_t)};
+  return together;
 }
 
 }  // namespace

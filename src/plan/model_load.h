@@ -57,6 +57,19 @@ struct ModelLoad {
     double by_heads = 0;          // of the same, divided by heads: the rest is divided by rows
     uint64_t gathered_bytes = 0;  // of a token, in one layer
     uint64_t logit_bytes = 0;     // of a token, to the node that leads
+
+    // Where nodes own experts, in place of rows of all.
+    struct Experts {
+      uint32_t count = 0;  // in a layer, from which a router chooses; 0: none may be owned
+      uint32_t used = 0;   // of them by a token
+      bool has_shared = false;
+      double reads = 0;             // of what a token reads of all layers, from 0 to 1
+      uint64_t bytes = 0;           // of all layers, without shared ones
+      uint64_t shared_bytes = 0;    // likewise of those, which every node has
+      uint64_t gathered_bytes = 0;  // of a token, in one layer
+      uint64_t sum_bytes = 0;       // likewise, which each node sends beside
+    };
+    Experts experts = {};
   };
   Together together;
 

@@ -28,7 +28,11 @@ constexpr double kAnyRate = 1e9;
 // Anything less is no rate of a machine, and times would have no end.
 constexpr double kLeastRate = 1e-6;
 // Attended heads, the output of attention, the wide row, the output of the layer.
-constexpr uint64_t kGathersOfLayer = 4;
+constexpr uint32_t kGathersOfLayer = 4;
+// Where nodes own experts the last of these is of sums, and there is no wide row.
+constexpr uint32_t kGathersOfOwners = 3;
+// Behind the layers the logits, and before them what is to be computed.
+constexpr uint32_t kGathersOfHead = 2;
 
 std::string Seconds(double seconds) {
   return FormatDuration(static_cast<int64_t>(std::min(seconds, 1e9) * 1e9));
@@ -254,6 +258,7 @@ class Planning {
   std::string Predicted(const SplitPlan& split) const;
   std::string ExplainPart(std::span<const KindAnswer::Part> parts, size_t index) const;
   std::string ExplainDevices(const KindAnswer::Part& part) const;
+  std::string ExplainOwners(const KindAnswer::Part& part) const;
   std::string WhyLeftOut(size_t node) const;
   std::string RoomOf(size_t node) const;
   std::string Advice(uint64_t missing) const;
@@ -300,14 +305,26 @@ void Planning::DescribeGroups() {
                      : 0),
         .layer_reads = part * problem_.reads_before.back(),
         .head_reads = has_head ? problem_.head_reads : 0,
-        // Behind the layers the logits, and before them what is to be computed.
-        .gathers = static_cast<uint32_t>(kGathersOfLayer * layers + (has_head ? 2 : 0)),
+        .gathers = kGathersOfLayer * layers + (has_head ? kGathersOfHead : 0),
         .gathered_bytes = together.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
         .chunk_tokens = options_.chunk_tokens};
-    for (const SplitProblem::Node& node : group_nodes_) {
+    const ModelLoad::Together::Experts& experts = together.experts;
+    problem.experts = {
+        .count = experts.count,
+        .used = experts.used,
+        .has_shared = experts.has_shared,
+        .reads = experts.reads,
+        .bytes = bytes_of(experts.bytes),
+        .shared_bytes = bytes_of(experts.shared_bytes),
+        .gathers = kGathersOfOwners * layers + (has_head ? kGathersOfHead : 0),
+        .gathered_bytes = experts.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
+        .sum_bytes = experts.sum_bytes * layers};
+    for (size_t i = 0; i < group_nodes_.size(); ++i) {
+      const SplitProblem::Node& node = group_nodes_[i];
       problem.nodes.push_back({.memory_bytes = node.memory_bytes,
                                .token_byte_s = node.byte_s,
-                               .chunk_s = node.layer_s * layers + (has_head ? node.head_s : 0)});
+                               .chunk_s = node.layer_s * layers + (has_head ? node.head_s : 0),
+                               .may_own_experts = nodes_[i].may_own_experts});
     }
     // Ways that were not measured may be slow.
     problem.links.resize(problem_.links.size());
@@ -336,6 +353,7 @@ std::optional<std::vector<KindAnswer::Part>> Planning::PartsOf(
   for (const PlanStage& stage : stages) {
     KindAnswer::Part& part = parts.emplace_back();
     part.shares = stage.shares;
+    part.form = {.owns_experts = stage.owns_experts, .replicas = stage.replicas};
     part.begin = stage.slice.layer_begin;
     part.end = stage.slice.layer_end;
     if (!add(stage.node, part)) return std::nullopt;
@@ -351,7 +369,9 @@ std::vector<PlanStage> Planning::StagesOf(std::span<const KindAnswer::Part> part
   for (const KindAnswer::Part& part : parts) {
     PlanStage& stage = stages.emplace_back(PlanStage{.node = nodes_[part.nodes.front()].node,
                                                      .slice = SliceOf(part.begin, part.end),
-                                                     .shares = part.shares});
+                                                     .shares = part.shares,
+                                                     .owns_experts = part.form.owns_experts,
+                                                     .replicas = part.form.replicas});
     for (const size_t node : std::span(part.nodes).subspan(1))
       stage.members.push_back(nodes_[node].node);
   }
@@ -374,6 +394,7 @@ std::string Planning::ExplainPart(std::span<const KindAnswer::Part> parts, size_
   if (knows_reads_) line += fmt::format(", {} a token", Seconds(part.token_s));
   if (stage.is_group())
     line += fmt::format(", of which {} are what they send each other", Seconds(part.exchange_s));
+  if (stage.owns_experts) line += ExplainOwners(part);
   if (index + 1 < parts.size()) {
     const size_t next = parts[index + 1].nodes.front();
     const SplitProblem::Link& link = problem_.link(part.nodes.front(), next);
@@ -406,6 +427,18 @@ std::string Planning::ExplainDevices(const KindAnswer::Part& part) const {
                           : there == able.gpu_layers ? "as many as --gpu-layers allows"
                                                      : "as many as fit there";
   return fmt::format(" ({}: {})", fmt::join(places, ", "), why);
+}
+
+// Why each has experts of its own, and not rows of all.
+std::string Planning::ExplainOwners(const KindAnswer::Part& part) const {
+  std::string text = "; each has experts of its own";
+  if (part.form.replicas > 0)
+    text += fmt::format(" and {} of each layer that all have", part.form.replicas);
+  const auto rows = GroupWith(kinds_.group, part.nodes, part.shares);
+  const bool is_whole = part.begin == 0 && part.end == layer_count();
+  if (!rows || !is_whole) return text;
+  return fmt::format("{}: with rows of every expert on each it would be {} and {}", text,
+                     Seconds(rows->chunk_s), Seconds(rows->token_s));
 }
 
 std::string Planning::WhyLeftOut(size_t node) const {
@@ -558,19 +591,6 @@ std::optional<SplitPlan> PredictPlan(std::span<const NodeAbility> nodes,
   if (nodes.empty() || !CheckPlan(plan, layer_count).ok() || options.chunk_tokens == 0)
     return std::nullopt;
   return Planning(nodes, links, load, options).Predict(plan);
-}
-
-std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes) {
-  std::vector<std::string> names;
-  for (const NodeAbility& able : nodes) {
-    const bool is_in_group = std::ranges::any_of(plan.AllStages(), [&](const PlanStage& stage) {
-      return stage.is_group() && stage.Has(able.node.id);
-    });
-    if (is_in_group && !able.devices.empty()) names.push_back(able.node.name);
-  }
-  if (names.empty()) return {};
-  return fmt::format("processors compute a group's layers: GPUs of {} are not used",
-                     fmt::join(names, ", "));
 }
 
 }  // namespace aster::plan

@@ -43,6 +43,7 @@ struct NodeAbility {
   uint32_t gpu_layers = 0;  // most on all of them; 0: as many as fit
   // These say more than the rates above, which are of other matrices.
   std::vector<MeasuredSlice> measured = {};
+  bool may_own_experts = true;  // in a group; else its program is older than these
 };
 
 // What is known of the way from one node to another, by their places in the list of nodes.
@@ -112,9 +113,5 @@ Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const 
 std::optional<SplitPlan> PredictPlan(std::span<const NodeAbility> nodes,
                                      std::span<const LinkAbility> links, const ModelLoad& load,
                                      const PlannerOptions& options, const Plan& plan);
-
-// A line on nodes of the plan's groups that have GPUs, which groups do not use; empty where there
-// are none.
-std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes);
 
 }  // namespace aster::plan

@@ -421,6 +421,59 @@ TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
   EXPECT_NEAR(layers_of_a(), 27, 1);
 }
 
+// Four gathers are more than three, where a message takes as long as a layer.
+TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
+  ModelLoad load = LoadOfGroups(16);
+  load.together.experts = {.count = 64,
+                           .used = 8,
+                           .has_shared = true,
+                           .reads = 0.6,
+                           .bytes = 800 * kMiB,
+                           .shared_bytes = 100 * kMiB,
+                           .gathered_bytes = 30'000,
+                           .sum_bytes = 16'384};
+  auto nodes = Nodes({1e12, 1e12});
+  const PlannerOptions options{.may_choose = true};
+  const auto links = Links(2, 1e-3, 1e9);
+  const auto owners = PlanSplit(nodes, links, load, options).value();
+  EXPECT_THAT(SplitText(owners.plan), testing::StartsWith("a+b/experts"));
+  EXPECT_TRUE(owners.plan.stages[0].owns_experts);
+  EXPECT_THAT(owners.lines[0], HasSubstr("; each has experts of its own"));
+  EXPECT_THAT(owners.lines[0], HasSubstr(": with rows of every expert on each it would be "));
+  const auto same = PredictPlan(nodes, links, load, options, owners.plan);
+  ASSERT_TRUE(same);
+  EXPECT_NEAR(same->request_s, owners.request_s, 1e-9);
+  // Also where the model fits on no node.
+  const auto large = PlanSplit(Nodes({1e12, 1e12}, 1200 * kMiB), links, load, options).value();
+  EXPECT_THAT(SplitText(large.plan), testing::StartsWith("a+b/experts"));
+  EXPECT_THAT(DescribeOthers(large.alternatives),
+              Contains("one node alone is not possible: no node has memory for the whole model"));
+  // Messages that cost nothing leave rows, whose load is even.
+  EXPECT_EQ(SplitText(PlanSplit(nodes, Links(2, 1e-7, 1e12), load, options)->plan), "a+b=0:out");
+  // A program that does not know them computes rows.
+  nodes[1].may_own_experts = false;
+  EXPECT_THAT(SplitText(PlanSplit(nodes, links, load, options)->plan),
+              testing::Not(HasSubstr("experts")));
+}
+
+TEST(Planner, LoadOfAMixture) {
+  const ModelLoad load = LoadOf(TestModel::WithExperts().files(), {}, 1024, 100).value();
+  const ModelLoad::Together::Experts& experts = load.together.experts;
+  EXPECT_EQ(experts.count, 4u);
+  EXPECT_EQ(experts.used, 2u);
+  EXPECT_FALSE(experts.has_shared);
+  const model::Shape& shape = TestModel::WithExperts().shape();
+  // Gate, up and down.
+  const uint64_t bytes = 3ull * kTestLayers * 4 * shape.embedding * 64 * sizeof(float);
+  EXPECT_EQ(experts.bytes, bytes);
+  double reads = 0;
+  for (const ModelLoad::Layer& layer : load.layers) reads += layer.read_bytes;
+  reads += load.kv_read_bytes * kTestLayers;
+  EXPECT_DOUBLE_EQ(experts.reads, static_cast<double>(bytes) / 2 / reads);
+  EXPECT_EQ(experts.sum_bytes, shape.embedding * sizeof(int64_t));
+  EXPECT_EQ(LoadOf(TestModel::Get().files(), {}, 1024, 100)->together.experts.count, 0u);
+}
+
 // What a node took in groups says more of groups, and what it took alone more of pipelines.
 TEST(Planner, TimesInGroupsCountForGroups) {
   const ModelLoad load = LoadOfGroups(16);

@@ -128,6 +128,28 @@ Status AnswerLoop::EndLoading() {
   });
 }
 
+void AnswerLoop::MoveKept() {
+  // While one is computed, memory is not to be had by forgetting it.
+  std::deque<engine::Sequence> moved = std::exchange(kept_, {});
+  for (engine::Sequence& sequence : moved) {
+    bool is_over = false;
+    // A request for no tokens ends when the nodes have all rows of its text.
+    const auto id = generator_.Submit(
+        {.sequence = &sequence, .max_tokens = 0, .on_finish = [&](const engine::Finish&) {
+           is_over = true;
+         }});
+    while (id.ok() && !is_over) {
+      if (generator_.Step().ok()) continue;
+      // It has the sequence for ever, and the loop's next step fails in the same way.
+      lost_.push_back(std::move(sequence));
+      return;
+    }
+  }
+  // Those that were answered meanwhile are the latest.
+  std::swap(moved, kept_);
+  for (engine::Sequence& sequence : moved) Keep(std::move(sequence));
+}
+
 void AnswerLoop::MakeCalls() {
   for (;;) {
     Call* call = nullptr;

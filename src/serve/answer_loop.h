@@ -81,6 +81,11 @@ class AnswerLoop {
   // It is kept as an answered conversation is: prompts that begin like it find its KV rows.
   Status EndLoading() EXCLUDES(mu_);
 
+  // In such a call, where other nodes are to answer from now on: they get the KV rows of the
+  // conversations that are kept, from the nodes that have them, or compute them. Requests run
+  // meanwhile.
+  void MoveKept();
+
   AnswerLoopState state() const EXCLUDES(mu_);
   size_t max_running() const { return options_.max_running; }
 

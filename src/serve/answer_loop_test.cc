@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -28,7 +29,7 @@ class ToldMemory final : public engine::SequenceMemory {
   const uint32_t& length_;
 };
 
-// Never finishes a request but by cancelling it; each step takes a second.
+// Never finishes a request but by cancelling it, unless it is told to; each step takes a second.
 class Slow final : public engine::Generator {
  public:
   Slow(VirtualClock& clock, int steps) : clock_(clock), steps_left_(steps) {}
@@ -40,6 +41,7 @@ class Slow final : public engine::Generator {
   }
   Result<engine::RequestId> Submit(engine::Request request) override {
     if (refusal) return *refusal;
+    asked.push_back({request.sequence->tokens().front(), request.max_tokens});
     running_.emplace_back(++last_, std::move(request));
     return last_;
   }
@@ -54,6 +56,10 @@ class Slow final : public engine::Generator {
       const engine::Request request = std::move(found->second);
       running_.erase(found);
       request.on_finish({.id = id, .reason = engine::FinishReason::kCancelled});
+    }
+    if (finishes) {
+      for (const auto& [id, request] : std::exchange(running_, {}))
+        request.on_finish({.id = id, .reason = engine::FinishReason::kLength});
     }
     if (--steps_left_ == 0) end();
     return Ok();
@@ -71,8 +77,10 @@ class Slow final : public engine::Generator {
   uint32_t held = 0;  // tokens, by each sequence
   int sequences_made = 0;
   std::function<bool()> release_unused;
-  std::function<void()> end;     // called in the last step
-  std::optional<Error> refusal;  // of every request
+  std::function<void()> end;                        // called in the last step
+  std::optional<Error> refusal;                     // of every request
+  bool finishes = false;                            // every request in the next step
+  std::vector<std::pair<int32_t, uint64_t>> asked;  // first tokens of prompts, and of how many more
 
  private:
   using Running = std::pair<engine::RequestId, engine::Request>;
@@ -110,6 +118,39 @@ class AnswerLoopTest : public testing::Test {
   std::map<size_t, Code> ends_;
   size_t made_ = 0;
 };
+
+// Each is computed where the model is now, with nothing behind it, and is kept as before.
+TEST_F(AnswerLoopTest, KeptConversationsMove) {
+  Slow generator(clock_, 100);
+  generator.finishes = true;
+  generator.held = 3;
+  AnswerLoop loop(generator, clock_, {.max_queued = 8, .max_running = 2});
+  std::thread running([&] { loop.Run(); });
+  const auto ask = [&](int32_t token, size_t length) {
+    std::promise<void> answered;
+    auto jobs = Jobs(1);
+    jobs[0]->prompt.assign(length, token);
+    jobs[0]->request.max_tokens = 5;
+    jobs[0]->request.on_finish = [&](const engine::Finish&) { answered.set_value(); };
+    EXPECT_TRUE(loop.Submit(std::move(jobs)).ok());
+    answered.get_future().wait();
+  };
+  ask(1, 3);
+  ask(2, 3);
+  EXPECT_TRUE(loop.CallBetweenSteps([&] {
+                    loop.MoveKept();
+                    return Ok();
+                  })
+                  .ok());
+  EXPECT_EQ(generator.sequences_made, 2);
+  ask(1, 4);  // goes on
+  EXPECT_EQ(generator.sequences_made, 2);
+  loop.Stop(0);
+  running.join();
+  using testing::Pair;
+  EXPECT_THAT(generator.asked,
+              testing::ElementsAre(Pair(1, 5), Pair(2, 5), Pair(1, 0), Pair(2, 0), Pair(1, 5)));
+}
 
 // The first runs for ever; a deadline holds for those behind it all the same.
 TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {

@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from server import NOVA, ROOT, Server
+from server import NOVA, ROOT, Server, metrics_of
 
 sys.path.insert(0, str(ROOT / "tests/system"))
 from cluster_case import ClusterCase  # noqa: E402
@@ -65,6 +65,24 @@ class Changes(ClusterCase):
         for what in ("drain", "revoke"):
             refusal = server.post(f"/v1/cluster/{what}", {"node": "attic"}, expected=404, headers=ADMIN)
             self.assertIn("desk" if what == "drain" else "lap", message_of(refusal))
+
+    def test_what_a_drained_machine_has_of_conversations_moves_first(self):
+        # It is switched off as soon as that is told.
+        _, lap = self.two(NOVA)
+        server = self.serve("--cluster", "--split", "desk=0:2,lap=3:out", ASTER_ADMIN_KEY="an administrator")
+        begun = {"messages": [{"role": "user", "content": "Tell me a story about a boat. " * 30}], "seed": 7,
+                 "max_tokens": 8}
+        first = server.post("/v1/chat/completions", begun, headers=ADMIN)
+        self.assertGreater(first["usage"]["prompt_tokens"], 256)
+        server.post("/v1/cluster/drain", {"node": "lap"}, headers=ADMIN)
+        lap.stop_node(signal.SIGKILL)
+        self.assertEqual(self.nodes_of(server), ["desk"])
+        fetched = [value for name, value in metrics_of(server).items() if name.startswith("aster_fetched_bytes_total")]
+        self.assertGreater(fetched[0], 0)
+        goes_on = begun | {"messages": [*begun["messages"], first["choices"][0]["message"],
+                                        {"role": "user", "content": "And then?"}]}
+        second = server.post("/v1/chat/completions", goes_on, headers=ADMIN)
+        self.assertGreater(second["usage"]["prompt_tokens_details"]["cached_tokens"], 256)
 
     def test_a_machine_is_invited_drained_and_revoked(self):
         desk, lap = self.two(NOVA)

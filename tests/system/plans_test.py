@@ -59,7 +59,10 @@ class Plans(ClusterCase):
         lap.start_node("--join", desk.address)
         joined = time.monotonic()
         wait_for(lambda: nodes() == {"desk", "lap"}, "a route over both nodes")
-        print(f"used {time.monotonic() - joined:.1f} s after it was ready", file=sys.stderr)
+        took_s = time.monotonic() - joined
+        print(f"used {took_s:.1f} s after it was ready", file=sys.stderr)
+        # Two to four on a machine with nothing else to do.
+        self.assertLess(took_s, 15)
         self.assertEqual(answer(), alone)
         # It goes and comes back.
         lap.stop_node(signal.SIGKILL)

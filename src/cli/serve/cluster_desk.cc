@@ -96,8 +96,13 @@ Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drain
 
 Status ClusterDesk::TellModels(const std::vector<wire::NodeId>& drained) {
   for (const Model& model : models_) {
-    const Status told =
-        model.loop->CallBetweenSteps([&] { return model.opened->SetDrained(drained); });
+    // The nodes that go may be switched off when this is told: what they have of conversations
+    // moves first.
+    const Status told = model.loop->CallBetweenSteps([&]() -> Status {
+      TRY(model.opened->SetDrained(drained));
+      model.loop->MoveKept();
+      return Ok();
+    });
     if (!told.ok()) return Error(told.error()).In(model.name);
   }
   return Ok();

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Two nodes alike, and a model that is planned for on them. Only for tests.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "open/node_pool.h"
+#include "open/plan_by_ability.h"
+
+namespace aster::open {
+
+inline constexpr uint64_t kTestMiB = uint64_t{1} << 20;
+
+// Two nodes alike.
+class FakePool final : public NodePool {
+ public:
+  explicit FakePool(uint64_t memory_bytes) {
+    for (uint64_t i = 1; i <= 2; ++i) {
+      nodes_.push_back(
+          {.node = {.id = {Hash128{i, i}}, .name = i == 1 ? "a" : "b", .addresses = {}},
+           .memory_bytes = memory_bytes,
+           .multiply_flops_per_s = 1e12,
+           .memory_bytes_per_s = 1e10});
+      links_.push_back({i - 1, 2 - i, 1e-4, 1e9});
+    }
+  }
+  // The node has this number of the layers already, in memory that is taken.
+  void Hold(size_t node, model::Slice slice, uint64_t bytes) {
+    shared_.push_back({.node = nodes_[node].node.id, .slice = slice, .bytes = bytes});
+    nodes_[node].memory_bytes -= bytes;
+  }
+
+  void Took(size_t node, const plan::MeasuredSlice& slice) {
+    nodes_[node].measured.push_back(slice);
+  }
+
+  bool wants_all() const override { return false; }
+  net::Credentials Credentials() const override { return {}; }
+  Status Refresh(std::span<const wire::NodeId>, const Status&) override { return Ok(); }
+};
+
+inline WantedPlan WantedForTest() {
+  WantedPlan wanted;
+  wanted.load.layers.resize(12, {100 * kTestMiB, 1e8});
+  wanted.load.embedding_bytes = wanted.load.head_bytes = 20 * kTestMiB;
+  wanted.load.flops_per_layer = 2e8;
+  wanted.load.row_bytes = 16384;
+  wanted.load.context = 4096;
+  return wanted;
+}
+
+}  // namespace aster::open
