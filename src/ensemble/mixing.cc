@@ -19,6 +19,7 @@
 #include "ensemble/span_teller.h"
 #include "ensemble/spans.h"
 #include "ensemble/symbols.h"
+#include "kernels/isa_choice.h"
 #include "kernels/math.h"
 
 namespace aster::ensemble {
@@ -100,14 +101,16 @@ class Mixing final : public AskedVoices<RowVoice> {
     teller_.emplace(members_[leader_].model, settings, leading().prompt, std::move(on_piece));
     history_ = leading().prompt.tokens;
     if (dictated_ && !Dictate(*dictated_).ok()) dictated_.reset();
+    // No error: its members were opened with the same one.
+    const kernels::Isa isa = kernels::IsaFromEnvironment().value();
     if (has_tokens_) {
-      sampler_.emplace(ForTokens(settings.sampling), members_[leader_].engine->vocab_size(),
-                       kernels::FastestIsa(), Editor());
+      sampler_.emplace(ForTokens(settings.sampling), members_[leader_].engine->vocab_size(), isa,
+                       Editor());
       decoder_.emplace(tokenizer(), text::StreamDecoder::Options{
                                         .skip_control = true,
                                         .begins_text = BeginsText(tokenizer().vocab(), history_)});
     } else {
-      sampler_.emplace(ForBytes(settings.sampling), static_cast<uint32_t>(kSymbols));
+      sampler_.emplace(ForBytes(settings.sampling), static_cast<uint32_t>(kSymbols), isa);
     }
   }
   engine::LogitsEditor Editor() const {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "grammar/token_mask.h"
+#include "kernels/isa_choice.h"
 #include "kernels/math.h"
 
 namespace aster::ensemble {
@@ -19,6 +20,9 @@ engine::SamplingOptions LogprobsAlone() {
   options.logprobs = true;
   return options;
 }
+
+// No error: the member was opened with the same one.
+kernels::Isa SamplerIsa() { return kernels::IsaFromEnvironment().value(); }
 
 engine::SamplingOptions WithoutLogprobs(engine::SamplingOptions options) {
   options.logprobs = false;
@@ -40,9 +44,9 @@ engine::LogitsEditor EditorOf(const PreparedQuestion& question) {
 SpanRating::SpanRating(const Member& member, const PreparedQuestion& question,
                        std::vector<int32_t> history, std::vector<int32_t> tokens,
                        size_t first_checked, bool ends)
-    : rater_(LogprobsAlone(), member.engine->vocab_size()),
+    : rater_(LogprobsAlone(), member.engine->vocab_size(), SamplerIsa()),
       chooser_(WithoutLogprobs(question.settings.sampling), member.engine->vocab_size(),
-               kernels::FastestIsa(), EditorOf(question)),
+               SamplerIsa(), EditorOf(question)),
       ends_(ends ? member.model.tokenizer->vocab().end_of_generation : std::vector<int32_t>()),
       history_(std::move(history)),
       tokens_(std::move(tokens)),

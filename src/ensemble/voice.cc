@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "ensemble/mixture.h"
+#include "kernels/isa_choice.h"
 
 namespace aster::ensemble {
 namespace {
@@ -74,7 +75,10 @@ class Voice::Speech final : public respond::Listener {
 class Voice::Rating {
  public:
   Rating(uint32_t vocab_size, std::vector<int32_t> tokens, double known)
-      : sampler_(LogprobsAlone(), vocab_size), tokens_(std::move(tokens)), log_chance_(known) {}
+      // No error: the member was opened with the same instruction set.
+      : sampler_(LogprobsAlone(), vocab_size, kernels::IsaFromEnvironment().value()),
+        tokens_(std::move(tokens)),
+        log_chance_(known) {}
 
   // The row behind each token rates the next one.
   void TakeRow(std::span<const float> logits) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "kernels/isa_choice.h"
 
 namespace aster::serve {
 
@@ -14,7 +15,9 @@ PromptLogprobs::PromptLogprobs(const text::Tokenizer& tokenizer, std::vector<int
                                bool is_added, uint32_t vocab_size, uint32_t top)
     : tokenizer_(&tokenizer),
       tokens_(std::move(tokens)),
-      sampler_({.logprobs = true, .top_logprobs = top}, vocab_size) {
+      // No error: the model was opened with the same instruction set.
+      sampler_({.logprobs = true, .top_logprobs = top}, vocab_size,
+               kernels::IsaFromEnvironment().value()) {
   CHECK(!tokens_.empty());
   const int32_t first = tokens_.front();
   spoken_.push_back(

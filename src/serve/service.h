@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "crypto/sha256.h"
-#include "net/certificate.h"
 #include "net/waker.h"
 #include "serve/answer.h"
 #include "serve/answer_loop.h"

@@ -12,7 +12,6 @@
 #include "base/result.h"
 #include "cli/options/sampling_options.h"
 #include "crypto/sha256.h"
-#include "net/certificate.h"
 #include "open/cluster_options.h"
 #include "open/drafts.h"
 #include "open/model_options.h"
