@@ -67,6 +67,8 @@ struct Experts {
   kernels::RouterScore score = kernels::RouterScore::kSoftmax;
   bool normalized = true;     // the chosen ones' weights are divided by their sum
   bool choice_bias = false;   // numbers that count for the choice only
+  uint32_t groups = 1;        // of neighbours, of which some are chosen first, and then experts
+  uint32_t used_groups = 1;   // of these
   uint32_t dense_layers = 0;  // first layers, which have one network instead
   uint32_t shared = 0;        // that every token uses as well, as one network
   bool shared_gate = false;   // whose share is then the sigmoid of a score
