@@ -38,8 +38,7 @@ float GroupRank(const float* scores, const float* bias, size_t first, size_t siz
     Offer(scores, bias, expert, wanted, best, count);
   CHECK(count == wanted);
   const float largest = SelectionKey(scores, bias, static_cast<size_t>(best[0]));
-  return wanted == 1 ? largest
-                     : largest + SelectionKey(scores, bias, static_cast<size_t>(best[1]));
+  return wanted == 1 ? largest : largest + SelectionKey(scores, bias, static_cast<size_t>(best[1]));
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
   // not computed are overwritten by the next batch.
   segments_.assign(segments.begin(), segments.end());
   part_ = part;
+  TRY(CheckFirstLayer(part, shape_));
   TRY(CheckSegments());
   TRY(ReserveRows());
   return PlanMemory();

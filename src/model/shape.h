@@ -33,6 +33,7 @@ enum class Arch : uint8_t {
   kGlm4Moe,
   kMiniMaxM2,
   kDeepSeek2,
+  kGlmDsa,
   kDeepSeek4
 };
 
@@ -110,6 +111,15 @@ struct Mla {
   uint32_t value_dim = 0;   // of a head's value
 };
 
+// An index that chooses which rows of such attention a token sees (GLM 5).
+struct RowIndex {
+  uint32_t heads = 0;  // 0: all rows are seen
+  uint32_t dim = 0;    // of its rows, and of a head's query
+  uint32_t top = 0;    // rows that a token sees
+  // By layer: whether it has an index of its own, or takes what the one before has chosen.
+  std::vector<uint8_t> own;
+};
+
 // Layers that keep a state for every head in place of keys and values: gated delta nets, with a
 // short convolution before them (docs/delta-net.md).
 struct Recurrence {
@@ -153,6 +163,7 @@ struct Shape {
   Streams streams = {};
   Latent latent = {};
   Mla mla = {};
+  RowIndex index = {};
   Recurrence recurrence = {};
   uint32_t next_layers = 0;   // MTP blocks, behind the last layer
   uint32_t left_out = 0;      // MTP blocks there that are never computed
@@ -165,6 +176,10 @@ struct Shape {
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
   bool is_mla() const { return mla.row_rank > 0; }
+  bool is_indexed() const { return index.heads > 0; }
+  bool has_index(uint32_t layer) const { return is_indexed() && index.own[layer] != 0; }
+  // Whether a slice of the model can begin with the layer.
+  bool can_begin(uint32_t layer) const { return !is_indexed() || index.own[layer] != 0; }
   // Some layers keep a state; those that attend gate what they give.
   bool is_recurrent() const { return recurrence.full_every > 0; }
   bool has_state(uint32_t layer) const {
@@ -179,6 +194,8 @@ struct Shape {
   bool is_gpt_oss() const { return arch == Arch::kGptOss; }
   // With norms behind both halves of a layer too, gates of gelu, and an embedding that is scaled.
   bool is_gemma3() const { return arch == Arch::kGemma3; }
+  // What GPUs have no operations for.
+  bool is_for_processor() const { return is_recurrent() || is_indexed(); }
   // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that neighbours turn together.
@@ -195,6 +212,9 @@ struct Shape {
 
 // Whether layers of the architecture have experts in place of one feed-forward network.
 bool HasExperts(Arch arch);
+
+// Whether all its heads share one row.
+bool HasMla(Arch arch);
 
 // Whether its files say how the router chooses (shape_router.h).
 bool HasRouterKeys(Arch arch);

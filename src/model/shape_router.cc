@@ -53,14 +53,15 @@ Status ReadGroups(const Keys& keys, Experts& experts) {
 Status CheckGroups(const Experts& experts) {
   if (experts.groups == 1) return Ok();
   const uint32_t size = experts.count / std::max(1u, experts.groups);
-  if (experts.groups > 0 && experts.groups <= kernels::kMaxExpertGroups && experts.used_groups > 0 &&
-      experts.used_groups <= experts.groups && experts.count % experts.groups == 0 && size >= 2 &&
+  if (experts.groups > 0 && experts.groups <= kernels::kMaxExpertGroups &&
+      experts.used_groups > 0 && experts.used_groups <= experts.groups &&
+      experts.count % experts.groups == 0 && size >= 2 &&
       experts.used <= experts.used_groups * size) {
     return Ok();
   }
-  return DataLoss(fmt::format(
-      "{} experts in {} groups, of which {} are used, cannot be chosen {} at a time",
-      experts.count, experts.groups, experts.used_groups, experts.used));
+  return DataLoss(
+      fmt::format("{} experts in {} groups, of which {} are used, cannot be chosen {} at a time",
+                  experts.count, experts.groups, experts.used_groups, experts.used));
 }
 
 Status ReadDenseLayers(const Keys& keys, Shape& shape) {

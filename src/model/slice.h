@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "model/group_part.h"
 #include "model/shape.h"
 
@@ -49,5 +50,8 @@ struct Slice {
     return true;
   }
 };
+
+// Whether the slice's first layer needs nothing of the one before it but its rows.
+Status CheckFirstLayer(const Slice& slice, const Shape& shape);
 
 }  // namespace aster::model

@@ -90,6 +90,19 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
           .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
 }
 
+// What a layer's attention takes for each position that is seen.
+void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory, uint32_t layer,
+                  ModelLoad& load) {
+  const model::MemoryOptions own = model::MemoryOfLayer(memory, shape, layer);
+  uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
+  // An index looks at all rows, and heads at those that it has chosen.
+  if (shape.is_indexed()) kept = shape.index.top;
+  if (shape.has_index(layer))
+    load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
+  // A multiplication and an addition for each element of keys, and the same for values.
+  load.AddLookBack({.positions = kept, .flops = 4.0 * shape.head_count * shape.head_dim});
+}
+
 }  // namespace
 
 void ModelLoad::AddLookBack(const LookBack& added) {
@@ -141,10 +154,12 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
   // No GPU has room for what none computes.
-  load.gpu_scratch_bytes =
-      shape.is_recurrent() ? std::numeric_limits<uint64_t>::max() : engine::GpuScratchBytes(shape);
+  load.gpu_scratch_bytes = shape.is_for_processor() ? std::numeric_limits<uint64_t>::max()
+                                                    : engine::GpuScratchBytes(shape);
   load.context = context;
   load.layers.resize(shape.layer_count);
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
+    load.may_begin.push_back(shape.can_begin(layer));
   // Weights: bytes of each layer, of the embedding and of the head.
   double all_flops = 0;
   Division division;
@@ -168,18 +183,16 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   }
   load.matrix_flops = all_flops;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    if (shape.has_state(layer)) continue;
-    const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
-    const uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
-    // A multiplication and an addition for each element of keys, and the same for values.
-    load.AddLookBack({.positions = kept, .flops = 4.0 * shape.head_count * shape.head_dim});
+    if (!shape.has_state(layer)) AddAttention(shape, narrowed, layer, load);
   }
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
   // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    for (const kv::Stream& stream : layout.streams(layer)) {
-      const uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
+    for (uint32_t i = 0; const kv::Stream& stream : layout.streams(layer)) {
+      uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
+      // Of all rows that are kept the chosen ones are read; of the index all.
+      if (shape.is_indexed() && i++ == model::kMlaStream) kept = shape.index.top;
       const double row_bytes = static_cast<double>(stream.codec->row_bytes()) / stream.stride;
       load.AddLookBack({.positions = kept, .read_bytes = row_bytes});
       load.kv_row_bytes += row_bytes;

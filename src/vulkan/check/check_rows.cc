@@ -397,10 +397,8 @@ Status CheckChooseExperts(Workbench& bench, uint32_t rows, const CheckedChoice& 
   std::vector<int32_t> given;
   for (const uint32_t word : CheckWords(size_t{rows} * used, seed))
     given.push_back(static_cast<int32_t>(word % experts));
-  const kernels::RoutingSpec spec{.normalized = !has_bias,
-                                  .scale = 2.5f,
-                                  .groups = groups,
-                                  .used_groups = (groups + 1) / 2};
+  const kernels::RoutingSpec spec{
+      .normalized = !has_bias, .scale = 2.5f, .groups = groups, .used_groups = (groups + 1) / 2};
   std::vector<int32_t> want_ids = given;
   std::vector<float> want(size_t{rows} * used);
   for (size_t row = 0; row < rows; ++row) {
