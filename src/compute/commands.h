@@ -222,8 +222,8 @@ struct RowRanking {
 
 // Attention over rows that are keys and values at once: those of a window, then compressed ones.
 struct RowAttention {
-  PagesOf pages;  // of the window
-  uint32_t window;
+  PagesOf pages;        // of the window
+  uint32_t window;      // rows that are seen whatever is chosen; 0: none
   uint32_t far_stream;  // of compressed rows
   uint32_t ratio;       // of these; 0: there are none
   uint32_t top;         // of RowRanking

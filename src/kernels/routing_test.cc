@@ -73,6 +73,52 @@ TEST(RoutingTest, SelectionIsAStableSort) {
   }
 }
 
+// Every expert of the groups that rank best, as the definition has it.
+TEST(RoutingTest, GroupsAreChosenBeforeExperts) {
+  Random random(5);
+  for (const uint32_t groups : {1u, 2u, 8u, 64u}) {
+    const size_t size = 4, experts = groups * size;
+    const RoutingSpec spec{.groups = groups, .used_groups = (groups + 1) / 2};
+    for (const bool has_bias : {false, true}) {
+      std::vector<float> scores(experts), bias(experts), keys(experts);
+      for (size_t i = 0; i < experts; ++i) {
+        scores[i] = static_cast<float>(random.NextBelow(12));
+        bias[i] = has_bias ? static_cast<float>(random.NextBelow(5)) : 0.0f;
+        keys[i] = scores[i] + bias[i];
+      }
+      std::vector<std::pair<float, int>> ranks;  // negative: the largest first
+      for (uint32_t group = 0; group < groups; ++group) {
+        std::vector<float> own(keys.begin() + static_cast<ptrdiff_t>(group * size),
+                               keys.begin() + static_cast<ptrdiff_t>((group + 1) * size));
+        std::ranges::sort(own, std::greater());
+        ranks.emplace_back(has_bias ? -own[0] - own[1] : -own[0], group);
+      }
+      std::ranges::sort(ranks);
+      std::vector<int32_t> order;
+      for (uint32_t i = 0; i < spec.used_groups; ++i)
+        for (size_t k = 0; k < size; ++k)
+          order.push_back(static_cast<int32_t>(ranks[i].second * size + k));
+      std::ranges::sort(order);
+      std::ranges::stable_sort(order, [&](int32_t a, int32_t b) { return keys[a] > keys[b]; });
+      order.resize(std::min<size_t>(3, order.size()));
+      std::vector<int32_t> ids(order.size());
+      SelectGroupedExperts(spec, scores.data(), has_bias ? bias.data() : nullptr, experts,
+                           ids.size(), ids.data());
+      EXPECT_EQ(ids, order) << groups << " groups, bias " << has_bias;
+    }
+  }
+}
+
+TEST(RoutingTest, AGroupOfWhichNothingIsANumberIsChosenLast) {
+  const std::vector<float> scores = {kNotANumber, kInfinite, 1, 0, kNotANumber, kNotANumber, 0, 0};
+  const std::vector<float> bias(8);
+  const RoutingSpec spec{.groups = 4, .used_groups = 2};
+  std::vector<int32_t> ids(2);
+  SelectGroupedExperts(spec, scores.data(), bias.data(), 8, 2, ids.data());
+  // Infinity and no number make no number: with that group it is as with the third.
+  EXPECT_THAT(ids, ElementsAre(2, 3));
+}
+
 class RouterScoresTest : public IsaTest {};
 
 TEST_P(RouterScoresTest, EveryFunctionIsTheOneNamed) {

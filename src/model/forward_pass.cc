@@ -541,7 +541,9 @@ Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const Laye
        .epsilon = shape_.norm_epsilon}};
   const bool has_values = shape_.qkv_bias() || norms_values;
   return commands_->FinishHeads(std::span(all)
-                                    .first(rows.keys.empty() ? 1 : has_values ? 3 : 2)
+                                    .first(rows.keys.empty() ? 1
+                                           : has_values      ? 3
+                                                             : 2)
                                     .subspan(rows.queries.empty() ? 1 : 0));
 }
 

@@ -20,8 +20,8 @@ using gguf::TensorType;
 
 constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3,  Arch::kQwen2,     Arch::kQwen3,
                            Arch::kQwen3Moe, Arch::kGemma3,    Arch::kPhi3,      Arch::kGptOss,
-                           Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGemma2,
-                           Arch::kGemma4};
+                           Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa,
+                           Arch::kGemma2,   Arch::kGemma4};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -35,7 +35,11 @@ double RelativeError(std::span<const float> logits, std::span<const double> refe
 
 TEST(Forward, AgreesWithTheTextbook) {
   for (const Arch arch : kArchs) {
-    const Shape shape = SmallShape(arch);
+    Shape shape = SmallShape(arch);
+    // Which rows an index chooses halves may decide, another test looks at that; and of its small
+    // model, which experts.
+    if (arch == Arch::kGlmDsa) shape.experts.used = shape.experts.count;
+    shape.index.top = 40;
     const ModelFile model(shape, TensorType::kF32);
     // A window in all layers is an option of the cache.
     Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(),
@@ -109,9 +113,9 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 }
 
 TEST(Forward, CompanionsInABatchChangeNothing) {
-  for (const Arch arch :
-       {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3, Arch::kGptOss,
-        Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGemma2, Arch::kGemma4}) {
+  for (const Arch arch : {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3,
+                          Arch::kGptOss, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
+                          Arch::kGlmDsa, Arch::kGemma2, Arch::kGemma4}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);
@@ -390,12 +394,44 @@ TEST(Forward, ADeepSeek2OfAnotherKindAgreesWithTheTextbook) {
   shape.experts.shared = 2;
   shape.mla.query_rank = 0;
   expect_truth(shape);
+  // V2: of a group one expert counts, not two.
+  shape.experts.groups = 2;
+  shape.experts.used_groups = 1;
+  expect_truth(shape);
   // GLM 4.7 Flash: not stretched.
   shape = SmallShape(Arch::kDeepSeek2);
   shape.rope = {.base = 1000000.0f, .dimensions = 32};
   // All of them: with these weights two are so near each other that halves decide which is chosen.
   shape.experts.used = shape.experts.count;
+  shape.experts.groups = shape.experts.used_groups = 1;
   expect_truth(shape);
+}
+
+// GLM 5: but for rows that the index ranks so alike that halves decide between them, and for those
+// that come after such a one.
+TEST(Forward, AnIndexChoosesAsTheTextbookDoes) {
+  Shape shape = SmallShape(Arch::kGlmDsa);
+  shape.experts.used = shape.experts.count;  // no choice of these
+  const ModelFile model(shape, TensorType::kF32);
+  const auto tokens = RandomTokens(40, shape.vocab_size);
+  const auto logits = Runner(model.files(), Slice::Whole(shape)).Logits(tokens, 40);
+  const auto reference = ReferenceLogits(model.files(), shape, tokens);
+  Shape all = shape;
+  all.index.top = 40;
+  const auto unchosen = ReferenceLogits(model.files(), all, tokens);
+  size_t near = 0, far_from_all = 0;
+  for (size_t row = 0; row < tokens.size(); ++row) {
+    const size_t first = row * shape.vocab_size;
+    const auto error = [&](const std::vector<double>& truth) {
+      return RelativeError(std::span(logits).subspan(first, shape.vocab_size),
+                           std::span(truth).subspan(first, shape.vocab_size));
+    };
+    EXPECT_LT(row < shape.index.top ? error(unchosen) : 0.0, 3e-3) << row;
+    near += error(reference) < 5e-3 ? 1 : 0;
+    far_from_all += error(unchosen) > 0.05 ? 1 : 0;
+  }
+  EXPECT_GE(near, 30u);
+  EXPECT_GE(far_from_all, 20u);
 }
 
 // Of GLM some models have no norms of queries and keys.

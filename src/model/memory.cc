@@ -142,9 +142,12 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
         "a window of {} and {} sinks: layers of this architecture see all; leave --kv-window out",
         options.window, options.sinks));
   }
-  const std::vector<kv::Stream> streams = {LatentStream(MlaRowFormat(shape), 1, 0)};
-  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack,
-                            {shape.layer_count, streams});
+  std::vector<std::vector<kv::Stream>> layers;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    layers.push_back({LatentStream(MlaRowFormat(shape), 1, 0)});
+    if (shape.has_index(layer)) layers.back().push_back(LatentStream(MlaIndexFormat(shape), 1, 0));
+  }
+  return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
 }
 
 // One row, with room for a mark behind it: the forward pass keeps states in a page that is not
@@ -216,6 +219,11 @@ kernels::LatentFormat MlaRowFormat(const Shape& shape) {
   return {.type = kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.head_dim),
           .still = static_cast<int32_t>(shape.mla.row_rank)};
+}
+
+kernels::LatentFormat MlaIndexFormat(const Shape& shape) {
+  return {
+      .type = kernels::LatentRows::kF16, .dim = static_cast<int32_t>(shape.index.dim), .still = 0};
 }
 
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {

@@ -36,9 +36,12 @@ inline constexpr uint32_t kFarInputStream = 2;  // what they are made of: values
 inline constexpr uint32_t kIndexStream = 3;
 inline constexpr uint32_t kIndexInputStream = 4;
 
-// The one stream of a layer whose heads share a row (MLA).
+// The stream of a layer whose heads share a row (MLA).
 inline constexpr uint32_t kMlaStream = 0;
+// With an index of those rows:
+inline constexpr uint32_t kMlaIndexStream = 1;
 kernels::LatentFormat MlaRowFormat(const Shape& shape);
+kernels::LatentFormat MlaIndexFormat(const Shape& shape);
 
 // Of a layer that keeps states in place of keys and values: those behind every page, and what
 // tokens bring to them (kernels/delta_net.h).

@@ -17,6 +17,7 @@ MlaAttention::MlaAttention(const Shape& shape, compute::Backend& backend,
       output_operand_(commands.NewOperand()) {
   for (uint32_t head = 0; head < shape.head_count; ++head)
     head_operands_.push_back(commands.NewOperand());
+  if (shape.is_indexed()) choice_.emplace(shape, backend, commands);
 }
 
 Status MlaAttention::Plan(size_t row_count) {
@@ -30,13 +31,15 @@ Status MlaAttention::Plan(size_t row_count) {
   TRY(plan(row_, shape_.head_dim));
   TRY(plan(queries_, heads * shape_.head_dim));
   TRY(plan(attended_, heads * shape_.head_dim));
+  if (choice_) TRY(choice_->Plan(row_count));
   return plan(values_, heads * mla.value_dim);
 }
 
 Status MlaAttention::Run(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
                          std::span<const compute::PageSpan> spans, compute::Operand& rows,
                          const compute::Tensor& out) {
-  TRY(Project(weights, rows));
+  TRY(Project(layer, weights, rows));
+  if (shape_.has_index(layer)) TRY(choice_->Run(layer, weights.index, angles, spans));
   TRY(Absorb(weights));
   TRY(Attend(layer, weights, angles, spans));
   return ProjectOutput(weights, out);
@@ -49,8 +52,10 @@ compute::Tensor MlaAttention::OfHead(const compute::Array& rows, size_t head, si
 }
 
 // Queries of all heads, in the two parts that a head has, and the row.
-Status MlaAttention::Project(const MlaWeights& weights, compute::Operand& rows) {
+Status MlaAttention::Project(uint32_t layer, const MlaWeights& weights, compute::Operand& rows) {
   products_.clear();
+  const bool has_index = shape_.has_index(layer);
+  if (has_index) choice_->AddProducts(weights.index, rows, products_);
   products_.push_back({&weights.row, &rows, row_.tensor()});
   // Where queries have no low rank they are made of the rows at once.
   if (shape_.mla.query_rank == 0) {
@@ -66,6 +71,7 @@ Status MlaAttention::Project(const MlaWeights& weights, compute::Operand& rows) 
     low_operand_->Set(low_.tensor());
     products_.clear();
     AddQueries(weights, *low_operand_);
+    if (has_index) choice_->AddQueries(weights.index, *low_operand_, products_);
     TRY(commands_.Multiply(products_));
   }
   // Of a row only what stands still is normed.
@@ -110,12 +116,15 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
        .format = format_,
        .heads = {
            .rows = row_.tensor(), .count = 1, .angles = angles, .still = shape_.mla.row_rank}}));
+  // With an index all rows are far ones, of which tokens see those that it has chosen: in this
+  // layer, or in the one before.
+  const bool is_indexed = shape_.is_indexed();
   return commands_.AttendRows({.pages = {layer, kMlaStream, spans},
-                               .window = UINT32_MAX,
+                               .window = is_indexed ? 0 : UINT32_MAX,
                                .far_stream = kMlaStream,
-                               .ratio = 0,
-                               .top = 0,
-                               .chosen = {},
+                               .ratio = is_indexed ? 1u : 0u,
+                               .top = shape_.index.top,
+                               .chosen = is_indexed ? choice_->chosen() : compute::Tensor(),
                                .format = format_,
                                .head_count = shape_.head_count,
                                .scale = AttentionScaleOf(shape_),

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "compute/backend.h"
 #include "compute/commands.h"
 #include "kernels/latent.h"
+#include "model/row_choice.h"
 #include "model/weights.h"
 
 namespace aster::model {
@@ -35,7 +37,7 @@ class MlaAttention {
              const compute::Tensor& out);
 
  private:
-  Status Project(const MlaWeights& weights, compute::Operand& rows);
+  Status Project(uint32_t layer, const MlaWeights& weights, compute::Operand& rows);
   void AddQueries(const MlaWeights& weights, compute::Operand& rows);
   Status Absorb(const MlaWeights& weights);
   Status Attend(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
@@ -60,6 +62,7 @@ class MlaAttention {
   const std::unique_ptr<compute::Operand> output_operand_;
   std::vector<std::unique_ptr<compute::Operand>> head_operands_;
   std::vector<compute::Product> products_;
+  std::optional<RowChoice> choice_;  // where an index chooses the rows that are seen
 };
 
 }  // namespace aster::model

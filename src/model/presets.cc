@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/presets_gemma.h"
+#include "model/presets_mla.h"
 #include "model/presets_qwen_next.h"
 
 namespace aster::model {
@@ -299,98 +300,6 @@ Shape TinyMiniMaxShape() {
   return shape;
 }
 
-// A DeepSeek V3, with as many layers and experts.
-Shape DeepSeek3Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts) {
-  return {.arch = Arch::kDeepSeek2,
-          .layer_count = layers,
-          .context_length = 163840,
-          .embedding = 7168,
-          .head_count = 128,
-          .kv_head_count = 1,
-          .head_dim = 576,
-          .feed_forward = 18432,
-          .vocab_size = 129280,
-          .norm_epsilon = 1e-6f,
-          .rope = {.base = 10000.0f,
-                   .dimensions = 64,
-                   .scaling = RopeScaling::kYarn,
-                   .factor = 40.0f,
-                   .original_context = 4096,
-                   .log_multiplier = 0.1f},
-          .experts = {.count = experts,
-                      .used = 8,
-                      .feed_forward = 2048,
-                      .score = kernels::RouterScore::kSigmoid,
-                      .choice_bias = true,
-                      .dense_layers = dense_layers,
-                      .shared = 1,
-                      .scale = 2.5f},
-          .mla = {.query_rank = 1536, .row_rank = 512, .key_dim = 128, .value_dim = 128}};
-}
-
-Shape KimiK2Shape() {
-  Shape shape = DeepSeek3Shape(61, 1, 384);
-  shape.context_length = 131072;
-  shape.head_count = 64;
-  shape.vocab_size = 163840;
-  shape.rope.base = 50000.0f;
-  shape.rope.factor = 32.0f;
-  shape.rope.beta_fast = 1.0f;
-  shape.experts.scale = 2.827f;
-  return shape;
-}
-
-// Its positions are not stretched.
-Shape GlmFlashShape() {
-  Shape shape = DeepSeek3Shape(47, 1, 64);
-  shape.context_length = 202752;
-  shape.embedding = 2048;
-  shape.head_count = 20;
-  shape.feed_forward = 10240;
-  shape.vocab_size = 154880;
-  shape.norm_epsilon = 1e-5f;
-  shape.rope = {.base = 1000000.0f, .dimensions = 64};
-  shape.experts.used = 4;
-  shape.experts.feed_forward = 1536;
-  shape.experts.scale = 1.8f;
-  shape.mla = {.query_rank = 768, .row_rank = 512, .key_dim = 192, .value_dim = 256};
-  return shape;
-}
-
-// Its queries have no low rank, and its experts are scored by a softmax.
-Shape DeepSeek2LiteShape() {
-  Shape shape = DeepSeek3Shape(27, 1, 64);
-  shape.embedding = 2048;
-  shape.head_count = 16;
-  shape.feed_forward = 10944;
-  shape.vocab_size = 102400;
-  shape.rope.log_multiplier = 0.0707f;
-  shape.experts = {.count = 64,
-                   .used = 6,
-                   .feed_forward = 1408,
-                   .normalized = false,
-                   .dense_layers = 1,
-                   .shared = 2};
-  shape.mla.query_rank = 0;
-  return shape;
-}
-
-// Everything that a DeepSeek V3 has, as small as blocks of 256 allow.
-Shape TinyDeepSeek2Shape() {
-  Shape shape = DeepSeek3Shape(4, 1, 8);
-  shape.context_length = 65536;
-  shape.embedding = 256;
-  shape.head_count = 4;
-  shape.head_dim = 288;
-  shape.feed_forward = 512;
-  shape.vocab_size = 1024;
-  shape.rope.dimensions = 32;
-  shape.experts.used = 3;
-  shape.experts.feed_forward = 256;
-  shape.mla = {.query_rank = 256, .row_rank = 256, .key_dim = 32, .value_dim = 64};
-  return shape;
-}
-
 // The shape of DeepSeek V4 Flash, with fewer layers and experts.
 Shape FlashShape(uint32_t layers, uint32_t experts) {
   Shape shape = {.arch = Arch::kDeepSeek4,
@@ -510,13 +419,6 @@ std::vector<Preset> MakePresets() {
       {"minimax-m2-proportions", "a MiniMax M2 of 4 layers and 16 experts: real widths",
        MiniMaxShape(4, 16)},
       {"minimax-m2", "the shape of MiniMax M2: 229 B parameters", MiniMaxShape(62, 256)},
-      {"deepseek2-tiny", "every part of a DeepSeek V3, in 4 small layers", TinyDeepSeek2Shape()},
-      {"deepseek2-proportions", "a DeepSeek V3 of 4 layers and 16 experts: real widths",
-       DeepSeek3Shape(4, 1, 16)},
-      {"deepseek-v2-lite", "the shape of DeepSeek V2 Lite: 15.7 B parameters",
-       DeepSeek2LiteShape()},
-      {"glm-4.7-flash", "the shape of GLM 4.7 Flash: 30 B parameters", GlmFlashShape()},
-      {"kimi-k2", "the shape of Kimi K2: 1 T parameters", KimiK2Shape()},
       {"flash-shape-tiny", "every part of a DeepSeek V4 Flash, in 6 small layers",
        TinyFlashShape()},
       {"flash-proportions", "a DeepSeek V4 Flash of 6 layers and 48 experts: real widths",
@@ -529,7 +431,7 @@ std::vector<Preset> MakePresets() {
 const std::vector<Preset>& AllPresets() {
   static const std::vector<Preset> presets = [] {
     std::vector<Preset> all = MakePresets();
-    for (const std::vector<Preset>& more : {GemmaPresets(), QwenNextPresets()})
+    for (const std::vector<Preset>& more : {GemmaPresets(), MlaPresets(), QwenNextPresets()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

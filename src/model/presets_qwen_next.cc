@@ -69,7 +69,7 @@ Shape TinyQwenNextShape(Arch arch) {
   }
   shape.recurrence.key_heads = 2;
   shape.recurrence.value_heads = 4;
-  shape.recurrence.key_dim = 32;
+  shape.recurrence.key_dim = 64;
   shape.recurrence.value_dim = 64;
   shape.recurrence.in_turn = arch != Arch::kQwen3Next;
   return shape;

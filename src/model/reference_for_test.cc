@@ -131,7 +131,7 @@ class Reference {
   }
 
   Row AnyAttention(const Row& x, size_t position) {
-    if (shape_.arch == Arch::kDeepSeek2) return SharedRowAttention(x, position);
+    if (HasMla(shape_.arch)) return SharedRowAttention(x, position);
     const uint32_t every = shape_.recurrence.full_every;
     return every > 0 && layer_ % every != every - 1 ? DeltaNet(x) : Attention(x, position);
   }
@@ -275,6 +275,7 @@ class Reference {
     Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
     Turn(std::span(row).subspan(rank), unscaled, {}, true, position);
     keys_[layer_].push_back(std::move(row));
+    if (shape_.index.heads > 0) ChooseRows(x, position);
     Row out;
     for (size_t head = 0; head < shape_.head_count; ++head) {
       const Row part(query.begin() + static_cast<ptrdiff_t>(head * of_head),
@@ -288,8 +289,51 @@ class Reference {
   Row SharedRowQuery(const Row& x, size_t of_head) const {
     const size_t all = shape_.head_count * of_head, rank = shape_.mla.query_rank;
     if (rank == 0) return Multiply(Layer("attn_q.weight"), x, all);
-    const Row low = Multiply(Layer("attn_q_a.weight"), x, rank);
-    return Multiply(Layer("attn_q_b.weight"), Normalised(low, "attn_q_a_norm.weight"), all);
+    return Multiply(Layer("attn_q_b.weight"), LowQuery(x), all);
+  }
+
+  Row LowQuery(const Row& x) const {
+    const Row low = Multiply(Layer("attn_q_a.weight"), x, shape_.mla.query_rank);
+    return Normalised(low, "attn_q_a_norm.weight");
+  }
+
+  // GLM 5: all rows, or those that the heads of an index rank highest; layers without one take what
+  // the last has chosen.
+  void ChooseRows(const Row& x, size_t position) {
+    if (shape_.index.own[layer_] == 0) return;
+    const size_t heads = shape_.index.heads, dim = shape_.index.dim;
+    Row row = Multiply(Layer("indexer.attn_k.weight"), x, dim);
+    NormaliseLayer(row, Layer("indexer.k_norm.weight"), Layer("indexer.k_norm.bias"));
+    Turn(row, shape_.rope, {}, true, position);
+    values_[layer_].push_back(std::move(row));
+    Row query = Multiply(Layer("indexer.attn_q_b.weight"), LowQuery(x), heads * dim);
+    for (size_t head = 0; head < heads; ++head)
+      Turn(std::span(query).subspan(head * dim, dim), shape_.rope, {}, true, position);
+    const Row shares = Multiply(Layer("indexer.proj.weight"), x, heads);
+    std::vector<std::pair<double, size_t>> ranks;  // negative
+    for (const Row& other : values_[layer_]) {
+      double rank = 0;
+      for (size_t head = 0; head < heads; ++head) {
+        double product = 0;
+        for (size_t i = 0; i < dim; ++i) product += query[head * dim + i] * other[i];
+        rank += std::max(product, 0.0) * shares[head];
+      }
+      ranks.emplace_back(-rank, ranks.size());
+    }
+    std::sort(ranks.begin(), ranks.end());
+    ranks.resize(std::min<size_t>(ranks.size(), shape_.index.top));
+    is_seen_.assign(values_[layer_].size(), false);
+    for (const auto& [rank, token] : ranks) is_seen_[token] = true;
+  }
+
+  static void NormaliseLayer(Row& row, const std::vector<float>& weight,
+                             const std::vector<float>& bias) {
+    const auto count = static_cast<double>(row.size());
+    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / count;
+    double variance = 0;
+    for (const double value : row) variance += (value - mean) * (value - mean) / count;
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = (row[i] - mean) / std::sqrt(variance + 1e-6) * double{weight[i]} + double{bias[i]};
   }
 
   Row SharedRowHead(const Row& query, size_t head) const {
@@ -302,7 +346,9 @@ class Reference {
     const double scale = size * size / std::sqrt(static_cast<double>(still + turning));
     Row out(width);
     double sum = 0;
-    for (const Row& row : keys_[layer_]) {
+    for (size_t token = 0; token < keys_[layer_].size(); ++token) {
+      if (shape_.index.heads > 0 && !is_seen_[token]) continue;
+      const Row& row = keys_[layer_][token];
       double score = 0;
       for (size_t i = 0; i < still; ++i) {
         double key = 0;
@@ -373,6 +419,26 @@ class Reference {
     return down;
   }
 
+  // DeepSeek V2 and V3: a group is as good as its best expert or, with a bias, its best two.
+  std::vector<size_t> OfBestGroups(const Row& scores, const std::vector<float>& bias) const {
+    const size_t groups = shape_.experts.groups, size = scores.size() / groups;
+    std::vector<std::pair<double, size_t>> ranks;  // negative
+    for (size_t group = 0; group < groups; ++group) {
+      Row keys;
+      for (size_t i = group * size; i < (group + 1) * size; ++i)
+        keys.push_back(-scores[i] - double{bias[i]});
+      std::sort(keys.begin(), keys.end());
+      ranks.emplace_back(keys[0] + (shape_.experts.choice_bias ? keys[1] : 0.0), group);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    std::vector<size_t> experts;
+    for (size_t i = 0; i < shape_.experts.used_groups; ++i) {
+      for (size_t k = 0; k < size; ++k) experts.push_back(ranks[i].second * size + k);
+    }
+    std::sort(experts.begin(), experts.end());
+    return experts;
+  }
+
   // GLM, MiniMax and DeepSeek V3: every expert scored by itself, a bias for the choice only. Of V2
   // shares of a softmax over all, as they are.
   Row MixtureByKeys(const Row& x) const {
@@ -383,8 +449,7 @@ class Reference {
     for (double& score : scores)
       score = is_softmax ? std::exp(score) : 1.0 / (1.0 + std::exp(-score));
     const double all = std::accumulate(scores.begin(), scores.end(), 0.0);
-    std::vector<size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<size_t> order = OfBestGroups(scores, bias);
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return scores[a] + double{bias[a]} > scores[b] + double{bias[b]};
     });
@@ -437,6 +502,7 @@ class Reference {
   const Shape& shape_;
   std::vector<float> factors_;  // [rope.dimensions / 2] or none
   uint32_t layer_ = 0;
+  std::vector<bool> is_seen_;             // [tokens], by what an index has chosen last
   std::vector<std::vector<Row>> keys_;    // [layers][tokens]
   std::vector<std::vector<Row>> values_;  // [layers][tokens]
 };

@@ -56,6 +56,19 @@ inline Shape SmallGemma(Shape shape) {
   return shape;
 }
 
+// Of three layers the last sees, where there is an index, the rows that the second has chosen.
+inline Shape SmallMlaShape(Arch arch) {
+  const bool is_indexed = arch == Arch::kGlmDsa;
+  Shape shape = ShapeOfPreset(is_indexed ? "glm-5-tiny" : "deepseek2-tiny").value();
+  shape.layer_count = 3;
+  shape.vocab_size = 300;
+  shape.head_dim = 288;
+  shape.rope.dimensions = 32;
+  shape.mla = {.query_rank = 256, .row_rank = 256, .key_dim = 32, .value_dim = 64};
+  if (is_indexed) shape.index = {.heads = 3, .dim = 48, .top = 12, .own = {1, 1, 0}};
+  return shape;
+}
+
 // A small shape of an architecture.
 inline Shape SmallShape(Arch arch) {
   Shape shape = ShapeOfPreset("tiny").value();
@@ -89,11 +102,7 @@ inline Shape SmallShape(Arch arch) {
     shape.experts = tiny.experts;
     shape.head_norms = tiny.head_norms;
   }
-  if (arch == Arch::kDeepSeek2) {
-    shape = ShapeOfPreset("deepseek2-tiny").value();
-    shape.layer_count = 3;
-    shape.vocab_size = 300;
-  }
+  if (HasMla(arch)) shape = SmallMlaShape(arch);
   // Of three layers the second attends.
   if (arch == Arch::kQwen3Next || arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) {
     const char* const tiny = arch == Arch::kQwen3Next ? "qwen3-next-tiny"
@@ -103,6 +112,7 @@ inline Shape SmallShape(Arch arch) {
     shape.layer_count = 3;
     shape.vocab_size = 300;
     shape.recurrence.full_every = 2;
+    shape.recurrence.key_dim = 32;
   }
   // Heads that turn in part, by a table, and a window in every layer.
   if (arch == Arch::kPhi3) {

@@ -15,6 +15,7 @@
 #include "model/shape_gemma3.h"
 #include "model/shape_gemma4.h"
 #include "model/shape_glm.h"
+#include "model/shape_glm_dsa.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
 #include "model/shape_mistral3.h"
@@ -32,7 +33,7 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 17> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 18> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kMistral3, "mistral3"},
                                                {Arch::kQwen2, "qwen2"},
                                                {Arch::kQwen3, "qwen3"},
@@ -48,6 +49,7 @@ constexpr std::array<ArchEntry, 17> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kGlm4Moe, "glm4moe"},
                                                {Arch::kMiniMaxM2, "minimax-m2"},
                                                {Arch::kDeepSeek2, "deepseek2"},
+                                               {Arch::kGlmDsa, "glm-dsa"},
                                                {Arch::kDeepSeek4, "deepseek4"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
@@ -217,11 +219,13 @@ std::string KnownArchs() {
 bool HasExperts(Arch arch) {
   return arch == Arch::kQwen3Moe || arch == Arch::kQwen3Next || arch == Arch::kQwen35Moe ||
          arch == Arch::kGptOss || arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 ||
-         arch == Arch::kDeepSeek2 || arch == Arch::kDeepSeek4;
+         arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa || arch == Arch::kDeepSeek4;
 }
 
+bool HasMla(Arch arch) { return arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa; }
+
 bool HasRouterKeys(Arch arch) {
-  return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 || arch == Arch::kDeepSeek2;
+  return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 || HasMla(arch);
 }
 
 uint32_t WindowOf(const Shape& shape, uint32_t layer) {
@@ -258,6 +262,7 @@ uint32_t KvLayerOf(const Shape& shape, uint32_t layer) {
 
 // Not behind a layer whose KV rows are seen behind it.
 bool Shape::can_begin(uint32_t layer) const {
+  if (is_indexed() && !has_index(layer)) return false;
   for (uint32_t later = layer_count - kinds.sharing; later < layer_count; ++later) {
     if (layer <= later && KvLayerOf(*this, later) < layer) return false;
   }
@@ -304,7 +309,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     TRY(ReadGemma4(keys, shape));
   } else {
     if (HasRouterKeys(shape.arch) || HasRecurrence(shape.arch)) TRY(LeaveNextOut(keys, shape));
-    TRY(shape.arch == Arch::kDeepSeek2 ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
+    TRY(HasMla(shape.arch) ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
     if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
@@ -314,7 +319,8 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (shape.arch == Arch::kPhi3) TRY(ReadPhi3(keys, shape));
     if (shape.is_glm()) TRY(ReadGlm(keys, shape));
     if (shape.arch == Arch::kMiniMaxM2) TRY(ReadMiniMax(keys, shape));
-    if (shape.is_mla()) TRY(ReadMla(keys, shape));
+    if (shape.arch == Arch::kDeepSeek2) TRY(ReadMla(keys, shape));
+    if (shape.arch == Arch::kGlmDsa) TRY(ReadGlmDsa(keys, shape));
     if (HasRecurrence(shape.arch)) TRY(ReadQwenNext(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
@@ -359,6 +365,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.arch == Arch::kMistral3) return CheckMistral3(shape);
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
   if (shape.arch == Arch::kDeepSeek2) return CheckMla(shape);
+  if (shape.arch == Arch::kGlmDsa) return CheckGlmDsa(shape);
   if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
   if (HasRecurrence(shape.arch)) return CheckQwenNext(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();

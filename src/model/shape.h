@@ -35,6 +35,7 @@ enum class Arch : uint8_t {
   kGlm4Moe,
   kMiniMaxM2,
   kDeepSeek2,
+  kGlmDsa,
   kDeepSeek4
 };
 
@@ -69,6 +70,8 @@ struct Experts {
   kernels::RouterScore score = kernels::RouterScore::kSoftmax;
   bool normalized = true;     // the chosen ones' weights are divided by their sum
   bool choice_bias = false;   // numbers that count for the choice only
+  uint32_t groups = 1;        // of neighbours, of which some are chosen first, and then experts
+  uint32_t used_groups = 1;   // of these
   uint32_t dense_layers = 0;  // first layers, which have one network instead
   uint32_t shared = 0;        // that every token uses as well, as one network
   bool shared_gate = false;   // whose share is then the sigmoid of a score
@@ -108,6 +111,15 @@ struct Mla {
   uint32_t row_rank = 0;    // numbers of a row but for those that turn; 0: plain attention
   uint32_t key_dim = 0;     // numbers of a head's key but for those
   uint32_t value_dim = 0;   // of a head's value
+};
+
+// An index that chooses which rows of such attention a token sees (GLM 5).
+struct RowIndex {
+  uint32_t heads = 0;  // 0: all rows are seen
+  uint32_t dim = 0;    // of its rows, and of a head's query
+  uint32_t top = 0;    // rows that a token sees
+  // By layer: whether it has an index of its own, or takes what the one before has chosen.
+  std::vector<uint8_t> own;
 };
 
 // Layers that keep a state for every head in place of keys and values: gated delta nets, with a
@@ -166,6 +178,7 @@ struct Shape {
   Streams streams = {};
   Latent latent = {};
   Mla mla = {};
+  RowIndex index = {};
   Recurrence recurrence = {};
   uint32_t next_layers = 0;   // MTP blocks, behind the last layer
   uint32_t left_out = 0;      // MTP blocks there that are never computed
@@ -178,6 +191,8 @@ struct Shape {
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
   bool is_mla() const { return mla.row_rank > 0; }
+  bool is_indexed() const { return index.heads > 0; }
+  bool has_index(uint32_t layer) const { return is_indexed() && index.own[layer] != 0; }
   // Whether a slice of the model can begin with the layer.
   bool can_begin(uint32_t layer) const;
   // Some layers keep a state; those that attend gate what they give.
@@ -198,7 +213,9 @@ struct Shape {
   // Whether layers with a window turn in another way than those that see all.
   bool has_window_rope() const { return arch == Arch::kGemma3 || is_gemma4(); }
   // What GPUs have no operations for.
-  bool is_for_processor() const { return is_recurrent() || attention_cap > 0.0f || is_gemma4(); }
+  bool is_for_processor() const {
+    return is_recurrent() || is_indexed() || attention_cap > 0.0f || is_gemma4();
+  }
   // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that neighbours turn together.
@@ -215,6 +232,9 @@ struct Shape {
 
 // Whether layers of the architecture have experts in place of one feed-forward network.
 bool HasExperts(Arch arch);
+
+// Whether all its heads share one row.
+bool HasMla(Arch arch);
 
 // Whether its files say how the router chooses (shape_router.h).
 bool HasRouterKeys(Arch arch);

@@ -138,16 +138,13 @@ class Keys {
     return Unexpected(key, fmt::format("{}", found), fmt::format("{}", expected));
   }
 
-  // The first `layer_count` numbers of an array that may hold some more (for blocks that are not
+  // The first `layer_count` values of an array that may hold some more (for blocks that are not
   // layers of the model).
   Result<std::vector<uint64_t>> FirstOfArray(std::string_view key, size_t layer_count) const {
-    const std::string full = Full(key);
-    const auto values = TRY(metadata_.Get<std::vector<uint64_t>>(full));
-    if (values.size() < layer_count) {
-      return DataLoss(fmt::format("{} holds {} numbers; one for each of {} layers is needed", full,
-                                  values.size(), layer_count));
-    }
-    return std::vector(values.begin(), values.begin() + static_cast<ptrdiff_t>(layer_count));
+    return FirstOf<uint64_t>(key, layer_count);
+  }
+  Result<std::vector<bool>> FirstFlags(std::string_view key, size_t layer_count) const {
+    return FirstOf<bool>(key, layer_count);
   }
 
   // One positive number, or an array that holds the same one for each of at least `layer_count`
@@ -181,6 +178,17 @@ class Keys {
   }
 
  private:
+  template <typename T>
+  Result<std::vector<T>> FirstOf(std::string_view key, size_t layer_count) const {
+    const std::string full = Full(key);
+    const auto values = TRY(metadata_.Get<std::vector<T>>(full));
+    if (values.size() < layer_count) {
+      return DataLoss(fmt::format("{} holds {} values; one for each of {} layers is needed", full,
+                                  values.size(), layer_count));
+    }
+    return std::vector<T>(values.begin(), values.begin() + static_cast<ptrdiff_t>(layer_count));
+  }
+
   static Result<uint32_t> InRange(std::string_view key, uint64_t value, uint32_t limit) {
     if (value == 0 || value > limit) {
       return DataLoss(fmt::format("{} is {}, between 1 and {} is needed", key, value, limit));

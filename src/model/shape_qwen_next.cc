@@ -94,7 +94,7 @@ Status CheckQwenNext(const Shape& shape) {
 }
 
 void WriteQwenNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
-  const auto set = [&](std::string_view key, uint32_t value) {
+  const auto set = [&](std::string_view key, const auto& value) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
   const Recurrence& recurrence = shape.recurrence;
@@ -105,6 +105,11 @@ void WriteQwenNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("ssm.time_step_rank", recurrence.value_heads);
   set("ssm.inner_size", recurrence.values());
   if (shape.experts.count > 0) set(kSharedKey, shape.experts.shared_width());
+  // Published files share the pairs out between a text's positions and two of images.
+  if (shape.arch == Arch::kQwen3Next) return;
+  const auto pairs = static_cast<int32_t>(shape.rope.dimensions / 2);
+  const int32_t third = pairs / 3;
+  set("rope.dimension_sections", std::vector<int32_t>{pairs - 2 * third, third, third, 0});
 }
 
 }  // namespace aster::model

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernels/latent.h"
 
 namespace aster::model {
@@ -30,12 +32,36 @@ Result<RouterScore> ReadScore(const Keys& keys, RouterScore usual) {
 }
 
 // Of one group, or of as many as are used, experts are chosen among all.
-Status ExpectNoGroups(const Keys& keys) {
+Status ReadGroups(const Keys& keys, Experts& experts) {
   const uint64_t groups = TRY(keys.NumberOrZero("expert_group_count"));
   const uint64_t used = TRY(keys.NumberOrZero("expert_group_used_count"));
   if (groups <= 1 || groups == used) return Ok();
-  return keys.Unexpected("expert_group_count", fmt::format("{}", groups),
-                         "a router without groups, 0 or 1,");
+  if (groups > kernels::kMaxExpertGroups) {
+    return keys.Unexpected("expert_group_count", fmt::format("{}", groups),
+                           fmt::format("0 to {}", kernels::kMaxExpertGroups));
+  }
+  if (used == 0 || used > groups) {
+    return keys.Unexpected("expert_group_used_count", fmt::format("{}", used),
+                           fmt::format("1 to {}", groups));
+  }
+  experts.groups = static_cast<uint32_t>(groups);
+  experts.used_groups = static_cast<uint32_t>(used);
+  return Ok();
+}
+
+// Of a group two experts count where there is a bias for the choice, which files say by a tensor.
+Status CheckGroups(const Experts& experts) {
+  if (experts.groups == 1) return Ok();
+  const uint32_t size = experts.count / std::max(1u, experts.groups);
+  if (experts.groups > 0 && experts.groups <= kernels::kMaxExpertGroups &&
+      experts.used_groups > 0 && experts.used_groups <= experts.groups &&
+      experts.count % experts.groups == 0 && size >= 2 &&
+      experts.used <= experts.used_groups * size) {
+    return Ok();
+  }
+  return DataLoss(
+      fmt::format("{} experts in {} groups, of which {} are used, cannot be chosen {} at a time",
+                  experts.count, experts.groups, experts.used_groups, experts.used));
 }
 
 Status ReadDenseLayers(const Keys& keys, Shape& shape) {
@@ -84,7 +110,7 @@ Status ReadRouter(const Keys& keys, Shape& shape) {
     return keys.Unexpected("expert_weights_scale", fmt::format("{}", scale),
                            fmt::format("at most {}", kMaxScaleOfExperts));
   }
-  TRY(ExpectNoGroups(keys));
+  TRY(ReadGroups(keys, experts));
   TRY(ReadShared(keys, experts));
   return ReadDenseLayers(keys, shape);
 }
@@ -96,6 +122,7 @@ Status CheckRouter(const Shape& shape) {
         fmt::format("{} experts for a token and {} shared; 1 to {} together are supported",
                     experts.used, experts.shared, kernels::kMaxTerms));
   }
+  TRY(CheckGroups(experts));
   // Written so that what is no number is refused.
   if (!(experts.scale > 0.0f)) {
     return DataLoss(
@@ -124,9 +151,13 @@ void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("expert_weights_norm", experts.normalized);
   set("expert_weights_scale", experts.scale);
   if (experts.shared > 0) set("expert_shared_count", experts.shared);
-  if (experts.dense_layers == 0) return;
-  set("leading_dense_block_count", experts.dense_layers);
-  set("feed_forward_length", shape.feed_forward);
+  if (experts.groups > 1) {
+    set("expert_group_count", experts.groups);
+    set("expert_group_used_count", experts.used_groups);
+  }
+  // Published files say it of experts too, where no layer is without.
+  set("feed_forward_length", experts.dense_layers > 0 ? shape.feed_forward : experts.feed_forward);
+  if (experts.dense_layers > 0) set("leading_dense_block_count", experts.dense_layers);
 }
 
 }  // namespace aster::model

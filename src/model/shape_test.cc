@@ -316,12 +316,34 @@ TEST(Shape, MtpBlocksOfGlmAreLeftOut) {
   EXPECT_EQ(read->next_layers, 0u);
 }
 
+// Of DeepSeek V3: the best experts of half of the groups.
+TEST(Shape, GroupsOfExpertsAreRead) {
+  const Shape shape = ShapeOfPreset("deepseek-v3").value();
+  gguf::MetadataBuilder metadata = MetadataOf(shape);
+  const auto read = ReadBack(metadata);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->experts.groups, 8u);
+  EXPECT_EQ(read->experts.used_groups, 4u);
+  const auto reads = [&](uint32_t groups, uint32_t used) {
+    metadata.Set("deepseek2.expert_group_count", groups);
+    metadata.Set("deepseek2.expert_group_used_count", used);
+    return ReadBack(metadata);
+  };
+  EXPECT_FALSE(reads(7, 4).ok());
+  EXPECT_FALSE(reads(8, 0).ok());
+  EXPECT_FALSE(reads(8, 9).ok());
+  EXPECT_FALSE(reads(128, 4).ok());
+  EXPECT_FALSE(reads(64, 1).ok()) << "4 experts cannot be 8";
+  // All groups are no groups.
+  for (const uint32_t groups : {0u, 1u, 8u}) EXPECT_EQ(reads(groups, groups)->experts.groups, 1u);
+}
+
 TEST(Shape, GlmOfAnotherKindIsRefusedByName) {
   const auto refused = [](const std::string& key, auto value) {
     return IsRefused("glm-tiny", key, value);
   };
   EXPECT_TRUE(refused("expert_gating_func", uint32_t{4}));
-  EXPECT_TRUE(refused("expert_group_count", uint32_t{8}));
+  EXPECT_TRUE(refused("expert_group_count", uint32_t{65}));
   EXPECT_TRUE(refused("expert_shared_count", uint32_t{17}));
   EXPECT_TRUE(refused("expert_shared_feed_forward_length", uint32_t{512}));
   EXPECT_TRUE(refused("expert_weights_scale", -1.0f));
@@ -394,7 +416,7 @@ TEST(Shape, DeepSeek2OfAnotherKindIsRefusedByName) {
   EXPECT_TRUE(refused("attention.temperature_scale", 0.1f));
   EXPECT_TRUE(refused("rope.scaling.type", "linear"));
   EXPECT_TRUE(refused("rope.scaling.attn_factor", 1.2f));
-  EXPECT_TRUE(refused("expert_group_count", uint32_t{8}));
+  EXPECT_TRUE(refused("expert_group_count", uint32_t{65}));
   EXPECT_TRUE(refused("expert_gating_func", uint32_t{4}));
   gguf::MetadataBuilder older = MetadataOf(ShapeOfPreset("deepseek2-tiny").value());
   older.Remove("deepseek2.attention.key_length_mla");
@@ -407,6 +429,47 @@ TEST(Shape, DeepSeek2OfAnotherKindIsRefusedByName) {
 }
 
 // One row for all heads, of halves.
+// Which layers have an index a key says or, in files without it, the length of texts that the model
+// was trained for.
+TEST(Shape, OfGlm5SurvivesItsMetadata) {
+  const Shape shape = ShapeOfPreset("glm-5.2").value();
+  gguf::MetadataBuilder metadata = MetadataOf(shape);
+  const auto expect = [&](std::vector<uint8_t> own) {
+    const auto read = ReadBack(metadata);
+    ASSERT_TRUE(read.ok()) << read.error().message();
+    EXPECT_EQ(read->index.own, own);
+  };
+  const auto read = ReadBack(metadata);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->index.heads, 32u);
+  EXPECT_EQ(read->index.dim, 128u);
+  EXPECT_EQ(read->index.top, 2048u);
+  EXPECT_EQ(std::ranges::count(read->index.own, 1), 21);
+  EXPECT_TRUE(read->can_begin(74));
+  EXPECT_FALSE(read->can_begin(75));
+  EXPECT_TRUE(read->experts.normalized);
+  expect(shape.index.own);
+  metadata.Remove("glm-dsa.attention.indexer.types");
+  expect(shape.index.own);
+  metadata.Set("glm-dsa.context_length", uint32_t{202752});
+  expect(std::vector<uint8_t>(78, 1));
+}
+
+TEST(Shape, GlmDsaOfAnotherKindIsRefusedByName) {
+  const auto refused = [](const std::string& key, auto value) {
+    return IsRefused("glm-5-tiny", key, value);
+  };
+  EXPECT_TRUE(refused("attention.indexer.types", std::vector<uint32_t>{0, 1, 1, 1}));
+  EXPECT_TRUE(refused("attention.indexer.types", std::vector<uint32_t>{1, 2, 1, 1}));
+  EXPECT_TRUE(refused("attention.indexer.types", std::vector<uint32_t>{1, 1}));
+  EXPECT_TRUE(refused("attention.indexer.key_length", uint32_t{32}));
+  EXPECT_TRUE(refused("attention.indexer.key_length", uint32_t{100}));
+  EXPECT_TRUE(refused("attention.indexer.top_k", uint32_t{0}));
+  EXPECT_TRUE(refused("attention.indexer.top_k_frequency", uint32_t{4}));
+  EXPECT_TRUE(refused("attention.q_lora_rank", uint32_t{0}));
+  EXPECT_FALSE(refused("attention.indexer.types", std::vector<uint32_t>{1, 1, 1, 0}));
+}
+
 TEST(Shape, OfQwenNextSurvivesItsMetadata) {
   for (const char* preset : {"qwen3-next-tiny", "qwen3.5-tiny", "qwen3.5-moe-tiny"}) {
     const Shape shape = ShapeOfPreset(preset).value();
@@ -415,7 +478,7 @@ TEST(Shape, OfQwenNextSurvivesItsMetadata) {
     EXPECT_EQ(read->recurrence.full_every, 4u);
     EXPECT_EQ(read->recurrence.key_heads, 2u);
     EXPECT_EQ(read->recurrence.value_heads, 4u);
-    EXPECT_EQ(read->recurrence.key_dim, 32u);
+    EXPECT_EQ(read->recurrence.key_dim, 64u);
     EXPECT_EQ(read->recurrence.value_dim, 64u);
     EXPECT_EQ(read->recurrence.taps, 4u);
     EXPECT_EQ(read->recurrence.in_turn, shape.arch != Arch::kQwen3Next);

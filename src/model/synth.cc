@@ -121,7 +121,7 @@ std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kLlama) return "llama-bpe";
   if (arch == Arch::kMistral3) return "tekken";
   if (arch == Arch::kGptOss || arch == Arch::kPhi3) return "gpt-4o";
-  if (arch == Arch::kGlm4Moe) return "glm4";
+  if (arch == Arch::kGlm4Moe || arch == Arch::kGlmDsa) return "glm4";
   if (arch == Arch::kMiniMaxM2) return "minimax-m2";
   if (arch == Arch::kDeepSeek2) return "deepseek-v3";
   if (arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) return "qwen35";

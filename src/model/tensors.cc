@@ -90,6 +90,16 @@ void AddMlaAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Matrix("attn_output.weight", {heads * mla.value_dim, embedding});
 }
 
+void AddRowIndex(const Shape& shape, LayerSpecs& layer) {
+  const RowIndex& index = shape.index;
+  layer.Fine("indexer.proj.weight", {shape.embedding, index.heads});
+  layer.Fine("indexer.attn_k.weight", {shape.embedding, index.dim});
+  layer.Vector("indexer.k_norm.weight", {index.dim});
+  layer.Vector("indexer.k_norm.bias", {index.dim});
+  layer.Matrix("indexer.attn_q_b.weight",
+               {shape.mla.query_rank, uint64_t{index.heads} * index.dim});
+}
+
 void AddDeltaNet(const Shape& shape, LayerSpecs& layer) {
   const Recurrence& recurrence = shape.recurrence;
   const uint64_t embedding = shape.embedding;
@@ -119,6 +129,7 @@ void AddDeltaNet(const Shape& shape, LayerSpecs& layer) {
 void AddLayerAttention(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   if (shape.has_state(index)) return AddDeltaNet(shape, layer);
   shape.is_mla() ? AddMlaAttention(shape, layer) : AddAttention(shape, layer);
+  if (shape.has_index(index)) AddRowIndex(shape, layer);
 }
 
 void AddDense(const Shape& shape, LayerSpecs& layer) {

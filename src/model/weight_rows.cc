@@ -50,6 +50,39 @@ Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,
   return compute::Matrix::Pack(part, 0, backend);
 }
 
+Result<compute::Matrix> PackFloats(const gguf::Tensor& tensor, std::span<const float> values,
+                                   compute::Backend& backend) {
+  gguf::Tensor wide = tensor;
+  wide.type = gguf::TensorType::kF32;
+  wide.data = {reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()};
+  return compute::Matrix::Pack(wide, 0, backend);
+}
+
+Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<float> values,
+                                    compute::Backend& backend) {
+  const uint64_t columns = tensor.dims[0], rows = tensor.dims[1];
+  for (uint64_t column = 0; column < columns; ++column) {
+    double sum = 0;
+    for (uint64_t row = 0; row < rows; ++row) sum += double{values[row * columns + column]};
+    const double mean = sum / static_cast<double>(rows);
+    for (uint64_t row = 0; row < rows; ++row) {
+      float& value = values[row * columns + column];
+      value = static_cast<float>(double{value} - mean);
+    }
+  }
+  return PackFloats(tensor, values, backend);
+}
+
+Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count) {
+  std::vector<int32_t> experts(tensor.element_count);
+  std::memcpy(experts.data(), tensor.data.data(), experts.size() * sizeof(int32_t));
+  for (const int32_t expert : experts) {
+    if (expert < 0 || static_cast<uint32_t>(expert) >= count)
+      return DataLoss(fmt::format("{} names expert {} of {}", tensor.name, expert, count));
+  }
+  return experts;
+}
+
 std::vector<float> Transposed(std::span<const float> rows, size_t columns) {
   const size_t count = rows.size() / columns;
   std::vector<float> turned(rows.size());

@@ -33,6 +33,18 @@ Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
 Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,
                                       compute::Backend& backend);
 
+// With these values in place of the tensor's own.
+Result<compute::Matrix> PackFloats(const gguf::Tensor& tensor, std::span<const float> values,
+                                   compute::Backend& backend);
+
+// The same, less the mean of the matrix's rows: whatever it is multiplied with, the numbers that it
+// gives have a mean of zero.
+Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<float> values,
+                                    compute::Backend& backend);
+
+// Whole numbers, each that of one of `count` experts.
+Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count);
+
 // Rows of `columns` numbers, column by column.
 std::vector<float> Transposed(std::span<const float> rows, size_t columns);
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <utility>
@@ -284,6 +283,16 @@ class Loader {
     const std::vector<float> none(shape_.head_count, -std::numeric_limits<float>::infinity());
     mla.no_sinks = TRY(compute::Array::Of(backend_, none));
     mla.output = TRY(Matrix(Name("attn_output.weight")));
+    return shape_.has_index(layer_) ? RowIndex(mla.index) : Ok();
+  }
+
+  Status RowIndex(RowIndexWeights& index) {
+    const std::string row = Name("indexer.attn_k.weight");
+    index.row = TRY(PackCentred(Find(row), TRY(HostFloats(row)), backend_));
+    index.norm = TRY(Floats(Name("indexer.k_norm.weight")));
+    index.bias = TRY(Floats(Name("indexer.k_norm.bias")));
+    index.query = TRY(Matrix(Name("indexer.attn_q_b.weight")));
+    index.shares = TRY(FineMatrix(Name("indexer.proj.weight")));
     return Ok();
   }
 
@@ -405,16 +414,8 @@ class Loader {
   }
 
   Result<std::vector<int32_t>> ExpertTable(const std::string& name) {
-    const gguf::Tensor& tensor = Find(name);
-    std::vector<int32_t> experts(tensor.element_count);
-    std::memcpy(experts.data(), tensor.data.data(), experts.size() * sizeof(int32_t));
-    for (const int32_t expert : experts) {
-      if (expert < 0 || static_cast<uint32_t>(expert) >= shape_.experts.count) {
-        return DataLoss(
-            fmt::format("{} names expert {} of {}", name, expert, shape_.experts.count));
-      }
-    }
-    Done(tensor);
+    auto experts = TRY(ReadExpertTable(Find(name), shape_.experts.count));
+    Done(Find(name));
     return experts;
   }
 
@@ -423,11 +424,7 @@ class Loader {
     const gguf::Tensor& tensor = Find(name);
     if (tensor.type == gguf::TensorType::kF32 || tensor.type == gguf::TensorType::kF16)
       return Matrix(name);
-    const std::vector<float> values = TRY(HostFloats(name));
-    gguf::Tensor wide = tensor;
-    wide.type = gguf::TensorType::kF32;
-    wide.data = {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(float)};
-    return compute::Matrix::Pack(wide, 0, backend_);
+    return PackFloats(tensor, TRY(HostFloats(name)), backend_);
   }
 
   Status Experts(std::vector<compute::ExpertWeights>& experts) {

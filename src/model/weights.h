@@ -54,6 +54,15 @@ struct LatentWeights {
   compute::Matrix index_heads;         // [index_heads, embedding]
 };
 
+// The index of a layer's rows.
+struct RowIndexWeights {
+  compute::Matrix row;     // [dim, embedding], less the mean of its rows: what it gives has mean 0
+  compute::Array norm;     // [dim]
+  compute::Array bias;     // [dim]
+  compute::Matrix query;   // [heads * dim, query_rank]
+  compute::Matrix shares;  // [heads, embedding]
+};
+
 // Attention of heads that share one row.
 struct MlaWeights {
   compute::Matrix query_low;                   // [query_rank, embedding], or none
@@ -66,6 +75,7 @@ struct MlaWeights {
   std::vector<compute::Matrix> values;         // [heads] of [value_dim, row_rank]
   compute::Array no_sinks;                     // [head_count] of minus infinity
   compute::Matrix output;                      // [embedding, head_count * value_dim]
+  RowIndexWeights index;                       // of layers that have one
 };
 
 // A layer that keeps a state for every head.

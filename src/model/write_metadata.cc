@@ -9,6 +9,7 @@
 #include "model/shape_gemma2.h"
 #include "model/shape_gemma3.h"
 #include "model/shape_gemma4.h"
+#include "model/shape_glm_dsa.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_mistral3.h"
 #include "model/shape_mla.h"
@@ -66,6 +67,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
   if (shape.is_mla()) WriteMla(shape, metadata);
+  if (shape.is_indexed()) WriteGlmDsa(shape, metadata);
   if (shape.is_recurrent()) WriteQwenNext(shape, metadata);
   if (HasRouterKeys(shape.arch)) WriteRouter(shape, metadata);
   WriteRope(shape.rope, arch, metadata);

@@ -140,6 +140,20 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
   return together;
 }
 
+// What a layer's attention takes for each position that is seen.
+void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory, uint32_t layer,
+                  ModelLoad& load) {
+  const model::MemoryOptions own = model::MemoryOfLayer(memory, shape, layer);
+  uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
+  // An index looks at all rows, and heads at those that it has chosen.
+  if (shape.is_indexed()) kept = shape.index.top;
+  if (shape.has_index(layer))
+    load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
+  // A multiplication and an addition for each element of keys, and the same for values.
+  load.AddLookBack(
+      {.positions = kept, .flops = 4.0 * shape.head_count * model::HeadDimOf(shape, layer)});
+}
+
 }  // namespace
 
 void ModelLoad::AddLookBack(const LookBack& added) {
@@ -200,12 +214,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   Division division;
   AddWeights(files, shape, load, division);
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    if (shape.has_state(layer)) continue;
-    const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
-    const uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
-    // A multiplication and an addition for each element of keys, and the same for values.
-    load.AddLookBack(
-        {.positions = kept, .flops = 4.0 * shape.head_count * model::HeadDimOf(shape, layer)});
+    if (!shape.has_state(layer)) AddAttention(shape, narrowed, layer, load);
   }
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
@@ -213,8 +222,10 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     // Rows may be another layer's: then they are read here, too, and are there once.
     const uint32_t source = model::KvLayerOf(shape, layer);
-    for (const kv::Stream& stream : layout.streams(source)) {
-      const uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
+    for (uint32_t i = 0; const kv::Stream& stream : layout.streams(source)) {
+      uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
+      // Of all rows that are kept the chosen ones are read; of the index all.
+      if (shape.is_indexed() && i++ == model::kMlaStream) kept = shape.index.top;
       const double row_bytes = static_cast<double>(stream.codec->row_bytes()) / stream.stride;
       load.AddLookBack({.positions = kept, .read_bytes = row_bytes});
       if (source == layer) load.kv_row_bytes += row_bytes;

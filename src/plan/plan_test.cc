@@ -128,6 +128,24 @@ TEST(Plan, LayersThatShareRowsStayTogether) {
   EXPECT_EQ(moved("0:1,2:4,5:out"), "a=0:1,c=2:out");
 }
 
+// Where layers see what another before them has chosen, stages begin with that one.
+TEST(Plan, StagesBeginWithLayersThatCan) {
+  model::Shape shape;
+  shape.layer_count = 7;
+  shape.index = {.heads = 1, .dim = 16, .top = 1, .own = {1, 1, 1, 0, 0, 0, 1}};
+  const auto moved = [&](std::string_view text) {
+    Plan plan = MovedCuts(ParseSplit(text, 7, TestNodes(3)).value(), shape);
+    EXPECT_TRUE(CheckPlan(plan, 7).ok());
+    return SplitText(plan);
+  };
+  EXPECT_EQ(moved("0:2,3:5,6:out"), "a=0:1,b=2:5,c=6:out");
+  EXPECT_EQ(moved("0:1,2:3,4:out"), "a=0:1,c=2:out");
+  shape.index.own = {1, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(moved("0:1,2:3,4:out"), "c=0:out");
+  shape.index = {};
+  EXPECT_EQ(moved("0:1,2:3,4:out"), "a=0:1,b=2:3,c=4:out");
+}
+
 TEST(Plan, SplitsEvenly) {
   EXPECT_EQ(SplitText(EvenSplit(36, TestNodes(2)).value()), "a=0:17,b=18:out");
   EXPECT_EQ(SplitText(EvenSplit(5, TestNodes(3)).value()), "a=0:0,b=1:2,c=3:out");

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/model/inspect_report.h"
@@ -132,6 +133,10 @@ Json ShapeToJson(const model::Shape& shape) {
                        {"used", shape.experts.used},
                        {"feed_forward", shape.experts.feed_forward}};
     if (shape.experts.shared > 0) json["experts"]["shared"] = shape.experts.shared;
+    if (shape.experts.groups > 1) {
+      json["experts"]["groups"] = shape.experts.groups;
+      json["experts"]["used_groups"] = shape.experts.used_groups;
+    }
     if (shape.experts.dense_layers > 0) json["dense_layers"] = shape.experts.dense_layers;
   }
   if (shape.is_mla()) {
@@ -139,6 +144,12 @@ Json ShapeToJson(const model::Shape& shape) {
                    {"row_rank", shape.mla.row_rank},
                    {"key_dim", shape.mla.key_dim},
                    {"value_dim", shape.mla.value_dim}};
+  }
+  if (shape.is_indexed()) {
+    json["index"] = {{"heads", shape.index.heads},
+                     {"dim", shape.index.dim},
+                     {"top", shape.index.top},
+                     {"layers", std::ranges::count(shape.index.own, 1)}};
   }
   if (shape.is_recurrent()) {
     const model::Recurrence& recurrence = shape.recurrence;

@@ -56,8 +56,11 @@ std::string ExpertsText(const model::Shape& shape) {
                                 ? fmt::format(", {} of {} layers dense of {}", experts.dense_layers,
                                               shape.layer_count, shape.feed_forward)
                                 : "";
-  return fmt::format(", {} experts of {} ({} used{}){}", experts.count, experts.feed_forward,
-                     experts.used, shared, dense);
+  const std::string groups = experts.groups > 1 ? fmt::format(", from {} of {} groups",
+                                                              experts.used_groups, experts.groups)
+                                                : "";
+  return fmt::format(", {} experts of {} ({} used{}{}){}", experts.count, experts.feed_forward,
+                     experts.used, groups, shared, dense);
 }
 
 // Of Gemma 4: what layers with a window have of their own, and those that share.
@@ -96,6 +99,12 @@ std::string ShapeLine(const model::Shape& shape) {
     if (shape.next_layers > 0) line += ", an MTP block";
   }
   if (shape.is_mla()) line += fmt::format(", one KV row of {} for all heads (MLA)", shape.head_dim);
+  if (shape.is_indexed()) {
+    const auto own = std::ranges::count(shape.index.own, 1);
+    line += fmt::format(", of which an index of {} heads of {} chooses {}", shape.index.heads,
+                        shape.index.dim, shape.index.top);
+    if (own < shape.layer_count) line += fmt::format(" in {} of {} layers", own, shape.layer_count);
+  }
   if (shape.is_recurrent()) {
     const model::Recurrence& recurrence = shape.recurrence;
     line += fmt::format(", {} states of {}x{} in all layers but every {}", recurrence.value_heads,

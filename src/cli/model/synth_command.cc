@@ -127,6 +127,8 @@ std::string_view TinyPresetOf(model::Arch arch) {
       return "qwen3.5-moe-tiny";
     case model::Arch::kDeepSeek2:
       return "deepseek2-tiny";
+    case model::Arch::kGlmDsa:
+      return "glm-5-tiny";
     case model::Arch::kDeepSeek4:
       return "flash-shape-tiny";
     default:
@@ -164,6 +166,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   if (options.tied || options.untied) shape.tied_head = options.tied;
   Replace(shape.rope.base, options.rope_base);
   TRY(ReplaceExperts(options, shape));
+  if (shape.is_indexed()) shape.index.own.resize(shape.layer_count, 1);
   if (shape.is_latent()) {
     ReplaceLatent(options, shape);
   } else {

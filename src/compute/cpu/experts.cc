@@ -25,7 +25,8 @@ size_t FeedForwardOf(const ExpertSum& sum) {
 void ChooseFor(const ExpertChoice& choice, size_t row, const float* scores, int32_t* ids) {
   const size_t used = choice.ids.columns;
   if (choice.table.empty()) {
-    kernels::SelectExperts(scores, Floats(choice.bias), choice.logits.columns, used, ids);
+    kernels::SelectGroupedExperts(choice.spec, scores, Floats(choice.bias), choice.logits.columns,
+                                  used, ids);
     return;
   }
   const auto token = static_cast<size_t>(choice.tokens[row]);

@@ -387,8 +387,9 @@ Status CheckAddByExpert(Workbench& bench, uint32_t rows, uint32_t experts, uint3
   return CompareRows("biases of experts", want, out);
 }
 
-Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t used,
-                          bool is_given, CheckValues values, uint64_t seed) {
+Status CheckChooseExperts(Workbench& bench, uint32_t rows, const CheckedChoice& choice,
+                          CheckValues values, uint64_t seed) {
+  const auto [experts, used, groups, is_given] = choice;
   std::vector<float> scores = CheckFloats(size_t{rows} * experts, values, seed);
   for (size_t i = 0; i < scores.size(); i += 3) scores[i] = scores[i / 2];
   const std::vector<float> bias = CheckFloats(experts, CheckValues::kOrdinary, seed + 1);
@@ -396,14 +397,17 @@ Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uin
   std::vector<int32_t> given;
   for (const uint32_t word : CheckWords(size_t{rows} * used, seed))
     given.push_back(static_cast<int32_t>(word % experts));
-  const kernels::RoutingSpec spec{.normalized = !has_bias, .scale = 2.5f};
+  const kernels::RoutingSpec spec{
+      .normalized = !has_bias, .scale = 2.5f, .groups = groups, .used_groups = (groups + 1) / 2};
   std::vector<int32_t> want_ids = given;
   std::vector<float> want(size_t{rows} * used);
   for (size_t row = 0; row < rows; ++row) {
     const float* const of_row = scores.data() + row * experts;
     int32_t* const ids = want_ids.data() + row * used;
-    if (!is_given)
-      kernels::SelectExperts(of_row, has_bias ? bias.data() : nullptr, experts, used, ids);
+    if (!is_given) {
+      kernels::SelectGroupedExperts(spec, of_row, has_bias ? bias.data() : nullptr, experts, used,
+                                    ids);
+    }
     kernels::RouterWeights(spec, of_row, ids, used, want.data() + row * used);
   }
   const Buffer score_buffer = TRY(bench.Put(scores));

@@ -24,11 +24,19 @@ Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckVal
 Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
                         bool has_places, uint64_t seed);
 
-// Experts by scores, some of them equal or no numbers, with a bias; or by a table.
 Status CheckAddByExpert(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t width,
                         CheckValues values, uint64_t seed);
-Status CheckChooseExperts(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t used,
-                          bool is_given, CheckValues values, uint64_t seed);
+
+// Experts by scores, some of them equal or no numbers, with a bias; from half of the groups where
+// there are several; or by a table.
+struct CheckedChoice {
+  uint32_t experts;
+  uint32_t used;
+  uint32_t groups = 1;
+  bool is_given = false;
+};
+Status CheckChooseExperts(Workbench& bench, uint32_t rows, const CheckedChoice& choice,
+                          CheckValues values, uint64_t seed);
 
 Status CheckRmsNorm(Workbench& bench, uint32_t rows, uint32_t count, bool weighted,
                     CheckValues values, uint64_t seed);

@@ -45,9 +45,14 @@ TEST_F(RowsTest, ExpertsAreChosenAsTheReferenceDoes) {
   for (const CheckValues values : kBothValues) {
     for (const uint32_t experts : {1u, 7u, 64u, 65u, 300u}) {
       for (const uint32_t used : {1u, std::min(experts, 8u), std::min(experts, 70u)}) {
-        EXPECT_OK(CheckChooseExperts(bench(), 3, experts, used, false, values, experts));
-        EXPECT_OK(CheckChooseExperts(bench(), 3, experts, used, true, values, experts));
+        EXPECT_OK(CheckChooseExperts(bench(), 3, {experts, used}, values, experts));
+        EXPECT_OK(
+            CheckChooseExperts(bench(), 3, {experts, used, 1, /*is_given=*/true}, values, experts));
       }
+    }
+    for (const uint32_t groups : {2u, 8u, 64u}) {
+      for (const uint32_t used : {1u, 2u, groups})
+        EXPECT_OK(CheckChooseExperts(bench(), 9, {3 * groups, used, groups}, values, groups));
     }
   }
 }

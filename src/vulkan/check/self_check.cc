@@ -140,8 +140,11 @@ Status CheckTables(Workbench& bench) {
 
 Status CheckRouters(Workbench& bench) {
   for (const CheckValues values : kBothValues)
-    TRY(CheckChooseExperts(bench, 5, 130, 6, false, values, kSeed));
-  TRY(CheckChooseExperts(bench, 5, 9, 3, true, CheckValues::kOrdinary, kSeed));
+    TRY(CheckChooseExperts(bench, 5, {.experts = 130, .used = 6}, values, kSeed));
+  for (const CheckValues values : kBothValues)
+    TRY(CheckChooseExperts(bench, 5, {.experts = 128, .used = 6, .groups = 8}, values, kSeed));
+  TRY(CheckChooseExperts(bench, 5, {.experts = 9, .used = 3, .is_given = true},
+                         CheckValues::kOrdinary, kSeed));
   for (const CheckValues values : kBothValues)
     TRY(CheckAddByExpert(bench, 9, 5, 131, values, kSeed));
   return CheckGroupExperts(bench, 600, 259, 4, kSeed);

@@ -24,6 +24,8 @@ struct ChoosePush {
   uint32_t normalized;
   float lowest_sum;
   float scale;
+  uint32_t groups;
+  uint32_t used_groups;
 };
 
 struct GroupPush {
@@ -48,6 +50,7 @@ struct AddByExpertPush {
 }  // namespace
 
 Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExpertsJob& job) {
+  CHECK(job.spec.groups <= kernels::kMaxExpertGroups && job.experts % job.spec.groups == 0);
   const ChoosePush push{job.scores,
                         Readable(job.bias, job.scores),
                         Readable(job.given, job.scores),
@@ -61,7 +64,9 @@ Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExp
                         job.given != 0 ? 1u : 0u,
                         job.spec.normalized ? 1u : 0u,
                         job.spec.lowest_sum,
-                        job.spec.scale};
+                        job.spec.scale,
+                        job.spec.groups,
+                        job.spec.used_groups};
   return kernels.Record(commands, "choose_experts", {}, push, GroupsForRows(job.rows));
 }
 

@@ -15,7 +15,7 @@
 
 namespace aster::vulkan {
 
-// SelectExperts and RouterWeights of kernels/routing.h, after RouterScores.
+// SelectGroupedExperts and RouterWeights of kernels/routing.h, after RouterScores.
 struct ChooseExpertsJob {
   Address scores;  // [rows], stride floats apart
   uint32_t rows;

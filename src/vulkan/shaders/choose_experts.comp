@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The experts of a row by their scores, and their weights (SelectExperts and RouterWeights of
-// src/kernels/routing.cc): a workgroup a row. The next expert is the best of those that come after
+// The experts of a row by their scores, and their weights (SelectGroupedExperts and RouterWeights
+// of src/kernels/routing.cc): a workgroup a row. The next expert is the best of those that come after
 // the one before, by score and then by number, so that none has to be crossed out.
 #include "memory.glsl"
 #include "exact.glsl"
@@ -25,10 +25,14 @@ layout(push_constant) uniform Push {
   uint normalized;
   float lowest_sum;
   float scale;
+  uint groups;  // of neighbouring experts, at most one for an invocation
+  uint used_groups;
 } push;
 
 shared float best_scores[64];
 shared uint best_experts[64];
+shared float group_ranks[64];
+shared uint group_is_used[64];
 const uint kNone = 0xffffffffu;
 
 // NaN ranks with minus infinity.
@@ -42,6 +46,41 @@ bool precedes(float score_a, uint a, float score_b, uint b) {
   return b == kNone || score_a > score_b || (score_a == score_b && a < b);
 }
 
+// By the largest score of a group or, where there is a bias, by the sum of its two largest.
+float rank_of_group(uint row, uint first, uint size) {
+  float best = MINUS_INFINITY;
+  float second = MINUS_INFINITY;
+  for (uint i = first; i < first + size; ++i) {
+    const float score = rank_of(row, i);
+    if (score > best) {
+      second = best;
+      best = score;
+    } else if (score > second) {
+      second = score;
+    }
+  }
+  const float rank_ = push.has_bias != 0u ? add(best, second) : best;
+  return is_nan(rank_) ? MINUS_INFINITY : rank_;
+}
+
+// Which groups experts are chosen from: those that few enough others come before.
+void choose_groups(uint row) {
+  const uint t = gl_LocalInvocationID.x;
+  const uint size = push.experts / push.groups;
+  if (t < push.groups) group_ranks[t] = rank_of_group(row, t * size, size);
+  barrier();
+  if (t < push.groups) {
+    uint before = 0u;
+    for (uint i = 0u; i < push.groups; ++i)
+      if (i != t && precedes(group_ranks[i], i, group_ranks[t], t)) ++before;
+    group_is_used[t] = before < push.used_groups ? 1u : 0u;
+  }
+  barrier();
+}
+bool may_choose(uint expert) {
+  return push.groups == 1u || group_is_used[expert / (push.experts / push.groups)] != 0u;
+}
+
 // The first expert after `last`, by all invocations; each learns it.
 uint next_expert(uint row, uint last) {
   const uint t = gl_LocalInvocationID.x;
@@ -49,6 +88,7 @@ uint next_expert(uint row, uint last) {
   float best_score = 0.0;
   uint best = kNone;
   for (uint i = t; i < push.experts; i += gl_WorkGroupSize.x) {
+    if (!may_choose(i)) continue;
     const float score = rank_of(row, i);
     const bool follows = last == kNone || (last != i && precedes(last_score, last, score, i));
     if (follows && precedes(score, i, best_score, best)) {
@@ -78,6 +118,7 @@ void main() {
   const uint first = row * push.used;
   uint expert = kNone;
   float sum = 0.0;
+  if (push.groups > 1u) choose_groups(row);
   for (uint i = 0u; i < push.used; ++i) {
     if (push.is_given != 0u) expert = push.given.at[first + i];
     else expert = next_expert(row, expert);

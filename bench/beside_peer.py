@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""How far another engine's logits are from ours, on small files of the shapes of many families:
+
+    bench/beside_peer.py --aster build/release/bin/aster --peer ./llama_cpp_logits [PRESET…]
+
+A peer is a program as for bench/truth.py (bench/peers/llama_cpp_logits.cc). Files are made with `aster synth`, of
+floats, so that neither engine quantises. A distance is that of a position's logits, by the size of their spread. Where
+an expert or a row is chosen by a hair the engines may choose another, and the position and those behind it are far off:
+so the median stands beside the largest. "same words": positions at which both find the same token most likely.
+"""
+import argparse
+import pathlib
+import subprocess
+import tempfile
+
+import numpy
+
+PRESETS = (
+    "tiny",
+    "gpt-oss-tiny",
+    "glm-tiny",
+    "minimax-m2-tiny",
+    "qwen3-next-tiny",
+    "qwen3.5-tiny",
+    "qwen3.5-moe-tiny",
+    "deepseek2-proportions",
+    "deepseek-v2-lite",
+    "glm-4.7-flash",
+    "glm-5.2-tiny",
+)
+# Heads as published, everything else small.
+NARROW = "--embedding 256 --heads 4 --ff 512 --experts 8 --experts-used 3 --expert-ff 256 --vocab 1024".split()
+NARROWED = {"deepseek2-proportions": "4", "deepseek-v2-lite": "27", "glm-4.7-flash": "4"}  # with as many layers
+
+
+def logits_of(command, out, positions):
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode != 0:
+        return None
+    return numpy.fromfile(out, dtype=numpy.float32).astype(numpy.float64).reshape(positions, -1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("presets", nargs="*", default=PRESETS)
+    parser.add_argument("--aster", required=True, help="the program")
+    parser.add_argument("--peer", required=True, help="the other engine's")
+    parser.add_argument("--tokens", type=int, default=96, help="how many positions (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+
+    print("| preset | median | largest | same words |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as temporary:
+        model, ids, out = (pathlib.Path(temporary) / name for name in ("model.gguf", "ids.txt", "logits"))
+        tokens = numpy.random.default_rng(arguments.seed).integers(3, 1000, arguments.tokens)
+        ids.write_text(" ".join(str(token) for token in tokens))
+        for preset in arguments.presets:
+            synth = [arguments.aster, "synth", model, "--preset", preset, "--type", "F32"]
+            if preset in NARROWED:
+                synth += NARROW + ["--layers", NARROWED[preset]]
+            subprocess.run([str(part) for part in synth], check=True, stdout=subprocess.DEVNULL)
+            ours = logits_of((arguments.aster, "logits", model, "--ids", ids, "--out", out), out, len(tokens))
+            if ours is None:
+                raise SystemExit(f"{preset}: aster logits failed")
+            theirs = logits_of((arguments.peer, model, ids, out), out, len(tokens))
+            model.unlink()
+            if theirs is None:
+                print(f"| {preset} | refused | | |", flush=True)
+                continue
+            spread = numpy.sqrt(numpy.mean((ours - ours.mean(axis=1, keepdims=True)) ** 2, axis=1))
+            far = numpy.sqrt(numpy.mean((ours - theirs) ** 2, axis=1)) / spread
+            same = numpy.mean(ours.argmax(axis=1) == theirs.argmax(axis=1))
+            print(f"| {preset} | {numpy.median(far):.1e} | {far.max():.1e} | {100 * same:.0f} % |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
