@@ -72,9 +72,7 @@ class Loader {
 
   Result<std::shared_ptr<const NextWeights>> Next() {
     auto next = std::make_shared<NextWeights>();
-    const bool is_divided = !part_.is_whole();
-    part_ = {};
-    if (is_divided) next->whole_head = TRY(Head());
+    if (!std::exchange(part_, {}).is_whole()) next->whole_head = TRY(Head());
     prefix_ = shape_.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape_.layer_count);
     const std::string own = prefix_ + (shape_.next_apart ? "" : "nextn.");
     next->token_norm = TRY(Floats(own + "enorm.weight"));
@@ -349,10 +347,10 @@ class Loader {
 
   // Layers of DeepSeek V4.
   Status LatentLayer(uint32_t ratio, bool hashed, LayerWeights& layer) {
-    layer.attention_mix = TRY(Mix("hc_attn_"));
+    layer.attention_mix = TRY(MixOf(Name("hc_attn_")));
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
     TRY(Attention(ratio, layer.latent));
-    layer.feed_forward_mix = TRY(Mix("hc_ffn_"));
+    layer.feed_forward_mix = TRY(MixOf(Name("hc_ffn_")));
     layer.feed_forward_norm = TRY(Floats(Name("ffn_norm.weight")));
     layer.router = TRY(FineMatrix(Name("ffn_gate_inp.weight")));
     if (hashed) {
@@ -382,8 +380,6 @@ class Loader {
     latent.index_heads = TRY(FineMatrix(Name("indexer.proj.weight")));
     return Ok();
   }
-
-  Result<MixWeights> Mix(const std::string& name) { return MixOf(Name(name)); }
 
   Result<MixWeights> MixOf(const std::string& name) {
     MixWeights mix;
