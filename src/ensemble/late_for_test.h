@@ -4,6 +4,7 @@
 // A member's generator that may be late, stalled or broken; for tests.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <span>
@@ -30,8 +31,11 @@ class Late final : public engine::Generator {
   Status Step() override {
     if (is_broken) return Error(Code::kUnavailable, "no node is left");
     if (is_stalled || late_steps-- > 0) return Ok();
+    if (after != nullptr && !after->has_finished) return Ok();
     std::this_thread::sleep_for(pause);  // tidy: allow(time) it is the slow one of several threads
-    return inner_.Step();
+    const Status stepped = inner_.Step();
+    has_finished = inner_.idle();
+    return stepped;
   }
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine::LogitsSink sink) override {
     return inner_.LogitsOf(tokens, chunk, sink);
@@ -47,6 +51,8 @@ class Late final : public engine::Generator {
   int lateness = 0;  // steps, before anything that is submitted begins
   int late_steps = 0;
   std::chrono::microseconds pause{0};  // before every step
+  const Late* after = nullptr;         // does nothing before that one has, or null
+  std::atomic<bool> has_finished = false;
   bool is_stalled = false;
   bool is_broken = false;
 

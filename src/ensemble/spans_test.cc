@@ -124,11 +124,12 @@ TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
   for (Member& member : members) member.is_elsewhere = true;
   const auto alone = ByItself(members[0], About(kTale));
   for (const size_t late_one : {0, 1}) {
-    Late late(*twice.members()[late_one].generator);
-    late.pause = std::chrono::milliseconds(1);
-    members[late_one].generator = &late;
+    // It begins when the other one has written all that it would.
+    Late first(*twice.members()[0].generator), second(*twice.members()[1].generator);
+    (late_one == 0 ? first : second).after = late_one == 0 ? &second : &first;
+    members[0].generator = &first;
+    members[1].generator = &second;
     const Answer answer = Written(members, About(kTale));
-    members[late_one].generator = twice.members()[late_one].generator;
     ExpectSame(answer, alone);
     EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
     // Each token is computed once, written or rated. Stopping and checking cost one each, by span.
