@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Decides when a plan that runs gives way to another one, so that machines that come, go and become
+// Decides when a running plan is replaced by another one, so that machines that come, go and become
 // slower are followed, and nothing oscillates. Must not know plans' contents, nor nodes.
 #pragma once
 
