@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "open/node_pool.h"
 #include "open/plan_by_ability.h"
@@ -39,6 +40,7 @@ class FakePool final : public NodePool {
 
   bool wants_all() const override { return false; }
   net::Credentials Credentials() const override { return {}; }
+  Status SetDrained(std::vector<wire::NodeId> /*nodes*/) override { return Ok(); }
   Status Refresh(std::span<const wire::NodeId>, const Status&) override { return Ok(); }
 };
 
