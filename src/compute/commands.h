@@ -106,10 +106,12 @@ struct HeadAttention {
   float scale;              // of scores
   uint32_t window;          // positions that a row sees, itself included; 0: all
   uint32_t sinks;           // and the first of all
+  float cap = 0.0f;         // within which a soft cap holds scores; 0: none. Else on the processor
   Tensor sink_logits = {};  // [head_count], each one more weight that counts in the sum; or none
   Tensor queries;           // [rows, head_count * key_dim], turned to their positions; or none:
                             // then nothing attends
-  Tensor keys;    // [rows, kv_head_count * key_dim], turned to their positions; written first
+  Tensor keys;    // [rows, kv_head_count * key_dim], turned to their positions; written first.
+                  // None, on the processor: another layer has written them
   Tensor values;  // [rows, kv_head_count * value_dim]
   Tensor out;     // [rows, head_count * value_dim]
 };
@@ -118,7 +120,8 @@ struct HeadAttention {
 struct ExpertChoice {
   Tensor logits;  // [rows, experts]; lost
   kernels::RoutingSpec spec;
-  Tensor bias = {};                     // [experts], for the choice only; or none
+  Tensor bias = {};    // [experts], for the choice only; or none
+  Tensor scales = {};  // [experts], of their shares; or none. On the processor only
   std::span<const int32_t> table = {};  // [vocab_size, used], where tokens choose
   std::span<const int32_t> tokens;      // [rows]
   Tensor ids;                           // [rows, used] int32
@@ -295,7 +298,8 @@ class Commands {
   // The ranges one after the other.
   virtual Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) = 0;
   virtual Status Normalise(const Normalisation& norm) = 0;
-  // rows += more; a row of `more` for `repeat` rows in a row.
+  // rows += more; a row of `more` for `repeat` rows in a row. Where that is one, there may be gaps
+  // between rows of `more` on the processor.
   virtual Status Add(const Tensor& rows, const Tensor& more, size_t repeat) = 0;
   // gate = both halves as one, each within the limit: silu(min(gate, limit)) * clamp(up, -limit,
   // limit) and so on.

@@ -68,6 +68,13 @@ struct Tensor {
     same.columns = same.stride = columns_of_row;
     return same;
   }
+  // The first of the same numbers, as as many rows that are shorter.
+  Tensor Narrowed(size_t columns_of_row) const {
+    DCHECK(stride == columns && columns_of_row <= columns);
+    Tensor narrow = *this;
+    narrow.columns = narrow.stride = columns_of_row;
+    return narrow;
+  }
 };
 
 }  // namespace aster::compute

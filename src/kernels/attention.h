@@ -53,6 +53,7 @@ struct AttentionJob {
   const float* queries;        // prepared
   const VisibleRows* visible;  // [rows]
   size_t rows;
+  float cap = 0.0f;  // within which a soft cap holds scores, in units of log 2; 0: none
 };
 
 // What rows have gathered so far, or the results of one page.
@@ -90,7 +91,8 @@ struct AttentionTable {
                  const RowGrid& grid, float* out);
 };
 
-// Scores are in units of log 2: the factor of queries is scale / ln 2, rounded to float.
+// Scores are in units of log 2: the factor of queries is scale / ln 2, rounded to float. So is a
+// cap of scores.
 float QueryFactor(float scale);
 
 // Floats of prepared queries.

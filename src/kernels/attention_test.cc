@@ -23,6 +23,7 @@ struct Problem {
   int key_dim = 64;
   int value_dim = 64;
   int64_t length = 300;  // positions written
+  float cap = 0;         // of scores
   std::vector<VisibleRows> visible = {};
   std::vector<float> q = {};  // [rows][key_dim]
   std::vector<float> keys = {};
@@ -85,7 +86,8 @@ Prepared Prepare(const Problem& problem, const AttentionTable& table, const Page
                   .first_page = 0,
                   .queries = prepared.queries.data(),
                   .visible = problem.visible.data(),
-                  .rows = problem.rows()};
+                  .rows = problem.rows(),
+                  .cap = problem.cap};
   return prepared;
 }
 
@@ -197,6 +199,24 @@ TEST_P(AttentionTest, EqualsTheReferenceUnderEveryMask) {
       visible.push_back(row);
     }
     ExpectEqualToReference(MakeProblem(type, 20, 20, 300, visible, 9));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(AttentionTest, EqualsTheReferenceWithCappedScores) {
+  for (const KvType type : kTypes) {
+    for (size_t rows = 1; rows <= 14; ++rows) {
+      SCOPED_TRACE(testing::Message() << static_cast<int>(type) << " " << rows);
+      Problem problem = MakeProblem(type, 20, 20, 150, Causal(150, rows, 2, 40, 3), rows);
+      const auto without = AttendAll(problem, table_, *Fill(problem, table_));
+      problem.cap = 1.5f;
+      ExpectEqualToReference(problem);
+      if (HasFatalFailure()) return;
+      EXPECT_FALSE(SameBits(without, AttendAll(problem, table_, *Fill(problem, table_))));
+    }
+    Problem wild = MakeProblem(type, 3, 17, 280, Causal(280, 26, 2, 150, 5), 7, true);
+    wild.cap = 50.0f;
+    ExpectEqualToReference(wild);
     if (HasFatalFailure()) return;
   }
 }

@@ -89,10 +89,15 @@ Status CpuCommands::Normalise(const Normalisation& norm) {
 }
 
 Status CpuCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
-  CHECK(rows.stride == rows.columns && more.stride == rows.columns);
   const size_t width = rows.columns;
+  CHECK(rows.stride == width && (more.stride == width || repeat == 1));
   context_.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
     float* const to = Floats(rows) + begin * width;
+    for (size_t row = begin; row < end && more.stride != width; ++row) {
+      float* const out = Floats(rows) + row * width;
+      context_.ops().add(out, Floats(more) + row * more.stride, width, out);
+    }
+    if (more.stride != width) return;
     if (repeat == 1) {
       context_.ops().add(to, Floats(more) + begin * width, (end - begin) * width, to);
       return;

@@ -50,8 +50,10 @@ void CpuExperts::Choose(const ExpertChoice& choice) {
       int32_t* const ids = Integers(choice.ids) + row * choice.ids.stride;
       kernels::RouterScores(context_.ops(), choice.spec.score, scores, experts, scores);
       ChooseFor(choice, row, scores, ids);
-      kernels::RouterWeights(choice.spec, scores, ids, used,
-                             Floats(choice.shares) + row * choice.shares.stride);
+      float* const shares = Floats(choice.shares) + row * choice.shares.stride;
+      kernels::RouterWeights(choice.spec, scores, ids, used, shares);
+      for (size_t i = 0; i < used && !choice.scales.empty(); ++i)
+        shares[i] *= Floats(choice.scales)[ids[i]];
     }
   });
 }

@@ -51,6 +51,7 @@ Status CpuHeadAttention::Run(const HeadAttention& attention) {
   group_ = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
   block_tokens_ = std::max(1u, kTaskRows / group_);
   query_factor_ = kernels::QueryFactor(attention.scale);
+  cap_ = attention.cap > 0.0f ? kernels::QueryFactor(attention.cap) : 0.0f;
   WriteRows();
   if (attention.queries.empty()) return Ok();
   PlanTasks();
@@ -102,6 +103,7 @@ void CpuHeadAttention::AttendParts() {
 }
 
 void CpuHeadAttention::WriteRows() {
+  if (at_->keys.empty()) return;
   const PagesOf& of = at_->pages;
   const float* const keys = Floats(at_->keys);
   const float* const values = Floats(at_->values);
@@ -232,7 +234,8 @@ kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch&
           .first_page = part.page_begin,
           .queries = scratch.queries,
           .visible = scratch.visible,
-          .rows = RowCount(task)};
+          .rows = RowCount(task),
+          .cap = cap_};
 }
 
 void CpuHeadAttention::Finish(const Task& task, const Scratch& scratch) {

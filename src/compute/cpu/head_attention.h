@@ -70,6 +70,7 @@ class CpuHeadAttention {
   uint32_t group_ = 0;         // query heads that share a key-value head
   uint32_t block_tokens_ = 0;  // tokens of a task at most
   float query_factor_ = 0;
+  float cap_ = 0;  // of scores, in units of log 2
   std::vector<Task> tasks_;
   std::vector<Part> parts_;  // empty where each task is one thread's
   Buffer scratch_;           // [threads, scratch_bytes_]

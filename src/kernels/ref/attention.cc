@@ -164,7 +164,7 @@ struct PageResult {
 };
 
 void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>& rows,
-                const float* query, const std::array<bool, kPagePositions>& sees,
+                const float* query, const std::array<bool, kPagePositions>& sees, float cap,
                 PageResult& result) {
   std::array<float, kPagePositions> weights;
   std::array<float, kLanes> lanes;
@@ -172,6 +172,7 @@ void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>&
   for (int p = 0; p < kPagePositions; ++p) {
     if (!sees[p]) continue;
     weights[p] = Score(layout, query, rows[p]);
+    if (cap > 0.0f) weights[p] = ref::Softcap(weights[p], cap);
     lanes[p % kLanes] = ref::Max(weights[p], lanes[p % kLanes]);
   }
   result.max = TreeOf(ref::Max, lanes);
@@ -219,7 +220,7 @@ void ForEachResult(const AttentionJob& job, Use use) {
                            r / kQueryGroup * kQueryGroup * static_cast<size_t>(layout.key_dim) +
                            r % kQueryGroup;
       PageResult result;
-      AttendPage(layout, rows, query, sees, result);
+      AttendPage(layout, rows, query, sees, job.cap, result);
       use(i, r, result);
     }
   }

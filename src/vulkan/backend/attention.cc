@@ -97,6 +97,8 @@ Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages) {
 }
 
 Status DeviceAttention::Record(const compute::HeadAttention& attention) {
+  if (attention.cap > 0.0f || attention.keys.empty())
+    return Unimplemented("capped scores and shared KV rows are on the processor only");
   TRY(Plan(attention));
   if (planned_->plan.blocks.empty()) return Ok();
   const Address pages = TRY(PutPages(attention.pages));
