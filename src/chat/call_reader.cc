@@ -339,6 +339,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
     case Family::kGlm:
     case Family::kQwenXml:
     case Family::kMiniMax:
+    case Family::kGemma:
       return std::make_unique<TaggedCallReader>(family, tools);
     case Family::kPlain:
     case Family::kHarmony:  // its replies have a reader of their own

@@ -28,7 +28,7 @@ bool Has(std::string_view text, std::string_view part) {
 
 bool HasTags(Family family) {
   return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml ||
-         family == Family::kMiniMax;
+         family == Family::kMiniMax || family == Family::kGemma;
 }
 
 // More telling marks first: several families share <tool_call>.
@@ -39,6 +39,7 @@ Family FamilyOf(std::string_view source) {
       {"<|channel|>", Family::kHarmony},
       {"<|tool_calls_section_begin|>", Family::kKimi},
       {"<minimax:tool_call>", Family::kMiniMax},
+      {"<|tool_call>call:", Family::kGemma},
       {"[TOOL_CALLS]", Family::kMistral},
       {"<arg_key>", Family::kGlm},
       {"<function=", Family::kQwenXml},
@@ -146,7 +147,8 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
   const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);
   auto text = probe.Render(MessageWithCall(kArguments), /*with_tools=*/false);
-  if (text && Has(*text, kArguments)) {
+  // Gemma's would write a text as it stands, which is no way of its own to write arguments.
+  if (text && Has(*text, kArguments) && dialect.family != Family::kGemma) {
     dialect.arguments = ArgumentsAs::kText;
   } else {
     text = probe.Render(MessageWithCall({{"a", "b"}}), /*with_tools=*/false);
@@ -183,9 +185,10 @@ void LookAtThoughts(const Probe& probe, Dialect& dialect) {
     const auto between = Between(*text, before, after);
     return between && IsBlank(*between) ? *between : "";
   };
-  dialect.think_open_tail = take(kThinkOpen, kThought);
-  dialect.think_close_lead = take(kThought, kThinkClose);
-  dialect.think_close_tail = take(kThinkClose, kContent);
+  const std::string_view open = ThinkOpen(dialect.family), close = ThinkClose(dialect.family);
+  dialect.think_open_tail = take(open, kThought);
+  dialect.think_close_lead = take(kThought, close);
+  dialect.think_close_tail = take(close, kContent);
 }
 
 }  // namespace
@@ -212,6 +215,8 @@ std::string_view FamilyName(Family family) {
       return "Kimi";
     case Family::kMiniMax:
       return "MiniMax";
+    case Family::kGemma:
+      return "Gemma 4";
     case Family::kHarmony:
       return "Harmony";
   }
@@ -224,6 +229,8 @@ std::string_view CallsOpen(Family family) {
     case Family::kGlm:
     case Family::kQwenXml:
       return "<tool_call>";
+    case Family::kGemma:
+      return "<|tool_call>";
     case Family::kMistral:
       return "[TOOL_CALLS]";
     case Family::kDeepSeek:
@@ -243,6 +250,14 @@ std::string_view CallsOpen(Family family) {
   return "";
 }
 
+std::string_view ThinkOpen(Family family) {
+  return family == Family::kGemma ? "<|channel>thought" : "<think>";
+}
+
+std::string_view ThinkClose(Family family) {
+  return family == Family::kGemma ? "<channel|>" : "</think>";
+}
+
 std::string_view AnswerOpen(Family family) {
   return family == Family::kHarmony ? "<|channel|>final<|message|>" : "";
 }
@@ -250,12 +265,13 @@ std::string_view AnswerOpen(Family family) {
 bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt) {
   const size_t last = prompt.find_last_not_of(" \n");
   return dialect.has_thinking && last != std::string_view::npos &&
-         prompt.substr(0, last + 1).ends_with(kThinkOpen);
+         prompt.substr(0, last + 1).ends_with(ThinkOpen(dialect.family));
 }
 
 std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt) {
   if (!IsThinkingBehind(dialect, prompt)) return "";
-  return dialect.think_close_lead + std::string(kThinkClose) + dialect.think_close_tail;
+  return dialect.think_close_lead + std::string(ThinkClose(dialect.family)) +
+         dialect.think_close_tail;
 }
 
 Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_template,
@@ -263,7 +279,8 @@ Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_tem
   Dialect dialect;
   dialect.family = FamilyOf(source);
   const bool is_harmony = dialect.family == Family::kHarmony;
-  dialect.has_thinking = is_harmony || Has(source, kThinkOpen) || Has(source, kThinkClose);
+  dialect.has_thinking = is_harmony || Has(source, ThinkOpen(dialect.family)) ||
+                         Has(source, ThinkClose(dialect.family));
   const Probe probe(chat_template, base);
   LookAtCalls(probe, dialect);
   LookAtConversations(probe, dialect);

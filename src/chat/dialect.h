@@ -28,6 +28,7 @@ enum class Family : uint8_t {
   kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
   kKimi,      // <|tool_calls_section_begin|>…
   kMiniMax,   // <minimax:tool_call><invoke name="…"><parameter name="…">
+  kGemma,     // <|tool_call>call:name{key:<|"|>text<|"|>}<tool_call|>: Gemma 4
   kHarmony,   // messages in channels, <|channel|>…: gpt-oss (harmony_reply.h)
 };
 std::string_view FamilyName(Family family);
@@ -52,13 +53,14 @@ struct Dialect {
 
   // White space that the template writes around what was said, and that is not part of it.
   std::string call_lead = {};         // between content and calls
-  std::string think_open_tail = {};   // behind <think>
-  std::string think_close_lead = {};  // before </think>
+  std::string think_open_tail = {};   // behind what opens thoughts
+  std::string think_close_lead = {};  // before what closes them
   std::string think_close_tail = {};  // behind it
 };
 
-inline constexpr std::string_view kThinkOpen = "<think>";
-inline constexpr std::string_view kThinkClose = "</think>";
+// What stands around thoughts.
+std::string_view ThinkOpen(Family family);
+std::string_view ThinkClose(Family family);
 
 // What stands before the first call of a reply, the same for all of a family; empty where nothing
 // does.

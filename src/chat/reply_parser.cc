@@ -41,7 +41,8 @@ SectionMarks MarksOf(Family family) {
 
 // Families in which one and the same mark opens the calls and each of them.
 bool OpensCallAtOnce(Family family) {
-  return family == Family::kHermes || family == Family::kGlm || family == Family::kQwenXml;
+  return family == Family::kHermes || family == Family::kGlm || family == Family::kQwenXml ||
+         family == Family::kGemma;
 }
 
 std::string_view TrimLeft(std::string_view text) {
@@ -77,10 +78,10 @@ ReplyParser::ReplyParser(const Dialect& dialect, std::string_view prompt, const 
   if (!dialect.has_thinking) return;
   const size_t end = prompt.find_last_not_of(kSpace);
   const std::string_view said = prompt.substr(0, end == std::string_view::npos ? 0 : end + 1);
-  if (said.ends_with(kThinkOpen)) {
+  if (said.ends_with(ThinkOpen(dialect.family))) {
     state_ = State::kThinking;
     if (said.size() == prompt.size()) optional_ = dialect.think_open_tail;
-  } else if (prompt.ends_with(kThinkClose)) {
+  } else if (prompt.ends_with(ThinkClose(dialect.family))) {
     optional_ = dialect.think_close_tail;
   }
 }
@@ -141,8 +142,9 @@ void ReplyParser::AtStart(char c) {
   const bool is_llama = is_family(Family::kLlama);
   if (said.empty()) return;
   if (dialect_.has_thinking) {
-    if (IsBeginning(said, kThinkOpen)) return;
-    if (said == kThinkOpen) {
+    const std::string_view open = ThinkOpen(dialect_.family);
+    if (IsBeginning(said, open)) return;
+    if (said == open) {
       held_.clear();
       state_ = State::kThinking;
       optional_ = dialect_.think_open_tail;
@@ -168,15 +170,16 @@ void ReplyParser::AtStart(char c) {
 // Whether what is held may become markup, or has become it.
 bool ReplyParser::MatchesText() {
   if (state_ == State::kThinking) {
-    const std::string with_lead = dialect_.think_close_lead + std::string(kThinkClose);
-    if (held_ == with_lead || held_ == kThinkClose) {
+    const std::string_view close = ThinkClose(dialect_.family);
+    const std::string with_lead = dialect_.think_close_lead + std::string(close);
+    if (held_ == with_lead || held_ == close) {
       held_.clear();
       state_ = State::kContent;
       optional_ = dialect_.think_close_tail;
       optional_matched_ = 0;
       return true;
     }
-    return IsBeginning(held_, with_lead) || IsBeginning(held_, kThinkClose);
+    return IsBeginning(held_, with_lead) || IsBeginning(held_, close);
   }
   if (calls_open_.empty()) return false;
   const std::string with_lead = dialect_.call_lead + calls_open_;

@@ -68,7 +68,7 @@ std::string Parse(Family family, std::string_view reply, std::string_view prompt
 TEST(ReplyParser, TextIsText) {
   for (const Family family :
        {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral, Family::kDeepSeek,
-        Family::kDsml, Family::kGlm, Family::kKimi, Family::kMiniMax}) {
+        Family::kDsml, Family::kGlm, Family::kKimi, Family::kMiniMax, Family::kGemma}) {
     for (const std::string_view text :
          {"", "hello", "a < b and [TOOL or <tool_ca", "\n\n", "  x  \n", "{", "{\"a\": 1}",
           "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta"}) {
@@ -217,6 +217,32 @@ TEST(ReplyParser, MiniMax) {
         "<minimax:tool_call><invoke name=\"f\"><parameter>1</parameter></invoke>"}) {
     EXPECT_EQ(Parse(Family::kMiniMax, text), text);
   }
+}
+
+TEST(ReplyParser, Gemma) {
+  EXPECT_EQ(
+      Parse(Family::kGemma,
+            "So:\n<|tool_call>call:f{a:12,text:<|\"|>x, {\"y\"}\n<|\"|>,b:[1,<|\"|>z<|\"|>],c:{"
+            "d:true,<|\"|>e f<|\"|>:null}}<tool_call|><|tool_call>call:g{}<tool_call|>"),
+      "So:<<f {\"a\": 12, \"text\": \"x, {\\\"y\\\"}\\n\", \"b\": [1, \"z\"], \"c\": {\"d\": true, "
+      "\"e f\": null}}>><<g {}>>");
+  EXPECT_EQ(Parse(Family::kGemma, "<|tool_call>call:f{a:word}<tool_call|> and"),
+            "<<f {\"a\": \"word\"}>> and");
+  for (const std::string_view text :
+       {"<|tool_call>", "<|tool_call>call:nobody{}<tool_call|>", "<|tool_call>f{}<tool_call|>",
+        "<|tool_call>call:f{a}<tool_call|>", "<|tool_call>call:f{a:1<tool_call|>",
+        "<|tool_call>call:f{a:1}}<tool_call|>", "<|tool_call>call:f{a:<|\"|>b}<tool_call|>"}) {
+    EXPECT_EQ(Parse(Family::kGemma, text), text);
+  }
+  const std::string brackets(100, '[');
+  const std::string deep = "<|tool_call>call:f{a:" + brackets + "<tool_call|>";
+  EXPECT_EQ(Parse(Family::kGemma, deep), deep);
+}
+
+TEST(ReplyParser, ThoughtsOfGemma) {
+  EXPECT_EQ(Parse(Family::kGemma, "<|channel>thought\na <think>\n<channel|>c"), "(a <think>)c");
+  EXPECT_EQ(Parse(Family::kGemma, "c <think>", "x<|channel>thought\n<channel|>"), "c <think>");
+  EXPECT_EQ(Parse(Family::kGemma, "a<channel|>c", "x<|channel>thought\n"), "(a)c");
 }
 
 TEST(ReplyParser, Kimi) {

@@ -45,6 +45,7 @@ class Cursor {
   }
   bool at_end() const { return rest_.empty(); }
   std::string_view rest() const { return rest_; }
+  void Drop(size_t count) { rest_.remove_prefix(count); }
 
  private:
   std::string_view rest_;
@@ -168,6 +169,97 @@ Result<TaggedCall> ReadMiniMax(std::string_view body, const Tools& tools) {
   return call;
 }
 
+// Gemma 4's values as JSON. Texts stand between marks of their own, and names of members as they
+// are, or between the same marks.
+class GemmaValues {
+ public:
+  explicit GemmaValues(Cursor& cursor) : cursor_(cursor) {}
+
+  // Behind the brace that opens an object.
+  Status Members(std::string& json, int depth) {
+    json += '{';
+    for (bool first = true; !SkipTo("}"); first = false) {
+      if (!first && !Take(",")) return NoCall();
+      if (!first) json += ", ";
+      AppendJsonString(json, TRY(Key()));
+      json += ": ";
+      TRY(Value(json, depth));
+    }
+    json += '}';
+    return Ok();
+  }
+
+ private:
+  static constexpr std::string_view kQuote = "<|\"|>";
+  static constexpr int kDeepest = 64;
+
+  bool SkipTo(std::string_view literal) {
+    cursor_.SkipSpace();
+    return cursor_.Take(literal);
+  }
+  bool Take(std::string_view literal) { return SkipTo(literal); }
+
+  Result<std::string_view> Quoted() {
+    const auto text = cursor_.TakeUntil(kQuote);
+    if (!text) return NoCall();
+    return *text;
+  }
+  Result<std::string_view> Key() {
+    if (SkipTo(kQuote)) {
+      const std::string_view key = TRY(Quoted());
+      if (!Take(":")) return NoCall();
+      return key;
+    }
+    const auto key = cursor_.TakeUntil(":");
+    if (!key || Trim(*key).empty()) return NoCall();
+    return Trim(*key);
+  }
+  Status Value(std::string& json, int depth) {
+    if (depth > kDeepest) return NoCall();
+    if (SkipTo(kQuote)) {
+      AppendJsonString(json, TRY(Quoted()));
+      return Ok();
+    }
+    if (Take("{")) return Members(json, depth + 1);
+    if (Take("[")) return Items(json, depth + 1);
+    // A number, true, false or null; what else there is is a text without its marks.
+    const size_t end = std::min(cursor_.rest().find_first_of(",}]"), cursor_.rest().size());
+    const std::string_view plain = Trim(cursor_.rest().substr(0, end));
+    if (plain.empty()) return NoCall();
+    if (IsJson(plain)) {
+      json += plain;
+    } else {
+      AppendJsonString(json, plain);
+    }
+    cursor_.Drop(end);
+    return Ok();
+  }
+  Status Items(std::string& json, int depth) {
+    json += '[';
+    for (bool first = true; !SkipTo("]"); first = false) {
+      if (!first && !Take(",")) return NoCall();
+      if (!first) json += ", ";
+      TRY(Value(json, depth));
+    }
+    json += ']';
+    return Ok();
+  }
+
+  Cursor& cursor_;
+};
+
+Result<TaggedCall> ReadGemma(std::string_view body) {
+  Cursor cursor(body);
+  cursor.SkipSpace();
+  const auto name = cursor.Take("call:") ? cursor.TakeUntil("{") : std::nullopt;
+  if (!name) return NoCall();
+  TaggedCall call{.name = std::string(Trim(*name)), .arguments = ""};
+  TRY(GemmaValues(cursor).Members(call.arguments, 0));
+  cursor.SkipSpace();
+  if (!cursor.at_end()) return NoCall();
+  return call;
+}
+
 Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& tools) {
   switch (family) {
     case Family::kDsml:
@@ -176,6 +268,8 @@ Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& to
       return ReadGlm(body, tools);
     case Family::kMiniMax:
       return ReadMiniMax(body, tools);
+    case Family::kGemma:
+      return ReadGemma(body);
     default:
       return ReadQwenXml(body, tools);
   }
@@ -185,6 +279,7 @@ Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& to
 
 std::string_view TaggedCallClose(Family family) {
   if (family == Family::kMiniMax) return "</invoke>";
+  if (family == Family::kGemma) return "<tool_call|>";
   return family == Family::kDsml ? "</｜DSML｜invoke>" : "</tool_call>";
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Calls whose arguments stand between tags of their own instead of in JSON: GLM, DeepSeek V4, Qwen3
-// Coder, MiniMax. Must not know how they come.
+// Coder, MiniMax, Gemma 4. Must not know how they come.
 #pragma once
 
 #include <string>

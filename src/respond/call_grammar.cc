@@ -254,14 +254,16 @@ class FreeAnswer {
     if (!writing_.dialect.has_thinking || !has_tags) return;
     // Calls in thoughts are thoughts.
     const RuleId thoughts = writer_.grammar().AddRule();
-    const Element thought = Without(chat::kThinkClose);
+    const std::string_view mark = chat::ThinkClose(writing_.dialect.family);
+    const Element thought = Without(mark);
     Add(thoughts, {thought});
-    for (const std::string& close : MarksOf(writing_.tokens, chat::kThinkClose)) {
+    for (const std::string& close : MarksOf(writing_.tokens, mark)) {
       Add(thoughts, Joined({{thought}, writer_.grammar().Literal(close), {Grammar::Rule(said)}}));
     }
     if (IsThinkingBehind(writing_.dialect, prompt))
       return writer_.AddRoot({Grammar::Rule(thoughts)});
-    for (const std::string& open : MarksOf(writing_.tokens, chat::kThinkOpen)) {
+    for (const std::string& open :
+         MarksOf(writing_.tokens, chat::ThinkOpen(writing_.dialect.family))) {
       writer_.AddRoot(
           Joined({{Space()}, writer_.grammar().Literal(open), {Grammar::Rule(thoughts)}}));
     }

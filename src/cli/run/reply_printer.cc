@@ -15,6 +15,10 @@ namespace {
 
 using Kind = chat::ReplyEvent::Kind;
 
+// As most models write thoughts, whatever this one does.
+constexpr std::string_view kThinkOpen = "<think>";
+constexpr std::string_view kThinkClose = "</think>";
+
 }  // namespace
 
 ReplyPrinter::ReplyPrinter(Console& console, const Clock& clock, Options options)
@@ -69,7 +73,7 @@ void ReplyPrinter::Show(const chat::ReplyEvent& event) {
   if (event.kind == Kind::kThinking) {
     // Where it cannot be dim, it stands as models write it.
     if (!std::exchange(is_reasoning_, true) && !console_.shows_color())
-      Write(std::string(chat::kThinkOpen) + "\n");
+      Write(std::string(kThinkOpen) + "\n");
     return Write(event.text, Style::kDim);
   }
   if (is_reasoning_) LeaveReasoning();
@@ -79,7 +83,7 @@ void ReplyPrinter::Show(const chat::ReplyEvent& event) {
 
 void ReplyPrinter::LeaveReasoning() {
   is_reasoning_ = false;
-  Write(console_.shows_color() ? "\n\n" : "\n" + std::string(chat::kThinkClose) + "\n\n");
+  Write(console_.shows_color() ? "\n\n" : "\n" + std::string(kThinkClose) + "\n\n");
 }
 
 // On a terminal as it is made, elsewhere as a line of JSON that programs read.
