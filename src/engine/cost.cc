@@ -56,11 +56,12 @@ WeightCost CostOf(const model::Weights& weights, uint32_t rows) {
           .head_multiply_adds = head.multiply_adds};
 }
 
-double KvReadBytes(const kv::Layout& layout, kv::LayerRange layers, uint32_t position) {
+double KvReadBytes(const model::Shape& shape, const kv::Layout& layout, kv::LayerRange layers,
+                   uint32_t position) {
   double bytes = 0;
   const uint64_t past = uint64_t{position} + 1;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
-    for (const kv::Stream& stream : layout.streams(layer)) {
+    for (const kv::Stream& stream : layout.streams(model::KvLayerOf(shape, layer))) {
       const uint64_t seen =
           stream.window == 0 ? past : std::min(past, uint64_t{stream.window} + stream.sinks);
       bytes += static_cast<double>(seen / stream.stride) *

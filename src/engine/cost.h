@@ -23,6 +23,7 @@ struct WeightCost {
 WeightCost CostOf(const model::Weights& weights, uint32_t rows);
 
 // Bytes of the KV cache that the computation of the token at `position` reads.
-double KvReadBytes(const kv::Layout& layout, kv::LayerRange layers, uint32_t position);
+double KvReadBytes(const model::Shape& shape, const kv::Layout& layout, kv::LayerRange layers,
+                   uint32_t position);
 
 }  // namespace aster::engine

@@ -67,12 +67,12 @@ TEST(CostTest, TheWindowBoundsWhatIsRead) {
   const auto layout = model::MakeMemoryLayout(shape, {}, Hash128{1, 2}).value();
   // Halves of keys and values.
   const double row = 2.0 * 2.0 * shape.kv_head_count * shape.head_dim * shape.layer_count;
-  EXPECT_DOUBLE_EQ(KvReadBytes(layout, layout.all_layers(), 0), row);
-  EXPECT_DOUBLE_EQ(KvReadBytes(layout, layout.all_layers(), 999), 1000 * row);
+  EXPECT_DOUBLE_EQ(KvReadBytes(shape, layout, layout.all_layers(), 0), row);
+  EXPECT_DOUBLE_EQ(KvReadBytes(shape, layout, layout.all_layers(), 999), 1000 * row);
   const auto windowed =
       model::MakeMemoryLayout(shape, {.window = 100, .sinks = 4}, Hash128{1, 2}).value();
-  EXPECT_DOUBLE_EQ(KvReadBytes(windowed, windowed.all_layers(), 50), 51 * row);
-  EXPECT_DOUBLE_EQ(KvReadBytes(windowed, windowed.all_layers(), 5000), 104 * row);
+  EXPECT_DOUBLE_EQ(KvReadBytes(shape, windowed, windowed.all_layers(), 50), 51 * row);
+  EXPECT_DOUBLE_EQ(KvReadBytes(shape, windowed, windowed.all_layers(), 5000), 104 * row);
 }
 
 }  // namespace

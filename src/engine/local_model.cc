@@ -105,8 +105,9 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   }
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  if (shape.is_recurrent()) {
-    gpu_note_ = "no GPU is used: models with recurrent layers (delta nets) run on the processor";
+  if (shape.is_for_processor()) {
+    gpu_note_ = fmt::format("no GPU is used: models of the architecture {} run on the processor",
+                            model::ArchName(shape.arch));
     return found;
   }
   Result<Gpus> gpus = options.open_gpus(WeightTypesIn(files), context_);

@@ -186,7 +186,7 @@ TEST(LocalModel, ModelsWithStatesAreComputedByTheProcessor) {
   for (const std::optional<uint32_t> layers : {std::optional(2u), std::optional<uint32_t>()}) {
     const auto model = LocalModel::Load(file.files(), WithGpuLayers(layers, Opens())).value();
     EXPECT_EQ(model->gpu_layers(), 0u);
-    EXPECT_THAT(model->gpu_note(), HasSubstr("models with recurrent layers"));
+    EXPECT_THAT(model->gpu_note(), HasSubstr("models of the architecture qwen35"));
   }
 }
 

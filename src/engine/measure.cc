@@ -264,8 +264,10 @@ class Measurer {
     }
     // What lies before the first token is the same for all sequences, and read once.
     const kv::LayerRange layers = {model.slice().layer_begin, model.slice().layer_end};
-    const double shared = what.depth == 0 ? 0 : KvReadBytes(model.layout(), layers, what.depth - 1);
-    const double seen = KvReadBytes(model.layout(), layers, what.depth + what.tokens / 2);
+    const double shared =
+        what.depth == 0 ? 0 : KvReadBytes(model.shape(), model.layout(), layers, what.depth - 1);
+    const double seen =
+        KvReadBytes(model.shape(), model.layout(), layers, what.depth + what.tokens / 2);
     const double own = std::max(seen - shared, 0.0);
     const double bytes = cost.step_bytes + shared + own * what.batch;
     return threads->limits.read_bytes_per_s / bytes * what.batch;

@@ -175,9 +175,10 @@ class Verifier {
     // Other threads and instruction sets on the same weights; then slices, and GPUs.
     for (const size_t threads : options_.threads) TRY(TryThreads(*model, threads));
     for (const kernels::Isa isa : options_.isas) TRY(TryIsa(*model, isa));
+    const model::Shape shape = model->shape();
     model.reset();  // slices pack weights of their own
-    if (layer_count >= 2) TRY(TrySlices({layer_count / 2}, layer_count));
-    if (layer_count >= 3) TRY(TrySlices({1, layer_count - 1}, layer_count));
+    if (layer_count >= 2) TRY(TrySlices({layer_count / 2}, shape));
+    if (layer_count >= 3) TRY(TrySlices({1, layer_count - 1}, shape));
     if (options_.model.gpu_layers.wanted()) {
       TRY(TryGpu(layer_count));
       TRY(TryGpus(layer_count));
@@ -271,9 +272,12 @@ class Verifier {
     return Try(name + ", beside other texts", [&] { return InCompany(*model, tokens_); });
   }
 
-  Status TrySlices(const std::vector<uint32_t>& cuts, uint32_t layer_count) {
+  // Where the model can be cut.
+  Status TrySlices(std::vector<uint32_t> cuts, const model::Shape& shape) {
+    std::erase_if(cuts, [&](uint32_t cut) { return !shape.can_begin(cut); });
+    if (cuts.empty()) return Ok();
     return Try(fmt::format("cut at layer {}", fmt::join(cuts, " and ")),
-               [&] { return InSlices(files_, options_, tokens_, cuts, layer_count); });
+               [&] { return InSlices(files_, options_, tokens_, cuts, shape.layer_count); });
   }
 
   const gguf::ModelFiles& files_;

@@ -343,7 +343,7 @@ constexpr std::string_view kMiniMax = R"jinja(
 std::string_view FallbackTemplate(std::string_view architecture) {
   if (architecture == "minimax-m2") return kMiniMax;
   if (architecture == "gpt-oss") return kGptOss;
-  if (architecture == "gemma3") return kGemma3;
+  if (architecture == "gemma2" || architecture == "gemma3") return kGemma3;
   return architecture == "deepseek4" ? kDeepSeek4 : std::string_view();
 }
 

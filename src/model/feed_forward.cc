@@ -14,7 +14,7 @@ compute::Tensor ByExpert(const compute::Array& biases, size_t width) {
 }
 
 compute::GateKind GateOf(const Shape& shape) {
-  if (shape.is_gemma3()) return compute::GateKind::kGeglu;
+  if (shape.is_gemma()) return compute::GateKind::kGeglu;
   return shape.is_gpt_oss() ? compute::GateKind::kSwigluOai : compute::GateKind::kSwiglu;
 }
 
@@ -38,9 +38,10 @@ size_t FeedForward::wide_rows() const {
 
 Status FeedForward::Plan(size_t row_count) {
   const Experts& experts = shape_.experts;
-  if (experts.count == 0 || experts.dense_layers > 0) {
-    TRY(gate_.Shape(backend_, row_count, shape_.feed_forward));
-    TRY(up_.Shape(backend_, row_count, shape_.feed_forward));
+  if (shape_.feed_forward > 0) {
+    const size_t widest = std::max(shape_.feed_forward, shape_.kinds.sharing_feed_forward);
+    TRY(gate_.Shape(backend_, row_count, widest));
+    TRY(up_.Shape(backend_, row_count, widest));
   }
   if (experts.count == 0) return Ok();
   TRY(logits_.Shape(backend_, row_count, experts.count));
@@ -58,10 +59,19 @@ Status FeedForward::Plan(size_t row_count) {
 
 Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
                         std::span<const int32_t> tokens, const compute::Tensor& out) {
-  if (layer.experts.empty()) {
-    return ContractDense(layer.dense, TRY(ExpandDense(layer.dense, rows)), out);
-  }
-  TRY(ChooseExperts(layer, rows, tokens));
+  if (layer.experts.empty()) return RunDense(layer.dense, rows, out);
+  return RunExperts(layer, rows, rows, tokens, out);
+}
+
+Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
+                             const compute::Tensor& out) {
+  return ContractDense(dense, TRY(ExpandDense(dense, rows)), out);
+}
+
+Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows,
+                               compute::Operand& router_rows, std::span<const int32_t> tokens,
+                               const compute::Tensor& out) {
+  TRY(ChooseExperts(layer, router_rows, tokens));
   // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
   // other rows of the batch, make no difference.
   return commands_.SumExperts(SumOf(layer, &rows, out));
@@ -133,10 +143,12 @@ Status FeedForward::FinishSums(const compute::Tensor& out) {
 
 Result<compute::Tensor> FeedForward::ExpandDense(const compute::ExpertWeights& dense,
                                                  compute::Operand& rows) {
-  const compute::Tensor& gate = gate_.tensor();
-  const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up_.tensor()}};
+  // Layers may differ in their width.
+  const compute::Tensor gate = gate_.tensor().Narrowed(dense.gate.rows());
+  const compute::Tensor up = up_.tensor().Narrowed(dense.gate.rows());
+  const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up}};
   TRY(commands_.Multiply(expand));
-  TRY(commands_.Gate(gate, up_.tensor(), GateOf(shape_), shape_.experts.limit));
+  TRY(commands_.Gate(gate, up, GateOf(shape_), shape_.experts.limit));
   return gate;
 }
 
@@ -167,6 +179,7 @@ Status FeedForward::ChooseExperts(const LayerWeights& layer, compute::Operand& r
                                     .normalized = shape_.experts.normalized,
                                     .scale = shape_.experts.scale},
                            .bias = layer.choice_bias.tensor(),
+                           .scales = layer.expert_scales.tensor(),
                            .table = layer.expert_table,
                            .tokens = tokens,
                            .ids = ids_.tensor(),

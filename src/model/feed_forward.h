@@ -33,6 +33,12 @@ class FeedForward {
   // stand for.
   Status Run(const LayerWeights& layer, compute::Operand& rows, std::span<const int32_t> tokens,
              const compute::Tensor& out);
+  // One of the two alone; the router may be given other rows than the experts.
+  Status RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
+                  const compute::Tensor& out);
+  Status RunExperts(const LayerWeights& layer, compute::Operand& rows,
+                    compute::Operand& router_rows, std::span<const int32_t> tokens,
+                    const compute::Tensor& out);
 
   // What the last rows have chosen: [rows, used]. On the processor only.
   Result<std::span<const int32_t>> ReadChoice() { return commands_.ReadChoice(ids_.tensor()); }

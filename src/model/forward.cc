@@ -25,7 +25,7 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
                            shared.frequencies.data());
   // Of MLA scores carry the magnitude, not cosines and sines.
   shared.magnitude = shape.is_mla() ? 1.0 : RopeMagnitudeOf(shape.rope);
-  if (shape.is_gemma3()) {
+  if (shape.has_window_rope()) {
     shared.window_frequencies.resize(shape.window_rope.dimensions / 2);
     kernels::RopeFrequencies(RopeSpecOf(shape.window_rope), nullptr,
                              shared.window_frequencies.data());

@@ -242,6 +242,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(Families, ForwardGroup,
                          testing::Values(Case{Arch::kMistral3, TensorType::kQ8_0},
+                                         Case{Arch::kGemma2, TensorType::kQ8_0},
                                          Case{Arch::kPhi3, TensorType::kQ8_0}),
                          NameOfGroup);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "kernels/rope.h"
@@ -17,9 +18,11 @@ kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
   return shape.turns_neighbours() ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
 }
 
-kernels::PageLayout HeadPageOf(const Shape& shape, const MemoryOptions& memory) {
+// Layer `full_every` - 1 of those with windows sees all.
+kernels::PageLayout HeadPageOf(const Shape& shape, bool has_window, const MemoryOptions& memory) {
   const bool has_heads = !shape.is_latent() && !shape.is_mla();
-  return has_heads ? HeadPageLayout(shape, memory.type) : kernels::PageLayout();
+  const uint32_t layer = has_window || shape.full_every == 0 ? 0 : shape.full_every - 1;
+  return has_heads ? HeadPageLayout(shape, layer, memory.type) : kernels::PageLayout();
 }
 
 // By part.
@@ -41,16 +44,19 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
       own_(ShapeOfPart(group_, shape_)),
       ranges_(RangesOfAll(group_, shape_)),
       memory_(memory),
-      head_page_(HeadPageOf(shape_, memory)),
+      head_page_(HeadPageOf(shape_, false, memory)),
+      window_page_(HeadPageOf(shape_, true, memory)),
       backend_(backend),
       commands_(backend.NewCommands()),
       mixer_(shape_, backend, *commands_),
       feed_forward_(own_, group_, backend, *commands_),
       operand_(commands_->NewOperand()),
-      attended_operand_(commands_->NewOperand()) {
+      attended_operand_(commands_->NewOperand()),
+      router_operand_(commands_->NewOperand()) {
   if (shape_.is_latent()) latent_.emplace(own_, memory, backend, *commands_);
   if (shape_.is_mla()) mla_.emplace(shape_, backend, *commands_);
   if (shape_.is_recurrent()) delta_.emplace(shape_, backend, *commands_);
+  if (shape_.kinds.input > 0) layer_input_.emplace(weights_, backend, *commands_);
 }
 
 Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
@@ -62,6 +68,7 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
   // not computed are overwritten by the next batch.
   segments_.assign(segments.begin(), segments.end());
   part_ = part;
+  TRY(CheckFirstLayer(part, shape_));
   TRY(CheckSegments());
   TRY(ReserveRows());
   return PlanMemory();
@@ -189,8 +196,11 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(cosines_, shared_.frequencies.size()));
   TRY(plan(sines_, shared_.frequencies.size()));
   if (mla_) return mla_->Plan(row_count_);
-  const size_t heads = size_t{own_.head_count} * own_.head_dim;
-  const size_t kv_heads = size_t{own_.kv_head_count} * own_.head_dim;
+  // As long as the longest of all layers.
+  const LayerKinds& kinds = own_.kinds;
+  const size_t heads = size_t{own_.head_count} * std::max(own_.head_dim, kinds.window_head_dim);
+  const size_t kv_heads = std::max(size_t{own_.kv_head_count} * own_.head_dim,
+                                   size_t{kinds.window_kv_heads} * kinds.window_head_dim);
   TRY(plan(queries_, heads));
   TRY(plan(keys_, kv_heads));
   TRY(plan(values_, kv_heads));
@@ -198,6 +208,11 @@ Status ForwardPass::PlanMemory() {
   if (delta_) {
     TRY(plan(output_gates_, heads));
     TRY(delta_->Plan(row_count_));
+  }
+  if (layer_input_) TRY(layer_input_->Plan(row_count_));
+  if (shape_.is_gemma4() && shape_.experts.count > 0) {
+    TRY(plan(routed_, shape_.embedding));
+    TRY(plan(mixed_, shape_.embedding));
   }
   if (shape_.temperature > 0.0f) {
     TRY(plan(query_cosines_, shared_.frequencies.size()));
@@ -232,6 +247,10 @@ Result<Progress> ForwardPass::Record() {
 Result<Progress> ForwardPass::RecordLayers() {
   for (uint32_t layer = part_.layer_begin; layer < part_.layer_end; ++layer) {
     const LayerWeights& weights = WeightsOf(layer);
+    if (shape_.is_gemma4()) {
+      TRY(RecordGemma4Layer(layer, weights));
+      continue;
+    }
     TRY(latent_ ? RecordMixedLayer(layer, weights) : RecordLayer(layer, weights));
   }
   return Progress::kDone;
@@ -270,6 +289,7 @@ Status ForwardPass::RecordInput() {
       if (scale != 1.0f) TRY(commands_->Scale(rows, scale));
     }
   }
+  if (layer_input_) TRY(layer_input_->SetTokens(tokens_));
   // RoPE: cosines and sines of each row's position, once for all layers that turn alike.
   if (latent_) return latent_->SetPositions(positions_);
   TRY(commands_->MakeAngles(
@@ -333,15 +353,14 @@ bool ForwardPass::AreAllLeftOut(uint32_t layer) const {
   return layer + 1 == part_.layer_end && last_.count == 0;
 }
 
-// Nothing of the layer but the rows' keys and values.
+// Nothing of the layer but the rows' keys and values, unless another has kept them.
 Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
-  const compute::Product products[] = {{&weights.key, operand_.get(), keys_.tensor()},
-                                       {&weights.value, operand_.get(), values_.tensor()}};
-  TRY(commands_->Multiply(products));
-  TRY(FinishHeads(layer, weights, /*has_queries=*/false));
-  compute::HeadAttention attention = AttentionOf(layer, weights);
-  attention.queries = {};
-  return commands_->Attend(attention);
+  HeadRows rows = HeadRowsOf(layer);
+  if (rows.keys.empty()) return Ok();
+  rows.queries = {};
+  TRY(ProjectHeads(layer, rows, weights));
+  TRY(FinishHeads(layer, rows, weights));
+  return commands_->Attend(AttentionOf(layer, rows, weights));
 }
 
 // Behind the last layer's attention, which keeps keys and values of all rows, only rows that
@@ -398,7 +417,7 @@ Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights)
   if (shape_.has_state(layer))
     return delta_->Run(layer, weights.delta, spans_, *operand_, more_.tensor());
   TRY(RecordHeads(layer, weights));
-  attended_operand_->Set(attended_.tensor());
+  attended_operand_->Set(HeadRowsOf(layer).attended);
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), more_.tensor()}};
   TRY(commands_->Multiply(output));
   return AddOutputBias(weights, more_.tensor());
@@ -411,36 +430,64 @@ Status ForwardPass::AddOutputBias(const LayerWeights& weights, const compute::Te
   return commands_->FinishHeads(biased);
 }
 
+ForwardPass::HeadRows ForwardPass::HeadRowsOf(uint32_t layer) const {
+  const size_t heads = size_t{own_.head_count} * HeadDimOf(own_, layer);
+  HeadRows rows{.kv_head_count = KvHeadsOf(own_, layer),
+                .queries = queries_.tensor().Narrowed(heads),
+                .attended = attended_.tensor().Narrowed(heads)};
+  if (KvLayerOf(own_, layer) != layer) return rows;
+  const size_t kv_heads = rows.kv_head_count * HeadDimOf(own_, layer);
+  rows.keys = keys_.tensor().Narrowed(kv_heads);
+  rows.values = values_.tensor().Narrowed(kv_heads);
+  return rows;
+}
+
+// One operand for all products: its rows are quantised once.
+Status ForwardPass::ProjectHeads(uint32_t layer, const HeadRows& rows,
+                                 const LayerWeights& weights) {
+  std::array<compute::Product, 4> products;
+  size_t count = 0;
+  const auto add = [&](const compute::Matrix& matrix, const compute::Tensor& out) {
+    products[count++] = {&matrix, operand_.get(), out};
+  };
+  const bool takes_keys = TakesKeysAsValues(own_, layer);
+  if (!rows.queries.empty()) add(weights.query, rows.queries);
+  if (!rows.keys.empty()) add(weights.key, rows.keys);
+  if (!rows.keys.empty() && !takes_keys) add(weights.value, rows.values);
+  if (delta_ && !rows.queries.empty()) add(weights.output_gate, output_gates_.tensor());
+  TRY(commands_->Multiply(std::span(products).first(count)));
+  if (rows.keys.empty() || !takes_keys) return Ok();
+  const compute::RowRange all[] = {{0, row_count_}};
+  return commands_->Gather(rows.keys, all, rows.values);
+}
+
 // attended_ = what the heads here see.
 Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
-  // One operand for three products: its rows are quantised once.
-  const compute::Product products[] = {
-      {&weights.query, operand_.get(), queries_.tensor()},
-      {&weights.key, operand_.get(), keys_.tensor()},
-      {&weights.value, operand_.get(), values_.tensor()},
-      {&weights.output_gate, operand_.get(), output_gates_.tensor()}};
-  TRY(commands_->Multiply(std::span(products).first(delta_ ? 4 : 3)));
-  TRY(FinishHeads(layer, weights, /*has_queries=*/true));
-  TRY(commands_->Attend(AttentionOf(layer, weights)));
+  const HeadRows rows = HeadRowsOf(layer);
+  TRY(ProjectHeads(layer, rows, weights));
+  TRY(FinishHeads(layer, rows, weights));
+  TRY(commands_->Attend(AttentionOf(layer, rows, weights)));
   return delta_ ? commands_->GateBySigmoid(attended_.tensor(), output_gates_.tensor()) : Ok();
 }
 
 // The new keys and values are written into their pages before any query reads them: tokens of a
 // prompt see each other. Sliding window and attention sinks are options of the KV cache.
-compute::HeadAttention ForwardPass::AttentionOf(uint32_t layer, const LayerWeights& weights) const {
+compute::HeadAttention ForwardPass::AttentionOf(uint32_t layer, const HeadRows& rows,
+                                                const LayerWeights& weights) const {
   const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
-  return {.pages = {layer, /*stream=*/0, spans_},
-          .head_page = &head_page_,
+  return {.pages = {KvLayerOf(shape_, layer), /*stream=*/0, spans_},
+          .head_page = WindowOf(shape_, layer) > 0 ? &window_page_ : &head_page_,
           .head_count = own_.head_count,
-          .kv_head_count = own_.kv_head_count,
+          .kv_head_count = rows.kv_head_count,
           .scale = AttentionScaleOf(shape_),
           .window = memory.window,
           .sinks = memory.sinks,
+          .cap = shape_.attention_cap,
           .sink_logits = weights.sinks.tensor(),
-          .queries = queries_.tensor(),
-          .keys = keys_.tensor(),
-          .values = values_.tensor(),
-          .out = attended_.tensor()};
+          .queries = rows.queries,
+          .keys = rows.keys,
+          .values = rows.values,
+          .out = rows.attended};
 }
 
 // Layers with a window of the model's own may turn in another way than those that see all.
@@ -458,12 +505,12 @@ Status ForwardPass::NormaliseAllHeads(const compute::Array& rows, const compute:
                                .out = rows.tensor()});
 }
 
-// Biases, norms and positions of the rows' keys and values, and of their queries where there are.
-Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights, bool has_queries) {
+// Biases, norms and positions of the rows' keys and values, and of their queries, where there are.
+Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
-  const auto heads = [&](const compute::Array& rows, size_t count, const compute::Array& bias,
+  const auto heads = [&](const compute::Tensor& of, size_t count, const compute::Array& bias,
                          const compute::Array& norm_weight, const compute::Angles& angles) {
-    return compute::Heads{.rows = rows.tensor(),
+    return compute::Heads{.rows = of,
                           .count = count,
                           .bias = bias.tensor(),
                           .norm = norm,
@@ -473,20 +520,28 @@ Status ForwardPass::FinishHeads(uint32_t layer, const LayerWeights& weights, boo
                           .layout = RopeLayoutOf(shape_)};
   };
   if (shape_.has_wide_norms()) {
-    if (has_queries) TRY(NormaliseAllHeads(queries_, weights.query_norm));
+    if (!rows.queries.empty()) TRY(NormaliseAllHeads(queries_, weights.query_norm));
     TRY(NormaliseAllHeads(keys_, weights.key_norm));
   }
-  // Queries and keys are normed and rotated; values only get their bias, which most models lack.
+  // Queries and keys are normed and rotated; values only get their bias, which most models lack, or
+  // a norm without weights.
   const compute::Angles angles = AnglesOf(layer);
   const compute::Angles query_angles =
       shape_.temperature > 0.0f ? compute::Angles{query_cosines_.tensor(), query_sines_.tensor()}
                                 : angles;
+  const bool norms_values = shape_.is_gemma4();
   const compute::Heads all[] = {
-      heads(queries_, own_.head_count, weights.query_bias, weights.query_norm, query_angles),
-      heads(keys_, own_.kv_head_count, weights.key_bias, weights.key_norm, angles),
-      {.rows = values_.tensor(), .count = own_.kv_head_count, .bias = weights.value_bias.tensor()}};
-  return commands_->FinishHeads(
-      std::span(all).first(shape_.qkv_bias() ? 3 : 2).subspan(has_queries ? 0 : 1));
+      heads(rows.queries, own_.head_count, weights.query_bias, weights.query_norm, query_angles),
+      heads(rows.keys, rows.kv_head_count, weights.key_bias, weights.key_norm, angles),
+      {.rows = rows.values,
+       .count = rows.kv_head_count,
+       .bias = weights.value_bias.tensor(),
+       .norm = norms_values ? compute::HeadNorm::kPlain : compute::HeadNorm::kNone,
+       .epsilon = shape_.norm_epsilon}};
+  const bool has_values = shape_.qkv_bias() || norms_values;
+  const size_t begin = rows.queries.empty() ? 1 : 0;
+  const size_t end = rows.keys.empty() ? 1 : has_values ? 3 : 2;
+  return commands_->FinishHeads(std::span(all).subspan(begin, end - begin));
 }
 
 // These of the rows behind the last layer [count, embedding]; where there are streams, they are

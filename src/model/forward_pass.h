@@ -21,6 +21,7 @@
 #include "model/expert_use.h"
 #include "model/feed_forward.h"
 #include "model/latent_attention.h"
+#include "model/layer_input.h"
 #include "model/memory.h"
 #include "model/mla_attention.h"
 #include "model/segment.h"
@@ -84,7 +85,18 @@ class ForwardPass {
     compute::Tensor ColumnsOf(const PartRanges& ranges) const;
   };
 
+  // Rows of heads in a layer, as long as its heads make them.
+  struct HeadRows {
+    size_t kv_head_count = 0;
+    compute::Tensor queries = {};
+    compute::Tensor keys = {};  // none, where another layer's are seen
+    compute::Tensor values = {};
+    compute::Tensor attended = {};
+  };
+
   Status CheckSegments() const;
+  HeadRows HeadRowsOf(uint32_t layer) const;
+  Status ProjectHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
   Status ReserveRows();
   Status PlanMemory();
   Result<Progress> Record();
@@ -98,11 +110,14 @@ class ForwardPass {
   Status KeepRows(uint32_t layer, const LayerWeights& weights);
   Status LeaveOut(uint32_t layer);
   std::span<const int32_t> TokensLeft() const;
+  Status RecordGemma4Layer(uint32_t layer, const LayerWeights& weights);
+  Status AddExperts(uint32_t layer, const LayerWeights& weights);
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status RecordHeads(uint32_t layer, const LayerWeights& weights);
-  compute::HeadAttention AttentionOf(uint32_t layer, const LayerWeights& weights) const;
+  compute::HeadAttention AttentionOf(uint32_t layer, const HeadRows& rows,
+                                     const LayerWeights& weights) const;
   Status AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows);
-  Status FinishHeads(uint32_t layer, const LayerWeights& weights, bool has_queries);
+  Status FinishHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
   Status NormaliseAllHeads(const compute::Array& rows, const compute::Array& weight);
   Status FinishHalf(const compute::Array& norm);
   Status CountExperts(uint32_t layer, const LayerWeights& weights);
@@ -142,12 +157,14 @@ class ForwardPass {
   const Shape own_;                       // of which these heads and this width are computed here
   const std::vector<PartRanges> ranges_;  // by part: its columns of all
   const MemoryOptions memory_;
-  const kernels::PageLayout head_page_;  // of plain attention
+  const kernels::PageLayout head_page_;    // of plain attention
+  const kernels::PageLayout window_page_;  // the same, of layers with a window of the model's own
   compute::Backend& backend_;
   const std::unique_ptr<compute::Commands> commands_;
   std::optional<LatentAttention> latent_;  // instead of plain attention, where there is one
   std::optional<MlaAttention> mla_;        // likewise
   std::optional<DeltaAttention> delta_;    // beside it, where some layers keep states
+  std::optional<LayerInput> layer_input_;  // where tokens have an embedding for each layer
   StreamMixer mixer_;                      // where the residual has several streams
   FeedForward feed_forward_;
 
@@ -196,6 +213,10 @@ class ForwardPass {
   compute::Array logits_;                            // [wanted rows, vocab_size]
   const std::unique_ptr<compute::Operand> operand_;  // of normed_
   const std::unique_ptr<compute::Operand> attended_operand_;  // of attended_
+  // Of experts beside a dense network.
+  compute::Array routed_;                                   // [rows, embedding]
+  compute::Array mixed_;                                    // [rows, embedding]
+  const std::unique_ptr<compute::Operand> router_operand_;  // of routed_
 };
 
 }  // namespace aster::model

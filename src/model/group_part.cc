@@ -30,9 +30,9 @@ uint64_t FusedRows(const GroupPart& part, const Shape& shape, std::string_view n
 
 // Architectures whose every tensor is known here as divided, or as one that all parts have.
 bool IsDivisible(Arch arch) {
-  constexpr std::array kDivisible = {Arch::kLlama, Arch::kMistral3, Arch::kQwen2,
-                                     Arch::kQwen3, Arch::kQwen3Moe, Arch::kGemma3,
-                                     Arch::kPhi3,  Arch::kGptOss,   Arch::kDeepSeek4};
+  constexpr std::array kDivisible = {Arch::kLlama,    Arch::kMistral3, Arch::kQwen2,  Arch::kQwen3,
+                                     Arch::kQwen3Moe, Arch::kGemma2,   Arch::kGemma3, Arch::kPhi3,
+                                     Arch::kGptOss,   Arch::kDeepSeek4};
   return std::ranges::count(kDivisible, arch) > 0;
 }
 

@@ -194,6 +194,16 @@ std::vector<kv::Stream> StateStreams(const Recurrence& recurrence) {
           {.codec = inputs, .window = kPage + recurrence.taps - 1, .read_every = kPage}};
 }
 
+std::shared_ptr<const kv::PageCodec> HeadsCodecOf(
+    const Shape& shape, uint32_t layer, kernels::KvType type,
+    const std::shared_ptr<const kv::PageCodec>& before) {
+  const uint32_t heads = KvHeadsOf(shape, layer);
+  std::string format =
+      fmt::format("{} {}x{} keys and values", TypeName(type), heads, HeadDimOf(shape, layer));
+  if (before != nullptr && before->format() == format) return before;
+  return std::make_shared<HeadsCodec>(HeadPageLayout(shape, layer, type), heads, std::move(format));
+}
+
 MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
   const bool narrower = options.window > 0 && options.window <= window;
   if (window == 0 || narrower) return options;
@@ -236,8 +246,8 @@ MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, ui
   return shape.full_every > 0 ? NarrowedTo(WindowOf(shape, layer), options) : options;
 }
 
-kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type) {
-  const int head_dim = static_cast<int>(shape.head_dim);
+kernels::PageLayout HeadPageLayout(const Shape& shape, uint32_t layer, kernels::KvType type) {
+  const int head_dim = static_cast<int>(HeadDimOf(shape, layer));
   return kernels::MakePageLayout(type, head_dim, head_dim);
 }
 
@@ -251,21 +261,26 @@ Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& opt
                                     const Hash128& fingerprint, const GroupPart& part) {
   if (shape.is_latent()) return MakeLatentLayout(shape, options, fingerprint);
   if (shape.is_mla()) return MakeMlaLayout(shape, options, fingerprint);
-  if (shape.head_dim > kernels::kMaxHeadDim) {
-    return Unimplemented(fmt::format("heads of {} numbers; up to {} are supported", shape.head_dim,
-                                     kernels::kMaxHeadDim));
+  const uint32_t widest = std::max(shape.head_dim, shape.kinds.window_head_dim);
+  if (widest > kernels::kMaxHeadDim) {
+    return Unimplemented(
+        fmt::format("heads of {} numbers; up to {} are supported", widest, kernels::kMaxHeadDim));
   }
-  const uint32_t heads = ShapeOfPart(part, shape).kv_head_count;
-  const auto codec = std::make_shared<HeadsCodec>(
-      HeadPageLayout(shape, options.type), heads,
-      fmt::format("{} {}x{} keys and values", TypeName(options.type), heads, shape.head_dim));
+  const Shape own_heads = ShapeOfPart(part, shape);
   std::vector<std::vector<kv::Stream>> layers;
+  std::shared_ptr<const kv::PageCodec> codec;  // of the layer before, where that has the same
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     if (shape.has_state(layer)) {
       layers.push_back(StateStreams(shape.recurrence));
       continue;
     }
+    // What another layer has written is seen there.
+    if (KvLayerOf(shape, layer) != layer) {
+      layers.emplace_back();
+      continue;
+    }
     const MemoryOptions own = MemoryOfLayer(options, shape, layer);
+    codec = HeadsCodecOf(own_heads, layer, options.type, codec);
     layers.push_back({{.codec = codec, .stride = 1, .window = own.window, .sinks = own.sinks}});
   }
   auto layout =

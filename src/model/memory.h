@@ -58,7 +58,7 @@ MemoryOptions Narrowed(const MemoryOptions& options, const Shape& shape);
 MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, uint32_t layer);
 
 // Pages of one key-value head.
-kernels::PageLayout HeadPageLayout(const Shape& shape, kernels::KvType type);
+kernels::PageLayout HeadPageLayout(const Shape& shape, uint32_t layer, kernels::KvType type);
 
 // The columns of every row that a part of a group has: its own heads; or whole rows, where all
 // heads need them.

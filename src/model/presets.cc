@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/presets_gemma.h"
 #include "model/presets_qwen_next.h"
 
 namespace aster::model {
@@ -528,8 +529,8 @@ std::vector<Preset> MakePresets() {
 const std::vector<Preset>& AllPresets() {
   static const std::vector<Preset> presets = [] {
     std::vector<Preset> all = MakePresets();
-    const std::vector<Preset> more = QwenNextPresets();
-    all.insert(all.end(), more.begin(), more.end());
+    for (const std::vector<Preset>& more : {GemmaPresets(), QwenNextPresets()})
+      all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return presets;

@@ -11,82 +11,22 @@
 #include <numeric>
 #include <string>
 
-#include "quant/dequantize.h"
+#include "model/reference_gemma4_for_test.h"
+#include "model/reference_math_for_test.h"
 
 namespace aster::model {
 namespace {
 
-using Row = std::vector<double>;
-
-std::vector<float> Weights(const gguf::ModelFiles& files, const std::string& name) {
-  const gguf::Tensor* tensor = files.FindTensor(name);
-  CHECK_NOTE(tensor != nullptr, name);
-  std::vector<float> values(tensor->element_count);
-  CHECK(quant::Dequantize(tensor->type, tensor->data, values).ok());
-  return values;
-}
-
-// y = W x, W being [outputs, x.size()] from element `first` on.
-Row Multiply(const std::vector<float>& weights, const Row& x, size_t outputs, size_t first = 0) {
-  Row y(outputs);
-  for (size_t o = 0; o < outputs; ++o) {
-    for (size_t i = 0; i < x.size(); ++i) y[o] += double{weights[first + o * x.size() + i]} * x[i];
-  }
-  return y;
-}
-
-void Normalise(std::span<double> x, const std::vector<float>& weight, double epsilon) {
-  double squares = 0;
-  for (const double value : x) squares += value * value;
-  const double factor = 1.0 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
-  for (size_t i = 0; i < x.size(); ++i) x[i] *= factor * double{weight[i]};
-}
-
-// YaRN as its paper has it, the correction range widened to whole pairs as published files were
-// made for: pairs that turn often keep their frequency, slow ones are stretched, a ramp between.
-double Stretched(const Rope& rope, double pair, double frequency) {
-  const auto pair_of = [&](double turns) {
-    const double wave =
-        static_cast<double>(rope.original_context) / (turns * 2.0 * std::numbers::pi);
-    return rope.dimensions * std::log(wave) / (2.0 * std::log(double{rope.base}));
-  };
-  const double low = std::max(0.0, std::floor(pair_of(double{rope.beta_fast})));
-  const double high = std::min(rope.dimensions - 1.0, std::ceil(pair_of(double{rope.beta_slow})));
-  const double ramp = std::clamp((pair - low) / (high - low), 0.0, 1.0);
-  return frequency * (1.0 - ramp) + frequency / double{rope.factor} * ramp;
-}
-
-double Magnitude(const Rope& rope) {
-  const double log = 0.1 * std::log(double{rope.factor});
-  return (log + 1.0) / (double{rope.log_multiplier} * log + 1.0);
-}
-
-// `factors`, of every pair, may be none.
-void Turn(std::span<double> head, const Rope& rope, const std::vector<float>& factors,
-          bool adjacent, size_t position) {
-  const size_t pairs = rope.dimensions / 2;
-  const bool is_yarn = rope.scaling == RopeScaling::kYarn;
-  const double size = double{rope.attention_factor} * (is_yarn ? Magnitude(rope) : 1.0);
-  for (size_t i = 0; i < pairs; ++i) {
-    const double exponent = -2.0 * static_cast<double>(i) / rope.dimensions;
-    double frequency = std::pow(double{rope.base}, exponent);
-    if (!factors.empty()) frequency /= double{factors[i]};
-    if (is_yarn) frequency = Stretched(rope, static_cast<double>(i), frequency);
-    if (rope.scaling == RopeScaling::kLinear) frequency /= double{rope.factor};
-    const double angle = static_cast<double>(position) * frequency;
-    double& a = head[adjacent ? 2 * i : i];
-    double& b = head[adjacent ? 2 * i + 1 : i + pairs];
-    const double turned = size * (a * std::cos(angle) - b * std::sin(angle));
-    b = size * (a * std::sin(angle) + b * std::cos(angle));
-    a = turned;
-  }
-}
+using reference::Add;
+using reference::Gelu;
+using reference::Multiply;
+using reference::Normalise;
+using reference::Row;
+using reference::Scale;
+using reference::Turn;
+using reference::Weights;
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
-
-double Gelu(double x) {
-  return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-}
 
 // One number of an expert of gpt-oss, of its two halves.
 double Gated(double gate, double up) {
@@ -138,7 +78,7 @@ class Reference {
   bool IsLlamaLike() const { return shape_.arch == Arch::kLlama || shape_.arch == Arch::kMistral3; }
   bool IsQwenNext() const { return shape_.recurrence.full_every > 0; }
   bool IsPhi() const { return shape_.arch == Arch::kPhi3; }
-  bool IsGemma() const { return shape_.arch == Arch::kGemma3; }
+  bool IsGemma() const { return shape_.arch == Arch::kGemma2 || shape_.arch == Arch::kGemma3; }
   // Of every few layers the last sees all positions; the others have a window, and of Gemma another
   // way to turn.
   bool HasWindow() const {
@@ -154,10 +94,6 @@ class Reference {
     Add(x, Normalised(fed, "post_ffw_norm.weight"));
   }
 
-  static void Scale(Row& x, double factor) {
-    for (double& value : x) value *= factor;
-  }
-
   std::vector<float> Layer(std::string_view name) const {
     return Weights(files_, fmt::format("blk.{}.{}", layer_, name));
   }
@@ -165,10 +101,6 @@ class Reference {
   Row Normalised(Row x, std::string_view weight) const {
     Normalise(x, Layer(weight), shape_.norm_epsilon);
     return x;
-  }
-
-  static void Add(Row& x, const Row& y) {
-    for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
   }
 
   // Projects, and adds the bias where the architecture has one. Of Phi 3 the rows stand in one
@@ -192,7 +124,8 @@ class Reference {
     for (size_t i = 0; i < rows.size(); i += shape_.head_dim) {
       const std::span<double> head(rows.data() + i, shape_.head_dim);
       if (shape_.qk_norm()) Normalise(head, Layer(norm), shape_.norm_epsilon);
-      const Rope& rope = IsGemma() && HasWindow() ? shape_.window_rope : shape_.rope;
+      const Rope& rope =
+          shape_.arch == Arch::kGemma3 && HasWindow() ? shape_.window_rope : shape_.rope;
       Turn(head, rope, factors_, IsLlamaLike(), position);
     }
   }
@@ -392,6 +325,7 @@ class Reference {
   void AttendHead(const Row& query, size_t head, Row& out) const {
     const size_t dim = shape_.head_dim;
     const size_t kv = head / (shape_.head_count / shape_.kv_head_count) * dim;
+    const double cap = shape_.attention_cap;
     const double scale =
         IsGemma() ? double{shape_.attention_scale} : 1 / std::sqrt(static_cast<double>(dim));
     Row shares;
@@ -404,7 +338,8 @@ class Reference {
       const Row& key = keys_[layer_][t];
       double score = 0;
       for (size_t i = 0; i < dim; ++i) score += query[head * dim + i] * key[kv + i];
-      shares.push_back(std::exp(score * scale));
+      score *= scale;
+      shares.push_back(std::exp(cap > 0 ? cap * std::tanh(score / cap) : score));
     }
     double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
     if (shape_.arch == Arch::kGptOss) sum += std::exp(double{Layer("attn_sinks.weight")[head]});
@@ -510,6 +445,7 @@ class Reference {
 
 std::vector<double> ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
                                     std::span<const int32_t> tokens) {
+  if (shape.arch == Arch::kGemma4) return Gemma4ReferenceLogits(files, shape, tokens);
   Reference reference(files, shape);
   std::vector<double> logits;
   for (size_t i = 0; i < tokens.size(); ++i) {

@@ -29,6 +29,33 @@ inline std::vector<int32_t> RandomTokens(size_t count, uint32_t vocab_size, uint
   return tokens;
 }
 
+// Of a small shape of the family its own.
+inline Shape SmallGemma(Shape shape) {
+  // Of six layers the last three see rows of those before them.
+  if (shape.is_gemma4()) {
+    shape = ShapeOfPreset("gemma4-tiny").value();
+    shape.layer_count = 6;
+    shape.vocab_size = 300;
+    shape.sliding_window = 24;
+    shape.kinds.sharing = 3;
+    return shape;
+  }
+  // Two layers with a window, one that sees all; caps that are reached.
+  shape.sliding_window = 24;
+  shape.full_every = 2;
+  shape.logit_cap = 4.0f;
+  if (shape.arch == Arch::kGemma2) {
+    shape.attention_scale = 0.3f;
+    shape.attention_cap = 3.0f;
+    return shape;
+  }
+  // Positions turn in each kind in its own way.
+  shape.attention_scale = 0.15f;
+  shape.rope = ShapeOfPreset("gemma3-tiny")->rope;
+  shape.window_rope = ShapeOfPreset("gemma3-tiny")->window_rope;
+  return shape;
+}
+
 // A small shape of an architecture.
 inline Shape SmallShape(Arch arch) {
   Shape shape = ShapeOfPreset("tiny").value();
@@ -46,15 +73,7 @@ inline Shape SmallShape(Arch arch) {
     shape.rope = ShapeOfPreset("gpt-oss-tiny")->rope;
     shape.experts = {.count = 8, .used = 3, .feed_forward = 256, .limit = 7.0f};
   }
-  // Two layers with a window, one that sees all; positions turn in each kind in its own way.
-  if (arch == Arch::kGemma3) {
-    shape.sliding_window = 24;
-    shape.full_every = 2;
-    shape.attention_scale = 0.15f;
-    shape.logit_cap = 4.0f;
-    shape.rope = ShapeOfPreset("gemma3-tiny")->rope;
-    shape.window_rope = ShapeOfPreset("gemma3-tiny")->window_rope;
-  }
+  if (shape.is_gemma()) return SmallGemma(shape);
   // Queries that grow every 16 positions.
   if (arch == Arch::kMistral3) {
     shape.rope = ShapeOfPreset("mistral3-tiny")->rope;

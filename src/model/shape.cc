@@ -11,7 +11,9 @@
 
 #include "kernels/math.h"
 #include "model/shape_deepseek4.h"
+#include "model/shape_gemma2.h"
 #include "model/shape_gemma3.h"
+#include "model/shape_gemma4.h"
 #include "model/shape_glm.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
@@ -30,7 +32,7 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 15> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 17> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kMistral3, "mistral3"},
                                                {Arch::kQwen2, "qwen2"},
                                                {Arch::kQwen3, "qwen3"},
@@ -38,7 +40,9 @@ constexpr std::array<ArchEntry, 15> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kQwen3Next, "qwen3next"},
                                                {Arch::kQwen35, "qwen35"},
                                                {Arch::kQwen35Moe, "qwen35moe"},
+                                               {Arch::kGemma2, "gemma2"},
                                                {Arch::kGemma3, "gemma3"},
+                                               {Arch::kGemma4, "gemma4"},
                                                {Arch::kPhi3, "phi3"},
                                                {Arch::kGptOss, "gpt-oss"},
                                                {Arch::kGlm4Moe, "glm4moe"},
@@ -61,7 +65,9 @@ constexpr std::array<std::string_view, 9> kForeignKeys = {"logit_scale",
 // Those of them that an architecture reads.
 bool Reads(Arch arch, std::string_view key) {
   if (arch == Arch::kMistral3) return key == "attention.temperature_scale";
-  return arch == Arch::kGemma3 && (key == "attention.scale" || key == "final_logit_softcapping");
+  if (arch == Arch::kGemma2 && key == "attn_logit_softcapping") return true;
+  const bool is_gemma = arch == Arch::kGemma2 || arch == Arch::kGemma3 || arch == Arch::kGemma4;
+  return is_gemma && (key == "attention.scale" || key == "final_logit_softcapping");
 }
 
 Status RefuseForeignKeys(const Keys& keys, Arch arch) {
@@ -223,6 +229,41 @@ uint32_t WindowOf(const Shape& shape, uint32_t layer) {
   return sees_all ? 0 : shape.sliding_window;
 }
 
+uint32_t HeadDimOf(const Shape& shape, uint32_t layer) {
+  const uint32_t own = WindowOf(shape, layer) > 0 ? shape.kinds.window_head_dim : 0;
+  return own > 0 ? own : shape.head_dim;
+}
+
+uint32_t KvHeadsOf(const Shape& shape, uint32_t layer) {
+  const uint32_t own = WindowOf(shape, layer) > 0 ? shape.kinds.window_kv_heads : 0;
+  return own > 0 ? own : shape.kv_head_count;
+}
+
+uint32_t FeedForwardOf(const Shape& shape, uint32_t layer) {
+  return KvLayerOf(shape, layer) == layer ? shape.feed_forward : shape.kinds.sharing_feed_forward;
+}
+
+bool TakesKeysAsValues(const Shape& shape, uint32_t layer) {
+  return shape.kinds.keys_are_values && WindowOf(shape, layer) == 0;
+}
+
+uint32_t KvLayerOf(const Shape& shape, uint32_t layer) {
+  const uint32_t own = shape.layer_count - shape.kinds.sharing;
+  if (layer < own) return layer;
+  // CheckGemma4 sees to it that there is a layer of either kind.
+  uint32_t source = own - 1;
+  while (WindowOf(shape, source) != WindowOf(shape, layer)) --source;
+  return source;
+}
+
+// Not behind a layer whose KV rows are seen behind it.
+bool Shape::can_begin(uint32_t layer) const {
+  for (uint32_t later = layer_count - kinds.sharing; later < layer_count; ++later) {
+    if (layer <= later && KvLayerOf(*this, later) < layer) return false;
+  }
+  return true;
+}
+
 float AttentionScaleOf(const Shape& shape) {
   if (shape.attention_scale > 0.0f) return shape.attention_scale;
   if (shape.is_mla()) return MlaScaleOf(shape);
@@ -240,11 +281,12 @@ std::string_view RopeFactorsOf(const Shape& shape) {
   return "rope_freqs.weight";
 }
 
+float TrainedRootOf(uint32_t width) {
+  return quant::Bfloat16ToFloat(quant::FloatToBfloat16(std::sqrt(static_cast<float>(width))));
+}
+
 float EmbeddingScaleOf(const Shape& shape) {
-  if (!shape.is_gemma3()) return 1.0f;
-  // The root of the width, in the type that the model was trained in.
-  const float root = std::sqrt(static_cast<float>(shape.embedding));
-  return quant::Bfloat16ToFloat(quant::FloatToBfloat16(root));
+  return shape.is_gemma() ? TrainedRootOf(shape.embedding) : 1.0f;
 }
 
 Result<Shape> ReadShape(const gguf::Metadata& metadata) {
@@ -258,13 +300,16 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   shape.embedding = TRY(keys.Count("embedding_length", kMaxWidth));
   if (shape.arch == Arch::kDeepSeek4) {
     TRY(ReadDeepSeek4(keys, shape));
+  } else if (shape.is_gemma4()) {
+    TRY(ReadGemma4(keys, shape));
   } else {
     if (HasRouterKeys(shape.arch) || HasRecurrence(shape.arch)) TRY(LeaveNextOut(keys, shape));
     TRY(shape.arch == Arch::kDeepSeek2 ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
     if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
-    if (shape.is_gemma3()) TRY(ReadGemma3(keys, shape));
+    if (shape.arch == Arch::kGemma2) TRY(ReadGemma2(keys, shape));
+    if (shape.arch == Arch::kGemma3) TRY(ReadGemma3(keys, shape));
     if (shape.arch == Arch::kMistral3) TRY(ReadMistral3(keys, shape));
     if (shape.arch == Arch::kPhi3) TRY(ReadPhi3(keys, shape));
     if (shape.is_glm()) TRY(ReadGlm(keys, shape));
@@ -308,7 +353,9 @@ Status CheckShape(const Shape& shape) {
     return DataLoss(fmt::format("{} experts used of {}", shape.experts.used, shape.experts.count));
   }
   if (shape.is_gpt_oss()) return CheckGptOss(shape);
-  if (shape.is_gemma3()) return CheckGemma3(shape);
+  if (shape.arch == Arch::kGemma2) return CheckGemma2(shape);
+  if (shape.arch == Arch::kGemma3) return CheckGemma3(shape);
+  if (shape.is_gemma4()) return CheckGemma4(shape);
   if (shape.arch == Arch::kMistral3) return CheckMistral3(shape);
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
   if (shape.arch == Arch::kDeepSeek2) return CheckMla(shape);

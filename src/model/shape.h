@@ -27,7 +27,9 @@ enum class Arch : uint8_t {
   kQwen3Next,
   kQwen35,
   kQwen35Moe,
+  kGemma2,
   kGemma3,
+  kGemma4,
   kPhi3,
   kGptOss,
   kGlm4Moe,
@@ -126,6 +128,17 @@ struct Recurrence {
   uint32_t heads_of_key() const { return value_heads / key_heads; }
 };
 
+// Layers of two kinds, with a window and without, that differ in their heads too; and what else a
+// layer of Gemma 4 may have.
+struct LayerKinds {
+  uint32_t window_head_dim = 0;  // of layers with a window; 0: as in the others
+  uint32_t window_kv_heads = 0;  // the same
+  uint32_t sharing = 0;          // last layers, which see KV rows of the last of their kind before
+  uint32_t sharing_feed_forward = 0;  // of these
+  uint32_t input = 0;            // numbers that a token's embedding has for each layer; 0: none
+  bool keys_are_values = false;  // of layers that see all, before their norms
+};
+
 inline constexpr uint32_t kShortRatio = 4;  // overlapping, with an index
 inline constexpr uint32_t kLongRatio = 128;
 
@@ -143,10 +156,12 @@ struct Shape {
   uint32_t sliding_window = 0;   // positions a row sees, itself included; 0: all
   uint32_t full_every = 0;       // of layers with a window: the last of as many sees all; 0: none
   float attention_scale = 0.0f;  // of scores; 0: 1 / sqrt(head_dim)
+  float attention_cap = 0.0f;    // within which a soft cap holds scores (Gemma 2); 0: none
   float logit_cap = 0.0f;        // within which a soft cap holds logits; 0: none
   float temperature = 0.0f;      // by which queries far from the start grow (Mistral 3); 0: none
   Rope rope = {};
-  Rope window_rope = {};  // of layers with a window: Gemma 3's, which has another in those
+  Rope window_rope = {};  // of layers with a window, where they have another (Gemma 3 and 4)
+  LayerKinds kinds = {};
   Experts experts = {};
   Streams streams = {};
   Latent latent = {};
@@ -163,6 +178,8 @@ struct Shape {
   uint32_t hidden_width() const { return streams.count * embedding; }
   bool is_latent() const { return latent.query_rank > 0; }
   bool is_mla() const { return mla.row_rank > 0; }
+  // Whether a slice of the model can begin with the layer.
+  bool can_begin(uint32_t layer) const;
   // Some layers keep a state; those that attend gate what they give.
   bool is_recurrent() const { return recurrence.full_every > 0; }
   bool has_state(uint32_t layer) const {
@@ -176,7 +193,12 @@ struct Shape {
   // With biases on every product of a layer, a sink for every head and gates of its own.
   bool is_gpt_oss() const { return arch == Arch::kGptOss; }
   // With norms behind both halves of a layer too, gates of gelu, and an embedding that is scaled.
-  bool is_gemma3() const { return arch == Arch::kGemma3; }
+  bool is_gemma() const { return arch == Arch::kGemma2 || arch == Arch::kGemma3 || is_gemma4(); }
+  bool is_gemma4() const { return arch == Arch::kGemma4; }
+  // Whether layers with a window turn in another way than those that see all.
+  bool has_window_rope() const { return arch == Arch::kGemma3 || is_gemma4(); }
+  // What GPUs have no operations for.
+  bool is_for_processor() const { return is_recurrent() || attention_cap > 0.0f || is_gemma4(); }
   // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that neighbours turn together.
@@ -184,7 +206,7 @@ struct Shape {
     return arch == Arch::kLlama || arch == Arch::kMistral3 || is_mla();
   }
   bool qk_norm() const {
-    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || is_gemma3() || is_recurrent() ||
+    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || has_window_rope() || is_recurrent() ||
            head_norms;
   }
   // Queries and keys are normed over all heads at once instead.
@@ -200,6 +222,17 @@ bool HasRouterKeys(Arch arch);
 // Positions that a row of a layer sees, itself included; 0: all.
 uint32_t WindowOf(const Shape& shape, uint32_t layer);
 
+// What a layer has of its own, where layers are of two kinds.
+uint32_t HeadDimOf(const Shape& shape, uint32_t layer);
+uint32_t KvHeadsOf(const Shape& shape, uint32_t layer);
+uint32_t FeedForwardOf(const Shape& shape, uint32_t layer);
+
+// Whether the layer's values are its keys.
+bool TakesKeysAsValues(const Shape& shape, uint32_t layer);
+
+// The layer whose KV rows a layer sees: itself, but for those that share an earlier one's.
+uint32_t KvLayerOf(const Shape& shape, uint32_t layer);
+
 // What scores of attention are multiplied with before their softmax.
 float AttentionScaleOf(const Shape& shape);
 
@@ -208,6 +241,9 @@ double QueryFactorAt(const Shape& shape, int64_t position);
 
 // The tensor of frequency factors that a model of that shape turns by.
 std::string_view RopeFactorsOf(const Shape& shape);
+
+// The root of a width, in the type that Gemma was trained in.
+float TrainedRootOf(uint32_t width);
 
 // What rows of the embedding are multiplied with.
 float EmbeddingScaleOf(const Shape& shape);
@@ -243,6 +279,11 @@ Shape ShapeOfNext(const Shape& shape);
 
 // The norm between the halves of a layer, which files name in two ways.
 std::string_view FeedForwardNormOf(const Shape& shape);
+
+// The embedding that tokens have for every layer, one behind the other.
+inline constexpr std::string_view kLayerEmbedding = "per_layer_token_embd.weight";
+inline constexpr std::string_view kLayerProjection = "per_layer_model_proj.weight";
+inline constexpr std::string_view kLayerProjectionNorm = "per_layer_proj_norm.weight";
 
 // Every tensor of a model of this shape, in the order in which a forward pass meets them.
 std::vector<TensorSpec> TensorsOf(const Shape& shape);

@@ -60,6 +60,19 @@ class Keys {
     return InRange(full, values.front(), limit);
   }
 
+  // A number of its own for each layer; one for all stands for as many.
+  Result<std::vector<uint32_t>> CountPerLayer(std::string_view key, size_t layer_count,
+                                              uint32_t limit) const {
+    const std::string full = Full(key);
+    std::vector<uint32_t> counts;
+    for (const uint64_t value : TRY(metadata_.GetPerLayer<uint64_t>(full, layer_count)))
+      counts.push_back(TRY(InRange(full, value, limit)));
+    return counts;
+  }
+  Result<std::vector<bool>> FlagPerLayer(std::string_view key, size_t layer_count) const {
+    return metadata_.GetPerLayer<bool>(Full(key), layer_count);
+  }
+
   Result<float> Positive(std::string_view key) const {
     const std::string full = Full(key);
     const auto value = TRY(metadata_.Get<float>(full));

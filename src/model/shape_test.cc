@@ -467,7 +467,7 @@ TEST(Memory, OfMlaIsOneRow) {
 }
 
 TEST(Shape, LaterGemmasAreNamedWithWhatIsKnown) {
-  for (const char* name : {"gemma2", "gemma3n", "gemma4"}) {
+  for (const char* name : {"gemma", "gemma3n", "gemma4-assistant"}) {
     gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("gemma3-tiny").value());
     metadata.Set("general.architecture", name);
     const auto shape = ReadBack(metadata);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "model/group_part.h"
 #include "model/shape.h"
 
@@ -40,8 +41,9 @@ struct Slice {
         return spec.layer >= 0 && static_cast<uint32_t>(spec.layer) >= layer_begin &&
                static_cast<uint32_t>(spec.layer) < layer_end;
       case Part::kEmbedding:
-        // Rope factors belong to every layer; tied heads and the MTP block need the embedding.
-        return embedding || spec.name != "token_embd.weight" ||
+        // Rope factors belong to every layer; tied heads, the MTP block and layers with embeddings
+        // of their own need the embedding.
+        return embedding || spec.name != "token_embd.weight" || shape.kinds.input > 0 ||
                (head && (shape.tied_head || HasNext(shape)));
       case Part::kHead:
         return head && (HasNext(shape) || !IsOfNextBlock(spec));
@@ -49,5 +51,8 @@ struct Slice {
     return true;
   }
 };
+
+// Whether the slice's first layer needs nothing of the one before it but its rows.
+Status CheckFirstLayer(const Slice& slice, const Shape& shape);
 
 }  // namespace aster::model

@@ -124,18 +124,29 @@ bool HasInLayers(const gguf::ModelFiles& files, const Shape& shape, std::string_
   return false;
 }
 
+bool HasInFullLayers(const gguf::ModelFiles& files, const Shape& shape, std::string_view name) {
+  for (uint32_t layer = shape.full_every - 1; layer < shape.layer_count;
+       layer += shape.full_every) {
+    if (files.FindTensor(fmt::format("blk.{}.{}", layer, name)) != nullptr) return true;
+  }
+  return false;
+}
+
 // Of some architectures only some models norm queries and keys, or have a bias for the choice of
 // experts.
 void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
   if (shape.is_glm()) shape.head_norms = HasInLayers(files, shape, "attn_q_norm.weight");
   if (shape.arch == Arch::kQwen3Next)
     shape.recurrence.one_matrix = HasInLayers(files, shape, "ssm_in.weight");
+  if (shape.is_gemma4())
+    shape.kinds.keys_are_values = !HasInFullLayers(files, shape, "attn_v.weight");
   if (shape.is_mla()) shape.experts.choice_bias = HasInLayers(files, shape, "exp_probs_b.bias");
 }
 
 bool HasRopeFactors(const gguf::ModelFiles& files, const Shape& shape) {
-  // Gemma 3 would not say which of its two kinds of layers the factors are for.
-  if (shape.is_gemma3()) return false;
+  // Gemma 3 would not say which of its two kinds of layers the factors are for; of Gemma 4 they are
+  // for those that see all.
+  if (shape.is_gemma()) return shape.is_gemma4();
   // A Phi 3 that was trained for more than its original context cannot do without.
   const bool is_longer = shape.context_length > shape.rope.original_context;
   return (shape.arch == Arch::kPhi3 && is_longer) ||

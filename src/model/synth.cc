@@ -36,7 +36,9 @@ bool EndsWith(const TensorSpec& spec, std::string_view suffix) {
 }
 
 Spread SpreadOf(const TensorSpec& spec) {
-  if (EndsWith(spec, "norm.weight")) return {.mean = 1.0f, .deviation = 0.1f};
+  if (EndsWith(spec, "norm.weight") || EndsWith(spec, "norm_1.weight") ||
+      EndsWith(spec, "norm_2.weight") || EndsWith(spec, ".scale"))
+    return {.mean = 1.0f, .deviation = 0.1f};
   if (EndsWith(spec, "exp_probs_b.bias")) return {.mean = 0.0f, .deviation = 0.3f};
   // Wide enough that the limits of gpt-oss's experts are reached now and then.
   if (EndsWith(spec, "_exps.bias")) return {.mean = 0.0f, .deviation = 3.0f};
@@ -64,6 +66,12 @@ float RopeFactor(uint64_t index, uint64_t count, float slowest) {
                     static_cast<float>(ramp_end - ramp_begin);
 }
 
+// Of Gemma 4 slow pairs stand still.
+float SlowestOf(const TensorSpec& spec, const Shape& shape) {
+  if (shape.is_gemma4()) return 1e30f;
+  return spec.name == kShortPhiFactors ? 1.5f : 32.0f;
+}
+
 // The experts of every token: all different, and each as often as any other.
 std::vector<uint8_t> ExpertTable(const TensorSpec& spec, uint32_t expert_count, uint64_t seed) {
   const uint64_t used = spec.dims[0];
@@ -83,10 +91,10 @@ std::vector<uint8_t> ExpertTable(const TensorSpec& spec, uint32_t expert_count, 
 // The weights of one tensor, addressed by element.
 class RandomWeights {
  public:
-  RandomWeights(const TensorSpec& spec, uint64_t seed)
+  RandomWeights(const TensorSpec& spec, const Shape& shape, uint64_t seed)
       : spread_(SpreadOf(spec)),
-        is_rope_factors_(spec.part == Part::kEmbedding && !spec.is_matrix),
-        slowest_(spec.name == kShortPhiFactors ? 1.5f : 32.0f),
+        is_rope_factors_(spec.name.starts_with("rope_f")),
+        slowest_(SlowestOf(spec, shape)),
         count_(spec.dims[0]),
         seed_(seed),
         stream_(Hash64Of(AsBytes(spec.name))) {}
@@ -168,7 +176,7 @@ class SynthWriter {
       return writer.Append(spec.name,
                            ExpertTable(spec, options_.shape.experts.count, options_.seed));
     }
-    const RandomWeights weights(spec, options_.seed);
+    const RandomWeights weights(spec, options_.shape, options_.seed);
     const uint64_t row_elements = spec.dims[0];
     uint64_t row_count = 1;
     for (size_t i = 1; i < spec.dims.size(); ++i) row_count *= spec.dims[i];

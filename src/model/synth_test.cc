@@ -57,7 +57,7 @@ TEST_F(Synth, EveryArchitectureCanRun) {
   for (const Arch arch :
        {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss, Arch::kGemma3,
         Arch::kMistral3, Arch::kPhi3, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
-        Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe}) {
+        Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe, Arch::kGemma2, Arch::kGemma4}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {
@@ -67,6 +67,8 @@ TEST_F(Synth, EveryArchitectureCanRun) {
       shape.experts.limit = 7.0f;
     }
     if (arch == Arch::kGemma3) shape = ShapeOfPreset("gemma3-tiny").value();
+    if (arch == Arch::kGemma2) shape = ShapeOfPreset("gemma2-tiny").value();
+    if (arch == Arch::kGemma4) shape = ShapeOfPreset("gemma4-tiny").value();
     if (arch == Arch::kMistral3) shape = ShapeOfPreset("mistral3-tiny").value();
     if (arch == Arch::kPhi3) shape = ShapeOfPreset("phi4-mini-tiny").value();
     if (arch == Arch::kGlm4Moe) shape = ShapeOfPreset("glm-tiny").value();

@@ -62,7 +62,7 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
     layer.Vector("attn_k_norm.weight", {shape.has_wide_norms() ? kv : shape.head_dim});
   }
   layer.Matrix("attn_output.weight", {q, embedding});
-  if (shape.is_gemma3()) layer.Vector("post_attention_norm.weight", {embedding});
+  if (shape.is_gemma()) layer.Vector("post_attention_norm.weight", {embedding});
   if (!shape.is_gpt_oss()) return;
   layer.Vector("attn_output.bias", {embedding});
   layer.Vector("attn_sinks.weight", {shape.head_count});
@@ -127,7 +127,7 @@ void AddDense(const Shape& shape, LayerSpecs& layer) {
   if (!shape.is_fused()) layer.Matrix("ffn_gate.weight", {embedding, shape.feed_forward});
   layer.Matrix("ffn_up.weight", {embedding, halves * shape.feed_forward});
   layer.Matrix("ffn_down.weight", {shape.feed_forward, embedding});
-  if (shape.is_gemma3()) layer.Vector("post_ffw_norm.weight", {embedding});
+  if (shape.is_gemma()) layer.Vector("post_ffw_norm.weight", {embedding});
 }
 
 void AddMixture(const Shape& shape, LayerSpecs& layer) {
@@ -151,6 +151,62 @@ void AddMixture(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("ffn_gate_exps.bias", {feed_forward, experts});
   layer.Vector("ffn_up_exps.bias", {feed_forward, experts});
   layer.Vector("ffn_down_exps.bias", {embedding, experts});
+}
+
+// A layer of Gemma 4: heads by the layer's kind, those that share KV rows without keys and values;
+// experts, where there are some, beside the dense network.
+void AddGemma4Layer(const Shape& shape, uint32_t index, LayerSpecs& layer) {
+  const uint64_t embedding = shape.embedding;
+  const uint64_t dim = HeadDimOf(shape, index);
+  const uint64_t q = shape.head_count * dim;
+  const uint64_t kv = KvHeadsOf(shape, index) * dim;
+  const uint64_t wide = FeedForwardOf(shape, index);
+  layer.Vector("attn_norm.weight", {embedding});
+  layer.Matrix("attn_q.weight", {embedding, q});
+  layer.Vector("attn_q_norm.weight", {dim});
+  if (KvLayerOf(shape, index) == index) {
+    layer.Matrix("attn_k.weight", {embedding, kv});
+    if (!TakesKeysAsValues(shape, index)) layer.Matrix("attn_v.weight", {embedding, kv});
+    layer.Vector("attn_k_norm.weight", {dim});
+  }
+  layer.Matrix("attn_output.weight", {q, embedding});
+  layer.Vector("post_attention_norm.weight", {embedding});
+  layer.Vector("ffn_norm.weight", {embedding});
+  layer.Matrix("ffn_gate.weight", {embedding, wide});
+  layer.Matrix("ffn_up.weight", {embedding, wide});
+  layer.Matrix("ffn_down.weight", {wide, embedding});
+  layer.Vector("post_ffw_norm.weight", {embedding});
+  if (const uint64_t experts = shape.experts.count; experts > 0) {
+    const uint64_t width = shape.experts.feed_forward;
+    layer.Vector("ffn_gate_inp.weight", {embedding, experts});
+    layer.Vector("ffn_gate_inp.scale", {embedding});
+    layer.Vector("pre_ffw_norm_2.weight", {embedding});
+    layer.Vector("post_ffw_norm_1.weight", {embedding});
+    layer.Vector("post_ffw_norm_2.weight", {embedding});
+    layer.Matrix("ffn_gate_up_exps.weight", {embedding, 2 * width, experts});
+    layer.Matrix("ffn_down_exps.weight", {width, embedding, experts});
+    layer.Vector("ffn_down_exps.scale", {experts});
+  }
+  if (const uint64_t input = shape.kinds.input; input > 0) {
+    layer.Matrix("inp_gate.weight", {embedding, input});
+    layer.Matrix("proj.weight", {input, embedding});
+    layer.Vector("post_norm.weight", {embedding});
+  }
+  layer.Vector("layer_output_scale.weight", {1});
+}
+
+// What every layer's own embedding of a token is made of.
+void AddLayerInputs(const Shape& shape, std::vector<TensorSpec>& specs) {
+  const uint64_t all = uint64_t{shape.kinds.input} * shape.layer_count;
+  const auto add = [&](std::string_view name, std::vector<uint64_t> dims, bool is_matrix) {
+    specs.push_back({.name = std::string(name),
+                     .dims = std::move(dims),
+                     .part = Part::kEmbedding,
+                     .is_matrix = is_matrix});
+  };
+  add(kLayerEmbedding, {all, shape.vocab_size}, true);
+  add(kLayerProjection, {shape.embedding, all}, true);
+  add(kLayerProjectionNorm, {shape.kinds.input}, false);
 }
 
 // Of Phi 3 there are two tables, of which one counts.
@@ -183,10 +239,15 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
                    .dims = {embedding, vocab},
                    .part = Part::kEmbedding,
                    .is_matrix = true});
+  if (shape.kinds.input > 0) AddLayerInputs(shape, specs);
   if (shape.rope_factors) AddRopeFactors(shape, specs);
   if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
   for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);
+    if (shape.is_gemma4()) {
+      AddGemma4Layer(shape, i, layer);
+      continue;
+    }
     AddLayerAttention(shape, i, layer);
     layer.Vector(FeedForwardNormOf(shape), {embedding});
     shape.has_experts(i) ? AddMixture(shape, layer) : AddDense(shape, layer);

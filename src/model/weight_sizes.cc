@@ -38,7 +38,8 @@ constexpr std::array<PublishedMix, 2> kProMixes = {{
 }};
 
 bool IsPlain(const Shape& shape) {
-  return shape.arch == Arch::kMistral3 || shape.arch == Arch::kPhi3;
+  return shape.arch == Arch::kMistral3 || shape.arch == Arch::kPhi3 ||
+         shape.arch == Arch::kGemma2 || shape.is_gemma4();
 }
 
 bool HasWideEmbedding(const Shape& shape) {
@@ -90,7 +91,8 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
 
 std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   if (shape.is_gpt_oss()) return kGptOssMixes;
-  if (shape.is_gemma3()) return kGemma3Mixes;
+  if (shape.arch == Arch::kGemma3) return kGemma3Mixes;
+  if (shape.is_gemma4() && shape.experts.count > 0) return kMixtureMixes;
   if (IsPlain(shape)) return kPlainMixes;
   if (HasRouterKeys(shape.arch)) return kMixtureMixes;
   if (shape.is_recurrent())

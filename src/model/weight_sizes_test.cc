@@ -49,6 +49,13 @@ TEST(WeightSizes, OfGemma3AreThoseOfPublishedFiles) {
   EXPECT_NEAR(static_cast<double>(BytesIn("gemma3-27b", 0)), 17.2e9, 0.05e9);
 }
 
+// In GB: 2.78, 9.83 and 28.9 with vocabulary and names, which are 5 MB or so.
+TEST(WeightSizes, OfGemma2AreThoseOfPublishedFiles) {
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma2-2b", 0)), 2.78e9, 0.02e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma2-9b", 0)), 9.82e9, 0.03e9);
+  EXPECT_NEAR(static_cast<double>(BytesIn("gemma2-27b", 0)), 28.9e9, 0.1e9);
+}
+
 // In GB: 3.65, 9.03, 14.36 and 25.1 with vocabulary and names, of Phi 4 mini 4.08, of Phi 4 15.6.
 TEST(WeightSizes, OfMistral3AndPhi4AreThoseOfPublishedFiles) {
   EXPECT_NEAR(static_cast<double>(BytesIn("ministral3-3b", 0)), 3.64e9, 0.02e9);

@@ -20,10 +20,6 @@
 namespace aster::model {
 namespace {
 
-uint64_t BytesOf(const compute::ExpertWeights& expert) {
-  return expert.gate.bytes() + expert.up.bytes() + expert.down.bytes();
-}
-
 class Loader {
  public:
   Loader(const gguf::ModelFiles& files, const Shape& shape, compute::Backend& backend,
@@ -38,7 +34,9 @@ class Loader {
     weights.slice = slice;
     // The MTP block belongs to the head, and reads the embedding as well.
     const bool has_next = slice.HasNext(shape_);
-    if (slice.embedding || has_next) weights.embedding = files_.FindTensor("token_embd.weight");
+    if (slice.embedding || has_next || shape_.kinds.input > 0)
+      weights.embedding = files_.FindTensor("token_embd.weight");
+    if (shape_.kinds.input > 0) weights.layer_embedding = &Find(std::string(kLayerEmbedding));
     if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
     for (uint32_t layer = slice.layer_begin; layer < slice.layer_end; ++layer) {
       weights.layers.push_back(TRY(Layer(layer)));
@@ -62,10 +60,14 @@ class Loader {
       if (!slice.Needs(shape_, spec)) continue;
       const gguf::Tensor* const tensor = FindTensor(files_, spec);
       tensors_[spec.name] = tensor;
-      // The embedding stays in its file: rows are read as tokens ask for them.
+      // Embeddings stay in their file: rows are read as tokens ask for them.
       const bool is_packed = spec.part != Part::kEmbedding || spec.name == RopeFactorsOf(shape_) ||
-                             (slice.head && shape_.tied_head);
+                             (spec.name == "token_embd.weight" && slice.head && shape_.tied_head);
       if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
+      // Of what projects it every layer has its rows and the norm of all.
+      const uint64_t bytes = tensor->data.size() * (slice.layer_end - slice.layer_begin);
+      if (spec.name == kLayerProjection) total_bytes_ += bytes / shape_.layer_count;
+      if (spec.name == kLayerProjectionNorm) total_bytes_ += bytes;
     }
   }
 
@@ -108,15 +110,69 @@ class Loader {
       return layer;
     }
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
+    if (shape_.is_gemma4()) return Gemma4Layer(index, std::move(layer));
     TRY(shape_.has_state(index) ? DeltaNet(layer.delta) : HeadAttention(layer));
     layer.feed_forward_norm = TRY(Floats(Name(FeedForwardNormOf(shape_))));
     if (shape_.is_gpt_oss()) TRY(Biases(layer));
-    if (shape_.is_gemma3()) {
+    if (shape_.is_gemma()) {
       layer.attended_norm = TRY(Floats(Name("post_attention_norm.weight")));
       layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
     }
     TRY(shape_.has_experts(index) ? Mixture(layer) : Dense(layer.dense));
     return layer;
+  }
+
+  Result<LayerWeights> Gemma4Layer(uint32_t index, LayerWeights layer) {
+    layer.query = TRY(Matrix(Name("attn_q.weight")));
+    layer.query_norm = TRY(Floats(Name("attn_q_norm.weight")));
+    if (KvLayerOf(shape_, index) == index) {
+      layer.key = TRY(Matrix(Name("attn_k.weight")));
+      layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
+      if (!TakesKeysAsValues(shape_, index)) layer.value = TRY(Matrix(Name("attn_v.weight")));
+    }
+    layer.output = TRY(Matrix(Name("attn_output.weight")));
+    layer.attended_norm = TRY(Floats(Name("post_attention_norm.weight")));
+    layer.feed_forward_norm = TRY(Floats(Name("ffn_norm.weight")));
+    TRY(Dense(layer.dense));
+    layer.fed_norm = TRY(Floats(Name("post_ffw_norm.weight")));
+    if (shape_.experts.count > 0) TRY(ExpertsBesideDense(layer));
+    if (shape_.kinds.input > 0) TRY(OwnInput(index, layer.input));
+    layer.output_scale = TRY(HostFloats(Name("layer_output_scale.weight"))).front();
+    return layer;
+  }
+
+  Status ExpertsBesideDense(LayerWeights& layer) {
+    layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
+    layer.dense_norm = TRY(Floats(Name("post_ffw_norm_1.weight")));
+    layer.expert_norm = TRY(Floats(Name("pre_ffw_norm_2.weight")));
+    layer.mixed_norm = TRY(Floats(Name("post_ffw_norm_2.weight")));
+    layer.expert_scales = TRY(Floats(Name("ffn_down_exps.scale")));
+    std::vector<float> scale = TRY(HostFloats(Name("ffn_gate_inp.scale")));
+    for (float& weight : scale) weight /= std::sqrt(static_cast<float>(shape_.embedding));
+    layer.router_norm = TRY(compute::Array::Of(backend_, scale));
+    // Of every expert the rows of its gate, then those of what is gated.
+    layer.experts.resize(shape_.experts.count);
+    const gguf::Tensor& both = Find(Name("ffn_gate_up_exps.weight"));
+    const uint32_t width = shape_.experts.feed_forward;
+    auto gates = TRY(compute::Matrix::PackRows(both, 0, width, backend_));
+    auto ups = TRY(compute::Matrix::PackRows(both, width, width, backend_));
+    for (size_t i = 0; i < layer.experts.size(); ++i) {
+      layer.experts[i].gate = std::move(gates[i]);
+      layer.experts[i].up = std::move(ups[i]);
+    }
+    Done(both);
+    return ExpertMatrices(Name("ffn_down_exps.weight"), layer.experts,
+                          &compute::ExpertWeights::down);
+  }
+
+  Status OwnInput(uint32_t index, LayerInputWeights& input) {
+    const std::string all(kLayerProjection);
+    input.projection = TRY(MatrixWithin(all, all, index * shape_.kinds.input, shape_.kinds.input));
+    input.projection_norm = TRY(Floats(std::string(kLayerProjectionNorm)));
+    input.gate = TRY(Matrix(Name("inp_gate.weight")));
+    input.back = TRY(Matrix(Name("proj.weight")));
+    input.norm = TRY(Floats(Name("post_norm.weight")));
+    return Ok();
   }
 
   Status HeadAttention(LayerWeights& layer) {
@@ -531,53 +587,6 @@ class Loader {
 
 }  // namespace
 
-std::vector<const compute::Matrix*> LayerWeights::Matrices() const {
-  std::vector<const compute::Matrix*> matrices = {&query,
-                                                  &key,
-                                                  &value,
-                                                  &output,
-                                                  &dense.gate,
-                                                  &dense.up,
-                                                  &dense.down,
-                                                  &router,
-                                                  &shared.gate,
-                                                  &shared.up,
-                                                  &shared.down,
-                                                  &attention_mix.mix,
-                                                  &feed_forward_mix.mix,
-                                                  &latent.query_low,
-                                                  &latent.query_high,
-                                                  &latent.row,
-                                                  &latent.output_high,
-                                                  &latent.compressor.values,
-                                                  &latent.compressor.scores,
-                                                  &latent.index_compressor.values,
-                                                  &latent.index_compressor.scores,
-                                                  &latent.index_query,
-                                                  &latent.index_heads};
-  for (const compute::Matrix* matrix :
-       {&mla.query_low, &mla.query_still, &mla.row, &mla.output, &delta.mixed, &delta.gate,
-        &delta.betas, &delta.times, &delta.output, &output_gate, &shared_gate})
-    matrices.push_back(matrix);
-  for (const auto* heads : {&latent.output_low, &mla.query_turning, &mla.keys, &mla.values}) {
-    for (const compute::Matrix& matrix : *heads) matrices.push_back(&matrix);
-  }
-  return matrices;
-}
-
-uint64_t Weights::PackedBytes() const {
-  uint64_t bytes = head.bytes() + merge.mix.bytes();
-  for (const LayerWeights& layer : layers) {
-    for (const compute::Matrix* matrix : layer.Matrices()) bytes += matrix->bytes();
-    for (const compute::ExpertWeights& expert : layer.experts) bytes += BytesOf(expert);
-  }
-  if (next) {
-    bytes += next->whole_head.bytes() + next->join_token.bytes() + next->join_stream.bytes() +
-             next->block.PackedBytes();
-  }
-  return bytes;
-}
-
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
                             compute::Backend& backend, const LoadProgress& progress) {
   const Support support = CheckSupport(files, slice);
@@ -591,6 +600,7 @@ Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
                                        slice.layer_end, shape.layer_count));
   }
   TRY(CheckGroup(slice.part, shape));
+  TRY(CheckFirstLayer(slice, shape));
   return Loader(files, shape, backend, progress).Load(slice);
 }
 

@@ -81,6 +81,15 @@ struct DeltaWeights {
   compute::Matrix output;      // [embedding, values]
 };
 
+// What a layer makes of its own embedding of a token (Gemma 4).
+struct LayerInputWeights {
+  compute::Matrix projection;      // [input, embedding], of the token's embedding
+  compute::Array projection_norm;  // [input]
+  compute::Matrix gate;            // [input, embedding]
+  compute::Matrix back;            // [embedding, input]
+  compute::Array norm;             // [embedding]
+};
+
 // Empty where the architecture has no such weight. A part of a group has its own heads, and its own
 // rows of `output`, of the feed-forward networks and of the head (group_part.h). Of experts that
 // are owned, those of other parts are empty.
@@ -122,6 +131,15 @@ struct LayerWeights {
   MlaWeights mla;
   DeltaWeights delta;
 
+  // Gemma 4's: experts beside the dense network, each with norms of its own.
+  compute::Array dense_norm;     // [embedding], of what the dense network gives
+  compute::Array router_norm;    // [embedding], of what the router is given
+  compute::Array expert_norm;    // [embedding], of what experts are given
+  compute::Array mixed_norm;     // [embedding], of what they give
+  compute::Array expert_scales;  // [experts], of their shares
+  LayerInputWeights input;
+  float output_scale = 1.0f;  // of the residual behind the layer
+
   // All that every token is multiplied with: everything but the experts.
   std::vector<const compute::Matrix*> Matrices() const;
 };
@@ -134,12 +152,13 @@ struct Weights {
   Shape shape;
   Slice slice;
   const gguf::Tensor* embedding = nullptr;  // of the file; rows are decoded as tokens ask for them
-  std::vector<float> rope_factors;          // [rope.dimensions / 2], or empty
-  std::vector<LayerWeights> layers;         // of the slice
-  MixWeights merge;                         // where the residual has several streams
-  compute::Array output_norm;               // [embedding]
-  compute::Matrix head;                     // [vocab_size, embedding]
-  std::shared_ptr<const NextWeights> next;  // beside the head, where the model has it
+  const gguf::Tensor* layer_embedding = nullptr;  // likewise, for all layers one behind the other
+  std::vector<float> rope_factors;                // [rope.dimensions / 2], or empty
+  std::vector<LayerWeights> layers;               // of the slice
+  MixWeights merge;                               // where the residual has several streams
+  compute::Array output_norm;                     // [embedding]
+  compute::Matrix head;                           // [vocab_size, embedding]
+  std::shared_ptr<const NextWeights> next;        // beside the head, where the model has it
 
   // Memory that packed weights take.
   uint64_t PackedBytes() const;

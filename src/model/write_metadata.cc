@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_gemma2.h"
 #include "model/shape_gemma3.h"
+#include "model/shape_gemma4.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_mistral3.h"
 #include "model/shape_mla.h"
@@ -58,7 +60,9 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   }
   if (shape.arch == Arch::kDeepSeek4) return WriteDeepSeek4(shape, metadata);
   if (shape.is_gpt_oss()) WriteGptOss(shape, metadata);
-  if (shape.is_gemma3()) WriteGemma3(shape, metadata);
+  if (shape.arch == Arch::kGemma2) WriteGemma2(shape, metadata);
+  if (shape.arch == Arch::kGemma3) WriteGemma3(shape, metadata);
+  if (shape.is_gemma4()) WriteGemma4(shape, metadata);
   if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
   if (shape.is_mla()) WriteMla(shape, metadata);

@@ -48,6 +48,7 @@ class NodeSession {
 
   // That may be given layers.
   const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
+  const model::Shape& shape() const { return model_.shape; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
   // Whether groups of nodes may own experts.
   bool has_experts() const { return model_.shape.experts.count > 0; }

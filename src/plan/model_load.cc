@@ -69,6 +69,35 @@ struct Division {
   }
 };
 
+// Weights: bytes of each layer, of the embedding and of the head.
+void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelLoad& load,
+                Division& division) {
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
+    const bool is_head =
+        spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
+    if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
+    if (is_head) load.head_bytes += tensor.bytes;
+    if (model::IsOfNextBlock(spec)) {
+      load.next_bytes += tensor.bytes;
+    } else if (is_head) {
+      load.head_flops += MatrixFlops(shape, spec);
+    }
+    // Of what projects the embedding for each layer a token reads every layer's share.
+    if (spec.name == model::kLayerProjection) {
+      for (ModelLoad::Layer& layer : load.layers)
+        layer.read_bytes += tensor.read_bytes / shape.layer_count;
+      load.matrix_flops += MatrixFlops(shape, spec);
+    }
+    if (spec.part != model::Part::kLayer) continue;
+    ModelLoad::Layer& layer = load.layers[static_cast<size_t>(spec.layer)];
+    layer.bytes += tensor.bytes;
+    layer.read_bytes += tensor.read_bytes;
+    division.Add(shape, spec, tensor);
+    load.matrix_flops += MatrixFlops(shape, spec);
+  }
+}
+
 // What nodes of a group divide and send one another.
 ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& division) {
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
@@ -141,48 +170,33 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
   // No GPU has room for what none computes.
-  load.gpu_scratch_bytes =
-      shape.is_recurrent() ? std::numeric_limits<uint64_t>::max() : engine::GpuScratchBytes(shape);
+  load.gpu_scratch_bytes = shape.is_for_processor() ? std::numeric_limits<uint64_t>::max()
+                                                    : engine::GpuScratchBytes(shape);
   load.context = context;
   load.layers.resize(shape.layer_count);
-  // Weights: bytes of each layer, of the embedding and of the head.
-  double all_flops = 0;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
+    load.may_begin.push_back(shape.can_begin(layer));
   Division division;
-  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
-    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
-    const bool is_head =
-        spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
-    if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
-    if (is_head) load.head_bytes += tensor.bytes;
-    if (model::IsOfNextBlock(spec)) {
-      load.next_bytes += tensor.bytes;
-    } else if (is_head) {
-      load.head_flops += MatrixFlops(shape, spec);
-    }
-    if (spec.part != model::Part::kLayer) continue;
-    ModelLoad::Layer& layer = load.layers[static_cast<size_t>(spec.layer)];
-    layer.bytes += tensor.bytes;
-    layer.read_bytes += tensor.read_bytes;
-    division.Add(shape, spec, tensor);
-    all_flops += MatrixFlops(shape, spec);
-  }
-  load.matrix_flops = all_flops;
+  AddWeights(files, shape, load, division);
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     if (shape.has_state(layer)) continue;
     const model::MemoryOptions own = model::MemoryOfLayer(narrowed, shape, layer);
     const uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
     // A multiplication and an addition for each element of keys, and the same for values.
-    load.AddLookBack({.positions = kept, .flops = 4.0 * shape.head_count * shape.head_dim});
+    load.AddLookBack(
+        {.positions = kept, .flops = 4.0 * shape.head_count * model::HeadDimOf(shape, layer)});
   }
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
   // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    for (const kv::Stream& stream : layout.streams(layer)) {
+    // Rows may be another layer's: then they are read here, too, and are there once.
+    const uint32_t source = model::KvLayerOf(shape, layer);
+    for (const kv::Stream& stream : layout.streams(source)) {
       const uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
       const double row_bytes = static_cast<double>(stream.codec->row_bytes()) / stream.stride;
       load.AddLookBack({.positions = kept, .read_bytes = row_bytes});
-      load.kv_row_bytes += row_bytes;
+      if (source == layer) load.kv_row_bytes += row_bytes;
     }
     load.kv_bytes_per_layer =
         std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));

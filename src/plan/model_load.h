@@ -20,6 +20,7 @@ struct ModelLoad {
     double read_bytes = 0;  // of them for one token: a router picks few of the experts
   };
   std::vector<Layer> layers;
+  std::vector<bool> may_begin;  // by layer: whether a node's layers can begin with it; none: all
   uint64_t embedding_bytes = 0;
   uint64_t head_bytes = 0;
   uint64_t next_bytes = 0;          // of these, an MTP block's, which not every token reads

@@ -245,6 +245,30 @@ Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
   return plan;
 }
 
+namespace {
+
+void MoveCuts(std::vector<PlanStage>& stages, const model::Shape& shape) {
+  if (stages.empty()) return;
+  for (size_t i = 1; i < stages.size(); ++i) {
+    uint32_t& begin = stages[i].slice.layer_begin;
+    while (!shape.can_begin(begin)) --begin;
+    stages[i - 1].slice.layer_end = begin;
+  }
+  std::erase_if(stages, [](const PlanStage& stage) {
+    return stage.slice.layer_begin >= stage.slice.layer_end;
+  });
+  stages.front().slice.embedding = true;
+  stages.back().slice.head = true;
+}
+
+}  // namespace
+
+Plan MovedCuts(Plan plan, const model::Shape& shape) {
+  MoveCuts(plan.stages, shape);
+  MoveCuts(plan.decode, shape);
+  return plan;
+}
+
 Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes) {
   if (nodes.empty()) return InvalidArgument("there are no nodes to split the model over");
   Plan plan;

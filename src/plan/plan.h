@@ -77,6 +77,10 @@ Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_c
 // Layers in as many parts as there are nodes, as equal as they can be.
 Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes);
 
+// Of a plan for any model one for this: stages begin with the nearest layers before that a node's
+// can begin with, and those that lose all of theirs are left out.
+Plan MovedCuts(Plan plan, const model::Shape& shape);
+
 // Whether the stages of each path hold every layer once, in order, the embedding first and the head
 // last.
 Status CheckPlan(const Plan& plan, uint32_t layer_count);

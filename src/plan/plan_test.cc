@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/presets.h"
 #include "plan/model_for_test.h"
 
 namespace aster::plan {
@@ -112,6 +113,19 @@ TEST(Plan, ExamplesInErrorsWork) {
     const std::string example = message.substr(message.rfind(' ') + 1);
     EXPECT_TRUE(ParseSplit(example, layers, TestNodes(2)).ok()) << message;
   }
+}
+
+// Layers that see the KV rows of others before them are on one node with them.
+TEST(Plan, LayersThatShareRowsStayTogether) {
+  const model::Shape shape = model::ShapeOfPreset("gemma4-tiny").value();
+  const auto moved = [&](std::string_view text) {
+    const Plan plan = MovedCuts(ParseSplit(text, 8, TestNodes(3)).value(), shape);
+    EXPECT_TRUE(CheckPlan(plan, 8).ok());
+    return SplitText(plan);
+  };
+  EXPECT_EQ(moved("0:0,1:1,2:out"), "a=0:0,b=1:1,c=2:out");
+  EXPECT_EQ(moved("0:3,4:out"), "a=0:1,b=2:out");
+  EXPECT_EQ(moved("0:1,2:4,5:out"), "a=0:1,c=2:out");
 }
 
 TEST(Plan, SplitsEvenly) {

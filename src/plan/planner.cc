@@ -112,6 +112,7 @@ class Planning {
   void DescribeModel() {
     // Sums over layers, so that a slice's bytes and reads are a difference of two.
     problem_.bytes_before.push_back(0);
+    problem_.may_begin = load_.may_begin;
     problem_.reads_before.push_back(0);
     for (const ModelLoad::Layer& layer : load_.layers) {
       const uint64_t bytes = SaturatedAdd(layer.bytes, load_.kv_bytes_per_layer);

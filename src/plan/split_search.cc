@@ -55,7 +55,7 @@ class Chain {
           continue;
         }
         for (uint32_t end = std::max(begin, marked) + 1; end <= most; ++end) {
-          reached_[stage + 1][end] = true;
+          reached_[stage + 1][end] = problem_.MayBegin(end);
         }
         marked = std::max(marked, most);
       }
@@ -146,6 +146,7 @@ class Chain {
         if (before[begin] == kNever) continue;
         const uint32_t most = MostEnd(stage, begin, chunk_s);
         for (uint32_t end = IsLast(stage) ? layers_ : begin + 1; end <= most; ++end) {
+          if (end < layers_ && !problem_.MayBegin(end)) continue;
           const double token_s = before[begin] + TokenTime(stage, begin, end);
           if (token_s >= after[end]) continue;
           after[end] = token_s;

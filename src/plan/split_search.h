@@ -43,10 +43,12 @@ struct SplitProblem {
   };
 
   uint32_t layer_count() const { return static_cast<uint32_t>(bytes_before.size()) - 1; }
+  bool MayBegin(uint32_t layer) const { return may_begin.empty() || may_begin[layer]; }
   const Link& link(size_t from, size_t to) const { return links[from * nodes.size() + to]; }
 
   std::vector<uint64_t> bytes_before;  // [layers + 1]: memory that the layers before take together
   std::vector<double> reads_before;    // [layers + 1]: bytes that a token reads of those before
+  std::vector<bool> may_begin = {};    // [layers]: whether a part can begin there; none: everywhere
   uint64_t embedding_bytes = 0;        // of memory, with the first layer
   uint64_t head_bytes = 0;             // of memory, with the last layer
   uint64_t shared_bytes = 0;           // counted in both, and held once

@@ -94,6 +94,7 @@ class BruteForce {
           std::ranges::any_of(parts_, [&](const auto& part) { return part.node == node; });
       if (is_used) continue;
       for (uint32_t end = begin + 1; end <= problem_.layer_count(); ++end) {
+        if (end < problem_.layer_count() && !problem_.MayBegin(end)) continue;
         parts_.push_back({node, begin, end});
         Extend(end);
         parts_.pop_back();
@@ -148,6 +149,10 @@ SplitProblem RandomProblem(Random& random) {
                                       : SplitProblem::Link{});
   }
   problem.all_nodes = random.NextBelow(3) == 0;
+  if (random.NextBelow(3) == 0) {
+    for (uint32_t i = 0; i < layers; ++i)
+      problem.may_begin.push_back(i == 0 || random.NextBelow(2) == 0);
+  }
   return problem;
 }
 

@@ -150,9 +150,17 @@ Json ShapeToJson(const model::Shape& shape) {
   if (shape.left_out > 0) json["next_layers_left_out"] = shape.left_out;
   if (shape.sliding_window > 0) json["sliding_window"] = shape.sliding_window;
   if (shape.full_every > 0) json["full_every"] = shape.full_every;
-  if (shape.is_gemma3()) {
-    json["window_rope_base"] = shape.window_rope.base;
-    json["attention_scale"] = shape.attention_scale;
+  if (shape.has_window_rope()) json["window_rope_base"] = shape.window_rope.base;
+  if (shape.is_gemma()) json["attention_scale"] = shape.attention_scale;
+  if (shape.attention_cap > 0) json["attention_cap"] = shape.attention_cap;
+  if (shape.is_gemma4()) {
+    const model::LayerKinds& kinds = shape.kinds;
+    json["window_head_dim"] = kinds.window_head_dim;
+    json["window_kv_heads"] = kinds.window_kv_heads;
+    json["keys_are_values"] = kinds.keys_are_values;
+    json["layers_sharing_kv"] = kinds.sharing;
+    if (kinds.sharing > 0) json["sharing_feed_forward"] = kinds.sharing_feed_forward;
+    json["layer_input"] = kinds.input;
   }
   if (shape.temperature > 0) json["temperature_scale"] = shape.temperature;
   if (shape.logit_cap > 0) json["logit_cap"] = shape.logit_cap;

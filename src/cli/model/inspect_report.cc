@@ -60,22 +60,34 @@ std::string ExpertsText(const model::Shape& shape) {
                      experts.used, shared, dense);
 }
 
+// Of Gemma 4: what layers with a window have of their own, and those that share.
+std::string KindsText(const model::Shape& shape) {
+  const model::LayerKinds& kinds = shape.kinds;
+  std::string text = fmt::format(" with heads of {} ({} for keys and values)",
+                                 kinds.window_head_dim, kinds.window_kv_heads);
+  if (kinds.keys_are_values) text += ", keys as values in the others";
+  if (kinds.sharing > 0)
+    text += fmt::format(", KV rows shared by the last {} layers", kinds.sharing);
+  if (kinds.input > 0) text += fmt::format(", an embedding of {} for each layer", kinds.input);
+  return text;
+}
+
 std::string ShapeLine(const model::Shape& shape) {
   std::string line = fmt::format("embedding {}, {} heads of {}", shape.embedding, shape.head_count,
                                  shape.head_dim);
   if (shape.kv_head_count != shape.head_count)
     line += fmt::format(" ({} for keys and values)", shape.kv_head_count);
-  if (shape.experts.count > 0) {
-    line += ExpertsText(shape);
-  } else {
+  const bool has_both = shape.is_gemma4() && shape.experts.count > 0;
+  if (shape.experts.count == 0 || has_both)
     line += fmt::format(", feed-forward {}", shape.feed_forward);
-  }
+  if (shape.experts.count > 0) line += ExpertsText(shape);
   if (shape.sliding_window > 0 && !shape.is_latent()) {
     const std::string which =
         shape.full_every > 0 ? fmt::format(" in all layers but every {}", Ordinal(shape.full_every))
                              : "";
     line += fmt::format(", a sliding window of {}{}", shape.sliding_window, which);
   }
+  if (shape.is_gemma4()) line += KindsText(shape);
   if (shape.is_latent()) {
     const auto& ratios = shape.latent.ratios;
     const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);

@@ -105,8 +105,12 @@ std::string_view TinyPresetOf(model::Arch arch) {
   switch (arch) {
     case model::Arch::kMistral3:
       return "mistral3-tiny";
+    case model::Arch::kGemma2:
+      return "gemma2-tiny";
     case model::Arch::kGemma3:
       return "gemma3-tiny";
+    case model::Arch::kGemma4:
+      return "gemma4-tiny";
     case model::Arch::kPhi3:
       return "phi4-mini-tiny";
     case model::Arch::kGptOss:
@@ -164,11 +168,16 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
     ReplaceLatent(options, shape);
   } else {
     Replace(shape.rope.dimensions, options.head_dim);
-    if (shape.is_gemma3()) shape.window_rope.dimensions = shape.head_dim;
+    if (shape.arch == model::Arch::kGemma3) shape.window_rope.dimensions = shape.head_dim;
     const bool has_window = shape.full_every > 0 || shape.arch == model::Arch::kPhi3;
     if (has_window) Replace(shape.sliding_window, options.window);
   }
-  if (shape.arch != model::Arch::kLlama && !shape.is_fused()) shape.rope_factors = false;
+  const bool may_have_factors =
+      shape.arch == model::Arch::kLlama || shape.is_fused() || shape.is_gemma4();
+  if (!may_have_factors) shape.rope_factors = false;
+  // Of fewer layers fewer share KV rows.
+  if (shape.is_gemma4() && shape.layer_count >= shape.full_every)
+    shape.kinds.sharing = std::min(shape.kinds.sharing, shape.layer_count - shape.full_every);
   TRY(model::CheckShape(shape));
   return shape;
 }
@@ -287,7 +296,8 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--expert-ff", options.expert_feed_forward, "Width of an expert");
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
   add("--window", options.window,
-      "Sliding window in tokens, the current one included; of gemma3, phi3, gpt-oss and deepseek4");
+      "Sliding window in tokens, the current one included; of gemma2, gemma3, gemma4, phi3, "
+      "gpt-oss and deepseek4");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
   app.add_flag("--untied", options.untied, "The output head has weights of its own")

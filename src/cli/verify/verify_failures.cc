@@ -123,14 +123,15 @@ plan::Plan GroupOf(const plan::PlanNode& first, const plan::PlanNode& second, ui
 }
 
 // Half of the layers each, in this order; all of them are the second one's where it answers alone.
-plan::Plan HalvesOf(const plan::PlanNode& first, const plan::PlanNode& second, uint32_t layer_count,
-                    bool second_answers) {
+plan::Plan HalvesOf(const plan::PlanNode& first, const plan::PlanNode& second,
+                    const model::Shape& shape, bool second_answers) {
+  const uint32_t layer_count = shape.layer_count;
   const uint32_t cut = layer_count / 2;
   plan::Plan plan;
   plan.stages = {{.node = first, .slice = {0, cut, true, false}},
                  {.node = second, .slice = {cut, layer_count, false, true}}};
   if (second_answers) plan.decode = {{.node = second, .slice = {0, layer_count, true, true}}};
-  return plan;
+  return plan::MovedCuts(std::move(plan), shape);
 }
 
 class Ways {
@@ -158,7 +159,7 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
   const plan::PlanNode victim = nodes->nodes()[accident.victim];
   const plan::PlanNode& first = nodes->nodes()[0];
   const plan::PlanNode& second = nodes->nodes()[1];
-  plan::Plan plan = HalvesOf(first, second, nodes->layer_count(), /*second_answers=*/true);
+  plan::Plan plan = HalvesOf(first, second, nodes->shape(), /*second_answers=*/true);
   if (accident.together)
     plan.decode = GroupOf(second, first, nodes->layer_count(), accident.owners).stages;
   const auto conductor = TRY(
@@ -243,8 +244,8 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   const auto open = [&](open::NodeSession& among, bool is_reversed) {
     const plan::PlanNode& first = among.nodes()[0];
     const plan::PlanNode& second = among.nodes()[1];
-    return among.Open(is_reversed ? HalvesOf(second, first, among.layer_count(), false)
-                                  : HalvesOf(first, second, among.layer_count(), true),
+    return among.Open(is_reversed ? HalvesOf(second, first, among.shape(), false)
+                                  : HalvesOf(first, second, among.shape(), true),
                       /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);
   };
   const auto there = TRY(open(nodes, /*is_reversed=*/false));

@@ -164,7 +164,8 @@ class NodeWays {
     drafters_.Foresee({tokens.begin(), tokens.end()});
   }
 
-  Status Open(const plan::Plan& plan) {
+  Status Open(const plan::Plan& wanted) {
+    const plan::Plan plan = plan::MovedCuts(wanted, nodes_.shape());
     split_ = plan::SplitText(plan);
     conductor_.reset();
     conductor_ = TRY(nodes_.Open(plan, /*tokenizer=*/nullptr, /*max_running=*/8,

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Layers of Gemma 4: heads by the kind of the layer, experts beside the dense network, and what a
+// layer adds of its own embedding.
+#include "model/forward_pass.h"
+
+namespace aster::model {
+
+Status ForwardPass::RecordGemma4Layer(uint32_t layer, const LayerWeights& weights) {
+  TRY(Normalise(rows_.tensor(), weights.attention_norm));
+  if (AreAllLeftOut(layer)) return KeepRows(layer, weights);
+  TRY(RecordAttention(layer, weights));
+  TRY(FinishHalf(weights.attended_norm));
+  TRY(LeaveOut(layer));
+  const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
+  TRY(Normalise(residual_, weights.feed_forward_norm));
+  TRY(feed_forward_.RunDense(weights.dense, *operand_, more));
+  if (!weights.experts.empty()) TRY(AddExperts(layer, weights));
+  TRY(FinishHalf(weights.fed_norm));
+  if (layer_input_) {
+    // Of fewer rows their embeddings stand together once more.
+    if (residual_.rows < row_count_) TRY(layer_input_->SetTokens(TokensLeft()));
+    TRY(layer_input_->Run(layer, weights.input, residual_, more));
+  }
+  return commands_->Scale(residual_, weights.output_scale);
+}
+
+// more_ = the dense network's output and the experts', each normed. The router sees the residual in
+// a norm of its own.
+Status ForwardPass::AddExperts(uint32_t layer, const LayerWeights& weights) {
+  const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
+  const compute::Tensor mixed = mixed_.tensor().Rows(0, residual_.rows);
+  const compute::Tensor routed = routed_.tensor().Rows(0, residual_.rows);
+  const auto normalise = [&](const compute::Tensor& rows, const compute::Array& weight,
+                             const compute::Tensor& out) {
+    return commands_->Normalise({.rows = rows,
+                                 .weight = weight.tensor(),
+                                 .epsilon = shape_.norm_epsilon,
+                                 .out = out});
+  };
+  TRY(normalise(more, weights.dense_norm, more));
+  TRY(normalise(residual_, weights.router_norm, routed));
+  router_operand_->Set(routed);
+  TRY(Normalise(residual_, weights.expert_norm));
+  TRY(feed_forward_.RunExperts(weights, *operand_, *router_operand_, TokensLeft(), mixed));
+  TRY(CountExperts(layer, weights));
+  TRY(normalise(mixed, weights.mixed_norm, mixed));
+  return commands_->Add(more, mixed, 1);
+}
+
+}  // namespace aster::model
