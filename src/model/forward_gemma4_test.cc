@@ -5,7 +5,6 @@
 // network; and layers that see other layers' KV rows.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "model/reference_for_test.h"
@@ -81,28 +80,6 @@ TEST(ForwardGemma4Sharing, NodesAreRefusedLayersWithoutTheirRows) {
   ASSERT_FALSE(weights.ok());
   EXPECT_NE(weights.error().message().find("can begin with 0, 1 only"), std::string::npos)
       << weights.error().message();
-}
-
-// Every part of the embedding for each layer counts, and so does its token.
-TEST(ForwardGemma4Sharing, RewindsAndOtherPiecesChangeNothing) {
-  const Shape shape = SmallShape(Arch::kGemma4);
-  const ModelFile model(shape, TensorType::kQ4_K);
-  Runner runner(model.files(), Slice::Whole(shape));
-  const auto tokens = RandomTokens(200, shape.vocab_size);
-  const auto expected = runner.Logits(tokens, 200);
-  kv::PageTable table = runner.NewTable();
-  const auto run = [&](size_t begin, size_t end) {
-    const Segment segment{.table = &table,
-                          .tokens = std::span(tokens).subspan(begin, end - begin),
-                          .wanted = Wanted::kAll};
-    const auto logits = runner.Run({&segment, 1}).value().logits;
-    return std::ranges::equal(logits,
-                              std::span(expected).subspan(begin * shape.vocab_size, logits.size()));
-  };
-  EXPECT_TRUE(run(0, 170));
-  EXPECT_EQ(table.Truncate(140), 140u);
-  EXPECT_TRUE(run(140, 143));
-  EXPECT_TRUE(run(143, 200));
 }
 
 }  // namespace

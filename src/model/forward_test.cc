@@ -292,24 +292,26 @@ TEST(Forward, AWindowOfTheCacheIsThatOfLayersWithoutOne) {
 
 // Rewinds to where a window ends, with what is computed again in other pieces.
 TEST(Forward, LayersOfTwoKindsGoBackAlike) {
-  const Shape shape = SmallShape(Arch::kGemma3);
-  const ModelFile model(shape, TensorType::kQ4_0);
-  Runner runner(model.files(), Slice::Whole(shape));
-  const auto tokens = RandomTokens(300, shape.vocab_size);
-  const auto expected = runner.Logits(tokens, 300);
-  kv::PageTable table = runner.NewTable();
-  const auto run = [&](size_t begin, size_t end) {
-    const Segment segment{.table = &table,
-                          .tokens = std::span(tokens).subspan(begin, end - begin),
-                          .wanted = Wanted::kAll};
-    const auto logits = runner.Run({&segment, 1}).value().logits;
-    return std::ranges::equal(logits,
-                              std::span(expected).subspan(begin * shape.vocab_size, logits.size()));
-  };
-  EXPECT_TRUE(run(0, 260));
-  EXPECT_EQ(table.Truncate(220), 220u);
-  EXPECT_TRUE(run(220, 223));
-  EXPECT_TRUE(run(223, 300));
+  for (const Arch arch : {Arch::kGemma3, Arch::kGemma4}) {
+    const Shape shape = SmallShape(arch);
+    const ModelFile model(shape, TensorType::kQ4_0);
+    Runner runner(model.files(), Slice::Whole(shape));
+    const auto tokens = RandomTokens(300, shape.vocab_size);
+    const auto expected = runner.Logits(tokens, 300);
+    kv::PageTable table = runner.NewTable();
+    const auto run = [&](size_t begin, size_t end) {
+      const Segment segment{.table = &table,
+                            .tokens = std::span(tokens).subspan(begin, end - begin),
+                            .wanted = Wanted::kAll};
+      const auto logits = runner.Run({&segment, 1}).value().logits;
+      return std::ranges::equal(
+          logits, std::span(expected).subspan(begin * shape.vocab_size, logits.size()));
+    };
+    EXPECT_TRUE(run(0, 260));
+    EXPECT_EQ(table.Truncate(220), 220u);
+    EXPECT_TRUE(run(220, 223));
+    EXPECT_TRUE(run(223, 300));
+  }
 }
 
 // Scores, embeddings and logits: without their factors the logits are others.
