@@ -153,9 +153,8 @@ Status ForwardPass::ReserveRows() {
     const size_t wanted = CountOf(segment.wanted, count);
     const size_t stated = CountOf(segment.states, count);
     row_count_ += count;
-    // A group computes all rows together to the end, and what Gemma 4's layers add is of all rows.
-    const bool are_all = exchange_ != nullptr || shape_.is_gemma4();
-    last_.Add(row_count_, are_all ? count : std::max({hidden, wanted, stated}));
+    // A group computes all rows together to the end.
+    last_.Add(row_count_, exchange_ != nullptr ? count : std::max({hidden, wanted, stated}));
     hidden_.Add(last_.count, hidden);
     wanted_.Add(last_.count, wanted);
     stated_.Add(last_.count, stated);
@@ -354,9 +353,10 @@ bool ForwardPass::AreAllLeftOut(uint32_t layer) const {
   return layer + 1 == part_.layer_end && last_.count == 0;
 }
 
-// Nothing of the layer but the rows' keys and values.
+// Nothing of the layer but the rows' keys and values, unless another has kept them.
 Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
   HeadRows rows = HeadRowsOf(layer);
+  if (rows.keys.empty()) return Ok();
   rows.queries = {};
   TRY(ProjectHeads(layer, rows, weights));
   TRY(FinishHeads(layer, rows, weights));
@@ -454,7 +454,7 @@ Status ForwardPass::ProjectHeads(uint32_t layer, const HeadRows& rows,
   if (!rows.queries.empty()) add(weights.query, rows.queries);
   if (!rows.keys.empty()) add(weights.key, rows.keys);
   if (!rows.keys.empty() && !takes_keys) add(weights.value, rows.values);
-  if (!rows.queries.empty() && delta_) add(weights.output_gate, output_gates_.tensor());
+  if (delta_ && !rows.queries.empty()) add(weights.output_gate, output_gates_.tensor());
   TRY(commands_->Multiply(std::span(products).first(count)));
   if (rows.keys.empty() || !takes_keys) return Ok();
   const compute::RowRange all[] = {{0, row_count_}};
@@ -475,9 +475,8 @@ Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
 compute::HeadAttention ForwardPass::AttentionOf(uint32_t layer, const HeadRows& rows,
                                                 const LayerWeights& weights) const {
   const MemoryOptions memory = MemoryOfLayer(memory_, shape_, layer);
-  const bool has_window = WindowOf(shape_, layer) > 0;
   return {.pages = {KvLayerOf(shape_, layer), /*stream=*/0, spans_},
-          .head_page = has_window ? &window_page_ : &head_page_,
+          .head_page = WindowOf(shape_, layer) > 0 ? &window_page_ : &head_page_,
           .head_count = own_.head_count,
           .kv_head_count = rows.kv_head_count,
           .scale = AttentionScaleOf(shape_),
@@ -506,7 +505,7 @@ Status ForwardPass::NormaliseAllHeads(const compute::Array& rows, const compute:
                                .out = rows.tensor()});
 }
 
-// Biases, norms and positions of the rows' queries, keys and values, of those that there are.
+// Biases, norms and positions of the rows' keys and values, and of their queries, where there are.
 Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
   const auto heads = [&](const compute::Tensor& of, size_t count, const compute::Array& bias,
@@ -540,11 +539,9 @@ Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const Laye
        .norm = norms_values ? compute::HeadNorm::kPlain : compute::HeadNorm::kNone,
        .epsilon = shape_.norm_epsilon}};
   const bool has_values = shape_.qkv_bias() || norms_values;
-  return commands_->FinishHeads(std::span(all)
-                                    .first(rows.keys.empty() ? 1
-                                           : has_values      ? 3
-                                                             : 2)
-                                    .subspan(rows.queries.empty() ? 1 : 0));
+  const size_t begin = rows.queries.empty() ? 1 : 0;
+  const size_t end = rows.keys.empty() ? 1 : has_values ? 3 : 2;
+  return commands_->FinishHeads(std::span(all).subspan(begin, end - begin));
 }
 
 // These of the rows behind the last layer [count, embedding]; where there are streams, they are

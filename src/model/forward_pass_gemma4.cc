@@ -9,34 +9,42 @@ namespace aster::model {
 
 Status ForwardPass::RecordGemma4Layer(uint32_t layer, const LayerWeights& weights) {
   TRY(Normalise(rows_.tensor(), weights.attention_norm));
+  if (AreAllLeftOut(layer)) return KeepRows(layer, weights);
   TRY(RecordAttention(layer, weights));
   TRY(FinishHalf(weights.attended_norm));
-  TRY(Normalise(rows_.tensor(), weights.feed_forward_norm));
-  TRY(feed_forward_.RunDense(weights.dense, *operand_, more_.tensor()));
+  TRY(LeaveOut(layer));
+  const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
+  TRY(Normalise(residual_, weights.feed_forward_norm));
+  TRY(feed_forward_.RunDense(weights.dense, *operand_, more));
   if (!weights.experts.empty()) TRY(AddExperts(layer, weights));
   TRY(FinishHalf(weights.fed_norm));
-  if (layer_input_) TRY(layer_input_->Run(layer, weights.input, rows_.tensor(), more_.tensor()));
-  return commands_->Scale(rows_.tensor(), weights.output_scale);
+  if (layer_input_) {
+    // Of fewer rows their embeddings stand together once more.
+    if (residual_.rows < row_count_) TRY(layer_input_->SetTokens(TokensLeft()));
+    TRY(layer_input_->Run(layer, weights.input, residual_, more));
+  }
+  return commands_->Scale(residual_, weights.output_scale);
 }
 
 // more_ = the dense network's output and the experts', each normed. The router sees the residual in
 // a norm of its own.
 Status ForwardPass::AddExperts(uint32_t layer, const LayerWeights& weights) {
-  const auto normalise = [&](const compute::Array& rows, const compute::Array& weight,
-                             const compute::Array& out) {
-    return commands_->Normalise({.rows = rows.tensor(),
-                                 .weight = weight.tensor(),
-                                 .epsilon = shape_.norm_epsilon,
-                                 .out = out.tensor()});
+  const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
+  const compute::Tensor mixed = mixed_.tensor().Rows(0, residual_.rows);
+  const compute::Tensor routed = routed_.tensor().Rows(0, residual_.rows);
+  const auto normalise = [&](const compute::Tensor& rows, const compute::Array& weight,
+                             const compute::Tensor& out) {
+    return commands_->Normalise(
+        {.rows = rows, .weight = weight.tensor(), .epsilon = shape_.norm_epsilon, .out = out});
   };
-  TRY(normalise(more_, weights.dense_norm, more_));
-  TRY(normalise(rows_, weights.router_norm, routed_));
-  router_operand_->Set(routed_.tensor());
-  TRY(Normalise(rows_.tensor(), weights.expert_norm));
-  TRY(feed_forward_.RunExperts(weights, *operand_, *router_operand_, tokens_, mixed_.tensor()));
+  TRY(normalise(more, weights.dense_norm, more));
+  TRY(normalise(residual_, weights.router_norm, routed));
+  router_operand_->Set(routed);
+  TRY(Normalise(residual_, weights.expert_norm));
+  TRY(feed_forward_.RunExperts(weights, *operand_, *router_operand_, TokensLeft(), mixed));
   TRY(CountExperts(layer, weights));
-  TRY(normalise(mixed_, weights.mixed_norm, mixed_));
-  return commands_->Add(more_.tensor(), mixed_.tensor(), 1);
+  TRY(normalise(mixed, weights.mixed_norm, mixed));
+  return commands_->Add(more, mixed, 1);
 }
 
 }  // namespace aster::model

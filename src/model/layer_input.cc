@@ -27,18 +27,19 @@ Status LayerInput::Plan(size_t row_count) {
 }
 
 Status LayerInput::SetTokens(std::span<const int32_t> tokens) {
-  const compute::Tensor& embedded = embedded_.tensor();
+  const compute::Tensor embedded = embedded_.tensor().Rows(0, tokens.size());
+  const compute::Tensor by_layer = by_layer_.tensor().Rows(0, tokens.size());
   TRY(commands_.Embed(*weights_.embedding, tokens, 1, embedded));
   TRY(commands_.Scale(embedded, EmbeddingScaleOf(shape_)));
   embedded_operand_->Set(embedded);
-  TRY(commands_.Embed(*weights_.layer_embedding, tokens, 1, by_layer_.tensor()));
-  return commands_.Scale(by_layer_.tensor(), TrainedRootOf(shape_.kinds.input));
+  TRY(commands_.Embed(*weights_.layer_embedding, tokens, 1, by_layer));
+  return commands_.Scale(by_layer, TrainedRootOf(shape_.kinds.input));
 }
 
 Status LayerInput::Run(uint32_t layer, const LayerInputWeights& weights,
                        const compute::Tensor& rows, const compute::Tensor& more) {
-  const compute::Tensor& input = input_.tensor();
-  const compute::Tensor& gate = gate_.tensor();
+  const compute::Tensor input = input_.tensor().Rows(0, rows.rows);
+  const compute::Tensor gate = gate_.tensor().Rows(0, rows.rows);
   const size_t columns = shape_.kinds.input;
   // Half of it is made of the token's embedding. That is scaled by 1 / sqrt(width) before its norm:
   // here the norm's epsilon is larger instead.
@@ -50,7 +51,8 @@ Status LayerInput::Run(uint32_t layer, const LayerInputWeights& weights,
                            .weight = weights.projection_norm.tensor(),
                            .epsilon = shape_.norm_epsilon * static_cast<float>(shape_.embedding),
                            .out = input}));
-  TRY(commands_.Add(input, by_layer_.tensor().Columns(layer * columns, columns), 1));
+  const compute::Tensor own = by_layer_.tensor().Rows(0, rows.rows);
+  TRY(commands_.Add(input, own.Columns(layer * columns, columns), 1));
   TRY(commands_.Scale(input, static_cast<float>(1.0 / std::numbers::sqrt2)));
   // The rows say how much of it counts.
   TRY(commands_.Gate(gate, input, compute::GateKind::kGeglu,

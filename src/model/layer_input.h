@@ -24,7 +24,7 @@ class LayerInput {
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
-  // What the rows stand for, before the first layer.
+  // What the rows stand for, before the first layer; and again where fewer go on.
   Status SetTokens(std::span<const int32_t> tokens);
 
   // rows [rows, embedding] += what the layer makes of its embedding of them; `more` [the same] is
