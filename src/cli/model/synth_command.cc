@@ -56,13 +56,15 @@ void Replace(T& value, const std::optional<T>& replacement) {
 
 // What only some architectures have.
 Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
-  const bool has_experts = model::HasExperts(shape.arch);
+  // Of Gemma 4 some models have them, beside a dense network.
+  const bool has_both = shape.is_gemma4() && shape.experts.count > 0;
+  const bool has_experts = model::HasExperts(shape.arch) || has_both;
   if (!has_experts) shape.experts = {};
   if (has_experts && shape.experts.count == 0) {
     shape.experts = {.count = 8, .used = 2, .feed_forward = shape.feed_forward};
   }
   if (has_experts) {
-    const bool has_dense = shape.experts.dense_layers > 0;
+    const bool has_dense = shape.experts.dense_layers > 0 || has_both;
     if (options.feed_forward && shape.arch != model::Arch::kQwen3Moe && !has_dense) {
       return InvalidArgument(
           "--ff: this architecture has experts in every layer; give --expert-ff");
