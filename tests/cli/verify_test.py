@@ -29,7 +29,7 @@ class Architectures(Case):
         aster("synth", path, "--arch", "deepseek2", "--type", "Q8_0", "--layers", 2)
         report = json.loads(aster("inspect", path, "--json").stdout)
         self.assertTrue(report["supported"], report["obstacles"])
-        self.assertEqual(report["shape"]["mla"], {"query_rank": 256, "row_rank": 256, "key_dim": 32, "value_dim": 64})
+        self.assertEqual(report["shape"]["mla"], {"query_rank": 256, "row_rank": 512, "key_dim": 128, "value_dim": 128})
         aster("verify", path)
         plan = json.loads(aster("plan", "--memory", "--preset", "kimi-k2", "--context", "8192,131072", "--json").stdout)
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
@@ -41,9 +41,9 @@ class Architectures(Case):
             aster("synth", path, "--arch", arch, "--type", "Q8_0")
             report = json.loads(aster("inspect", path, "--json").stdout)
             self.assertTrue(report["supported"], report["obstacles"])
-            self.assertEqual(report["shape"]["states"], {"heads": 4, "key_heads": 2, "key_dim": 32, "value_dim": 64,
+            self.assertEqual(report["shape"]["states"], {"heads": 4, "key_heads": 2, "key_dim": 64, "value_dim": 64,
                                                          "convolution": 4, "attention_every": 4})
-            self.assertIn("4 states of 32x64 in all layers but every 4th", aster("inspect", path).stdout.decode())
+            self.assertIn("4 states of 64x64 in all layers but every 4th", aster("inspect", path).stdout.decode())
             aster("verify", path)
         plan = json.loads(aster("plan", "--memory", "--preset", "qwen3-next-80b", "--context", "8192,131072",
                                 "--json").stdout)
