@@ -8,8 +8,8 @@
 
 namespace aster::stage {
 
-WorkRate::Times WorkRates::Frames::Times() const {
-  if (count < kEnough) return {};
+WorkRate::Times WorkRates::Frames::Times(uint32_t enough) const {
+  if (count < enough) return {};
   return {.seconds = seconds.value(),
           .rows = static_cast<uint32_t>(rows.value()),
           .context = static_cast<uint32_t>(context.value())};
@@ -42,10 +42,10 @@ std::vector<WorkRate> WorkRates::All() const {
   for (const Known& known : known_) {
     WorkRate rate{.fingerprint = known.fingerprint,
                   .slice = known.slice,
-                  .token = known.tokens.Times(),
+                  .token = known.tokens.Times(kEnough),
                   .chunk = {}};
     for (auto it = known.chunks.rbegin(); it != known.chunks.rend(); ++it) {
-      rate.chunk = it->second.Times();
+      rate.chunk = it->second.Times(/*enough=*/1);
       if (rate.chunk.rows == 0) continue;
       all.push_back(rate);
       rate.token = {};

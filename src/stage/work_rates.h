@@ -45,7 +45,7 @@ class WorkRates {
   // Frames of fewer rows are not counted, but for those of one: they are drafts' and answers'.
   static constexpr uint32_t kFewestRows = 8;
   static constexpr size_t kMostSlices = 24;  // the newest
-  static constexpr uint32_t kEnough = 3;     // frames make a time
+  static constexpr uint32_t kEnough = 3;     // tokens make a time, of prompts' frames one
 
  private:
   // Frames of several requests: plans that follow each of them would change with each.
@@ -55,7 +55,7 @@ class WorkRates {
     TypicalOf<31> context;
     uint32_t count = 0;
 
-    WorkRate::Times Times() const;
+    WorkRate::Times Times(uint32_t enough) const;
   };
   struct Known {
     Hash128 fingerprint;

@@ -44,7 +44,6 @@ TEST(WorkRates, FramesOfEachLengthCountTheLongestFirst) {
   LearnTimes(rates, 5, 256, 0.5);
   LearnTimes(rates, 5, 100, 0.3);
   LearnTimes(rates, 5, 16, 0.1);
-  LearnTimes(rates, 2, 600, 0.9);  // not enough of them
   const std::vector<WorkRate> all = rates.All();
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].token.rows, 1U);
@@ -55,6 +54,14 @@ TEST(WorkRates, FramesOfEachLengthCountTheLongestFirst) {
   EXPECT_EQ(all[1].chunk.rows, 100U);
   EXPECT_EQ(all[2].chunk.rows, 16U);
   EXPECT_DOUBLE_EQ(all[2].chunk.seconds, 0.1);
+}
+
+// Prompts of a length come seldom: what one frame took says more than what none did.
+TEST(WorkRates, OneFrameOfAPromptMakesATime) {
+  WorkRates rates;
+  LearnTimes(rates, 1, 128, 0.2);
+  ASSERT_EQ(rates.All().size(), 1U);
+  EXPECT_DOUBLE_EQ(rates.All()[0].chunk.seconds, 0.2);
 }
 
 TEST(WorkRates, FramesWithTheHeadAreOthers) {
