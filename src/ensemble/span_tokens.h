@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A span in one member's own tokens, whoever wrote it. Must not know what is found of it.
+// A span in one member's own tokens, whichever member wrote it. Must not know how it is rated.
 #pragma once
 
 #include <cstddef>

@@ -276,8 +276,8 @@ void SpanVoice::Prepare(uint64_t most_tokens) {
 
 void SpanVoice::Draft(uint64_t most_tokens) { DraftBehind({}, early_, most_tokens); }
 
-// Whether what it has written ahead, and still writes, is the same as if it began now with so many
-// tokens. It began with as many less its own; what is agreed counts those of its author.
+// Whether the spans that it writes ahead are those that it would write if it began now, with so
+// many tokens left. Their own limit has lost its own tokens, and this one those of the author.
 bool SpanVoice::HasAheadOf(uint64_t most_tokens) const {
   return ahead_ && (ahead_->most_tokens == most_tokens ||
                     std::min(ahead_->most_tokens, most_tokens) > kLongestSpanTokens);
