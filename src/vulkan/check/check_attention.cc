@@ -61,10 +61,11 @@ class Pages {
   std::vector<Line> lines_;
 };
 
-// Where an fma is made of integers, a driver takes minutes to compile those of 32 rows.
+// Where an fma is made of integers, a driver takes minutes to compile those of attend.comp for 32
+// rows; attend_tiles.comp has few of them then.
 uint32_t LargestBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {
   const uint32_t most = MostAttentionBlockRows(layout);
-  return arithmetic.native_fma ? most : std::min(most, 4u);
+  return arithmetic.native_fma || layout.type == KvType::kF16 ? most : std::min(most, 4u);
 }
 
 // One attention call: its inputs, and what the reference makes of them.
@@ -86,6 +87,7 @@ struct Attention {
                 CheckFloats(rows * static_cast<size_t>(s.value_dim), values, seed + 2).data());
     queries = CheckFloats(size_t{s.tokens} * all_heads * static_cast<size_t>(s.key_dim),
                           CheckValues::kOrdinary, seed + 3);
+    for (float& query : queries) query *= s.query_scale;
     if (s.sinks) sinks = CheckFloats(all_heads, CheckValues::kOrdinary, seed + 4);
     for (uint32_t token = 0; token < s.tokens; ++token)
       visible.push_back(kernels::VisibleTo(s.position + token, s.window, s.window_sinks));

@@ -26,6 +26,7 @@ struct AttentionSize {
   bool sinks = false;           // logits of one more weight a head
   bool split = false;           // pages by themselves, merged afterwards
   bool largest_blocks = false;  // of rows, whatever suits the device
+  float query_scale = 1.0f;     // a large one makes tiny weights
 };
 Status CheckAttention(Workbench& bench, kernels::KvType type, const AttentionSize& size,
                       CheckValues values, uint64_t seed);

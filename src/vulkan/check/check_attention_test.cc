@@ -53,6 +53,35 @@ TEST_P(PagesTest, TheLargestBlocks) {
                            CheckValues::kOrdinary, 6));
 }
 
+// Blocks of 32 rows of F16 have a kernel of their own.
+TEST_P(PagesTest, TheLargestBlocksOfEveryDimension) {
+  if (GetParam() != KvType::kF16) GTEST_SKIP() << "other types have one kernel for all blocks";
+  struct Dimensions {
+    int key;
+    int value;
+  };
+  uint64_t seed = 40;
+  for (const auto [key, value] : {Dimensions{72, 96}, {192, 256}}) {
+    AttentionSize size = {.key_dim = key,
+                          .value_dim = value,
+                          .heads = 3,
+                          .kv_heads = 2,
+                          .tokens = 23,
+                          .position = 370,
+                          .largest_blocks = true};
+    for (const bool split : {false, true}) {
+      size.split = split;
+      size.sinks = split;
+      size.window = split ? 100 : 0;
+      for (const float scale : {1.0f, 40.0f}) {
+        size.query_scale = scale;
+        for (const CheckValues values : {CheckValues::kOrdinary, CheckValues::kHostile})
+          EXPECT_OK(CheckAttention(bench(), GetParam(), size, values, ++seed));
+      }
+    }
+  }
+}
+
 TEST_P(PagesTest, WindowsAndSinks) {
   AttentionSize size = {.key_dim = 32,
                         .value_dim = 32,

@@ -184,7 +184,9 @@ Status CheckPages(Workbench& bench, KvType type) {
     size.split = split;
     TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed + 2));
   }
-  return Ok();
+  size.query_scale = 40.0f;
+  size.sinks = false;
+  return CheckAttention(bench, type, size, CheckValues::kHostile, kSeed + 3);
 }
 
 Status CheckWrittenPages(Workbench& bench, KvType type) {
