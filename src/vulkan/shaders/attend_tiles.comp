@@ -25,11 +25,6 @@ layout(constant_id = 3) const uint kParts = 1;  // of 64 elements of a row of va
 layout(constant_id = 4) const bool kSplit = false;
 #include "attend_push.glsl"
 
-#ifdef EMULATED  // an fma that is made of integers is compiled for every place that has one
-#undef UNROLL
-#define UNROLL [[dont_unroll]]
-#endif
-
 const uint kThreads = 128u;
 const uint kRows = 32u;
 const uint kRowGroups = kRows / 4u;
@@ -43,8 +38,40 @@ const uint kKeyStride = kPagePositions / 4u + 1u;  // vectors
 const uint kValueStep = kParts == 1u ? 32u : kParts == 2u ? 16u : 8u;
 const uint kValueStride = kParts * 16u + 1u;
 const uint kWeightStride = kRowGroups + 1u;
-#define EACH_ROW(r) UNROLL for (uint r = 0u; r < 4u; ++r)
-#define EACH_PART(v) UNROLL for (uint v = 0u; v < 4u; ++v) if (v < kParts)
+
+// What an invocation has of its four rows: NEAR(r) and FAR(r) are scores, PAGE(r, v) and MERGED(r, v)
+// values of part v. They are variables with names, as drivers keep arrays in memory even where every
+// loop over them is unrolled. With EMULATED they are arrays and loops, since an fma that is made of
+// integers is compiled for every place that has one.
+#ifdef EMULATED
+#undef UNROLL
+#define UNROLL [[dont_unroll]]
+vec4 near[4], far[4], of_page[4][4], merged[4][4];
+#define NEAR(r) near[r]
+#define FAR(r) far[r]
+#define PAGE(r, v) of_page[r][v]
+#define MERGED(r, v) merged[r][v]
+#define EACH_ROW(USE) UNROLL for (uint r = 0u; r < 4u; ++r) { USE(r) }
+#define EACH_VALUE(USE)                \
+  UNROLL for (uint r = 0u; r < 4u; ++r) \
+    UNROLL for (uint v = 0u; v < kParts; ++v) { USE(r, v) }
+#else
+#define FOUR_PARTS(name, r) name##r##0, name##r##1, name##r##2, name##r##3
+#define SIXTEEN(name) FOUR_PARTS(name, 0), FOUR_PARTS(name, 1), FOUR_PARTS(name, 2), FOUR_PARTS(name, 3)
+vec4 near0, near1, near2, near3, far0, far1, far2, far3;
+vec4 SIXTEEN(of_page), SIXTEEN(merged);
+#define NEAR(r) near##r
+#define FAR(r) far##r
+#define PAGE(r, v) of_page##r##v
+#define MERGED(r, v) merged##r##v
+#define EACH_ROW(USE) USE(0) USE(1) USE(2) USE(3)
+#define ROWS_OF_PART(USE, v) USE(0, v) USE(1, v) USE(2, v) USE(3, v)
+#define EACH_VALUE(USE)                         \
+  ROWS_OF_PART(USE, 0)                          \
+  if (kParts > 1u) { ROWS_OF_PART(USE, 1) }     \
+  if (kParts > 2u) { ROWS_OF_PART(USE, 2) }     \
+  if (kParts > 3u) { ROWS_OF_PART(USE, 3) }
+#endif
 
 shared vec4 stage[544];                              // of a step, or lanes of all rows
 shared vec4 queries[kKeyStep * kRowGroups];          // of a step: [dimension][rows]
@@ -85,7 +112,8 @@ Sight sight_of(uint first) {
 
 // --- Steps.
 
-uvec4 words_ahead[2];
+// Two word vectors, and the queries of four rows.
+uvec4 ahead0, ahead1;
 vec4 queries_ahead;
 
 // Word vector `n` of a step of keys: eight positions of a dimension.
@@ -93,15 +121,14 @@ uint key_block(uint n) { return n / (2u * kKeyStep); }
 uint key_dimension(uint n) { return n % (2u * kKeyStep) / 2u; }
 
 void request_keys(Vectors page, uint first) {
-  UNROLL for (uint i = 0u; i < 2u; ++i) {
-    const uint n = gl_LocalInvocationID.x + i * kThreads;
-    const uint d = min(first + key_dimension(n), kKeyDim - 1u);
-    words_ahead[i] =
-        page.at[key_block(n) * (push.shape.key_block_bytes / 16u) + 2u * d + (n & 1u)];
-  }
-  const uint d = min(first + gl_LocalInvocationID.x % kKeyStep, kKeyDim - 1u);
-  const uint group = gl_LocalInvocationID.x / kKeyStep;
-  EACH_ROW(r) queries_ahead[r] = push.queries.at[query_at[4u * group + r] + d];
+  const uint t = gl_LocalInvocationID.x;
+  const uint block_vectors = push.shape.key_block_bytes / 16u;
+  const uint at = 2u * min(first + key_dimension(t), kKeyDim - 1u) + (t & 1u);
+  ahead0 = page.at[key_block(t) * block_vectors + at];
+  ahead1 = page.at[key_block(t + kThreads) * block_vectors + at];
+  const uint d = min(first + t % kKeyStep, kKeyDim - 1u), group = t / kKeyStep;
+#define REQUEST(r) queries_ahead[r] = push.queries.at[query_at[4u * group + r] + d];
+  EACH_ROW(REQUEST)
 }
 
 vec4 from_halves(uvec2 words) {
@@ -109,18 +136,22 @@ vec4 from_halves(uvec2 words) {
               from_half(words.y >> 16));
 }
 
+void store_key_words(uint first, uint n, uvec4 words) {
+  const uint d = key_dimension(n);
+  const bool is_key = first + d < kKeyDim;
+  const uint at = d * kKeyStride + key_block(n) * 4u + (n & 1u) * 2u;
+  stage[at] = is_key ? from_halves(words.xy) : vec4(0.0);
+  stage[at + 1u] = is_key ? from_halves(words.zw) : vec4(0.0);
+}
+
 // Zeros beyond the last dimension.
 void store_keys(uint first) {
-  UNROLL for (uint i = 0u; i < 2u; ++i) {
-    const uint n = gl_LocalInvocationID.x + i * kThreads, d = key_dimension(n);
-    const bool is_key = first + d < kKeyDim;
-    const uint at = d * kKeyStride + key_block(n) * 4u + (n & 1u) * 2u;
-    stage[at] = is_key ? from_halves(words_ahead[i].xy) : vec4(0.0);
-    stage[at + 1u] = is_key ? from_halves(words_ahead[i].zw) : vec4(0.0);
-  }
-  const uint d = gl_LocalInvocationID.x % kKeyStep, group = gl_LocalInvocationID.x / kKeyStep;
+  const uint t = gl_LocalInvocationID.x, d = t % kKeyStep, group = t / kKeyStep;
+  store_key_words(first, t, ahead0);
+  store_key_words(first, t + kThreads, ahead1);
   vec4 rows;
-  EACH_ROW(r) rows[r] = first + d < kKeyDim ? mul(queries_ahead[r], push.factor) : 0.0;
+#define STORE(r) rows[r] = first + d < kKeyDim ? mul(queries_ahead[r], push.factor) : 0.0;
+  EACH_ROW(STORE)
   queries[d * kRowGroups + group] = rows;
 }
 
@@ -128,12 +159,10 @@ void store_keys(uint first) {
 uint value_vectors() { return push.shape.value_stride / 8u; }
 
 void request_values(Vectors page, uint first) {
-  UNROLL for (uint i = 0u; i < 2u; ++i) {
-    const uint n = gl_LocalInvocationID.x + i * kThreads;
-    const uint last = kPagePositions * value_vectors() - 1u;
-    words_ahead[i] =
-        page.at[push.shape.values_offset / 16u + min(first * value_vectors() + n, last)];
-  }
+  const uint at = first * value_vectors() + gl_LocalInvocationID.x;
+  const uint last = kPagePositions * value_vectors() - 1u;
+  ahead0 = page.at[push.shape.values_offset / 16u + min(at, last)];
+  ahead1 = page.at[push.shape.values_offset / 16u + min(at + kThreads, last)];
 }
 
 // Whether one of two halves is infinite or NaN.
@@ -142,22 +171,29 @@ bool has_infinite(uint word) {
 }
 
 // `mark` names the step where a value is not finite.
+void store_value_words(uint n, uvec4 words, uint mark) {
+  const uint p = n / value_vectors(), vector = n % value_vectors();
+  if (p >= kValueStep) return;
+  if (has_infinite(words.x) || has_infinite(words.y) || has_infinite(words.z) ||
+      has_infinite(words.w))
+    infinite_values = mark;
+  stage[p * kValueStride + 2u * vector] = from_halves(words.xy);
+  stage[p * kValueStride + 2u * vector + 1u] = from_halves(words.zw);
+}
 void store_values(uint mark) {
-  UNROLL for (uint i = 0u; i < 2u; ++i) {
-    const uint n = gl_LocalInvocationID.x + i * kThreads;
-    const uint p = n / value_vectors(), vector = n % value_vectors();
-    if (p >= kValueStep) continue;
-    const uvec4 words = words_ahead[i];
-    if (has_infinite(words.x) || has_infinite(words.y) || has_infinite(words.z) ||
-        has_infinite(words.w))
-      infinite_values = mark;
-    stage[p * kValueStride + 2u * vector] = from_halves(words.xy);
-    stage[p * kValueStride + 2u * vector + 1u] = from_halves(words.zw);
-  }
+  store_value_words(gl_LocalInvocationID.x, ahead0, mark);
+  store_value_words(gl_LocalInvocationID.x + kThreads, ahead1, mark);
 }
 
 // --- Scores.
 
+#ifdef EMULATED
+vec4 fused_all(float a, vec4 b, vec4 c) {
+  UNROLL for (uint e = 0u; e < 4u; ++e) c[e] = fused_unflushed(a, b[e], c[e]);
+  return c;
+}
+#define fused_all_normal fused_all
+#else
 vec4 fused_all(float a, vec4 b, vec4 c) {
   return vec4(fused_unflushed(a, b.x, c.x), fused_unflushed(a, b.y, c.y),
               fused_unflushed(a, b.z, c.z), fused_unflushed(a, b.w, c.w));
@@ -166,12 +202,13 @@ vec4 fused_all_normal(float a, vec4 b, vec4 c) {
   return vec4(fused_normal(a, b.x, c.x), fused_normal(a, b.y, c.y), fused_normal(a, b.z, c.z),
               fused_normal(a, b.w, c.w));
 }
+#endif
 
 // Positions 4 * column() and 64 behind it, for four rows.
 void make_scores(Vectors page) {
   const uint group = row_group(), c = column();
-  vec4 near[4], far[4];
-  EACH_ROW(r) near[r] = far[r] = vec4(0.0);
+#define CLEAR(r) NEAR(r) = FAR(r) = vec4(0.0);
+  EACH_ROW(CLEAR)
   request_keys(page, 0u);
   for (uint first = 0u; first < kKeyDim; first += kKeyStep) {
     barrier();
@@ -183,27 +220,30 @@ void make_scores(Vectors page) {
       UNROLL for (uint d = 0u; d < kKeyStep; ++d) {
         const vec4 rows = queries[d * kRowGroups + group];
         const vec4 a = stage[d * kKeyStride + c], b = stage[d * kKeyStride + kColumns + c];
-        EACH_ROW(r) {
-          near[r] = fused_all(rows[r], a, near[r]);
-          far[r] = fused_all(rows[r], b, far[r]);
-        }
+#define SCORE(r)                             \
+  NEAR(r) = fused_all(rows[r], a, NEAR(r)); \
+  FAR(r) = fused_all(rows[r], b, FAR(r));
+        EACH_ROW(SCORE)
       }
     } else {
       [[dont_unroll]] for (uint d = 0u; d < kKeyStep; ++d) {
         const vec4 rows = queries[d * kRowGroups + group];
         const vec4 a = stage[d * kKeyStride + c], b = stage[d * kKeyStride + kColumns + c];
-        EACH_ROW(r) {
-          near[r] = fused_all_normal(rows[r], a, near[r]);
-          far[r] = fused_all_normal(rows[r], b, far[r]);
-        }
+#define SCORE_FLUSHED(r)                            \
+  NEAR(r) = fused_all_normal(rows[r], a, NEAR(r)); \
+  FAR(r) = fused_all_normal(rows[r], b, FAR(r));
+        EACH_ROW(SCORE_FLUSHED)
       }
     }
   }
-  UNROLL for (uint j = 0u; j < 4u; ++j) {
-    const uint at = (4u * c + j) * kWeightStride + group;
-    weights[at] = vec4(near[0][j], near[1][j], near[2][j], near[3][j]);
-    weights[at + 64u * kWeightStride] = vec4(far[0][j], far[1][j], far[2][j], far[3][j]);
-  }
+#define WRITE_SCORES(j, e)                                                                 \
+  weights[(4u * c + j) * kWeightStride + group] =                                          \
+      vec4(NEAR(0).e, NEAR(1).e, NEAR(2).e, NEAR(3).e);                                    \
+  weights[(4u * c + j + 64u) * kWeightStride + group] = vec4(FAR(0).e, FAR(1).e, FAR(2).e, FAR(3).e);
+  WRITE_SCORES(0u, x)
+  WRITE_SCORES(1u, y)
+  WRITE_SCORES(2u, z)
+  WRITE_SCORES(3u, w)
   barrier();
 }
 
@@ -224,39 +264,46 @@ float join_lanes(uint r, bool greatest) {
 // has a lane of four rows. `mark` names the page where a weight is small.
 void weigh(uint first_position, bool all_seen, uint mark) {
   const uint t = gl_LocalInvocationID.x, group = row_group(), lane = column();
-  vec4 scores[8];
-  vec4 values = vec4(MINUS_INFINITY);
-  uint sees_[4];
-  EACH_ROW(r) {
-    const uvec3 range = seen[4u * group + r];
-    sees_[r] = 0u;
-    UNROLL for (uint i = 0u; i < 8u; ++i)
-      if (all_seen || sees(range, first_position + lane + i * kLanes)) sees_[r] |= 1u << i;
+  uvec4 sees_ = uvec4(0u);  // a bit for each of the lane's positions
+#define SEE(r)                                                                 \
+  {                                                                            \
+    const uvec3 range = seen[4u * group + r];                                  \
+    UNROLL for (uint i = 0u; i < 8u; ++i)                                      \
+      if (all_seen || sees(range, first_position + lane + i * kLanes))         \
+        sees_[r] |= 1u << i;                                                   \
   }
+  EACH_ROW(SEE)
+  vec4 values = vec4(MINUS_INFINITY);
   UNROLL for (uint i = 0u; i < 8u; ++i) {
-    scores[i] = weights[(lane + i * kLanes) * kWeightStride + group];
-    EACH_ROW(r) if ((sees_[r] & 1u << i) != 0u) values[r] = larger(scores[i][r], values[r]);
+    const vec4 scores = weights[(lane + i * kLanes) * kWeightStride + group];
+#define TAKE_LARGER(r) if ((sees_[r] & 1u << i) != 0u) values[r] = larger(scores[r], values[r]);
+    EACH_ROW(TAKE_LARGER)
   }
   stage[lane * kRowGroups + group] = values;
   barrier();
   if (t < kRows) page_most[t] = join_lanes(t, true);
   barrier();
   vec4 base;
-  EACH_ROW(r) {
-    const float most_of_row = page_most[4u * group + r];
-    base[r] = most_of_row == MINUS_INFINITY ? 0.0 : most_of_row;
+#define TAKE_BASE(r)                                      \
+  {                                                       \
+    const float most_of_row = page_most[4u * group + r];  \
+    base[r] = most_of_row == MINUS_INFINITY ? 0.0 : most_of_row; \
   }
+  EACH_ROW(TAKE_BASE)
   values = vec4(0.0);
   bool has_small = false;
   UNROLL for (uint i = 0u; i < 8u; ++i) {
+    const uint at = (lane + i * kLanes) * kWeightStride + group;
+    const vec4 scores = weights[at];
     vec4 weight = vec4(0.0);
-    EACH_ROW(r) {
-      if ((sees_[r] & 1u << i) == 0u) continue;
-      weight[r] = exp2_of(sub_unflushed(scores[i][r], base[r]));
-      has_small = has_small || is_small(weight[r]);
-      values[r] = add_unflushed(values[r], weight[r]);
-    }
-    weights[(lane + i * kLanes) * kWeightStride + group] = weight;
+#define WEIGH(r)                                                  \
+  if ((sees_[r] & 1u << i) != 0u) {                               \
+    weight[r] = exp2_of(sub_unflushed(scores[r], base[r]));       \
+    has_small = has_small || is_small(weight[r]);                 \
+    values[r] = add_unflushed(values[r], weight[r]);              \
+  }
+    EACH_ROW(WEIGH)
+    weights[at] = weight;
   }
   if (has_small) small_weights = mark;
   stage[lane * kRowGroups + group] = values;
@@ -273,10 +320,13 @@ void weigh(uint first_position, bool all_seen, uint mark) {
 
 // --- Values.
 
+vec4 with_zero_added(vec4 x) {
+  return vec4(add(x.x, 0.0), add(x.y, 0.0), add(x.z, 0.0), add(x.w, 0.0));
+}
+
 // The page's weighted values, of four rows and elements 4 * column() of every part.
-void weigh_values(Vectors page, uint first_position, uint end, uint mark, out vec4 values[4][4]) {
+void weigh_values(Vectors page, uint first_position, uint end, uint mark) {
   const uint group = row_group(), c = column();
-  EACH_ROW(r) UNROLL for (uint v = 0u; v < 4u; ++v) values[r][v] = vec4(0.0);
   uint step_ = mark;
   for (uint first = 0u; first < end; first += kValueStep) {
     ++step_;
@@ -288,25 +338,24 @@ void weigh_values(Vectors page, uint first_position, uint end, uint mark, out ve
       UNROLL for (uint p = 0u; p < 32u; ++p) {
         if (p < kValueStep) {
           const vec4 rows = weights[(first + p) * kWeightStride + group];
-          EACH_PART(v) {
-            const vec4 elements = stage[p * kValueStride + v * kColumns + c];
-            EACH_ROW(r) values[r][v] = fused_all(rows[r], elements, values[r][v]);
-          }
+#define WEIGH_VALUE(r, v) \
+  PAGE(r, v) = fused_all(rows[r], stage[p * kValueStride + v * kColumns + c], PAGE(r, v));
+          EACH_VALUE(WEIGH_VALUE)
         }
       }
     } else {
       [[dont_unroll]] for (uint p = 0u; p < kValueStep; ++p) {
+        const uint at = first_position + first + p;
         const vec4 rows = weights[(first + p) * kWeightStride + group];
-        EACH_ROW(r) {
-          if (!sees(seen[4u * group + r], first_position + first + p)) continue;
-          EACH_PART(v) values[r][v] = fused_all_normal(
-              rows[r], stage[p * kValueStride + v * kColumns + c], values[r][v]);
-        }
+#define WEIGH_SEEN(r, v)                                                                   \
+  if (sees(seen[4u * group + r], at))                                                      \
+    PAGE(r, v) = fused_all_normal(rows[r], stage[p * kValueStride + v * kColumns + c], PAGE(r, v));
+        EACH_VALUE(WEIGH_SEEN)
       }
     }
   }
-  EACH_ROW(r) EACH_PART(v) UNROLL for (uint e = 0u; e < 4u; ++e)
-    values[r][v][e] = add(values[r][v][e], 0.0);
+#define ADD_ZERO(r, v) PAGE(r, v) = with_zero_added(PAGE(r, v));
+  EACH_VALUE(ADD_ZERO)
 }
 
 // --- All.
@@ -332,18 +381,24 @@ void load_rows(Block block, uint kv_head) {
   barrier();
 }
 
-uint element_at(uint v, uint e) { return v * 64u + 4u * column() + e; }
+// Where elements of part `v` are written: those of a row from `to` on.
+void write_elements(uint to, uint v, vec4 elements) {
+  const uint d = v * 64u + 4u * column();
+#define WRITE(e, n) if (d + n < push.shape.value_dim) push.result.at[to + d + n] = elements.e;
+  WRITE(x, 0u)
+  WRITE(y, 1u)
+  WRITE(z, 2u)
+  WRITE(w, 3u)
+}
 
 // The page's own results, those of nothing where no row sees it.
-void write_results(Block block, uint kv_head, uint index, bool any, vec4 values[4][4]) {
+void write_results(Block block, uint kv_head, uint index, bool any) {
   const uint t = gl_LocalInvocationID.x, stride = 2u + push.shape.value_stride;
-  EACH_ROW(r) {
-    const uint row = 4u * row_group() + r;
-    const uint to = result_at(block, index, gl_NumWorkGroups.y, kv_head, row) * stride + 2u;
-    EACH_PART(v) UNROLL for (uint e = 0u; e < 4u; ++e)
-      if (row < block.rows && element_at(v, e) < push.shape.value_dim)
-        push.result.at[to + element_at(v, e)] = values[r][v][e];
-  }
+#define WRITE_PAGE(r, v)                                                                      \
+  if (4u * row_group() + r < block.rows)                                                      \
+    write_elements(result_at(block, index, gl_NumWorkGroups.y, kv_head, 4u * row_group() + r) * \
+                           stride + 2u, v, PAGE(r, v));
+  EACH_VALUE(WRITE_PAGE)
   if (t < block.rows) {
     const uint at = result_at(block, index, gl_NumWorkGroups.y, kv_head, t) * stride;
     push.result.at[at] = any ? page_most[t] : MINUS_INFINITY;
@@ -351,26 +406,45 @@ void write_results(Block block, uint kv_head, uint index, bool any, vec4 values[
   }
 }
 
-void finish_rows(Block block, uint kv_head, vec4 values[4][4]) {
-  EACH_ROW(r) {
-    const uint in_block = 4u * row_group() + r, row = block.first_row + in_block;
-    const uint head = kv_head * push.heads + row % push.heads;
+vec4 merged_all(vec4 old_values, vec4 new_values, uint row) {
+  const Merge merge = Merge(0.0, old_factors[row], new_factors[row]);
+  return vec4(merged_value(old_values.x, new_values.x, merge),
+              merged_value(old_values.y, new_values.y, merge),
+              merged_value(old_values.z, new_values.z, merge),
+              merged_value(old_values.w, new_values.w, merge));
+}
+
+// Where row `r` of the invocation stands in the result, and what its values are multiplied with and
+// divided by: in query_at, old_factors and new_factors, which nothing else needs any more.
+void finish_rows(Block block, uint kv_head) {
+  const uint t = gl_LocalInvocationID.x;
+  if (t < block.rows) {
+    const uint row = block.first_row + t, head = kv_head * push.heads + row % push.heads;
     const bool has_sink = push.has_sinks != 0u;
-    const Finish finish = finish_of(most[in_block], sum[in_block], has_sink,
-                                    has_sink ? push.sinks.at[head] : 0.0);
-    const uint at = row / push.heads * push.out_token_stride + head * push.out_head_stride;
-    EACH_PART(v) UNROLL for (uint e = 0u; e < 4u; ++e)
-      if (in_block < block.rows && element_at(v, e) < push.shape.value_dim)
-        push.result.at[at + element_at(v, e)] = finished(values[r][v][e], finish);
+    const Finish finish =
+        finish_of(most[t], sum[t], has_sink, has_sink ? push.sinks.at[head] : 0.0);
+    query_at[t] = row / push.heads * push.out_token_stride + head * push.out_head_stride;
+    old_factors[t] = finish.factor;
+    new_factors[t] = finish.sum;
   }
+  barrier();
+#define FINISH(r, v)                                                                   \
+  if (4u * row_group() + r < block.rows) {                                             \
+    const uint row = 4u * row_group() + r;                                             \
+    const Finish finish = Finish(old_factors[row], new_factors[row]);                  \
+    write_elements(query_at[row], v,                                                   \
+                   vec4(finished(MERGED(r, v).x, finish), finished(MERGED(r, v).y, finish), \
+                        finished(MERGED(r, v).z, finish), finished(MERGED(r, v).w, finish))); \
+  }
+  EACH_VALUE(FINISH)
 }
 
 void main() {
   const uint kv_head = gl_WorkGroupID.y;
   const Block block = block_at(push.blocks, gl_WorkGroupID.x);
   load_rows(block, kv_head);
-  vec4 values[4][4];
-  EACH_ROW(r) UNROLL for (uint v = 0u; v < 4u; ++v) values[r][v] = vec4(0.0);
+#define CLEAR_MERGED(r, v) MERGED(r, v) = vec4(0.0);
+  EACH_VALUE(CLEAR_MERGED)
   for (uint i = 0u; i < block.pages; ++i) {
     const uint first_position = (block.first_page + i) * kPagePositions;
     const Sight sight = sight_of(first_position);
@@ -380,24 +454,20 @@ void main() {
         uaddCarry(push.page_table.at[entry], kv_head * push.head_page_bytes, carry);
     Vectors page = Vectors(uvec2(low, push.page_table.at[entry + 1u] + carry));
     const uint mark = 32u * i + 1u;  // and of steps, those behind it
-    vec4 of_page[4][4];
-    EACH_ROW(r) UNROLL for (uint v = 0u; v < 4u; ++v) of_page[r][v] = vec4(0.0);
+#define CLEAR_PAGE(r, v) PAGE(r, v) = vec4(0.0);
+    EACH_VALUE(CLEAR_PAGE)
     if (sight.any) {
       make_scores(page);
       weigh(first_position, sight.all, mark);
-      weigh_values(page, first_position, sight.end, mark, of_page);
+      weigh_values(page, first_position, sight.end, mark);
     }
     if (kSplit) {
-      write_results(block, kv_head, i, sight.any, of_page);
+      write_results(block, kv_head, i, sight.any);
     } else if (sight.any) {
-      EACH_ROW(r) {
-        const uint row = 4u * row_group() + r;
-        const Merge merge = Merge(0.0, old_factors[row], new_factors[row]);
-        EACH_PART(v) UNROLL for (uint e = 0u; e < 4u; ++e)
-          values[r][v][e] = merged_value(values[r][v][e], of_page[r][v][e], merge);
-      }
+#define MERGE_PAGE(r, v) MERGED(r, v) = merged_all(MERGED(r, v), PAGE(r, v), 4u * row_group() + r);
+      EACH_VALUE(MERGE_PAGE)
     }
     barrier();
   }
-  if (!kSplit) finish_rows(block, kv_head, values);
+  if (!kSplit) finish_rows(block, kv_head);
 }
