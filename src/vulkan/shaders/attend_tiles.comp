@@ -131,17 +131,45 @@ void request_keys(Vectors page, uint first) {
   EACH_ROW(REQUEST)
 }
 
+// Whether one of two halves is infinite or NaN.
+bool has_infinite(uint word) {
+  return (word & 0x7c00u) == 0x7c00u || (word & 0x7c000000u) == 0x7c000000u;
+}
+bool has_infinite(uvec4 words) {
+  return has_infinite(words.x) || has_infinite(words.y) || has_infinite(words.z) ||
+         has_infinite(words.w);
+}
+
+// Finite ones in fewer steps, where a device keeps denormals: a half's bits, moved to where a float
+// has its own, are 2^112 times too small.
+float from_finite(uint magnitude, uint sign) {
+  return FLOAT(BITS(mul_unflushed(FLOAT(magnitude), 5.192296858534828e33)) | sign);
+}
+vec4 from_finite(uvec2 words) {
+  return vec4(from_finite(words.x << 13 & 0x0fffe000u, words.x << 16 & kSign),
+              from_finite(words.x >> 3 & 0x0fffe000u, words.x & kSign),
+              from_finite(words.y << 13 & 0x0fffe000u, words.y << 16 & kSign),
+              from_finite(words.y >> 3 & 0x0fffe000u, words.y & kSign));
+}
 vec4 from_halves(uvec2 words) {
   return vec4(from_half(words.x & 0xffffu), from_half(words.x >> 16), from_half(words.y & 0xffffu),
               from_half(words.y >> 16));
 }
+// Eight halves go to `at` and behind it.
+void store_halves(uint at, uvec4 words, bool infinite) {
+  if (kFlush && !infinite) {
+    stage[at] = from_finite(words.xy);
+    stage[at + 1u] = from_finite(words.zw);
+  } else {
+    stage[at] = from_halves(words.xy);
+    stage[at + 1u] = from_halves(words.zw);
+  }
+}
 
 void store_key_words(uint first, uint n, uvec4 words) {
   const uint d = key_dimension(n);
-  const bool is_key = first + d < kKeyDim;
-  const uint at = d * kKeyStride + key_block(n) * 4u + (n & 1u) * 2u;
-  stage[at] = is_key ? from_halves(words.xy) : vec4(0.0);
-  stage[at + 1u] = is_key ? from_halves(words.zw) : vec4(0.0);
+  if (first + d >= kKeyDim) words = uvec4(0u);
+  store_halves(d * kKeyStride + key_block(n) * 4u + (n & 1u) * 2u, words, has_infinite(words));
 }
 
 // Zeros beyond the last dimension.
@@ -150,7 +178,10 @@ void store_keys(uint first) {
   store_key_words(first, t, ahead0);
   store_key_words(first, t + kThreads, ahead1);
   vec4 rows;
-#define STORE(r) rows[r] = first + d < kKeyDim ? mul(queries_ahead[r], push.factor) : 0.0;
+#define STORE(r)                                                                  \
+  rows[r] = first + d >= kKeyDim ? 0.0                                            \
+            : small_queries == 0u ? mul_unflushed(queries_ahead[r], push.factor) \
+                                  : mul(queries_ahead[r], push.factor);
   EACH_ROW(STORE)
   queries[d * kRowGroups + group] = rows;
 }
@@ -165,20 +196,13 @@ void request_values(Vectors page, uint first) {
   ahead1 = page.at[push.shape.values_offset / 16u + min(at + kThreads, last)];
 }
 
-// Whether one of two halves is infinite or NaN.
-bool has_infinite(uint word) {
-  return (word & 0x7c00u) == 0x7c00u || (word & 0x7c000000u) == 0x7c000000u;
-}
-
 // `mark` names the step where a value is not finite.
 void store_value_words(uint n, uvec4 words, uint mark) {
   const uint p = n / value_vectors(), vector = n % value_vectors();
   if (p >= kValueStep) return;
-  if (has_infinite(words.x) || has_infinite(words.y) || has_infinite(words.z) ||
-      has_infinite(words.w))
-    infinite_values = mark;
-  stage[p * kValueStride + 2u * vector] = from_halves(words.xy);
-  stage[p * kValueStride + 2u * vector + 1u] = from_halves(words.zw);
+  const bool infinite = has_infinite(words);
+  if (infinite) infinite_values = mark;
+  store_halves(p * kValueStride + 2u * vector, words, infinite);
 }
 void store_values(uint mark) {
   store_value_words(gl_LocalInvocationID.x, ahead0, mark);
@@ -187,17 +211,13 @@ void store_values(uint mark) {
 
 // --- Scores.
 
-#ifdef EMULATED
-vec4 fused_all(float a, vec4 b, vec4 c) {
-  UNROLL for (uint e = 0u; e < 4u; ++e) c[e] = fused_unflushed(a, b[e], c[e]);
-  return c;
-}
-#define fused_all_normal fused_all
-#else
 vec4 fused_all(float a, vec4 b, vec4 c) {
   return vec4(fused_unflushed(a, b.x, c.x), fused_unflushed(a, b.y, c.y),
               fused_unflushed(a, b.z, c.z), fused_unflushed(a, b.w, c.w));
 }
+#ifdef EMULATED
+#define fused_all_normal fused_all
+#else
 vec4 fused_all_normal(float a, vec4 b, vec4 c) {
   return vec4(fused_normal(a, b.x, c.x), fused_normal(a, b.y, c.y), fused_normal(a, b.z, c.z),
               fused_normal(a, b.w, c.w));
@@ -374,9 +394,10 @@ void load_rows(Block block, uint kv_head) {
   }
   barrier();
   bool has_small = false;
-  for (uint n = t; n < kRows * kKeyDim; n += kThreads)
-    has_small = has_small ||
-                is_small(mul(push.queries.at[query_at[n / kKeyDim] + n % kKeyDim], push.factor));
+  for (uint n = t; n < kRows * kKeyDim; n += kThreads) {
+    const float query = push.queries.at[query_at[n / kKeyDim] + n % kKeyDim];
+    has_small = has_small || is_small(query) || is_small(mul_unflushed(query, push.factor));
+  }
   if (has_small) small_queries = 1u;
   barrier();
 }
@@ -441,7 +462,8 @@ void finish_rows(Block block, uint kv_head) {
 
 void main() {
   const uint kv_head = gl_WorkGroupID.y;
-  const Block block = block_at(push.blocks, gl_WorkGroupID.x);
+  // The last first: they have the most pages.
+  const Block block = block_at(push.blocks, gl_NumWorkGroups.x - 1u - gl_WorkGroupID.x);
   load_rows(block, kv_head);
 #define CLEAR_MERGED(r, v) MERGED(r, v) = vec4(0.0);
   EACH_VALUE(CLEAR_MERGED)
