@@ -73,9 +73,10 @@ vec4 SIXTEEN(of_page), SIXTEEN(merged);
   if (kParts > 3u) { ROWS_OF_PART(USE, 3) }
 #endif
 
-shared vec4 stage[544];                              // of a step, or lanes of all rows
+shared vec4 stage[544];                              // of a step
 shared vec4 queries[kKeyStep * kRowGroups];          // of a step: [dimension][rows]
 shared vec4 weights[kPagePositions * kWeightStride];  // [position][rows]; scores before
+shared vec4 lanes[kLanes * kRowGroups];               // [lane][rows]
 shared uint query_at[kRows];
 shared uvec3 seen[kRows];
 shared float page_most[kRows], page_sum[kRows];
@@ -224,12 +225,11 @@ vec4 fused_all_normal(float a, vec4 b, vec4 c) {
 }
 #endif
 
-// Positions 4 * column() and 64 behind it, for four rows.
+// Positions 4 * column() and 64 behind it, for four rows. The first step was requested.
 void make_scores(Vectors page) {
   const uint group = row_group(), c = column();
 #define CLEAR(r) NEAR(r) = FAR(r) = vec4(0.0);
   EACH_ROW(CLEAR)
-  request_keys(page, 0u);
   for (uint first = 0u; first < kKeyDim; first += kKeyStep) {
     barrier();
     store_keys(first);
@@ -269,64 +269,74 @@ void make_scores(Vectors page) {
 
 // --- Weights.
 
+// Nothing here is denormal.
+float larger_of(float a, float b) { return a > b ? a : b; }
+
 // The reference's sixteen lanes of row `r`, joined: the greatest or the sum.
 float join_lanes(uint r, bool greatest) {
   float joined[kLanes];
-  UNROLL for (uint i = 0u; i < kLanes; ++i) joined[i] = stage[i * kRowGroups + r / 4u][r % 4u];
+  UNROLL for (uint i = 0u; i < kLanes; ++i) joined[i] = lanes[i * kRowGroups + r / 4u][r % 4u];
   UNROLL for (uint half_ = kLanes / 2u; half_ > 0u; half_ /= 2u) {
     UNROLL for (uint i = 0u; i < half_; ++i)
-      joined[i] = greatest ? larger(joined[i], joined[i + half_]) : add(joined[i], joined[i + half_]);
+      joined[i] = greatest ? larger_of(joined[i], joined[i + half_])
+                           : add_unflushed(joined[i], joined[i + half_]);
   }
   return joined[0];
+}
+
+vec4 larger_of(vec4 a, vec4 b) {
+  return vec4(larger_of(a.x, b.x), larger_of(a.y, b.y), larger_of(a.z, b.z), larger_of(a.w, b.w));
+}
+
+// Scores that a row does not see become minus infinity.
+vec4 seen_scores(uint group, uint position, vec4 scores) {
+#define HIDE(r) if (!sees(seen[4u * group + r], position)) scores[r] = MINUS_INFINITY;
+  HIDE(0) HIDE(1) HIDE(2) HIDE(3)
+  return scores;
+}
+
+float least_power;  // of weights that are not zero
+float weight_of(float score, float base) {
+  const float power = sub_unflushed(score, base);
+  least_power = power >= -126.0 ? min(least_power, power) : least_power;
+  return exp2_of(power);
 }
 
 // Scores become weights, zero where a row does not see; the page's maximum and sum. An invocation
 // has a lane of four rows. `mark` names the page where a weight is small.
 void weigh(uint first_position, bool all_seen, uint mark) {
   const uint t = gl_LocalInvocationID.x, group = row_group(), lane = column();
-  uvec4 sees_ = uvec4(0u);  // a bit for each of the lane's positions
-#define SEE(r)                                                                 \
-  {                                                                            \
-    const uvec3 range = seen[4u * group + r];                                  \
-    UNROLL for (uint i = 0u; i < 8u; ++i)                                      \
-      if (all_seen || sees(range, first_position + lane + i * kLanes))         \
-        sees_[r] |= 1u << i;                                                   \
+#define EACH_OF_LANE(USE) USE(0u, a) USE(1u, b) USE(2u, c) USE(3u, d) USE(4u, e) USE(5u, f) USE(6u, g) USE(7u, h)
+#define READ_SCORES(i, name) \
+  vec4 name = weights[(lane + i * kLanes) * kWeightStride + group];
+  EACH_OF_LANE(READ_SCORES)
+  if (!all_seen) {
+#define HIDE_UNSEEN(i, name) name = seen_scores(group, first_position + lane + i * kLanes, name);
+    EACH_OF_LANE(HIDE_UNSEEN)
   }
-  EACH_ROW(SEE)
-  vec4 values = vec4(MINUS_INFINITY);
-  UNROLL for (uint i = 0u; i < 8u; ++i) {
-    const vec4 scores = weights[(lane + i * kLanes) * kWeightStride + group];
-#define TAKE_LARGER(r) if ((sees_[r] & 1u << i) != 0u) values[r] = larger(scores[r], values[r]);
-    EACH_ROW(TAKE_LARGER)
-  }
-  stage[lane * kRowGroups + group] = values;
+  vec4 joined = vec4(MINUS_INFINITY);
+#define TAKE_LARGER(i, name) joined = larger_of(name, joined);
+  EACH_OF_LANE(TAKE_LARGER)
+  lanes[lane * kRowGroups + group] = joined;
   barrier();
   if (t < kRows) page_most[t] = join_lanes(t, true);
   barrier();
   vec4 base;
-#define TAKE_BASE(r)                                      \
-  {                                                       \
-    const float most_of_row = page_most[4u * group + r];  \
-    base[r] = most_of_row == MINUS_INFINITY ? 0.0 : most_of_row; \
-  }
-  EACH_ROW(TAKE_BASE)
-  values = vec4(0.0);
-  bool has_small = false;
-  UNROLL for (uint i = 0u; i < 8u; ++i) {
-    const uint at = (lane + i * kLanes) * kWeightStride + group;
-    const vec4 scores = weights[at];
-    vec4 weight = vec4(0.0);
-#define WEIGH(r)                                                  \
-  if ((sees_[r] & 1u << i) != 0u) {                               \
-    weight[r] = exp2_of(sub_unflushed(scores[r], base[r]));       \
-    has_small = has_small || is_small(weight[r]);                 \
-    values[r] = add_unflushed(values[r], weight[r]);              \
-  }
-    EACH_ROW(WEIGH)
-    weights[at] = weight;
-  }
-  if (has_small) small_weights = mark;
-  stage[lane * kRowGroups + group] = values;
+#define TAKE_BASE(r)            \
+  base[r] = page_most[4u * group + r]; \
+  if (base[r] == MINUS_INFINITY) base[r] = 0.0;
+  TAKE_BASE(0) TAKE_BASE(1) TAKE_BASE(2) TAKE_BASE(3)
+  least_power = 0.0;
+  joined = vec4(0.0);
+#define WEIGH(i, name)                                                             \
+  name = vec4(weight_of(name.x, base.x), weight_of(name.y, base.y),                \
+              weight_of(name.z, base.z), weight_of(name.w, base.w));               \
+  joined = vec4(add_unflushed(joined.x, name.x), add_unflushed(joined.y, name.y),  \
+                add_unflushed(joined.z, name.z), add_unflushed(joined.w, name.w)); \
+  weights[(lane + i * kLanes) * kWeightStride + group] = name;
+  EACH_OF_LANE(WEIGH)
+  if (kFlush && least_power < -77.0) small_weights = mark;
+  lanes[lane * kRowGroups + group] = joined;
   barrier();
   if (t < kRows) {
     page_sum[t] = join_lanes(t, false);
@@ -341,19 +351,22 @@ void weigh(uint first_position, bool all_seen, uint mark) {
 // --- Values.
 
 vec4 with_zero_added(vec4 x) {
-  return vec4(add(x.x, 0.0), add(x.y, 0.0), add(x.z, 0.0), add(x.w, 0.0));
+  return vec4(add_unflushed(x.x, 0.0), add_unflushed(x.y, 0.0), add_unflushed(x.z, 0.0),
+              add_unflushed(x.w, 0.0));
 }
 
-// The page's weighted values, of four rows and elements 4 * column() of every part.
-void weigh_values(Vectors page, uint first_position, uint end, uint mark) {
+// The page's weighted values, of four rows and elements 4 * column() of every part. In the last step
+// the keys of `next` are requested, if there is such a page.
+void weigh_values(Vectors page, uint first_position, uint end, uint mark, bool has_next, Vectors next) {
   const uint group = row_group(), c = column();
   uint step_ = mark;
   for (uint first = 0u; first < end; first += kValueStep) {
     ++step_;
-    barrier();
+    if (first > 0u) barrier();  // nobody reads the stage while lanes are joined
     store_values(step_);
     barrier();
     if (first + kValueStep < end) request_values(page, first + kValueStep);
+    else if (has_next) request_keys(next, 0u);
     if (small_weights != mark && infinite_values != step_) {
       UNROLL for (uint p = 0u; p < 32u; ++p) {
         if (p < kValueStep) {
@@ -427,12 +440,17 @@ void write_results(Block block, uint kv_head, uint index, bool any) {
   }
 }
 
+float merged_one(float old_value, float new_value, float old_factor, float new_factor) {
+  const float old_part = flushed(mul_unflushed(old_value, old_factor));
+  return add_unflushed(fused_normal(new_value, new_factor, old_part), 0.0);
+}
+// merged_value of attention.glsl, of numbers that are no denormals.
 vec4 merged_all(vec4 old_values, vec4 new_values, uint row) {
-  const Merge merge = Merge(0.0, old_factors[row], new_factors[row]);
-  return vec4(merged_value(old_values.x, new_values.x, merge),
-              merged_value(old_values.y, new_values.y, merge),
-              merged_value(old_values.z, new_values.z, merge),
-              merged_value(old_values.w, new_values.w, merge));
+  const float by_old = old_factors[row], by_new = new_factors[row];
+  return vec4(merged_one(old_values.x, new_values.x, by_old, by_new),
+              merged_one(old_values.y, new_values.y, by_old, by_new),
+              merged_one(old_values.z, new_values.z, by_old, by_new),
+              merged_one(old_values.w, new_values.w, by_old, by_new));
 }
 
 // Where row `r` of the invocation stands in the result, and what its values are multiplied with and
@@ -460,6 +478,29 @@ void finish_rows(Block block, uint kv_head) {
   EACH_VALUE(FINISH)
 }
 
+Vectors page_at(Block block, uint kv_head, uint index) {
+  const uint entry = 2u * (block.table + index);
+  uint carry;
+  const uint low = uaddCarry(push.page_table.at[entry], kv_head * push.head_page_bytes, carry);
+  return Vectors(uvec2(low, push.page_table.at[entry + 1u] + carry));
+}
+
+// A page that some row sees: number `index` of the block's.
+struct SeenPage {
+  uint index;
+  Sight sight;
+};
+// The first from `index` on, or the number of pages.
+SeenPage seen_page(Block block, uint kv_head, uint index) {
+  SeenPage page = SeenPage(index, Sight(false, false, 0u));
+  for (; page.index < block.pages; ++page.index) {
+    page.sight = sight_of((block.first_page + page.index) * kPagePositions);
+    if (page.sight.any) break;
+    if (kSplit) write_results(block, kv_head, page.index, false);
+  }
+  return page;
+}
+
 void main() {
   const uint kv_head = gl_WorkGroupID.y;
   // The last first: they have the most pages.
@@ -467,28 +508,29 @@ void main() {
   load_rows(block, kv_head);
 #define CLEAR_MERGED(r, v) MERGED(r, v) = vec4(0.0);
   EACH_VALUE(CLEAR_MERGED)
-  for (uint i = 0u; i < block.pages; ++i) {
-    const uint first_position = (block.first_page + i) * kPagePositions;
-    const Sight sight = sight_of(first_position);
-    const uint entry = 2u * (block.table + i);
-    uint carry;
-    const uint low =
-        uaddCarry(push.page_table.at[entry], kv_head * push.head_page_bytes, carry);
-    Vectors page = Vectors(uvec2(low, push.page_table.at[entry + 1u] + carry));
-    const uint mark = 32u * i + 1u;  // and of steps, those behind it
 #define CLEAR_PAGE(r, v) PAGE(r, v) = vec4(0.0);
+  EACH_VALUE(CLEAR_PAGE)
+  SeenPage seen_ = seen_page(block, kv_head, 0u);
+  Vectors page = page_at(block, kv_head, min(seen_.index, block.pages - 1u));
+  if (seen_.index < block.pages) request_keys(page, 0u);
+  while (seen_.index < block.pages) {
+    const uint index = seen_.index, first_position = (block.first_page + index) * kPagePositions;
+    const Sight sight = seen_.sight;
+    const uint mark = 32u * index + 1u;  // and of steps, those behind it
+    make_scores(page);
+    weigh(first_position, sight.all, mark);
     EACH_VALUE(CLEAR_PAGE)
-    if (sight.any) {
-      make_scores(page);
-      weigh(first_position, sight.all, mark);
-      weigh_values(page, first_position, sight.end, mark);
-    }
+    seen_ = seen_page(block, kv_head, index + 1u);
+    const bool has_next = seen_.index < block.pages;
+    Vectors next = page_at(block, kv_head, has_next ? seen_.index : index);
+    weigh_values(page, first_position, sight.end, mark, has_next, next);
     if (kSplit) {
-      write_results(block, kv_head, i, sight.any);
-    } else if (sight.any) {
+      write_results(block, kv_head, index, true);
+    } else {
 #define MERGE_PAGE(r, v) MERGED(r, v) = merged_all(MERGED(r, v), PAGE(r, v), 4u * row_group() + r);
       EACH_VALUE(MERGE_PAGE)
     }
+    page = next;
     barrier();
   }
   if (!kSplit) finish_rows(block, kv_head);

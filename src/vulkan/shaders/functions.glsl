@@ -28,11 +28,10 @@ float exp_of(float power) {
   return FLOAT(BITS(p) + (BITS(shifted) << 23));
 }
 
-// 2^x, for x <= 0; zero where that is below 2^-126.
-float exp2_of(float power) {
-  if (is_nan(power)) return power;
-  if (power < -126.0) return 0.0;
-  const float x = flushed(power);
+// 2^x, for x <= 0; zero where that is below 2^-126. A denormal x changes nothing.
+float exp2_of(float x) {
+  if (is_nan(x)) return x;
+  if (x < -126.0) return 0.0;
   const float shifted = add_unflushed(x, kRoundingShift);
   const float r = sub_unflushed(x, sub_unflushed(shifted, kRoundingShift));
   const float r2 = mul_unflushed(r, r);
@@ -40,7 +39,7 @@ float exp2_of(float power) {
                             fused_unflushed(FLOAT(0x3ab00f59u), r, FLOAT(0x3c1d9550u)));
   p = fused_unflushed(p, r2, fused_unflushed(FLOAT(0x3d635671u), r, FLOAT(0x3e75fdf3u)));
   p = fused_unflushed(p, r2, fused_unflushed(FLOAT(0x3f317219u), r, 1.0));
-  return mul(p, FLOAT(0x3f800000u + (BITS(shifted) << 23)));
+  return flushed(mul_unflushed(p, FLOAT(0x3f800000u + (BITS(shifted) << 23))));
 }
 
 float sigmoid_of(float x) { return divide(1.0, add(1.0, exp_of(-x))); }
