@@ -354,7 +354,9 @@ class Loader {
     layer.feed_forward_norm = TRY(Floats(Name("ffn_norm.weight")));
     layer.router = TRY(FineMatrix(Name("ffn_gate_inp.weight")));
     if (hashed) {
-      layer.expert_table = TRY(ExpertTable(Name("ffn_gate_tid2eid.weight")));
+      const gguf::Tensor& table = Find(Name("ffn_gate_tid2eid.weight"));
+      layer.expert_table = TRY(ReadExpertTable(table, shape_.experts.count));
+      Done(table);
     } else {
       layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
     }
@@ -407,12 +409,6 @@ class Loader {
     auto matrices = TRY(compute::Matrix::PackAll(groups, backend_));
     Done(rows);
     return matrices;
-  }
-
-  Result<std::vector<int32_t>> ExpertTable(const std::string& name) {
-    auto experts = TRY(ReadExpertTable(Find(name), shape_.experts.count));
-    Done(Find(name));
-    return experts;
   }
 
   // A matrix that chooses or mixes: its products are of floats, whatever type it has.
