@@ -18,10 +18,11 @@ kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
   return shape.turns_neighbours() ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
 }
 
-// Layer `full_every` - 1 of those with windows sees all.
+// Layer `full_every` - 1 of those with windows sees all, the one before it does not.
 kernels::PageLayout HeadPageOf(const Shape& shape, bool has_window, const MemoryOptions& memory) {
   const bool has_heads = !shape.is_latent() && !shape.is_mla();
-  const uint32_t layer = has_window || shape.full_every == 0 ? 0 : shape.full_every - 1;
+  const uint32_t last = shape.full_every == 0 ? 0 : shape.full_every - 1;
+  const uint32_t layer = has_window && last > 0 ? last - 1 : last;
   return has_heads ? HeadPageLayout(shape, layer, memory.type) : kernels::PageLayout();
 }
 
@@ -431,14 +432,13 @@ Status ForwardPass::AddOutputBias(const LayerWeights& weights, const compute::Te
 }
 
 ForwardPass::HeadRows ForwardPass::HeadRowsOf(uint32_t layer) const {
-  const size_t heads = size_t{own_.head_count} * HeadDimOf(own_, layer);
+  const size_t heads = own_.head_count;
   HeadRows rows{.kv_head_count = KvHeadsOf(own_, layer),
-                .queries = queries_.tensor().Narrowed(heads),
-                .attended = attended_.tensor().Narrowed(heads)};
+                .queries = queries_.tensor().Narrowed(heads * HeadDimOf(own_, layer)),
+                .attended = attended_.tensor().Narrowed(heads * ValueDimOf(own_, layer))};
   if (KvLayerOf(own_, layer) != layer) return rows;
-  const size_t kv_heads = rows.kv_head_count * HeadDimOf(own_, layer);
-  rows.keys = keys_.tensor().Narrowed(kv_heads);
-  rows.values = values_.tensor().Narrowed(kv_heads);
+  rows.keys = keys_.tensor().Narrowed(rows.kv_head_count * HeadDimOf(own_, layer));
+  rows.values = values_.tensor().Narrowed(rows.kv_head_count * ValueDimOf(own_, layer));
   return rows;
 }
 
@@ -456,6 +456,8 @@ Status ForwardPass::ProjectHeads(uint32_t layer, const HeadRows& rows,
   if (!rows.keys.empty() && !takes_keys) add(weights.value, rows.values);
   if (delta_ && !rows.queries.empty()) add(weights.output_gate, output_gates_.tensor());
   TRY(commands_->Multiply(std::span(products).first(count)));
+  if (const float scale = own_.kinds.value_scale; scale != 1.0f)
+    TRY(commands_->Scale(rows.values, scale));
   if (rows.keys.empty() || !takes_keys) return Ok();
   const compute::RowRange all[] = {{0, row_count_}};
   return commands_->Gather(rows.keys, all, rows.values);

@@ -21,7 +21,7 @@ using gguf::TensorType;
 constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3,  Arch::kQwen2,     Arch::kQwen3,
                            Arch::kQwen3Moe, Arch::kGemma3,    Arch::kPhi3,      Arch::kGptOss,
                            Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa,
-                           Arch::kGemma2,   Arch::kGemma4};
+                           Arch::kMimo2,    Arch::kGemma2,    Arch::kGemma4};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -115,7 +115,7 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 TEST(Forward, CompanionsInABatchChangeNothing) {
   for (const Arch arch : {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3,
                           Arch::kGptOss, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
-                          Arch::kGlmDsa, Arch::kGemma2, Arch::kGemma4}) {
+                          Arch::kGlmDsa, Arch::kMimo2, Arch::kGemma2, Arch::kGemma4}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);

@@ -184,6 +184,7 @@ class Loader {
       layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
     }
     if (!shape_.is_mla()) layer.output = TRY(Matrix(Name("attn_output.weight")));
+    if (shape_.has_window_sinks(layer_)) layer.sinks = TRY(Floats(Name("attn_sinks.weight")));
     return Ok();
   }
 
@@ -244,6 +245,7 @@ class Loader {
   }
 
   Status Projections(LayerWeights& layer) {
+    const bool is_fused = shape_.is_fused() || shape_.kinds.fused;
     if (shape_.is_recurrent()) {
       // Of every head its query, then the gate of what it gives.
       const gguf::Tensor& both = Find(Name("attn_q.weight"));
@@ -251,20 +253,21 @@ class Loader {
       layer.query = TRY(RowsOfHeads(both, {{0, dim}}, 2 * dim, backend_));
       layer.output_gate = TRY(RowsOfHeads(both, {{dim, dim}}, 2 * dim, backend_));
       Done(both);
-    } else if (!shape_.is_fused()) {
+    } else if (!is_fused) {
       layer.query = TRY(Matrix(Name("attn_q.weight")));
     }
-    if (!shape_.is_fused()) {
+    if (!is_fused) {
       layer.key = TRY(Matrix(Name("attn_k.weight")));
       layer.value = TRY(Matrix(Name("attn_v.weight")));
       return Ok();
     }
-    const uint64_t heads = uint64_t{shape_.head_count} * shape_.head_dim;
-    const uint64_t kv_heads = uint64_t{shape_.kv_head_count} * shape_.head_dim;
+    const uint64_t dim = HeadDimOf(shape_, layer_), kv_heads = KvHeadsOf(shape_, layer_);
+    const uint64_t heads = shape_.head_count * dim, keys = kv_heads * dim;
+    const uint64_t values = kv_heads * ValueDimOf(shape_, layer_);
     const std::string all = Name("attn_qkv.weight");
     layer.query = TRY(MatrixWithin(all, Name("attn_q.weight"), 0, heads));
-    layer.key = TRY(MatrixWithin(all, Name("attn_k.weight"), heads, kv_heads));
-    layer.value = TRY(MatrixWithin(all, Name("attn_v.weight"), heads + kv_heads, kv_heads));
+    layer.key = TRY(MatrixWithin(all, Name("attn_k.weight"), heads, keys));
+    layer.value = TRY(MatrixWithin(all, Name("attn_v.weight"), heads + keys, values));
     return Ok();
   }
 

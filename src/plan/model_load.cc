@@ -150,8 +150,8 @@ void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory,
   if (shape.has_index(layer))
     load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
   // A multiplication and an addition for each element of keys, and the same for values.
-  load.AddLookBack(
-      {.positions = kept, .flops = 4.0 * shape.head_count * model::HeadDimOf(shape, layer)});
+  const double dims = model::HeadDimOf(shape, layer) + model::ValueDimOf(shape, layer);
+  load.AddLookBack({.positions = kept, .flops = 2.0 * shape.head_count * dims});
 }
 
 }  // namespace
