@@ -28,7 +28,7 @@ bool Has(std::string_view text, std::string_view part) {
 
 bool HasTags(Family family) {
   return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml ||
-         family == Family::kMiniMax || family == Family::kGemma;
+         family == Family::kMimo || family == Family::kMiniMax || family == Family::kGemma;
 }
 
 // More telling marks first: several families share <tool_call>.
@@ -165,6 +165,8 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
        .eos = eos,
        .has_tags = HasTags(dialect.family),
        .takes_text = dialect.arguments == ArgumentsAs::kText});
+  const bool breaks_lines = !dialect.calls || dialect.calls->value_open.ends_with('\n');
+  if (dialect.family == Family::kQwenXml && !breaks_lines) dialect.family = Family::kMimo;
   if (!text || open.empty()) return;
   const auto lead = Between(*text, kContent, open);
   if (lead && IsBlank(*lead)) dialect.call_lead = *lead;
@@ -211,6 +213,8 @@ std::string_view FamilyName(Family family) {
       return "GLM";
     case Family::kQwenXml:
       return "Qwen3 Coder";
+    case Family::kMimo:
+      return "MiMo";
     case Family::kKimi:
       return "Kimi";
     case Family::kMiniMax:
@@ -228,6 +232,7 @@ std::string_view CallsOpen(Family family) {
     case Family::kHermes:
     case Family::kGlm:
     case Family::kQwenXml:
+    case Family::kMimo:
       return "<tool_call>";
     case Family::kGemma:
       return "<|tool_call>";

@@ -26,6 +26,7 @@ enum class Family : uint8_t {
   kDsml,      // <｜DSML｜tool_calls>…: V4
   kGlm,       // <tool_call>name, <arg_key>, <arg_value>
   kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
+  kMimo,      // the same, without line breaks around values
   kKimi,      // <|tool_calls_section_begin|>…
   kMiniMax,   // <minimax:tool_call><invoke name="…"><parameter name="…">
   kGemma,     // <|tool_call>call:name{key:<|"|>text<|"|>}<tool_call|>: Gemma 4

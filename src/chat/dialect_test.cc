@@ -57,5 +57,40 @@ TEST(Dialect, OfGemma4) {
   EXPECT_FALSE(IsThinkingBehind(dialect, "<|turn>model\n<|channel>thought\n<channel|>"));
 }
 
+// As MiMo V2 writes turns, thoughts and calls: values without line breaks around them.
+constexpr std::string_view kMimo = R"jinja(
+{%- for tool in tools or [] -%}{{- '<function><name>' ~ tool.function.name ~ '</name></function>' -}}{%- endfor -%}
+{%- for message in messages -%}
+  {{- '<|im_start|>' ~ message.role ~ '\n' -}}
+  {%- if message.reasoning_content -%}{{- '<think>' ~ message.reasoning_content ~ '</think>' -}}{%- endif -%}
+  {{- message.content -}}
+  {%- for call in message.tool_calls or [] -%}
+    {{- '<tool_call>\n<function=' ~ call.function.name ~ '>\n' -}}
+    {%- for name, value in call.function.arguments | items -%}
+      {{- '<parameter=' ~ name ~ '>' ~ (value if value is string else value | tojson) ~ '</parameter>\n' -}}
+    {%- endfor -%}
+    {{- '</function>\n</tool_call>' -}}
+  {%- endfor -%}
+  {{- '<|im_end|>' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}
+)jinja";
+
+TEST(Dialect, OfMimo) {
+  const auto chat_template = jinja::ChatTemplate::Parse(kMimo);
+  ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+  const Dialect dialect = FindDialect(kMimo, *chat_template, {{"eos_token", "<|im_end|>"}});
+  EXPECT_EQ(dialect.family, Family::kMimo);
+  EXPECT_TRUE(dialect.has_tools);
+  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
+  ASSERT_TRUE(dialect.calls.has_value());
+  EXPECT_EQ(dialect.calls->open, "<tool_call>\n<function=");
+  EXPECT_EQ(dialect.calls->key_open, "\n<parameter=");
+  EXPECT_EQ(dialect.calls->value_open, ">");
+  EXPECT_EQ(dialect.calls->close, "\n</function>\n</tool_call>");
+  EXPECT_EQ(dialect.think_open_tail, "");
+}
+
 }  // namespace
 }  // namespace aster::chat

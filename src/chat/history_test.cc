@@ -115,7 +115,7 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     for (const std::string_view end :
          {"<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<eos>",
           "<｜end▁of▁sentence｜>", "<end_of_turn>\n", "[e~[\n"}) {
-      if (reply.ends_with(end)) reply.resize(reply.size() - end.size());
+      if (reply.ends_with(end)) reply.erase(reply.size() - end.size());
     }
     const Tools tools = {.has_tool = [](std::string_view tool) { return tool == "find"; },
                          .is_string = nullptr};

@@ -143,9 +143,15 @@ class Reference {
     const bool has_window = layer_ > 0 && (layer_ + 1) % shape_.full_every != 0;
     const size_t heads = shape_.head_count, dim = shape_.head_dim, width = shape_.kinds.value_dim;
     const size_t kv_heads = has_window ? shape_.kinds.window_kv_heads : shape_.kv_head_count;
-    Row query = Multiply(Layer("attn_q.weight"), x, heads * dim);
-    Row key = Multiply(Layer("attn_k.weight"), x, kv_heads * dim);
-    Row value = Multiply(Layer("attn_v.weight"), x, kv_heads * width);
+    // Files may have one matrix: queries, then keys, then values.
+    const bool fused = shape_.kinds.fused;
+    const auto project = [&](const char* name, size_t outputs, size_t before) {
+      return Multiply(Layer(fused ? "attn_qkv.weight" : name), x, outputs,
+                      fused ? before * shape_.embedding : 0);
+    };
+    Row query = project("attn_q.weight", heads * dim, 0);
+    Row key = project("attn_k.weight", kv_heads * dim, heads * dim);
+    Row value = project("attn_v.weight", kv_heads * width, (heads + kv_heads) * dim);
     Scale(value, double{shape_.kinds.value_scale});
     for (Row* rows : {&query, &key}) {
       for (size_t i = 0; i < rows->size(); i += dim)

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view kMimo2Pattern = "attention.sliding_window_pattern";
 constexpr std::string_view kMimo2KvHeads = "attention.head_count_kv";
-// Published models have 0.707.
+// That of MiMo V2 Flash, whose first files do not say it.
+constexpr float kUsualValueScale = 0.707f;
 constexpr float kMostValueScale = 1000.0f;
 
 // The first layer sees all, and then of as many the last.
@@ -74,7 +75,7 @@ Status ReadMimo2(const Keys& keys, Shape& shape) {
     return keys.Unexpected("rope.scaling.type", "set", "none");
   shape.window_rope = {.base = TRY(keys.Above("rope.freq_base_swa", 1.0f)),
                        .dimensions = shape.rope.dimensions};
-  shape.kinds.value_scale = TRY(keys.PositiveOr("attention.value_scale", 1.0f));
+  shape.kinds.value_scale = TRY(keys.PositiveOr("attention.value_scale", kUsualValueScale));
   // How many layers have no experts files say by their tensors alone.
   shape.feed_forward = TRY(keys.UniformCount("feed_forward_length", shape.layer_count, kMaxWidth));
   shape.experts.score = kernels::RouterScore::kSigmoid;

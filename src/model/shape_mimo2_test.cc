@@ -54,15 +54,31 @@ TEST(ShapeOfMimo2, OfAnotherKindIsRefusedByName) {
   EXPECT_TRUE(
       refused("attention.sliding_window_pattern", Flags{true, true, true, true, true, false}));
   EXPECT_TRUE(
-      refused("attention.sliding_window_pattern", Flags{false, true, false, true, true, false}));
+      refused("attention.sliding_window_pattern", Flags{false, true, false, false, true, false}));
   EXPECT_TRUE(refused("attention.sliding_window_pattern", Flags{false, true, true}));
   EXPECT_TRUE(refused("attention.head_count_kv", Counts{2, 4, 4, 8, 4, 2}));
   EXPECT_TRUE(refused("attention.head_count_kv", Counts{2, 4, 4, 4, 4, 4}));
   EXPECT_TRUE(refused("attention.value_length_swa", uint32_t{48}));
   EXPECT_TRUE(refused("attention.value_scale", -1.0f));
-  EXPECT_TRUE(refused("rope.scaling.type", "yarn"));
   EXPECT_TRUE(refused("expert_shared_count", uint32_t{1}));
   EXPECT_FALSE(refused("attention.value_scale", 1.0f));
+  gguf::MetadataBuilder stretched = MetadataOf(ShapeOfPreset("mimo2-tiny").value());
+  stretched.Set("mimo2.rope.scaling.type", "linear");
+  stretched.Set("mimo2.rope.scaling.factor", 2.0f);
+  EXPECT_NE(ReadBack(stretched).error().message().find("rope.scaling.type"), std::string::npos);
+}
+
+// As the first converters wrote them: flags as numbers, and nothing of the scale of values.
+TEST(ShapeOfMimo2, OfOlderFiles) {
+  const Shape shape = ShapeOfPreset("mimo2-tiny").value();
+  gguf::MetadataBuilder metadata = MetadataOf(shape);
+  metadata.Set("mimo2.attention.sliding_window_pattern",
+               std::vector<uint32_t>{0, 1, 1, 1, 1, 0});
+  metadata.Remove("mimo2.attention.value_scale");
+  const auto read = ReadBack(metadata);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  EXPECT_EQ(read->full_every, shape.full_every);
+  EXPECT_EQ(read->kinds.value_scale, 0.707f);
 }
 
 }  // namespace
