@@ -59,15 +59,20 @@ TEST(Dialect, OfGemma4) {
 
 // As MiMo V2 writes turns, thoughts and calls: values without line breaks around them.
 constexpr std::string_view kMimo = R"jinja(
-{%- for tool in tools or [] -%}{{- '<function><name>' ~ tool.function.name ~ '</name></function>' -}}{%- endfor -%}
+{%- for tool in tools or [] -%}
+  {{- '<function>\n<name>' ~ tool.function.name ~ '</name>\n</function>' -}}
+{%- endfor -%}
 {%- for message in messages -%}
   {{- '<|im_start|>' ~ message.role ~ '\n' -}}
-  {%- if message.reasoning_content -%}{{- '<think>' ~ message.reasoning_content ~ '</think>' -}}{%- endif -%}
+  {%- if message.reasoning_content -%}
+    {{- '<think>' ~ message.reasoning_content ~ '</think>' -}}
+  {%- endif -%}
   {{- message.content -}}
   {%- for call in message.tool_calls or [] -%}
     {{- '<tool_call>\n<function=' ~ call.function.name ~ '>\n' -}}
     {%- for name, value in call.function.arguments | items -%}
-      {{- '<parameter=' ~ name ~ '>' ~ (value if value is string else value | tojson) ~ '</parameter>\n' -}}
+      {{- '<parameter=' ~ name ~ '>' ~ (value if value is string else value | tojson) -}}
+      {{- '</parameter>\n' -}}
     {%- endfor -%}
     {{- '</function>\n</tool_call>' -}}
   {%- endfor -%}

@@ -72,8 +72,7 @@ TEST(ShapeOfMimo2, OfAnotherKindIsRefusedByName) {
 TEST(ShapeOfMimo2, OfOlderFiles) {
   const Shape shape = ShapeOfPreset("mimo2-tiny").value();
   gguf::MetadataBuilder metadata = MetadataOf(shape);
-  metadata.Set("mimo2.attention.sliding_window_pattern",
-               std::vector<uint32_t>{0, 1, 1, 1, 1, 0});
+  metadata.Set("mimo2.attention.sliding_window_pattern", std::vector<uint32_t>{0, 1, 1, 1, 1, 0});
   metadata.Remove("mimo2.attention.value_scale");
   const auto read = ReadBack(metadata);
   ASSERT_TRUE(read.ok()) << read.error().message();
