@@ -28,7 +28,7 @@ bool Has(std::string_view text, std::string_view part) {
 
 bool HasTags(Family family) {
   return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml ||
-         family == Family::kMimo || family == Family::kMiniMax || family == Family::kGemma;
+         family == Family::kMimo || family == Family::kMiniMax;
 }
 
 // More telling marks first: several families share <tool_call>.
@@ -139,6 +139,19 @@ CallForm HarmonyCalls() {
           .next = ""};
 }
 
+// As its templates write calls; nothing where this one does not.
+std::optional<CallForm> GemmaCalls(const Probe& probe) {
+  CallForm form = {.open = "<|tool_call>call:",
+                   .middle = "",
+                   .close = "<tool_call|>",
+                   .next = "<tool_call|><|tool_call>call:",
+                   .quote = "<|\"|>"};
+  const auto text = probe.Render(MessageWithCall({{"b", 1}, {"a", {"c"}}}), /*with_tools=*/false);
+  const std::string call = form.open + std::string(kName) + "{a:[<|\"|>c<|\"|>],b:1}" + form.close;
+  if (!text || !Has(*text, call)) return std::nullopt;
+  return form;
+}
+
 bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
@@ -159,12 +172,13 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
   }
   const std::string_view open = CallsOpen(dialect.family);
   const std::string eos = probe.eos();
-  dialect.calls = FindCallForm(
-      {.render = [&](const auto& answer) { return probe.Render(answer, /*with_tools=*/false); },
-       .mark = dialect.family == Family::kLlama ? kLlamaCall : open,
-       .eos = eos,
-       .has_tags = HasTags(dialect.family),
-       .takes_text = dialect.arguments == ArgumentsAs::kText});
+  const CallProbe calls = {
+      .render = [&](const auto& answer) { return probe.Render(answer, /*with_tools=*/false); },
+      .mark = dialect.family == Family::kLlama ? kLlamaCall : open,
+      .eos = eos,
+      .has_tags = HasTags(dialect.family),
+      .takes_text = dialect.arguments == ArgumentsAs::kText};
+  dialect.calls = dialect.family == Family::kGemma ? GemmaCalls(probe) : FindCallForm(calls);
   const bool breaks_lines = !dialect.calls || dialect.calls->value_open.ends_with('\n');
   if (dialect.family == Family::kQwenXml && !breaks_lines) dialect.family = Family::kMimo;
   if (!text || open.empty()) return;

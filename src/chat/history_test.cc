@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "chat/dialect.h"
 #include "chat/reply_parser.h"
+#include "chat/templates_for_test.h"
 #include "jinja/fallback.h"
 #include "jinja/template.h"
 
@@ -33,6 +34,8 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
+  known.push_back({"gemma4", std::string(kGemmaTemplate)});
+  known.push_back({"mimo", std::string(kMimoTemplate)});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
