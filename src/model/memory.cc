@@ -263,9 +263,9 @@ kernels::PageLayout HeadPageLayout(const Shape& shape, uint32_t layer, kernels::
 }
 
 kv::Columns ColumnsOf(const GroupPart& part, const Shape& shape) {
-  if (part.is_whole() || shape.is_latent() || shape.is_mla()) return {};
+  if (part.is_whole() || shape.is_latent() || HasWholeKeys(shape)) return {};
   const PartRange own = RangesOf(part, shape).head_groups;
-  return {own.begin, own.end, shape.kv_head_count};
+  return {own.begin, own.end, HeadGroupsOf(shape)};
 }
 
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,
