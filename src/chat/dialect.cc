@@ -160,7 +160,6 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
   const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);
   auto text = probe.Render(MessageWithCall(kArguments), /*with_tools=*/false);
-  // Gemma's would write a text as it stands, which is no way of its own to write arguments.
   if (text && Has(*text, kArguments) && dialect.family != Family::kGemma) {
     dialect.arguments = ArgumentsAs::kText;
   } else {
@@ -268,6 +267,8 @@ std::string_view CallsOpen(Family family) {
   }
   return "";
 }
+
+bool WantsArgumentObjects(std::string_view source) { return FamilyOf(source) == Family::kGemma; }
 
 std::string_view ThinkOpen(Family family) {
   return family == Family::kGemma ? "<|channel>thought" : "<think>";

@@ -59,6 +59,10 @@ struct Dialect {
   std::string think_close_tail = {};  // behind it
 };
 
+// Whether a template has its own way to write arguments: it would write a text as it stands, where
+// that way belongs (Gemma 4).
+bool WantsArgumentObjects(std::string_view source);
+
 // What stands around thoughts.
 std::string_view ThinkOpen(Family family);
 std::string_view ThinkClose(Family family);

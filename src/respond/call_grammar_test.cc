@@ -342,13 +342,15 @@ TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
     EXPECT_FALSE(Judge(*form, open).may_end);
     if (!dialect_.has_thinking || is_harmony()) return;
     // No call is read from reasoning.
-    const std::string thought = tree_->Spelled("<think>");
+    const std::string begin(chat::ThinkOpen(dialect_.family));
+    const std::string thought = tree_->Spelled(begin);
+    const std::string closed = "x" + tree_->Spelled(chat::ThinkClose(dialect_.family));
     EXPECT_TRUE(Judge(*form, thought + open + "multiply").may_end);
-    EXPECT_FALSE(Judge(*form, thought + tree_->Spelled("x</think>") + open + "multiply").may_be);
-    const auto behind = TextWithCalls(Writing(), ask, "x<think>\n");
+    EXPECT_FALSE(Judge(*form, thought + closed + open + "multiply").may_be);
+    const auto behind = TextWithCalls(Writing(), ask, "x" + begin + "\n");
     ASSERT_TRUE(behind.ok());
     EXPECT_TRUE(Judge(*behind, open + "multiply").may_end);
-    EXPECT_TRUE(Judge(*behind, tree_->Spelled("x</think>") + open + "add").may_be);
+    EXPECT_TRUE(Judge(*behind, closed + open + "add").may_be);
   });
 }
 
