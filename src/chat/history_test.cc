@@ -108,8 +108,8 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     const bool as_text = dialect.arguments == ArgumentsAs::kText;
     const std::string arguments =
         as_text ? R"({"what":"a \"key\"",  "most": 1.50})" : R"({"most": 3, "what": "a \"key\""})";
-    const auto with_call =
-        Render(*chat_template, dialect, ordered_json::array({user, CallMessage("", {arguments})}), false);
+    const auto with_call = Render(*chat_template, dialect,
+                                  ordered_json::array({user, CallMessage("", {arguments})}), false);
     ASSERT_TRUE(with_call.ok()) << with_call.error().message();
     ASSERT_TRUE(with_call->starts_with(*before) || dialect.family == Family::kGlm)
         << *before << "\n---\n"
