@@ -18,7 +18,7 @@ Error StatesOnProcessorOnly() {
 
 Status Commands::ExpandExperts(const ExpertSum&, const Tensor&) { return OnProcessorOnly(); }
 
-Status Commands::ContractExperts(const ExpertSum&, Operand&) { return OnProcessorOnly(); }
+Status Commands::ContractExperts(const ExpertSum&, const Tensor&) { return OnProcessorOnly(); }
 
 Result<std::span<const int32_t>> Commands::ReadChoice(const Tensor&) { return OnProcessorOnly(); }
 

@@ -43,21 +43,26 @@ class FeedForward {
   // What the last rows have chosen: [rows, used]. On the processor only.
   Result<std::span<const int32_t>> ReadChoice() { return commands_.ReadChoice(ids_.tensor()); }
 
-  // The same in two halves, where a group computes the layer. A row's wide rows: one, or one for
-  // each expert that it chooses and the shared one.
+  // The same in two halves, where a group computes the layer. First the part's columns of the wide
+  // row, gated; valid until the next call.
+  Result<compute::Tensor> ExpandDense(const compute::ExpertWeights& dense, compute::Operand& rows);
+  // out = what all columns of it become, of which the part has some.
+  Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
+                       const compute::Tensor& out);
+  // Of experts, whose router may be given other rows. A row has a wide row for each expert that it
+  // chooses, and for each shared one.
   size_t wide_rows() const;
-  // The part's columns of the wide rows, gated; valid until the next call.
-  Result<compute::Tensor> Expand(const LayerWeights& layer, compute::Operand& rows,
-                                 std::span<const int32_t> tokens);
-  // out = what all columns of those become, of which the part has some.
-  Status Contract(const LayerWeights& layer, const compute::Tensor& wide,
-                  const compute::Tensor& out);
+  Result<compute::Tensor> ExpandExperts(const LayerWeights& layer, compute::Operand& rows,
+                                        compute::Operand& router_rows,
+                                        std::span<const int32_t> tokens);
+  Status ContractExperts(const LayerWeights& layer, const compute::Tensor& wide,
+                         const compute::Tensor& out);
 
   // The same in sums, where each part of the group owns experts. Computes those of this part that
   // the rows choose.
   bool is_in_sums() const { return owners_.has_value(); }
   Status SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
-                std::span<const int32_t> tokens);
+                compute::Operand& router_rows, std::span<const int32_t> tokens);
   // What the others need of that: a row of sums for each row that has an expert here, or nothing.
   std::span<const int64_t> OwnSums();
   // What a part has to send for these rows: as many sums. Nothing where all rows do without it.
@@ -67,9 +72,6 @@ class FeedForward {
   Status FinishSums(const compute::Tensor& out);
 
  private:
-  Result<compute::Tensor> ExpandDense(const compute::ExpertWeights& dense, compute::Operand& rows);
-  Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
-                       const compute::Tensor& out);
   Status ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
                        std::span<const int32_t> tokens);
   Status AssignExperts(uint32_t index);

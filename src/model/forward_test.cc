@@ -21,7 +21,7 @@ using gguf::TensorType;
 constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3,  Arch::kQwen2,     Arch::kQwen3,
                            Arch::kQwen3Moe, Arch::kGemma3,    Arch::kPhi3,      Arch::kGptOss,
                            Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa,
-                           Arch::kGemma2,   Arch::kGemma4};
+                           Arch::kMimo2,    Arch::kGemma2,    Arch::kGemma4};
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -34,8 +34,12 @@ double RelativeError(std::span<const float> logits, std::span<const double> refe
 }
 
 TEST(Forward, AgreesWithTheTextbook) {
-  for (const Arch arch : kArchs) {
-    Shape shape = SmallShape(arch);
+  std::vector<Shape> shapes;
+  for (const Arch arch : kArchs) shapes.push_back(SmallShape(arch));
+  shapes.push_back(SmallShape(Arch::kMimo2));
+  shapes.back().kinds.fused = true;
+  for (Shape& shape : shapes) {
+    const Arch arch = shape.arch;
     // Which rows an index chooses halves may decide, another test looks at that; and of its small
     // model, which experts.
     if (arch == Arch::kGlmDsa) shape.experts.used = shape.experts.count;
@@ -115,7 +119,7 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 TEST(Forward, CompanionsInABatchChangeNothing) {
   for (const Arch arch : {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3,
                           Arch::kGptOss, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
-                          Arch::kGlmDsa, Arch::kGemma2, Arch::kGemma4}) {
+                          Arch::kGlmDsa, Arch::kMimo2, Arch::kGemma2, Arch::kGemma4}) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);

@@ -54,10 +54,11 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
 TEST_F(Synth, EveryArchitectureCanRun) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.rope_factors = true;
-  for (const Arch arch : {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss,
-                          Arch::kGemma3, Arch::kMistral3, Arch::kPhi3, Arch::kGlm4Moe,
-                          Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa, Arch::kQwen3Next,
-                          Arch::kQwen35, Arch::kQwen35Moe, Arch::kGemma2, Arch::kGemma4}) {
+  for (const Arch arch :
+       {Arch::kLlama, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGptOss, Arch::kGemma3,
+        Arch::kMistral3, Arch::kPhi3, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
+        Arch::kMimo2, Arch::kGlmDsa, Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe,
+        Arch::kGemma2, Arch::kGemma4}) {
     shape.arch = arch;
     if (HasExperts(arch)) shape.experts = {.count = 4, .used = 2, .feed_forward = 256};
     if (arch == Arch::kGptOss) {
@@ -72,6 +73,7 @@ TEST_F(Synth, EveryArchitectureCanRun) {
     if (arch == Arch::kMistral3) shape = ShapeOfPreset("mistral3-tiny").value();
     if (arch == Arch::kPhi3) shape = ShapeOfPreset("phi4-mini-tiny").value();
     if (arch == Arch::kGlm4Moe) shape = ShapeOfPreset("glm-tiny").value();
+    if (arch == Arch::kMimo2) shape = ShapeOfPreset("mimo2-tiny").value();
     if (arch == Arch::kGlmDsa) shape = ShapeOfPreset("glm-5.2-tiny").value();
     if (arch == Arch::kDeepSeek2) shape = ShapeOfPreset("deepseek2-tiny").value();
     if (arch == Arch::kMiniMaxM2) shape = ShapeOfPreset("minimax-m2-tiny").value();

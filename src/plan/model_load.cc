@@ -46,6 +46,11 @@ double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
   return 2 * weights * (IsOfExperts(spec) ? ShareOfExperts(shape) : 1);
 }
 
+// Whether all nodes of a group have all KV rows.
+bool HasWholeRows(const model::Shape& shape) {
+  return shape.is_latent() || model::HasWholeKeys(shape);
+}
+
 // What of the layers is divided in which way, in what a token reads of it.
 struct Division {
   double whole = 0;
@@ -71,10 +76,9 @@ struct Division {
       by_heads += tensor.read_bytes;
     }
   }
-  // Rows that are keys and values at once are needed by all heads.
   void AddKv(const model::Shape& shape, double read_bytes) {
     all += read_bytes;
-    (shape.is_latent() ? whole : by_heads) += read_bytes;
+    (HasWholeRows(shape) ? whole : by_heads) += read_bytes;
   }
 };
 
@@ -112,31 +116,45 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
   if (!model::CheckGroup(two, shape).ok()) return {};
   const model::Experts& experts = shape.experts;
-  const uint64_t attended = shape.is_latent()
-                                ? uint64_t{shape.latent.output_groups} * shape.latent.output_rank
-                                : uint64_t{shape.head_count} * shape.head_dim;
-  // A token has a wide row for each of its experts.
-  const uint64_t wide = experts.count > 0
-                            ? uint64_t{experts.used + experts.shared} * experts.feed_forward
-                            : shape.feed_forward;
-  const uint64_t columns = attended + 2 * uint64_t{shape.embedding} + wide;
+  // In the mean, as layers may differ.
+  struct Gathers {
+    double count = 0;
+    uint64_t bytes = 0;
+    uint64_t sum_bytes = 0;
+  };
+  const auto gathers_of = [&](bool owns_experts) {
+    model::LayerGathers sum;
+    for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+      const model::LayerGathers own = model::GathersOf(shape, layer, owns_experts);
+      sum.count += own.count;
+      sum.numbers += own.numbers;
+      sum.sums += own.sums;
+    }
+    return Gathers{static_cast<double>(sum.count) / shape.layer_count,
+                   sum.numbers * sizeof(float) / shape.layer_count,
+                   sum.sums * sizeof(int64_t) / shape.layer_count};
+  };
+  const Gathers rows = gathers_of(/*owns_experts=*/false);
   const double all = division.all == 0 ? 1 : division.all;
   ModelLoad::Together together{.heads = model::HeadGroupsOf(shape),
                                .whole_bytes = division.whole_bytes,
                                .whole = division.whole / all,
                                .by_heads = division.by_heads / all,
-                               .gathered_bytes = columns * sizeof(float),
+                               .gathers = rows.count,
+                               .gathered_bytes = rows.bytes,
                                .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
   if (experts.count == 0) return together;
   // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
+  const Gathers owned = gathers_of(/*owns_experts=*/true);
   together.experts = {.count = experts.count,
                       .used = experts.used,
                       .has_shared = experts.shared > 0,
                       .reads = division.experts / all,
                       .bytes = division.expert_bytes,
                       .shared_bytes = division.shared_bytes,
-                      .gathered_bytes = (attended + shape.embedding) * sizeof(float),
-                      .sum_bytes = uint64_t{shape.embedding} * sizeof(int64_t)};
+                      .gathers = owned.count,
+                      .gathered_bytes = owned.bytes,
+                      .sum_bytes = owned.sum_bytes};
   return together;
 }
 
@@ -150,8 +168,8 @@ void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory,
   if (shape.has_index(layer))
     load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
   // A multiplication and an addition for each element of keys, and the same for values.
-  load.AddLookBack(
-      {.positions = kept, .flops = 4.0 * shape.head_count * model::HeadDimOf(shape, layer)});
+  const double dims = model::HeadDimOf(shape, layer) + model::ValueDimOf(shape, layer);
+  load.AddLookBack({.positions = kept, .flops = 2.0 * shape.head_count * dims});
 }
 
 }  // namespace
@@ -237,7 +255,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.flops_per_layer = load.FlopsPerLayer(context);
   load.kv_read_bytes = load.KvReadBytes(context);
   division.AddKv(shape, load.kv_read_bytes * shape.layer_count);
-  if (shape.is_latent()) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
+  if (HasWholeRows(shape)) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
   load.together = TogetherOf(shape, division);
   return load;
 }

@@ -73,7 +73,7 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   TRY(ExpandGroups(sum));
   // From the order of experts to that of choices; the shared expert's rows stand behind both.
   const size_t width = FeedForwardOf(sum);
-  CHECK(wide.rows == chosen_rows() + shared_.rows.size() && wide.columns == width);
+  CHECK(wide.rows == chosen_rows() + rows_of_shared(sum) && wide.columns == width);
   context_.pool.ParallelFor(wide.rows, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row) {
       const size_t place = row < places_.size() ? places_[row] : row;
@@ -83,9 +83,10 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   return Ok();
 }
 
-Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& wide) {
+Status CpuExperts::Contract(const ExpertSum& sum, const Tensor& wide) {
   MakeGroups(sum);
-  CHECK(wide.rows() == chosen_rows() + shared_.rows.size());
+  CHECK(wide.rows == chosen_rows() + rows_of_shared(sum));
+  wide_.Set(wide);
   SetHidden(sum, wide);
   TRY(ContractGroups(sum, sum.out.columns));
   SumUp(sum);
@@ -104,6 +105,11 @@ Status CpuExperts::SumOwn(const ExpertSum& sum, const OwnExperts& own) {
       SumRow(sum, row, own.sums.subspan(row * embedding, embedding));
   });
   return Ok();
+}
+
+size_t CpuExperts::rows_of_shared(const ExpertSum& sum) const {
+  const size_t each = sum.shared == nullptr ? 1 : sum.shared->gate.rows() / FeedForwardOf(sum);
+  return shared_.rows.size() * each;
 }
 
 void CpuExperts::AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
@@ -231,9 +237,12 @@ void CpuExperts::SetHidden(const ExpertSum& sum) {
 }
 
 // It is rows in the order of choices.
-void CpuExperts::SetHidden(const ExpertSum& sum, CpuOperand& wide) {
-  for (Group& group : groups_) group.hidden.SetGathered(wide, group.choices);
-  if (sum.shared != nullptr) shared_.hidden.SetGathered(wide, shared_.choices);
+void CpuExperts::SetHidden(const ExpertSum& sum, const Tensor& wide) {
+  for (Group& group : groups_) group.hidden.SetGathered(wide_, group.choices);
+  if (sum.shared == nullptr) return;
+  const size_t of_shared = sum.shared->down.columns();
+  shared_.hidden.Set(Floats(wide) + chosen_rows() * wide.stride, of_shared, shared_.rows.size(),
+                     of_shared);
 }
 
 Status CpuExperts::ContractGroups(const ExpertSum& sum, size_t embedding) {
