@@ -104,6 +104,8 @@ class Conductor final : public engine::Generator {
   // Asks the replanner for another plan, though nothing failed: requests keep their tokens and go
   // on with the next route. An error leaves the plan as it was, and requests go on with that.
   Status Replan(const Error& why);
+  // Nodes of former plans that will be switched off: they are not asked for KV rows from now on.
+  void Forget(std::span<const wire::NodeId> nodes) { peers_.Forget(nodes); }
 
   const model::Shape& shape() const override { return model_.shape; }
   engine::Sequence NewSequence() override;

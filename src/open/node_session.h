@@ -64,6 +64,7 @@ class NodeSession {
   Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
   // Whether plans follow what nodes can do, so that another one may take over at any time.
   bool plans_by_ability() const { return split_ == "auto" && decode_.empty() && options_.cluster; }
+  bool is_cluster() const { return options_.cluster; }
   // What is planned for; and the nodes as another thread may ask them.
   WantedPlan Wanted() const;
   Result<std::unique_ptr<NodePool>> AnotherPool() const;
@@ -74,6 +75,10 @@ class NodeSession {
   void SetUsualRequest(std::optional<ExpectedRequest> request) { usual_request_ = request; }
   // With which this process talks to them.
   net::Network& network() { return *network_; }
+  // Of a node that nothing is wanted from any more; a later plan may connect to it again.
+  void Disconnect(const wire::NodeId& node) {
+    network_->Disconnect(node, Error(Code::kUnavailable, "it is drained"));
+  }
   // Conductors that are opened from now on pass each event of the network on
   // (ConductorOptions::on_event).
   void TellEvents(std::function<bool(const net::Event&)> on_event) {

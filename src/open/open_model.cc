@@ -168,13 +168,18 @@ class OpenedRoute final : public OpenedModel {
     return replanned;
   }
   std::optional<RouteNow> route_now() const override {
-    if (!nodes_->plans_by_ability()) return std::nullopt;
+    if (!nodes_->is_cluster()) return std::nullopt;
     return RouteNow{.plan = conductor_->plan(),
                     .paces = conductor_->paces(),
                     .drained = drained_,
                     .usual_request = UsualRequest(foreseen()),
                     .is_busy = !conductor_->idle(),
-                    .opening_ns = conductor_->opening_ns()};
+                    .opening_ns = conductor_->opening_ns(),
+                    .follows = nodes_->plans_by_ability()};
+  }
+  void Leave(std::span<const wire::NodeId> nodes) override {
+    conductor_->Forget(nodes);
+    for (const wire::NodeId& node : nodes) nodes_->Disconnect(node);
   }
   Status Rearrange(NodeShares shares, std::optional<ExpectedRequest> usual_request,
                    const std::string& why) override {

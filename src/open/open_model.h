@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct RouteNow {
   std::optional<ExpectedRequest> usual_request;  // of late; nothing: several at once, or few
   bool is_busy = false;                          // requests run
   int64_t opening_ns = 0;                        // that the last route took; 0: not known
+  bool follows = true;  // what nodes can do; else it is replaced only where a node of it is drained
 };
 struct Lookout {
   std::unique_ptr<NodePool> pool;
@@ -100,8 +102,7 @@ class OpenedModel {
   virtual std::vector<conduct::Foreseen> foreseen() const { return {}; }
   // Kinds of plan that were compared, and the one that was taken; none where nothing was planned.
   virtual std::vector<plan::Alternative> alternatives() const { return {}; }
-  // What runs now, where plans follow what nodes can do; nothing elsewhere. On the generator's
-  // thread.
+  // What runs now, on a cluster; nothing elsewhere. On the generator's thread.
   virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
   // Plans anew, with nodes that have that much of their rates, for such requests (nothing: for
   // several at once); requests go on with the next route, which is opened at once where there are
@@ -113,6 +114,9 @@ class OpenedModel {
   // Leaves these nodes, and no others, out of its plans from now on; requests go on elsewhere. An
   // error, which says why the others cannot take over, changes nothing. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);
+  // Nodes that no plan has any more, and whose KV rows have moved: they are told by the end of the
+  // connection that they may be switched off. On the generator's thread.
+  virtual void Leave(std::span<const wire::NodeId> /*nodes*/) {}
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

@@ -33,10 +33,14 @@ class WatchedModel final : public OpenedModel {
     std::string why;
   };
 
-  explicit WatchedModel(std::optional<ExpectedRequest> usual_request) {
+  // Of a drained node the other one has so much memory.
+  explicit WatchedModel(std::optional<ExpectedRequest> usual_request, bool is_drained = false,
+                        uint64_t memory_bytes = 100'000 * kTestMiB)
+      : is_drained_(is_drained), memory_bytes_(memory_bytes) {
     const FakePool pool(100'000 * kTestMiB);
     now_.plan = PlanByAbility(pool, WantedWithGroups(), {})->plan;
     now_.usual_request = usual_request;
+    now_.follows = !is_drained;
   }
 
   engine::Generator& generator() override {
@@ -48,19 +52,29 @@ class WatchedModel final : public OpenedModel {
   Status Rearrange(NodeShares, std::optional<ExpectedRequest> usual_request,
                    const std::string& why) override {
     changed.set_value({usual_request, why});
+    steps.push_back("rearranged");
     return Ok();
   }
+  void Leave(std::span<const wire::NodeId> nodes) override {
+    for (const wire::NodeId& node : nodes) steps.push_back("left " + node.ToText());
+    left.set_value();
+  }
   Result<Lookout> MakeLookout() const override {
-    Lookout lookout{.pool = std::make_unique<FakePool>(100'000 * kTestMiB),
-                    .wanted = WantedWithGroups()};
+    auto pool = std::make_unique<FakePool>(memory_bytes_);
+    if (is_drained_) pool->Drain(1);
+    Lookout lookout{.pool = std::move(pool), .wanted = WantedWithGroups()};
     lookout.wanted.replaces = true;
     return lookout;
   }
 
   const plan::Plan& plan() const { return now_.plan; }
   std::promise<Change> changed;
+  std::promise<void> left;
+  std::vector<std::string> steps;  // of the watch's thread, until it has left
 
  private:
+  const bool is_drained_;
+  const uint64_t memory_bytes_;
   RouteNow now_;
 };
 
@@ -72,7 +86,7 @@ TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
   WatchedModel of_several(std::nullopt);
   auto changed = model.changed.get_future(), not_changed = of_several.changed.get_future();
   const auto now = [](const std::function<Status()>& work) { return work(); };
-  const PlanWatch watch("model", model, now), other("model", of_several, now);
+  const PlanWatch watch("model", model, now, [] {}), other("model", of_several, now, [] {});
   ASSERT_EQ(changed.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   const WatchedModel::Change change = changed.get();
   ASSERT_TRUE(change.usual_request);
@@ -81,6 +95,38 @@ TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
   EXPECT_THAT(change.why, HasSubstr(" % faster than a=0:5,b=6:out for requests of 20 tokens and "
                                     "answers of 200, one at a time"));
   EXPECT_EQ(not_changed.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+}
+
+// Whatever the plan goes by: it is left once, what it has of conversations moves before, and it is
+// told by the end of the connection.
+TEST(PlanWatch, DrainedNodesAreLeft) {
+  WatchedModel model(std::nullopt, /*is_drained=*/true);
+  auto changed = model.changed.get_future();
+  const auto now = [](const std::function<Status()>& work) { return work(); };
+  {
+    const PlanWatch watch("model", model, now, [&] { model.steps.emplace_back("moved"); });
+    ASSERT_EQ(model.left.get_future().wait_for(std::chrono::seconds(30)),
+              std::future_status::ready);
+  }
+  EXPECT_EQ(changed.get().why, "drained: b");
+  EXPECT_THAT(model.steps, testing::ElementsAre("rearranged", "moved", "left 00000000"));
+}
+
+// Where the others cannot take over, requests go on as they did.
+TEST(PlanWatch, DrainedNodesThatNoOtherReplacesAreUsedOn) {
+  WatchedModel model(std::nullopt, /*is_drained=*/true, /*memory_bytes=*/700 * kTestMiB);
+  int calls = 0;
+  std::promise<void> second;
+  {
+    const auto now = [&](const std::function<Status()>& work) {
+      if (++calls == 2) second.set_value();
+      return work();
+    };
+    const PlanWatch watch("model", model, now, [] {});
+    ASSERT_EQ(second.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  }
+  // Each look asks what runs now, and nothing else.
+  EXPECT_THAT(model.steps, testing::IsEmpty());
 }
 
 }  // namespace

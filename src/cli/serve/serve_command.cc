@@ -251,7 +251,8 @@ std::vector<std::unique_ptr<open::PlanWatch>> FollowNodes(
     serve::AnswerLoop* const loop = served->loop.get();
     followers.push_back(std::make_unique<open::PlanWatch>(
         served->name, *served->opened,
-        [loop](const std::function<Status()>& work) { return loop->CallBetweenSteps(work); }));
+        [loop](const std::function<Status()>& work) { return loop->CallBetweenSteps(work); },
+        [loop] { loop->MoveKept(); }));
   }
   return followers;
 }
