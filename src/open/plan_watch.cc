@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "open/usual_request.h"
 
 namespace aster::open {
 namespace {
@@ -23,15 +24,23 @@ constexpr int64_t kLeaveAgainNs = 30 * kNsPerSecond;
 // What a group's nodes take with their messages is another kind of work than what one takes alone.
 constexpr uint32_t kOthers = uint32_t{1} << 31;
 
-// What the plan is chosen by: the request's time, or else the rate of prompts.
-double WorkTime(const plan::SplitPlan& split, const WantedPlan& wanted) {
-  return wanted.request ? split.request_s : 1 / split.prefill_tokens_per_s;
+// What the plan is chosen by: the requests' time, or else the rate of prompts.
+std::optional<double> WorkTime(const NodePool& pool, const WantedPlan& wanted,
+                               const NodeShares& shares, const plan::SplitPlan& split) {
+  if (wanted.requests.empty()) return 1 / split.prefill_tokens_per_s;
+  return SecondsByAbility(pool, wanted, shares, split.plan);
 }
 
-std::string ForRequests(const std::optional<ExpectedRequest>& usual) {
-  if (!usual) return {};
-  return fmt::format(" for requests of {} tokens and answers of {}, one at a time",
-                     usual->prompt_tokens, usual->answer_tokens);
+std::string ForRequests(const std::vector<ExpectedRequest>& usual) {
+  if (usual.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(usual, {}, &ExpectedRequest::prompt_tokens);
+  const ExpectedRequest mean = MeanOf(usual);
+  const std::string prompts =
+      least.prompt_tokens == most.prompt_tokens
+          ? fmt::format("{}", mean.prompt_tokens)
+          : fmt::format("{} to {}", least.prompt_tokens, most.prompt_tokens);
+  return fmt::format(" for requests of {} tokens and answers of {}, one at a time", prompts,
+                     mean.answer_tokens);
 }
 
 NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t now_ns) {
@@ -127,7 +136,7 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
   if (to_leave.empty() || now_ns < may_leave_ns_) return false;
   const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
   WantedPlan wanted = lookout.wanted;
-  wanted.request = now.usual_request;
+  wanted.requests = now.usual_requests;
   const std::string why = fmt::format("drained: {}", names);
   // The route that runs is given up only for one that can be.
   if (are_used) {
@@ -141,7 +150,7 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
     log::Info("layers are moved from drained nodes", {{"model", name_}, {"nodes", names}});
   }
   const Status left = between_steps_([&]() -> Status {
-    if (are_used) TRY(model_.Rearrange(shares, wanted.request, why));
+    if (are_used) TRY(model_.Rearrange(shares, wanted.requests, why));
     move_kept_();
     model_.Leave(to_leave);
     return Ok();
@@ -161,26 +170,29 @@ Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t n
   const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
   // All kinds of plan, where requests come one at a time.
   WantedPlan wanted = lookout.wanted;
-  wanted.request = now.usual_request;
+  wanted.requests = now.usual_requests;
   // A cluster that has no better plan keeps the one it has.
   const auto best = PlanByAbility(*lookout.pool, wanted, shares);
   if (!best.ok() || best->prefill_tokens_per_s <= 0) return Ok();
   const auto current = PredictByAbility(*lookout.pool, wanted, shares, now.plan);
   // A plan of which a node is missing is replaced where it fails.
   if (!current) return Ok();
+  const auto current_s = WorkTime(*lookout.pool, wanted, shares, *current);
+  const auto best_s = WorkTime(*lookout.pool, wanted, shares, *best);
+  if (!current_s || !best_s) return Ok();
   const plan::Rearranging::Offer offer{.current = plan::SplitText(now.plan),
                                        .best = plan::SplitText(best->plan),
-                                       .current_s = WorkTime(*current, wanted),
-                                       .best_s = WorkTime(*best, wanted),
+                                       .current_s = *current_s,
+                                       .best_s = *best_s,
                                        .is_busy = now.is_busy,
                                        .change_ns = now.opening_ns};
   if (!rearranging_.Observe(now_ns, offer)) return Ok();
   const std::string why = fmt::format("{} is {:.0f} % faster than {}{}", offer.best,
                                       100 * (offer.current_s / offer.best_s - 1), offer.current,
-                                      ForRequests(wanted.request));
+                                      ForRequests(wanted.requests));
   log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
   const Status changed =
-      between_steps_([&] { return model_.Rearrange(shares, wanted.request, why); });
+      between_steps_([&] { return model_.Rearrange(shares, wanted.requests, why); });
   if (!changed.ok()) {
     log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});

@@ -29,17 +29,17 @@ WantedPlan WantedWithGroups() {
 class WatchedModel final : public OpenedModel {
  public:
   struct Change {
-    std::optional<ExpectedRequest> usual_request;
+    std::vector<ExpectedRequest> usual_requests;
     std::string why;
   };
 
   // Of a drained node the other one has so much memory.
-  explicit WatchedModel(std::optional<ExpectedRequest> usual_request, bool is_drained = false,
+  explicit WatchedModel(std::vector<ExpectedRequest> usual_requests, bool is_drained = false,
                         uint64_t memory_bytes = 100'000 * kTestMiB)
       : is_drained_(is_drained), memory_bytes_(memory_bytes) {
     const FakePool pool(100'000 * kTestMiB);
     now_.plan = PlanByAbility(pool, WantedWithGroups(), {})->plan;
-    now_.usual_request = usual_request;
+    now_.usual_requests = std::move(usual_requests);
     now_.follows = !is_drained;
   }
 
@@ -49,9 +49,9 @@ class WatchedModel final : public OpenedModel {
   uint32_t capacity_tokens() const override { return 0; }
   KvFigures kv() const override { return {}; }
   std::optional<RouteNow> route_now() const override { return now_; }
-  Status Rearrange(NodeShares, std::optional<ExpectedRequest> usual_request,
+  Status Rearrange(NodeShares, std::vector<ExpectedRequest> usual_requests,
                    const std::string& why) override {
-    changed.set_value({usual_request, why});
+    changed.set_value({std::move(usual_requests), why});
     steps.push_back("rearranged");
     return Ok();
   }
@@ -81,16 +81,16 @@ class WatchedModel final : public OpenedModel {
 // A pipeline is what several requests share best. Short ones that come one at a time are answered
 // sooner by a plan of another kind, and that is found after some looks.
 TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
-  WatchedModel model(ExpectedRequest{.prompt_tokens = 20, .answer_tokens = 200});
+  WatchedModel model({{.prompt_tokens = 20, .answer_tokens = 200}});
   ASSERT_EQ(model.plan().stages.size(), 2u);
-  WatchedModel of_several(std::nullopt);
+  WatchedModel of_several({});
   auto changed = model.changed.get_future(), not_changed = of_several.changed.get_future();
   const auto now = [](const std::function<Status()>& work) { return work(); };
   const PlanWatch watch("model", model, now, [] {}), other("model", of_several, now, [] {});
   ASSERT_EQ(changed.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   const WatchedModel::Change change = changed.get();
-  ASSERT_TRUE(change.usual_request);
-  EXPECT_EQ(change.usual_request->answer_tokens, 200u);
+  ASSERT_EQ(change.usual_requests.size(), 1u);
+  EXPECT_EQ(change.usual_requests.front().answer_tokens, 200u);
   EXPECT_THAT(change.why, testing::StartsWith("a+b=0:out is "));
   EXPECT_THAT(change.why, HasSubstr(" % faster than a=0:5,b=6:out for requests of 20 tokens and "
                                     "answers of 200, one at a time"));
@@ -100,7 +100,7 @@ TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
 // Whatever the plan goes by: it is left once, what it has of conversations moves before, and it is
 // told by the end of the connection.
 TEST(PlanWatch, DrainedNodesAreLeft) {
-  WatchedModel model(std::nullopt, /*is_drained=*/true);
+  WatchedModel model({}, /*is_drained=*/true);
   auto changed = model.changed.get_future();
   const auto now = [](const std::function<Status()>& work) { return work(); };
   {
@@ -114,7 +114,7 @@ TEST(PlanWatch, DrainedNodesAreLeft) {
 
 // Where the others cannot take over, requests go on as they did.
 TEST(PlanWatch, DrainedNodesThatNoOtherReplacesAreUsedOn) {
-  WatchedModel model(std::nullopt, /*is_drained=*/true, /*memory_bytes=*/700 * kTestMiB);
+  WatchedModel model({}, /*is_drained=*/true, /*memory_bytes=*/700 * kTestMiB);
   int calls = 0;
   std::promise<void> second;
   {

@@ -35,6 +35,10 @@ class FakePool final : public NodePool {
     nodes_[node].memory_bytes -= bytes;
   }
 
+  void Give(size_t node, double multiply_flops_per_s, double memory_bytes_per_s) {
+    nodes_[node].multiply_flops_per_s = multiply_flops_per_s;
+    nodes_[node].memory_bytes_per_s = memory_bytes_per_s;
+  }
   void Took(size_t node, const plan::MeasuredSlice& slice) {
     nodes_[node].measured.push_back(slice);
   }

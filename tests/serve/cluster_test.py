@@ -84,6 +84,10 @@ class Changes(ClusterCase):
                  "max_tokens": 8}
         first = server.post("/v1/chat/completions", begun, headers=ADMIN)
         self.assertGreater(first["usage"]["prompt_tokens"], 256)
+        plan = first["timings"]["plan"]
+        self.assertEqual((plan["nodes"], plan["direct"], plan["held_n"], plan["beside"]),
+                         ("desk=0:2,lap=3:out", False, 0, 0))
+        self.assertGreater(plan["first_token_ms"], plan["per_token_ms"])
         self.assertIn("may be switched off", desk.aster("cluster", "drain", "lap").decode())
         lap.stop_node(signal.SIGKILL)
         self.assertEqual(self.nodes_of(server), ["desk"])
@@ -92,7 +96,10 @@ class Changes(ClusterCase):
         goes_on = begun | {"messages": [*begun["messages"], first["choices"][0]["message"],
                                         {"role": "user", "content": "And then?"}]}
         second = server.post("/v1/chat/completions", goes_on, headers=ADMIN)
-        self.assertGreater(second["usage"]["prompt_tokens_details"]["cached_tokens"], 256)
+        cached = second["usage"]["prompt_tokens_details"]["cached_tokens"]
+        self.assertGreater(cached, 256)
+        self.assertEqual(second["timings"]["plan"]["held_n"], cached)
+        self.assertNotIn("lap", second["timings"]["plan"]["nodes"])
 
     def test_a_machine_is_invited_drained_and_revoked(self):
         desk, lap = self.two(NOVA)
