@@ -246,6 +246,7 @@ Status Daemon::Listen() {
                                                      .store = &store_,
                                                      .sessions = sessions_.get(),
                                                      .offers = &offers_,
+                                                     .drain = &drain_,
                                                      .describe = [this] { return Describe(); },
                                                      .status = [this] { return GetStatus(); }});
   network_ = TRY(net::TcpNetwork::Start(
@@ -360,12 +361,26 @@ std::string Daemon::NameOfModel(const Hash128& fingerprint) const {
   return name;
 }
 
+// That a drained node still waits for. Where another node leads a group here, it is that node's
+// front end that leaves, and that node which says so.
+size_t Daemon::FrontEndsHere(std::span<const stage::StageRouteStatus> stages) const {
+  std::vector<NodeId> with_layers, connected;
+  for (const stage::StageRouteStatus& stage : stages) with_layers.push_back(stage.conductor);
+  for (const net::PeerStatus& peer : network_->Peers()) {
+    if (peer.is_up && peer.node != peer.machine) connected.push_back(peer.node);
+  }
+  return drain_.Leaving(with_layers, connected);
+}
+
 cluster::NodeStatus Daemon::GetStatus() const {
   cluster::NodeStatus status;
   status.node = identity_.node;
   status.name = identity_.name;
   status.uptime_ms = static_cast<uint64_t>((clock_.NowNs() - begin_ns_) / kNsPerMs);
-  for (const stage::StageRouteStatus& stage : node_->Snapshot()) {
+  const std::vector<stage::StageRouteStatus> stages = node_->Snapshot();
+  status.is_drained = drain_.is_drained();
+  status.leaving = static_cast<uint32_t>(FrontEndsHere(stages));
+  for (const stage::StageRouteStatus& stage : stages) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
     if (!stage.is_counted) status.memory_used_bytes += stage.main_memory_bytes;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "fetch/tensor_store.h"
 #include "net/tcp_network.h"
 #include "node/control_answers.h"
+#include "node/drain.h"
 #include "node/held_models.h"
 #include "node/link_meter.h"
 #include "node/membership.h"
@@ -87,6 +89,7 @@ class Daemon {
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom(
       const Hash128& fingerprint) const;
   std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
+  size_t FrontEndsHere(std::span<const stage::StageRouteStatus> stages) const;
 
   const cluster::Home& home_;
   std::optional<FileLock> lock_;  // of being this machine's only one; released last
@@ -104,6 +107,7 @@ class Daemon {
   std::unique_ptr<LinkMeter> links_;
   std::unique_ptr<SessionInbox> sessions_;  // or none
   WeightOffers offers_;
+  mutable Drain drain_{identity_.node, identity_.ca_certificate};
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
   std::unique_ptr<fetch::FetchingSliceSource> source_;

@@ -19,6 +19,7 @@ namespace aster::open {
 struct ExpectedRequest {
   uint32_t prompt_tokens = 0;
   uint32_t answer_tokens = 0;
+  uint32_t held_tokens = 0;  // of the text before the prompt, whose KV rows the nodes have
 };
 
 struct ClusterOptions {

@@ -201,10 +201,10 @@ double ModelLoad::KvReadBytes(uint32_t positions) const {
   return PerLayer(positions, &LookBack::read_bytes);
 }
 
-void ModelLoad::PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens) {
+void ModelLoad::PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens, uint32_t held_tokens) {
   if (layers.empty() || matrix_flops <= 0) return;
-  context = prompt_tokens + answer_tokens / 2;
-  flops_per_layer = FlopsPerLayer(prompt_tokens / 2);
+  context = held_tokens + prompt_tokens + answer_tokens / 2;
+  flops_per_layer = FlopsPerLayer(held_tokens + prompt_tokens / 2);
   kv_read_bytes = KvReadBytes(context);
 }
 

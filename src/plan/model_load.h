@@ -47,8 +47,9 @@ struct ModelLoad {
   // In one layer, on average. Where neither is known, as at `context`.
   double FlopsPerLayer(uint32_t positions) const;
   double KvReadBytes(uint32_t positions) const;
-  // As for a request: tokens of its prompt see half of it, on average, and so on.
-  void PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens);
+  // As for a request behind a text whose KV rows are there: tokens of its prompt see that and half
+  // of the prompt, on average, and so on.
+  void PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens, uint32_t held_tokens = 0);
 
   // What a group of nodes, which compute every layer together, divides and sends one another.
   struct Together {
