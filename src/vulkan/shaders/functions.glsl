@@ -25,17 +25,21 @@ float exp_of(float x) {
   return FLOAT(BITS(p) + (BITS(shifted) << 23));
 }
 
-// 2^x, for x <= 0; zero where that is below 2^-126.
+// 2^x, for x <= 0; zero where that is below 2^-126. Only the last product can be a denormal that
+// counts: others would vanish in the sums that they go into.
 float exp2_of(float x) {
   if (is_nan(x)) return x;
   if (x < -126.0) return 0.0;
-  const float shifted = add(x, kRoundingShift);
-  const float r = sub(x, sub(shifted, kRoundingShift));
-  const float r2 = mul(r, r);
-  float p = fused(FLOAT(0x39205945u), r2, fused(FLOAT(0x3ab00f59u), r, FLOAT(0x3c1d9550u)));
-  p = fused(p, r2, fused(FLOAT(0x3d635671u), r, FLOAT(0x3e75fdf3u)));
-  p = fused(p, r2, fused(FLOAT(0x3f317219u), r, 1.0));
-  return mul(p, FLOAT(0x3f800000u + (BITS(shifted) << 23)));
+  precise float shifted = x + kRoundingShift;
+  precise float whole = shifted - kRoundingShift;
+  precise float r = x - whole;
+  precise float r2 = r * r;
+  float p = fused_unflushed(FLOAT(0x39205945u), r2,
+                            fused_unflushed(FLOAT(0x3ab00f59u), r, FLOAT(0x3c1d9550u)));
+  p = fused_unflushed(p, r2, fused_unflushed(FLOAT(0x3d635671u), r, FLOAT(0x3e75fdf3u)));
+  p = fused_unflushed(p, r2, fused_unflushed(FLOAT(0x3f317219u), r, 1.0));
+  precise float power = p * FLOAT(0x3f800000u + (BITS(shifted) << 23));
+  return flushed(power);
 }
 
 float sigmoid_of(float x) { return divide(1.0, add(1.0, exp_of(-x))); }
