@@ -128,6 +128,16 @@ bool FitsTiles(const PageLayout& layout) {
   return layout.type == KvType::kF16 && layout.value_stride <= kMostTileElements;
 }
 
+// Whether attend_few.comp computes blocks of so many rows of such pages: it takes whole vectors of
+// sixteen bytes, and keeps queries and weights in shared memory.
+bool HasFewRows(const PageLayout& layout, uint32_t rows) {
+  constexpr uint32_t kMostRows = 8;
+  const bool values_fit = layout.value_dim <= 128 ? layout.value_dim % 16 == 0
+                                                  : layout.value_dim % 32 == 0;
+  return layout.type == KvType::kF16 && rows <= kMostRows && layout.key_dim % 16 == 0 &&
+         layout.key_dim <= 256 && layout.value_dim <= 256 && values_fit;
+}
+
 Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
   const PageLayout& layout = *job.layout;
   CHECK(job.block_count <= kRowGroups);
@@ -157,8 +167,14 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
   }
   const ValueShares shares(layout);
   const bool is_emulated = !has_fma && job.block_rows <= kEmulatedBlockRows;
-  const std::string shader = fmt::format("{}_{}{}", ShaderOf("attend_", layout.type),
-                                         job.block_rows, is_emulated ? "_emulated" : "");
+  const char* const suffix = is_emulated ? "_emulated" : "";
+  if (HasFewRows(layout, job.block_rows) && (has_fma || is_emulated))
+    return kernels.Record(commands, fmt::format("attend_few_f16_{}{}", job.block_rows, suffix),
+                          {static_cast<uint32_t>(layout.key_dim),
+                           static_cast<uint32_t>(layout.value_dim), split ? 1u : 0u},
+                          push, {.x = job.block_count, .y = job.kv_heads});
+  const std::string shader =
+      fmt::format("{}_{}{}", ShaderOf("attend_", layout.type), job.block_rows, suffix);
   return kernels.Record(commands, shader,
                         {static_cast<uint32_t>(layout.key_dim), shares.columns,
                          shares.words_of_invocation, split ? 1u : 0u},
