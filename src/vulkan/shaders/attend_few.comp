@@ -271,11 +271,6 @@ float sum_of_lanes(uint r) {
 }
 
 // A function, since glslc never ends where a precise sum has terms of shared memory.
-float add_unflushed(float a, float b) {
-  precise float sum = a + b;
-  return sum;
-}
-
 // Lane n of all: the greatest score, or the weights' sum. What is not seen adds nothing to either.
 float greatest_score(uint n) {
   float value = MINUS_INFINITY;

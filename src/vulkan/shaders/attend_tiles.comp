@@ -440,17 +440,12 @@ void write_results(Block block, uint kv_head, uint index, bool any) {
   }
 }
 
-float merged_one(float old_value, float new_value, float old_factor, float new_factor) {
-  const float old_part = flushed(mul_unflushed(old_value, old_factor));
-  return add_unflushed(fused_normal(new_value, new_factor, old_part), 0.0);
-}
-// merged_value of attention.glsl, of numbers that are no denormals.
 vec4 merged_all(vec4 old_values, vec4 new_values, uint row) {
-  const float by_old = old_factors[row], by_new = new_factors[row];
-  return vec4(merged_one(old_values.x, new_values.x, by_old, by_new),
-              merged_one(old_values.y, new_values.y, by_old, by_new),
-              merged_one(old_values.z, new_values.z, by_old, by_new),
-              merged_one(old_values.w, new_values.w, by_old, by_new));
+  const Merge merge = Merge(0.0, old_factors[row], new_factors[row]);
+  return vec4(merged_value(old_values.x, new_values.x, merge),
+              merged_value(old_values.y, new_values.y, merge),
+              merged_value(old_values.z, new_values.z, merge),
+              merged_value(old_values.w, new_values.w, merge));
 }
 
 // Where row `r` of the invocation stands in the result, and what its values are multiplied with and
