@@ -51,6 +51,11 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
                  "Decode node, behind the prefill nodes of --split (prefill/decode "
                  "disaggregation): a node with all layers, here (or front), or a split of its own")
       ->type_name("SPLIT");
+  app.add_option(
+         "--direct-tokens", options.direct_tokens,
+         "With decode nodes: new tokens of a prompt up to which they compute it themselves, "
+         "without prefill nodes (default: prompts that they compute as soon)")
+      ->type_name("N");
   app.add_option("--wire", options.rows,
                  "Number format of hidden states between nodes: f32 is exact, bf16 and q8 are "
                  "smaller and not exact")
@@ -67,11 +72,11 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
   app.parse_complete_callback([&options] {
     const bool is_plain = options.split == "auto" && options.decode.empty() &&
                           options.rows == "f32" && options.kv_wire == "exact" &&
-                          options.trace_path.empty();
+                          options.trace_path.empty() && !options.direct_tokens;
     if (options.wants_nodes() || is_plain) return;
     throw CLI::ValidationError(
-        "--split, --decode, --wire, --kv-wire and --trace need nodes: give --cluster or "
-        "--local-nodes N, too");
+        "--split, --decode, --direct-tokens, --wire, --kv-wire and --trace need nodes: give "
+        "--cluster or --local-nodes N, too");
   });
 }
 
