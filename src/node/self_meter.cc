@@ -63,10 +63,10 @@ bool SelfMeter::Look() {
   }
   measured_ns_ = clock_.NowNs();
   if (!measured.ok()) {
-    log::Debug("this machine was not measured anew", {{"why", measured.error().message()}});
+    log::Debug("this machine was not measured again", {{"why", measured.error().message()}});
     return false;
   }
-  log::Debug("measured this machine anew",
+  log::Debug("measured this machine again",
              {{"multiply_flops_per_s", measured->multiply_flops_per_s},
               {"memory_bytes_per_s", measured->memory_bytes_per_s}});
   const MutexLock lock(mu_);

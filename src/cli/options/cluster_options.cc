@@ -6,6 +6,22 @@
 #include <CLI/CLI.hpp>
 
 namespace aster::cli {
+namespace {
+
+void DeclareNumberFormats(CLI::App& app, open::ClusterOptions& options) {
+  app.add_option("--wire", options.rows,
+                 "Number format of hidden states between nodes: f32 is exact, bf16 and q8 are "
+                 "smaller and not exact")
+      ->check(CLI::IsMember({"f32", "bf16", "q8"}))
+      ->type_name("TYPE");
+  app.add_option("--kv-wire", options.kv_wire,
+                 "Number format of KV transfers between nodes: exact, or q8, which takes half the "
+                 "bytes and is not exact")
+      ->check(CLI::IsMember({"exact", "q8"}))
+      ->type_name("TYPE");
+}
+
+}  // namespace
 
 void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
   constexpr size_t kMostLocalNodes = 16;
@@ -56,16 +72,7 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
          "With decode nodes: new tokens of a prompt up to which they compute it themselves, "
          "without prefill nodes (default: prompts that they compute as soon)")
       ->type_name("N");
-  app.add_option("--wire", options.rows,
-                 "Number format of hidden states between nodes: f32 is exact, bf16 and q8 are "
-                 "smaller and not exact")
-      ->check(CLI::IsMember({"f32", "bf16", "q8"}))
-      ->type_name("TYPE");
-  app.add_option("--kv-wire", options.kv_wire,
-                 "Number format of KV transfers between nodes: exact, or q8, which takes half the "
-                 "bytes and is not exact")
-      ->check(CLI::IsMember({"exact", "q8"}))
-      ->type_name("TYPE");
+  DeclareNumberFormats(app, options);
   app.add_option("--trace", options.trace_path,
                  "Trace file of all nodes, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
