@@ -51,15 +51,15 @@ namespace aster::conduct {
 
 struct ConductorOptions {
   RouteOptions route;
-  kernels::Isa isa = kernels::FastestIsa();  // of samplers here
-  uint32_t chunk_pages = 2;                  // of prompts, in a frame
-  uint32_t frames_per_stage = 2;             // of prompts, in flight
-  int64_t longest_frame_ns = 0;              // FrameScheduleOptions
-  uint32_t max_running = 64;                 // requests
-  uint32_t direct_tokens = 64;               // KvTransferOptions
-  uint32_t kv_sync_step = 32;                // likewise, sync_step
-  int64_t stall_ns = 300 * kNsPerSecond;     // after which silent nodes with work have stalled
-  uint32_t max_replans = 8;                  // in a row, without a token between them
+  kernels::Isa isa = kernels::FastestIsa();              // of samplers here
+  uint32_t chunk_pages = 2;                              // of prompts, in a frame
+  uint32_t frames_per_stage = 2;                         // of prompts, in flight
+  int64_t longest_frame_ns = 0;                          // FrameScheduleOptions
+  uint32_t max_running = 64;                             // requests
+  std::optional<uint32_t> direct_tokens = std::nullopt;  // KvTransferOptions
+  uint32_t kv_sync_step = 32;                            // likewise, sync_step
+  int64_t stall_ns = 300 * kNsPerSecond;    // after which silent nodes with work have stalled
+  uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
   uint32_t max_open_replans = 0;            // of a route that Open opens
   // Nodes that may hold KV rows beside those of the route, asked for each text that is new here.

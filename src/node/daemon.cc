@@ -163,6 +163,19 @@ Status Daemon::MeasureMachine(ThreadPool& pool) {
   return Ok();
 }
 
+// While there are no layers, nor front ends for which it drafts.
+Status Daemon::MeasureAgain() {
+  if (!options_.measure) return Ok();
+  const auto measure = [this]() -> Result<engine::MachineSpeed> {
+    ThreadPool pool(options_.threads > 0 ? options_.threads : UsableCpuCount());
+    return engine::MeasureSpeed(pool, TRY(kernels::IsaFromEnvironment()), clock_);
+  };
+  self_meter_ = std::make_unique<SelfMeter>(
+      speed_, measure, [this] { return drafting_ == nullptr && node_->Snapshot().empty(); },
+      clock_);
+  return self_meter_->Start();
+}
+
 // For plans and for people. What goes wrong here is said again where a slice is loaded.
 void Daemon::MeasureGpus(compute::Context& host) {
   Result<engine::Gpus> gpus = options_.open_gpus(engine::MeasuredTypes(), host);
@@ -279,6 +292,7 @@ Status Daemon::Listen() {
   membership_->SetAddresses(std::move(reachable));
   TRY(membership_->Start());
   TRY(links_->Start());
+  TRY(MeasureAgain());
   return BeFound();
 }
 
@@ -300,6 +314,7 @@ Result<OwnAddresses> Daemon::Reachable() const {
 
 Daemon::~Daemon() {
   discovery_.reset();
+  if (self_meter_) self_meter_->Stop();
   if (links_) links_->Stop();
   if (membership_) membership_->Stop();
   server_.reset();
@@ -320,8 +335,9 @@ cluster::Description Daemon::Describe() const {
   description.instruction_set = isa.ok() ? std::string(kernels::IsaName(*isa)) : "unknown";
   description.memory_bytes = MemoryForSlices(options_.memory_bytes);
   description.memory_total_bytes = DetectMemory().total_bytes;
-  description.multiply_flops_per_s = speed_.multiply_flops_per_s;
-  description.memory_bytes_per_s = speed_.memory_bytes_per_s;
+  const engine::MachineSpeed speed = self_meter_ ? self_meter_->speed() : speed_;
+  description.multiply_flops_per_s = speed.multiply_flops_per_s;
+  description.memory_bytes_per_s = speed.memory_bytes_per_s;
   description.models = models_.Describe();
   if (drafting_ != nullptr) {
     for (const drafting::OwnDrafter& own : drafting_->drafters()) {

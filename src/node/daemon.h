@@ -33,6 +33,7 @@
 #include "node/held_models.h"
 #include "node/link_meter.h"
 #include "node/membership.h"
+#include "node/self_meter.h"
 #include "node/weight_offers.h"
 #include "rpc/control_server.h"
 #include "stage/file_slice_source.h"
@@ -81,6 +82,7 @@ class Daemon {
   stage::FileSliceOptions SliceOptions() const;
   Status OpenModels(ThreadPool& pool);
   Status MeasureMachine(ThreadPool& pool);
+  Status MeasureAgain();
   Status LoadDrafters();
   void MeasureGpus(compute::Context& host);
   Status Listen();
@@ -97,7 +99,7 @@ class Daemon {
   const DaemonOptions options_;
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
-  engine::MachineSpeed speed_;
+  engine::MachineSpeed speed_;  // at the start
   std::vector<cluster::DeviceDescription> devices_;
   std::optional<std::vector<uint64_t>> gpu_bytes_;  // FileSliceOptions::gpu_bytes
   HeldModels models_;
@@ -105,6 +107,7 @@ class Daemon {
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;
+  std::unique_ptr<SelfMeter> self_meter_;  // or none
   std::unique_ptr<SessionInbox> sessions_;  // or none
   WeightOffers offers_;
   mutable Drain drain_{identity_.node, identity_.ca_certificate};

@@ -303,6 +303,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   options.route = route_;
   options.isa = TRY(kernels::IsaFromEnvironment());
   options.max_running = max_running;
+  options.direct_tokens = options_.direct_tokens;
   options.longest_frame_ns = longest_frame_ns;
   options.trace = trace_file_ ? &trace_ : nullptr;
   options.peers = [this] { return Peers(); };

@@ -163,14 +163,14 @@ void Take(const plan::Alternative& chosen, const plan::SplitPlan& predicted, dou
 Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
                                       const NodeShares& shares) {
   const std::vector<ExpectedRequest> parts = Summarise(wanted.requests, kMostParts);
-  std::vector<plan::SplitPlan> splits = {TRY(PlanFor(pool, wanted, shares, MeanWanted(wanted)))};
-  if (parts.size() < 2 || splits.front().alternatives.empty()) return std::move(splits.front());
+  plan::SplitPlan split = TRY(PlanFor(pool, wanted, shares, MeanWanted(wanted)));
+  if (parts.size() < 2 || split.alternatives.empty()) return split;
+  std::vector<plan::SplitPlan> splits = {split};
   for (const ExpectedRequest& part : {parts.front(), parts.back()}) {
-    auto split = PlanFor(pool, wanted, shares, part);
-    if (split.ok()) splits.push_back(*std::move(split));
+    auto of_part = PlanFor(pool, wanted, shares, part);
+    if (of_part.ok()) splits.push_back(*std::move(of_part));
   }
   const plan::Alternative* const best = BestOfAll(pool, wanted, shares, splits);
-  plan::SplitPlan split = splits.front();
   if (best == nullptr || plan::SplitText(*best->plan) == plan::SplitText(split.plan)) return split;
   const auto predicted = PredictByAbility(pool, wanted, shares, *best->plan);
   const auto mean_s = SecondsByAbility(pool, wanted, shares, *best->plan);
