@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "base/sanitized.h"
 #include "kernels/isa_choice.h"
 #include "kernels/matmul_test_support.h"
 #include "kernels/x86/amx_check.h"
@@ -55,16 +54,6 @@ class EmulatedAmxTest : public testing::TestWithParam<TensorType> {
         << c.rows << " x " << c.columns << ", batch " << c.batch << ", seed " << c.seed;
   }
 };
-
-// With sanitizers a product takes up to half a second: there only those with few rows or columns in
-// a tile, or nearly a tile full of them. The release tests all.
-std::vector<size_t> NumbersUpTo(size_t most) {
-  std::vector<size_t> numbers;
-  for (size_t n = 1; n <= most; ++n) {
-    if (!kSanitized || n <= 3 || (n + 1) % 16 <= 2) numbers.push_back(n);
-  }
-  return numbers;
-}
 
 TEST_P(EmulatedAmxTest, EveryBatchSize) {
   for (const size_t batch : NumbersUpTo(52)) {
