@@ -170,7 +170,7 @@ compute::Tensor ForwardPass::GatheredColumns::ColumnsOf(const PartRanges& ranges
   return whole.Columns(columns.begin, columns.count());
 }
 
-// Bytes that another part sends in the gather that is under way.
+// Bytes that another part sends in the gather that is in flight.
 size_t ForwardPass::ExpectedOf(uint32_t part) const {
   if (gathered_.are_sums) return feed_forward_.SumsOf(part) * sizeof(int64_t);
   const compute::Tensor columns = gathered_.ColumnsOf(ranges_[part]);
@@ -182,7 +182,7 @@ Status ForwardPass::TakeFrom(uint32_t part, Bytes numbers) {
   return commands_->Upload(NumbersIn<float>(numbers), gathered_.ColumnsOf(ranges_[part]));
 }
 
-// Takes what the other parts have sent of the gather that is under way, if one is.
+// Takes what the other parts have sent of the gather that is in flight, if one is.
 Result<Progress> ForwardPass::Collect() {
   if (gathered_.whole.empty()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {

@@ -47,8 +47,9 @@ class Nodes(Case):
             nodes = ("--local-nodes", 2, "--split", prefill, "--decode", decode)
             self.assertEqual(aster(*ask, *nodes).stdout, alone, nodes)
         told = json.loads(aster(*ask, "--json", "--local-nodes", 2, "--split", "0:1,2:out", "--decode",
-                                "node-1+node-2").stdout)["handed_over"]
-        self.assertGreater(told["bytes"], 0)
+                                "node-1+node-2").stdout)
+        self.assertGreater(told["kv_transfer"]["bytes"], 0)
+        self.assertEqual(told["handed_over"], told["kv_transfer"])
 
     def test_sessions_of_groups(self):
         """What a group has saved goes on on one machine, and back; so do pages on disk."""
