@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/terminal/console.h"
 #include "cli/terminal/seconds.h"
 #include "open/drafts.h"
 #include "open/kv_cache.h"
