@@ -63,7 +63,7 @@ TEST(Verify, TheReferenceAgrees) {
 
 TEST(Verify, OtherTextsHaveOtherHashes) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
-  const auto tokens = model::RandomTokens(20, shape.vocab_size);
+  const auto tokens = model::RandomTokens(21, shape.vocab_size);
   auto other = tokens;
   other.back() ^= 1;
   EXPECT_NE(VerifyAll(shape, tokens)[0].hash, VerifyAll(shape, other)[0].hash);

@@ -92,7 +92,7 @@ Result<Progress> ForwardPass::Advance() {
 }
 
 void ForwardPass::Abandon() {
-  // Where even waiting fails, nothing is under way any more.
+  // Where even waiting fails, nothing is in flight any more.
   if (is_submitted_) static_cast<void>(commands_->Wait());
   is_submitted_ = false;
 }

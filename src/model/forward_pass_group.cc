@@ -320,7 +320,7 @@ size_t ForwardPass::PartColumns::NumbersOf(const PartRanges& ranges) const {
   return whole.rows * (ranges.*range).count() * each;
 }
 
-// Bytes that another part sends in the gather that is under way.
+// Bytes that another part sends in the gather that is in flight.
 size_t ForwardPass::ExpectedOf(uint32_t part) const {
   if (!gathered_.sums.empty()) return feed_forward_.SumsOf(part) * sizeof(int64_t);
   size_t numbers = 0;
@@ -339,7 +339,7 @@ Status ForwardPass::TakeFrom(uint32_t part, Bytes bytes) {
   return Ok();
 }
 
-// Takes what the other parts have sent of the gather that is under way, if one is.
+// Takes what the other parts have sent of the gather that is in flight, if one is.
 Result<Progress> ForwardPass::Collect() {
   if (!gathered_.is_under_way()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
