@@ -174,9 +174,9 @@ TEST_F(FewRowsTest, InfinitiesAndProductsThatVanish) {
                         .kv_heads = 2,
                         .tokens = 4,
                         .position = 300,
-                        .extremes = true};
+                        .infinities = true};
   Check(size, 4);
-  size.tiny_queries = true;
+  size.vanishing = true;
   Check(size, 5);
 }
 

@@ -178,10 +178,10 @@ Status CheckFewRows(Workbench& bench) {
                           .split = rows == 2 || rows == 8,
                           .block_rows = rows};
     TRY(CheckAttention(bench, KvType::kF16, size, CheckValues::kOrdinary, kSeed));
-    size.extremes = true;
+    size.infinities = true;
     TRY(CheckAttention(bench, KvType::kF16, size, CheckValues::kOrdinary, kSeed + rows));
     size.window = 0;
-    size.tiny_queries = true;
+    size.vanishing = true;
     TRY(CheckAttention(bench, KvType::kF16, size, CheckValues::kOrdinary, kSeed + rows));
   }
   return Ok();

@@ -132,8 +132,8 @@ bool FitsTiles(const PageLayout& layout) {
 // sixteen bytes, and keeps queries and weights in shared memory.
 bool HasFewRows(const PageLayout& layout, uint32_t rows) {
   constexpr uint32_t kMostRows = 8;
-  const bool values_fit = layout.value_dim <= 128 ? layout.value_dim % 16 == 0
-                                                  : layout.value_dim % 32 == 0;
+  const bool values_fit =
+      layout.value_dim <= 128 ? layout.value_dim % 16 == 0 : layout.value_dim % 32 == 0;
   return layout.type == KvType::kF16 && rows <= kMostRows && layout.key_dim % 16 == 0 &&
          layout.key_dim <= 256 && layout.value_dim <= 256 && values_fit;
 }
