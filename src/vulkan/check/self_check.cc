@@ -84,13 +84,18 @@ Status CheckProducts(Workbench& bench, WeightType type) {
   return CheckProduct(bench, type, kOne, CheckValues::kVanishing, kSeed + 2);
 }
 
-// Matrices of more than one workgroup, in each direction.
+// Matrices of more than one workgroup, in each direction and of each size.
 Status CheckMatrixProducts(Workbench& bench, WeightType type) {
   constexpr ProductSize kSize = {
       .outputs = 141, .columns = 768, .activation_rows = 80, .first_row = 3, .rows = 75};
   constexpr ProductSize kExperts = {
       .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
-  for (const CheckValues values : kBothValues) TRY(CheckProduct(bench, type, kSize, values, kSeed));
+  constexpr ProductSize kManyOfExperts = {
+      .outputs = 75, .columns = 512, .activation_rows = 150, .first_row = 2, .rows = 145};
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckProduct(bench, type, kSize, values, kSeed));
+    TRY(CheckExpertProduct(bench, type, kManyOfExperts, kWideMatrixRows, kSeed + 1, values));
+  }
   return CheckExpertProduct(bench, type, kExperts, kMatrixRows, kSeed);
 }
 
@@ -351,6 +356,32 @@ Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types) {
   return Ok();
 }
 
+Result<MatrixElements> FindMatrixElements(Workbench& bench, const MatrixTile& tile) {
+  constexpr uint32_t kElements = 8;
+  const Buffer out = TRY(bench.Room(uint64_t{tile.subgroup} * kElements * sizeof(uint32_t)));
+  TRY(bench.Run([&](Commands& commands) {
+    return bench.kernels().Record(commands, "matrix_elements",
+                                  {tile.outputs, tile.rows, tile.columns, tile.subgroup},
+                                  out.address(), {}, tile.subgroup);
+  }));
+  const auto places = ContentOf<uint32_t>(out, size_t{tile.subgroup} * kElements);
+  const auto first_alike = [&](uint32_t n, uint32_t mask) {
+    for (uint32_t m = 0; m < n; ++m) {
+      bool alike = true;
+      for (uint32_t at = 0; at < places.size(); at += kElements)
+        alike = alike && ((places[at + m] ^ places[at + n]) & mask) == 0;
+      if (alike) return m;
+    }
+    return n;
+  };
+  MatrixElements found = {.same_output = 0, .same_row = 0};
+  for (uint32_t n = 0; n < kElements; ++n) {
+    found.same_output |= first_alike(n, 0xffff) << 4 * n;
+    found.same_row |= first_alike(n, 0xffff0000) << 4 * n;
+  }
+  return found;
+}
+
 Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
   const DeviceTraits& traits = kernels.device().traits();
   const auto not_used = [&](std::string why) {
@@ -360,8 +391,13 @@ Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
   if (!traits.cooperative_matrix) return not_used("the driver has none");
   if (!traits.matrix) return not_used("the driver has none of bytes that fit");
   if (!kernels.arithmetic().native_fma) return not_used("the device has no fma of its own");
-  kernels.UseMatrices(*traits.matrix);
   Workbench bench(kernels);
+  const Result<MatrixElements> elements = FindMatrixElements(bench, *traits.matrix);
+  if (!elements.ok()) {
+    if (kernels.device().lost()) return elements.error();
+    return not_used(std::string(elements.error().message()));
+  }
+  kernels.UseMatrices(*traits.matrix, *elements);
   for (const KernelCheck& check : MatrixChecks(types)) {
     const Status status = check.run(bench);
     if (status.ok()) continue;
