@@ -44,7 +44,7 @@ inline constexpr uint32_t kManyRows = 32;
 inline constexpr uint32_t kMatrixRows = 64;
 inline constexpr uint32_t kWideMatrixRows = 128;
 // With fewer rows, too much of a tile of matrices is computed for nothing.
-inline constexpr uint32_t kLeastMatrixRows = 24;
+inline constexpr uint32_t kLeastMatrixRows = 9;
 
 enum class ProductWay : uint8_t { kFew, kMany, kMatrix };
 struct WorkgroupRows {
