@@ -223,7 +223,8 @@ class Load {
     for (size_t i = 0; i < options_.sequences; ++i) {
       const size_t front = i % fronts_.size();
       next_ns[front] += static_cast<int64_t>(random_.NextBelow(2 * kBetweenNs));
-      auto prompt = model::RandomTokens(1 + Below(100), kVocab, Below(1'000'000));
+      const uint32_t length = 1 + Below(100);
+      auto prompt = model::RandomTokens(length, kVocab, Below(1'000'000));
       if (Below(2) == 0) {
         const auto& beginning = beginnings_[Below(static_cast<uint32_t>(beginnings_.size()))];
         prompt.insert(prompt.begin(), beginning.begin(), beginning.end());
