@@ -3,7 +3,7 @@
 # What every target is compiled with, and the build's switches.
 
 # A machine that is to build the program alone has neither library; tools/setup --test installs both.
-if(CMAKE_CROSSCOMPILING)
+if(ASTER_ARITHMETIC_ALONE)
   set(GTest_FOUND ON)  # cross_libraries.cmake builds it
 else()
   find_package(GTest QUIET)

@@ -13,7 +13,7 @@ file(MAKE_DIRECTORY "${aster_generated}")
 
 # Output of the program; no option may come from the environment of this build.
 function(aster_output file)
-  execute_process(COMMAND env -i "${aster_program}" ${ARGN} OUTPUT_FILE "${aster_generated}/${file}"
+  execute_process(COMMAND env -i ${aster_program} ${ARGN} OUTPUT_FILE "${aster_generated}/${file}"
     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 

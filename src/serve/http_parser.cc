@@ -129,8 +129,9 @@ size_t HttpParser::Feed(std::string_view bytes) {
 
 void HttpParser::TakeLine() {
   const std::string line = std::exchange(line_, "");
+  // Bytes: a char is signed on some processors and unsigned on others.
   if (std::ranges::any_of(line,
-                          [](char c) { return (c < 0x20 && c >= 0 && c != '\t') || c == 0x7f; })) {
+                          [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; })) {
     return Bad(400, "a control character in the request's head");
   }
   switch (part_) {
