@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "compute/matrix.h"
 #include "compute/tensor.h"
@@ -37,6 +38,13 @@ class Operand {
 
   // These rows from here on; they do not change until the last product with them.
   virtual void Set(const Tensor& rows) = 0;
+};
+
+// Columns of an operand, in blocks of a format (kernels/activation_blocks.h).
+struct BlockColumns {
+  kernels::ActivationFormat format;
+  size_t begin;
+  size_t count;
 };
 
 // out = matrix · rows, for all rows: [rows, matrix.rows()].
@@ -288,6 +296,15 @@ class Commands {
   virtual Status Upload(std::span<const float> rows, const Tensor& to) = 0;
   // *rows is where the host finds them once the batch is done, until the next begins.
   virtual Status Download(const Tensor& from, std::span<const float>* rows) = 0;
+  // Rows whose columns machines exchange in 8-bit blocks, as products read them. Of back ends the
+  // processor alone has them.
+  //
+  // The blocks of rows; valid until the next call.
+  virtual Result<Bytes> DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows);
+  // `to` = rows whose columns come in parts, each of which is then uploaded once.
+  virtual Status SetInParts(Operand& to, kernels::ActivationFormat format, size_t rows,
+                            size_t columns);
+  virtual Status UploadBlocks(Bytes blocks, Operand& to, const BlockColumns& columns);
   // Rows of an embedding in its file, by tokens; each `copies` times in a row of `out`.
   virtual Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                        size_t copies, const Tensor& out) = 0;

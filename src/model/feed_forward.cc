@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "kernels/activations.h"
+
 namespace aster::model {
 namespace {
 
@@ -65,7 +67,8 @@ Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
 
 Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
                              const compute::Tensor& out) {
-  return ContractDense(dense, TRY(ExpandDense(dense, rows)), out);
+  hidden_->Set(TRY(ExpandDense(dense, rows)));
+  return ContractDense(dense, out);
 }
 
 Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows,
@@ -86,10 +89,18 @@ Result<compute::Tensor> FeedForward::Expand(const LayerWeights& layer, compute::
   return wide_.tensor();
 }
 
-Status FeedForward::Contract(const LayerWeights& layer, const compute::Tensor& wide,
-                             const compute::Tensor& out) {
-  if (layer.experts.empty()) return ContractDense(layer.dense, wide, out);
-  hidden_->Set(wide);
+std::optional<kernels::ActivationFormat> FeedForward::WideFormat(const LayerWeights& layer) {
+  const auto format_of = [](const compute::ExpertWeights& weights) {
+    return kernels::ActivationFormatFor(weights.down.type());
+  };
+  if (layer.experts.empty()) return format_of(layer.dense);
+  const kernels::ActivationFormat format = format_of(layer.experts.front());
+  if (layer.shared.down.rows() > 0 && format_of(layer.shared) != format) return std::nullopt;
+  return format;
+}
+
+Status FeedForward::Contract(const LayerWeights& layer, const compute::Tensor& out) {
+  if (layer.experts.empty()) return ContractDense(layer.dense, out);
   return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_);
 }
 
@@ -152,9 +163,7 @@ Result<compute::Tensor> FeedForward::ExpandDense(const compute::ExpertWeights& d
   return gate;
 }
 
-Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
-                                  const compute::Tensor& out) {
-  hidden_->Set(wide);
+Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& out) {
   const compute::Product contract[] = {{&dense.down, hidden_.get(), out}};
   return commands_.Multiply(contract);
 }

@@ -49,9 +49,12 @@ class FeedForward {
   // The part's columns of the wide rows, gated; valid until the next call.
   Result<compute::Tensor> Expand(const LayerWeights& layer, compute::Operand& rows,
                                  std::span<const int32_t> tokens);
-  // out = what all columns of those become, of which the part has some.
-  Status Contract(const LayerWeights& layer, const compute::Tensor& wide,
-                  const compute::Tensor& out);
+  // What Contract reads: wide rows with all columns, set by the caller; and the format of all its
+  // matrices, where that is the same.
+  compute::Operand& wide() { return *hidden_; }
+  static std::optional<kernels::ActivationFormat> WideFormat(const LayerWeights& layer);
+  // out = what they become, of which the part has some columns.
+  Status Contract(const LayerWeights& layer, const compute::Tensor& out);
 
   // The same in sums, where each part of the group owns experts. Computes those of this part that
   // the rows choose.
@@ -68,8 +71,7 @@ class FeedForward {
 
  private:
   Result<compute::Tensor> ExpandDense(const compute::ExpertWeights& dense, compute::Operand& rows);
-  Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
-                       const compute::Tensor& out);
+  Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& out);
   Status ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
                        std::span<const int32_t> tokens);
   Status AssignExperts(uint32_t index);

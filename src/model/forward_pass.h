@@ -80,9 +80,13 @@ class ForwardPass {
     bool are_sums = false;       // which become `whole` once all have come
     PartRange PartRanges::* range = nullptr;
     uint32_t each = 1;
+    compute::Operand* operand = nullptr;  // becomes `whole` once all have come; or none
+    // It is put together of blocks in this format, and `whole` is not needed.
+    std::optional<kernels::ActivationFormat> blocks = std::nullopt;
     uint32_t next_part = 0;  // those before it have come
 
     compute::Tensor ColumnsOf(const PartRanges& ranges) const;
+    compute::BlockColumns BlocksOf(const PartRanges& ranges) const;
   };
 
   // Rows of heads in a layer, as long as its heads make them.
@@ -140,14 +144,17 @@ class ForwardPass {
   Status ContractAttended(const LayerWeights& weights);
   uint32_t AttendedOfGroup() const;
   Status RecordLastStep();
-  Status Share(const compute::Tensor& own, const compute::Tensor& whole,
-               PartRange PartRanges::* range, uint32_t each = 1,
+  Status Share(const compute::Tensor& own, const GatheredColumns& gathered,
                Exchange::To to = Exchange::To::kAll);
+  Status ShareBlocks(const compute::Tensor& own);
+  std::optional<kernels::ActivationFormat> FormatOfBlocks(
+      const GatheredColumns& gathered, std::optional<kernels::ActivationFormat> format) const;
+  Status ShareAttended(const compute::Tensor& own, const LayerWeights& weights);
   Status ShareWide(uint32_t layer, const LayerWeights& weights);
   Status ShareSums(uint32_t layer, const LayerWeights& weights);
   Result<Progress> Collect();
-  size_t ExpectedOf(uint32_t part) const;
-  Status TakeFrom(uint32_t part, Bytes numbers);
+  size_t ExpectedOf(uint32_t part, bool are_blocks) const;
+  Status TakeFrom(uint32_t part, const Exchange::Rows& rows);
   size_t StepsOfLayer() const;
 
   const PassWeights& shared_;

@@ -7,7 +7,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
+#include "kernels/activation_blocks.h"
+#include "kernels/activations.h"
 #include "model/forward_pass.h"
 
 namespace aster::model {
@@ -74,26 +78,50 @@ Status ForwardPass::RecordStep() {
       // Behind the layer before, as a whole machine does at its end.
       if (step_ > 0) TRY(EndHalf(WeightsOf(layer - 1).fed_norm));
       TRY(BeginAttention(weights));
-      return Share(TRY(AttendOwn(layer, weights)), all_attended_.tensor(), &PartRanges::head_groups,
-                   AttendedOfGroup());
+      return ShareAttended(TRY(AttendOwn(layer, weights)), weights);
     case 1:
       TRY(ContractAttended(weights));
-      return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
+      return Share(own_rows_.tensor(), {.whole = more_.tensor(), .range = &PartRanges::embedding});
     case 2:
       TRY(EndHalf(weights.attended_norm));
       TRY(BeginFeedForward(weights));
       if (feed_forward_.is_in_sums()) return ShareSums(layer, weights);
       return ShareWide(layer, weights);
     default:
-      TRY(feed_forward_.Contract(weights, all_wide_.tensor(), own_rows_.tensor()));
-      return Share(own_rows_.tensor(), more_.tensor(), &PartRanges::embedding);
+      TRY(feed_forward_.Contract(weights, own_rows_.tensor()));
+      return Share(own_rows_.tensor(), {.whole = more_.tensor(), .range = &PartRanges::embedding});
   }
 }
 
 Status ForwardPass::ShareWide(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor own = TRY(feed_forward_.Expand(weights, *operand_, tokens_));
   TRY(CountExperts(layer, weights));
-  return Share(own, all_wide_.tensor(), &PartRanges::feed_forward);
+  GatheredColumns wide{.whole = all_wide_.tensor(),
+                       .range = &PartRanges::feed_forward,
+                       .operand = &feed_forward_.wide()};
+  wide.blocks = FormatOfBlocks(wide, FeedForward::WideFormat(weights));
+  return Share(own, wide);
+}
+
+Status ForwardPass::ShareAttended(const compute::Tensor& own, const LayerWeights& weights) {
+  const compute::Matrix& output = latent_ ? weights.latent.output_high : weights.output;
+  GatheredColumns attended{.whole = all_attended_.tensor(),
+                           .range = &PartRanges::head_groups,
+                           .each = AttendedOfGroup(),
+                           .operand = latent_ ? &latent_->low() : attended_operand_.get()};
+  attended.blocks = FormatOfBlocks(attended, kernels::ActivationFormatFor(output.type()));
+  return Share(own, attended);
+}
+
+// The format of what a product reads, where every part's columns are whole blocks of it.
+std::optional<kernels::ActivationFormat> ForwardPass::FormatOfBlocks(
+    const GatheredColumns& gathered, std::optional<kernels::ActivationFormat> format) const {
+  const size_t step = format ? kernels::BlockStep(*format) : 0;
+  const bool are_whole = step > 0 && std::ranges::all_of(ranges_, [&](const PartRanges& ranges) {
+                           const PartRange columns = ranges.*gathered.range * gathered.each;
+                           return columns.begin % step == 0 && columns.end % step == 0;
+                         });
+  return are_whole ? format : std::nullopt;
 }
 
 // Each half is given normed rows of the residual, or a row mixed of its streams.
@@ -125,8 +153,7 @@ Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeight
 
 // own_rows_ = the part's columns of what attention adds.
 Status ForwardPass::ContractAttended(const LayerWeights& weights) {
-  if (latent_) return latent_->Contract(weights.latent, all_attended_.tensor(), own_rows_.tensor());
-  attended_operand_->Set(all_attended_.tensor());
+  if (latent_) return latent_->Contract(weights.latent, own_rows_.tensor());
   const compute::Product output[] = {
       {&weights.output, attended_operand_.get(), own_rows_.tensor()}};
   TRY(commands_->Multiply(output));
@@ -140,19 +167,40 @@ Status ForwardPass::RecordLastStep() {
   TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
   const compute::Product product[] = {{&shared_.head, operand_.get(), own_logits_.tensor()}};
   TRY(commands_->Multiply(product));
-  return Share(own_logits_.tensor(), logits_.tensor(), &PartRanges::vocab, 1,
+  return Share(own_logits_.tensor(), {.whole = logits_.tensor(), .range = &PartRanges::vocab},
                Exchange::To::kLeader);
 }
 
-// Sends the part's columns of `whole`, which Collect completes.
-Status ForwardPass::Share(const compute::Tensor& own, const compute::Tensor& whole,
-                          PartRange PartRanges::* range, uint32_t each, Exchange::To to) {
+// Sends the part's columns of what Collect completes.
+Status ForwardPass::Share(const compute::Tensor& own, const GatheredColumns& gathered,
+                          Exchange::To to) {
+  gathered_ = gathered;
+  if (gathered.blocks) return ShareBlocks(own);
   std::span<const float> rows;
   TRY(commands_->Download(own, &rows));
-  TRY(exchange_->Send(gather_, to, BytesOf(rows)));
-  if (to == Exchange::To::kLeader && !group_.leads()) return Ok();
-  gathered_ = {.whole = whole, .range = range, .each = each};
+  TRY(exchange_->Send(gather_, to, {.bytes = BytesOf(rows)}));
+  if (to == Exchange::To::kLeader && !group_.leads()) {
+    gathered_ = {};
+    return Ok();
+  }
   return commands_->Upload(rows, gathered_.ColumnsOf(ranges_[group_.index]));
+}
+
+// The same where a product reads 8-bit blocks: each part prepares its columns, for all. Programs
+// that do not know blocks are sent numbers, and prepare them.
+Status ForwardPass::ShareBlocks(const compute::Tensor& own) {
+  const Bytes blocks = TRY(commands_->DownloadBlocks(*gathered_.blocks, own));
+  Exchange::Rows rows{.bytes = blocks, .are_blocks = true};
+  if (!exchange_->TakesBlocks()) {
+    std::span<const float> numbers;
+    TRY(commands_->Download(own, &numbers));
+    rows = {.bytes = BytesOf(numbers)};
+  }
+  TRY(exchange_->Send(gather_, Exchange::To::kAll, rows));
+  const compute::Tensor& whole = gathered_.whole;
+  TRY(commands_->SetInParts(*gathered_.operand, *gathered_.blocks, whole.rows, whole.columns));
+  const compute::BlockColumns columns = gathered_.BlocksOf(ranges_[group_.index]);
+  return commands_->UploadBlocks(blocks, *gathered_.operand, columns);
 }
 
 // Sends the sums of the part's experts. All parts know from the router who has none to send.
@@ -160,7 +208,7 @@ Status ForwardPass::ShareSums(uint32_t layer, const LayerWeights& weights) {
   TRY(feed_forward_.SumOwn(layer, weights, *operand_, tokens_));
   TRY(CountExperts(layer, weights));
   const std::span<const int64_t> own = feed_forward_.OwnSums();
-  if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, BytesOf(own)));
+  if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, {.bytes = BytesOf(own)}));
   gathered_ = {.whole = more_.tensor(), .are_sums = true};
   return Ok();
 }
@@ -170,16 +218,29 @@ compute::Tensor ForwardPass::GatheredColumns::ColumnsOf(const PartRanges& ranges
   return whole.Columns(columns.begin, columns.count());
 }
 
-// Bytes that another part sends in the gather that is under way.
-size_t ForwardPass::ExpectedOf(uint32_t part) const {
+compute::BlockColumns ForwardPass::GatheredColumns::BlocksOf(const PartRanges& ranges) const {
+  const PartRange columns = ranges.*range * each;
+  return {.format = *blocks, .begin = columns.begin, .count = columns.count()};
+}
+
+// Bytes that another part sends in the gather that is under way: 0 where it sends nothing.
+size_t ForwardPass::ExpectedOf(uint32_t part, bool are_blocks) const {
   if (gathered_.are_sums) return feed_forward_.SumsOf(part) * sizeof(int64_t);
   const compute::Tensor columns = gathered_.ColumnsOf(ranges_[part]);
+  if (are_blocks) return kernels::BlockBytes(*gathered_.blocks, columns.rows, columns.columns);
   return columns.rows * columns.columns * sizeof(float);
 }
 
-Status ForwardPass::TakeFrom(uint32_t part, Bytes numbers) {
-  if (gathered_.are_sums) return feed_forward_.AddSums(part, NumbersIn<int64_t>(numbers));
-  return commands_->Upload(NumbersIn<float>(numbers), gathered_.ColumnsOf(ranges_[part]));
+Status ForwardPass::TakeFrom(uint32_t part, const Exchange::Rows& rows) {
+  if (gathered_.are_sums) return feed_forward_.AddSums(part, NumbersIn<int64_t>(rows.bytes));
+  Bytes blocks = rows.bytes;
+  if (!rows.are_blocks) {
+    const compute::Tensor columns = gathered_.ColumnsOf(ranges_[part]);
+    TRY(commands_->Upload(NumbersIn<float>(rows.bytes), columns));
+    if (!gathered_.blocks) return Ok();
+    blocks = TRY(commands_->DownloadBlocks(*gathered_.blocks, columns));
+  }
+  return commands_->UploadBlocks(blocks, *gathered_.operand, gathered_.BlocksOf(ranges_[part]));
 }
 
 // Takes what the other parts have sent of the gather that is under way, if one is.
@@ -187,16 +248,21 @@ Result<Progress> ForwardPass::Collect() {
   if (gathered_.whole.empty()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
     const uint32_t part = gathered_.next_part;
-    const size_t expected = ExpectedOf(part);
-    if (part == group_.index || expected == 0) continue;
-    const Bytes numbers = TRY(exchange_->Take(gather_, part));
-    if (numbers.empty()) return Progress::kWaiting;
-    if (numbers.size() != expected) {
-      return DataLoss(fmt::format("part {} of the group sent {} bytes, where {} were expected",
-                                  part + 1, numbers.size(), expected));
+    if (part == group_.index || ExpectedOf(part, /*are_blocks=*/false) == 0) continue;
+    const Exchange::Rows rows = TRY(exchange_->Take(gather_, part));
+    if (rows.bytes.empty()) return Progress::kWaiting;
+    if (rows.are_blocks && !gathered_.blocks) {
+      return DataLoss(
+          fmt::format("part {} of the group sent blocks, where numbers were expected", part + 1));
     }
-    TRY(TakeFrom(part, numbers));
+    const size_t expected = ExpectedOf(part, rows.are_blocks);
+    if (rows.bytes.size() != expected) {
+      return DataLoss(fmt::format("part {} of the group sent {} bytes, where {} were expected",
+                                  part + 1, rows.bytes.size(), expected));
+    }
+    TRY(TakeFrom(part, rows));
   }
+  if (gathered_.operand != nullptr && !gathered_.blocks) gathered_.operand->Set(gathered_.whole);
   if (gathered_.are_sums) TRY(feed_forward_.FinishSums(gathered_.whole));
   gathered_ = {};
   ++gather_;

@@ -9,6 +9,9 @@
 #include <limits>
 
 #include "engine/gpu_layers.h"
+#include "kernels/activation_blocks.h"
+#include "kernels/activations.h"
+#include "kernels/pack.h"
 #include "model/group_part.h"
 #include "model/shape.h"
 #include "model/support.h"
@@ -107,26 +110,68 @@ void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelL
   }
 }
 
+// Bytes of what nodes of a group send each other of a token, in all layers.
+struct Inputs {
+  double attended = 0;  // by heads, for the output projection
+  double wide = 0;      // of gate and up, for down
+};
+
+// Those that a product reads: in 8-bit blocks, where two equal nodes have whole ones.
+double BytesOfInput(const gguf::ModelFiles& files, const model::TensorSpec& spec, uint64_t first,
+                    uint64_t all) {
+  const gguf::Tensor* const tensor = model::FindTensor(files, spec);
+  const auto type = tensor == nullptr ? std::nullopt : kernels::WeightTypeOf(tensor->type);
+  const auto numbers = static_cast<double>(all * sizeof(float));
+  if (!type) return numbers;
+  const kernels::ActivationFormat format = kernels::ActivationFormatFor(*type);
+  const size_t step = kernels::BlockStep(format);
+  if (step == 0 || first % step != 0 || all % step != 0) return numbers;
+  return static_cast<double>(kernels::BlockBytes(format, 1, all));
+}
+
+Inputs InputsOf(const gguf::ModelFiles& files, const model::Shape& shape,
+                const model::GroupPart& two) {
+  const model::PartRanges ranges = model::RangesOf(two, shape);
+  const uint64_t of_group =
+      shape.is_latent() ? shape.latent.output_rank
+                        : shape.head_count / model::HeadGroupsOf(shape) * uint64_t{shape.head_dim};
+  const uint64_t attended = of_group * model::HeadGroupsOf(shape);
+  const uint64_t wide = shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
+  Inputs inputs;
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    if (spec.part != model::Part::kLayer || model::IsOfNextBlock(spec)) continue;
+    const auto is = [&](std::string_view product) { return spec.name.ends_with(product); };
+    if (is(shape.is_latent() ? ".attn_output_b.weight" : ".attn_output.weight")) {
+      inputs.attended += BytesOfInput(files, spec, ranges.head_groups.count() * of_group, attended);
+    } else if (is(".ffn_down.weight") || is("ffn_down_exps.weight") ||
+               is("ffn_down_shexp.weight")) {
+      // A token has a wide row for each of its experts.
+      const uint32_t rows = IsOfExperts(spec) ? shape.experts.used : 1;
+      inputs.wide += rows * BytesOfInput(files, spec, ranges.feed_forward.count(), wide);
+    }
+  }
+  return inputs;
+}
+
 // What nodes of a group divide and send one another.
-ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& division) {
+ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape& shape,
+                               const Division& division) {
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
   if (!model::CheckGroup(two, shape).ok()) return {};
   const model::Experts& experts = shape.experts;
-  const uint64_t attended = shape.is_latent()
-                                ? uint64_t{shape.latent.output_groups} * shape.latent.output_rank
-                                : uint64_t{shape.head_count} * shape.head_dim;
-  // A token has a wide row for each of its experts.
-  const uint64_t wide = experts.count > 0
-                            ? uint64_t{experts.used + experts.shared} * experts.feed_forward
-                            : shape.feed_forward;
-  const uint64_t columns = attended + 2 * uint64_t{shape.embedding} + wide;
+  const Inputs inputs = InputsOf(files, shape, two);
+  const uint64_t residual = uint64_t{shape.embedding} * sizeof(float);
+  const auto of_layer = [&](double bytes) {
+    return static_cast<uint64_t>(bytes / shape.layer_count);
+  };
   const double all = division.all == 0 ? 1 : division.all;
-  ModelLoad::Together together{.heads = model::HeadGroupsOf(shape),
-                               .whole_bytes = division.whole_bytes,
-                               .whole = division.whole / all,
-                               .by_heads = division.by_heads / all,
-                               .gathered_bytes = columns * sizeof(float),
-                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+  ModelLoad::Together together{
+      .heads = model::HeadGroupsOf(shape),
+      .whole_bytes = division.whole_bytes,
+      .whole = division.whole / all,
+      .by_heads = division.by_heads / all,
+      .gathered_bytes = of_layer(inputs.attended + inputs.wide) + 2 * residual,
+      .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
   if (experts.count == 0) return together;
   // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
   together.experts = {.count = experts.count,
@@ -135,7 +180,7 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
                       .reads = division.experts / all,
                       .bytes = division.expert_bytes,
                       .shared_bytes = division.shared_bytes,
-                      .gathered_bytes = (attended + shape.embedding) * sizeof(float),
+                      .gathered_bytes = of_layer(inputs.attended) + residual,
                       .sum_bytes = uint64_t{shape.embedding} * sizeof(int64_t)};
   return together;
 }
@@ -238,7 +283,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.kv_read_bytes = load.KvReadBytes(context);
   division.AddKv(shape, load.kv_read_bytes * shape.layer_count);
   if (shape.is_latent()) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
-  load.together = TogetherOf(shape, division);
+  load.together = TogetherOf(files, shape, division);
   return load;
 }
 

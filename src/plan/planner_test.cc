@@ -566,7 +566,9 @@ TEST(Planner, LoadOfExpertsInAGroup) {
   const uint64_t q = uint64_t{shape.head_count} * shape.head_dim;
   const uint64_t wide = uint64_t{shape.experts.used} * shape.experts.feed_forward;
   EXPECT_EQ(load.together.heads, shape.kv_head_count);
-  EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2 * shape.embedding + wide));
+  // What down reads are blocks of 32 with a scale, and the attended heads, where they are whole.
+  const uint64_t attended = q % 128 == 0 ? q + q / 8 : 4 * q;
+  EXPECT_EQ(load.together.gathered_bytes, attended + 8 * shape.embedding + wide + wide / 8);
   // Routers, in floats, are on every node.
   EXPECT_GE(load.together.whole_bytes,
             uint64_t{shape.layer_count} * 4 * shape.embedding * shape.experts.count);
@@ -580,7 +582,7 @@ TEST(Planner, LoadOfLatentHeadsInAGroup) {
   const uint64_t low = uint64_t{shape.latent.output_groups} * shape.latent.output_rank;
   const uint64_t wide = uint64_t{shape.experts.used + 1} * shape.experts.feed_forward;
   EXPECT_EQ(load.heads, shape.latent.output_groups);
-  EXPECT_EQ(load.gathered_bytes, 4 * (low + 2 * shape.embedding + wide));
+  EXPECT_EQ(load.gathered_bytes, low + low / 8 + 8 * shape.embedding + wide + wide / 8);
   // Compressors, the index, the mixing of streams and the rows of the KV cache.
   EXPECT_GT(load.whole, 0.2);
   EXPECT_LT(load.whole + load.by_heads, 1);
