@@ -89,8 +89,8 @@ def main():
                 totals = [sum(pair_of) for pair_of in zip(totals, (near, count, rights[0], rights[1], 1))]
     near, count, fresh, known, cells = totals
     print(f"Measured, and in brackets predicted. Of nodes that know their times {near} of {count} predictions are "
-          f"within 15 %. The kind that auto takes is the fastest, or within a tenth of it, in {fresh} of {cells} cells with "
-          f"fresh nodes and in {known} with nodes that know their times.")
+          f"within 15 %. The kind that auto takes is the fastest, or within a tenth of it, in {fresh} of {cells} cells "
+          f"with fresh nodes and in {known} with nodes that know their times.")
 
 
 if __name__ == "__main__":
