@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Whether --split auto takes the fastest kind of plan: one node, a pipeline or a group, over links of several speeds.
+"""Whether --split auto takes the fastest kind of plan: one node, a pipeline, a group, or other
+nodes for the prompt than for the answer, over links of several speeds.
 
     bench/choices.py --aster build/release/bin/aster model.gguf other.gguf
     sudo bench/choices.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
@@ -22,7 +23,9 @@ import sys
 from machines import pair
 from predictions import ask
 
-KINDS = {"one node alone": "one node", "a pipeline": "pipeline", "a group": "group"}
+# A pipeline with groups takes three nodes.
+KINDS = {"one node alone": "one node", "a pipeline": "pipeline", "a group": "group",
+         "prefill and decode apart": "apart"}
 
 
 def turn(machines, folder, options, prompt, answer):
@@ -42,18 +45,24 @@ def turn(machines, folder, options, prompt, answer):
 
 def tell(model, link, prompt, answer, turns):
     """A line of the table; how many predictions were near, of how many, and whether each choice was right."""
-    measured = {kind: statistics.median(times[kind][1] for _, times in turns) for kind in turns[0][1]}
+    # What nodes know changes which plans there are: a kind may be missing in a turn.
+    def of(kind, some):
+        return [times[kind] for _, times in some if kind in times]
+
+    measured = {kind: statistics.median(time for _, time in of(kind, turns)) for kind in KINDS if of(kind, turns)}
     line = f"{model:20} {link or 'loopback':13} {prompt:6} {answer:6}"
     near = count = 0
     for kind in KINDS:
+        predicted = [statistics.median(time for time, _ in of(kind, some)) if of(kind, some) else None
+                     for some in (turns[:1], turns[1:])]
         if kind not in measured:
-            line += f"{'-':>30}"
+            line += f"{'-':>28}"
             continue
-        first = turns[0][1][kind][0]
-        known = statistics.median(times[kind][0] for _, times in turns[1:])
-        line += f"  {measured[kind]:6.2f} s ({first:6.2f}, {known:6.2f})"
-        near += abs(known / measured[kind] - 1) <= 0.15
-        count += 1
+        fresh, known = (f"{time:6.2f}" if time is not None else f"{'-':>6}" for time in predicted)
+        line += f"  {measured[kind]:6.2f} s ({fresh}, {known})"
+        if predicted[1] is not None:
+            near += abs(predicted[1] / measured[kind] - 1) <= 0.15
+            count += 1
     rights = []
     for taken, _ in (turns[0], turns[-1]):
         rights.append(taken in measured and measured[taken] <= 1.1 * min(measured.values()))
