@@ -5,7 +5,7 @@
 // of a 64 KiB frame, and of a 2 KiB frame between threads that poll, as the nodes of a group do;
 // and the throughput of 4 MiB frames, without and with TLS. The ways take turns, so that a busy
 // moment of the machine hits all of them. Bare TCP sends one buffer again and again, which stays in
-// a cache; beside it stands what it does with as many as a channel has under way.
+// a cache; beside it stands what it does with as many as a channel has in flight.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -186,7 +186,7 @@ class Channel {
     return times_us;
   }
 
-  // Frames that the sender makes and the receiver throws away, a few under way.
+  // Frames that the sender makes and the receiver throws away, a few in flight.
   double BytesPerSecond() {
     std::thread sender([&] {
       for (int i = 0; i < kLargeFrames; ++i) {

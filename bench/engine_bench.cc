@@ -87,7 +87,7 @@ Request Ask(Sequence& sequence, size_t prompt_length, uint64_t max_tokens, uint6
   return request;
 }
 
-// An answer is under way when a prompt of 4096 tokens comes. The argument: tokens of prompts in a
+// An answer is in flight when a prompt of 4096 tokens comes. The argument: tokens of prompts in a
 // step.
 void BM_AnswerBesideAPrompt(benchmark::State& state) {
   const auto folder = TemporaryDirectory::Create().value();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -68,6 +69,11 @@ class Peaks {
     nlohmann::json json = {{"device", traits.name}, {"driver", traits.driver}};
     json["read_gb_per_s"] = TRY(peaks.Read()) / 1e9;
     json["int8_tops"] = TRY(peaks.Compute(traits.dot_products ? "bytes_dot" : "bytes", 8)) / 1e12;
+    json["kernel_us"] = TRY(peaks.Wait(1));
+    if (std::getenv("X_CHAIN")) {
+      for (uint32_t g : {8u, 64u, 128u, 512u, 4096u}) json["kernel_us_" + std::to_string(g)] = TRY(peaks.Wait(g));
+      return json;
+    }
     json["f32_tflops"] = TRY(peaks.Compute("floats", 4)) / 1e12;
     if (traits.matrix)
       json["matrix_int8_tops"] = TRY(peaks.MultiplyMatrices(*traits.matrix)) / 1e12;
@@ -111,6 +117,16 @@ class Peaks {
                 operations * kChains * kStepsOfChain * kGroups * kGroupSize);
   }
 
+  // Microseconds of a kernel that does next to nothing, and waits for the one before it.
+  Result<double> Wait(uint32_t groups) {
+    struct Push {
+      uint64_t to;
+      uint32_t rounds;
+      uint32_t seed;
+    };
+    return 1e6 / TRY(Rate(TRY(pipelines_.Get("floats")), Push{out_.address(), 1, 1}, 1, groups));
+  }
+
   Result<double> MultiplyMatrices(const MatrixTile& tile) {
     struct Push {
       uint64_t to;
@@ -128,28 +144,29 @@ class Peaks {
 
   // What a dispatch does, times dispatches a second.
   template <typename Push>
-  Result<double> Rate(const Pipeline& pipeline, const Push& push, uint64_t work) {
+  Result<double> Rate(const Pipeline& pipeline, const Push& push, uint64_t work,
+                      uint32_t groups = kGroups) {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(&push), sizeof(push));
     // As many dispatches as take long enough.
     uint32_t dispatches = 1;
-    double seconds = TRY(Time(pipeline, bytes, dispatches));
+    double seconds = TRY(Time(pipeline, bytes, dispatches, groups));
     while (seconds < kLeastSeconds && dispatches < 1 << 16) {
       dispatches *= 2;
-      seconds = TRY(Time(pipeline, bytes, dispatches));
+      seconds = TRY(Time(pipeline, bytes, dispatches, groups));
     }
     std::vector<double> rounds;
     for (int round = 0; round < kRounds; ++round)
-      rounds.push_back(TRY(Time(pipeline, bytes, dispatches)));
+      rounds.push_back(TRY(Time(pipeline, bytes, dispatches, groups)));
     std::ranges::nth_element(rounds, rounds.begin() + kRounds / 2);
     return static_cast<double>(work) * dispatches / rounds[kRounds / 2];
   }
 
   Result<double> Time(const Pipeline& pipeline, std::span<const uint8_t> push,
-                      uint32_t dispatches) {
+                      uint32_t dispatches, uint32_t groups) {
     Commands commands = TRY(Commands::Create(device_));
     TRY(commands.Begin());
     for (uint32_t i = 0; i < dispatches; ++i) {
-      commands.Dispatch(pipeline, push, {.x = kGroups});
+      commands.Dispatch(pipeline, push, {.x = groups});
       commands.Barrier();
     }
     TRY(commands.End());

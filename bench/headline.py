@@ -48,7 +48,7 @@ def describe(told):
     timings = told["timings"]
     words = (f"{timings['prefill_tokens_per_s']:8.1f} prefill/s {timings['decode_tokens_per_s']:8.1f} decode/s, in all "
              f"{timings['prefill_s'] + timings['decode_s']:.2f} s")
-    transfer = told.get("handed_over")
+    transfer = told.get("kv_transfer")
     if transfer:
         words += (f"; {transfer['bytes'] / 1e6:.1f} MB of KV transfer meanwhile, the first token came "
                   f"{1e3 * transfer['exposed_s']:.0f} ms after the end of prefill")

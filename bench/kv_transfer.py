@@ -136,7 +136,7 @@ class Turn:
         self.step_s = self.write_s / max(answer - 1, 1)
         self.total_s = self.read_s + self.write_s
         self.read_rate, self.write_rate = prompt / self.read_s, 1 / self.step_s
-        transfer = told.get("handed_over", {"exposed_s": 0, "bytes": 0})
+        transfer = told.get("kv_transfer", {"exposed_s": 0, "bytes": 0})
         self.exposed_s, self.bytes = transfer["exposed_s"], transfer["bytes"]
 
 

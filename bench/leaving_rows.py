@@ -33,7 +33,7 @@ def main():
         aster("synth", model, "--preset", "flash-full", *SMALL)
         ids.write_text(" ".join(str((7 * i * i + 13 * i + 5) % 1000) for i in range(options.prompt)))
         run = ("run", model, "--ids", ids, "--temp", 0, "-n", 4, "--ignore-eos", "--json")
-        handed_over = json.loads(aster(*run, "--local-nodes", 2, "--decode", "node-2"))["handed_over"]["bytes"]
+        handed_over = json.loads(aster(*run, "--local-nodes", 2, "--decode", "node-2"))["kv_transfer"]["bytes"]
         aster(*run, "--kv-cache", cache)
         on_disk = sum(path.stat().st_size for path in cache.rglob("*.rows"))
         loaded = json.loads(aster(*run, "--kv-cache", cache))["kv_cache"]["loaded_bytes"]

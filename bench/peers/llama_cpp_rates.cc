@@ -154,6 +154,9 @@ int main(int argc, char** argv) {
   if (argc != 3) Fail("usage: llama_cpp_rates MODEL THREADS");
   llama_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
   llama_backend_init();
+#ifndef IK
+  ggml_backend_load_all();  // where they are libraries beside the program
+#endif
   size_t threads = 0;
   std::string_view given = argv[2];
   if (!rates::TakeNumber(given, 0, threads)) Fail("usage: llama_cpp_rates MODEL THREADS");

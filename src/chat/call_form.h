@@ -30,6 +30,9 @@ struct CallForm {
   std::string value_open = {};  // from there to a text
   std::string json_open = {};   // or to any other value
   std::string value_close = {};
+  // Or they are one object that is not written in JSON: what stands around texts then. Names of
+  // members stand without it.
+  std::string quote = {};
 };
 
 struct CallProbe {

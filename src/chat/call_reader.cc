@@ -338,6 +338,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
     case Family::kDsml:
     case Family::kGlm:
     case Family::kQwenXml:
+    case Family::kMimo:
     case Family::kMiniMax:
     case Family::kGemma:
       return std::make_unique<TaggedCallReader>(family, tools);

@@ -28,7 +28,7 @@ bool Has(std::string_view text, std::string_view part) {
 
 bool HasTags(Family family) {
   return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml ||
-         family == Family::kMiniMax || family == Family::kGemma;
+         family == Family::kMimo || family == Family::kMiniMax;
 }
 
 // More telling marks first: several families share <tool_call>.
@@ -139,6 +139,19 @@ CallForm HarmonyCalls() {
           .next = ""};
 }
 
+// As its templates write calls; nothing where this one does not.
+std::optional<CallForm> GemmaCalls(const Probe& probe) {
+  CallForm form = {.open = "<|tool_call>call:",
+                   .middle = "",
+                   .close = "<tool_call|>",
+                   .next = "<tool_call|><|tool_call>call:",
+                   .quote = "<|\"|>"};
+  const auto text = probe.Render(MessageWithCall({{"b", 1}, {"a", {"c"}}}), /*with_tools=*/false);
+  const std::string call = form.open + std::string(kName) + "{a:[<|\"|>c<|\"|>],b:1}" + form.close;
+  if (!text || !Has(*text, call)) return std::nullopt;
+  return form;
+}
+
 bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
@@ -147,7 +160,6 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
   const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);
   auto text = probe.Render(MessageWithCall(kArguments), /*with_tools=*/false);
-  // Gemma's would write a text as it stands, which is no way of its own to write arguments.
   if (text && Has(*text, kArguments) && dialect.family != Family::kGemma) {
     dialect.arguments = ArgumentsAs::kText;
   } else {
@@ -159,12 +171,15 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
   }
   const std::string_view open = CallsOpen(dialect.family);
   const std::string eos = probe.eos();
-  dialect.calls = FindCallForm(
-      {.render = [&](const auto& answer) { return probe.Render(answer, /*with_tools=*/false); },
-       .mark = dialect.family == Family::kLlama ? kLlamaCall : open,
-       .eos = eos,
-       .has_tags = HasTags(dialect.family),
-       .takes_text = dialect.arguments == ArgumentsAs::kText});
+  const CallProbe calls = {
+      .render = [&](const auto& answer) { return probe.Render(answer, /*with_tools=*/false); },
+      .mark = dialect.family == Family::kLlama ? kLlamaCall : open,
+      .eos = eos,
+      .has_tags = HasTags(dialect.family),
+      .takes_text = dialect.arguments == ArgumentsAs::kText};
+  dialect.calls = dialect.family == Family::kGemma ? GemmaCalls(probe) : FindCallForm(calls);
+  const bool breaks_lines = !dialect.calls || dialect.calls->value_open.ends_with('\n');
+  if (dialect.family == Family::kQwenXml && !breaks_lines) dialect.family = Family::kMimo;
   if (!text || open.empty()) return;
   const auto lead = Between(*text, kContent, open);
   if (lead && IsBlank(*lead)) dialect.call_lead = *lead;
@@ -211,6 +226,8 @@ std::string_view FamilyName(Family family) {
       return "GLM";
     case Family::kQwenXml:
       return "Qwen3 Coder";
+    case Family::kMimo:
+      return "MiMo";
     case Family::kKimi:
       return "Kimi";
     case Family::kMiniMax:
@@ -228,6 +245,7 @@ std::string_view CallsOpen(Family family) {
     case Family::kHermes:
     case Family::kGlm:
     case Family::kQwenXml:
+    case Family::kMimo:
       return "<tool_call>";
     case Family::kGemma:
       return "<|tool_call>";
@@ -249,6 +267,8 @@ std::string_view CallsOpen(Family family) {
   }
   return "";
 }
+
+bool WantsArgumentObjects(std::string_view source) { return FamilyOf(source) == Family::kGemma; }
 
 std::string_view ThinkOpen(Family family) {
   return family == Family::kGemma ? "<|channel>thought" : "<think>";

@@ -26,6 +26,7 @@ enum class Family : uint8_t {
   kDsml,      // <｜DSML｜tool_calls>…: V4
   kGlm,       // <tool_call>name, <arg_key>, <arg_value>
   kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
+  kMimo,      // the same, without line breaks around values
   kKimi,      // <|tool_calls_section_begin|>…
   kMiniMax,   // <minimax:tool_call><invoke name="…"><parameter name="…">
   kGemma,     // <|tool_call>call:name{key:<|"|>text<|"|>}<tool_call|>: Gemma 4
@@ -57,6 +58,10 @@ struct Dialect {
   std::string think_close_lead = {};  // before what closes them
   std::string think_close_tail = {};  // behind it
 };
+
+// Whether a template has its own way to write arguments: it would write a text as it stands, where
+// that way belongs (Gemma 4).
+bool WantsArgumentObjects(std::string_view source);
 
 // What stands around thoughts.
 std::string_view ThinkOpen(Family family);

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "chat/dialect.h"
 #include "chat/reply_parser.h"
+#include "chat/templates_for_test.h"
 #include "jinja/fallback.h"
 #include "jinja/template.h"
 
@@ -33,6 +34,8 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
+  known.push_back({"gemma4", std::string(kGemmaTemplate)});
+  known.push_back({"mimo", std::string(kMimoTemplate)});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -49,15 +52,15 @@ ordered_json ToolList() {
 }
 
 // As a prompt with arguments that are texts is made.
-Result<std::string> Render(const jinja::ChatTemplate& chat_template, const ordered_json& messages,
-                           bool generate) {
+Result<std::string> Render(const jinja::ChatTemplate& chat_template, const Dialect& dialect,
+                           const ordered_json& messages, bool generate) {
   ordered_json variables = kBase;
   variables["tools"] = ToolList();
   variables["add_generation_prompt"] = generate;
   const ArgumentTexts texts(messages);
   variables["messages"] = texts.messages();
   const auto prompt = chat_template.Render(variables);
-  if (prompt.ok() && texts.AllStandIn(*prompt)) {
+  if (dialect.family != Family::kGemma && prompt.ok() && texts.AllStandIn(*prompt)) {
     return texts.Restore(*prompt, [](std::string_view text) { return std::string(text); });
   }
   variables["messages"] = TRY(WithArgumentObjects(messages));
@@ -99,14 +102,14 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     // This one leaves it to people to tell the model about tools.
     EXPECT_EQ(dialect.has_tools, name != "deepseek-ai-DeepSeek-V3.1");
     ++families;
-    const auto before = Render(*chat_template, ordered_json::array({user}), true);
+    const auto before = Render(*chat_template, dialect, ordered_json::array({user}), true);
     ASSERT_TRUE(before.ok()) << before.error().message();
     // As a model writes JSON: with its own spaces where the template lets it.
     const bool as_text = dialect.arguments == ArgumentsAs::kText;
     const std::string arguments =
-        as_text ? R"({"what":"a \"key\"",  "most": 1.50})" : R"({"what": "a \"key\"", "most": 3})";
-    const auto with_call =
-        Render(*chat_template, ordered_json::array({user, CallMessage("", {arguments})}), false);
+        as_text ? R"({"what":"a \"key\"",  "most": 1.50})" : R"({"most": 3, "what": "a \"key\""})";
+    const auto with_call = Render(*chat_template, dialect,
+                                  ordered_json::array({user, CallMessage("", {arguments})}), false);
     ASSERT_TRUE(with_call.ok()) << with_call.error().message();
     ASSERT_TRUE(with_call->starts_with(*before) || dialect.family == Family::kGlm)
         << *before << "\n---\n"
@@ -114,8 +117,8 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     std::string reply = with_call->substr(std::min(before->size(), with_call->size()));
     for (const std::string_view end :
          {"<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<eos>",
-          "<｜end▁of▁sentence｜>", "<end_of_turn>\n", "[e~[\n"}) {
-      if (reply.ends_with(end)) reply.resize(reply.size() - end.size());
+          "<｜end▁of▁sentence｜>", "<end_of_turn>\n", "[e~[\n", "<turn|>\n"}) {
+      if (reply.ends_with(end)) reply.erase(reply.size() - end.size());
     }
     const Tools tools = {.has_tool = [](std::string_view tool) { return tool == "find"; },
                          .is_string = nullptr};
@@ -127,7 +130,7 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     ASSERT_EQ(said["tool_calls"].size(), 1U) << reply;
     EXPECT_EQ(said["content"], "") << reply;
     EXPECT_EQ(said["tool_calls"][0]["function"]["arguments"], arguments) << reply;
-    const auto again = Render(*chat_template, ordered_json::array({user, said}), false);
+    const auto again = Render(*chat_template, dialect, ordered_json::array({user, said}), false);
     ASSERT_TRUE(again.ok());
     EXPECT_EQ(*again, *with_call);
   }

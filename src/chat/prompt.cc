@@ -217,9 +217,11 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
   variables["add_generation_prompt"] = true;
   if (!tools.is_null()) variables["tools"] = MarkedJson(tools);
   if (!texts.empty()) {
-    auto prompt = template_->Render(variables);
-    if (prompt.ok() && texts.AllStandIn(*prompt)) {
-      return texts.Restore(*prompt, [&](std::string_view text) { return Marked(text); });
+    if (!WantsArgumentObjects(source_)) {
+      auto prompt = template_->Render(variables);
+      if (prompt.ok() && texts.AllStandIn(*prompt)) {
+        return texts.Restore(*prompt, [&](std::string_view text) { return Marked(text); });
+      }
     }
     variables["messages"] = MarkedJson(TRY(WithArgumentObjects(messages)));
   }

@@ -6,7 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/random.h"
+#include "chat/templates_for_test.h"
 #include "gguf/metadata_builder.h"
 
 namespace aster::chat {
@@ -75,15 +78,32 @@ TEST_F(PromptTest, LongTextsFullOfMarkup) {
   EXPECT_EQ(prompt_.Marked(text).find('<'), std::string::npos);
 }
 
-TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
+// Of a file that says this one thing.
+ChatPrompt PromptOf(const char* key, std::string_view text, const text::Tokenizer& tokenizer) {
   gguf::MetadataBuilder builder;
-  builder.Set("general.architecture", "deepseek4");  // which has a template of its own
-  const auto& architecture = *builder.Find("general.architecture");
+  builder.Set(key, text);
+  const auto& only = *builder.Find(key);
   std::vector<gguf::Value> values;
-  values.emplace_back("general.architecture", architecture.type,
-                      Bytes(architecture.bytes).subspan(sizeof(uint64_t)));
+  values.emplace_back(key, only.type, Bytes(only.bytes).subspan(sizeof(uint64_t)));
   const gguf::Metadata metadata = gguf::Metadata::Of(std::move(values)).value();
-  ChatPrompt prompt = ChatPrompt::Make(metadata, *tokenizer_).value();
+  return ChatPrompt::Make(metadata, tokenizer).value();
+}
+
+// Its template would write the JSON of a client between braces of its own.
+TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
+  const ChatPrompt prompt = PromptOf("tokenizer.chat_template", kGemmaTemplate, *tokenizer_);
+  const auto messages = nlohmann::ordered_json::parse(R"([{"role": "user", "content": "Where?"},
+      {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function",
+       "function": {"name": "find", "arguments": "{\"what\": \"key\", \"most\": 3}"}}]}])");
+  const auto text = prompt.Render(messages, nullptr);
+  ASSERT_TRUE(text.ok()) << text.error().message();
+  EXPECT_THAT(*text,
+              testing::HasSubstr("<|tool_call>call:find{most:3,what:<|\"|>key<|\"|>}<tool_call|>"));
+}
+
+TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
+  // Which has a template of its own.
+  ChatPrompt prompt = PromptOf("general.architecture", "deepseek4", *tokenizer_);
   const std::vector<Message> messages = {{"user", "why?"}};
   std::vector<std::string> prompts;
   for (const Thinking thinking : {Thinking::kOff, Thinking::kHigh, Thinking::kMax}) {

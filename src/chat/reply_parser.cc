@@ -42,7 +42,7 @@ SectionMarks MarksOf(Family family) {
 // Families in which one and the same mark opens the calls and each of them.
 bool OpensCallAtOnce(Family family) {
   return family == Family::kHermes || family == Family::kGlm || family == Family::kQwenXml ||
-         family == Family::kGemma;
+         family == Family::kMimo || family == Family::kGemma;
 }
 
 std::string_view TrimLeft(std::string_view text) {

@@ -137,6 +137,7 @@ TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
        "</｜DSML｜tool_calls>"},
       {Family::kGlm, "<tool_call>nobody\n</tool_call>"},
       {Family::kQwenXml, "<tool_call>\n<function=nobody>\n</function>\n</tool_call>"},
+      {Family::kMimo, "<tool_call>\n<function=nobody>\n</function>\n</tool_call>"},
       {Family::kKimi,
        "<|tool_calls_section_begin|><|tool_call_begin|>functions.nobody:0"
        "<|tool_call_argument_begin|>{}<|tool_call_end|><|tool_calls_section_end|>"}};
@@ -203,6 +204,15 @@ TEST(ReplyParser, QwenXml) {
                   "<tool_call>\n<function=f>\n<parameter=a>\n12\n</parameter>\n"
                   "<parameter=text>\nx\n\ny\n</parameter>\n</function>\n</tool_call>"),
             "<<f {\"a\": 12, \"text\": \"x\\n\\ny\"}>>");
+}
+
+// Line breaks in a value are the value's.
+TEST(ReplyParser, Mimo) {
+  EXPECT_EQ(Parse(Family::kMimo,
+                  "So:<tool_call>\n<function=f>\n<parameter=a>12</parameter>\n"
+                  "<parameter=text>\nx\n\ny\n</parameter>\n</function>\n</tool_call>"
+                  "<tool_call>\n<function=g>\n</function>\n</tool_call>"),
+            "So:<<f {\"a\": 12, \"text\": \"\\nx\\n\\ny\\n\"}>><<g {}>>");
 }
 
 TEST(ReplyParser, MiniMax) {

@@ -106,7 +106,7 @@ Result<TaggedCall> ReadGlm(std::string_view body, const Tools& tools) {
   return call;
 }
 
-Result<TaggedCall> ReadQwenXml(std::string_view body, const Tools& tools) {
+Result<TaggedCall> ReadQwenXml(std::string_view body, bool breaks_lines, const Tools& tools) {
   Cursor cursor(body);
   cursor.SkipSpace();
   if (!cursor.Take("<function=")) return NoCall();
@@ -120,8 +120,8 @@ Result<TaggedCall> ReadQwenXml(std::string_view body, const Tools& tools) {
     auto value = key ? cursor.TakeUntil("</parameter>") : std::nullopt;
     if (!value) return NoCall();
     // One line break on either side belongs to the tags.
-    if (value->starts_with('\n')) value->remove_prefix(1);
-    if (value->ends_with('\n')) value->remove_suffix(1);
+    if (breaks_lines && value->starts_with('\n')) value->remove_prefix(1);
+    if (breaks_lines && value->ends_with('\n')) value->remove_suffix(1);
     arguments.Add(*key, *value, IsString(tools, call.name, *key, *value));
   }
   cursor.SkipSpace();
@@ -271,7 +271,7 @@ Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& to
     case Family::kGemma:
       return ReadGemma(body);
     default:
-      return ReadQwenXml(body, tools);
+      return ReadQwenXml(body, family != Family::kMimo, tools);
   }
 }
 

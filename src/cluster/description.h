@@ -173,6 +173,8 @@ struct NodeStatus {
   std::vector<Member> members;  // as this node sees them, itself first
   std::optional<DiskCacheStatus> disk_cache;
   std::vector<WorkRate> rates;  // by model and slice
+  bool is_drained = false;      // front ends are to give it no layers
+  uint32_t leaving = 0;         // front ends that still have layers or KV rows here, once it is
 
   bool operator==(const NodeStatus&) const = default;
 };

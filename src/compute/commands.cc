@@ -34,7 +34,7 @@ Status Commands::UploadBlocks(Bytes, Operand&, const BlockColumns&) {
 
 Status Commands::ExpandExperts(const ExpertSum&, const Tensor&) { return OnProcessorOnly(); }
 
-Status Commands::ContractExperts(const ExpertSum&, Operand&) { return OnProcessorOnly(); }
+Status Commands::ContractExperts(const ExpertSum&, Operand&, Operand&) { return OnProcessorOnly(); }
 
 Result<std::span<const int32_t>> Commands::ReadChoice(const Tensor&) { return OnProcessorOnly(); }
 

@@ -110,17 +110,18 @@ struct HeadAttention {
   PagesOf pages;
   const kernels::PageLayout* head_page;
   size_t head_count;
-  size_t kv_head_count;
-  float scale;              // of scores
-  uint32_t window;          // positions that a row sees, itself included; 0: all
-  uint32_t sinks;           // and the first of all
-  float cap = 0.0f;         // within which a soft cap holds scores; 0: none. Else on the processor
-  Tensor sink_logits = {};  // [head_count], each one more weight that counts in the sum; or none
-  Tensor queries;           // [rows, head_count * key_dim], turned to their positions; or none:
-                            // then nothing attends
-  Tensor keys;    // [rows, kv_head_count * key_dim], turned to their positions; written first.
-                  // None, on the processor: another layer has written them
-  Tensor values;  // [rows, kv_head_count * value_dim]
+  size_t kv_head_count;      // that these heads read
+  size_t first_kv_head = 0;  // of those that pages have. Else than 0 on the processor only
+  float scale;               // of scores
+  uint32_t window;           // positions that a row sees, itself included; 0: all
+  uint32_t sinks;            // and the first of all
+  float cap = 0.0f;          // within which a soft cap holds scores; 0: none. Else on the processor
+  Tensor sink_logits = {};   // [head_count], each one more weight that counts in the sum; or none
+  Tensor queries;            // [rows, head_count * key_dim], turned to their positions; or none:
+                             // then nothing attends
+  Tensor keys;  // [rows, all heads of a page * key_dim], turned to their positions; written first.
+                // None, on the processor: they have been written
+  Tensor values;  // [rows, the same * value_dim]
   Tensor out;     // [rows, head_count * value_dim]
 };
 
@@ -343,8 +344,9 @@ class Commands {
   // wide = both halves of the chosen experts as one: a row for every choice of the first row, then
   // of the second and so on; then a row of the shared expert for each.
   virtual Status ExpandExperts(const ExpertSum& sum, const Tensor& wide);
-  // out = the sum of what experts make of such rows, whose columns are all experts' whole width.
-  virtual Status ContractExperts(const ExpertSum& sum, Operand& wide);
+  // out = the sum of what experts make of such rows, whose columns are all experts' whole width:
+  // those of choices, and those of the shared expert, where there is one.
+  virtual Status ContractExperts(const ExpertSum& sum, Operand& chosen, Operand& shared);
 
   // The same in parts, where each machine has some experts as a whole; on the processor alone too.
   //

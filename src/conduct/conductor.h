@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -50,15 +51,15 @@ namespace aster::conduct {
 
 struct ConductorOptions {
   RouteOptions route;
-  kernels::Isa isa = kernels::FastestIsa();  // of samplers here
-  uint32_t chunk_pages = 2;                  // of prompts, in a frame
-  uint32_t frames_per_stage = 2;             // of prompts, in flight
-  int64_t longest_frame_ns = 0;              // FrameScheduleOptions
-  uint32_t max_running = 64;                 // requests
-  uint32_t direct_tokens = 64;               // KvTransferOptions
-  uint32_t kv_sync_step = 32;                // likewise, sync_step
-  int64_t stall_ns = 300 * kNsPerSecond;     // after which silent nodes with work have stalled
-  uint32_t max_replans = 8;                  // in a row, without a token between them
+  kernels::Isa isa = kernels::FastestIsa();              // of samplers here
+  uint32_t chunk_pages = 2;                              // of prompts, in a frame
+  uint32_t frames_per_stage = 2;                         // of prompts, in flight
+  int64_t longest_frame_ns = 0;                          // FrameScheduleOptions
+  uint32_t max_running = 64;                             // requests
+  std::optional<uint32_t> direct_tokens = std::nullopt;  // KvTransferOptions
+  uint32_t kv_sync_step = 32;                            // likewise, sync_step
+  int64_t stall_ns = 300 * kNsPerSecond;    // after which silent nodes with work have stalled
+  uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
   uint32_t max_open_replans = 0;            // of a route that Open opens
   // Nodes that may hold KV rows beside those of the route, asked for each text that is new here.
@@ -104,6 +105,8 @@ class Conductor final : public engine::Generator {
   // Asks the replanner for another plan, though nothing failed: requests keep their tokens and go
   // on with the next route. An error leaves the plan as it was, and requests go on with that.
   Status Replan(const Error& why);
+  // Nodes of former plans that will be switched off: they are not asked for KV rows from now on.
+  void Forget(std::span<const wire::NodeId> nodes) { peers_.Forget(nodes); }
 
   const model::Shape& shape() const override { return model_.shape; }
   engine::Sequence NewSequence() override;
@@ -126,6 +129,9 @@ class Conductor final : public engine::Generator {
   const FetchedByNode& fetched() const { return fetched_; }
   // Of the last requests that were answered, the newest last.
   const std::deque<Foreseen>& foreseen() const { return foreseen_; }
+  // Of one of the last requests that ended, or null: in its on_finish at least. Until the next
+  // ends.
+  const Foreseen* ForeseenOf(engine::RequestId id) const;
   // Of the route's stages, from frames of the last seconds.
   std::vector<StagePace::Pace> paces() const { return pace_.Paces(NowNs(), kNewestPaceNs); }
   // That the last route took from when it was opened to when it was ready; 0: none was.
@@ -167,7 +173,7 @@ class Conductor final : public engine::Generator {
   PathForecast& ForecastOf(const LiveRequest& live);
   void Foresee(LiveRequest& live);
   void LearnFirstToken(LiveRequest& live, int64_t now_ns);
-  void LearnAnswer(const LiveRequest& live);
+  void LearnAnswer(LiveRequest& live);
   void Refuse(LiveRequest& live, const Error& why);
   void MakeRoom(LiveRequest& live, const Error& why);
   bool ForgetUnused();
@@ -215,6 +221,7 @@ class Conductor final : public engine::Generator {
   Numbers numbers_;
   FetchedByNode fetched_;
   std::deque<Foreseen> foreseen_;
+  std::deque<std::pair<engine::RequestId, Foreseen>> ended_;  // whatever was learnt of them
   StageTimes times_;
   FrameTimes frame_times_;
   StagePace pace_;

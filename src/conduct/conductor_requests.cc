@@ -87,6 +87,9 @@ void Conductor::Begin(LiveRequest& live) {
 
 // All stages have said what they hold.
 void Conductor::OnBegun(LiveRequest& live) {
+  if (live.searched_route != route_->client.id())
+    live.held_before = std::max(live.HeldBy(route_->client.prefill_path()),
+                                live.HeldBy(route_->client.decode_path()));
   const PrefixSearch::Next next = route_->search.Start(live);
   if (next == PrefixSearch::Next::kWait) TracePhase(live, "asking other nodes what they hold");
   Follow(live, next);
@@ -142,6 +145,8 @@ void Conductor::Foresee(LiveRequest& live) {
       route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
   live.foreseen = {.prompt_tokens = tokens,
                    .others = static_cast<uint32_t>(queue_.running().size() - 1),
+                   .held_tokens = live.sent,
+                   .fetched_tokens = live.sent - std::min(live.sent, live.held_before),
                    .is_direct = route_->client.has_decode_path() && !live.is_disaggregated(),
                    .first_token_s = ForecastOf(live).PrefillSeconds(tokens),
                    .token_s = decodes.TokenSeconds(queue_.running().size())};
@@ -154,19 +159,32 @@ void Conductor::LearnFirstToken(LiveRequest& live, int64_t now_ns) {
   ForecastOf(live).LearnPrefill(live.foreseen.prompt_tokens, came_s);
 }
 
-void Conductor::LearnAnswer(const LiveRequest& live) {
+void Conductor::LearnAnswer(LiveRequest& live) {
   constexpr size_t kMostForeseen = 64;
   const uint64_t generated = live.request.generated();
+  const bool has_pace = live.first_token_ns > 0 && generated > 1;
+  Foreseen& of = live.foreseen;
+  of.answer_tokens = generated;
+  if (has_pace) {
+    of.came_token_s = static_cast<double>(live.last_token_ns - live.first_token_ns) / 1e9 /
+                      static_cast<double>(generated - 1);
+  }
+  ended_.emplace_back(live.request.id(), of);
+  if (ended_.size() > kMostForeseen) ended_.pop_front();
   // What draft tokens save differs from text to text.
   const bool is_drafted = live.request.request().draft.kind != engine::DraftKind::kNone;
-  if (live.first_token_ns == 0 || generated < 2 || is_drafted || !route_) return;
-  Foreseen& of = foreseen_.emplace_back(live.foreseen);
+  if (!has_pace || is_drafted || !route_) return;
+  foreseen_.push_back(of);
   if (foreseen_.size() > kMostForeseen) foreseen_.pop_front();
-  of.answer_tokens = generated;
-  of.came_token_s = static_cast<double>(live.last_token_ns - live.first_token_ns) / 1e9 /
-                    static_cast<double>(generated - 1);
   PathForecast& decodes = route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
   decodes.LearnToken(queue_.running().size(), of.came_token_s);
+}
+
+const Foreseen* Conductor::ForeseenOf(engine::RequestId id) const {
+  for (const auto& [request, foreseen] : ended_) {
+    if (request == id) return &foreseen;
+  }
+  return nullptr;
 }
 
 // --- What goes wrong.

@@ -18,7 +18,11 @@ void KvPeers::AddFormer(const plan::Plan& plan, std::span<const wire::NodeId> lo
   for (const plan::PlanStage& stage : plan.AllStages()) {
     former_[stage.node.id] = {.node = stage.node, .bytes_per_s = 0};
   }
-  for (const wire::NodeId& node : lost) former_.erase(node);
+  Forget(lost);
+}
+
+void KvPeers::Forget(std::span<const wire::NodeId> nodes) {
+  for (const wire::NodeId& node : nodes) former_.erase(node);
 }
 
 void KvPeers::AddSlow(const wire::NodeId& node, int64_t now_ns) {

@@ -24,6 +24,8 @@ class KvPeers {
   // Another plan takes this one's place: its nodes keep what they hold for a while, but for those
   // that were lost.
   void AddFormer(const plan::Plan& plan, std::span<const wire::NodeId> lost);
+  // These will be switched off: they are asked no more because of a former plan.
+  void Forget(std::span<const wire::NodeId> nodes);
   // It did not answer, or stopped sending: it is left out for a while.
   void AddSlow(const wire::NodeId& node, int64_t now_ns);
 

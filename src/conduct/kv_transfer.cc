@@ -13,6 +13,8 @@ namespace {
 
 // For an order to arrive and for the rows to be acknowledged: delays of links are not known here.
 constexpr double kOrderingS = 0.01;
+// What is direct where it is not known what either path takes.
+constexpr uint32_t kUnknownDirectTokens = 64;
 // Of a computation by other nodes the rows of its last part are waited for.
 constexpr double kLastTokens = 256;
 // Other nodes are left in peace where they would bring less than a tenth.
@@ -112,11 +114,12 @@ bool KvTransfer::IsSoonerDirect(const LiveRequest& live, uint32_t prefilled,
                                 uint32_t decoded) const {
   const uint32_t fresh = live.length() - std::min(live.length(), decoded);
   if (fresh <= 1) return true;
+  if (options_.direct_tokens) return fresh <= *options_.direct_tokens;
   const uint32_t held = std::max(prefilled, decoded);
   const uint32_t others = live.length() - 1 - std::min(live.length() - 1, held);
   const double direct_s = costs_.decode().PrefillSeconds(fresh);
   double apart_s = costs_.prefill().PrefillSeconds(std::max(others, 1U));
-  if (direct_s <= 0 || apart_s <= 0) return fresh <= std::max(options_.direct_tokens, 1U);
+  if (direct_s <= 0 || apart_s <= 0) return fresh <= kUnknownDirectTokens;
   // What the prefill path lacks comes first; then rows of the last part travel.
   if (decoded > prefilled) {
     const auto orders = OrdersOf(live, route_.decode_path(), route_.prefill_path(), decoded, 1);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,9 +21,9 @@
 namespace aster::conduct {
 
 struct KvTransferOptions {
-  // The decode path prefills prompts of at most this many new ones, where it is not known what
-  // either path takes.
-  uint32_t direct_tokens = 64;
+  // The decode path prefills prompts of at most this many new tokens; nothing: those that it
+  // computes as soon, by what either path is expected to take.
+  std::optional<uint32_t> direct_tokens = std::nullopt;
   uint32_t sync_step = 32;  // tokens of an answer that are worth a message
 };
 

@@ -25,7 +25,7 @@ class KvTransferTest : public testing::Test {
     BeginForTest(*live_, *route_, prefill_holds);
     live_->holds[2] = decode_holds;
     transfer_.emplace(*route_, costs == nullptr ? costs_ : *costs, network_.virtual_clock,
-                      KvTransferOptions{.direct_tokens = 64, .sync_step = 32});
+                      KvTransferOptions{.direct_tokens = pinned_, .sync_step = 32});
     transfer_->Start(*live_);
     return *live_;
   }
@@ -52,6 +52,7 @@ class KvTransferTest : public testing::Test {
   TestRequests requests_;
   std::unique_ptr<RouteClient> route_ = ReadyRoute(network_, "a=0:1,b=2:out decode c");
   KvCosts costs_{wire::RowEncoding::kF32, 0, nullptr};
+  std::optional<uint32_t> pinned_;  // direct_tokens
   std::unique_ptr<LiveRequest> live_;
   std::optional<KvTransfer> transfer_;
 };
@@ -92,6 +93,19 @@ TEST_F(KvTransferTest, WhatCameDecidesWhereThePlanWasWrong) {
   // The others have become slow.
   for (int i = 0; i < 3; ++i) costs.prefill().LearnPrefill(999, 60);
   EXPECT_EQ(Begin(1000, 0, 0, &costs).prefill_path, kDecode);
+}
+
+TEST_F(KvTransferTest, ANumberThatWasGivenDecidesWhateverIsExpected) {
+  KvCosts costs(wire::RowEncoding::kF32, 0, nullptr);
+  costs.OpenRoute({.first_chunk_s = 0.01, .chunk_s = 0.01, .token_s = 0.01},
+                  {.first_chunk_s = 2, .chunk_s = 2, .token_s = 0.01});
+  EXPECT_EQ(Begin(100, 0, 0, &costs).prefill_path, kPrefill);
+  pinned_ = 100;
+  EXPECT_EQ(Begin(100, 0, 0, &costs).prefill_path, kDecode);
+  EXPECT_EQ(Begin(101, 0, 0, &costs).prefill_path, kPrefill);
+  EXPECT_EQ(Begin(101, 1, 1, &costs).prefill_path, kDecode);
+  pinned_ = 0;
+  EXPECT_EQ(Begin(2, 0, 0, &costs).prefill_path, kPrefill);
 }
 
 TEST_F(KvTransferTest, RowsOfALongPromptGoToTheDecodePath) {

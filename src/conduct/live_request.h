@@ -62,10 +62,12 @@ struct DraftChain {
 
 // What was expected of a request's times when it began, and what came. Zeros are not known.
 struct Foreseen {
-  uint32_t prompt_tokens = 0;  // to be computed, with those of others before them
-  uint32_t others = 0;         // requests that ran when it began
-  bool is_direct = false;      // by the decode path, though the route has another one
-  double first_token_s = 0;    // from when it began to run
+  uint32_t prompt_tokens = 0;   // to be computed, with those of others before them
+  uint32_t others = 0;          // requests that ran when it began
+  uint32_t held_tokens = 0;     // of its text, whose KV rows the stages that compute it had
+  uint32_t fetched_tokens = 0;  // of these, that came from other nodes
+  bool is_direct = false;       // by the decode path, though the route has another one
+  double first_token_s = 0;     // from when it began to run
   double token_s = 0;
   uint64_t answer_tokens = 0;
   double came_first_token_s = 0;
@@ -137,6 +139,7 @@ struct LiveRequest {
   uint32_t sent = 0;                        // tokens that stages have or will have
   size_t in_flight = 0;                     // segments
   wire::RouteId searched_route = 0;         // on which other nodes were asked for its text
+  uint32_t held_before = 0;                 // tokens that stages held when that began
   uint32_t refusals = 0;                    // since something was computed
   int64_t started_ns = 0;                   // when it began to run in this epoch
   uint32_t started_at = 0;                  // tokens that were computed then

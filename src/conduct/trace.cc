@@ -190,7 +190,7 @@ std::vector<StageSpan> PlaceFrames(const Trace& trace) {
 }
 
 std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>& spans) {
-  // When anything was under way, by route: pieces of time that do not touch.
+  // When anything was in flight, by route: pieces of time that do not touch.
   struct Busy {
     int64_t begin_ns;
     int64_t end_ns;

@@ -74,7 +74,7 @@ class Trace {
 
   void OpenRoute(wire::RouteId id, const plan::Plan& plan, int64_t now_ns);
   void RouteIsReady(wire::RouteId id, int64_t now_ns);
-  // Its frames that are under way are lost.
+  // Its frames that are in flight are lost.
   void CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns);
 
   void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
@@ -137,7 +137,7 @@ struct Bubble {
   int64_t end_ns = 0;
 };
 
-// Between two frames of a node while any frame of its route was under way.
+// Between two frames of a node while any frame of its route was in flight.
 std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>& spans);
 
 }  // namespace aster::conduct

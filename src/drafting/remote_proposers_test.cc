@@ -97,7 +97,7 @@ TEST_F(RemoteProposersTest, TheTextIsPushedAndDraftTokensWaitForNobody) {
   EXPECT_TRUE(Draft(begin.draft, 2, {3, 4, 5}));
   EXPECT_THAT(Propose(*answer, {1, 2}), ElementsAre(3, 4, 5));
   EXPECT_THAT(Propose(*answer, {1, 2}, 2), ElementsAre(3, 4));
-  // Behind draft tokens that are under way, as far as they are the same.
+  // Behind draft tokens that are in flight, as far as they are the same.
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
   EXPECT_THAT(Propose(*answer, {1, 2, 9}), IsEmpty());
   network_.Take();

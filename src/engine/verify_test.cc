@@ -35,7 +35,7 @@ TEST(Verify, EveryWayOfEveryArchitectureGivesTheSameBits) {
        {model::Arch::kLlama, model::Arch::kMistral3, model::Arch::kQwen2, model::Arch::kQwen3,
         model::Arch::kQwen3Moe, model::Arch::kGemma3, model::Arch::kPhi3, model::Arch::kGptOss,
         model::Arch::kGlm4Moe, model::Arch::kMiniMaxM2, model::Arch::kDeepSeek2,
-        model::Arch::kGlmDsa, model::Arch::kQwen3Next, model::Arch::kQwen35,
+        model::Arch::kMimo2, model::Arch::kGlmDsa, model::Arch::kQwen3Next, model::Arch::kQwen35,
         model::Arch::kQwen35Moe, model::Arch::kGemma2, model::Arch::kGemma4}) {
     const model::Shape shape = model::SmallShape(arch);
     const auto ways =
@@ -63,7 +63,7 @@ TEST(Verify, TheReferenceAgrees) {
 
 TEST(Verify, OtherTextsHaveOtherHashes) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
-  const auto tokens = model::RandomTokens(20, shape.vocab_size);
+  const auto tokens = model::RandomTokens(21, shape.vocab_size);
   auto other = tokens;
   other.back() ^= 1;
   EXPECT_NE(VerifyAll(shape, tokens)[0].hash, VerifyAll(shape, other)[0].hash);

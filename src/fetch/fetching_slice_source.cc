@@ -168,7 +168,7 @@ Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout
 
 void FetchingSliceSource::Sweep() {
   const MutexLock lock(mu_);
-  // Those that are under way must see what the others took.
+  // Those that are in flight must see what the others took.
   if (std::ranges::any_of(fetches_, [](const auto& item) { return !item.first->is_done; })) return;
   for (auto& [fetch, thread] : fetches_) thread.join();
   fetches_.clear();

@@ -36,7 +36,7 @@ std::optional<Element> AddMembers(std::span<const Member> members, CountRange co
         grammar.AddAlternative(
             rule,
             Joined({before,
-                    grammar.Literal(nlohmann::ordered_json(member->name).dump()),
+                    json.Name(member->name),
                     {json.space(), json.Char(':'), json.space(), member->value, *after[next]}}));
       }
       if (may_skip) grammar.AddAlternative(rule, {*after[written]});
@@ -87,8 +87,7 @@ std::optional<Element> AddDifferentItems(std::span<const nlohmann::ordered_json>
       if (more == set) continue;
       const Sequence before = written == 0 ? Sequence{json.space()}
                                            : Sequence{json.space(), json.Char(','), json.space()};
-      grammar.AddAlternative(rule,
-                             Joined({before, grammar.Literal(items[i].dump()), {*after[more]}}));
+      grammar.AddAlternative(rule, Joined({before, json.Literal(items[i]), {*after[more]}}));
     }
     after[set] = Grammar::Rule(rule);
   }

@@ -3,7 +3,10 @@
 
 #include "grammar/json_rules.h"
 
-#include <string_view>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "grammar/free_text.h"
 
 namespace aster::grammar {
 
@@ -13,7 +16,13 @@ Sequence Joined(std::initializer_list<Sequence> parts) {
   return whole;
 }
 
-JsonRules::JsonRules(Grammar& grammar) : grammar_(grammar) {
+JsonRules::JsonRules(Grammar& grammar, const BareStyle* bare) : grammar_(grammar), bare_(bare) {
+  if (bare != nullptr) {
+    space_ = Grammar::Rule(grammar.AddRule({Sequence()}));
+    MakeBareString();
+    MakeNumbers();
+    return;
+  }
   // Enough for people who read it, and too little to write nothing else for ever.
   ByteSet blank;
   blank.set(' ').set('\t');
@@ -39,7 +48,7 @@ Element JsonRules::value() {
     has_value_ = true;
     const RuleId rule = grammar_.AddRule();
     value_ = Grammar::Rule(rule);
-    const Element object = Object(string_, value_);
+    const Element object = Object(name_, value_);
     const Element array = Array(value_, 0, kNoMaximum).value();
     for (const Element& one : {object, array, string_, number_, boolean(), null()}) {
       grammar_.AddAlternative(rule, {one});
@@ -91,7 +100,59 @@ void JsonRules::MakeString() {
       grammar_.Characters({{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}, /*is_negated=*/true);
   character_ = Grammar::Rule(grammar_.AddRule({{plain}, {Char('\\'), Grammar::Rule(escape)}}));
   const Element characters = grammar_.Repeat({character_}, 0, kNoMaximum).value();
-  string_ = Grammar::Rule(grammar_.AddRule({{Char('"'), characters, Char('"')}}));
+  string_ = name_ = String(characters);
+}
+
+void JsonRules::MakeBareString() {
+  // What is counted could begin a mark in its middle.
+  character_ = grammar_.Characters({{'<', '<'}}, /*is_negated=*/true);
+  string_ = String(TextWithout(bare_->marks, bare_->controls, grammar_));
+  const Element first = grammar_.Characters({{'a', 'z'}, {'A', 'Z'}, {'_', '_'}});
+  const Element more = grammar_.Characters({{'a', 'z'}, {'A', 'Z'}, {'_', '_'}, {'0', '9'}});
+  const RuleId rest = grammar_.AddRule();
+  grammar_.AddAlternative(rest, {});
+  grammar_.AddAlternative(rest, {more, Grammar::Rule(rest)});
+  name_ = Grammar::Rule(grammar_.AddRule({{first, Grammar::Rule(rest)}}));
+}
+
+Element JsonRules::String(Element characters) {
+  const Sequence quote = grammar_.Literal(bare_ == nullptr ? "\"" : bare_->quote);
+  return Grammar::Rule(grammar_.AddRule({Joined({quote, {characters}, quote})}));
+}
+
+Sequence JsonRules::Name(const std::string& name) {
+  return grammar_.Literal(bare_ == nullptr ? nlohmann::ordered_json(name).dump() : name);
+}
+
+bool JsonRules::CanName(const std::string& name) const {
+  if (bare_ == nullptr) return true;
+  return !name.empty() && name.front() != ' ' && name.back() != ' ' &&
+         name.find_first_of("\t\r\n:,{}[]<>\"") == std::string::npos;
+}
+
+bool JsonRules::CanWrite(const nlohmann::ordered_json& value) const {
+  if (bare_ == nullptr) return true;
+  if (value.is_string()) return value.get_ref<const std::string&>().find('<') == std::string::npos;
+  return std::ranges::all_of(value.items(), [&](const auto& item) {
+    if (value.is_object() && !CanName(item.key())) return false;
+    return !value.is_structured() || CanWrite(item.value());
+  });
+}
+
+Sequence JsonRules::Literal(const nlohmann::ordered_json& value) {
+  return grammar_.Literal(bare_ == nullptr ? value.dump() : Written(value));
+}
+
+std::string JsonRules::Written(const nlohmann::ordered_json& value) const {
+  if (value.is_string()) return bare_->quote + value.get<std::string>() + bare_->quote;
+  if (!value.is_structured()) return value.dump();
+  std::string all(1, value.is_object() ? '{' : '[');
+  for (const auto& item : value.items()) {
+    if (all.size() > 1) all += ',';
+    if (value.is_object()) all += item.key() + ":";
+    all += Written(item.value());
+  }
+  return all + (value.is_object() ? '}' : ']');
 }
 
 void JsonRules::MakeNumbers() {

@@ -6,6 +6,9 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,16 +19,37 @@ namespace aster::grammar {
 
 Sequence Joined(std::initializer_list<Sequence> parts);
 
+// How JSON's values are written where it is not in JSON: texts as they stand, between a mark, names
+// of members without one, and no blanks.
+struct BareStyle {
+  std::string quote;               // the mark, as a model's tokens spell it
+  std::vector<std::string> marks;  // that stand in no text
+  ByteSet controls = {};           // bytes that stand in none either
+};
+
 // Belongs to the thread that makes the grammar, which outlives it.
 class JsonRules {
  public:
-  explicit JsonRules(Grammar& grammar);
+  // `bare`: where it is not JSON itself; outlives it.
+  explicit JsonRules(Grammar& grammar, const BareStyle* bare = nullptr);
+
+  const BareStyle* bare() const { return bare_; }
 
   Element space() const { return space_; }
   Element character() const { return character_; }
   Element number() const { return number_; }
   Element integer() const { return integer_; }
   Element string() const { return string_; }
+  // A text of such characters.
+  Element String(Element characters);
+  // Any name of a member, or this one.
+  Element name() const { return name_; }
+  Sequence Name(const std::string& name);
+  // Whether names can be so; and texts, with all that is in a value.
+  bool CanName(const std::string& name) const;
+  bool CanWrite(const nlohmann::ordered_json& value) const;
+  // A value as it is.
+  Sequence Literal(const nlohmann::ordered_json& value);
   Element boolean();
   Element null();
   // Any value: rules that need each other.
@@ -43,12 +67,16 @@ class JsonRules {
     return made.second;
   }
   void MakeString();
+  void MakeBareString();
   void MakeNumbers();
+  std::string Written(const nlohmann::ordered_json& value) const;
 
   Grammar& grammar_;
+  const BareStyle* const bare_;
   Element space_;
   Element character_;
   Element string_;
+  Element name_;
   Element number_;
   Element integer_;
   std::pair<bool, Element> boolean_ = {false, {}};

@@ -60,8 +60,9 @@ class SchemaReader {
     size_t besides = 0;  // grammars
   };
 
-  SchemaReader(const ordered_json& root, Grammar& grammar, Budget& budget)
-      : root_(root), grammar_(grammar), json_(grammar), budget_(budget) {}
+  SchemaReader(const ordered_json& root, Grammar& grammar, Budget& budget,
+               const BareStyle* bare = nullptr)
+      : root_(root), grammar_(grammar), json_(grammar, bare), budget_(budget) {}
 
   Result<Element> Read(const ordered_json& schema, const std::string& at, size_t depth);
 
@@ -261,7 +262,8 @@ Result<Element> SchemaReader::ReadValues(const ordered_json& schema, const std::
       if (!besides.contains(type)) besides[type] = TRY(GrammarBeside(rest, type, at, depth));
       if (besides[type] == nullptr || !Takes(*besides[type], value)) continue;
     }
-    grammar_.AddAlternative(rule, grammar_.Literal(value.dump()));
+    if (!json_.CanWrite(value)) return Refused(at, "a value that calls cannot hold");
+    grammar_.AddAlternative(rule, json_.Literal(value));
     has_any = true;
   }
   if (!has_any) return Refused(at, "no value is left of all that is asked for");
@@ -283,6 +285,7 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
     // Never written, so that it must not be needed.
     if (inner == false && std::find(required.begin(), required.end(), name) == required.end())
       continue;
+    if (!json_.CanName(name)) return Refused(at + "/properties/" + name, "no name in calls");
     members.push_back({name, TRY(Read(inner, at + "/properties/" + name, depth + 1))});
   }
   // Of members that are not named above.
@@ -298,6 +301,7 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
     const auto name = one.get<std::string>();
     needed.insert(name);
     if (!names.insert(name).second) continue;
+    if (!json_.CanName(name)) return Refused(at + "/required", name + " is no name in calls");
     if (!has_others)
       return Refused(at + "/required", fmt::format("{} may not be there at all", name));
     members.push_back({name, other});
@@ -310,7 +314,7 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   }
   // Members that are named, and must not be there, are not left to chance either.
   if (members.empty() && has_others && names.empty())
-    return FreeMembers(json_.string(), other, count, at);
+    return FreeMembers(json_.name(), other, count, at);
   for (Member& member : members) member.is_needed = needed.contains(member.name);
   const auto object = AddMembers(members, count, json_, grammar_);
   if (!object) return Refused(at + "/minProperties", "no object of the named members has as many");
@@ -332,6 +336,7 @@ Result<Element> SchemaReader::ReadPatternMembers(const ordered_json& patterns, C
                                                  const std::string& at, size_t depth) {
   const std::string place = at + "/patternProperties";
   if (!patterns.is_object()) return Refused(place, "give an object");
+  if (json_.bare() != nullptr) return Refused(place, "is not kept in calls of this model");
   if (patterns.size() > 1) return Refused(place, "is supported of one pattern");
   const std::string pattern = patterns.begin().key();
   const Element value = TRY(Read(*patterns.begin(), place + "/" + pattern, depth + 1));
@@ -429,6 +434,8 @@ Result<Element> SchemaReader::ReadString(const ordered_json& schema, const std::
   const std::vector<std::string> patterns = TRY(PatternsOf(schema, at));
   Element characters = json_.string();
   if (!patterns.empty()) {
+    if (json_.bare() != nullptr)
+      return Refused(at, "a pattern or format is not kept in calls of this model");
     auto added = AddPatterns(patterns, {.minimum = minimum, .maximum = maximum}, grammar_);
     const char* const keyword = schema.contains("pattern") ? "pattern" : "format";
     if (!added.ok())
@@ -440,7 +447,7 @@ Result<Element> SchemaReader::ReadString(const ordered_json& schema, const std::
   } else {
     return json_.string();
   }
-  return Grammar::Rule(grammar_.AddRule({{json_.Char('"'), characters, json_.Char('"')}}));
+  return json_.String(characters);
 }
 
 Result<Element> SchemaReader::ReadNumber(bool is_integer, const ordered_json& schema,
@@ -531,9 +538,9 @@ std::shared_ptr<const Grammar> JsonObjectGrammar() {
   return grammar;
 }
 
-Result<Element> AddJsonSchema(const ordered_json& schema, Grammar& grammar) {
+Result<Element> AddJsonSchema(const ordered_json& schema, Grammar& grammar, const BareStyle* bare) {
   SchemaReader::Budget budget;
-  SchemaReader reader(schema, grammar, budget);
+  SchemaReader reader(schema, grammar, budget, bare);
   return reader.Read(schema, "#", 0);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "grammar/grammar.h"
+#include "grammar/json_rules.h"
 
 namespace aster::grammar {
 
@@ -20,7 +21,9 @@ std::shared_ptr<const Grammar> JsonObjectGrammar();
 // are valid under the schema; not every valid text is one of it (members come in the schema's
 // order, and none that it does not name where it names any).
 Result<std::shared_ptr<const Grammar>> JsonSchemaGrammar(const nlohmann::ordered_json& schema);
-// The same as a part of another grammar, which is not finished yet.
-Result<Element> AddJsonSchema(const nlohmann::ordered_json& schema, Grammar& grammar);
+// The same as a part of another grammar, which is not finished yet; perhaps of values that are not
+// written in JSON, where no patterns can be kept.
+Result<Element> AddJsonSchema(const nlohmann::ordered_json& schema, Grammar& grammar,
+                              const BareStyle* bare = nullptr);
 
 }  // namespace aster::grammar

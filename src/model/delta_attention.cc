@@ -24,15 +24,31 @@ Status DeltaAttention::Plan(size_t row_count) {
 Status DeltaAttention::Run(uint32_t layer, const DeltaWeights& weights,
                            std::span<const compute::PageSpan> spans, compute::Operand& rows,
                            const compute::Tensor& out) {
-  TRY(Project(weights, rows));
+  TRY(Project(weights, rows, mixed_.tensor(), gate_.tensor()));
+  return Finish(layer, weights, spans, out);
+}
+
+Status DeltaAttention::PlanPart(size_t row_count, size_t channels, size_t values) {
+  TRY(own_mixed_.Shape(backend_, row_count, channels));
+  return own_gate_.Shape(backend_, row_count, values);
+}
+
+Status DeltaAttention::ProjectPart(const DeltaWeights& weights, compute::Operand& rows) {
+  return Project(weights, rows, own_mixed_.tensor(), own_gate_.tensor());
+}
+
+Status DeltaAttention::Finish(uint32_t layer, const DeltaWeights& weights,
+                              std::span<const compute::PageSpan> spans,
+                              const compute::Tensor& out) {
   TRY(RunStates(layer, weights, spans));
   return ProjectOutput(weights, out);
 }
 
 // Everything that is made of the half's input alone, together.
-Status DeltaAttention::Project(const DeltaWeights& weights, compute::Operand& rows) {
-  const compute::Product products[] = {{&weights.mixed, &rows, mixed_.tensor()},
-                                       {&weights.gate, &rows, gate_.tensor()},
+Status DeltaAttention::Project(const DeltaWeights& weights, compute::Operand& rows,
+                               const compute::Tensor& mixed, const compute::Tensor& gate) {
+  const compute::Product products[] = {{&weights.mixed, &rows, mixed},
+                                       {&weights.gate, &rows, gate},
                                        {&weights.betas, &rows, betas_.tensor()},
                                        {&weights.times, &rows, times_.tensor()}};
   return commands_.Multiply(products);

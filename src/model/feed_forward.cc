@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "kernels/activations.h"
-
 namespace aster::model {
 namespace {
 
@@ -32,11 +30,10 @@ FeedForward::FeedForward(const Shape& shape, const GroupPart& part, compute::Bac
       backend_(backend),
       commands_(commands),
       hidden_(commands.NewOperand()),
+      shared_hidden_(commands.NewOperand()),
       rows_of_(part.count) {}
 
-size_t FeedForward::wide_rows() const {
-  return shape_.experts.count == 0 ? 1 : shape_.experts.used + (shape_.experts.shared > 0 ? 1 : 0);
-}
+size_t FeedForward::wide_rows() const { return shape_.experts.used + shape_.experts.shared; }
 
 Status FeedForward::Plan(size_t row_count) {
   const Experts& experts = shape_.experts;
@@ -80,33 +77,23 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
   return commands_.SumExperts(SumOf(layer, &rows, out));
 }
 
-Result<compute::Tensor> FeedForward::Expand(const LayerWeights& layer, compute::Operand& rows,
-                                            std::span<const int32_t> tokens) {
-  if (layer.experts.empty()) return ExpandDense(layer.dense, rows);
+Result<compute::Tensor> FeedForward::ExpandExperts(const LayerWeights& layer,
+                                                   compute::Operand& rows,
+                                                   compute::Operand& router_rows,
+                                                   std::span<const int32_t> tokens) {
   // Every part chooses: the router sees the same rows everywhere.
-  TRY(ChooseExperts(layer, rows, tokens));
+  TRY(ChooseExperts(layer, router_rows, tokens));
   TRY(commands_.ExpandExperts(SumOf(layer, &rows, {}), wide_.tensor()));
   return wide_.tensor();
 }
 
-std::optional<kernels::ActivationFormat> FeedForward::WideFormat(const LayerWeights& layer) {
-  const auto format_of = [](const compute::ExpertWeights& weights) {
-    return kernels::ActivationFormatFor(weights.down.type());
-  };
-  if (layer.experts.empty()) return format_of(layer.dense);
-  const kernels::ActivationFormat format = format_of(layer.experts.front());
-  if (layer.shared.down.rows() > 0 && format_of(layer.shared) != format) return std::nullopt;
-  return format;
-}
-
-Status FeedForward::Contract(const LayerWeights& layer, const compute::Tensor& out) {
-  if (layer.experts.empty()) return ContractDense(layer.dense, out);
-  return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_);
+Status FeedForward::ContractExperts(const LayerWeights& layer, const compute::Tensor& out) {
+  return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_, *shared_hidden_);
 }
 
 Status FeedForward::SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
-                           std::span<const int32_t> tokens) {
-  TRY(ChooseExperts(layer, rows, tokens));
+                           compute::Operand& router_rows, std::span<const int32_t> tokens) {
+  TRY(ChooseExperts(layer, router_rows, tokens));
   TRY(AssignExperts(index));
   compute::ExpertSum sum = SumOf(layer, &rows, {});
   sum.biases.down = ByExpert(layer.expert_down_bias, shape_.embedding);

@@ -13,6 +13,9 @@
 #include <set>
 #include <utility>
 
+#include "kernels/activation_blocks.h"
+#include "kernels/activations.h"
+#include "kernels/pack.h"
 #include "model/next_tokens.h"
 #include "model/runner_for_test.h"
 #include "model/weight_sizes.h"
@@ -150,9 +153,32 @@ Shape FourGroups() {
   return shape;
 }
 
-Shape FourHeads(Arch arch) {
+// Layers of two kinds, of which the first two have a window.
+Shape FourHeadsOfKinds(Shape shape) {
+  shape.layer_count = 3;
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  shape.full_every = 3;
+  shape.head_count = 8;
+  shape.kv_head_count = 4;
+  shape.kinds.window_kv_heads = 8;
+  return shape;
+}
+
+// `kind`: of what an architecture may have.
+Shape FourHeads(Arch arch, std::string_view kind = {}) {
   if (arch == Arch::kDeepSeek4) return FourGroups();
+  if (kind.starts_with("gemma4")) return FourHeadsOfKinds(ShapeOfPreset(kind).value());
   Shape shape = SmallShape(arch);
+  if (shape.kinds.window_kv_heads > 0) {
+    const uint32_t layers = shape.layer_count;
+    shape = FourHeadsOfKinds(shape);
+    shape.layer_count = layers;
+    return shape;
+  }
+  if (kind == "two shared") shape.experts.shared = 2;
+  if (kind == "one matrix") shape.recurrence.one_matrix = true;
+  if (HasWholeKeys(shape)) return shape;
   shape.layer_count = 2;
   shape.head_count = 8;
   shape.kv_head_count = 4;
@@ -201,12 +227,34 @@ std::vector<float> WholeLogits(const gguf::ModelFiles& files, const Shape& shape
 struct Case {
   Arch arch;
   TensorType type;
+  std::string_view kind = {};
 };
 
 class ForwardGroup : public testing::TestWithParam<Case> {};
 
+// Bytes that parts send in all layers for a token, as plans count them.
+uint64_t SentOfLayers(const gguf::ModelFiles& files, const Shape& shape, const GroupPart& group) {
+  std::vector<PartRanges> parts;
+  for (uint32_t i = 0; i < group.count; ++i) parts.push_back(RangesOf(group.At(i), shape));
+  uint64_t bytes = 0;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    const LayerGathers gathers = GathersOf(shape, layer, /*owns_experts=*/false);
+    bytes += gathers.numbers * sizeof(float);
+    for (const LayerGathers::Input& input : gathers.inputs) {
+      const gguf::Tensor& read =
+          *files.FindTensor(fmt::format("blk.{}.{}.weight", layer, input.product));
+      const auto format = kernels::ActivationFormatFor(*kernels::WeightTypeOf(read.type));
+      const size_t columns = size_t{(parts.back().*input.range).end} * input.each;
+      bytes += AreInSteps(parts, input.range, input.each, kernels::BlockStep(format))
+                   ? kernels::BlockBytes(format, input.rows, columns)
+                   : input.rows * columns * sizeof(float);
+    }
+  }
+  return bytes;
+}
+
 void ExpectTheBitsOfOneMachine(const Case& of, std::span<const GroupPart> groups) {
-  const Shape shape = FourHeads(of.arch);
+  const Shape shape = FourHeads(of.arch, of.kind);
   const ModelFile model(shape, of.type);
   const auto batches = Batches(shape);
   const std::vector<float> whole = WholeLogits(model.files(), shape, batches);
@@ -220,6 +268,11 @@ void ExpectTheBitsOfOneMachine(const Case& of, std::span<const GroupPart> groups
     ASSERT_EQ(logits.size(), whole.size());
     EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0)
         << part.count << " parts, " << part.replicas << " replicas";
+    if (part.owns_experts) continue;
+    const uint64_t rows = batches.back().size();
+    EXPECT_EQ(group.sent_bytes(),
+              rows * (SentOfLayers(model.files(), shape, part) + 4 * shape.vocab_size))
+        << part.count << " parts";
   }
 }
 
@@ -257,20 +310,36 @@ TEST(ForwardGroupBlocks, TravelWhereTheyAreWhole) {
   }
 }
 
+// Rows of chosen experts and of the shared one are in a message; of several shared ones numbers.
+TEST(ForwardGroupBlocks, TravelBesideNumbers) {
+  for (const char* const kind : {"", "two shared"}) {
+    const Shape shape = FourHeads(Arch::kDeepSeek2, kind);
+    const ModelFile model(shape, TensorType::kQ8_0);
+    const Piece prompt{0, RandomTokens(21, shape.vocab_size, 1)};
+    const std::vector<std::vector<Piece>> batches = {{prompt}};
+    const std::vector<float> whole = WholeLogits(model.files(), shape, batches);
+    Group group(model.files(), shape, PartOf({1, 1}), 1, /*older=*/1);
+    const std::vector<float> logits = group.Run({&prompt, 1});
+    EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0);
+    // Each layer's attended heads and wide rows, of the part that is not older.
+    EXPECT_EQ(group.sent_blocks(), 2 * shape.layer_count);
+  }
+}
+
 class ForwardOwners : public testing::TestWithParam<Case> {};
 
 TEST_P(ForwardOwners, GiveTheBitsOfOneMachine) {
   GroupPart listed = OwnersOf({1, 1}, 1);
-  listed.replicated.assign(FourHeads(GetParam().arch).layer_count, 0);
+  listed.replicated.assign(FourHeads(GetParam().arch, GetParam().kind).layer_count, 0);
   const GroupPart groups[] = {OwnersOf({1, 1}, 0), OwnersOf({3, 1}, 2), OwnersOf({1, 2, 1}, 1),
                               OwnersOf({1, 1, 1, 1}, 0), listed};
   ExpectTheBitsOfOneMachine(GetParam(), groups);
 }
 
 std::string NameOfGroup(const testing::TestParamInfo<Case>& info) {
-  std::string name =
-      fmt::format("{}{}", ArchName(info.param.arch), gguf::TensorTypeName(info.param.type));
-  std::erase(name, '-');
+  std::string name = fmt::format("{}{}{}", ArchName(info.param.arch), info.param.kind,
+                                 gguf::TensorTypeName(info.param.type));
+  std::erase_if(name, [](char c) { return c == '-' || c == ' '; });
   return name;
 }
 
@@ -314,6 +383,32 @@ INSTANTIATE_TEST_SUITE_P(DeepSeek, ForwardGroup,
                                          Case{Arch::kDeepSeek4, TensorType::kMXFP4},
                                          Case{Arch::kDeepSeek4, TensorType::kQ4_K},
                                          Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
+                         NameOfGroup);
+
+// Dense layers before those with experts, norms over all heads, rows that all heads share, layers
+// that keep states, layers of two kinds.
+INSTANTIATE_TEST_SUITE_P(
+    MoreFamilies, ForwardGroup,
+    testing::Values(
+        Case{Arch::kGlm4Moe, TensorType::kQ8_0}, Case{Arch::kMiniMaxM2, TensorType::kQ8_0},
+        Case{Arch::kDeepSeek2, TensorType::kQ8_0}, Case{Arch::kDeepSeek2, TensorType::kQ4_K},
+        Case{Arch::kDeepSeek2, TensorType::kQ8_0, "two shared"},
+        Case{Arch::kGlmDsa, TensorType::kQ8_0}, Case{Arch::kMimo2, TensorType::kQ8_0},
+        Case{Arch::kQwen3Next, TensorType::kQ4_K},
+        Case{Arch::kQwen3Next, TensorType::kQ8_0, "one matrix"},
+        Case{Arch::kQwen35, TensorType::kQ8_0}, Case{Arch::kQwen35Moe, TensorType::kQ8_0},
+        Case{Arch::kGemma4, TensorType::kQ8_0},
+        Case{Arch::kGemma4, TensorType::kQ8_0, "gemma4-dense-tiny"},
+        Case{Arch::kGemma4, TensorType::kQ4_K, "gemma4-moe-tiny"}),
+    NameOfGroup);
+
+INSTANTIATE_TEST_SUITE_P(MoreFamilies, ForwardOwners,
+                         testing::Values(Case{Arch::kGlm4Moe, TensorType::kQ8_0},
+                                         Case{Arch::kMiniMaxM2, TensorType::kQ8_0},
+                                         Case{Arch::kDeepSeek2, TensorType::kQ8_0, "two shared"},
+                                         Case{Arch::kMimo2, TensorType::kQ8_0},
+                                         Case{Arch::kQwen35Moe, TensorType::kQ8_0},
+                                         Case{Arch::kGemma4, TensorType::kQ8_0, "gemma4-moe-tiny"}),
                          NameOfGroup);
 
 INSTANTIATE_TEST_SUITE_P(Experts, ForwardOwners,
@@ -379,7 +474,12 @@ TEST_P(ForwardGroupWeights, PartsShareThemOut) {
       const LayerWeights& of = weights.layers[layer];
       uint64_t bytes = of.query.bytes() + of.output.bytes() + of.dense.gate.bytes() +
                        of.dense.down.bytes() + of.latent.query_high.bytes() +
-                       of.latent.output_high.bytes() + of.shared.up.bytes();
+                       of.latent.output_high.bytes() + of.shared.up.bytes() +
+                       of.mla.query_still.bytes() + of.mla.output.bytes() + of.delta.mixed.bytes() +
+                       of.delta.gate.bytes() + of.delta.output.bytes() + of.output_gate.bytes();
+      for (const auto* heads : {&of.mla.keys, &of.mla.values, &of.mla.query_turning}) {
+        for (const compute::Matrix& matrix : *heads) bytes += matrix.bytes();
+      }
       for (const compute::ExpertWeights& expert : of.experts)
         bytes += expert.gate.bytes() + expert.up.bytes() + expert.down.bytes();
       for (const compute::Matrix& low : of.latent.output_low) bytes += low.bytes();
@@ -402,7 +502,9 @@ TEST_P(ForwardGroupWeights, PartsShareThemOut) {
 
 INSTANTIATE_TEST_SUITE_P(All, ForwardGroupWeights,
                          testing::Values(Arch::kLlama, Arch::kQwen3Moe, Arch::kGptOss,
-                                         Arch::kDeepSeek4));
+                                         Arch::kDeepSeek4, Arch::kGlm4Moe, Arch::kMiniMaxM2,
+                                         Arch::kDeepSeek2, Arch::kGlmDsa, Arch::kMimo2,
+                                         Arch::kQwen3Next, Arch::kQwen35Moe, Arch::kGemma4));
 
 // Nothing of a batch that some part gives up stays in a table.
 TEST(ForwardGroup, ADroppedBatchChangesNothing) {

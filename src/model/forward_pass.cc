@@ -18,10 +18,11 @@ kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
   return shape.turns_neighbours() ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
 }
 
-// Layer `full_every` - 1 of those with windows sees all.
+// Layer `full_every` - 1 of those with windows sees all, the one before it does not.
 kernels::PageLayout HeadPageOf(const Shape& shape, bool has_window, const MemoryOptions& memory) {
   const bool has_heads = !shape.is_latent() && !shape.is_mla();
-  const uint32_t layer = has_window || shape.full_every == 0 ? 0 : shape.full_every - 1;
+  const uint32_t last = shape.full_every == 0 ? 0 : shape.full_every - 1;
+  const uint32_t layer = has_window && last > 0 ? last - 1 : last;
   return has_heads ? HeadPageLayout(shape, layer, memory.type) : kernels::PageLayout();
 }
 
@@ -54,7 +55,7 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
       attended_operand_(commands_->NewOperand()),
       router_operand_(commands_->NewOperand()) {
   if (shape_.is_latent()) latent_.emplace(own_, memory, backend, *commands_);
-  if (shape_.is_mla()) mla_.emplace(shape_, backend, *commands_);
+  if (shape_.is_mla()) mla_.emplace(own_, backend, *commands_);
   if (shape_.is_recurrent()) delta_.emplace(shape_, backend, *commands_);
   if (shape_.kinds.input > 0) layer_input_.emplace(weights_, backend, *commands_);
 }
@@ -91,7 +92,7 @@ Result<Progress> ForwardPass::Advance() {
 }
 
 void ForwardPass::Abandon() {
-  // Where even waiting fails, nothing is under way any more.
+  // Where even waiting fails, nothing is in flight any more.
   if (is_submitted_) static_cast<void>(commands_->Wait());
   is_submitted_ = false;
 }
@@ -231,9 +232,7 @@ Result<Progress> ForwardPass::Record() {
     // Embedding or the rows of the slice before, then layer by layer.
     TRY(RecordInput());
     residual_ = rows_.tensor();
-    step_ = 0;
-    gather_ = 0;
-    gathered_ = {};
+    if (exchange_ != nullptr) PlanSteps();
     is_recording_ = true;
   }
   if (TRY(exchange_ != nullptr ? AdvanceSteps() : RecordLayers()) == Progress::kWaiting) {
@@ -359,6 +358,7 @@ Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
   if (rows.keys.empty()) return Ok();
   rows.queries = {};
   TRY(ProjectHeads(layer, rows, weights));
+  if (shape_.has_wide_norms()) TRY(NormaliseAllHeads(rows.keys, weights.key_norm));
   TRY(FinishHeads(layer, rows, weights));
   return commands_->Attend(AttentionOf(layer, rows, weights));
 }
@@ -431,14 +431,13 @@ Status ForwardPass::AddOutputBias(const LayerWeights& weights, const compute::Te
 }
 
 ForwardPass::HeadRows ForwardPass::HeadRowsOf(uint32_t layer) const {
-  const size_t heads = size_t{own_.head_count} * HeadDimOf(own_, layer);
+  const size_t heads = own_.head_count;
   HeadRows rows{.kv_head_count = KvHeadsOf(own_, layer),
-                .queries = queries_.tensor().Narrowed(heads),
-                .attended = attended_.tensor().Narrowed(heads)};
+                .queries = queries_.tensor().Narrowed(heads * HeadDimOf(own_, layer)),
+                .attended = attended_.tensor().Narrowed(heads * ValueDimOf(own_, layer))};
   if (KvLayerOf(own_, layer) != layer) return rows;
-  const size_t kv_heads = rows.kv_head_count * HeadDimOf(own_, layer);
-  rows.keys = keys_.tensor().Narrowed(kv_heads);
-  rows.values = values_.tensor().Narrowed(kv_heads);
+  rows.keys = keys_.tensor().Narrowed(rows.kv_head_count * HeadDimOf(own_, layer));
+  rows.values = values_.tensor().Narrowed(rows.kv_head_count * ValueDimOf(own_, layer));
   return rows;
 }
 
@@ -456,6 +455,8 @@ Status ForwardPass::ProjectHeads(uint32_t layer, const HeadRows& rows,
   if (!rows.keys.empty() && !takes_keys) add(weights.value, rows.values);
   if (delta_ && !rows.queries.empty()) add(weights.output_gate, output_gates_.tensor());
   TRY(commands_->Multiply(std::span(products).first(count)));
+  if (const float scale = own_.kinds.value_scale; scale != 1.0f)
+    TRY(commands_->Scale(rows.values, scale));
   if (rows.keys.empty() || !takes_keys) return Ok();
   const compute::RowRange all[] = {{0, row_count_}};
   return commands_->Gather(rows.keys, all, rows.values);
@@ -465,8 +466,18 @@ Status ForwardPass::ProjectHeads(uint32_t layer, const HeadRows& rows,
 Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
   const HeadRows rows = HeadRowsOf(layer);
   TRY(ProjectHeads(layer, rows, weights));
+  if (shape_.has_wide_norms()) {
+    TRY(NormaliseAllHeads(rows.queries, weights.query_norm));
+    TRY(NormaliseAllHeads(rows.keys, weights.key_norm));
+  }
+  return Attend(layer, rows, weights);
+}
+
+Status ForwardPass::Attend(uint32_t layer, const HeadRows& rows, const LayerWeights& weights) {
   TRY(FinishHeads(layer, rows, weights));
-  TRY(commands_->Attend(AttentionOf(layer, rows, weights)));
+  const bool has_some = !group_.is_whole() && HasWholeKeys(shape_);
+  TRY(has_some ? AttendInWholeRows(layer, rows, weights)
+               : commands_->Attend(AttentionOf(layer, rows, weights)));
   return delta_ ? commands_->GateBySigmoid(attended_.tensor(), output_gates_.tensor()) : Ok();
 }
 
@@ -498,11 +509,9 @@ compute::Angles ForwardPass::AnglesOf(uint32_t layer) const {
 }
 
 // Queries, or keys, of all heads as one row.
-Status ForwardPass::NormaliseAllHeads(const compute::Array& rows, const compute::Array& weight) {
-  return commands_->Normalise({.rows = rows.tensor(),
-                               .weight = weight.tensor(),
-                               .epsilon = shape_.norm_epsilon,
-                               .out = rows.tensor()});
+Status ForwardPass::NormaliseAllHeads(const compute::Tensor& rows, const compute::Array& weight) {
+  return commands_->Normalise(
+      {.rows = rows, .weight = weight.tensor(), .epsilon = shape_.norm_epsilon, .out = rows});
 }
 
 // Biases, norms and positions of the rows' keys and values, and of their queries, where there are.
@@ -519,10 +528,6 @@ Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const Laye
                           .angles = angles,
                           .layout = RopeLayoutOf(shape_)};
   };
-  if (shape_.has_wide_norms()) {
-    if (!rows.queries.empty()) TRY(NormaliseAllHeads(queries_, weights.query_norm));
-    TRY(NormaliseAllHeads(keys_, weights.key_norm));
-  }
   // Queries and keys are normed and rotated; values only get their bias, which most models lack, or
   // a norm without weights.
   const compute::Angles angles = AnglesOf(layer);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -74,19 +75,47 @@ class ForwardPass {
     Status Plan(compute::Backend& backend, size_t width);
   };
 
-  // Columns that all parts send, `each` for one of a range; or sums of experts.
-  struct GatheredColumns {
-    compute::Tensor whole = {};  // none: no gather is under way
-    bool are_sums = false;       // which become `whole` once all have come
-    PartRange PartRanges::* range = nullptr;
+  // What a group computes of a layer between two gathers.
+  enum class GroupStep : uint8_t {
+    kProject,        // what all heads are needed of: of delta nets all, or queries and keys
+    kAttend,         // what heads see
+    kOutput,         // what attention adds
+    kExpand,         // the wide row of a dense network
+    kContract,       // what it adds
+    kExpandExperts,  // the same of experts
+    kContractExperts,
+    kSumExperts  // or both, where parts own experts
+  };
+  struct LayerStep {
+    uint32_t layer;
+    GroupStep step;
+  };
+
+  // Columns that a part sends, and all columns that they belong to: `each` for one of a range.
+  struct PartColumns {
+    compute::Tensor own;
+    compute::Tensor whole;
+    PartRange PartRanges::* range;
     uint32_t each = 1;
-    compute::Operand* operand = nullptr;  // becomes `whole` once all have come; or none
-    // It is put together of blocks in this format, and `whole` is not needed.
+    // Of the product that reads `whole`, or none; and the format of blocks of which it is put
+    // together then, where all parts have whole ones: `whole` is not needed.
+    compute::Operand* operand = nullptr;
     std::optional<kernels::ActivationFormat> blocks = std::nullopt;
-    uint32_t next_part = 0;  // those before it have come
 
     compute::Tensor ColumnsOf(const PartRanges& ranges) const;
     compute::BlockColumns BlocksOf(const PartRanges& ranges) const;
+    // That a part sends.
+    size_t BytesOf(const PartRanges& ranges, bool are_blocks) const;
+  };
+  // That is under way: a message of each part has its columns of the first, then of the second; or
+  // blocks of those that have a format for them.
+  struct Gather {
+    std::vector<PartColumns> columns;
+    compute::Tensor sums = {};  // or what sums of experts become once all have come
+    uint32_t next_part = 0;     // those before it have come
+
+    bool is_under_way() const { return !columns.empty() || !sums.empty(); }
+    bool may_be_blocks() const;
   };
 
   // Rows of heads in a layer, as long as its heads make them.
@@ -115,14 +144,17 @@ class ForwardPass {
   Status LeaveOut(uint32_t layer);
   std::span<const int32_t> TokensLeft() const;
   Status RecordGemma4Layer(uint32_t layer, const LayerWeights& weights);
-  Status AddExperts(uint32_t layer, const LayerWeights& weights);
+  Status BeginExpertsBesideDense(const LayerWeights& weights);
+  Status AddExperts(const LayerWeights& weights);
+  Status EndGemma4Layer(uint32_t layer, const LayerWeights& weights);
   Status RecordAttention(uint32_t layer, const LayerWeights& weights);
   Status RecordHeads(uint32_t layer, const LayerWeights& weights);
+  Status Attend(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
   compute::HeadAttention AttentionOf(uint32_t layer, const HeadRows& rows,
                                      const LayerWeights& weights) const;
   Status AddOutputBias(const LayerWeights& weights, const compute::Tensor& rows);
   Status FinishHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
-  Status NormaliseAllHeads(const compute::Array& rows, const compute::Array& weight);
+  Status NormaliseAllHeads(const compute::Tensor& rows, const compute::Array& weight);
   Status FinishHalf(const compute::Array& norm);
   Status CountExperts(uint32_t layer, const LayerWeights& weights);
   compute::Angles AnglesOf(uint32_t layer) const;
@@ -135,27 +167,36 @@ class ForwardPass {
 
   // Of a group's part (forward_pass_group.cc).
   Status PlanGroupMemory();
+  void PlanSteps();
   Result<Progress> AdvanceSteps();
-  Status RecordStep();
+  Status RecordStep(const LayerStep& step);
   Status BeginAttention(const LayerWeights& weights);
   Status BeginFeedForward(const LayerWeights& weights);
-  Status EndHalf(const compute::Array& norm);
+  Status EndAttention(const LayerWeights& weights);
+  Status EndLayer(uint32_t layer);
+  Status ShareProjected(uint32_t layer, const LayerWeights& weights);
+  Status ShareAttended(uint32_t layer, const LayerWeights& weights);
   Result<compute::Tensor> AttendOwn(uint32_t layer, const LayerWeights& weights);
-  Status ContractAttended(const LayerWeights& weights);
-  uint32_t AttendedOfGroup() const;
+  Status AttendInWholeRows(uint32_t layer, const HeadRows& rows, const LayerWeights& weights);
+  Status ContractAttended(uint32_t layer, const LayerWeights& weights);
+  compute::Tensor AllAttendedOf(uint32_t layer) const;
+  compute::Tensor AllDenseOf(uint32_t layer) const;
+  compute::Tensor WideRowsOf(const compute::Tensor& wide, bool shared) const;
+  compute::Tensor OutOfExperts() const;
+  Status BeginExperts(const LayerWeights& weights);
   Status RecordLastStep();
-  Status Share(const compute::Tensor& own, const GatheredColumns& gathered,
-               Exchange::To to = Exchange::To::kAll);
-  Status ShareBlocks(const compute::Tensor& own);
-  std::optional<kernels::ActivationFormat> FormatOfBlocks(
-      const GatheredColumns& gathered, std::optional<kernels::ActivationFormat> format) const;
-  Status ShareAttended(const compute::Tensor& own, const LayerWeights& weights);
-  Status ShareWide(uint32_t layer, const LayerWeights& weights);
+  PartColumns ForProduct(PartColumns columns, const compute::Matrix& matrix,
+                         compute::Operand& operand) const;
+  Status Share(std::initializer_list<PartColumns> columns, Exchange::To to = Exchange::To::kAll);
+  Result<Bytes> OwnOf(const PartColumns& columns, bool as_blocks);
+  Status ShareDense(uint32_t layer, const LayerWeights& weights);
+  Status ShareExperts(uint32_t layer, const LayerWeights& weights);
+  Status ContractExperts(const LayerWeights& weights);
   Status ShareSums(uint32_t layer, const LayerWeights& weights);
   Result<Progress> Collect();
   size_t ExpectedOf(uint32_t part, bool are_blocks) const;
   Status TakeFrom(uint32_t part, const Exchange::Rows& rows);
-  size_t StepsOfLayer() const;
+  Status Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks);
 
   const PassWeights& shared_;
   const Weights& weights_;
@@ -193,13 +234,18 @@ class ForwardPass {
   Output output_;
 
   // Of a group's part.
-  size_t step_ = 0;              // the next one
-  uint32_t gather_ = 0;          // that is under way, or comes next
-  GatheredColumns gathered_;     // that are under way
-  compute::Array own_rows_;      // [rows, own columns of the embedding]
-  compute::Array own_logits_;    // [wanted rows, own columns of the vocabulary]
-  compute::Array all_attended_;  // [rows, head groups * AttendedOfGroup()]
-  compute::Array all_wide_;      // [rows * wide rows of each, feed_forward]
+  std::vector<LayerStep> steps_;  // of all layers
+  size_t step_ = 0;               // the next one
+  uint32_t gather_ = 0;           // that is under way, or comes next
+  Gather gathered_;               // that is under way
+  std::vector<uint8_t> message_;  // of columns of two
+  compute::Array own_rows_;       // [rows, own columns of the embedding]
+  compute::Array own_logits_;     // [wanted rows, own columns of the vocabulary]
+  compute::Array all_attended_;   // [rows, what the heads of a layer give], of the widest
+  compute::Array all_queries_;    // [rows, head_count * head_dim], where norms are over all heads
+  compute::Array all_keys_;       // [rows, kv_head_count * head_dim], likewise
+  compute::Array all_dense_;      // [rows, feed_forward]
+  compute::Array all_wide_;       // [rows * wide rows of each, feed_forward of an expert]
 
   compute::Array rows_;                              // [rows, hidden_width], the residual
   compute::Tensor residual_;                         // rows_, or what is left of them

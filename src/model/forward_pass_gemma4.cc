@@ -16,7 +16,19 @@ Status ForwardPass::RecordGemma4Layer(uint32_t layer, const LayerWeights& weight
   const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
   TRY(Normalise(residual_, weights.feed_forward_norm));
   TRY(feed_forward_.RunDense(weights.dense, *operand_, more));
-  if (!weights.experts.empty()) TRY(AddExperts(layer, weights));
+  if (!weights.experts.empty()) {
+    TRY(BeginExpertsBesideDense(weights));
+    TRY(feed_forward_.RunExperts(weights, *operand_, *router_operand_, TokensLeft(),
+                                 mixed_.tensor().Rows(0, residual_.rows)));
+    TRY(CountExperts(layer, weights));
+  }
+  return EndGemma4Layer(layer, weights);
+}
+
+// Behind both networks.
+Status ForwardPass::EndGemma4Layer(uint32_t layer, const LayerWeights& weights) {
+  const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
+  if (!weights.experts.empty()) TRY(AddExperts(weights));
   TRY(FinishHalf(weights.fed_norm));
   if (layer_input_) {
     // Of fewer rows their embeddings stand together once more.
@@ -26,11 +38,9 @@ Status ForwardPass::RecordGemma4Layer(uint32_t layer, const LayerWeights& weight
   return commands_->Scale(residual_, weights.output_scale);
 }
 
-// more_ = the dense network's output and the experts', each normed. The router sees the residual in
-// a norm of its own.
-Status ForwardPass::AddExperts(uint32_t layer, const LayerWeights& weights) {
+// The dense network's output is normed. The router sees the residual in a norm of its own.
+Status ForwardPass::BeginExpertsBesideDense(const LayerWeights& weights) {
   const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
-  const compute::Tensor mixed = mixed_.tensor().Rows(0, residual_.rows);
   const compute::Tensor routed = routed_.tensor().Rows(0, residual_.rows);
   const auto normalise = [&](const compute::Tensor& rows, const compute::Array& weight,
                              const compute::Tensor& out) {
@@ -40,11 +50,17 @@ Status ForwardPass::AddExperts(uint32_t layer, const LayerWeights& weights) {
   TRY(normalise(more, weights.dense_norm, more));
   TRY(normalise(residual_, weights.router_norm, routed));
   router_operand_->Set(routed);
-  TRY(Normalise(residual_, weights.expert_norm));
-  TRY(feed_forward_.RunExperts(weights, *operand_, *router_operand_, TokensLeft(), mixed));
-  TRY(CountExperts(layer, weights));
-  TRY(normalise(mixed, weights.mixed_norm, mixed));
-  return commands_->Add(more, mixed, 1);
+  return Normalise(residual_, weights.expert_norm);
+}
+
+// more_ = the dense network's output and the experts', each normed.
+Status ForwardPass::AddExperts(const LayerWeights& weights) {
+  const compute::Tensor mixed = mixed_.tensor().Rows(0, residual_.rows);
+  TRY(commands_->Normalise({.rows = mixed,
+                            .weight = weights.mixed_norm.tensor(),
+                            .epsilon = shape_.norm_epsilon,
+                            .out = mixed}));
+  return commands_->Add(more_.tensor().Rows(0, residual_.rows), mixed, 1);
 }
 
 }  // namespace aster::model

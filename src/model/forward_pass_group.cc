@@ -9,19 +9,12 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "kernels/activation_blocks.h"
 #include "kernels/activations.h"
 #include "model/forward_pass.h"
 
 namespace aster::model {
 namespace {
-
-// Steps of a layer: they give the attended heads, the output of attention, the wide row and the
-// output of the layer.
-constexpr size_t kStepsWithRows = 4;
-// Without the wide row, where parts own experts.
-constexpr size_t kStepsWithOwners = 3;
 
 template <typename T>
 Bytes BytesOf(std::span<const T> numbers) {
@@ -33,95 +26,103 @@ std::span<const T> NumbersIn(Bytes bytes) {
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-uint32_t WideColumnsOf(const Shape& shape) {
-  return shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
-}
-
 }  // namespace
 
 Status ForwardPass::PlanGroupMemory() {
-  const size_t attended = size_t{HeadGroupsOf(shape_)} * AttendedOfGroup();
+  const auto plan = [&](compute::Array& array, size_t columns) {
+    return array.Shape(backend_, row_count_, columns);
+  };
   const PartRanges& own = ranges_[group_.index];
-  TRY(own_rows_.Shape(backend_, row_count_, own.embedding.count()));
-  TRY(all_attended_.Shape(backend_, row_count_, attended));
-  if (!feed_forward_.is_in_sums())
-    TRY(all_wide_.Shape(backend_, row_count_ * feed_forward_.wide_rows(), WideColumnsOf(shape_)));
+  size_t attended = 0;
+  for (uint32_t layer = part_.layer_begin; layer < part_.layer_end; ++layer)
+    attended = std::max(attended, size_t{HeadGroupsOf(shape_)} * AttendedOfGroup(shape_, layer));
+  TRY(plan(own_rows_, own.embedding.count()));
+  TRY(plan(all_attended_, attended));
+  if (shape_.feed_forward > 0)
+    TRY(plan(all_dense_, std::max(shape_.feed_forward, shape_.kinds.sharing_feed_forward)));
+  if (shape_.has_wide_norms()) {
+    TRY(plan(all_queries_, size_t{shape_.head_count} * shape_.head_dim));
+    TRY(plan(all_keys_, size_t{shape_.kv_head_count} * shape_.head_dim));
+  }
+  if (delta_) TRY(delta_->PlanPart(row_count_, own.channels.count(), own.values.count()));
+  if (shape_.experts.count > 0 && !feed_forward_.is_in_sums()) {
+    TRY(all_wide_.Shape(backend_, row_count_ * feed_forward_.wide_rows(),
+                        shape_.experts.feed_forward));
+  }
   return part_.head ? own_logits_.Shape(backend_, wanted_.count, own.vocab.count()) : Ok();
 }
 
-// Numbers that attention gives for the heads of a group: theirs, or the low rank that they go
-// through.
-uint32_t ForwardPass::AttendedOfGroup() const {
-  if (latent_) return shape_.latent.output_rank;
-  return shape_.head_count / HeadGroupsOf(shape_) * shape_.head_dim;
-}
-
-size_t ForwardPass::StepsOfLayer() const {
-  return feed_forward_.is_in_sums() ? kStepsWithOwners : kStepsWithRows;
+void ForwardPass::PlanSteps() {
+  steps_.clear();
+  for (uint32_t layer = part_.layer_begin; layer < part_.layer_end; ++layer) {
+    const LayerWeights& weights = WeightsOf(layer);
+    const auto add = [&](GroupStep step) { steps_.push_back({layer, step}); };
+    const bool has_state = shape_.has_state(layer);
+    if (has_state || shape_.has_wide_norms()) add(GroupStep::kProject);
+    if (!has_state) add(GroupStep::kAttend);
+    add(GroupStep::kOutput);
+    if (weights.dense.gate.rows() > 0) {
+      add(GroupStep::kExpand);
+      add(GroupStep::kContract);
+    }
+    if (weights.experts.empty()) continue;
+    if (feed_forward_.is_in_sums()) {
+      add(GroupStep::kSumExperts);
+    } else {
+      add(GroupStep::kExpandExperts);
+      add(GroupStep::kContractExperts);
+    }
+  }
+  step_ = 0;
+  gather_ = 0;
+  gathered_ = {};
 }
 
 Result<Progress> ForwardPass::AdvanceSteps() {
-  const size_t steps = StepsOfLayer() * (part_.layer_end - part_.layer_begin);
-  // The last step is that behind the layers.
+  // Behind the layers there is one more.
   for (;; ++step_) {
     if (TRY(Collect()) == Progress::kWaiting) return Progress::kWaiting;
-    if (step_ > steps) return Progress::kDone;
-    TRY(step_ < steps ? RecordStep() : RecordLastStep());
+    if (step_ > steps_.size()) return Progress::kDone;
+    TRY(step_ < steps_.size() ? RecordStep(steps_[step_]) : RecordLastStep());
   }
 }
 
-Status ForwardPass::RecordStep() {
-  const auto layer = part_.layer_begin + static_cast<uint32_t>(step_ / StepsOfLayer());
+Status ForwardPass::RecordStep(const LayerStep& step) {
+  const uint32_t layer = step.layer;
   const LayerWeights& weights = WeightsOf(layer);
-  switch (step_ % StepsOfLayer()) {
-    case 0:
-      // Behind the layer before, as a whole machine does at its end.
-      if (step_ > 0) TRY(EndHalf(WeightsOf(layer - 1).fed_norm));
-      TRY(BeginAttention(weights));
-      return ShareAttended(TRY(AttendOwn(layer, weights)), weights);
-    case 1:
-      TRY(ContractAttended(weights));
-      return Share(own_rows_.tensor(), {.whole = more_.tensor(), .range = &PartRanges::embedding});
-    case 2:
-      TRY(EndHalf(weights.attended_norm));
-      TRY(BeginFeedForward(weights));
-      if (feed_forward_.is_in_sums()) return ShareSums(layer, weights);
-      return ShareWide(layer, weights);
-    default:
-      TRY(feed_forward_.Contract(weights, own_rows_.tensor()));
-      return Share(own_rows_.tensor(), {.whole = more_.tensor(), .range = &PartRanges::embedding});
+  if (step_ == 0 || steps_[step_ - 1].layer != layer) {
+    // Behind the layer before, as a whole machine does at its end.
+    if (step_ > 0) TRY(EndLayer(layer - 1));
+    TRY(BeginAttention(weights));
   }
-}
-
-Status ForwardPass::ShareWide(uint32_t layer, const LayerWeights& weights) {
-  const compute::Tensor own = TRY(feed_forward_.Expand(weights, *operand_, tokens_));
-  TRY(CountExperts(layer, weights));
-  GatheredColumns wide{.whole = all_wide_.tensor(),
-                       .range = &PartRanges::feed_forward,
-                       .operand = &feed_forward_.wide()};
-  wide.blocks = FormatOfBlocks(wide, FeedForward::WideFormat(weights));
-  return Share(own, wide);
-}
-
-Status ForwardPass::ShareAttended(const compute::Tensor& own, const LayerWeights& weights) {
-  const compute::Matrix& output = latent_ ? weights.latent.output_high : weights.output;
-  GatheredColumns attended{.whole = all_attended_.tensor(),
-                           .range = &PartRanges::head_groups,
-                           .each = AttendedOfGroup(),
-                           .operand = latent_ ? &latent_->low() : attended_operand_.get()};
-  attended.blocks = FormatOfBlocks(attended, kernels::ActivationFormatFor(output.type()));
-  return Share(own, attended);
-}
-
-// The format of what a product reads, where every part's columns are whole blocks of it.
-std::optional<kernels::ActivationFormat> ForwardPass::FormatOfBlocks(
-    const GatheredColumns& gathered, std::optional<kernels::ActivationFormat> format) const {
-  const size_t step = format ? kernels::BlockStep(*format) : 0;
-  const bool are_whole = step > 0 && std::ranges::all_of(ranges_, [&](const PartRanges& ranges) {
-                           const PartRange columns = ranges.*gathered.range * gathered.each;
-                           return columns.begin % step == 0 && columns.end % step == 0;
-                         });
-  return are_whole ? format : std::nullopt;
+  const PartColumns more = {
+      .own = own_rows_.tensor(), .whole = more_.tensor(), .range = &PartRanges::embedding};
+  switch (step.step) {
+    case GroupStep::kProject:
+      return ShareProjected(layer, weights);
+    case GroupStep::kAttend:
+      return ShareAttended(layer, weights);
+    case GroupStep::kOutput:
+      TRY(ContractAttended(layer, weights));
+      return Share({more});
+    case GroupStep::kExpand:
+      TRY(EndAttention(weights));
+      return ShareDense(layer, weights);
+    case GroupStep::kContract:
+      TRY(feed_forward_.ContractDense(weights.dense, own_rows_.tensor()));
+      return Share({more});
+    case GroupStep::kExpandExperts:
+      TRY(BeginExperts(weights));
+      return ShareExperts(layer, weights);
+    case GroupStep::kContractExperts:
+      TRY(ContractExperts(weights));
+      return Share(
+          {{.own = own_rows_.tensor(), .whole = OutOfExperts(), .range = &PartRanges::embedding}});
+    case GroupStep::kSumExperts:
+      TRY(BeginExperts(weights));
+      return ShareSums(layer, weights);
+  }
+  return Ok();
 }
 
 // Each half is given normed rows of the residual, or a row mixed of its streams.
@@ -138,8 +139,55 @@ Status ForwardPass::BeginFeedForward(const LayerWeights& weights) {
 }
 
 // What all parts have made of it goes back to the residual, on each of them.
-Status ForwardPass::EndHalf(const compute::Array& norm) {
-  return latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(norm);
+Status ForwardPass::EndAttention(const LayerWeights& weights) {
+  TRY(latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(weights.attended_norm));
+  return BeginFeedForward(weights);
+}
+
+Status ForwardPass::EndLayer(uint32_t layer) {
+  const LayerWeights& weights = WeightsOf(layer);
+  if (shape_.is_gemma4()) return EndGemma4Layer(layer, weights);
+  return latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(weights.fed_norm);
+}
+
+// What states are made of, and their gate; or queries and keys that are normed over all heads.
+Status ForwardPass::ShareProjected(uint32_t layer, const LayerWeights& weights) {
+  if (shape_.has_state(layer)) {
+    TRY(delta_->ProjectPart(weights.delta, *operand_));
+    return Share(
+        {{.own = delta_->own_mixed(), .whole = delta_->mixed(), .range = &PartRanges::channels},
+         {.own = delta_->own_gate(), .whole = delta_->gate(), .range = &PartRanges::values}});
+  }
+  const HeadRows rows = HeadRowsOf(layer);
+  TRY(ProjectHeads(layer, rows, weights));
+  return Share({{.own = rows.queries,
+                 .whole = all_queries_.tensor(),
+                 .range = &PartRanges::head_groups,
+                 .each = shape_.head_count / HeadGroupsOf(shape_) * shape_.head_dim},
+                {.own = rows.keys,
+                 .whole = all_keys_.tensor(),
+                 .range = &PartRanges::head_groups,
+                 .each = shape_.head_dim}});
+}
+
+Status ForwardPass::ShareAttended(uint32_t layer, const LayerWeights& weights) {
+  const compute::Tensor own = TRY(AttendOwn(layer, weights));
+  const PartColumns attended = {.own = own,
+                                .whole = AllAttendedOf(layer),
+                                .range = &PartRanges::head_groups,
+                                .each = AttendedOfGroup(shape_, layer)};
+  if (latent_) return Share({ForProduct(attended, weights.latent.output_high, latent_->low())});
+  if (mla_) return Share({ForProduct(attended, weights.mla.output, mla_->values())});
+  return Share({ForProduct(attended, weights.output, *attended_operand_)});
+}
+
+compute::Tensor ForwardPass::AllAttendedOf(uint32_t layer) const {
+  return all_attended_.tensor().Narrowed(size_t{HeadGroupsOf(shape_)} *
+                                         AttendedOfGroup(shape_, layer));
+}
+
+compute::Tensor ForwardPass::AllDenseOf(uint32_t layer) const {
+  return all_dense_.tensor().Narrowed(FeedForwardOf(shape_, layer));
 }
 
 // What the part's heads see, or that through their low ranks.
@@ -147,111 +195,244 @@ Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeight
   if (latent_) {
     return latent_->Expand(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_);
   }
-  TRY(RecordHeads(layer, weights));
-  return attended_.tensor();
+  if (mla_) {
+    const compute::Angles angles = {cosines_.tensor(), sines_.tensor()};
+    return mla_->Expand(layer, weights.mla, angles, spans_, *operand_);
+  }
+  HeadRows rows = HeadRowsOf(layer);
+  if (!shape_.has_wide_norms()) {
+    TRY(RecordHeads(layer, weights));
+    return rows.attended;
+  }
+  // Once all heads are there and normed, the part goes on with its own.
+  TRY(NormaliseAllHeads(all_queries_.tensor(), weights.query_norm));
+  TRY(NormaliseAllHeads(all_keys_.tensor(), weights.key_norm));
+  const PartRange own = ranges_[group_.index].head_groups;
+  const PartRange heads = own * (shape_.head_count / HeadGroupsOf(shape_));
+  const size_t dim = shape_.head_dim;
+  rows.queries = all_queries_.tensor().Columns(heads.begin * dim, heads.count() * dim);
+  rows.keys = all_keys_.tensor().Columns(own.begin * dim, own.count() * dim);
+  TRY(Attend(layer, rows, weights));
+  return rows.attended;
+}
+
+// Keys and values are those of all heads: the part's own heads read the ones that are theirs, those
+// of one at a time.
+Status ForwardPass::AttendInWholeRows(uint32_t layer, const HeadRows& rows,
+                                      const LayerWeights& weights) {
+  const PartRange own = ranges_[group_.index].head_groups;
+  const uint32_t of_each = shape_.head_count / shape_.kv_head_count;
+  compute::HeadAttention some = AttentionOf(layer, rows, weights);
+  for (uint32_t head = own.begin, end = 0; head < own.end; head = end) {
+    end = std::min(own.end, (head / of_each + 1) * of_each);
+    const size_t first = size_t{head - own.begin} * shape_.head_dim;
+    const size_t count = size_t{end - head} * shape_.head_dim;
+    some.head_count = end - head;
+    some.kv_head_count = 1;
+    some.first_kv_head = head / of_each;
+    some.queries = rows.queries.Columns(first, count);
+    some.out = rows.attended.Columns(first, count);
+    TRY(commands_->Attend(some));
+    // They have been written.
+    some.keys = some.values = {};
+  }
+  return Ok();
 }
 
 // own_rows_ = the part's columns of what attention adds.
-Status ForwardPass::ContractAttended(const LayerWeights& weights) {
-  if (latent_) return latent_->Contract(weights.latent, own_rows_.tensor());
-  const compute::Product output[] = {
-      {&weights.output, attended_operand_.get(), own_rows_.tensor()}};
+Status ForwardPass::ContractAttended(uint32_t layer, const LayerWeights& weights) {
+  const compute::Tensor& own = own_rows_.tensor();
+  if (shape_.has_state(layer)) return delta_->Finish(layer, weights.delta, spans_, own);
+  if (latent_) return latent_->Contract(weights.latent, own);
+  if (mla_) return mla_->Contract(weights.mla, own);
+  const compute::Product output[] = {{&weights.output, attended_operand_.get(), own}};
   TRY(commands_->Multiply(output));
-  return AddOutputBias(weights, own_rows_.tensor());
+  return AddOutputBias(weights, own);
 }
 
-// The residual behind the last layer, and the part's scores for the one that leads.
-Status ForwardPass::RecordLastStep() {
-  TRY(EndHalf(WeightsOf(part_.layer_end - 1).fed_norm));
-  if (!part_.head || wanted_.count == 0) return Ok();
-  TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
-  const compute::Product product[] = {{&shared_.head, operand_.get(), own_logits_.tensor()}};
-  TRY(commands_->Multiply(product));
-  return Share(own_logits_.tensor(), {.whole = logits_.tensor(), .range = &PartRanges::vocab},
-               Exchange::To::kLeader);
+Status ForwardPass::ShareDense(uint32_t layer, const LayerWeights& weights) {
+  const bool is_own = KvLayerOf(shape_, layer) == layer;
+  const compute::Tensor own = TRY(feed_forward_.ExpandDense(weights.dense, *operand_));
+  return Share({ForProduct({.own = own,
+                            .whole = AllDenseOf(layer),
+                            .range = is_own ? &PartRanges::feed_forward : &PartRanges::sharing},
+                           weights.dense.down, feed_forward_.wide())});
 }
 
-// Sends the part's columns of what Collect completes.
-Status ForwardPass::Share(const compute::Tensor& own, const GatheredColumns& gathered,
-                          Exchange::To to) {
-  gathered_ = gathered;
-  if (gathered.blocks) return ShareBlocks(own);
-  std::span<const float> rows;
-  TRY(commands_->Download(own, &rows));
-  TRY(exchange_->Send(gather_, to, {.bytes = BytesOf(rows)}));
-  if (to == Exchange::To::kLeader && !group_.leads()) {
-    gathered_ = {};
-    return Ok();
+// operand_ = what experts are given, and router_operand_ what their router is where that differs.
+Status ForwardPass::BeginExperts(const LayerWeights& weights) {
+  return shape_.is_gemma4() ? BeginExpertsBesideDense(weights) : EndAttention(weights);
+}
+
+// Where what experts give is gathered: beside what a dense network has given, or alone.
+compute::Tensor ForwardPass::OutOfExperts() const {
+  return shape_.is_gemma4() ? mixed_.tensor() : more_.tensor();
+}
+
+Status ForwardPass::ShareExperts(uint32_t layer, const LayerWeights& weights) {
+  compute::Operand& router_rows = shape_.is_gemma4() ? *router_operand_ : *operand_;
+  const compute::Tensor own =
+      TRY(feed_forward_.ExpandExperts(weights, *operand_, router_rows, tokens_));
+  TRY(CountExperts(layer, weights));
+  const auto columns_of = [&](bool shared) -> PartColumns {
+    return {.own = WideRowsOf(own, shared),
+            .whole = WideRowsOf(all_wide_.tensor(), shared),
+            .range = &PartRanges::experts};
+  };
+  const PartColumns chosen =
+      ForProduct(columns_of(/*shared=*/false), weights.experts.front().down, feed_forward_.wide());
+  const PartColumns shared = columns_of(/*shared=*/true);
+  switch (shape_.experts.shared) {
+    case 0:
+      return Share({chosen});
+    case 1:
+      return Share({chosen, ForProduct(shared, weights.shared.down, feed_forward_.shared_wide())});
+    default:
+      // As one expert they have columns of a part in several places: these travel as numbers.
+      return Share({chosen, shared});
   }
-  return commands_->Upload(rows, gathered_.ColumnsOf(ranges_[group_.index]));
 }
 
-// The same where a product reads 8-bit blocks: each part prepares its columns, for all. Programs
-// that do not know blocks are sent numbers, and prepare them.
-Status ForwardPass::ShareBlocks(const compute::Tensor& own) {
-  const Bytes blocks = TRY(commands_->DownloadBlocks(*gathered_.blocks, own));
-  Exchange::Rows rows{.bytes = blocks, .are_blocks = true};
-  if (!exchange_->TakesBlocks()) {
-    std::span<const float> numbers;
-    TRY(commands_->Download(own, &numbers));
-    rows = {.bytes = BytesOf(numbers)};
+// own_rows_ = the part's columns of what experts add.
+Status ForwardPass::ContractExperts(const LayerWeights& weights) {
+  const Experts& experts = shape_.experts;
+  if (experts.shared > 1) {
+    const compute::Tensor shared = WideRowsOf(all_wide_.tensor(), /*shared=*/true);
+    feed_forward_.shared_wide().Set(shared.As(size_t{experts.shared} * experts.feed_forward));
   }
-  TRY(exchange_->Send(gather_, Exchange::To::kAll, rows));
-  const compute::Tensor& whole = gathered_.whole;
-  TRY(commands_->SetInParts(*gathered_.operand, *gathered_.blocks, whole.rows, whole.columns));
-  const compute::BlockColumns columns = gathered_.BlocksOf(ranges_[group_.index]);
-  return commands_->UploadBlocks(blocks, *gathered_.operand, columns);
+  return feed_forward_.ContractExperts(weights, own_rows_.tensor());
+}
+
+// Those of shared experts stand behind those of chosen ones.
+compute::Tensor ForwardPass::WideRowsOf(const compute::Tensor& wide, bool shared) const {
+  const size_t chosen = row_count_ * shape_.experts.used;
+  return shared ? wide.Rows(chosen, wide.rows - chosen) : wide.Rows(0, chosen);
 }
 
 // Sends the sums of the part's experts. All parts know from the router who has none to send.
 Status ForwardPass::ShareSums(uint32_t layer, const LayerWeights& weights) {
-  TRY(feed_forward_.SumOwn(layer, weights, *operand_, tokens_));
+  compute::Operand& router_rows = shape_.is_gemma4() ? *router_operand_ : *operand_;
+  TRY(feed_forward_.SumOwn(layer, weights, *operand_, router_rows, tokens_));
   TRY(CountExperts(layer, weights));
   const std::span<const int64_t> own = feed_forward_.OwnSums();
   if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, {.bytes = BytesOf(own)}));
-  gathered_ = {.whole = more_.tensor(), .are_sums = true};
+  gathered_.sums = OutOfExperts();
   return Ok();
 }
 
-compute::Tensor ForwardPass::GatheredColumns::ColumnsOf(const PartRanges& ranges) const {
+// The residual behind the last layer, and the part's scores for the one that leads.
+Status ForwardPass::RecordLastStep() {
+  TRY(EndLayer(part_.layer_end - 1));
+  if (!part_.head || wanted_.count == 0) return Ok();
+  TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
+  const compute::Product product[] = {{&shared_.head, operand_.get(), own_logits_.tensor()}};
+  TRY(commands_->Multiply(product));
+  return Share(
+      {{.own = own_logits_.tensor(), .whole = logits_.tensor(), .range = &PartRanges::vocab}},
+      Exchange::To::kLeader);
+}
+
+// Columns that a product with this matrix reads.
+ForwardPass::PartColumns ForwardPass::ForProduct(PartColumns columns, const compute::Matrix& matrix,
+                                                 compute::Operand& operand) const {
+  const kernels::ActivationFormat format = kernels::ActivationFormatFor(matrix.type());
+  columns.operand = &operand;
+  if (AreInSteps(ranges_, columns.range, columns.each, kernels::BlockStep(format)))
+    columns.blocks = format;
+  return columns;
+}
+
+// Sends the part's own columns of what Collect completes. Where a product reads 8-bit blocks, each
+// part prepares its columns, for all. Programs that do not know blocks are sent numbers, and
+// prepare them.
+Status ForwardPass::Share(std::initializer_list<PartColumns> columns, Exchange::To to) {
+  gathered_.columns = columns;
+  Exchange::Rows rows{.are_blocks = gathered_.may_be_blocks() && exchange_->TakesBlocks()};
+  message_.clear();
+  for (const PartColumns& some : columns) {
+    rows.bytes = TRY(OwnOf(some, rows.are_blocks));
+    if (columns.size() > 1) message_.insert(message_.end(), rows.bytes.begin(), rows.bytes.end());
+    if (some.blocks)
+      TRY(commands_->SetInParts(*some.operand, *some.blocks, some.whole.rows, some.whole.columns));
+  }
+  if (columns.size() > 1) rows.bytes = message_;
+  TRY(exchange_->Send(gather_, to, rows));
+  if (to == Exchange::To::kLeader && !group_.leads()) {
+    gathered_ = {};
+    return Ok();
+  }
+  return TakeFrom(group_.index, rows);
+}
+
+// As they are sent; valid until the next call.
+Result<Bytes> ForwardPass::OwnOf(const PartColumns& columns, bool as_blocks) {
+  if (as_blocks && columns.blocks) return commands_->DownloadBlocks(*columns.blocks, columns.own);
+  std::span<const float> numbers;
+  TRY(commands_->Download(columns.own, &numbers));
+  return BytesOf(numbers);
+}
+
+compute::Tensor ForwardPass::PartColumns::ColumnsOf(const PartRanges& ranges) const {
   const PartRange columns = ranges.*range * each;
   return whole.Columns(columns.begin, columns.count());
 }
 
-compute::BlockColumns ForwardPass::GatheredColumns::BlocksOf(const PartRanges& ranges) const {
+compute::BlockColumns ForwardPass::PartColumns::BlocksOf(const PartRanges& ranges) const {
   const PartRange columns = ranges.*range * each;
   return {.format = *blocks, .begin = columns.begin, .count = columns.count()};
 }
 
-// Bytes that another part sends in the gather that is under way: 0 where it sends nothing.
+size_t ForwardPass::PartColumns::BytesOf(const PartRanges& ranges, bool are_blocks) const {
+  const size_t columns = (ranges.*range * each).count();
+  if (are_blocks && blocks) return kernels::BlockBytes(*blocks, whole.rows, columns);
+  return whole.rows * columns * sizeof(float);
+}
+
+bool ForwardPass::Gather::may_be_blocks() const {
+  return std::ranges::any_of(columns,
+                             [](const PartColumns& some) { return some.blocks.has_value(); });
+}
+
+// Bytes that another part sends in the gather that is in flight: 0 where it sends nothing.
 size_t ForwardPass::ExpectedOf(uint32_t part, bool are_blocks) const {
-  if (gathered_.are_sums) return feed_forward_.SumsOf(part) * sizeof(int64_t);
-  const compute::Tensor columns = gathered_.ColumnsOf(ranges_[part]);
-  if (are_blocks) return kernels::BlockBytes(*gathered_.blocks, columns.rows, columns.columns);
-  return columns.rows * columns.columns * sizeof(float);
+  if (!gathered_.sums.empty()) return feed_forward_.SumsOf(part) * sizeof(int64_t);
+  size_t bytes = 0;
+  for (const PartColumns& some : gathered_.columns)
+    bytes += some.BytesOf(ranges_[part], are_blocks);
+  return bytes;
 }
 
 Status ForwardPass::TakeFrom(uint32_t part, const Exchange::Rows& rows) {
-  if (gathered_.are_sums) return feed_forward_.AddSums(part, NumbersIn<int64_t>(rows.bytes));
-  Bytes blocks = rows.bytes;
-  if (!rows.are_blocks) {
-    const compute::Tensor columns = gathered_.ColumnsOf(ranges_[part]);
-    TRY(commands_->Upload(NumbersIn<float>(rows.bytes), columns));
-    if (!gathered_.blocks) return Ok();
-    blocks = TRY(commands_->DownloadBlocks(*gathered_.blocks, columns));
+  if (!gathered_.sums.empty()) return feed_forward_.AddSums(part, NumbersIn<int64_t>(rows.bytes));
+  Bytes left = rows.bytes;
+  for (const PartColumns& some : gathered_.columns) {
+    const Bytes own = left.first(some.BytesOf(ranges_[part], rows.are_blocks));
+    TRY(Place(some, part, own, rows.are_blocks && some.blocks));
+    left = left.subspan(own.size());
   }
-  return commands_->UploadBlocks(blocks, *gathered_.operand, gathered_.BlocksOf(ranges_[part]));
+  return Ok();
 }
 
-// Takes what the other parts have sent of the gather that is under way, if one is.
+// What a part has sent of some columns becomes part of all of them.
+Status ForwardPass::Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks) {
+  if (!are_blocks) {
+    const compute::Tensor place = columns.ColumnsOf(ranges_[part]);
+    TRY(commands_->Upload(NumbersIn<float>(bytes), place));
+    if (!columns.blocks) return Ok();
+    bytes = TRY(commands_->DownloadBlocks(*columns.blocks, place));
+  }
+  return commands_->UploadBlocks(bytes, *columns.operand, columns.BlocksOf(ranges_[part]));
+}
+
+// Takes what the other parts have sent of the gather that is in flight, if one is.
 Result<Progress> ForwardPass::Collect() {
-  if (gathered_.whole.empty()) return Progress::kDone;
+  if (!gathered_.is_under_way()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
     const uint32_t part = gathered_.next_part;
     if (part == group_.index || ExpectedOf(part, /*are_blocks=*/false) == 0) continue;
     const Exchange::Rows rows = TRY(exchange_->Take(gather_, part));
     if (rows.bytes.empty()) return Progress::kWaiting;
-    if (rows.are_blocks && !gathered_.blocks) {
+    if (rows.are_blocks && !gathered_.may_be_blocks()) {
       return DataLoss(
           fmt::format("part {} of the group sent blocks, where numbers were expected", part + 1));
     }
@@ -262,8 +443,10 @@ Result<Progress> ForwardPass::Collect() {
     }
     TRY(TakeFrom(part, rows));
   }
-  if (gathered_.operand != nullptr && !gathered_.blocks) gathered_.operand->Set(gathered_.whole);
-  if (gathered_.are_sums) TRY(feed_forward_.FinishSums(gathered_.whole));
+  for (const PartColumns& some : gathered_.columns) {
+    if (some.operand != nullptr && !some.blocks) some.operand->Set(some.whole);
+  }
+  if (!gathered_.sums.empty()) TRY(feed_forward_.FinishSums(gathered_.sums));
   gathered_ = {};
   ++gather_;
   return Progress::kDone;

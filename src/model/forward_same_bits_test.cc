@@ -45,6 +45,7 @@ constexpr Known kKnown[] = {
     {Arch::kGptOss, TensorType::kQ8_0, "349c208518ea082882205b2073dcc5ef"},
     {Arch::kGlm4Moe, TensorType::kQ4_K, "66d58d7a5ce36ee8afbb67834b550fd4"},
     {Arch::kDeepSeek2, TensorType::kQ4_K, "5cfce70e330d4bf92c2d8611308a96ca"},
+    {Arch::kMimo2, TensorType::kQ4_K, "bff9e38c640d9c85aaba3382242f777d"},
     {Arch::kGlmDsa, TensorType::kQ4_K, "1fe04bd0452365b6fa23fc0cd59bf454"},
     {Arch::kMiniMaxM2, TensorType::kQ4_K, "5eedab85f18335ea4e5f994c20ff718f"},
     {Arch::kQwen3Next, TensorType::kQ4_K, "c8be5c9a45dd9f750a0cc8571f14faf6"},

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <span>
+#include <numeric>
 
 #include "kernels/packed.h"
 #include "model/shape.h"
@@ -18,27 +18,11 @@ namespace {
 // Panels of packed weights stay whole.
 constexpr uint32_t kRowStep = kernels::kPanelRows;
 
-// Rows that the part packs of a tensor that holds several matrices; of any other none.
-uint64_t FusedRows(const GroupPart& part, const Shape& shape, std::string_view name) {
-  if (!shape.is_fused() || part.is_whole()) return 0;
-  const PartRanges own = RangesOf(part, shape);
-  const uint64_t keys = uint64_t{own.head_groups.count()} * shape.head_dim;
-  if (name.ends_with(".attn_qkv.weight"))
-    return keys * (shape.head_count / shape.kv_head_count + 2);
-  return name.ends_with(".ffn_up.weight") ? 2 * uint64_t{own.feed_forward.count()} : 0;
-}
-
-// Architectures whose every tensor is known here as divided, or as one that all parts have.
-bool IsDivisible(Arch arch) {
-  constexpr std::array kDivisible = {Arch::kLlama,    Arch::kMistral3, Arch::kQwen2,  Arch::kQwen3,
-                                     Arch::kQwen3Moe, Arch::kGemma2,   Arch::kGemma3, Arch::kPhi3,
-                                     Arch::kGptOss,   Arch::kDeepSeek4};
-  return std::ranges::count(kDivisible, arch) > 0;
-}
-
-// Of a feed-forward network, or of an expert.
-uint32_t WidthOf(const Shape& shape) {
-  return shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
+// Of dense networks; 0 where all layers have experts in place of one.
+uint32_t DenseWidth(const Shape& shape) {
+  const bool is_there =
+      shape.experts.count == 0 || shape.experts.dense_layers > 0 || shape.is_gemma4();
+  return is_there ? shape.feed_forward : 0;
 }
 
 // What a layer's tensor is for: "attn_q" of blk.3.attn_q.weight.
@@ -48,40 +32,126 @@ std::string_view ProductOf(std::string_view name) {
   return name.substr(begin, name.rfind('.') - begin);
 }
 
+uint32_t LayerOf(std::string_view name) {
+  uint32_t layer = 0;
+  for (size_t i = 4; i < name.size() && name[i] >= '0' && name[i] <= '9'; ++i)
+    layer = 10 * layer + static_cast<uint32_t>(name[i] - '0');
+  return layer;
+}
+
 bool IsOneOf(std::string_view product, std::initializer_list<std::string_view> products) {
   return std::ranges::count(products, product) > 0;
 }
 
 // Whether a tensor holds a matrix, or a row of biases, for each expert.
 bool IsOfExperts(std::string_view product) {
-  return IsOneOf(product, {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"});
+  return IsOneOf(product, {"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps", "ffn_gate_up_exps"});
 }
 
 // Query heads of one group.
 uint32_t HeadsOfGroup(const Shape& shape) { return shape.head_count / HeadGroupsOf(shape); }
+
+// Whether a tensor of keys and values is one for each head.
+bool IsOfEachHead(const Shape& shape, std::string_view product) {
+  return shape.is_mla() && IsOneOf(product, {"attn_k_b", "attn_v_b"});
+}
 
 // Rows of a layer's attention.
 std::optional<PartRange> RowsOfAttention(const PartRange& groups, const Shape& shape,
                                          std::string_view name) {
   const std::string_view product = ProductOf(name);
   const PartRange heads = groups * HeadsOfGroup(shape);
-  if (product == "attn_sinks") return heads;
-  if (IsOneOf(product, {"attn_q", "attn_q_b"})) return heads * shape.head_dim;
-  if (IsOneOf(product, {"attn_k", "attn_v"})) return groups * shape.head_dim;
+  if (product == "attn_sinks" || IsOfEachHead(shape, product)) return heads;
   if (product == "attn_output_a") return groups * shape.latent.output_rank;
-  return std::nullopt;
+  if (IsOneOf(product, {"attn_q", "attn_q_b"})) {
+    if (shape.is_mla()) return heads * (shape.mla.key_dim + shape.rope.dimensions);
+    // Where what heads give is gated, every head has a query and a gate.
+    const uint32_t each = shape.is_recurrent() ? 2 : 1;
+    return heads * (each * HeadDimOf(shape, LayerOf(name)));
+  }
+  if (HasWholeKeys(shape) || !IsOneOf(product, {"attn_k", "attn_v"})) return std::nullopt;
+  const uint32_t layer = LayerOf(name);
+  const uint32_t dim = product == "attn_k" ? HeadDimOf(shape, layer) : ValueDimOf(shape, layer);
+  return groups * (KvHeadsOf(shape, layer) / HeadGroupsOf(shape) * dim);
 }
 
-// Which of a tensor's dimensions is divided: of several matrices the rows of each.
-size_t DividedDimension(const TensorSpec& tensor) {
+// Which of a tensor's dimensions is divided: of several matrices the rows of each, but of matrices
+// of heads whole ones.
+size_t DividedDimension(const Shape& shape, const TensorSpec& tensor) {
+  if (IsOfEachHead(shape, ProductOf(tensor.name))) return 2;
   const bool is_matrix = tensor.dims.size() > 1 && !tensor.name.ends_with(".bias");
   return is_matrix ? 1 : 0;
 }
 
 }  // namespace
 
+bool HasWholeKeys(const Shape& shape) { return shape.is_mla() || shape.is_recurrent(); }
+
 uint32_t HeadGroupsOf(const Shape& shape) {
-  return shape.is_latent() ? shape.latent.output_groups : shape.kv_head_count;
+  if (shape.is_latent()) return shape.latent.output_groups;
+  if (HasWholeKeys(shape)) return shape.head_count;
+  const uint32_t windowed = shape.kinds.window_kv_heads;
+  return windowed == 0 ? shape.kv_head_count : std::gcd(shape.kv_head_count, windowed);
+}
+
+uint32_t AttendedOfGroup(const Shape& shape, uint32_t layer) {
+  if (shape.is_latent()) return shape.latent.output_rank;
+  if (shape.is_mla()) return shape.mla.value_dim;
+  return HeadsOfGroup(shape) * ValueDimOf(shape, layer);
+}
+
+LayerGathers GathersOf(const Shape& shape, uint32_t layer, bool owns_experts) {
+  const Experts& experts = shape.experts;
+  LayerGathers all;
+  const auto add = [&](uint64_t numbers) {
+    ++all.count;
+    all.numbers += numbers;
+  };
+  const auto add_input = [&](LayerGathers::Input input) {
+    ++all.count;
+    all.inputs.push_back(input);
+  };
+  if (shape.has_state(layer)) {
+    add(uint64_t{shape.recurrence.channels()} + shape.recurrence.values());
+  } else {
+    // Norms over all heads want their queries and keys first.
+    const uint64_t heads = uint64_t{shape.head_count} + shape.kv_head_count;
+    if (shape.has_wide_norms()) add(heads * shape.head_dim);
+    add_input({.product = shape.is_latent() ? "attn_output_b" : "attn_output",
+               .range = &PartRanges::head_groups,
+               .each = AttendedOfGroup(shape, layer)});
+  }
+  add(shape.embedding);
+  if (!shape.has_experts(layer) || shape.is_gemma4()) {
+    const bool is_own = KvLayerOf(shape, layer) == layer;
+    add_input({.product = "ffn_down",
+               .range = is_own ? &PartRanges::feed_forward : &PartRanges::sharing});
+    add(shape.embedding);
+  }
+  if (!shape.has_experts(layer)) return all;
+  if (owns_experts) {
+    ++all.count;
+    all.sums = shape.embedding;
+    return all;
+  }
+  // A token has a wide row for each of its experts; those of shared ones are in the same message.
+  add_input(
+      {.product = "ffn_down_exps", .range = &PartRanges::experts, .each = 1, .rows = experts.used});
+  if (experts.shared == 1) {
+    all.inputs.push_back({.product = "ffn_down_shexp", .range = &PartRanges::experts});
+  } else {
+    all.numbers += uint64_t{experts.shared} * experts.feed_forward;
+  }
+  add(shape.embedding);
+  return all;
+}
+
+bool AreInSteps(std::span<const PartRanges> parts, PartRange PartRanges::* range, uint32_t each,
+                size_t step) {
+  return step > 0 && std::ranges::all_of(parts, [&](const PartRanges& ranges) {
+           const PartRange columns = ranges.*range * each;
+           return columns.begin % step == 0 && columns.end % step == 0;
+         });
 }
 
 std::vector<uint16_t> EvenlySpaced(uint32_t count, uint32_t all) {
@@ -127,7 +197,11 @@ PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
 PartRanges RangesOf(const GroupPart& part, const Shape& shape) {
   return {.head_groups = RangeOf(part, HeadGroupsOf(shape)),
           .embedding = RangeOf(part, shape.embedding, kRowStep),
-          .feed_forward = RangeOf(part, WidthOf(shape), kRowStep),
+          .feed_forward = RangeOf(part, DenseWidth(shape), kRowStep),
+          .sharing = RangeOf(part, shape.kinds.sharing_feed_forward, kRowStep),
+          .experts = RangeOf(part, shape.experts.feed_forward, kRowStep),
+          .channels = RangeOf(part, shape.recurrence.channels(), kRowStep),
+          .values = RangeOf(part, shape.recurrence.values(), kRowStep),
           .vocab = RangeOf(part, shape.vocab_size, kRowStep)};
 }
 
@@ -138,32 +212,76 @@ Shape ShapeOfPart(const GroupPart& part, const Shape& shape) {
   own.head_count = HeadsOfGroup(shape) * ranges.head_groups.count();
   if (shape.is_latent()) {
     own.latent.output_groups = ranges.head_groups.count();
-  } else {
-    own.kv_head_count = ranges.head_groups.count();
+  } else if (!HasWholeKeys(shape)) {
+    const auto heads_of = [&](uint32_t all) {
+      return all / HeadGroupsOf(shape) * ranges.head_groups.count();
+    };
+    own.kv_head_count = heads_of(shape.kv_head_count);
+    own.kinds.window_kv_heads = heads_of(shape.kinds.window_kv_heads);
   }
-  if (shape.experts.count > 0) {
-    if (!part.owns_experts) own.experts.feed_forward = ranges.feed_forward.count();
-  } else {
-    own.feed_forward = ranges.feed_forward.count();
-  }
+  if (DenseWidth(shape) > 0) own.feed_forward = ranges.feed_forward.count();
+  own.kinds.sharing_feed_forward = ranges.sharing.count();
+  if (!part.owns_experts) own.experts.feed_forward = ranges.experts.count();
   return own;
 }
 
+uint64_t RowsOfSeveral(const GroupPart& part, const Shape& shape, std::string_view name) {
+  if (part.is_whole()) return 0;
+  const PartRanges own = RangesOf(part, shape);
+  const std::string_view product = ProductOf(name);
+  const bool is_fused = shape.is_fused() || shape.kinds.fused;
+  if (product == "attn_qkv" && is_fused) {
+    const uint32_t layer = LayerOf(name);
+    const uint64_t dim = HeadDimOf(shape, layer);
+    const uint64_t kv_heads =
+        uint64_t{own.head_groups.count()} * (KvHeadsOf(shape, layer) / HeadGroupsOf(shape));
+    const uint64_t heads = uint64_t{own.head_groups.count()} * HeadsOfGroup(shape);
+    return (heads + kv_heads) * dim + kv_heads * ValueDimOf(shape, layer);
+  }
+  if (product == "ffn_up" && shape.is_fused()) return 2 * uint64_t{own.feed_forward.count()};
+  if (product == "ssm_in") return uint64_t{own.channels.count()} + own.values.count();
+  if (part.owns_experts) return 0;
+  // Several shared experts stand together as a wide one.
+  if (IsOneOf(product, {"ffn_gate_shexp", "ffn_up_shexp"}) && shape.experts.shared > 1)
+    return uint64_t{shape.experts.shared} * own.experts.count();
+  return product == "ffn_gate_up_exps" ? 2 * uint64_t{own.experts.count()} : 0;
+}
+
+namespace {
+
+// Rows of what a layer that keeps states projects.
+std::optional<PartRange> RowsOfDeltaNet(const PartRanges& own, std::string_view product) {
+  if (product == "attn_qkv") return own.channels;
+  if (product == "attn_gate") return own.values;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
                                      std::string_view name) {
-  if (part.is_whole()) return std::nullopt;
+  // What scales an expert is one number.
+  if (part.is_whole() || name.ends_with(".scale")) return std::nullopt;
   const PartRanges own = RangesOf(part, shape);
   if (const auto rows = RowsOfAttention(own.head_groups, shape, name)) return rows;
   const std::string_view product = ProductOf(name);
-  if (IsOneOf(product, {"attn_output", "attn_output_b"})) return own.embedding;
+  if (shape.is_recurrent()) {
+    if (const auto rows = RowsOfDeltaNet(own, product)) return rows;
+  }
+  if (IsOneOf(product, {"attn_output", "attn_output_b", "ssm_out", "ffn_down"}))
+    return own.embedding;
   // The head, which may be the embedding's matrix.
   if (name == "output.weight" || name == "token_embd.weight") return own.vocab;
+  if (IsOneOf(product, {"ffn_gate", "ffn_up"})) {
+    const uint32_t layer = LayerOf(name);
+    return KvLayerOf(shape, layer) == layer ? own.feed_forward : own.sharing;
+  }
   // Experts that a part owns it has as a whole, and the shared one is on all of them.
   if (part.owns_experts) return std::nullopt;
-  if (IsOneOf(product, {"ffn_down", "ffn_down_exps", "ffn_down_shexp"})) return own.embedding;
-  if (IsOneOf(product, {"ffn_gate", "ffn_up", "ffn_gate_exps", "ffn_up_exps", "ffn_gate_shexp",
-                        "ffn_up_shexp"}))
-    return own.feed_forward;
+  if (IsOneOf(product, {"ffn_down_exps", "ffn_down_shexp"})) return own.embedding;
+  if (IsOneOf(product, {"ffn_gate_exps", "ffn_up_exps"})) return own.experts;
+  if (IsOneOf(product, {"ffn_gate_shexp", "ffn_up_shexp"}) && shape.experts.shared == 1)
+    return own.experts;
   return std::nullopt;
 }
 
@@ -175,8 +293,8 @@ uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec
                      uint64_t bytes) {
   if (part.is_whole()) return bytes;
   if (IsOfNextBlock(tensor)) return part.leads() ? bytes : 0;
-  if (const uint64_t fused = FusedRows(part, shape, tensor.name))
-    return bytes / tensor.dims.back() * fused;
+  if (const uint64_t rows = RowsOfSeveral(part, shape, tensor.name))
+    return bytes / tensor.dims[1] * rows;
   if (part.owns_experts && tensor.name.ends_with(".weight") &&
       IsOfExperts(ProductOf(tensor.name))) {
     const auto layer = static_cast<uint32_t>(tensor.layer);
@@ -187,7 +305,7 @@ uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec
   // For an MTP block the node that leads has the whole head beside its rows.
   const bool is_there_twice =
       part.leads() && shape.next_layers > 0 && tensor.name == "output.weight";
-  return bytes / tensor.dims[DividedDimension(tensor)] * rows->count() +
+  return bytes / tensor.dims[DividedDimension(shape, tensor)] * rows->count() +
          (is_there_twice ? bytes : 0);
 }
 
@@ -218,6 +336,25 @@ Status CheckOwners(const GroupPart& part, const Shape& shape) {
   return Ok();
 }
 
+// Where the model has it.
+bool HasSomeOfAll(const PartRanges& own, const GroupPart& part, const Shape& shape) {
+  const auto has = [](const PartRange& range, uint32_t all) {
+    return all == 0 || range.count() > 0;
+  };
+  return own.head_groups.count() > 0 && own.embedding.count() > 0 && own.vocab.count() > 0 &&
+         has(own.feed_forward, DenseWidth(shape)) &&
+         has(own.sharing, shape.kinds.sharing_feed_forward) &&
+         has(own.channels, shape.recurrence.channels()) &&
+         has(own.values, shape.recurrence.values()) &&
+         (part.owns_experts || has(own.experts, shape.experts.feed_forward));
+}
+
+std::string_view NameOfHeadGroups(const Shape& shape) {
+  if (HasWholeKeys(shape)) return "heads";
+  return shape.is_latent() || shape.kinds.window_kv_heads > 0 ? "groups of heads"
+                                                              : "key-value heads";
+}
+
 }  // namespace
 
 Status CheckGroup(const GroupPart& part, const Shape& shape) {
@@ -226,28 +363,17 @@ Status CheckGroup(const GroupPart& part, const Shape& shape) {
     return InvalidArgument(fmt::format("part {} of a group of {} nodes; 2 to {} can be a group",
                                        part.index, part.count, GroupPart::kMostParts));
   }
-  if (!IsDivisible(shape.arch)) {
-    return Unimplemented(
-        fmt::format("a group of nodes cannot compute layers of {} together: give each node layers "
-                    "of its own, as --split auto does",
-                    ArchName(shape.arch)));
-  }
   if (std::ranges::count(std::span(part.shares).first(part.count), 0u) > 0) {
     return InvalidArgument("a node of a group with no share of its work: leave it out");
   }
   if (part.owns_experts) TRY(CheckOwners(part, shape));
   for (uint32_t i = 0; i < part.count; ++i) {
     const PartRanges ranges = RangesOf(part.At(i), shape);
-    const bool has_rows = part.owns_experts || ranges.feed_forward.count() > 0;
-    if (ranges.head_groups.count() > 0 && ranges.embedding.count() > 0 && has_rows &&
-        ranges.vocab.count() > 0) {
-      continue;
-    }
+    if (HasSomeOfAll(ranges, part, shape)) continue;
     return InvalidArgument(
         fmt::format("part {} of a group of {} would have none of the model's {} {}: make the group "
                     "smaller, or its shares more alike",
-                    i + 1, part.count, HeadGroupsOf(shape),
-                    shape.is_latent() ? "groups of heads" : "key-value heads"));
+                    i + 1, part.count, HeadGroupsOf(shape), NameOfHeadGroups(shape)));
   }
   return Ok();
 }

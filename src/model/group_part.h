@@ -8,8 +8,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -73,15 +75,24 @@ std::vector<uint16_t> EvenlySpaced(uint32_t count, uint32_t all);
 std::vector<uint16_t> ReplicatedExperts(const GroupPart& part, const Shape& shape, uint32_t layer);
 std::vector<uint16_t> ExpertsOf(const GroupPart& part, const Shape& shape, uint32_t layer);
 
-// What heads are divided in: the query heads that read one key-value head, or those of DeepSeek V4
-// whose outputs go through one low rank.
+// What heads are divided in: the query heads that read one key-value head, or where layers differ
+// in these, as many that each part has whole ones of every layer; those of DeepSeek V4 whose
+// outputs go through one low rank; or single query heads, where all parts have all keys and values.
 uint32_t HeadGroupsOf(const Shape& shape);
 
-// What a part has of a model's layers and head.
+// Whether all parts compute, and keep, all keys and values: rows of MLA, which all heads share, and
+// those of models most of whose layers have none.
+bool HasWholeKeys(const Shape& shape);
+
+// What a part has of a model's layers and head. What a model does not have is empty.
 struct PartRanges {
   PartRange head_groups;
   PartRange embedding;     // rows of what is added to the residual
-  PartRange feed_forward;  // rows of gate and up, of each expert where these are divided so
+  PartRange feed_forward;  // rows of a dense network's gate and up
+  PartRange sharing;       // the same, of layers that see other layers' KV rows
+  PartRange experts;       // rows of gate and up of each expert, where these are divided so
+  PartRange channels;      // of delta nets: rows that make queries, keys and values
+  PartRange values;        // and those of the gate
   PartRange vocab;         // rows of the head
 };
 PartRanges RangesOf(const GroupPart& part, const Shape& shape);
@@ -96,11 +107,37 @@ Shape ShapeOfPart(const GroupPart& part, const Shape& shape);
 // which the part has some: their rows.
 std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
                                      std::string_view name);
+// Rows that the part packs of a tensor that holds several matrices, of each some; of any other 0.
+uint64_t RowsOfSeveral(const GroupPart& part, const Shape& shape, std::string_view name);
 // Whether those are the rows, or numbers, of some heads, which stay whole.
 bool IsDividedByHeads(const Shape& shape, std::string_view name);
 // Of a tensor's bytes those that the part packs.
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes);
+
+// What the parts of a group send one another of a layer, for one token and all together.
+struct LayerGathers {
+  // What one product reads: that of the layer's tensor of this name, "attn_output".
+  struct Input {
+    std::string_view product;
+    PartRange PartRanges::* range;  // of which all parts' columns are, `each` for one
+    uint32_t each = 1;
+    uint32_t rows = 1;
+  };
+  uint32_t count = 0;    // one after the other
+  uint64_t numbers = 0;  // columns of all parts, but for inputs
+  std::vector<Input> inputs = {};
+  uint64_t sums = 0;  // in fixed point, that each part sends: where experts are owned
+};
+LayerGathers GathersOf(const Shape& shape, uint32_t layer, bool owns_experts);
+
+// Whether all parts have such columns, `each` for one of a range, in whole steps; in steps of 0
+// they have none.
+bool AreInSteps(std::span<const PartRanges> parts, PartRange PartRanges::* range, uint32_t each,
+                size_t step);
+
+// Numbers of the attended heads of one of HeadGroupsOf() in a layer.
+uint32_t AttendedOfGroup(const Shape& shape, uint32_t layer);
 
 // Whether such a group can compute a model of that shape; an error says why not.
 Status CheckGroup(const GroupPart& part, const Shape& shape);

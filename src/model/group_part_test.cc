@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "model/memory.h"
 #include "model/presets.h"
 #include "model/runner_for_test.h"
 
@@ -154,13 +155,58 @@ TEST(GroupPart, LatentHeadsAreDividedByTheirLowRanks) {
   EXPECT_EQ(CheckGroup(Part(0, {1, 1, 1}), shape).error().code(), Code::kInvalidArgument);
 }
 
-TEST(GroupPart, FamiliesThatAreNotDividedAreRefusedByName) {
-  for (const char* preset : {"glm-tiny", "minimax-m2-tiny"}) {
-    const Status checked = CheckGroup(Part(0, {1, 1}), ShapeOfPreset(preset).value());
-    EXPECT_EQ(checked.error().code(), Code::kUnimplemented) << preset;
-  }
+// Heads are divided one by one, and each part has the row that all of them share.
+TEST(GroupPart, HeadsOfMlaAreDividedOneByOne) {
+  Shape shape = ShapeOfPreset("deepseek2-tiny").value();  // 4 heads of 128 and 64 that turn
+  const GroupPart second = Part(1, {3, 1});
+  EXPECT_EQ(HeadGroupsOf(shape), 4u);
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_q_b.weight"), (PartRange{576, 768}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_v_b.weight"), (PartRange{3, 4}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.0.ffn_up.weight"), (PartRange{384, 512}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.1.ffn_up_exps.weight"), (PartRange{192, 256}));
+  for (const char* whole : {"attn_q_a", "attn_kv_a_mqa", "indexer.attn_q_b"})
+    EXPECT_FALSE(DividedRows(second, shape, fmt::format("blk.1.{}.weight", whole))) << whole;
+  const TensorSpec keys{.name = "blk.1.attn_k_b.weight", .dims = {128, 512, 4}};
+  EXPECT_EQ(BytesOfPart(second, shape, keys, 4000), 1000u);
+  EXPECT_TRUE(ColumnsOf(second, shape).is_whole());
+  // Two shared experts stand together.
+  shape.experts.shared = 2;
+  const TensorSpec shared{.name = "blk.1.ffn_up_shexp.weight", .dims = {256, 512}};
+  EXPECT_EQ(BytesOfPart(second, shape, shared, 512), 128u);
+}
+
+TEST(GroupPart, LayersOfTwoKindsHaveWholeHeadsOnEveryPart) {
+  const Shape shape = ShapeOfPreset("gemma4-31b").value();  // 4 heads of 512, or 16 of 256
+  const GroupPart second = Part(1, {1, 1});
+  EXPECT_EQ(HeadGroupsOf(shape), 4u);
+  EXPECT_EQ(DividedRows(second, shape, "blk.0.attn_k.weight"), (PartRange{2048, 4096}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.5.attn_k.weight"), (PartRange{1024, 2048}));
+  EXPECT_EQ(DividedRows(second, shape, "blk.5.attn_q.weight"), (PartRange{8192, 16384}));
+  EXPECT_EQ(ColumnsOf(second, shape), (kv::Columns{2, 4, 4}));
+  const Shape own = ShapeOfPart(second, shape);
+  EXPECT_EQ(KvHeadsOf(own, 0), 8u);
+  EXPECT_EQ(KvHeadsOf(own, 5), 2u);
+  EXPECT_EQ(CheckGroup(second, ShapeOfPreset("gemma4-e2b").value()).error().code(),
+            Code::kInvalidArgument);
+}
+
+// Gathers as the forward pass makes them.
+TEST(GroupPart, WhatALayerGathers) {
+  const Shape next = ShapeOfPreset("qwen3-next-tiny").value();
+  EXPECT_EQ(GathersOf(next, 0, false).count, 4u);
+  EXPECT_EQ(GathersOf(next, 0, true).count, 3u);
+  EXPECT_EQ(GathersOf(next, 0, true).numbers,
+            next.recurrence.channels() + next.recurrence.values() + next.embedding);
+  EXPECT_EQ(GathersOf(ShapeOfPreset("minimax-m2-tiny").value(), 0, false).count, 5u);
+  EXPECT_EQ(GathersOf(ShapeOfPreset("gemma4-moe-tiny").value(), 0, false).count, 6u);
   const Shape glm = ShapeOfPreset("glm-tiny").value();
-  EXPECT_THAT(CheckGroup(Part(0, {1, 1}), glm).error().message(), testing::HasSubstr("glm4moe"));
+  EXPECT_EQ(GathersOf(glm, 0, true).count, 4u);  // a dense layer
+  EXPECT_EQ(GathersOf(glm, 1, true).count, 3u);
+  // The attended heads; of experts these, and the wide rows of chosen experts and of the shared
+  // one.
+  EXPECT_EQ(GathersOf(glm, 1, true).inputs.size(), 1u);
+  EXPECT_EQ(GathersOf(glm, 1, false).inputs.size(), 3u);
+  EXPECT_EQ(GathersOf(glm, 1, false).numbers, 2 * glm.embedding);
 }
 
 TEST(GroupPart, EveryPartHasAHead) {

@@ -201,8 +201,11 @@ std::shared_ptr<const kv::PageCodec> HeadsCodecOf(
     const Shape& shape, uint32_t layer, kernels::KvType type,
     const std::shared_ptr<const kv::PageCodec>& before) {
   const uint32_t heads = KvHeadsOf(shape, layer);
+  const uint32_t key_dim = HeadDimOf(shape, layer), value_dim = ValueDimOf(shape, layer);
   std::string format =
-      fmt::format("{} {}x{} keys and values", TypeName(type), heads, HeadDimOf(shape, layer));
+      key_dim == value_dim
+          ? fmt::format("{} {}x{} keys and values", TypeName(type), heads, key_dim)
+          : fmt::format("{} {}x{} keys and {} values", TypeName(type), heads, key_dim, value_dim);
   if (before != nullptr && before->format() == format) return before;
   return std::make_shared<HeadsCodec>(HeadPageLayout(shape, layer, type), heads, std::move(format));
 }
@@ -255,14 +258,14 @@ MemoryOptions MemoryOfLayer(const MemoryOptions& options, const Shape& shape, ui
 }
 
 kernels::PageLayout HeadPageLayout(const Shape& shape, uint32_t layer, kernels::KvType type) {
-  const int head_dim = static_cast<int>(HeadDimOf(shape, layer));
-  return kernels::MakePageLayout(type, head_dim, head_dim);
+  return kernels::MakePageLayout(type, static_cast<int>(HeadDimOf(shape, layer)),
+                                 static_cast<int>(ValueDimOf(shape, layer)));
 }
 
 kv::Columns ColumnsOf(const GroupPart& part, const Shape& shape) {
-  if (part.is_whole() || shape.is_latent() || shape.is_mla()) return {};
+  if (part.is_whole() || shape.is_latent() || HasWholeKeys(shape)) return {};
   const PartRange own = RangesOf(part, shape).head_groups;
-  return {own.begin, own.end, shape.kv_head_count};
+  return {own.begin, own.end, HeadGroupsOf(shape)};
 }
 
 Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& options,

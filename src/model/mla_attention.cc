@@ -38,11 +38,25 @@ Status MlaAttention::Plan(size_t row_count) {
 Status MlaAttention::Run(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
                          std::span<const compute::PageSpan> spans, compute::Operand& rows,
                          const compute::Tensor& out) {
+  output_operand_->Set(TRY(Expand(layer, weights, angles, spans, rows)));
+  return Contract(weights, out);
+}
+
+Result<compute::Tensor> MlaAttention::Expand(uint32_t layer, const MlaWeights& weights,
+                                             const compute::Angles& angles,
+                                             std::span<const compute::PageSpan> spans,
+                                             compute::Operand& rows) {
   TRY(Project(layer, weights, rows));
   if (shape_.has_index(layer)) TRY(choice_->Run(layer, weights.index, angles, spans));
   TRY(Absorb(weights));
   TRY(Attend(layer, weights, angles, spans));
-  return ProjectOutput(weights, out);
+  TRY(MakeValues(weights));
+  return values_.tensor();
+}
+
+Status MlaAttention::Contract(const MlaWeights& weights, const compute::Tensor& out) {
+  const compute::Product output[] = {{&weights.output, output_operand_.get(), out}};
+  return commands_.Multiply(output);
 }
 
 compute::Tensor MlaAttention::OfHead(const compute::Array& rows, size_t head, size_t first,
@@ -134,17 +148,14 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
 }
 
 // Of what a head has attended to, the part that turned is keys alone.
-Status MlaAttention::ProjectOutput(const MlaWeights& weights, const compute::Tensor& out) {
+Status MlaAttention::MakeValues(const MlaWeights& weights) {
   products_.clear();
   for (size_t head = 0; head < shape_.head_count; ++head) {
     head_operands_[head]->Set(OfHead(attended_, head, 0, shape_.mla.row_rank));
     products_.push_back({&weights.values[head], head_operands_[head].get(),
                          OfHead(values_, head, 0, shape_.mla.value_dim)});
   }
-  TRY(commands_.Multiply(products_));
-  output_operand_->Set(values_.tensor());
-  const compute::Product output[] = {{&weights.output, output_operand_.get(), out}};
-  return commands_.Multiply(output);
+  return commands_.Multiply(products_);
 }
 
 }  // namespace aster::model

@@ -26,6 +26,7 @@ namespace aster::model {
 // Keeps its scratch memory from batch to batch. Not for concurrent use.
 class MlaAttention {
  public:
+  // `shape`: of the heads that are computed here, where a group computes the layer.
   MlaAttention(const Shape& shape, compute::Backend& backend, compute::Commands& commands);
 
   // Room for a batch of `row_count` rows.
@@ -36,13 +37,23 @@ class MlaAttention {
              std::span<const compute::PageSpan> spans, compute::Operand& rows,
              const compute::Tensor& out);
 
+  // The same in two halves, where a group computes the layer. First the values that the heads here
+  // have attended to: [rows, head_count * value_dim], valid until the next call.
+  Result<compute::Tensor> Expand(uint32_t layer, const MlaWeights& weights,
+                                 const compute::Angles& angles,
+                                 std::span<const compute::PageSpan> spans, compute::Operand& rows);
+  // out = what those of all heads, which the caller sets, become: of which the part has some
+  // columns.
+  compute::Operand& values() { return *output_operand_; }
+  Status Contract(const MlaWeights& weights, const compute::Tensor& out);
+
  private:
   Status Project(uint32_t layer, const MlaWeights& weights, compute::Operand& rows);
   void AddQueries(const MlaWeights& weights, compute::Operand& rows);
   Status Absorb(const MlaWeights& weights);
   Status Attend(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
                 std::span<const compute::PageSpan> spans);
-  Status ProjectOutput(const MlaWeights& weights, const compute::Tensor& out);
+  Status MakeValues(const MlaWeights& weights);
 
   // Some columns of a head in rows of all heads.
   compute::Tensor OfHead(const compute::Array& rows, size_t head, size_t first, size_t count) const;

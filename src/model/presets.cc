@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/presets_gemma.h"
+#include "model/presets_mimo2.h"
 #include "model/presets_mla.h"
 #include "model/presets_qwen_next.h"
 
@@ -431,7 +432,8 @@ std::vector<Preset> MakePresets() {
 const std::vector<Preset>& AllPresets() {
   static const std::vector<Preset> presets = [] {
     std::vector<Preset> all = MakePresets();
-    for (const std::vector<Preset>& more : {GemmaPresets(), MlaPresets(), QwenNextPresets()})
+    for (const std::vector<Preset>& more :
+         {GemmaPresets(), Mimo2Presets(), MlaPresets(), QwenNextPresets()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

@@ -131,9 +131,55 @@ class Reference {
   }
 
   Row AnyAttention(const Row& x, size_t position) {
+    if (shape_.arch == Arch::kMimo2) return Mimo2Attention(x, position);
     if (HasMla(shape_.arch)) return SharedRowAttention(x, position);
     const uint32_t every = shape_.recurrence.full_every;
     return every > 0 && layer_ % every != every - 1 ? DeltaNet(x) : Attention(x, position);
+  }
+
+  // MiMo 2: more heads for keys and values where there is a window, and a sink for each; values
+  // that are narrower than keys, and scaled.
+  Row Mimo2Attention(const Row& x, size_t position) {
+    const bool has_window = layer_ > 0 && (layer_ + 1) % shape_.full_every != 0;
+    const size_t heads = shape_.head_count, dim = shape_.head_dim, width = shape_.kinds.value_dim;
+    const size_t kv_heads = has_window ? shape_.kinds.window_kv_heads : shape_.kv_head_count;
+    // Files may have one matrix: queries, then keys, then values.
+    const bool fused = shape_.kinds.fused;
+    const auto project = [&](const char* name, size_t outputs, size_t before) {
+      return Multiply(Layer(fused ? "attn_qkv.weight" : name), x, outputs,
+                      fused ? before * shape_.embedding : 0);
+    };
+    Row query = project("attn_q.weight", heads * dim, 0);
+    Row key = project("attn_k.weight", kv_heads * dim, heads * dim);
+    Row value = project("attn_v.weight", kv_heads * width, (heads + kv_heads) * dim);
+    Scale(value, double{shape_.kinds.value_scale});
+    for (Row* rows : {&query, &key}) {
+      for (size_t i = 0; i < rows->size(); i += dim)
+        Turn(std::span(*rows).subspan(i, dim), has_window ? shape_.window_rope : shape_.rope, {},
+             false, position);
+    }
+    keys_[layer_].push_back(std::move(key));
+    values_[layer_].push_back(std::move(value));
+    const size_t count = keys_[layer_].size();
+    const size_t first =
+        has_window && count > shape_.sliding_window ? count - shape_.sliding_window : 0;
+    Row out(heads * width);
+    for (size_t head = 0; head < heads; ++head) {
+      const size_t kv = head / (heads / kv_heads);
+      double sum = has_window ? std::exp(double{Layer("attn_sinks.weight")[head]}) : 0.0;
+      Row attended(width);
+      for (size_t t = first; t < count; ++t) {
+        double score = 0;
+        for (size_t i = 0; i < dim; ++i)
+          score += query[head * dim + i] * keys_[layer_][t][kv * dim + i];
+        const double share = std::exp(score / std::sqrt(static_cast<double>(dim)));
+        sum += share;
+        for (size_t i = 0; i < width; ++i)
+          attended[i] += share * values_[layer_][t][kv * width + i];
+      }
+      for (size_t i = 0; i < width; ++i) out[head * width + i] = attended[i] / sum;
+    }
+    return Multiply(Layer("attn_output.weight"), out, shape_.embedding);
   }
 
   // Of Qwen3-Next: rows of the heads' queries and gates in turn.

@@ -69,6 +69,16 @@ inline Shape SmallMlaShape(Arch arch) {
   return shape;
 }
 
+// Of three layers the second has a window.
+inline Shape SmallMimo2() {
+  Shape shape = ShapeOfPreset("mimo2-tiny").value();
+  shape.layer_count = 3;
+  shape.full_every = 3;
+  shape.sliding_window = 24;
+  shape.vocab_size = 300;
+  return shape;
+}
+
 // A small shape of an architecture.
 inline Shape SmallShape(Arch arch) {
   Shape shape = ShapeOfPreset("tiny").value();
@@ -103,6 +113,7 @@ inline Shape SmallShape(Arch arch) {
     shape.head_norms = tiny.head_norms;
   }
   if (HasMla(arch)) shape = SmallMlaShape(arch);
+  if (arch == Arch::kMimo2) shape = SmallMimo2();
   // Of three layers the second attends.
   if (arch == Arch::kQwen3Next || arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) {
     const char* const tiny = arch == Arch::kQwen3Next ? "qwen3-next-tiny"

@@ -18,6 +18,7 @@
 #include "model/shape_glm_dsa.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
+#include "model/shape_mimo2.h"
 #include "model/shape_mistral3.h"
 #include "model/shape_mla.h"
 #include "model/shape_phi3.h"
@@ -33,7 +34,7 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 18> kArchs = {{{Arch::kLlama, "llama"},
+constexpr std::array<ArchEntry, 19> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kMistral3, "mistral3"},
                                                {Arch::kQwen2, "qwen2"},
                                                {Arch::kQwen3, "qwen3"},
@@ -48,6 +49,7 @@ constexpr std::array<ArchEntry, 18> kArchs = {{{Arch::kLlama, "llama"},
                                                {Arch::kGptOss, "gpt-oss"},
                                                {Arch::kGlm4Moe, "glm4moe"},
                                                {Arch::kMiniMaxM2, "minimax-m2"},
+                                               {Arch::kMimo2, "mimo2"},
                                                {Arch::kDeepSeek2, "deepseek2"},
                                                {Arch::kGlmDsa, "glm-dsa"},
                                                {Arch::kDeepSeek4, "deepseek4"}}};
@@ -219,16 +221,22 @@ std::string KnownArchs() {
 bool HasExperts(Arch arch) {
   return arch == Arch::kQwen3Moe || arch == Arch::kQwen3Next || arch == Arch::kQwen35Moe ||
          arch == Arch::kGptOss || arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 ||
-         arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa || arch == Arch::kDeepSeek4;
+         arch == Arch::kMimo2 || arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa ||
+         arch == Arch::kDeepSeek4;
 }
 
 bool HasMla(Arch arch) { return arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa; }
 
 bool HasRouterKeys(Arch arch) {
-  return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 || HasMla(arch);
+  return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 || arch == Arch::kMimo2 || HasMla(arch);
+}
+
+bool Shape::has_window_sinks(uint32_t layer) const {
+  return is_mimo2() && WindowOf(*this, layer) > 0;
 }
 
 uint32_t WindowOf(const Shape& shape, uint32_t layer) {
+  if (layer == 0 && shape.kinds.first_sees_all) return 0;
   const bool sees_all = shape.full_every > 0 && (layer + 1) % shape.full_every == 0;
   return sees_all ? 0 : shape.sliding_window;
 }
@@ -241,6 +249,10 @@ uint32_t HeadDimOf(const Shape& shape, uint32_t layer) {
 uint32_t KvHeadsOf(const Shape& shape, uint32_t layer) {
   const uint32_t own = WindowOf(shape, layer) > 0 ? shape.kinds.window_kv_heads : 0;
   return own > 0 ? own : shape.kv_head_count;
+}
+
+uint32_t ValueDimOf(const Shape& shape, uint32_t layer) {
+  return shape.kinds.value_dim > 0 ? shape.kinds.value_dim : HeadDimOf(shape, layer);
 }
 
 uint32_t FeedForwardOf(const Shape& shape, uint32_t layer) {
@@ -309,7 +321,11 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     TRY(ReadGemma4(keys, shape));
   } else {
     if (HasRouterKeys(shape.arch) || HasRecurrence(shape.arch)) TRY(LeaveNextOut(keys, shape));
-    TRY(HasMla(shape.arch) ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
+    if (shape.is_mimo2()) {
+      TRY(ReadMimo2Heads(keys, shape));
+    } else {
+      TRY(HasMla(shape.arch) ? ReadMlaHeads(keys, shape) : ReadAttention(keys, shape));
+    }
     TRY(ReadFeedForward(keys, shape));
     shape.rope = TRY(ReadRope(keys, shape));
     if (shape.is_gpt_oss()) TRY(ReadGptOss(keys, shape));
@@ -321,6 +337,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (shape.arch == Arch::kMiniMaxM2) TRY(ReadMiniMax(keys, shape));
     if (shape.arch == Arch::kDeepSeek2) TRY(ReadMla(keys, shape));
     if (shape.arch == Arch::kGlmDsa) TRY(ReadGlmDsa(keys, shape));
+    if (shape.is_mimo2()) TRY(ReadMimo2(keys, shape));
     if (HasRecurrence(shape.arch)) TRY(ReadQwenNext(keys, shape));
   }
   shape.vocab_size = TRY(ReadVocabSize(metadata, keys));
@@ -366,6 +383,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
   if (shape.arch == Arch::kDeepSeek2) return CheckMla(shape);
   if (shape.arch == Arch::kGlmDsa) return CheckGlmDsa(shape);
+  if (shape.is_mimo2()) return CheckMimo2(shape);
   if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
   if (HasRecurrence(shape.arch)) return CheckQwenNext(shape);
   return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();

@@ -34,6 +34,7 @@ enum class Arch : uint8_t {
   kGptOss,
   kGlm4Moe,
   kMiniMaxM2,
+  kMimo2,
   kDeepSeek2,
   kGlmDsa,
   kDeepSeek4
@@ -141,7 +142,7 @@ struct Recurrence {
 };
 
 // Layers of two kinds, with a window and without, that differ in their heads too; and what else a
-// layer of Gemma 4 may have.
+// layer of Gemma 4 or MiMo 2 may have.
 struct LayerKinds {
   uint32_t window_head_dim = 0;  // of layers with a window; 0: as in the others
   uint32_t window_kv_heads = 0;  // the same
@@ -149,6 +150,11 @@ struct LayerKinds {
   uint32_t sharing_feed_forward = 0;  // of these
   uint32_t input = 0;            // numbers that a token's embedding has for each layer; 0: none
   bool keys_are_values = false;  // of layers that see all, before their norms
+  // MiMo 2's.
+  bool first_sees_all = false;  // the first layer has no window, whatever full_every says
+  bool fused = false;           // files have queries, keys and values in one tensor
+  uint32_t value_dim = 0;       // of a head's value; 0: as of its key
+  float value_scale = 1.0f;     // of values
 };
 
 inline constexpr uint32_t kShortRatio = 4;  // overlapping, with an index
@@ -210,11 +216,14 @@ struct Shape {
   // With norms behind both halves of a layer too, gates of gelu, and an embedding that is scaled.
   bool is_gemma() const { return arch == Arch::kGemma2 || arch == Arch::kGemma3 || is_gemma4(); }
   bool is_gemma4() const { return arch == Arch::kGemma4; }
+  // With other numbers of key-value heads, and sinks, in layers with a window, and narrower values.
+  bool is_mimo2() const { return arch == Arch::kMimo2; }
+  bool has_window_sinks(uint32_t layer) const;
   // Whether layers with a window turn in another way than those that see all.
-  bool has_window_rope() const { return arch == Arch::kGemma3 || is_gemma4(); }
+  bool has_window_rope() const { return arch == Arch::kGemma3 || is_gemma4() || is_mimo2(); }
   // What GPUs have no operations for.
   bool is_for_processor() const {
-    return is_recurrent() || is_indexed() || attention_cap > 0.0f || is_gemma4();
+    return is_recurrent() || is_indexed() || attention_cap > 0.0f || is_gemma4() || is_mimo2();
   }
   // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
@@ -223,8 +232,8 @@ struct Shape {
     return arch == Arch::kLlama || arch == Arch::kMistral3 || is_mla();
   }
   bool qk_norm() const {
-    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || has_window_rope() || is_recurrent() ||
-           head_norms;
+    return arch == Arch::kQwen3 || arch == Arch::kQwen3Moe || (has_window_rope() && !is_mimo2()) ||
+           is_recurrent() || head_norms;
   }
   // Queries and keys are normed over all heads at once instead.
   bool has_wide_norms() const { return arch == Arch::kMiniMaxM2; }
@@ -245,6 +254,7 @@ uint32_t WindowOf(const Shape& shape, uint32_t layer);
 // What a layer has of its own, where layers are of two kinds.
 uint32_t HeadDimOf(const Shape& shape, uint32_t layer);
 uint32_t KvHeadsOf(const Shape& shape, uint32_t layer);
+uint32_t ValueDimOf(const Shape& shape, uint32_t layer);
 uint32_t FeedForwardOf(const Shape& shape, uint32_t layer);
 
 // Whether the layer's values are its keys.

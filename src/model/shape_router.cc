@@ -157,7 +157,9 @@ void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata) {
   }
   // Published files say it of experts too, where no layer is without.
   set("feed_forward_length", experts.dense_layers > 0 ? shape.feed_forward : experts.feed_forward);
-  if (experts.dense_layers > 0) set("leading_dense_block_count", experts.dense_layers);
+  // Of MiMo 2 the tensors alone say it.
+  if (experts.dense_layers > 0 && !shape.is_mimo2())
+    set("leading_dense_block_count", experts.dense_layers);
 }
 
 }  // namespace aster::model

@@ -132,6 +132,15 @@ bool HasInFullLayers(const gguf::ModelFiles& files, const Shape& shape, std::str
   return false;
 }
 
+// How many layers are without experts, and whether queries, keys and values are one tensor.
+void FindMimo2(const gguf::ModelFiles& files, Shape& shape) {
+  shape.kinds.fused = HasInLayers(files, shape, "attn_qkv.weight");
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    if (files.FindTensor(fmt::format("blk.{}.ffn_gate.weight", layer)) != nullptr)
+      shape.experts.dense_layers = layer + 1;
+  }
+}
+
 // Of some architectures only some models norm queries and keys, or have a bias for the choice of
 // experts.
 void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
@@ -140,6 +149,7 @@ void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
     shape.recurrence.one_matrix = HasInLayers(files, shape, "ssm_in.weight");
   if (shape.is_gemma4())
     shape.kinds.keys_are_values = !HasInFullLayers(files, shape, "attn_v.weight");
+  if (shape.is_mimo2()) FindMimo2(files, shape);
   if (shape.is_mla()) shape.experts.choice_bias = HasInLayers(files, shape, "exp_probs_b.bias");
 }
 

@@ -68,6 +68,24 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("attn_sinks.weight", {shape.head_count});
 }
 
+// Of layers with a window more key-value heads, and a sink for each head.
+void AddMimo2Attention(const Shape& shape, uint32_t index, LayerSpecs& layer) {
+  const uint64_t embedding = shape.embedding;
+  const uint64_t heads = shape.head_count, kv_heads = KvHeadsOf(shape, index);
+  const uint64_t key_dim = HeadDimOf(shape, index), value_dim = ValueDimOf(shape, index);
+  layer.Vector("attn_norm.weight", {embedding});
+  if (shape.kinds.fused) {
+    layer.Matrix("attn_qkv.weight",
+                 {embedding, (heads + kv_heads) * key_dim + kv_heads * value_dim});
+  } else {
+    layer.Matrix("attn_q.weight", {embedding, heads * key_dim});
+    layer.Matrix("attn_k.weight", {embedding, kv_heads * key_dim});
+    layer.Matrix("attn_v.weight", {embedding, kv_heads * value_dim});
+  }
+  layer.Matrix("attn_output.weight", {heads * value_dim, embedding});
+  if (shape.has_window_sinks(index)) layer.Vector("attn_sinks.weight", {heads});
+}
+
 void AddMlaAttention(const Shape& shape, LayerSpecs& layer) {
   const Mla& mla = shape.mla;
   const uint64_t embedding = shape.embedding;
@@ -128,6 +146,7 @@ void AddDeltaNet(const Shape& shape, LayerSpecs& layer) {
 
 void AddLayerAttention(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   if (shape.has_state(index)) return AddDeltaNet(shape, layer);
+  if (shape.is_mimo2()) return AddMimo2Attention(shape, index, layer);
   shape.is_mla() ? AddMlaAttention(shape, layer) : AddAttention(shape, layer);
   if (shape.has_index(index)) AddRowIndex(shape, layer);
 }

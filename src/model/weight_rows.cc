@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -14,14 +15,18 @@ namespace aster::model {
 
 Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
                                     std::initializer_list<RowsOfHead> ranges, uint64_t step,
-                                    compute::Backend& backend) {
+                                    compute::Backend& backend, RowsOfHead some) {
   const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
+  const uint64_t end = some.count == 0 ? UINT64_MAX : some.first + some.count;
   // A copy for the time of packing.
   std::vector<uint8_t> bytes;
+  uint64_t row = 0;
   for (const RowsOfHead& range : ranges) {
-    for (uint64_t head = 0; head < tensor.dims[1]; head += step) {
+    for (uint64_t head = 0; head < tensor.dims[1]; head += step, row += range.count) {
+      const uint64_t first = std::clamp(some.first, row, row + range.count) - row;
+      const uint64_t last = std::clamp(end, row, row + range.count) - row;
       const Bytes rows =
-          tensor.data.subspan((head + range.first) * row_bytes, range.count * row_bytes);
+          tensor.data.subspan((head + range.first + first) * row_bytes, (last - first) * row_bytes);
       bytes.insert(bytes.end(), rows.begin(), rows.end());
     }
   }

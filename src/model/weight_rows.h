@@ -24,10 +24,11 @@ struct RowsOfHead {
 };
 
 // Of a tensor whose rows are those of heads, one head of `step` rows behind the other: of all heads
-// the rows of the first range, then of all those of the next.
+// the rows of the first range, then of all those of the next. `some`: of these rows only some,
+// where it is not empty.
 Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
                                     std::initializer_list<RowsOfHead> ranges, uint64_t step,
-                                    compute::Backend& backend);
+                                    compute::Backend& backend, RowsOfHead some = {0, 0});
 
 // The left (0) or the right (1) half of every row.
 Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,

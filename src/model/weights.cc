@@ -7,26 +7,21 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
-#include "base/check.h"
-#include "model/description.h"
 #include "model/support.h"
+#include "model/tensor_loader.h"
 #include "model/weight_rows.h"
-#include "quant/dequantize.h"
 
 namespace aster::model {
 namespace {
 
-class Loader {
+// Which of a model's weights is which tensor.
+class Loader : TensorLoader {
  public:
-  Loader(const gguf::ModelFiles& files, const Shape& shape, compute::Backend& backend,
-         const LoadProgress& progress)
-      : files_(files), shape_(shape), backend_(backend), progress_(progress) {}
+  using TensorLoader::TensorLoader;
 
   Result<Weights> Load(const Slice& slice) {
-    part_ = slice.part;
     FindTensors(slice);
     Weights weights;
     weights.shape = shape_;
@@ -54,22 +49,6 @@ class Loader {
     return Matrix(shape_.tied_head ? "token_embd.weight" : "output.weight");
   }
 
-  void FindTensors(const Slice& slice) {
-    for (const TensorSpec& spec : TensorsOf(shape_)) {
-      if (!slice.Needs(shape_, spec)) continue;
-      const gguf::Tensor* const tensor = FindTensor(files_, spec);
-      tensors_[spec.name] = tensor;
-      // Embeddings stay in their file: rows are read as tokens ask for them.
-      const bool is_packed = spec.part != Part::kEmbedding || spec.name == RopeFactorsOf(shape_) ||
-                             (spec.name == "token_embd.weight" && slice.head && shape_.tied_head);
-      if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
-      // Of what projects it every layer has its rows and the norm of all.
-      const uint64_t bytes = tensor->data.size() * (slice.layer_end - slice.layer_begin);
-      if (spec.name == kLayerProjection) total_bytes_ += bytes / shape_.layer_count;
-      if (spec.name == kLayerProjectionNorm) total_bytes_ += bytes;
-    }
-  }
-
   Result<std::shared_ptr<const NextWeights>> Next() {
     auto next = std::make_shared<NextWeights>();
     if (!std::exchange(part_, {}).is_whole()) next->whole_head = TRY(Head());
@@ -94,8 +73,6 @@ class Loader {
         TRY(Floats(own + (shape_.next_apart ? "norm.weight" : "shared_head_norm.weight")));
     return std::shared_ptr<const NextWeights>(std::move(next));
   }
-
-  const gguf::Tensor& Find(const std::string& name) const { return *tensors_.at(name); }
 
   Result<LayerWeights> Layer(uint32_t index) {
     prefix_ = fmt::format("blk.{}.", index);
@@ -148,18 +125,13 @@ class Loader {
     for (float& weight : scale) weight /= std::sqrt(static_cast<float>(shape_.embedding));
     layer.router_norm = TRY(compute::Array::Of(backend_, scale));
     // Of every expert the rows of its gate, then those of what is gated.
-    layer.experts.resize(shape_.experts.count);
-    const gguf::Tensor& both = Find(Name("ffn_gate_up_exps.weight"));
+    const PartRange gates = RowsOfExperts();
     const uint32_t width = shape_.experts.feed_forward;
-    auto gates = TRY(compute::Matrix::PackRows(both, 0, width, backend_));
-    auto ups = TRY(compute::Matrix::PackRows(both, width, width, backend_));
-    for (size_t i = 0; i < layer.experts.size(); ++i) {
-      layer.experts[i].gate = std::move(gates[i]);
-      layer.experts[i].up = std::move(ups[i]);
-    }
-    Done(both);
-    return ExpertMatrices(Name("ffn_down_exps.weight"), layer.experts,
-                          &compute::ExpertWeights::down);
+    const PartRange ups = {width + gates.begin, width + gates.end};
+    return Experts({{"ffn_gate_up_exps.weight", gates, &compute::ExpertWeights::gate},
+                    {"ffn_gate_up_exps.weight", ups, &compute::ExpertWeights::up},
+                    {"ffn_down_exps.weight", RowsOfDown(), &compute::ExpertWeights::down}},
+                   layer.experts);
   }
 
   Status OwnInput(uint32_t index, LayerInputWeights& input) {
@@ -184,6 +156,7 @@ class Loader {
       layer.key_norm = TRY(Floats(Name("attn_k_norm.weight")));
     }
     if (!shape_.is_mla()) layer.output = TRY(Matrix(Name("attn_output.weight")));
+    if (shape_.has_window_sinks(layer_)) layer.sinks = TRY(Floats(Name("attn_sinks.weight")));
     return Ok();
   }
 
@@ -221,50 +194,74 @@ class Loader {
     const uint64_t key = recurrence.key_dim;
     const uint64_t values = recurrence.values() / recurrence.key_heads;
     const uint64_t step = 2 * (key + values);
-    delta.mixed = TRY(RowsOfHeads(all, {{0, key}, {key, key}, {2 * key, values}}, step, backend_));
-    delta.gate = TRY(RowsOfHeads(all, {{2 * key + values, values}}, step, backend_));
-    Done(all);
+    const PartRanges own = RangesOf(part_, shape_);
+    delta.mixed = TRY(RowsOfHeads(all, {{0, key}, {key, key}, {2 * key, values}}, step, backend_,
+                                  {own.channels.begin, own.channels.count()}));
+    delta.gate = TRY(RowsOfHeads(all, {{2 * key + values, values}}, step, backend_,
+                                 {own.values.begin, own.values.count()}));
+    Done(all, uint64_t{own.channels.count()} + own.values.count());
     return Ok();
   }
 
   Status Mixture(LayerWeights& layer) {
     layer.router = TRY(Matrix(Name("ffn_gate_inp.weight")));
     if (shape_.experts.choice_bias) layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
-    TRY(Experts(layer.experts));
+    TRY(PlainExperts(layer.experts));
     if (shape_.experts.shared_gate)
       layer.shared_gate = TRY(FineMatrix(Name("ffn_gate_inp_shexp.weight")));
     return shape_.experts.shared > 0 ? Shared(layer.shared) : Ok();
   }
 
+  Status PlainExperts(std::vector<compute::ExpertWeights>& experts) {
+    return Experts({{"ffn_gate_exps.weight", RowsOfExperts(), &compute::ExpertWeights::gate},
+                    {"ffn_up_exps.weight", RowsOfExperts(), &compute::ExpertWeights::up},
+                    {"ffn_down_exps.weight", RowsOfDown(), &compute::ExpertWeights::down}},
+                   experts);
+  }
+
   Status Shared(compute::ExpertWeights& shared) {
-    shared.gate = TRY(Matrix(Name("ffn_gate_shexp.weight")));
-    shared.up = TRY(Matrix(Name("ffn_up_shexp.weight")));
+    shared.gate = TRY(RowsOfShared(Name("ffn_gate_shexp.weight")));
+    shared.up = TRY(RowsOfShared(Name("ffn_up_shexp.weight")));
     shared.down = TRY(Matrix(Name("ffn_down_shexp.weight")));
     return Ok();
   }
 
+  // Several shared experts are one that is as wide: of each the part's rows.
+  Result<compute::Matrix> RowsOfShared(const std::string& name) {
+    if (shape_.experts.shared == 1 || part_.is_whole() || part_.owns_experts) return Matrix(name);
+    const gguf::Tensor& tensor = Find(name);
+    const PartRange own = RowsOfExperts();
+    auto matrix =
+        TRY(RowsOfHeads(tensor, {{own.begin, own.count()}}, shape_.experts.feed_forward, backend_));
+    Done(tensor, matrix.rows());
+    return matrix;
+  }
+
   Status Projections(LayerWeights& layer) {
+    const bool is_fused = shape_.is_fused() || shape_.kinds.fused;
     if (shape_.is_recurrent()) {
       // Of every head its query, then the gate of what it gives.
-      const gguf::Tensor& both = Find(Name("attn_q.weight"));
+      const std::string name = Name("attn_q.weight");
+      const gguf::Tensor both = RowsWithin(name, name, 0, Find(name).dims[1]);
       const uint64_t dim = shape_.head_dim;
       layer.query = TRY(RowsOfHeads(both, {{0, dim}}, 2 * dim, backend_));
       layer.output_gate = TRY(RowsOfHeads(both, {{dim, dim}}, 2 * dim, backend_));
       Done(both);
-    } else if (!shape_.is_fused()) {
+    } else if (!is_fused) {
       layer.query = TRY(Matrix(Name("attn_q.weight")));
     }
-    if (!shape_.is_fused()) {
+    if (!is_fused) {
       layer.key = TRY(Matrix(Name("attn_k.weight")));
       layer.value = TRY(Matrix(Name("attn_v.weight")));
       return Ok();
     }
-    const uint64_t heads = uint64_t{shape_.head_count} * shape_.head_dim;
-    const uint64_t kv_heads = uint64_t{shape_.kv_head_count} * shape_.head_dim;
+    const uint64_t dim = HeadDimOf(shape_, layer_), kv_heads = KvHeadsOf(shape_, layer_);
+    const uint64_t heads = shape_.head_count * dim, keys = kv_heads * dim;
+    const uint64_t values = kv_heads * ValueDimOf(shape_, layer_);
     const std::string all = Name("attn_qkv.weight");
     layer.query = TRY(MatrixWithin(all, Name("attn_q.weight"), 0, heads));
-    layer.key = TRY(MatrixWithin(all, Name("attn_k.weight"), heads, kv_heads));
-    layer.value = TRY(MatrixWithin(all, Name("attn_v.weight"), heads + kv_heads, kv_heads));
+    layer.key = TRY(MatrixWithin(all, Name("attn_k.weight"), heads, keys));
+    layer.value = TRY(MatrixWithin(all, Name("attn_v.weight"), heads + keys, values));
     return Ok();
   }
 
@@ -278,7 +275,7 @@ class Loader {
     mla.row_norm = TRY(Floats(Name("attn_kv_a_norm.weight")));
     mla.keys = TRY(HeadMatrices(Name("attn_k_b.weight")));
     mla.values = TRY(HeadMatrices(Name("attn_v_b.weight")));
-    const std::vector<float> none(shape_.head_count, -std::numeric_limits<float>::infinity());
+    const std::vector<float> none(mla.keys.size(), -std::numeric_limits<float>::infinity());
     mla.no_sinks = TRY(compute::Array::Of(backend_, none));
     mla.output = TRY(Matrix(Name("attn_output.weight")));
     return shape_.has_index(layer_) ? RowIndex(mla.index) : Ok();
@@ -296,12 +293,12 @@ class Loader {
 
   // What stands still of all heads' queries is one matrix; what turns is one for each head.
   Status MlaQueries(const std::string& name, MlaWeights& mla) {
-    const gguf::Tensor& tensor = Find(name);
-    const uint64_t heads = shape_.head_count;
+    const gguf::Tensor tensor = RowsWithin(name, name, 0, Find(name).dims[1]);
+    const uint64_t of_head = shape_.mla.key_dim + shape_.rope.dimensions;
+    const uint64_t heads = tensor.dims[1] / of_head;
     const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
     const uint64_t still = shape_.mla.key_dim * row_bytes;
     const uint64_t turning = shape_.rope.dimensions * row_bytes;
-    const uint64_t of_head = shape_.mla.key_dim + shape_.rope.dimensions;
     mla.query_still = TRY(RowsOfHeads(tensor, {{0, shape_.mla.key_dim}}, of_head, backend_));
     gguf::Tensor part = tensor;
     part.dims[1] = shape_.rope.dimensions;
@@ -311,13 +308,6 @@ class Loader {
     }
     Done(tensor);
     return Ok();
-  }
-
-  Result<std::vector<compute::Matrix>> HeadMatrices(const std::string& name) {
-    const gguf::Tensor& tensor = Find(name);
-    auto matrices = TRY(compute::Matrix::PackAll(tensor, backend_));
-    Done(tensor);
-    return matrices;
   }
 
   Status Dense(compute::ExpertWeights& dense) {
@@ -354,11 +344,13 @@ class Loader {
     layer.feed_forward_norm = TRY(Floats(Name("ffn_norm.weight")));
     layer.router = TRY(FineMatrix(Name("ffn_gate_inp.weight")));
     if (hashed) {
-      layer.expert_table = TRY(ExpertTable(Name("ffn_gate_tid2eid.weight")));
+      const gguf::Tensor& table = Find(Name("ffn_gate_tid2eid.weight"));
+      layer.expert_table = TRY(ReadExpertTable(table, shape_.experts.count));
+      Done(table);
     } else {
       layer.choice_bias = TRY(Floats(Name("exp_probs_b.bias")));
     }
-    TRY(Experts(layer.experts));
+    TRY(PlainExperts(layer.experts));
     return Shared(layer.shared);
   }
 
@@ -409,130 +401,6 @@ class Loader {
     return matrices;
   }
 
-  Result<std::vector<int32_t>> ExpertTable(const std::string& name) {
-    auto experts = TRY(ReadExpertTable(Find(name), shape_.experts.count));
-    Done(Find(name));
-    return experts;
-  }
-
-  // A matrix that chooses or mixes: its products are of floats, whatever type it has.
-  Result<compute::Matrix> FineMatrix(const std::string& name) {
-    const gguf::Tensor& tensor = Find(name);
-    if (tensor.type == gguf::TensorType::kF32 || tensor.type == gguf::TensorType::kF16)
-      return Matrix(name);
-    return PackFloats(tensor, TRY(HostFloats(name)), backend_);
-  }
-
-  Status Experts(std::vector<compute::ExpertWeights>& experts) {
-    experts.resize(shape_.experts.count);
-    if (part_.owns_experts) return OwnExperts(ExpertsOf(part_, shape_, layer_), experts);
-    TRY(ExpertMatrices(Name("ffn_gate_exps.weight"), experts, &compute::ExpertWeights::gate));
-    TRY(ExpertMatrices(Name("ffn_up_exps.weight"), experts, &compute::ExpertWeights::up));
-    return ExpertMatrices(Name("ffn_down_exps.weight"), experts, &compute::ExpertWeights::down);
-  }
-
-  Status ExpertMatrices(const std::string& name, std::vector<compute::ExpertWeights>& experts,
-                        compute::Matrix compute::ExpertWeights::* member) {
-    const gguf::Tensor& tensor = Find(name);
-    // Of a group's part rows of each.
-    const auto all = static_cast<uint32_t>(tensor.dims[1]);
-    const PartRange rows = DividedRows(part_, shape_, name).value_or(PartRange{0, all});
-    auto matrices = TRY(compute::Matrix::PackRows(tensor, rows.begin, rows.count(), backend_));
-    CHECK(matrices.size() == experts.size());
-    for (size_t i = 0; i < experts.size(); ++i) experts[i].*member = std::move(matrices[i]);
-    Release(tensor);
-    Count(tensor.data.size() / all * rows.count());
-    return Ok();
-  }
-
-  // Of a part that has these as a whole; the others are never read.
-  Status OwnExperts(std::span<const uint16_t> ids, std::vector<compute::ExpertWeights>& experts) {
-    using Weights = compute::ExpertWeights;
-    const std::pair<const char*, compute::Matrix Weights::*> all[] = {
-        {"ffn_gate_exps.weight", &Weights::gate},
-        {"ffn_up_exps.weight", &Weights::up},
-        {"ffn_down_exps.weight", &Weights::down}};
-    for (const auto& [name, member] : all) {
-      const gguf::Tensor& tensor = Find(Name(name));
-      // Those that follow each other share one piece of memory.
-      for (size_t first = 0, end = 0; first < ids.size(); first = end) {
-        while (end < ids.size() && ids[end] - ids[first] == static_cast<int>(end - first)) ++end;
-        auto matrices =
-            TRY(compute::Matrix::PackMatrices(tensor, ids[first], end - first, backend_));
-        for (size_t i = first; i < end; ++i)
-          experts[ids[i]].*member = std::move(matrices[i - first]);
-      }
-      Release(tensor);
-      Count(tensor.data.size() / shape_.experts.count * ids.size());
-    }
-    return Ok();
-  }
-
-  std::string Name(std::string_view suffix) const { return fmt::format("{}{}", prefix_, suffix); }
-
-  Result<compute::Matrix> Matrix(const std::string& name) {
-    return MatrixWithin(name, name, 0, Find(name).dims[1]);
-  }
-
-  // Rows [first, first + count) of a tensor, which are the matrix of that name.
-  Result<compute::Matrix> MatrixWithin(const std::string& tensor, const std::string& name,
-                                       uint64_t first, uint64_t count) {
-    const gguf::Tensor own = RowsWithin(tensor, name, first, count);
-    compute::Matrix matrix = TRY(compute::Matrix::Pack(own, 0, backend_));
-    Done(own);
-    return matrix;
-  }
-
-  // Of a matrix that is divided only the part's rows, which stand together: the others are never
-  // read.
-  gguf::Tensor RowsWithin(const std::string& tensor, const std::string& name, uint64_t first,
-                          uint64_t count) const {
-    gguf::Tensor own = Find(tensor);
-    const uint64_t row_bytes = own.data.size() / own.dims[1];
-    if (const auto rows = DividedRows(part_, shape_, name)) {
-      first += rows->begin;
-      count = rows->count();
-    }
-    own.data = own.data.subspan(first * row_bytes, count * row_bytes);
-    own.dims[1] = count;
-    return own;
-  }
-
-  Result<compute::Array> Floats(const std::string& name) {
-    const std::vector<float> values = TRY(HostFloats(name));
-    const auto own = DividedRows(part_, shape_, name);
-    return compute::Array::Of(
-        backend_, own ? std::span(values).subspan(own->begin, own->count()) : std::span(values));
-  }
-
-  // Of a group's part the same numbers of every expert.
-  Result<compute::Array> FloatsOfExperts(const std::string& name) {
-    const std::vector<float> values = TRY(HostFloats(name));
-    const auto rows = DividedRows(part_, shape_, name);
-    if (!rows) return compute::Array::Of(backend_, values);
-    const size_t width = values.size() / shape_.experts.count;
-    std::vector<float> own;
-    for (size_t first = 0; first < values.size(); first += width) {
-      const auto expert = std::span(values).subspan(first + rows->begin, rows->count());
-      own.insert(own.end(), expert.begin(), expert.end());
-    }
-    return compute::Array::Of(backend_, own);
-  }
-
-  Result<std::vector<float>> HostFloats(const std::string& name) {
-    const gguf::Tensor& tensor = Find(name);
-    std::vector<float> values(tensor.element_count);
-    TRY(quant::Dequantize(tensor.type, tensor.data, values).In(name));
-    for (const float value : values) {
-      if (std::isfinite(value)) continue;
-      return DataLoss(fmt::format(
-          "{} holds {}, which is no number to compute with; the file is damaged, get it again",
-          name, value));
-    }
-    Done(tensor);
-    return values;
-  }
-
   Result<std::vector<float>> RopeFactors() {
     const std::string name(RopeFactorsOf(shape_));
     std::vector<float> factors = TRY(HostFloats(name));
@@ -543,39 +411,6 @@ class Loader {
     }
     return factors;
   }
-
-  // The tensor has been read: its pages can go, so that a file and its packed copy never stand in
-  // memory together.
-  void Done(const gguf::Tensor& tensor) {
-    Release(tensor);
-    Count(tensor.data.size());
-  }
-
-  void Release(const gguf::Tensor& tensor) const {
-    for (const gguf::File& file : files_.files()) {
-      const Bytes bytes = file.mapped().bytes();
-      if (tensor.data.data() >= bytes.data() && tensor.data.data() < bytes.data() + bytes.size()) {
-        file.mapped().DontNeed(static_cast<size_t>(tensor.data.data() - bytes.data()),
-                               tensor.data.size());
-      }
-    }
-  }
-
-  void Count(uint64_t bytes) {
-    done_bytes_ += bytes;
-    if (progress_) progress_(done_bytes_, total_bytes_);
-  }
-
-  const gguf::ModelFiles& files_;
-  const Shape& shape_;
-  compute::Backend& backend_;
-  const LoadProgress& progress_;
-  std::map<std::string, const gguf::Tensor*> tensors_;  // of the slice, by their first names
-  std::string prefix_;                                  // of the layer being loaded
-  uint32_t layer_ = 0;                                  // that is being loaded, but an MTP block
-  GroupPart part_;                                      // of each layer, and whole of an MTP block
-  uint64_t done_bytes_ = 0;
-  uint64_t total_bytes_ = 0;
 };
 
 }  // namespace

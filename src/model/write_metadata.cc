@@ -11,6 +11,7 @@
 #include "model/shape_gemma4.h"
 #include "model/shape_glm_dsa.h"
 #include "model/shape_gpt_oss.h"
+#include "model/shape_mimo2.h"
 #include "model/shape_mistral3.h"
 #include "model/shape_mla.h"
 #include "model/shape_phi3.h"
@@ -67,6 +68,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.arch == Arch::kMistral3) WriteMistral3(shape, metadata);
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
   if (shape.is_mla()) WriteMla(shape, metadata);
+  if (shape.is_mimo2()) WriteMimo2(shape, metadata);
   if (shape.is_indexed()) WriteGlmDsa(shape, metadata);
   if (shape.is_recurrent()) WriteQwenNext(shape, metadata);
   if (HasRouterKeys(shape.arch)) WriteRouter(shape, metadata);

@@ -38,7 +38,7 @@ class MemoryHub {
   // nothing; introducing a node that is not there ends in kDown.
   std::unique_ptr<MemoryNetwork> Join(const wire::NodeId& node);
 
-  // Breaks the connection between two nodes: both are told, what was under way is lost. They may
+  // Breaks the connection between two nodes: both are told, what was in flight is lost. They may
   // connect again.
   void Cut(const wire::NodeId& a, const wire::NodeId& b);
   // From now on messages from `from` to `to` take `delay_ns`.

@@ -19,7 +19,7 @@
 
 namespace aster::net {
 
-// How much may be under way without having been consumed: `cost` more if it fits into the window,
+// How much may be in flight without having been consumed: `cost` more if it fits into the window,
 // or if nearly nothing is, so that a frame of any size goes. Both sides keep this rule.
 constexpr bool MayBeUnderWay(uint64_t under_way, uint64_t cost, uint64_t window) {
   return under_way <= window / 4 || (cost <= window && under_way <= window - cost);

@@ -12,6 +12,7 @@
 #include "cluster/home.h"
 #include "cluster/join.h"
 #include "fetch/tensor_store.h"
+#include "node/drain.h"
 #include "node/held_models.h"
 #include "node/membership.h"
 #include "node/session_inbox.h"
@@ -29,6 +30,7 @@ struct AnswerSources {
   const fetch::TensorStore* store = nullptr;
   SessionInbox* sessions = nullptr;  // or none
   WeightOffers* offers = nullptr;
+  Drain* drain = nullptr;
   std::function<cluster::Description()> describe;
   std::function<cluster::NodeStatus()> status;
 };
@@ -48,6 +50,9 @@ class ControlAnswers final : public rpc::ControlService {
   Result<rpc::SessionReceipt> PutSession(const rpc::NodeId& from,
                                          const rpc::SessionPart& part) override;
   Status OfferWeights(const rpc::NodeId& from, const rpc::WeightsOffer& offer) override;
+  Status Drain(const rpc::NodeId& from, const rpc::DrainRequest& request) override {
+    return sources_.drain->Take(from, request);
+  }
 
  private:
   const AnswerSources sources_;

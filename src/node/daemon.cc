@@ -163,6 +163,19 @@ Status Daemon::MeasureMachine(ThreadPool& pool) {
   return Ok();
 }
 
+// While there are no layers, nor front ends for which it drafts.
+Status Daemon::MeasureAgain() {
+  if (!options_.measure) return Ok();
+  const auto measure = [this]() -> Result<engine::MachineSpeed> {
+    ThreadPool pool(options_.threads > 0 ? options_.threads : UsableCpuCount());
+    return engine::MeasureSpeed(pool, TRY(kernels::IsaFromEnvironment()), clock_);
+  };
+  self_meter_ = std::make_unique<SelfMeter>(
+      speed_, measure, [this] { return drafting_ == nullptr && node_->Snapshot().empty(); },
+      clock_);
+  return self_meter_->Start();
+}
+
 // For plans and for people. What goes wrong here is said again where a slice is loaded.
 void Daemon::MeasureGpus(compute::Context& host) {
   Result<engine::Gpus> gpus = options_.open_gpus(engine::MeasuredTypes(), host);
@@ -246,6 +259,7 @@ Status Daemon::Listen() {
                                                      .store = &store_,
                                                      .sessions = sessions_.get(),
                                                      .offers = &offers_,
+                                                     .drain = &drain_,
                                                      .describe = [this] { return Describe(); },
                                                      .status = [this] { return GetStatus(); }});
   network_ = TRY(net::TcpNetwork::Start(
@@ -278,6 +292,7 @@ Status Daemon::Listen() {
   membership_->SetAddresses(std::move(reachable));
   TRY(membership_->Start());
   TRY(links_->Start());
+  TRY(MeasureAgain());
   return BeFound();
 }
 
@@ -299,6 +314,7 @@ Result<OwnAddresses> Daemon::Reachable() const {
 
 Daemon::~Daemon() {
   discovery_.reset();
+  if (self_meter_) self_meter_->Stop();
   if (links_) links_->Stop();
   if (membership_) membership_->Stop();
   server_.reset();
@@ -319,8 +335,9 @@ cluster::Description Daemon::Describe() const {
   description.instruction_set = isa.ok() ? std::string(kernels::IsaName(*isa)) : "unknown";
   description.memory_bytes = MemoryForSlices(options_.memory_bytes);
   description.memory_total_bytes = DetectMemory().total_bytes;
-  description.multiply_flops_per_s = speed_.multiply_flops_per_s;
-  description.memory_bytes_per_s = speed_.memory_bytes_per_s;
+  const engine::MachineSpeed speed = self_meter_ ? self_meter_->speed() : speed_;
+  description.multiply_flops_per_s = speed.multiply_flops_per_s;
+  description.memory_bytes_per_s = speed.memory_bytes_per_s;
   description.models = models_.Describe();
   if (drafting_ != nullptr) {
     for (const drafting::OwnDrafter& own : drafting_->drafters()) {
@@ -360,12 +377,26 @@ std::string Daemon::NameOfModel(const Hash128& fingerprint) const {
   return name;
 }
 
+// That a drained node still waits for. Where another node leads a group here, it is that node's
+// front end that leaves, and that node which says so.
+size_t Daemon::FrontEndsHere(std::span<const stage::StageRouteStatus> stages) const {
+  std::vector<NodeId> with_layers, connected;
+  for (const stage::StageRouteStatus& stage : stages) with_layers.push_back(stage.conductor);
+  for (const net::PeerStatus& peer : network_->Peers()) {
+    if (peer.is_up && peer.node != peer.machine) connected.push_back(peer.node);
+  }
+  return drain_.Leaving(with_layers, connected);
+}
+
 cluster::NodeStatus Daemon::GetStatus() const {
   cluster::NodeStatus status;
   status.node = identity_.node;
   status.name = identity_.name;
   status.uptime_ms = static_cast<uint64_t>((clock_.NowNs() - begin_ns_) / kNsPerMs);
-  for (const stage::StageRouteStatus& stage : node_->Snapshot()) {
+  const std::vector<stage::StageRouteStatus> stages = node_->Snapshot();
+  status.is_drained = drain_.is_drained();
+  status.leaving = static_cast<uint32_t>(FrontEndsHere(stages));
+  for (const stage::StageRouteStatus& stage : stages) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
     if (!stage.is_counted) status.memory_used_bytes += stage.main_memory_bytes;

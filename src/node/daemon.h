@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@
 #include "fetch/tensor_store.h"
 #include "net/tcp_network.h"
 #include "node/control_answers.h"
+#include "node/drain.h"
 #include "node/held_models.h"
 #include "node/link_meter.h"
 #include "node/membership.h"
+#include "node/self_meter.h"
 #include "node/weight_offers.h"
 #include "rpc/control_server.h"
 #include "stage/file_slice_source.h"
@@ -79,6 +82,7 @@ class Daemon {
   stage::FileSliceOptions SliceOptions() const;
   Status OpenModels(ThreadPool& pool);
   Status MeasureMachine(ThreadPool& pool);
+  Status MeasureAgain();
   Status LoadDrafters();
   void MeasureGpus(compute::Context& host);
   Status Listen();
@@ -87,6 +91,7 @@ class Daemon {
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom(
       const Hash128& fingerprint) const;
   std::string NameOfModel(const Hash128& fingerprint) const EXCLUDES(names_mu_);
+  size_t FrontEndsHere(std::span<const stage::StageRouteStatus> stages) const;
 
   const cluster::Home& home_;
   std::optional<FileLock> lock_;  // of being this machine's only one; released last
@@ -94,7 +99,7 @@ class Daemon {
   const DaemonOptions options_;
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
-  engine::MachineSpeed speed_;
+  engine::MachineSpeed speed_;  // at the start
   std::vector<cluster::DeviceDescription> devices_;
   std::optional<std::vector<uint64_t>> gpu_bytes_;  // FileSliceOptions::gpu_bytes
   HeldModels models_;
@@ -102,8 +107,10 @@ class Daemon {
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;
+  std::unique_ptr<SelfMeter> self_meter_;  // or none
   std::unique_ptr<SessionInbox> sessions_;  // or none
   WeightOffers offers_;
+  mutable Drain drain_{identity_.node, identity_.ca_certificate};
   std::unique_ptr<ControlAnswers> answers_;
   std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
   std::unique_ptr<fetch::FetchingSliceSource> source_;

@@ -135,6 +135,28 @@ TEST_F(Daemons, ShowAFrontEndWhoIsThere) {
   }
 }
 
+TEST_F(Daemons, AreDrainedByTheirMachineAlone) {
+  const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap");
+  const auto desk = Run(*desk_home);
+  const auto drain = [&](const cluster::Home& by, bool is_drained) {
+    const cluster::Identity identity = by.LoadIdentity(WallS()).value();
+    const auto client = rpc::ControlClient::Make({.identity = identity,
+                                                  .address = desk->control_addresses().front(),
+                                                  .expect = desk->identity().node})
+                            .value();
+    return client->Drain({.is_drained = is_drained, .signature = {}}, kPatienceNs);
+  };
+  const Status refused = drain(*lap_home, true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message(), HasSubstr("has the cluster's key"));
+  EXPECT_FALSE(desk->GetStatus().is_drained);
+  EXPECT_TRUE(drain(*desk_home, true).ok());
+  EXPECT_TRUE(desk->GetStatus().is_drained);
+  EXPECT_EQ(desk->GetStatus().leaving, 0u);
+  EXPECT_TRUE(drain(*desk_home, false).ok());
+  EXPECT_FALSE(desk->GetStatus().is_drained);
+}
+
 TEST_F(Daemons, NobodyAnswersForAnotherCluster) {
   const auto desk_home = NewMachine("desk");
   const auto desk = Run(*desk_home);

@@ -19,6 +19,7 @@ namespace aster::open {
 struct ExpectedRequest {
   uint32_t prompt_tokens = 0;
   uint32_t answer_tokens = 0;
+  uint32_t held_tokens = 0;  // of the text before the prompt, whose KV rows the nodes have
 };
 
 struct ClusterOptions {
@@ -32,7 +33,10 @@ struct ClusterOptions {
   std::string decode;                    // the decode nodes; empty: the prefill nodes decode
   std::string rows = "f32";
   std::string kv_wire = "exact";  // encoding of KV rows in KV transfers
-  std::string trace_path;         // empty: none is kept
+  // New tokens of a prompt up to which nodes that decode compute it themselves; nothing: as
+  // predicted.
+  std::optional<uint32_t> direct_tokens;
+  std::string trace_path;  // empty: none is kept
   // Where requests come one at a time: what plans are made for.
   std::optional<ExpectedRequest> only_request;
 

@@ -87,9 +87,13 @@ class ClusterPool final : public NodePool {
         why = "has just failed";
       }
       if (why.empty() && IsRefused(view.member.node)) why = "could not load the model a while ago";
-      if (std::ranges::count(drained_, view.member.node) > 0) why = "is drained";
+      const bool says_so = view.status && view.status->is_drained;
+      if (says_so || std::ranges::count(drained_, view.member.node) > 0) why = "is drained";
       if (why.empty()) return false;
-      absent_.push_back({view.member.node, view.member.name, std::move(why)});
+      absent_.push_back({.id = view.member.node,
+                         .name = view.member.name,
+                         .why = std::move(why),
+                         .is_drained = says_so});
       return true;
     });
     for (const node::NodeView& view : views) AddNode(view);

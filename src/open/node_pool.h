@@ -25,6 +25,7 @@ struct AbsentNode {
   wire::NodeId id;
   std::string name;
   std::string why;
+  bool is_drained = false;  // it says so itself, to all front ends
 };
 
 // Layers that a node holds already, as this command wants them: they cost no memory once more.

@@ -16,6 +16,7 @@
 #include "model/support.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"
+#include "open/plan_for_turn.h"
 #include "plan/alternatives.h"
 #include "stage/kv_chunk_encoding.h"
 #include "stage/row_encoding.h"
@@ -263,12 +264,31 @@ Result<plan::Plan> NodeSession::PlanForNodes() {
 }
 
 WantedPlan NodeSession::Wanted() const {
-  const auto& request = options_.only_request ? options_.only_request : usual_request_;
+  std::vector<ExpectedRequest> requests = usual_requests_;
+  if (requests.empty() && options_.only_request) requests = {*options_.only_request};
+  // Which nodes decode was typed, and is no choice.
+  if (!decode_.empty()) requests.clear();
   return {.load = load_,
           .kv_bytes = route_.kv_bytes,
-          .request = decode_.empty() ? request : std::nullopt,
+          .requests = std::move(requests),
           .by_times = options_.only_request.has_value(),
           .exact_transfers = route_.kv_encoding == wire::RowEncoding::kF32};
+}
+
+Result<std::optional<std::string>> NodeSession::PrepareTurn(const ExpectedRequest& turn,
+                                                            conduct::Conductor& conductor,
+                                                            double opening_s) {
+  const std::vector<ExpectedRequest> former = std::exchange(usual_requests_, {turn});
+  // Nodes that cannot be asked now are noticed where the route breaks.
+  if (!pool_->Refresh({}, Ok()).ok()) return std::optional<std::string>();
+  std::optional<std::string> why =
+      ChangeForTurn(*pool_, Wanted(), conductor.plan(), opening_s, turn_changes_);
+  if (!why) {
+    usual_requests_ = former;
+    return why;
+  }
+  TRY(conductor.Replan(Error(Code::kUnavailable, *why)));
+  return why;
 }
 
 Result<std::unique_ptr<NodePool>> NodeSession::AnotherPool() const {
@@ -283,6 +303,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   options.route = route_;
   options.isa = TRY(kernels::IsaFromEnvironment());
   options.max_running = max_running;
+  options.direct_tokens = options_.direct_tokens;
   options.longest_frame_ns = longest_frame_ns;
   options.trace = trace_file_ ? &trace_ : nullptr;
   options.peers = [this] { return Peers(); };

@@ -28,6 +28,7 @@
 #include "open/plan_by_ability.h"
 #include "open/reporter.h"
 #include "plan/plan.h"
+#include "plan/turn_changes.h"
 #include "stage/file_slice_source.h"
 #include "stage/stage_server.h"
 #include "text/tokenizer.h"
@@ -64,16 +65,23 @@ class NodeSession {
   Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
   // Whether plans follow what nodes can do, so that another one may take over at any time.
   bool plans_by_ability() const { return split_ == "auto" && decode_.empty() && options_.cluster; }
+  bool is_cluster() const { return options_.cluster; }
   // What is planned for; and the nodes as another thread may ask them.
   WantedPlan Wanted() const;
   Result<std::unique_ptr<NodePool>> AnotherPool() const;
   // Plans from now on take nodes to have that much of their rates.
   void SetShares(NodeShares shares) { shares_ = std::move(shares); }
-  // Plans from now on are for requests like this one, which come one at a time; nothing: for
-  // several at once.
-  void SetUsualRequest(std::optional<ExpectedRequest> request) { usual_request_ = request; }
+  // Plans from now on are for requests like these, which come one at a time; none: for several at
+  // once.
+  void SetUsualRequests(std::vector<ExpectedRequest> requests) {
+    usual_requests_ = std::move(requests);
+  }
   // With which this process talks to them.
   net::Network& network() { return *network_; }
+  // Of a node that nothing is wanted from any more; a later plan may connect to it again.
+  void Disconnect(const wire::NodeId& node) {
+    network_->Disconnect(node, Error(Code::kUnavailable, "it is drained"));
+  }
   // Conductors that are opened from now on pass each event of the network on
   // (ConductorOptions::on_event).
   void TellEvents(std::function<bool(const net::Event&)> on_event) {
@@ -103,6 +111,10 @@ class NodeSession {
                                                    uint32_t max_running, int64_t longest_frame_ns,
                                                    Reporter& reporter,
                                                    engine::ProposerSource* proposers = nullptr);
+
+  // OpenedModel::PrepareTurn, of that conductor.
+  Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& turn,
+                                                 conduct::Conductor& conductor, double opening_s);
 
   // Where the options ask for a trace: what its conductors did until now becomes the file.
   Status SaveTrace();
@@ -149,7 +161,8 @@ class NodeSession {
   std::vector<std::string> left_out_;  // while a route is opened, and not said yet
   PlannedRates planned_;
   NodeShares shares_;  // of their rates that nodes have
-  std::optional<ExpectedRequest> usual_request_;
+  std::vector<ExpectedRequest> usual_requests_;
+  plan::TurnChanges turn_changes_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;
   std::shared_ptr<disk::DiskPages> own_pages_;  // or null

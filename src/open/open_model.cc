@@ -107,6 +107,11 @@ class OpenedRoute final : public OpenedModel {
   std::vector<conduct::Foreseen> foreseen() const override {
     return {conductor_->foreseen().begin(), conductor_->foreseen().end()};
   }
+  std::optional<Computed> ComputedHow(engine::RequestId request) const override {
+    const conduct::Foreseen* const foreseen = conductor_->ForeseenOf(request);
+    if (foreseen == nullptr) return std::nullopt;
+    return Computed{.plan = plan::SplitText(conductor_->plan()), .foreseen = *foreseen};
+  }
   std::vector<plan::Alternative> alternatives() const override { return nodes_->alternatives(); }
   // Of the route as it is now: another one may have more, or less.
   uint32_t capacity_tokens() const override {
@@ -170,18 +175,23 @@ class OpenedRoute final : public OpenedModel {
     return replanned;
   }
   std::optional<RouteNow> route_now() const override {
-    if (!nodes_->plans_by_ability()) return std::nullopt;
+    if (!nodes_->is_cluster()) return std::nullopt;
     return RouteNow{.plan = conductor_->plan(),
                     .paces = conductor_->paces(),
                     .drained = drained_,
-                    .usual_request = UsualRequest(foreseen()),
+                    .usual_requests = UsualRequests(foreseen()),
                     .is_busy = !conductor_->idle(),
-                    .opening_ns = conductor_->opening_ns()};
+                    .opening_ns = conductor_->opening_ns(),
+                    .follows = nodes_->plans_by_ability()};
   }
-  Status Rearrange(NodeShares shares, std::optional<ExpectedRequest> usual_request,
+  void Leave(std::span<const wire::NodeId> nodes) override {
+    conductor_->Forget(nodes);
+    for (const wire::NodeId& node : nodes) nodes_->Disconnect(node);
+  }
+  Status Rearrange(NodeShares shares, std::vector<ExpectedRequest> usual_requests,
                    const std::string& why) override {
     nodes_->SetShares(std::move(shares));
-    nodes_->SetUsualRequest(usual_request);
+    nodes_->SetUsualRequests(std::move(usual_requests));
     TRY(conductor_->Replan(Error(Code::kUnavailable, why)));
     if (!conductor_->idle()) return Ok();
     // The next request finds it ready, or on its way.
@@ -190,16 +200,23 @@ class OpenedRoute final : public OpenedModel {
         conductor_->Open(nullptr, [&] { return nodes_->network().clock().NowNs() >= deadline_ns; });
     return !opened.ok() && opened.error().code() == Code::kCancelled ? Ok() : opened;
   }
+  Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& turn) override {
+    if (!nodes_->plans_by_ability() || !conductor_->idle()) return std::optional<std::string>();
+    const double opened_s = static_cast<double>(conductor_->opening_ns()) / kNsPerSecond;
+    opening_s_ = std::max(opening_s_, opened_s);
+    return nodes_->PrepareTurn(turn, *conductor_, opening_s_);
+  }
   Result<Lookout> MakeLookout() const override {
     Lookout lookout{.pool = TRY(nodes_->AnotherPool()), .wanted = nodes_->Wanted()};
     lookout.wanted.replaces = true;
-    lookout.wanted.request = std::nullopt;  // each look has its own
+    lookout.wanted.requests.clear();  // each look has its own
     return lookout;
   }
   Status Save() override { return nodes_->SaveTrace(); }
 
  private:
   std::vector<wire::NodeId> drained_;
+  double opening_s_ = 0;  // the longest of the routes before: with weights to be loaded
   std::unique_ptr<NodeSession> nodes_;
   std::unique_ptr<Drafts> drafts_;  // or null
   std::unique_ptr<conduct::Conductor> conductor_;
@@ -212,7 +229,7 @@ Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
 }
 
 Status OpenedModel::Rearrange(NodeShares /*shares*/,
-                              std::optional<ExpectedRequest> /*usual_request*/,
+                              std::vector<ExpectedRequest> /*usual_requests*/,
                               const std::string& /*why*/) {
   return FailedPrecondition("the model is on no cluster");
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,10 @@ struct RouteNow {
   plan::Plan plan;
   std::vector<conduct::StagePace::Pace> paces;  // of both paths' stages
   std::vector<wire::NodeId> drained;
-  std::optional<ExpectedRequest> usual_request;  // of late; nothing: several at once, or few
-  bool is_busy = false;                          // requests run
-  int64_t opening_ns = 0;                        // that the last route took; 0: not known
+  std::vector<ExpectedRequest> usual_requests;  // of late; none: several at once, or few
+  bool is_busy = false;                         // requests run
+  int64_t opening_ns = 0;                       // that the last route took; 0: not known
+  bool follows = true;  // what nodes can do; else it is replaced only where a node of it is drained
 };
 struct Lookout {
   std::unique_ptr<NodePool> pool;
@@ -98,21 +100,38 @@ class OpenedModel {
   // Of the last requests, what was expected of their times and what came. On the generator's
   // thread.
   virtual std::vector<conduct::Foreseen> foreseen() const { return {}; }
+  // How a request that has just ended was computed: its plan, as it is typed, and what was expected
+  // of its times beside what came; nothing where there are no nodes. On the generator's thread.
+  struct Computed {
+    std::string plan;
+    conduct::Foreseen foreseen;
+  };
+  virtual std::optional<Computed> ComputedHow(engine::RequestId /*request*/) const {
+    return std::nullopt;
+  }
   // Kinds of plan that were compared, and the one that was taken; none where nothing was planned.
   virtual std::vector<plan::Alternative> alternatives() const { return {}; }
-  // What runs now, where plans follow what nodes can do; nothing elsewhere. On the generator's
-  // thread.
+  // What runs now, on a cluster; nothing elsewhere. On the generator's thread.
   virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
-  // Plans anew, with nodes that have that much of their rates, for such requests (nothing: for
+  // Plans anew, with nodes that have that much of their rates, for such requests (none: for
   // several at once); requests go on with the next route, which is opened at once where there are
   // none. On the generator's thread.
-  virtual Status Rearrange(NodeShares shares, std::optional<ExpectedRequest> usual_request,
+  virtual Status Rearrange(NodeShares shares, std::vector<ExpectedRequest> usual_requests,
                            const std::string& why);
+  // Before a turn of the only conversation, where plans follow what nodes can do: another plan
+  // takes over if it answers this turn sooner, and turns have lost what the change costs. Why, for
+  // people; nothing where the plan stays. On the generator's thread.
+  virtual Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& /*turn*/) {
+    return std::optional<std::string>();
+  }
   // What a watch of the nodes takes, which looks at them on a thread of its own.
   virtual Result<Lookout> MakeLookout() const;
   // Leaves these nodes, and no others, out of its plans from now on; requests go on elsewhere. An
   // error, which says why the others cannot take over, changes nothing. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);
+  // Nodes that no plan has any more, and whose KV rows have moved: they are told by the end of the
+  // connection that they may be switched off. On the generator's thread.
+  virtual void Leave(std::span<const wire::NodeId> /*nodes*/) {}
   // At the end: what the options ask to be kept of it.
   virtual Status Save() { return Ok(); }
 };

@@ -3,21 +3,38 @@
 
 #include "open/plan_by_ability.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "open/usual_request.h"
 
 namespace aster::open {
 namespace {
 
-plan::PlannerOptions OptionsFor(const NodePool& pool, const WantedPlan& wanted) {
+// Requests that stand for all of those that are wanted.
+constexpr size_t kMostParts = 4;
+// As for one request: predictions are not exact, and the simplest kind of plan is to be preferred.
+constexpr double kAlmostAsSoon = 1.1;
+
+using Request = std::optional<ExpectedRequest>;
+
+Request MeanWanted(const WantedPlan& wanted) {
+  if (wanted.requests.empty()) return std::nullopt;
+  return MeanOf(wanted.requests);
+}
+
+plan::PlannerOptions OptionsFor(const NodePool& pool, const WantedPlan& wanted,
+                                const Request& request) {
   plan::PlannerOptions options{.reserved_bytes = wanted.kv_bytes, .all_nodes = pool.wants_all()};
   options.exact_transfers = wanted.exact_transfers;
   options.compares = !wanted.replaces;
   // Several requests share a pipeline best.
-  if (!wanted.request) return options;
+  if (!request) return options;
   options.may_choose = true;
-  options.prompt_tokens = wanted.request->prompt_tokens;
-  options.answer_tokens = wanted.request->answer_tokens;
+  options.prompt_tokens = request->prompt_tokens;
+  options.answer_tokens = request->answer_tokens;
   return options;
 }
 
@@ -38,19 +55,17 @@ std::vector<plan::NodeAbility> AbilitiesOf(const NodePool& pool, const WantedPla
   return nodes;
 }
 
-plan::ModelLoad LoadOfRequest(const WantedPlan& wanted) {
+plan::ModelLoad LoadFor(const WantedPlan& wanted, const Request& request) {
   plan::ModelLoad load = wanted.load;
-  if (const auto& request = wanted.request)
-    load.PrepareFor(request->prompt_tokens, request->answer_tokens);
+  if (request)
+    load.PrepareFor(request->prompt_tokens, request->answer_tokens, request->held_tokens);
   return load;
 }
 
-}  // namespace
-
-Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
-                                      const NodeShares& shares) {
-  const plan::PlannerOptions options = OptionsFor(pool, wanted);
-  const plan::ModelLoad load = LoadOfRequest(wanted);
+Result<plan::SplitPlan> PlanFor(const NodePool& pool, const WantedPlan& wanted,
+                                const NodeShares& shares, const Request& request) {
+  const plan::PlannerOptions options = OptionsFor(pool, wanted, request);
+  const plan::ModelLoad load = LoadFor(wanted, request);
   // Layers that another front end runs are shared, if exactly these are planned.
   const std::vector<SharedSlice>& shared = pool.shared();
   const std::vector<plan::NodeAbility> apart_nodes = AbilitiesOf(pool, wanted, shares);
@@ -75,10 +90,117 @@ Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wa
   return split;
 }
 
+std::optional<plan::SplitPlan> PredictFor(const NodePool& pool, const WantedPlan& wanted,
+                                          const NodeShares& shares, const Request& request,
+                                          const plan::Plan& plan) {
+  return plan::PredictPlan(AbilitiesOf(pool, wanted, shares), pool.links(),
+                           LoadFor(wanted, request), OptionsFor(pool, wanted, request), plan);
+}
+
+// The best plan of each kind for some of the requests.
+struct Candidate {
+  const plan::Alternative* of = nullptr;
+  double seconds = 0;
+};
+
+// The simplest plan that answers all of the parts almost as soon as the best one; null: none is
+// known.
+const plan::Alternative* BestOfAll(const NodePool& pool, const WantedPlan& wanted,
+                                   const NodeShares& shares,
+                                   std::span<const plan::SplitPlan> splits) {
+  std::vector<Candidate> candidates;
+  double best_s = 0;
+  for (size_t kind = 0; kind < splits.front().alternatives.size(); ++kind) {
+    for (const plan::SplitPlan& split : splits) {
+      if (kind >= split.alternatives.size() || !split.alternatives[kind].plan) continue;
+      const plan::Alternative& of = split.alternatives[kind];
+      const std::string text = plan::SplitText(*of.plan);
+      const bool is_known = std::ranges::any_of(candidates, [&](const Candidate& other) {
+        return plan::SplitText(*other.of->plan) == text;
+      });
+      if (is_known) continue;
+      const auto seconds = SecondsByAbility(pool, wanted, shares, *of.plan);
+      if (!seconds) continue;
+      best_s = candidates.empty() ? *seconds : std::min(best_s, *seconds);
+      candidates.push_back({&of, *seconds});
+    }
+  }
+  for (const Candidate& candidate : candidates) {
+    if (candidate.seconds <= kAlmostAsSoon * best_s) return candidate.of;
+  }
+  return nullptr;
+}
+
+// Takes the plan in place of the one for the mean request, of which the rest stays.
+void Take(const plan::Alternative& chosen, const plan::SplitPlan& predicted, double mean_s,
+          plan::SplitPlan& split) {
+  const std::string kind = chosen.kind;
+  const std::optional<plan::Plan> plan = chosen.plan;
+  for (plan::Alternative& of : split.alternatives) {
+    if (of.is_taken) of.why = "of the last requests some are much shorter than others";
+    of.is_taken = of.kind == kind;
+    if (!of.is_taken) continue;
+    of.plan = plan;
+    of.first_token_s = predicted.first_token_s;
+    of.decode_tokens_per_s = predicted.decode_tokens_per_s;
+    of.request_s = predicted.request_s;
+    of.why.clear();
+  }
+  split.plan = predicted.plan;
+  split.stage_times = predicted.stage_times;
+  split.prefill_tokens_per_s = predicted.prefill_tokens_per_s;
+  split.decode_tokens_per_s = predicted.decode_tokens_per_s;
+  split.first_chunk_s = predicted.first_chunk_s;
+  split.first_token_s = predicted.first_token_s;
+  split.request_s = predicted.request_s;
+  split.lines = {plan::DescribePlan(split.plan),
+                 fmt::format("{}, for the last requests, which are unlike: {:.3g} s in the mean",
+                             kind, mean_s)};
+}
+
+}  // namespace
+
+Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
+                                      const NodeShares& shares) {
+  const std::vector<ExpectedRequest> parts = Summarise(wanted.requests, kMostParts);
+  plan::SplitPlan split = TRY(PlanFor(pool, wanted, shares, MeanWanted(wanted)));
+  if (parts.size() < 2 || split.alternatives.empty()) return split;
+  std::vector<plan::SplitPlan> splits = {split};
+  for (const ExpectedRequest& part : {parts.front(), parts.back()}) {
+    auto of_part = PlanFor(pool, wanted, shares, part);
+    if (of_part.ok()) splits.push_back(*std::move(of_part));
+  }
+  const plan::Alternative* const best = BestOfAll(pool, wanted, shares, splits);
+  if (best == nullptr || plan::SplitText(*best->plan) == plan::SplitText(split.plan)) return split;
+  const auto predicted = PredictByAbility(pool, wanted, shares, *best->plan);
+  const auto mean_s = SecondsByAbility(pool, wanted, shares, *best->plan);
+  if (predicted && mean_s) Take(*best, *predicted, *mean_s, split);
+  return split;
+}
+
 std::optional<plan::SplitPlan> PredictByAbility(const NodePool& pool, const WantedPlan& wanted,
                                                 const NodeShares& shares, const plan::Plan& plan) {
-  return plan::PredictPlan(AbilitiesOf(pool, wanted, shares), pool.links(), LoadOfRequest(wanted),
-                           OptionsFor(pool, wanted), plan);
+  return PredictFor(pool, wanted, shares, MeanWanted(wanted), plan);
+}
+
+std::optional<double> SecondsByAbility(const NodePool& pool, const WantedPlan& wanted,
+                                       const NodeShares& shares, const plan::Plan& plan) {
+  const std::vector<ExpectedRequest> parts = Summarise(wanted.requests, kMostParts);
+  if (parts.empty()) return std::nullopt;
+  double sum_s = 0;
+  for (const ExpectedRequest& part : parts) {
+    const auto whole = PredictFor(pool, wanted, shares, part, plan);
+    if (!whole || whole->request_s <= 0) return std::nullopt;
+    double seconds = whole->request_s;
+    // Nodes that decode compute a short prompt themselves.
+    if (!plan.decode.empty()) {
+      const plan::Plan direct{.stages = plan.decode, .decode = {}};
+      const auto alone = PredictFor(pool, wanted, shares, part, direct);
+      if (alone && alone->request_s > 0) seconds = std::min(seconds, alone->request_s);
+    }
+    sum_s += seconds;
+  }
+  return sum_s / static_cast<double>(parts.size());
 }
 
 }  // namespace aster::open

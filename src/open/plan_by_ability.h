@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "open/cluster_options.h"
@@ -23,7 +24,7 @@ using NodeShares = std::map<wire::NodeId, double>;
 struct WantedPlan {
   plan::ModelLoad load;
   uint64_t kv_bytes = 0;
-  std::optional<ExpectedRequest> request;  // nothing: several at once
+  std::vector<ExpectedRequest> requests = {};  // that come one at a time; none: several at once
   // Whether what nodes took for this model lately counts; else they are judged by the shares of
   // their rates, which a watch of them finds.
   bool by_times = false;
@@ -31,6 +32,8 @@ struct WantedPlan {
   bool replaces = false;  // a plan of this front end's, whose slices are gone then
 };
 
+// Where requests come one at a time it is the plan that answers all of them soonest, each on the
+// path that suits it: short prompts may be computed by the nodes that decode, long ones by others.
 // Layers of the model that a node holds already are shared where exactly these are planned, and
 // take no more memory.
 Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
@@ -40,5 +43,10 @@ Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wa
 // known.
 std::optional<plan::SplitPlan> PredictByAbility(const NodePool& pool, const WantedPlan& wanted,
                                                 const NodeShares& shares, const plan::Plan& plan);
+
+// What the plan takes for one of the wanted requests, in the mean; nothing where that is not known,
+// or several come at once.
+std::optional<double> SecondsByAbility(const NodePool& pool, const WantedPlan& wanted,
+                                       const NodeShares& shares, const plan::Plan& plan);
 
 }  // namespace aster::open

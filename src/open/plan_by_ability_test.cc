@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "open/pool_for_test.h"
 
 namespace aster::open {
@@ -47,7 +49,7 @@ TEST(PlanByAbility, WhatNodesTookCountsWhereItIsAskedFor) {
   FakePool pool(100'000 * kTestMiB);
   pool.Took(1, {.end = 12, .head = true, .part = 1, .token = {}, .chunk = {1000, 256, 256}});
   WantedPlan wanted = WantedForTest();
-  wanted.request = {.prompt_tokens = 2000, .answer_tokens = 20};
+  wanted.requests = {{.prompt_tokens = 2000, .answer_tokens = 20}};
   EXPECT_FALSE(PlanByAbility(pool, wanted, {})->plan.stages.size() == 1);
   wanted.by_times = true;
   EXPECT_EQ(LayersOf(PlanByAbility(pool, wanted, {})->plan, "a"), 12u);
@@ -58,8 +60,43 @@ TEST(PlanByAbility, OneRequestAtATimeMayHaveAnotherKindOfPlan) {
   WantedPlan wanted = WantedForTest();
   EXPECT_EQ(PlanByAbility(pool, wanted, {})->plan.stages.size(), 2u);
   // The second half of the layers comes too late for a short prompt.
-  wanted.request = {.prompt_tokens = 20, .answer_tokens = 200};
+  wanted.requests = {{.prompt_tokens = 20, .answer_tokens = 200}};
   EXPECT_EQ(PlanByAbility(pool, wanted, {})->plan.stages.size(), 1u);
+}
+
+// Of requests that are unlike each counts, on the path that suits it: nodes that decode compute
+// questions themselves, while others read long texts for them.
+TEST(PlanByAbility, RequestsThatAreUnlikeShareAPlanWithAPathForEach) {
+  FakePool pool(100'000 * kTestMiB);
+  // One reads its memory fast, the other one multiplies.
+  pool.Give(0, /*multiply_flops_per_s=*/1e12, /*memory_bytes_per_s=*/4e10);
+  pool.Give(1, /*multiply_flops_per_s=*/4e12, /*memory_bytes_per_s=*/5e9);
+  WantedPlan wanted = WantedForTest();
+  wanted.load.kv_row_bytes = 1024;
+  const ExpectedRequest question{.prompt_tokens = 20, .answer_tokens = 200};
+  const ExpectedRequest text{.prompt_tokens = 16'000, .answer_tokens = 200};
+  const auto plan_for = [&](std::vector<ExpectedRequest> requests) {
+    wanted.requests = std::move(requests);
+    return PlanByAbility(pool, wanted, {}).value();
+  };
+  const plan::SplitPlan of_question = plan_for({question}), of_text = plan_for({text});
+  EXPECT_TRUE(of_question.plan.decode.empty());
+  const plan::SplitPlan mixed = plan_for({question, question, text, text});
+  ASSERT_EQ(mixed.plan.decode.size(), 1u);
+  EXPECT_EQ(mixed.plan.decode.front().node.name, "a");
+  EXPECT_EQ(std::ranges::count_if(mixed.alternatives, &plan::Alternative::is_taken), 1);
+  // What either wants for itself is no better for both.
+  const double mixed_s = SecondsByAbility(pool, wanted, {}, mixed.plan).value();
+  for (const plan::SplitPlan* other : {&of_question, &of_text})
+    EXPECT_LE(mixed_s, 1.1 * SecondsByAbility(pool, wanted, {}, other->plan).value());
+  EXPECT_LT(mixed_s, SecondsByAbility(pool, wanted, {}, of_question.plan).value() / 1.5);
+  // A question takes no longer than of the node that decodes, alone.
+  wanted.requests = {question};
+  const plan::Plan alone{.stages = mixed.plan.decode, .decode = {}};
+  EXPECT_DOUBLE_EQ(SecondsByAbility(pool, wanted, {}, mixed.plan).value(),
+                   SecondsByAbility(pool, wanted, {}, alone).value());
+  EXPECT_LT(SecondsByAbility(pool, wanted, {}, alone).value(),
+            PredictByAbility(pool, wanted, {}, mixed.plan)->request_s);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "open/usual_request.h"
 
 namespace aster::open {
 namespace {
@@ -17,19 +18,29 @@ namespace {
 // Each look asks every node: as long as there are few of them they are asked each second.
 constexpr int64_t kEveryNs = kNsPerSecond;
 constexpr int64_t kEachNodeNs = 100 * kNsPerMs;
+// Of drained nodes that others could not take over from.
+constexpr int64_t kLeaveAgainNs = 30 * kNsPerSecond;
 
 // What a group's nodes take with their messages is another kind of work than what one takes alone.
 constexpr uint32_t kOthers = uint32_t{1} << 31;
 
-// What the plan is chosen by: the request's time, or else the rate of prompts.
-double WorkTime(const plan::SplitPlan& split, const WantedPlan& wanted) {
-  return wanted.request ? split.request_s : 1 / split.prefill_tokens_per_s;
+// What the plan is chosen by: the requests' time, or else the rate of prompts.
+std::optional<double> WorkTime(const NodePool& pool, const WantedPlan& wanted,
+                               const NodeShares& shares, const plan::SplitPlan& split) {
+  if (wanted.requests.empty()) return 1 / split.prefill_tokens_per_s;
+  return SecondsByAbility(pool, wanted, shares, split.plan);
 }
 
-std::string ForRequests(const std::optional<ExpectedRequest>& usual) {
-  if (!usual) return {};
-  return fmt::format(" for requests of {} tokens and answers of {}, one at a time",
-                     usual->prompt_tokens, usual->answer_tokens);
+std::string ForRequests(const std::vector<ExpectedRequest>& usual) {
+  if (usual.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(usual, {}, &ExpectedRequest::prompt_tokens);
+  const ExpectedRequest mean = MeanOf(usual);
+  const std::string prompts =
+      least.prompt_tokens == most.prompt_tokens
+          ? fmt::format("{}", mean.prompt_tokens)
+          : fmt::format("{} to {}", least.prompt_tokens, most.prompt_tokens);
+  return fmt::format(" for requests of {} tokens and answers of {}, one at a time", prompts,
+                     mean.answer_tokens);
 }
 
 NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t now_ns) {
@@ -43,10 +54,12 @@ NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t 
 
 }  // namespace
 
-PlanWatch::PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps)
+PlanWatch::PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps,
+                     MoveKept move_kept)
     : name_(std::move(name)),
       model_(model),
       between_steps_(std::move(between_steps)),
+      move_kept_(std::move(move_kept)),
       thread_([this] { Run(); }) {}
 
 PlanWatch::~PlanWatch() {
@@ -97,30 +110,89 @@ Status PlanWatch::Look(Lookout& lookout) {
   TRY(lookout.pool->SetDrained(now->drained));
   TRY(lookout.pool->Refresh({}, Ok()));
   const int64_t now_ns = clock_.NowNs();
-  LearnPaces(lookout, *now, now_ns);
+  if (TRY(LeaveDrained(lookout, *now, now_ns)) || !now->follows) return Ok();
+  return LookForBetter(lookout, *now, now_ns);
+}
+
+// Nodes that say that they are drained: others take over, and what the former have of conversations
+// moves. Whether the plan has changed.
+Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int64_t now_ns) {
+  std::set<wire::NodeId> drained;
+  std::vector<wire::NodeId> to_leave;
+  std::string names;
+  bool are_used = false;
+  for (const AbsentNode& node : lookout.pool->absent()) {
+    if (!node.is_drained) continue;
+    drained.insert(node.id);
+    if (left_.contains(node.id)) continue;
+    to_leave.push_back(node.id);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", node.name);
+    are_used = are_used || std::ranges::any_of(now.plan.AllStages(), [&](const auto& stage) {
+                 return stage.Has(node.id);
+               });
+  }
+  // Those that are used again may be drained again.
+  std::erase_if(left_, [&](const wire::NodeId& node) { return !drained.contains(node); });
+  if (to_leave.empty() || now_ns < may_leave_ns_) return false;
+  const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
+  WantedPlan wanted = lookout.wanted;
+  wanted.requests = now.usual_requests;
+  const std::string why = fmt::format("drained: {}", names);
+  // The route that runs is given up only for one that can be.
+  if (are_used) {
+    const auto planned = PlanByAbility(*lookout.pool, wanted, shares);
+    if (!planned.ok()) {
+      may_leave_ns_ = now_ns + kLeaveAgainNs;
+      log::Warn("drained nodes are used on: the other nodes cannot take over",
+                {{"model", name_}, {"nodes", names}, {"why", planned.error().message()}});
+      return false;
+    }
+    log::Info("layers are moved from drained nodes", {{"model", name_}, {"nodes", names}});
+  }
+  const Status left = between_steps_([&]() -> Status {
+    if (are_used) TRY(model_.Rearrange(shares, wanted.requests, why));
+    move_kept_();
+    model_.Leave(to_leave);
+    return Ok();
+  });
+  if (left.ok()) {
+    left_.insert(to_leave.begin(), to_leave.end());
+  } else {
+    may_leave_ns_ = clock_.NowNs() + kLeaveAgainNs;
+    log::Warn("layers could not be moved from drained nodes",
+              {{"model", name_}, {"nodes", names}, {"why", left.error().message()}});
+  }
+  return true;
+}
+
+Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t now_ns) {
+  LearnPaces(lookout, now, now_ns);
   const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
   // All kinds of plan, where requests come one at a time.
   WantedPlan wanted = lookout.wanted;
-  wanted.request = now->usual_request;
+  wanted.requests = now.usual_requests;
   // A cluster that has no better plan keeps the one it has.
   const auto best = PlanByAbility(*lookout.pool, wanted, shares);
   if (!best.ok() || best->prefill_tokens_per_s <= 0) return Ok();
-  const auto current = PredictByAbility(*lookout.pool, wanted, shares, now->plan);
+  const auto current = PredictByAbility(*lookout.pool, wanted, shares, now.plan);
   // A plan of which a node is missing is replaced where it fails.
   if (!current) return Ok();
-  const plan::Rearranging::Offer offer{.current = plan::SplitText(now->plan),
+  const auto current_s = WorkTime(*lookout.pool, wanted, shares, *current);
+  const auto best_s = WorkTime(*lookout.pool, wanted, shares, *best);
+  if (!current_s || !best_s) return Ok();
+  const plan::Rearranging::Offer offer{.current = plan::SplitText(now.plan),
                                        .best = plan::SplitText(best->plan),
-                                       .current_s = WorkTime(*current, wanted),
-                                       .best_s = WorkTime(*best, wanted),
-                                       .is_busy = now->is_busy,
-                                       .change_ns = now->opening_ns};
+                                       .current_s = *current_s,
+                                       .best_s = *best_s,
+                                       .is_busy = now.is_busy,
+                                       .change_ns = now.opening_ns};
   if (!rearranging_.Observe(now_ns, offer)) return Ok();
   const std::string why = fmt::format("{} is {:.0f} % faster than {}{}", offer.best,
                                       100 * (offer.current_s / offer.best_s - 1), offer.current,
-                                      ForRequests(wanted.request));
+                                      ForRequests(wanted.requests));
   log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
   const Status changed =
-      between_steps_([&] { return model_.Rearrange(shares, wanted.request, why); });
+      between_steps_([&] { return model_.Rearrange(shares, wanted.requests, why); });
   if (!changed.ok()) {
     log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});

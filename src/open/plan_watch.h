@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -22,9 +23,12 @@ class PlanWatch {
   // Does something on the thread of the model's generator, and waits for it; an error where that
   // has ended.
   using BetweenSteps = std::function<Status(const std::function<Status()>&)>;
+  // Moves KV rows of kept conversations to the nodes of the plan, in such a call.
+  using MoveKept = std::function<void()>;
 
-  // The model outlives it. Does nothing where the model's plan does not follow what nodes can do.
-  PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps);
+  // The model outlives it. Where its plan does not follow what nodes can do, only drained nodes
+  // are left.
+  PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps, MoveKept move_kept);
   ~PlanWatch();
   PlanWatch(const PlanWatch&) = delete;
   PlanWatch& operator=(const PlanWatch&) = delete;
@@ -32,16 +36,21 @@ class PlanWatch {
  private:
   void Run() EXCLUDES(mu_);
   Status Look(Lookout& lookout);
+  Status LookForBetter(Lookout& lookout, const RouteNow& now, int64_t now_ns);
+  Result<bool> LeaveDrained(Lookout& lookout, const RouteNow& now, int64_t now_ns);
   void LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t now_ns);
   bool Sleep(int64_t duration_ns) EXCLUDES(mu_);
 
   const std::string name_;
   OpenedModel& model_;
   const BetweenSteps between_steps_;
+  const MoveKept move_kept_;
   SystemClock clock_;
   // Of the watch's thread.
   plan::NodePaces paces_;
   plan::Rearranging rearranging_;
+  std::set<wire::NodeId> left_;  // drained nodes that have been left
+  int64_t may_leave_ns_ = 0;     // the next ones, where others could not take over
 
   Mutex mu_;
   CondVar changed_;

@@ -29,14 +29,18 @@ WantedPlan WantedWithGroups() {
 class WatchedModel final : public OpenedModel {
  public:
   struct Change {
-    std::optional<ExpectedRequest> usual_request;
+    std::vector<ExpectedRequest> usual_requests;
     std::string why;
   };
 
-  explicit WatchedModel(std::optional<ExpectedRequest> usual_request) {
+  // Of a drained node the other one has so much memory.
+  explicit WatchedModel(std::vector<ExpectedRequest> usual_requests, bool is_drained = false,
+                        uint64_t memory_bytes = 100'000 * kTestMiB)
+      : is_drained_(is_drained), memory_bytes_(memory_bytes) {
     const FakePool pool(100'000 * kTestMiB);
     now_.plan = PlanByAbility(pool, WantedWithGroups(), {})->plan;
-    now_.usual_request = usual_request;
+    now_.usual_requests = std::move(usual_requests);
+    now_.follows = !is_drained;
   }
 
   engine::Generator& generator() override {
@@ -45,42 +49,84 @@ class WatchedModel final : public OpenedModel {
   uint32_t capacity_tokens() const override { return 0; }
   KvFigures kv() const override { return {}; }
   std::optional<RouteNow> route_now() const override { return now_; }
-  Status Rearrange(NodeShares, std::optional<ExpectedRequest> usual_request,
+  Status Rearrange(NodeShares, std::vector<ExpectedRequest> usual_requests,
                    const std::string& why) override {
-    changed.set_value({usual_request, why});
+    changed.set_value({std::move(usual_requests), why});
+    steps.push_back("rearranged");
     return Ok();
   }
+  void Leave(std::span<const wire::NodeId> nodes) override {
+    for (const wire::NodeId& node : nodes) steps.push_back("left " + node.ToText());
+    left.set_value();
+  }
   Result<Lookout> MakeLookout() const override {
-    Lookout lookout{.pool = std::make_unique<FakePool>(100'000 * kTestMiB),
-                    .wanted = WantedWithGroups()};
+    auto pool = std::make_unique<FakePool>(memory_bytes_);
+    if (is_drained_) pool->Drain(1);
+    Lookout lookout{.pool = std::move(pool), .wanted = WantedWithGroups()};
     lookout.wanted.replaces = true;
     return lookout;
   }
 
   const plan::Plan& plan() const { return now_.plan; }
   std::promise<Change> changed;
+  std::promise<void> left;
+  std::vector<std::string> steps;  // of the watch's thread, until it has left
 
  private:
+  const bool is_drained_;
+  const uint64_t memory_bytes_;
   RouteNow now_;
 };
 
 // A pipeline is what several requests share best. Short ones that come one at a time are answered
 // sooner by a plan of another kind, and that is found after some looks.
 TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
-  WatchedModel model(ExpectedRequest{.prompt_tokens = 20, .answer_tokens = 200});
+  WatchedModel model({{.prompt_tokens = 20, .answer_tokens = 200}});
   ASSERT_EQ(model.plan().stages.size(), 2u);
-  WatchedModel of_several(std::nullopt);
+  WatchedModel of_several({});
   auto changed = model.changed.get_future(), not_changed = of_several.changed.get_future();
   const auto now = [](const std::function<Status()>& work) { return work(); };
-  const PlanWatch watch("model", model, now), other("model", of_several, now);
+  const PlanWatch watch("model", model, now, [] {}), other("model", of_several, now, [] {});
   ASSERT_EQ(changed.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   const WatchedModel::Change change = changed.get();
-  ASSERT_TRUE(change.usual_request);
-  EXPECT_EQ(change.usual_request->answer_tokens, 200u);
+  ASSERT_EQ(change.usual_requests.size(), 1u);
+  EXPECT_EQ(change.usual_requests.front().answer_tokens, 200u);
   EXPECT_THAT(change.why, testing::StartsWith("a+b=0:out is "));
   EXPECT_THAT(change.why, HasSubstr(" % faster than a=0:5,b=6:out for requests of 20 tokens and "
                                     "answers of 200, one at a time"));
   EXPECT_EQ(not_changed.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+}
+
+// Whatever the plan goes by: it is left once, what it has of conversations moves before, and it is
+// told by the end of the connection.
+TEST(PlanWatch, DrainedNodesAreLeft) {
+  WatchedModel model({}, /*is_drained=*/true);
+  auto changed = model.changed.get_future();
+  const auto now = [](const std::function<Status()>& work) { return work(); };
+  {
+    const PlanWatch watch("model", model, now, [&] { model.steps.emplace_back("moved"); });
+    ASSERT_EQ(model.left.get_future().wait_for(std::chrono::seconds(30)),
+              std::future_status::ready);
+  }
+  EXPECT_EQ(changed.get().why, "drained: b");
+  EXPECT_THAT(model.steps, testing::ElementsAre("rearranged", "moved", "left 00000000"));
+}
+
+// Where the others cannot take over, requests go on as they did.
+TEST(PlanWatch, DrainedNodesThatNoOtherReplacesAreUsedOn) {
+  WatchedModel model({}, /*is_drained=*/true, /*memory_bytes=*/700 * kTestMiB);
+  int calls = 0;
+  std::promise<void> second;
+  {
+    const auto now = [&](const std::function<Status()>& work) {
+      if (++calls == 2) second.set_value();
+      return work();
+    };
+    const PlanWatch watch("model", model, now, [] {});
+    ASSERT_EQ(second.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
+  }
+  // Each look asks what runs now, and nothing else.
+  EXPECT_THAT(model.steps, testing::IsEmpty());
 }
 
 }  // namespace

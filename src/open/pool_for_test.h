@@ -4,6 +4,7 @@
 // Two nodes alike, and a model that is planned for on them. Only for tests.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -34,8 +35,22 @@ class FakePool final : public NodePool {
     nodes_[node].memory_bytes -= bytes;
   }
 
+  void Give(size_t node, double multiply_flops_per_s, double memory_bytes_per_s) {
+    nodes_[node].multiply_flops_per_s = multiply_flops_per_s;
+    nodes_[node].memory_bytes_per_s = memory_bytes_per_s;
+  }
   void Took(size_t node, const plan::MeasuredSlice& slice) {
     nodes_[node].measured.push_back(slice);
+  }
+
+  // That node says so.
+  void Drain(size_t node) {
+    absent_.push_back({.id = nodes_[node].node.id,
+                       .name = nodes_[node].node.name,
+                       .why = "is drained",
+                       .is_drained = true});
+    nodes_.erase(nodes_.begin() + static_cast<ptrdiff_t>(node));
+    links_.clear();
   }
 
   bool wants_all() const override { return false; }

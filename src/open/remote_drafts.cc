@@ -29,7 +29,7 @@ std::string DescribeDrafters(const std::vector<cluster::DrafterDescription>& dra
 std::vector<drafting::RemoteDrafter> DraftersOf(const node::NodeView& view,
                                                 const Hash128& vocabulary) {
   std::vector<drafting::RemoteDrafter> found;
-  if (!view.description) return found;
+  if (!view.description || (view.status && view.status->is_drained)) return found;
   for (const cluster::DrafterDescription& drafter : view.description->drafters) {
     if (drafter.vocabulary != vocabulary) continue;
     found.push_back({.node = view.member.node,
@@ -47,6 +47,8 @@ Status CheckFound(const std::string& node, const std::vector<node::NodeView>& vi
     if (!view.description) {
       return Error(Code::kUnavailable, fmt::format("node {} does not answer: {}", node, view.why));
     }
+    if (view.status && view.status->is_drained)
+      return Error(Code::kUnavailable, fmt::format("node {} is drained", node));
     return FailedPrecondition(
         fmt::format("node {} has no drafter of this model's vocabulary; it drafts for: {}. Give "
                     "its `aster node` --draft-for",

@@ -6,7 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "engine/gpu_layers.h"
 #include "kernels/activation_blocks.h"
@@ -49,6 +53,11 @@ double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
   return 2 * weights * (IsOfExperts(spec) ? ShareOfExperts(shape) : 1);
 }
 
+// Whether all nodes of a group have all KV rows.
+bool HasWholeRows(const model::Shape& shape) {
+  return shape.is_latent() || model::HasWholeKeys(shape);
+}
+
 // What of the layers is divided in which way, in what a token reads of it.
 struct Division {
   double whole = 0;
@@ -74,10 +83,9 @@ struct Division {
       by_heads += tensor.read_bytes;
     }
   }
-  // Rows that are keys and values at once are needed by all heads.
   void AddKv(const model::Shape& shape, double read_bytes) {
     all += read_bytes;
-    (shape.is_latent() ? whole : by_heads) += read_bytes;
+    (HasWholeRows(shape) ? whole : by_heads) += read_bytes;
   }
 };
 
@@ -110,48 +118,64 @@ void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelL
   }
 }
 
-// Bytes of what nodes of a group send each other of a token, in all layers.
-struct Inputs {
-  double attended = 0;  // by heads, for the output projection
-  double wide = 0;      // of gate and up, for down
-};
+// What layers' products read, by the names of their tensors.
+using Formats = std::map<std::string, kernels::ActivationFormat, std::less<>>;
 
-// Those that a product reads: in 8-bit blocks, where two equal nodes have whole ones.
-double BytesOfInput(const gguf::ModelFiles& files, const model::TensorSpec& spec, uint64_t first,
-                    uint64_t all) {
-  const gguf::Tensor* const tensor = model::FindTensor(files, spec);
-  const auto type = tensor == nullptr ? std::nullopt : kernels::WeightTypeOf(tensor->type);
-  const auto numbers = static_cast<double>(all * sizeof(float));
-  if (!type) return numbers;
-  const kernels::ActivationFormat format = kernels::ActivationFormatFor(*type);
-  const size_t step = kernels::BlockStep(format);
-  if (step == 0 || first % step != 0 || all % step != 0) return numbers;
-  return static_cast<double>(kernels::BlockBytes(format, 1, all));
-}
-
-Inputs InputsOf(const gguf::ModelFiles& files, const model::Shape& shape,
-                const model::GroupPart& two) {
-  const model::PartRanges ranges = model::RangesOf(two, shape);
-  const uint64_t of_group =
-      shape.is_latent() ? shape.latent.output_rank
-                        : shape.head_count / model::HeadGroupsOf(shape) * uint64_t{shape.head_dim};
-  const uint64_t attended = of_group * model::HeadGroupsOf(shape);
-  const uint64_t wide = shape.experts.count > 0 ? shape.experts.feed_forward : shape.feed_forward;
-  Inputs inputs;
+Formats FormatsOf(const gguf::ModelFiles& files, const model::Shape& shape) {
+  Formats formats;
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
-    if (spec.part != model::Part::kLayer || model::IsOfNextBlock(spec)) continue;
-    const auto is = [&](std::string_view product) { return spec.name.ends_with(product); };
-    if (is(shape.is_latent() ? ".attn_output_b.weight" : ".attn_output.weight")) {
-      inputs.attended += BytesOfInput(files, spec, ranges.head_groups.count() * of_group, attended);
-    } else if (is(".ffn_down.weight") || is("ffn_down_exps.weight") ||
-               is("ffn_down_shexp.weight")) {
-      // A token has a wide row for each of its experts.
-      const uint32_t rows = IsOfExperts(spec) ? shape.experts.used : 1;
-      inputs.wide += rows * BytesOfInput(files, spec, ranges.feed_forward.count(), wide);
-    }
+    const gguf::Tensor* const tensor = model::FindTensor(files, spec);
+    if (tensor == nullptr || spec.part != model::Part::kLayer) continue;
+    if (const auto type = kernels::WeightTypeOf(tensor->type))
+      formats.emplace(spec.name, kernels::ActivationFormatFor(*type));
   }
-  return inputs;
+  return formats;
 }
+
+// What two equal nodes send each other of a token.
+class GatherCount {
+ public:
+  GatherCount(const gguf::ModelFiles& files, const model::Shape& shape, const model::GroupPart& two)
+      : shape_(shape),
+        formats_(FormatsOf(files, shape)),
+        parts_{model::RangesOf(two.At(0), shape), model::RangesOf(two.At(1), shape)} {}
+
+  // In one layer; in the mean, as layers may differ.
+  struct Gathers {
+    double count = 0;
+    uint64_t bytes = 0;
+    uint64_t sum_bytes = 0;
+  };
+  Gathers Mean(bool owns_experts) const {
+    uint64_t count = 0, bytes = 0, sums = 0;
+    for (uint32_t layer = 0; layer < shape_.layer_count; ++layer) {
+      const model::LayerGathers own = model::GathersOf(shape_, layer, owns_experts);
+      count += own.count;
+      bytes += own.numbers * sizeof(float);
+      for (const model::LayerGathers::Input& input : own.inputs) bytes += BytesOf(layer, input);
+      sums += own.sums;
+    }
+    return {.count = static_cast<double>(count) / shape_.layer_count,
+            .bytes = bytes / shape_.layer_count,
+            .sum_bytes = sums * sizeof(int64_t) / shape_.layer_count};
+  }
+
+ private:
+  // In 8-bit blocks, where each node has whole ones.
+  uint64_t BytesOf(uint32_t layer, const model::LayerGathers::Input& input) const {
+    const auto found = formats_.find(fmt::format("blk.{}.{}.weight", layer, input.product));
+    const uint64_t columns = uint64_t{(parts_.back().*input.range).end} * input.each;
+    if (found != formats_.end() &&
+        model::AreInSteps(parts_, input.range, input.each, kernels::BlockStep(found->second))) {
+      return kernels::BlockBytes(found->second, input.rows, columns);
+    }
+    return input.rows * columns * sizeof(float);
+  }
+
+  const model::Shape& shape_;
+  const Formats formats_;
+  const std::array<model::PartRanges, 2> parts_;
+};
 
 // What nodes of a group divide and send one another.
 ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape& shape,
@@ -159,29 +183,28 @@ ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
   if (!model::CheckGroup(two, shape).ok()) return {};
   const model::Experts& experts = shape.experts;
-  const Inputs inputs = InputsOf(files, shape, two);
-  const uint64_t residual = uint64_t{shape.embedding} * sizeof(float);
-  const auto of_layer = [&](double bytes) {
-    return static_cast<uint64_t>(bytes / shape.layer_count);
-  };
+  const GatherCount gathers(files, shape, two);
+  const GatherCount::Gathers rows = gathers.Mean(/*owns_experts=*/false);
   const double all = division.all == 0 ? 1 : division.all;
-  ModelLoad::Together together{
-      .heads = model::HeadGroupsOf(shape),
-      .whole_bytes = division.whole_bytes,
-      .whole = division.whole / all,
-      .by_heads = division.by_heads / all,
-      .gathered_bytes = of_layer(inputs.attended + inputs.wide) + 2 * residual,
-      .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+  ModelLoad::Together together{.heads = model::HeadGroupsOf(shape),
+                               .whole_bytes = division.whole_bytes,
+                               .whole = division.whole / all,
+                               .by_heads = division.by_heads / all,
+                               .gathers = rows.count,
+                               .gathered_bytes = rows.bytes,
+                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
   if (experts.count == 0) return together;
   // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
+  const GatherCount::Gathers owned = gathers.Mean(/*owns_experts=*/true);
   together.experts = {.count = experts.count,
                       .used = experts.used,
                       .has_shared = experts.shared > 0,
                       .reads = division.experts / all,
                       .bytes = division.expert_bytes,
                       .shared_bytes = division.shared_bytes,
-                      .gathered_bytes = of_layer(inputs.attended) + residual,
-                      .sum_bytes = uint64_t{shape.embedding} * sizeof(int64_t)};
+                      .gathers = owned.count,
+                      .gathered_bytes = owned.bytes,
+                      .sum_bytes = owned.sum_bytes};
   return together;
 }
 
@@ -195,8 +218,8 @@ void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory,
   if (shape.has_index(layer))
     load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
   // A multiplication and an addition for each element of keys, and the same for values.
-  load.AddLookBack(
-      {.positions = kept, .flops = 4.0 * shape.head_count * model::HeadDimOf(shape, layer)});
+  const double dims = model::HeadDimOf(shape, layer) + model::ValueDimOf(shape, layer);
+  load.AddLookBack({.positions = kept, .flops = 2.0 * shape.head_count * dims});
 }
 
 }  // namespace
@@ -228,10 +251,10 @@ double ModelLoad::KvReadBytes(uint32_t positions) const {
   return PerLayer(positions, &LookBack::read_bytes);
 }
 
-void ModelLoad::PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens) {
+void ModelLoad::PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens, uint32_t held_tokens) {
   if (layers.empty() || matrix_flops <= 0) return;
-  context = prompt_tokens + answer_tokens / 2;
-  flops_per_layer = FlopsPerLayer(prompt_tokens / 2);
+  context = held_tokens + prompt_tokens + answer_tokens / 2;
+  flops_per_layer = FlopsPerLayer(held_tokens + prompt_tokens / 2);
   kv_read_bytes = KvReadBytes(context);
 }
 
@@ -282,7 +305,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.flops_per_layer = load.FlopsPerLayer(context);
   load.kv_read_bytes = load.KvReadBytes(context);
   division.AddKv(shape, load.kv_read_bytes * shape.layer_count);
-  if (shape.is_latent()) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
+  if (HasWholeRows(shape)) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
   load.together = TogetherOf(files, shape, division);
   return load;
 }

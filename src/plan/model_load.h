@@ -47,8 +47,9 @@ struct ModelLoad {
   // In one layer, on average. Where neither is known, as at `context`.
   double FlopsPerLayer(uint32_t positions) const;
   double KvReadBytes(uint32_t positions) const;
-  // As for a request: tokens of its prompt see half of it, on average, and so on.
-  void PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens);
+  // As for a request behind a text whose KV rows are there: tokens of its prompt see that and half
+  // of the prompt, on average, and so on.
+  void PrepareFor(uint32_t prompt_tokens, uint32_t answer_tokens, uint32_t held_tokens = 0);
 
   // What a group of nodes, which compute every layer together, divides and sends one another.
   struct Together {
@@ -56,6 +57,7 @@ struct ModelLoad {
     uint64_t whole_bytes = 0;     // of the layers and their KV cache, that every node has
     double whole = 0;             // of what a token reads of all layers, from 0 to 1, on every node
     double by_heads = 0;          // of the same, divided by heads: the rest is divided by rows
+    double gathers = 4;           // in one layer, one after the other; in the mean
     uint64_t gathered_bytes = 0;  // of a token, in one layer
     uint64_t logit_bytes = 0;     // of a token, to the node that leads
 
@@ -67,6 +69,7 @@ struct ModelLoad {
       double reads = 0;             // of what a token reads of all layers, from 0 to 1
       uint64_t bytes = 0;           // of all layers, without shared ones
       uint64_t shared_bytes = 0;    // likewise of those, which every node has
+      double gathers = 3;           // in one layer
       uint64_t gathered_bytes = 0;  // of a token, in one layer
       uint64_t sum_bytes = 0;       // likewise, which each node sends beside
     };

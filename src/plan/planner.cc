@@ -27,10 +27,6 @@ namespace {
 constexpr double kAnyRate = 1e9;
 // Anything less is no rate of a machine, and times would have no end.
 constexpr double kLeastRate = 1e-6;
-// Attended heads, the output of attention, the wide row, the output of the layer.
-constexpr uint32_t kGathersOfLayer = 4;
-// Where nodes own experts the last of these is of sums, and there is no wide row.
-constexpr uint32_t kGathersOfOwners = 3;
 // Behind the layers the logits, and before them what is to be computed.
 constexpr uint32_t kGathersOfHead = 2;
 
@@ -293,6 +289,9 @@ void Planning::DescribeGroups() {
     const auto bytes_of = [&](uint64_t all) {
       return static_cast<uint64_t>(part * static_cast<double>(all));
     };
+    const auto gathers_of = [&](double each) {
+      return static_cast<uint32_t>(std::lround(each * layers)) + (has_head ? kGathersOfHead : 0);
+    };
     GroupProblem problem{
         .heads = options_.exact_transfers ? together.heads : 0,
         .whole = together.whole,
@@ -306,7 +305,7 @@ void Planning::DescribeGroups() {
                      : 0),
         .layer_reads = part * problem_.reads_before.back(),
         .head_reads = has_head ? problem_.head_reads : 0,
-        .gathers = kGathersOfLayer * layers + (has_head ? kGathersOfHead : 0),
+        .gathers = gathers_of(together.gathers),
         .gathered_bytes = together.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
         .chunk_tokens = options_.chunk_tokens};
     const ModelLoad::Together::Experts& experts = together.experts;
@@ -317,7 +316,7 @@ void Planning::DescribeGroups() {
         .reads = experts.reads,
         .bytes = bytes_of(experts.bytes),
         .shared_bytes = bytes_of(experts.shared_bytes),
-        .gathers = kGathersOfOwners * layers + (has_head ? kGathersOfHead : 0),
+        .gathers = gathers_of(experts.gathers),
         .gathered_bytes = experts.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
         .sum_bytes = experts.sum_bytes * layers};
     for (size_t i = 0; i < group_nodes_.size(); ++i) {

@@ -456,24 +456,6 @@ TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
               testing::Not(HasSubstr("experts")));
 }
 
-TEST(Planner, LoadOfAMixture) {
-  const ModelLoad load = LoadOf(TestModel::WithExperts().files(), {}, 1024, 100).value();
-  const ModelLoad::Together::Experts& experts = load.together.experts;
-  EXPECT_EQ(experts.count, 4u);
-  EXPECT_EQ(experts.used, 2u);
-  EXPECT_FALSE(experts.has_shared);
-  const model::Shape& shape = TestModel::WithExperts().shape();
-  // Gate, up and down.
-  const uint64_t bytes = 3ull * kTestLayers * 4 * shape.embedding * 64 * sizeof(float);
-  EXPECT_EQ(experts.bytes, bytes);
-  double reads = 0;
-  for (const ModelLoad::Layer& layer : load.layers) reads += layer.read_bytes;
-  reads += load.kv_read_bytes * kTestLayers;
-  EXPECT_DOUBLE_EQ(experts.reads, static_cast<double>(bytes) / 2 / reads);
-  EXPECT_EQ(experts.sum_bytes, shape.embedding * sizeof(int64_t));
-  EXPECT_EQ(LoadOf(TestModel::Get().files(), {}, 1024, 100)->together.experts.count, 0u);
-}
-
 // What a node took in groups says more of groups, and what it took alone more of pipelines.
 TEST(Planner, TimesInGroupsCountForGroups) {
   const ModelLoad load = LoadOfGroups(16);
@@ -524,68 +506,6 @@ TEST(Planner, ALoadIsOfTheRequestThatIsPlannedFor) {
   EXPECT_EQ(load.context, 250u);
   EXPECT_DOUBLE_EQ(load.flops_per_layer, matrices + 100 * look_back);
   EXPECT_DOUBLE_EQ(load.kv_read_bytes, kv_bytes * 250 / 4096);
-}
-
-TEST(Planner, LoadOfAModel) {
-  const ModelLoad load = LoadOf(TestModel::Get().files(), {}, 1024, 100).value();
-  const model::Shape& shape = TestModel::Get().shape();
-  ASSERT_EQ(load.layers.size(), kTestLayers);
-  uint64_t bytes = load.embedding_bytes + (load.tied_head ? 0 : load.head_bytes);
-  for (const ModelLoad::Layer& layer : load.layers) bytes += layer.bytes;
-  EXPECT_EQ(load.tied_head, shape.tied_head);
-  uint64_t expected = 0;
-  for (const auto& entry : TestModel::Get().files().entries()) {
-    const bool is_norm_of_tied = load.tied_head && entry.tensor->name == "output_norm.weight";
-    if (!is_norm_of_tied) expected += entry.tensor->data.size();
-  }
-  EXPECT_EQ(bytes, expected);
-  // Queries, keys and values, output; gate, up and down; and attention to 100 others.
-  const double q = shape.head_count * shape.head_dim;
-  const double kv = shape.kv_head_count * shape.head_dim;
-  const double weights =
-      shape.embedding * (2 * q + 2 * kv) + 3.0 * shape.embedding * shape.feed_forward;
-  EXPECT_DOUBLE_EQ(load.flops_per_layer, 2 * weights + 4 * 100 * q);
-  // Of a group all columns that are not the node's own.
-  EXPECT_EQ(load.together.heads, shape.kv_head_count);
-  EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2.0 * shape.embedding + shape.feed_forward));
-  // Heads have their rows of the KV cache, of 16 bits beside weights of 32.
-  const double kv_read = 100 * 2 * 2 * kv;
-  const double head_share =
-      (4 * shape.embedding * (q + 2 * kv) + kv_read) / (4 * weights + kv_read);
-  EXPECT_NEAR(load.together.by_heads, head_share, 0.01);
-  EXPECT_LT(load.together.whole, 0.01);
-  EXPECT_EQ(load.kv_bytes_per_layer,
-            TestModel::Get().MakeWhole()->layout().BytesFor({0, 1}, 1024, 0));
-}
-
-// A token has a row for each of its experts, and of their bytes reads these experts' alone.
-TEST(Planner, LoadOfExpertsInAGroup) {
-  const model::Shape shape = model::SmallShape(model::Arch::kQwen3Moe);
-  const model::ModelFile model(shape, gguf::TensorType::kQ8_0);
-  const ModelLoad load = LoadOf(model.files(), {}, 1024, 100).value();
-  const uint64_t q = uint64_t{shape.head_count} * shape.head_dim;
-  const uint64_t wide = uint64_t{shape.experts.used} * shape.experts.feed_forward;
-  EXPECT_EQ(load.together.heads, shape.kv_head_count);
-  // What down reads are blocks of 32 with a scale, and the attended heads, where they are whole.
-  const uint64_t attended = q % 128 == 0 ? q + q / 8 : 4 * q;
-  EXPECT_EQ(load.together.gathered_bytes, attended + 8 * shape.embedding + wide + wide / 8);
-  // Routers, in floats, are on every node.
-  EXPECT_GE(load.together.whole_bytes,
-            uint64_t{shape.layer_count} * 4 * shape.embedding * shape.experts.count);
-  EXPECT_LT(load.together.whole, 0.05);
-}
-
-TEST(Planner, LoadOfLatentHeadsInAGroup) {
-  const model::Shape shape = model::ShapeOfPreset("flash-shape-tiny").value();
-  const model::ModelFile model(shape, gguf::TensorType::kQ8_0);
-  const ModelLoad::Together load = LoadOf(model.files(), {}, 1024, 100).value().together;
-  const uint64_t low = uint64_t{shape.latent.output_groups} * shape.latent.output_rank;
-  const uint64_t wide = uint64_t{shape.experts.used + 1} * shape.experts.feed_forward;
-  EXPECT_EQ(load.heads, shape.latent.output_groups);
-  EXPECT_EQ(load.gathered_bytes, low + low / 8 + 8 * shape.embedding + wide + wide / 8);
-  // Compressors, the index, the mixing of streams and the rows of the KV cache.
-  EXPECT_GT(load.whole, 0.2);
-  EXPECT_LT(load.whole + load.by_heads, 1);
 }
 
 }  // namespace

@@ -54,14 +54,34 @@ ordered_json ObjectSchema(const ordered_json& schema) {
 }
 
 // Whether a grammar can be made of the schema; one that spoils the grammar it is a part of cannot.
-bool CanKeep(const ordered_json& schema) {
+bool CanKeep(const ordered_json& schema, const grammar::BareStyle* bare) {
   if (schema["type"] != "object") return false;
   Grammar alone;
   const RuleId root = alone.AddRule();
-  const auto arguments = grammar::AddJsonSchema(schema, alone);
+  const auto arguments = grammar::AddJsonSchema(schema, alone, bare);
   if (!arguments.ok()) return false;
   alone.AddAlternative(root, {*arguments});
   return alone.Finish().ok();
+}
+
+// With members in the order in which templates write those of objects that are not in JSON.
+ordered_json WithSortedMembers(const ordered_json& schema) {
+  if (!schema.is_structured()) return schema;
+  if (schema.is_array()) {
+    ordered_json list = ordered_json::array();
+    for (const ordered_json& one : schema) list.push_back(WithSortedMembers(one));
+    return list;
+  }
+  const auto lower = [](std::string name) {
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return name;
+  };
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const auto& [name, value] : schema.items()) names.emplace_back(lower(name), name);
+  std::ranges::sort(names);
+  ordered_json object = ordered_json::object();
+  for (const auto& [key, name] : names) object[name] = WithSortedMembers(schema[name]);
+  return object;
 }
 
 // The texts that a family's calls may begin with in the tokens of a model: as control tokens, and
@@ -81,6 +101,7 @@ class CallWriter {
         form_(*writing.dialect.calls),
         conversation_(conversation),
         keep_(keep),
+        bare_(BareOf(writing)),
         root_(grammar_->AddRule()),
         calls_(grammar_->AddRule()),
         after_(grammar_->AddRule()) {}
@@ -145,6 +166,17 @@ class CallWriter {
  private:
   static Element Rule(RuleId rule) { return Grammar::Rule(rule); }
 
+  // Texts end neither themselves nor the call.
+  static std::optional<grammar::BareStyle> BareOf(const CallWriting& writing) {
+    const chat::CallForm& form = *writing.dialect.calls;
+    if (form.quote.empty()) return std::nullopt;
+    grammar::BareStyle bare{.quote = writing.tokens.Spelled(form.quote),
+                            .marks = {form.quote, form.close}};
+    bare.controls.set(grammar::TokenTree::kControlByte);
+    return bare;
+  }
+  const grammar::BareStyle* bare() const { return bare_ ? &*bare_ : nullptr; }
+
   void AddPlace(char place, Sequence& all) {
     if (place == kNumberHere) {
       // At most three digits: no answer has more calls.
@@ -167,9 +199,11 @@ class CallWriter {
     return std::move(arguments).In(fmt::format("tools: {} cannot be strict", name));
   }
 
-  Result<Element> Json(const ordered_json& schema, bool is_strict) {
-    const bool keeps = is_strict || (keep_ == Keep::kAll && CanKeep(schema));
-    return grammar::AddJsonSchema(keeps ? schema : ordered_json{{"type", "object"}}, *grammar_);
+  Result<Element> Json(const ordered_json& given, bool is_strict) {
+    const ordered_json schema = bare_ ? WithSortedMembers(given) : given;
+    const bool keeps = is_strict || (keep_ == Keep::kAll && CanKeep(schema, bare()));
+    return grammar::AddJsonSchema(keeps ? schema : ordered_json{{"type", "object"}}, *grammar_,
+                                  bare());
   }
 
   Result<Element> Tags(const ordered_json& schema, bool is_strict) {
@@ -204,6 +238,7 @@ class CallWriter {
   const chat::CallForm& form_;
   const Conversation& conversation_;
   const Keep keep_;
+  const std::optional<grammar::BareStyle> bare_;  // where arguments are not in JSON
   std::shared_ptr<Grammar> grammar_ = std::make_shared<Grammar>();
   const RuleId root_;
   const RuleId calls_;  // from a name to the end of the turn

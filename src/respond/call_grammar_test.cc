@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "chat/reply_parser.h"
+#include "chat/templates_for_test.h"
 #include "grammar/gbnf.h"
 #include "jinja/fallback.h"
 #include "respond/model_for_test.h"
@@ -37,6 +38,8 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
+  known.push_back({"gemma4", std::string(chat::kGemmaTemplate)});
+  known.push_back({"mimo", std::string(chat::kMimoTemplate)});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -149,7 +152,9 @@ class CallGrammar : public testing::TestWithParam<bool> {
       masks.Apply(answer, logits);
       if (logits[1] == 1.0F && random.NextBelow(2) == 0) return text;
       // The grammar would never end a tag byte by byte.
-      const std::string close = tree_->Spelled(dialect_.calls->value_close);
+      const chat::CallForm& calls = *dialect_.calls;
+      const std::string close =
+          tree_->Spelled(calls.quote.empty() ? calls.value_close : calls.quote);
       if (!close.empty() && random.NextBelow(6) == 0 && Judge(form, spelled + close).may_be) {
         for (const int32_t token : TokensOf(close)) Append(token, answer, text, spelled);
         continue;
@@ -337,13 +342,15 @@ TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
     EXPECT_FALSE(Judge(*form, open).may_end);
     if (!dialect_.has_thinking || is_harmony()) return;
     // No call is read from reasoning.
-    const std::string thought = tree_->Spelled("<think>");
+    const std::string begin(chat::ThinkOpen(dialect_.family));
+    const std::string thought = tree_->Spelled(begin);
+    const std::string closed = "x" + tree_->Spelled(chat::ThinkClose(dialect_.family));
     EXPECT_TRUE(Judge(*form, thought + open + "multiply").may_end);
-    EXPECT_FALSE(Judge(*form, thought + tree_->Spelled("x</think>") + open + "multiply").may_be);
-    const auto behind = TextWithCalls(Writing(), ask, "x<think>\n");
+    EXPECT_FALSE(Judge(*form, thought + closed + open + "multiply").may_be);
+    const auto behind = TextWithCalls(Writing(), ask, "x" + begin + "\n");
     ASSERT_TRUE(behind.ok());
     EXPECT_TRUE(Judge(*behind, open + "multiply").may_end);
-    EXPECT_TRUE(Judge(*behind, tree_->Spelled("x</think>") + open + "add").may_be);
+    EXPECT_TRUE(Judge(*behind, closed + open + "add").may_be);
   });
 }
 

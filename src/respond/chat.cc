@@ -56,7 +56,7 @@ Result<Prompt> Chat::MakeTurn() const {
   // Without a template, what is typed goes on where the model stopped.
   if (!has_template()) {
     const std::string& text = messages_.back().said.content;
-    std::vector<int32_t> tokens = said_.tokens;
+    std::vector<int32_t> tokens = last_.tokens;
     const std::vector<int32_t> more =
         TRY(model_.prompt->EncodeRaw(text, /*begins=*/tokens.empty()));
     tokens.insert(tokens.end(), more.begin(), more.end());
@@ -69,10 +69,10 @@ Result<Prompt> Chat::MakeTurn() const {
   Prompt prompt = TRY(RenderPrompt(model_, conversation));
   // The answers' own tokens are kept: what the model wrote is what it goes on from.
   const std::string whole = prompt.text + prompt.forced;
-  if (!said_.marked.empty() && whole.starts_with(said_.marked)) {
-    const std::string_view rest = std::string_view(whole).substr(said_.marked.size());
+  if (!last_.marked.empty() && whole.starts_with(last_.marked)) {
+    const std::string_view rest = std::string_view(whole).substr(last_.marked.size());
     if (const auto next = TRY(model_.prompt->EncodeNext(rest))) {
-      prompt.tokens = said_.tokens;
+      prompt.tokens = last_.tokens;
       prompt.tokens.insert(prompt.tokens.end(), next->begin(), next->end());
       return prompt;
     }
@@ -98,18 +98,18 @@ void Chat::Keep(const Prompt& prompt, const Answered& answered) {
   const engine::Generated& generated = answered.generated;
   // The conversation gets the answer; the tokens stay as the sequence has them.
   AddAnswer(generated.text, answered.reply);
-  said_.tokens = sequence_.tokens();
+  last_.tokens = sequence_.tokens();
   // A token that ends the answer is the template's to write; a text that ends it has left tokens
   // that are no part of it.
   const engine::FinishReason reason = generated.finish.reason;
-  if (reason == engine::FinishReason::kStopToken) said_.tokens.pop_back();
+  if (reason == engine::FinishReason::kStopToken) last_.tokens.pop_back();
   // The text that those tokens stand for: a later prompt that begins with it keeps them. Where it
   // is not known the next prompt is encoded anew.
-  said_.marked.clear();
+  last_.marked.clear();
   if (prompt.is_raw || reason == engine::FinishReason::kStopString) return;
   // The template writes the markup of calls and reasoning itself, with its control tokens.
   const bool is_plain = answered.reply.thinking.empty() && answered.reply.calls.empty();
-  said_.marked = prompt.text + prompt.forced +
+  last_.marked = prompt.text + prompt.forced +
                  (is_plain ? model_.prompt->Marked(generated.text) : generated.text);
 }
 
@@ -125,7 +125,7 @@ Result<Answered> Chat::AnswerTo(std::vector<Turn> turns, Listener& listener,
   messages_.insert(messages_.end(), std::make_move_iterator(turns.begin()),
                    std::make_move_iterator(turns.end()));
   extra_seed_ = 0;
-  earlier_.push_back(said_);
+  earlier_.push_back(last_);
   auto answered = Answer(listener, is_cancelled);
   if (!answered.ok()) {
     messages_.resize(before);
@@ -151,13 +151,13 @@ Result<Answered> Chat::GiveResults(const std::vector<std::string>& results, List
 // Forgets what the last answers and their prompts stand for, where that can be told.
 bool Chat::GoBack(size_t answers) {
   if (earlier_.size() >= answers) {
-    said_ = std::move(earlier_[earlier_.size() - answers]);
+    last_ = std::move(earlier_[earlier_.size() - answers]);
     earlier_.resize(earlier_.size() - answers);
     return true;
   }
   // Asked before the conversation was loaded: the template can write it once more.
   if (!has_template()) return false;
-  said_ = {};
+  last_ = {};
   earlier_.clear();
   return true;
 }
@@ -165,8 +165,8 @@ bool Chat::GoBack(size_t answers) {
 Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_cancelled) {
   if (messages_.empty()) return FailedPrecondition("there is no answer yet");
   // The state to restore if there is no new answer.
-  const Said said = said_;
-  const std::vector<Said> earlier = earlier_;
+  const Exchange exchange = last_;
+  const std::vector<Exchange> earlier = earlier_;
   if (!GoBack(1)) {
     return FailedPrecondition("the last question was asked before the conversation was loaded");
   }
@@ -174,13 +174,13 @@ Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_canc
   // The conversation without its last answer, and another seed.
   const Turn last = messages_.back();
   messages_.pop_back();
-  earlier_.push_back(said_);
+  earlier_.push_back(last_);
   ++extra_seed_;
   auto answered = Answer(listener, is_cancelled);
   if (!answered.ok()) {
     messages_.push_back(last);
     open_calls_ = calls;
-    said_ = said;
+    last_ = exchange;
     earlier_ = earlier;
   }
   return answered;
@@ -199,7 +199,7 @@ Status Chat::Undo() {
   messages_.erase(std::prev(question.base()), messages_.end());
   open_calls_.clear();
   extra_seed_ = 0;
-  sequence_.SetHistory(said_.tokens);
+  sequence_.SetHistory(last_.tokens);
   return Ok();
 }
 
@@ -211,8 +211,8 @@ Transcript Chat::transcript() const {
   Transcript transcript{.vocab_size = generator_.shape().vocab_size,
                         .system = system_,
                         .messages = {},
-                        .marked = said_.marked,
-                        .tokens = said_.tokens};
+                        .marked = last_.marked,
+                        .tokens = last_.tokens};
   for (const Turn& turn : messages_) transcript.messages.push_back(turn.said);
   return transcript;
 }
@@ -237,9 +237,9 @@ void Chat::Restore(Transcript transcript) {
     }
   }
   earlier_.clear();
-  said_ = {std::move(transcript.marked), std::move(transcript.tokens)};
+  last_ = {std::move(transcript.marked), std::move(transcript.tokens)};
   extra_seed_ = 0;
-  sequence_.SetHistory(said_.tokens);
+  sequence_.SetHistory(last_.tokens);
 }
 
 }  // namespace aster::respond

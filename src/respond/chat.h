@@ -59,7 +59,7 @@ class Chat final : public Dialogue {
 
  private:
   // The last prompt and its answer, up to what ended it.
-  struct Said {
+  struct Exchange {
     std::string marked;  // empty where the answer's tokens do not stand for its text alone
     std::vector<int32_t> tokens;
   };
@@ -82,8 +82,8 @@ class Chat final : public Dialogue {
   uint64_t extra_seed_ = 0;  // so that an answer asked for again is another
 
   engine::Sequence sequence_;
-  Said said_;
-  std::vector<Said> earlier_;  // before each answer, as far as this chat has made them
+  Exchange last_;
+  std::vector<Exchange> earlier_;  // before each answer, as far as this chat has made them
   ChatTotals totals_;
 };
 

@@ -40,12 +40,30 @@ inline std::unique_ptr<text::Tokenizer> MakeByteTokenizer(bool has_controls) {
     add(name + ">", text::TokenType::kByte);
   }
   if (has_controls) {
-    for (const char* control :
-         {"<tool_call>", "</tool_call>", "[TOOL_CALLS]", "[ARGS]", "<｜tool▁calls▁begin｜>",
-          "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>",
-          "｜DSML｜", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<think>", "</think>",
-          "<|tool_call_argument_begin|>", "<|tool_call_end|>", "<|tool_calls_section_end|>",
-          "<|python_tag|>", "</arg_value>"}) {
+    for (const char* control : {"<tool_call>",
+                                "</tool_call>",
+                                "[TOOL_CALLS]",
+                                "[ARGS]",
+                                "<｜tool▁calls▁begin｜>",
+                                "<｜tool▁call▁begin｜>",
+                                "<｜tool▁sep｜>",
+                                "<｜tool▁call▁end｜>",
+                                "<｜tool▁calls▁end｜>",
+                                "｜DSML｜",
+                                "<|tool_calls_section_begin|>",
+                                "<|tool_call_begin|>",
+                                "<think>",
+                                "</think>",
+                                "<|tool_call_argument_begin|>",
+                                "<|tool_call_end|>",
+                                "<|tool_calls_section_end|>",
+                                "<|python_tag|>",
+                                "</arg_value>",
+                                "<|tool_call>",
+                                "<tool_call|>",
+                                "<|\"|>",
+                                "<|channel>",
+                                "<channel|>"}) {
       add(control, text::TokenType::kControl);
     }
   }

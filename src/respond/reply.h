@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,19 @@ struct SpokenToken : TokenChance {
 
 enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
 
+// How a response was computed on nodes, and what was expected of it. Times of 0 are not known.
+struct PlanUsed {
+  std::string plan;             // as a person would type it
+  bool is_direct = false;       // the nodes that decode have computed the prompt, too
+  uint64_t held_tokens = 0;     // of the prompt, whose KV rows the nodes had
+  uint64_t fetched_tokens = 0;  // of these, that came from other nodes
+  uint64_t others = 0;          // requests that ran when it began
+  double first_token_s = 0;     // from when it began to run
+  double token_s = 0;           // from one token to the next
+  double came_first_token_s = 0;
+  double came_token_s = 0;
+};
+
 struct Usage {
   uint64_t prompt = 0;    // tokens
   uint64_t cached = 0;    // of the prompt
@@ -38,6 +52,7 @@ struct Usage {
   uint64_t drafted = 0;   // draft tokens that were checked
   uint64_t accepted = 0;  // of them
   engine::RequestTimes times = {};
+  std::shared_ptr<const PlanUsed> plan = nullptr;  // of the first choice; null: one machine
 
   uint64_t rejected() const { return drafted < accepted ? 0 : drafted - accepted; }
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many calls each peer has under way, so that no single one takes all the threads. Must not
+// How many calls each peer has in flight, so that no single one takes all the threads. Must not
 // know what is called.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace aster::rpc {
 // Safe for concurrent use.
 class CallSlots {
  public:
-  // A call that is under way.
+  // A call that is in flight.
   class Slot {
    public:
     Slot(CallSlots& slots, const NodeId& node) : slots_(&slots), node_(node) {}

@@ -43,6 +43,12 @@ class GrpcClient final : public ControlClient {
     return Call<v1::WeightsOfferReply>(&Calls::OfferWeights, message, timeout_ns);
   }
 
+  Status Drain(const DrainRequest& request, int64_t timeout_ns) override {
+    v1::DrainRequest message;
+    ToMessage(request, &message);
+    return Call<v1::DrainReply>(&Calls::Drain, message, timeout_ns);
+  }
+
   Result<cluster::JoinReply> Join(const cluster::JoinRequest& request,
                                   int64_t timeout_ns) override {
     v1::JoinRequest message;

@@ -54,6 +54,7 @@ class ControlClient {
   virtual Result<SessionReceipt> PutSession(const SessionPart& part,
                                             int64_t timeout_ns = kCallNs) = 0;
   virtual Status OfferWeights(const WeightsOffer& offer, int64_t timeout_ns = kCallNs) = 0;
+  virtual Status Drain(const DrainRequest& request, int64_t timeout_ns = kCallNs) = 0;
 };
 
 }  // namespace aster::rpc

@@ -140,6 +140,13 @@ class ClusterCalls final : public v1::Cluster::Service {
     });
   }
 
+  grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest* request,
+                     v1::DrainReply* /*reply*/) override {
+    return Answer(*context, [&](const NodeId& from) -> Status {
+      return service_.Drain(from, TRY(FromMessage(*request)));
+    });
+  }
+
   grpc::Status FetchManifest(grpc::ServerContext* context, const v1::FetchManifestRequest* request,
                              grpc::ServerWriter<v1::ManifestPart>* writer) override {
     return Answer(*context, [&](const NodeId& /*from*/) -> Status {

@@ -25,7 +25,7 @@ class ControlServer {
   // The service outlives it.
   static Result<std::unique_ptr<ControlServer>> Start(ControlServerOptions options,
                                                       ControlService& service);
-  // Ends calls that are under way.
+  // Ends calls that are in flight.
   virtual ~ControlServer() = default;
 
   // Where it really listens.

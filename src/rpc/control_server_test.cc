@@ -53,6 +53,18 @@ TEST_F(Control, Describes) {
   EXPECT_EQ(client_->GetStatus(kPatienceNs).value(), SampleStatus());
 }
 
+TEST_F(Control, Drains) {
+  service_.drain = [&](const NodeId& from, const DrainRequest& request) -> Status {
+    EXPECT_EQ(from, laptop_.node);
+    EXPECT_EQ(request.signature, "signed");
+    if (!request.is_drained) return Error(Code::kPermissionDenied, "not by you");
+    return Ok();
+  };
+  EXPECT_TRUE(client_->Drain({.is_drained = true, .signature = "signed"}, kPatienceNs).ok());
+  const Status refused = client_->Drain({.is_drained = false, .signature = "signed"}, kPatienceNs);
+  EXPECT_EQ(refused.error().code(), Code::kPermissionDenied);
+}
+
 TEST_F(Control, JoinNeedsNoCertificate) {
   service_.join = [](const cluster::JoinRequest& request) -> Result<cluster::JoinReply> {
     EXPECT_EQ(request.invitation, SampleJoinRequest().invitation);
@@ -76,7 +88,7 @@ TEST_F(Control, EverythingElseNeedsOne) {
   for (const Error& error :
        {stranger->Describe(kPatienceNs).error(), stranger->GetStatus(kPatienceNs).error(),
         stranger->Exchange({}, kPatienceNs).error(), stranger->Measure(1, kPatienceNs).error(),
-        stranger->FetchManifest({}).error(),
+        stranger->FetchManifest({}).error(), stranger->Drain({}, kPatienceNs).error(),
         stranger->FetchTensor({}, "t", 0, [](Bytes) { return Ok(); }).error()}) {
     EXPECT_EQ(error.code(), Code::kUnauthenticated);
     EXPECT_THAT(error.message(), testing::HasSubstr("no certificate of this cluster"));

@@ -70,6 +70,12 @@ struct WeightsOffer {
   std::vector<std::string> addresses;  // HOST:PORT, the best first
 };
 
+// That a node gets no layers from now on, or gets them again.
+struct DrainRequest {
+  bool is_drained = false;
+  std::string signature;  // cluster/drain_order.h; empty: the node's own machine asks
+};
+
 // Takes the next bytes of an answer; an error ends the call.
 using ByteSink = std::function<Status(Bytes piece)>;
 
@@ -97,6 +103,9 @@ class ControlService {
   // Of the caller itself: weights of this model may be fetched there for a while.
   virtual Status OfferWeights(const NodeId& /*from*/, const WeightsOffer& /*offer*/) {
     return FailedPrecondition("this node fetches no weights");
+  }
+  virtual Status Drain(const NodeId& /*from*/, const DrainRequest& /*request*/) {
+    return FailedPrecondition("this is no node that can be drained");
   }
 };
 

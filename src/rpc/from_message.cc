@@ -291,6 +291,8 @@ Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message) {
   if (message.has_disk_cache()) status.disk_cache = FromDiskCache(message.disk_cache());
   for (const v1::WorkRate& rate : message.rates())
     status.rates.push_back(TRY(FromRate(rate).In("a rate")));
+  status.is_drained = message.is_drained();
+  status.leaving = message.leaving();
   return status;
 }
 
@@ -330,6 +332,11 @@ Result<WeightsOffer> FromMessage(const v1::WeightsOffer& message) {
   }
   if (offer.addresses.empty()) return InvalidArgument("weights without an address");
   return offer;
+}
+
+Result<DrainRequest> FromMessage(const v1::DrainRequest& message) {
+  TRY(CheckSize(message.signature().size(), cluster::kMaxSignatureBytes, "bytes of a signature"));
+  return DrainRequest{.is_drained = message.is_drained(), .signature = message.signature()};
 }
 
 Status ManifestReader::Add(const v1::ManifestPart& part) {

@@ -23,6 +23,8 @@ Result<SessionPart> FromMessage(const v1::SessionPart& message);
 Result<SessionReceipt> FromMessage(const v1::SessionReceipt& message);
 Result<WeightsOffer> FromMessage(const v1::WeightsOffer& message);
 inline Status FromMessage(const v1::WeightsOfferReply& /*message*/) { return Ok(); }
+Result<DrainRequest> FromMessage(const v1::DrainRequest& message);
+inline Status FromMessage(const v1::DrainReply& /*message*/) { return Ok(); }
 
 // Puts a manifest together. Memory grows with what has come, not with what was announced. Not for
 // concurrent use.

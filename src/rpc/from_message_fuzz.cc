@@ -41,6 +41,9 @@ bool Same(const SessionReceipt& a, const SessionReceipt& b) {
 bool Same(const WeightsOffer& a, const WeightsOffer& b) {
   return a.fingerprint == b.fingerprint && a.addresses == b.addresses;
 }
+bool Same(const DrainRequest& a, const DrainRequest& b) {
+  return a.is_drained == b.is_drained && a.signature == b.signature;
+}
 bool Same(const ModelManifest& a, const ModelManifest& b) {
   if (a.fingerprint != b.fingerprint || a.files.size() != b.files.size()) return false;
   for (size_t i = 0; i < a.files.size(); ++i) {
@@ -94,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   SendForeignLogsToOurs();
   const aster::Bytes bytes(data + 1, size - 1);
-  switch (data[0] % 9) {
+  switch (data[0] % 10) {
     case 0:
       TryMessage<v1::Gossip>(bytes);
       break;
@@ -118,6 +121,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 8:
       TryMessage<v1::WeightsOffer>(bytes);
+      break;
+    case 9:
+      TryMessage<v1::DrainRequest>(bytes);
       break;
     default:
       TryManifest(bytes);

@@ -102,6 +102,16 @@ TEST(FromMessage, RefusesOffersOfWeightsThatCannotBe) {
   EXPECT_EQ(FromMessage(message)->addresses, offer.addresses);
 }
 
+TEST(FromMessage, RefusesLongSignaturesOfDrains) {
+  using M = v1::DrainRequest;
+  const DrainRequest request{.is_drained = true, .signature = "\x30\x01"};
+  ExpectRefused<M>(request, {[](M& m) { m.set_signature(std::string(129, 'x')); }});
+  v1::DrainRequest message;
+  ToMessage(request, &message);
+  EXPECT_TRUE(FromMessage(message)->is_drained);
+  EXPECT_EQ(FromMessage(message)->signature, request.signature);
+}
+
 TEST(FromMessage, RefusesDescriptionsThatCannotBe) {
   using M = v1::Description;
   ExpectRefused<M>(

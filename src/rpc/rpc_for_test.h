@@ -48,6 +48,11 @@ class ServiceForTest : public ControlService {
   std::function<Result<ModelManifest>(const Hash128&)> manifest;
   std::function<Status(const Hash128&, std::string_view, uint64_t, const ByteSink&)> tensor;
 
+  std::function<Status(const NodeId&, const DrainRequest&)> drain;
+
+  Status Drain(const NodeId& from, const DrainRequest& request) override {
+    return drain ? drain(from, request) : Refused();
+  }
   Status Admit(const NodeId& from) override { return admit ? admit(from) : Ok(); }
   Result<cluster::JoinReply> Join(const cluster::JoinRequest& request) override {
     return join ? join(request) : Refused();

@@ -188,6 +188,8 @@ void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {
   for (const cluster::Member& member : status.members) Fill(member, message->add_members());
   if (status.disk_cache) Fill(*status.disk_cache, message->mutable_disk_cache());
   for (const cluster::WorkRate& rate : status.rates) Fill(rate, message->add_rates());
+  message->set_is_drained(status.is_drained);
+  message->set_leaving(status.leaving);
 }
 
 void ToMessage(const SessionPart& part, v1::SessionPart* message) {
@@ -209,6 +211,11 @@ void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message) {
 void ToMessage(const WeightsOffer& offer, v1::WeightsOffer* message) {
   ToMessage(offer.fingerprint, message->mutable_fingerprint());
   for (const std::string& address : offer.addresses) message->add_addresses(address);
+}
+
+void ToMessage(const DrainRequest& request, v1::DrainRequest* message) {
+  message->set_is_drained(request.is_drained);
+  message->set_signature(request.signature);
 }
 
 Status ToParts(const ModelManifest& manifest,

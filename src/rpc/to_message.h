@@ -12,6 +12,8 @@
 
 namespace aster::cluster::v1 {
 class Description;
+class DrainReply;
+class DrainRequest;
 class Gossip;
 class Hash;
 class JoinReply;
@@ -38,6 +40,7 @@ void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message);
 void ToMessage(const SessionPart& part, v1::SessionPart* message);
 void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message);
 void ToMessage(const WeightsOffer& offer, v1::WeightsOffer* message);
+void ToMessage(const DrainRequest& request, v1::DrainRequest* message);
 
 // Hands the manifest on in parts of at most kPieceBytes and a little.
 Status ToParts(const ModelManifest& manifest,

@@ -385,6 +385,7 @@ void Answer::Count(size_t choice, const respond::End& end) {
   usage_.thinking += usage.thinking;
   usage_.drafted += usage.drafted;
   usage_.accepted += usage.accepted;
+  if (choice == 0 && context_.plan_of) usage_.plan = context_.plan_of(end.finish.id);
   // Choices are computed together.
   engine::RequestTimes& longest = usage_.times;
   longest.waited_ns = std::max(longest.waited_ns, usage.times.waited_ns);

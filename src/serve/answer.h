@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ struct AnswerContext {
   respond::Model model;
   AnswerLoop* loop = nullptr;
   bool is_elsewhere = false;  // computed on other machines
+  // Of a request that has just ended, on the loop's thread; null: it is computed here.
+  std::function<std::shared_ptr<const respond::PlanUsed>(engine::RequestId)> plan_of = nullptr;
   // Several models answer together, and `model` and `loop` are those of the first; null: one model.
   EnsembleLoop* ensemble = nullptr;
   Metrics* metrics = nullptr;

@@ -69,7 +69,7 @@ class MessagesAtOnce final : public CollectingWriter {
   explicit MessagesAtOnce(ReplyFrame frame) : CollectingWriter(std::move(frame), 1) {}
 
   void Finish(const Usage& usage) override {
-    const Said& said = said_.front();
+    const ChoiceReply& said = replies_.front();
     ordered_json json = MessageHead(frame_);
     ordered_json& content = json["content"];
     if (!said.thinking.empty()) {

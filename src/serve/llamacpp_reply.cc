@@ -76,7 +76,7 @@ class LlamaWriter final : public CollectingWriter {
   }
   void Finish(const Usage& usage) override {
     ordered_json all = ordered_json::array();
-    for (size_t i = 0; i < said_.size(); ++i) all.push_back(EndJson(i, usage));
+    for (size_t i = 0; i < replies_.size(); ++i) all.push_back(EndJson(i, usage));
     if (!pieces_) return SendJson(200, all.size() == 1 ? all.front() : all);
     // What was said has been told.
     all.front()["content"] = "";
@@ -105,7 +105,7 @@ class LlamaWriter final : public CollectingWriter {
     return json;
   }
   ordered_json EndJson(size_t choice, const Usage& usage) const {
-    const Said& said = said_[choice];
+    const ChoiceReply& said = replies_[choice];
     const bool is_word = said.reason == EndReason::kStopString;
     ordered_json json = PieceJson(choice, said);
     json["id_slot"] = 0;

@@ -84,7 +84,7 @@ class OllamaAtOnce final : public CollectingWriter {
       : CollectingWriter(std::move(frame), 1), kind_(kind) {}
 
   void Finish(const Usage& usage) override {
-    const Said& said = said_.front();
+    const ChoiceReply& said = replies_.front();
     SendJson(200,
              Document(frame_, kind_).With(said).Done(said.reason, usage).By(said.ensemble).json());
   }

@@ -121,8 +121,8 @@ class ChatAtOnce final : public CollectingWriter {
 
   void Finish(const Usage& usage) override {
     ordered_json choices = ordered_json::array();
-    for (size_t i = 0; i < said_.size(); ++i) {
-      const Said& said = said_[i];
+    for (size_t i = 0; i < replies_.size(); ++i) {
+      const ChoiceReply& said = replies_[i];
       ordered_json message = {
           {"role", "assistant"}, {"content", said.content}, {"refusal", nullptr}};
       if (said.content.empty() && !said.calls.empty()) message["content"] = nullptr;
@@ -157,8 +157,8 @@ class CompletionAtOnce final : public CollectingWriter {
 
   void Finish(const Usage& usage) override {
     ordered_json choices = ordered_json::array();
-    for (size_t i = 0; i < said_.size(); ++i) {
-      const Said& said = said_[i];
+    for (size_t i = 0; i < replies_.size(); ++i) {
+      const ChoiceReply& said = replies_[i];
       const Echo echo = echoes_.empty() ? Echo() : echoes_[i];
       std::vector<SpokenToken> tokens = echo.tokens;
       tokens.insert(tokens.end(), said.tokens.begin(), said.tokens.end());

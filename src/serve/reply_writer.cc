@@ -50,12 +50,12 @@ bool PiecesOfReply::Refuse(const Problem& problem, ProblemForm form) {
 
 void CollectingWriter::Say(size_t choice, std::span<const chat::ReplyEvent> events,
                            std::span<const SpokenToken> tokens) {
-  said_[choice].Add(events, tokens);
+  replies_[choice].Add(events, tokens);
 }
 
 void CollectingWriter::EndChoice(size_t choice, EndReason reason, const std::string& stop_string) {
-  said_[choice].reason = reason;
-  said_[choice].stop_string = stop_string;
+  replies_[choice].reason = reason;
+  replies_[choice].stop_string = stop_string;
 }
 
 void CollectingWriter::SendJson(int status, const ordered_json& json) const {

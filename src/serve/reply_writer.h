@@ -32,7 +32,7 @@ enum class ProblemForm : uint8_t { kOpenAi, kAnthropic, kOllama };
 using JsonPtr = std::shared_ptr<const nlohmann::ordered_json>;
 
 // What one choice has come to.
-struct Said : respond::Reply {
+struct ChoiceReply : respond::Reply {
   EndReason reason = EndReason::kStop;
   std::string stop_string = {};
   JsonPtr ensemble = nullptr;  // how several models came to it; null: one wrote it
@@ -102,13 +102,14 @@ class PiecesOfReply {
 // Puts together what is said, for writers that answer at once.
 class CollectingWriter : public ReplyWriter {
  public:
-  CollectingWriter(ReplyFrame frame, size_t choices) : frame_(std::move(frame)), said_(choices) {}
+  CollectingWriter(ReplyFrame frame, size_t choices)
+      : frame_(std::move(frame)), replies_(choices) {}
 
   void Begin(const Usage& /*usage*/) override {}
   void Say(size_t choice, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override;
   void Explain(size_t choice, JsonPtr ensemble) override {
-    said_[choice].ensemble = std::move(ensemble);
+    replies_[choice].ensemble = std::move(ensemble);
   }
   void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) override;
 
@@ -116,7 +117,7 @@ class CollectingWriter : public ReplyWriter {
   void SendJson(int status, const nlohmann::ordered_json& json) const;
 
   const ReplyFrame frame_;
-  std::vector<Said> said_;
+  std::vector<ChoiceReply> replies_;
 };
 
 // "2026-01-31T12:00:00Z"

@@ -160,7 +160,8 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["prompt_tokens_per_second"] = QuantilesJson(model.prompt_rate);
     json["answer_tokens_per_second"] = QuantilesJson(model.answer_rate);
     json["kv"] = KvJson(model.kv);
-    json["handed_over"] = KvTransfersJson(model.hops);
+    json["kv_transfers"] = KvTransfersJson(model.hops);
+    json["handed_over"] = json["kv_transfers"];  // its earlier name, which scripts may use
     json["hops"] = HopsJson(model.hops);
     json["replans"] = model.hops.replans;
     json["planned"] = PlannedJson(model.hops);

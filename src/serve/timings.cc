@@ -16,6 +16,22 @@ double Ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 double Milliseconds(int64_t ns) { return static_cast<double>(ns) / static_cast<double>(kNsPerMs); }
 
+ordered_json SecondsAsMs(double seconds) {
+  return seconds > 0 ? ordered_json(seconds * 1000) : ordered_json(nullptr);
+}
+
+ordered_json PlanJson(const respond::PlanUsed& used) {
+  return {{"nodes", used.plan},
+          {"direct", used.is_direct},
+          {"held_n", used.held_tokens},
+          {"fetched_n", used.fetched_tokens},
+          {"beside", used.others},
+          {"expected_first_token_ms", SecondsAsMs(used.first_token_s)},
+          {"first_token_ms", SecondsAsMs(used.came_first_token_s)},
+          {"expected_per_token_ms", SecondsAsMs(used.token_s)},
+          {"per_token_ms", SecondsAsMs(used.came_token_s)}};
+}
+
 }  // namespace
 
 ordered_json TimingsJson(const Usage& usage) {
@@ -36,6 +52,7 @@ ordered_json TimingsJson(const Usage& usage) {
     json["draft_n"] = usage.drafted;
     json["draft_n_accepted"] = usage.accepted;
   }
+  if (usage.plan) json["plan"] = PlanJson(*usage.plan);
   return json;
 }
 

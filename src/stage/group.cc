@@ -12,9 +12,9 @@
 namespace aster::stage {
 namespace {
 
-// Jobs end nearly in the order of their numbers: at most this number may be under way.
+// Jobs end nearly in the order of their numbers: at most this number may be in flight.
 constexpr size_t kMostOutOfOrder = 64;
-// Jobs of which something has come; a node that keeps to the protocol has two under way.
+// Jobs of which something has come; a node that keeps to the protocol has two in flight.
 constexpr size_t kMostJobs = 1024;
 
 bool IsFailure(const wire::PartRows& rows) {

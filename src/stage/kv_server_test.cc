@@ -101,7 +101,7 @@ TEST_F(Offering, AnotherTextUnderTheSameNumberEndsWhatWasGivenOfTheFirst) {
 }
 
 TEST_F(Offering, WhatIsUnderWayToOneNodeIsBoundedForAllTexts) {
-  // Less than one KV chunk: each text may have one under way, until there are too many of them.
+  // Less than one KV chunk: each text may have one in flight, until there are too many of them.
   KvServer probe;
   ASSERT_TRUE(probe.FindKv(plan::TestNode(1), Asking(1, 1), places_, 0));
   ASSERT_TRUE(probe.FetchKv(plan::TestNode(1), Wanting(1, 1), 0));

@@ -109,7 +109,7 @@ void StageServer::HandleNow(net::Event event) {
 }
 
 void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
-  // Only work that comes or is cancelled leaves the sequences of frames under way alone, and what
+  // Only work that comes or is cancelled leaves the sequences of frames in flight alone, and what
   // these wait for.
   if (auto* rows = std::get_if<wire::PartRows>(&message)) {
     return OnPartRows(from, std::move(*rows));

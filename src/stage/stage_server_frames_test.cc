@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Frames of a stage server while a device computes: several are under way, they end late and out of
+// Frames of a stage server while a device computes: several are in flight, they end late and out of
 // order, and give what a server without a device gives.
 #include <gtest/gtest.h>
 
@@ -231,7 +231,7 @@ TEST_F(FramesTest, TellWhatTheyTook) {
   EXPECT_EQ(rates[1].chunk.rows, 16u);
 }
 
-// Whatever else is said about sequences finds no frame under way.
+// Whatever else is said about sequences finds no frame in flight.
 TEST_F(FramesTest, AreFinishedBeforeOtherMessages) {
   GpuSliceSource source({.looks = 1000});
   DrivenServer driven(source);

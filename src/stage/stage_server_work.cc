@@ -133,7 +133,7 @@ bool StageServer::BeginNext() {
   return false;
 }
 
-// Whether a frame under way has this sequence. Stages of a route share sequences where they share
+// Whether a frame in flight has this sequence. Stages of a route share sequences where they share
 // their memory.
 bool StageServer::IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const {
   return std::ranges::any_of(under_way_, [&](const UnderWay& other) {
@@ -268,7 +268,7 @@ model::Progress StageServer::Advance(UnderWay& frame) const {
   return progress;
 }
 
-// Goes on with all frames under way; whether one of them was finished.
+// Goes on with all frames in flight; whether one of them was finished.
 bool StageServer::AdvanceFrames() {
   has_part_rows_ = false;
   for (size_t i = 0; i < under_way_.size(); ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 // Smaller ones are kept by the system's own allocator already.
 constexpr size_t kLeastBytes = 64 << 10;
-// Enough for what is under way on a few connections.
+// Enough for what is in flight on a few connections.
 constexpr size_t kMostKeptBytes = size_t{96} << 20;
 // Sizes are rounded up to one of eight steps between powers of two.
 constexpr size_t kSteps = 8;

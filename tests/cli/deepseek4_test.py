@@ -64,7 +64,7 @@ class EveryWay(DeepSeek4):
             self.assertEqual(self.logits(self.model, *nodes, *options), wanted, options)
 
     def test_nodes_that_are_killed_change_nothing(self):
-        ways = self.check("quasar", 120, "--local-nodes", 2, "--draft", "mtp")
+        ways = self.check("quasar", 60, "--local-nodes", 2, "--draft", "mtp")
         self.assertTrue(any("killed" in way for way in ways), ways)
 
 

@@ -16,7 +16,7 @@ os.environ["ASTER_DISCOVERY"] = "off"
 OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)
 
 
-def aster(*arguments, stdin=b"", check=OK, environment=None, cwd=None, timeout=120):
+def aster(*arguments, stdin=b"", check=OK, environment=None, cwd=None, timeout=300):
     run = subprocess.run([ASTER, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout,
                          env={**os.environ, **(environment or {})}, cwd=cwd)
     if check is not None and run.returncode != check:

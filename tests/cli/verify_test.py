@@ -51,6 +51,21 @@ class Architectures(Case):
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 12 * (131072 - 8192) * 2 * 2 * 256 * 2)
 
+    def test_mimo_2(self):
+        path = self.folder / "kinds.gguf"
+        aster("synth", path, "--arch", "mimo2", "--type", "Q8_0")
+        report = json.loads(aster("inspect", path, "--json").stdout)
+        self.assertTrue(report["supported"], report["obstacles"])
+        shape = report["shape"]
+        self.assertEqual((shape["window_kv_heads"], shape["value_dim"]), (4, 32))
+        self.assertIn("with 4 heads for keys and values and a sink for each", aster("inspect", path).stdout.decode())
+        aster("verify", path)
+        plan = json.loads(aster("plan", "--memory", "--preset", "mimo-v2-flash", "--context", "8192,131072",
+                                "--json").stdout)
+        # Nine of 48 layers keep all rows: of each position 4 keys of 192 and values of 128.
+        growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
+        self.assertEqual(sum(growth), 9 * (131072 - 8192) * 4 * (192 + 128) * 2)
+
     def test_mistral_3_and_phi_4(self):
         path = self.folder / "family.gguf"
         aster("synth", path, "--arch", "mistral3", "--type", "Q8_0", "--layers", 2)

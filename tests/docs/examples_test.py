@@ -51,7 +51,7 @@ class Examples(unittest.TestCase):
         environment.update(PATH=f"{ASTER.parent}:{os.environ['PATH']}", HOME=folder)
         script, promises = with_promises_kept(block)
         run = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment,
-                             capture_output=True, errors="replace", timeout=120)
+                             capture_output=True, errors="replace", timeout=300)
         self.assertEqual(run.returncode, 0, run.stderr)
         for name, promise in promises.items():
             self.assertIn(promise[2], pathlib.Path(folder, name).read_text(errors="replace"), promise[0])

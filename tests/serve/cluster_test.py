@@ -10,7 +10,7 @@ import unittest
 from server import NOVA, ROOT, Server, metrics_of
 
 sys.path.insert(0, str(ROOT / "tests/system"))
-from cluster_case import ClusterCase  # noqa: E402
+from cluster_case import PROMPT, ClusterCase  # noqa: E402
 from processes import DEADLINE_S  # noqa: E402
 
 ADMIN = {"Authorization": "Bearer an administrator"}
@@ -68,13 +68,27 @@ class Changes(ClusterCase):
 
     def test_what_a_drained_machine_has_of_conversations_moves_first(self):
         # It is switched off as soon as that is told.
-        _, lap = self.two(NOVA)
+        desk, lap = self.two(NOVA)
+        # Its own machine may drain it, and the one that has the key; no other. Both ways may be said twice.
+        self.assertIn("the cluster's key", lap.aster("cluster", "drain", "desk", check=5))
+        for _ in range(2):
+            drained = json.loads(lap.aster("cluster", "drain", "--json"))
+            self.assertEqual((drained["name"], drained["drained"], drained["leaving"]), ("lap", True, 0))
+        self.assertIn("drained", desk.aster("cluster", "status", "--once").decode())
+        refused = desk.aster("run", NOVA, "--cluster", "--split", "lap=0:out", *PROMPT, check=5)
+        self.assertIn("node lap is drained", refused)
+        for _ in range(2):
+            self.assertIn("is used again", desk.aster("cluster", "drain", "lap", "--undo").decode())
         server = self.serve("--cluster", "--split", "desk=0:2,lap=3:out", ASTER_ADMIN_KEY="an administrator")
         begun = {"messages": [{"role": "user", "content": "Tell me a story about a boat. " * 30}], "seed": 7,
                  "max_tokens": 8}
         first = server.post("/v1/chat/completions", begun, headers=ADMIN)
         self.assertGreater(first["usage"]["prompt_tokens"], 256)
-        server.post("/v1/cluster/drain", {"node": "lap"}, headers=ADMIN)
+        plan = first["timings"]["plan"]
+        self.assertEqual((plan["nodes"], plan["direct"], plan["held_n"], plan["beside"]),
+                         ("desk=0:2,lap=3:out", False, 0, 0))
+        self.assertGreater(plan["first_token_ms"], plan["per_token_ms"])
+        self.assertIn("may be switched off", desk.aster("cluster", "drain", "lap").decode())
         lap.stop_node(signal.SIGKILL)
         self.assertEqual(self.nodes_of(server), ["desk"])
         fetched = [value for name, value in metrics_of(server).items() if name.startswith("aster_fetched_bytes_total")]
@@ -82,7 +96,10 @@ class Changes(ClusterCase):
         goes_on = begun | {"messages": [*begun["messages"], first["choices"][0]["message"],
                                         {"role": "user", "content": "And then?"}]}
         second = server.post("/v1/chat/completions", goes_on, headers=ADMIN)
-        self.assertGreater(second["usage"]["prompt_tokens_details"]["cached_tokens"], 256)
+        cached = second["usage"]["prompt_tokens_details"]["cached_tokens"]
+        self.assertGreater(cached, 256)
+        self.assertEqual(second["timings"]["plan"]["held_n"], cached)
+        self.assertNotIn("lap", second["timings"]["plan"]["nodes"])
 
     def test_a_machine_is_invited_drained_and_revoked(self):
         desk, lap = self.two(NOVA)

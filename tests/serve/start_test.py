@@ -80,7 +80,7 @@ class Memory(unittest.TestCase):
             self.assertGreater(values['aster_handed_over_total{model="nova"}'], 0)
             self.assertGreater(values['aster_handed_over_bytes_total{model="nova"}'], 0)
             self.assertGreater(values['aster_handed_over_exposed_seconds_total{model="nova"}'], 0)
-            handed = server.get("/v1/status")["models"][0]["handed_over"]
+            handed = server.get("/v1/status")["models"][0]["kv_transfers"]
             self.assertEqual(handed["prompts"], values['aster_handed_over_total{model="nova"}'])
             self.assertGreater(values['aster_kv_tokens_limit{model="nova"}'], 0)
         finally:

@@ -113,7 +113,7 @@ class Line {
     while (!conductor_->idle()) Step();
     CHECK(reason == engine::FinishReason::kCancelled);
     CHECK(told_ns == start_ns);
-    // Whatever is still under way arrives.
+    // Whatever is still in flight arrives.
     const auto is_idle = [](const auto& machine) {
       return machine->inbox.empty() && !machine->server->has_work();
     };

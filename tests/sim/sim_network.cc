@@ -86,7 +86,7 @@ void SimHub::Separate(const wire::NodeId& a, const wire::NodeId& b, bool is_sepa
   }
 }
 
-// What is under way may still arrive, up to some message; the rest is lost.
+// What is in flight may still arrive, up to some message; the rest is lost.
 void SimHub::Break(const wire::NodeId& a, const wire::NodeId& b, const char* why) {
   const auto link = links_.find(std::minmax(a, b));
   if (link == links_.end()) return;

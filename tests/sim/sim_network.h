@@ -59,7 +59,7 @@ class SimHub {
   void HealAll() { separate_.clear(); }
   bool has(const wire::NodeId& node) const { return nodes_.contains(node); }
 
-  // When the next message arrives; kNeverNs if none is under way.
+  // When the next message arrives; kNeverNs if none is in flight.
   int64_t next_ns() const { return pending_.empty() ? kNeverNs : pending_.begin()->first.first; }
   // Delivers the first of them, which is due.
   void DeliverNext();

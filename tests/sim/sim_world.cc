@@ -62,7 +62,7 @@ World::World(uint64_t seed, bool keep_lines)
   options.route.open_timeout_ns = 10 * kNsPerSecond;
   options.max_replans = 30;
   options.proposers = &prophet_;
-  options.direct_tokens = Below(80);
+  if (const uint32_t tokens = Below(160); tokens < 80) options.direct_tokens = tokens;
   options.kv_sync_step = 1 + Below(20);
   options.ask_ns = 50 * kNsPerMs;
   options.fetch_silence_ns = kNsPerSecond;

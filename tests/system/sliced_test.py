@@ -36,7 +36,7 @@ class Sliced(ClusterCase):
             self.assertEqual(machine.aster("run", *files, *PROMPT, "-n", 40, *split), alone, files)
         # Each computes with its own file: nothing was fetched.
         self.assertEqual(self.kept_weights(desk) + self.kept_weights(lap), [])
-        self.assertTrue(json.loads(desk.aster("verify", low, high, "--cluster", "--tokens", 100, "--json"))["equal"])
+        self.assertTrue(json.loads(desk.aster("verify", low, high, "--cluster", "--tokens", 40, "--json"))["equal"])
         for complaint, files in (("has layers 3-5, output_norm.weight", (low,)), (f"have {high.stem} (layers", (low,)),
                                  ("has layers 0-2, token_embd.weight", (high.stem,)),
                                  (f"there is {high.stem} (layers 3-5 of 6), {low.stem} (layers 0-2 of 6)", ("nobody",)),

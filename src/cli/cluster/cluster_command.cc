@@ -18,6 +18,7 @@ constexpr Command kClusterCommands[] = {
     {"join", "Join a cluster with a code", DeclareClusterJoin},
     {"show", "Print this machine's cluster and its other nodes", DeclareClusterShow},
     {"status", "Show layers, memory, links and rates of the nodes", DeclareClusterStatus},
+    {"drain", "Take a node out of use, before it is switched off", DeclareClusterDrain},
     {"revoke", "Revoke a node", DeclareClusterRevoke},
     {"authority", "Make other machines holders of the cluster's key", DeclareClusterAuthority},
     {"leave", "Leave the cluster", DeclareClusterLeave},

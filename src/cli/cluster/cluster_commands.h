@@ -19,6 +19,7 @@
 namespace aster::cli {
 
 Run DeclareClusterAuthority(CLI::App& app);
+Run DeclareClusterDrain(CLI::App& app);
 Run DeclareClusterInit(CLI::App& app);
 Run DeclareClusterInvite(CLI::App& app);
 Run DeclareClusterJoin(CLI::App& app);

@@ -181,6 +181,8 @@ ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
   if (!node.status) return json;
   json["uptime_ms"] = node.status->uptime_ms;
   json["memory_used_bytes"] = node.status->memory_used_bytes;
+  json["drained"] = node.status->is_drained;
+  json["leaving"] = node.status->leaving;
   json["slices"] = ordered_json::array();
   for (const cluster::SliceStatus& slice : node.status->slices) {
     json["slices"].push_back(SliceJson(sample, earlier, node, slice));

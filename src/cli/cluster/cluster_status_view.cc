@@ -125,8 +125,10 @@ class Text {
     Line("nodes");
     size_t silent = 0;
     for (const node::NodeView& node : sample_.nodes) {
+      const bool is_drained = node.status && node.status->is_drained;
       std::string line =
-          fmt::format("  {}  {:<7}", Name(node), cluster::MemberStateName(node.member.state));
+          fmt::format("  {}  {:<7}", Name(node),
+                      is_drained ? "drained" : cluster::MemberStateName(node.member.state));
       if (!node.status) {
         if (++silent > kMostSilent) continue;
         Line(line + "  " + (node.why.empty() ? "did not answer" : ForDisplay(node.why)));

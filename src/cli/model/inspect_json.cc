@@ -173,6 +173,11 @@ Json ShapeToJson(const model::Shape& shape) {
     if (kinds.sharing > 0) json["sharing_feed_forward"] = kinds.sharing_feed_forward;
     json["layer_input"] = kinds.input;
   }
+  if (shape.is_mimo2()) {
+    json["window_kv_heads"] = shape.kinds.window_kv_heads;
+    json["value_dim"] = shape.kinds.value_dim;
+    json["value_scale"] = shape.kinds.value_scale;
+  }
   if (shape.temperature > 0) json["temperature_scale"] = shape.temperature;
   if (shape.logit_cap > 0) json["logit_cap"] = shape.logit_cap;
   if (shape.is_latent()) {

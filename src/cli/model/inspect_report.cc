@@ -91,6 +91,12 @@ std::string ShapeLine(const model::Shape& shape) {
     line += fmt::format(", a sliding window of {}{}", shape.sliding_window, which);
   }
   if (shape.is_gemma4()) line += KindsText(shape);
+  if (shape.is_mimo2()) {
+    line += fmt::format(
+        " and the first, with {} heads for keys and values and a sink for each; "
+        "values of {}",
+        shape.kinds.window_kv_heads, shape.kinds.value_dim);
+  }
   if (shape.is_latent()) {
     const auto& ratios = shape.latent.ratios;
     const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);

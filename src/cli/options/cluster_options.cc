@@ -6,6 +6,22 @@
 #include <CLI/CLI.hpp>
 
 namespace aster::cli {
+namespace {
+
+void DeclareNumberFormats(CLI::App& app, open::ClusterOptions& options) {
+  app.add_option("--wire", options.rows,
+                 "Number format of hidden states between nodes: f32 is exact, bf16 and q8 are "
+                 "smaller and not exact")
+      ->check(CLI::IsMember({"f32", "bf16", "q8"}))
+      ->type_name("TYPE");
+  app.add_option("--kv-wire", options.kv_wire,
+                 "Number format of KV transfers between nodes: exact, or q8, which takes half the "
+                 "bytes and is not exact")
+      ->check(CLI::IsMember({"exact", "q8"}))
+      ->type_name("TYPE");
+}
+
+}  // namespace
 
 void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
   constexpr size_t kMostLocalNodes = 16;
@@ -51,27 +67,23 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
                  "Decode node, behind the prefill nodes of --split (prefill/decode "
                  "disaggregation): a node with all layers, here (or front), or a split of its own")
       ->type_name("SPLIT");
-  app.add_option("--wire", options.rows,
-                 "Number format of hidden states between nodes: f32 is exact, bf16 and q8 are "
-                 "smaller and not exact")
-      ->check(CLI::IsMember({"f32", "bf16", "q8"}))
-      ->type_name("TYPE");
-  app.add_option("--kv-wire", options.kv_wire,
-                 "Number format of KV transfers between nodes: exact, or q8, which takes half the "
-                 "bytes and is not exact")
-      ->check(CLI::IsMember({"exact", "q8"}))
-      ->type_name("TYPE");
+  app.add_option(
+         "--direct-tokens", options.direct_tokens,
+         "With decode nodes: new tokens of a prompt up to which they compute it themselves, "
+         "without prefill nodes (default: prompts that they compute as soon)")
+      ->type_name("N");
+  DeclareNumberFormats(app, options);
   app.add_option("--trace", options.trace_path,
                  "Trace file of all nodes, for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE");
   app.parse_complete_callback([&options] {
     const bool is_plain = options.split == "auto" && options.decode.empty() &&
                           options.rows == "f32" && options.kv_wire == "exact" &&
-                          options.trace_path.empty();
+                          options.trace_path.empty() && !options.direct_tokens;
     if (options.wants_nodes() || is_plain) return;
     throw CLI::ValidationError(
-        "--split, --decode, --wire, --kv-wire and --trace need nodes: give --cluster or "
-        "--local-nodes N, too");
+        "--split, --decode, --direct-tokens, --wire, --kv-wire and --trace need nodes: give "
+        "--cluster or --local-nodes N, too");
   });
 }
 

@@ -89,6 +89,7 @@ class Session {
       if (text.starts_with('/')) {
         RunCommand(text);
       } else {
+        if (options_.before_turn) options_.before_turn(*entry);
         Show([&](ReplyPrinter& printer, const IsCancelled& is_cancelled) {
           return chat_.Ask(*entry, printer, is_cancelled);
         });

@@ -23,9 +23,10 @@ struct ChatSessionOptions {
   std::string model;  // a line about it
   std::string tools;  // that it may call, a line for each; empty: none
   uint32_t vocab_size = 0;
-  std::string history_path;                   // of what was typed; empty: not kept
-  bool quiet = false;                         // no rates at the end
-  bool shows_parts = false;                   // ReplyPrinter's
+  std::string history_path;  // of what was typed; empty: not kept
+  bool quiet = false;        // no rates at the end
+  bool shows_parts = false;  // ReplyPrinter's
+  std::function<void(const std::string& question)> before_turn = nullptr;
   std::function<void()> tell_more = nullptr;  // behind each answer
   ChatKeeper save;
   ChatKeeper load;

@@ -255,6 +255,19 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
     console.Print("{}\n", Harmless(session.said));
     TellDamage(session, console);
   }
+  // What the next turn is like: its question, behind what is in the KV cache, and an answer as long
+  // as those before.
+  const auto before_turn = [&](const std::string& text) {
+    if (!options.cluster.only_request) return;
+    const respond::ChatTotals& totals = chat.totals();
+    open::ExpectedRequest turn = Expected(options, {.text = text, .ids = {}});
+    if (totals.answers > 0)
+      turn.answer_tokens = static_cast<uint32_t>(totals.counts.generated / totals.answers);
+    turn.held_tokens = chat.sequence().length();
+    const auto changed = loaded.opened->PrepareTurn(turn);
+    if (!changed.ok()) return console.Complain("warning", Harmless(changed.error().message()));
+    if (*changed && !options.quiet) console.Note("another plan takes over: " + Harmless(**changed));
+  };
   const auto with_keeper = [&](auto what) -> Result<std::string> {
     if (!keeper.ok()) return keeper.error();
     return what(*keeper);
@@ -267,6 +280,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
        .history_path = options.HistoryPath(),
        .quiet = options.quiet,
        .shows_parts = options.shows_parts(),
+       .before_turn = before_turn,
        .save =
            [&](const std::string& name) {
              return with_keeper([&](SessionKeeper& kept) { return kept.Save(name, chat); });

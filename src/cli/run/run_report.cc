@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cli/terminal/console.h"
 #include "cli/terminal/seconds.h"
 #include "open/drafts.h"
 #include "open/kv_cache.h"
@@ -135,8 +136,9 @@ ordered_json RunToJson(const RunReport& report) {
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});
   }
   if (const open::KvTransfers& transfers = report.kv_transfers; transfers.prompts > 0) {
-    json["handed_over"] = {{"bytes", transfers.bytes},
+    json["kv_transfer"] = {{"bytes", transfers.bytes},
                            {"exposed_s", Seconds(transfers.exposed_ns)}};
+    json["handed_over"] = json["kv_transfer"];  // its earlier name, which scripts may use
   }
   return json;
 }

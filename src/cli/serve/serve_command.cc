@@ -193,6 +193,24 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
   return all;
 }
 
+// For its responses: what the nodes were asked to do, and what was expected of it.
+std::shared_ptr<const respond::PlanUsed> PlanOf(const open::OpenedModel& opened,
+                                                engine::RequestId request) {
+  const auto computed = opened.ComputedHow(request);
+  if (!computed) return nullptr;
+  const conduct::Foreseen& of = computed->foreseen;
+  return std::make_shared<respond::PlanUsed>(
+      respond::PlanUsed{.plan = computed->plan,
+                        .is_direct = of.is_direct,
+                        .held_tokens = of.held_tokens,
+                        .fetched_tokens = of.fetched_tokens,
+                        .others = of.others,
+                        .first_token_s = of.first_token_s,
+                        .token_s = of.token_s,
+                        .came_first_token_s = of.came_first_token_s,
+                        .came_token_s = of.came_token_s});
+}
+
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,
                                  serve::RequestCounts& requests, const Clock& clock) {
   const model::Shape& shape = served.opened->generator().shape();
@@ -204,6 +222,8 @@ serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& optio
               .model = respond::ModelWithForms(*served.prompt, shape.vocab_size),
               .loop = served.loop.get(),
               .is_elsewhere = served.cluster.wants_nodes(),
+              .plan_of = [opened = served.opened.get()](
+                             engine::RequestId request) { return PlanOf(*opened, request); },
               .metrics = served.metrics.get(),
               .requests = &requests,
               .clock = &clock,
@@ -251,7 +271,8 @@ std::vector<std::unique_ptr<open::PlanWatch>> FollowNodes(
     serve::AnswerLoop* const loop = served->loop.get();
     followers.push_back(std::make_unique<open::PlanWatch>(
         served->name, *served->opened,
-        [loop](const std::function<Status()>& work) { return loop->CallBetweenSteps(work); }));
+        [loop](const std::function<Status()>& work) { return loop->CallBetweenSteps(work); },
+        [loop] { loop->MoveKept(); }));
   }
   return followers;
 }

@@ -71,8 +71,9 @@ class CpuCommands : public Commands {
   Status ExpandExperts(const ExpertSum& sum, const Tensor& wide) override {
     return experts_.Expand(sum, wide);
   }
-  Status ContractExperts(const ExpertSum& sum, Operand& wide) override {
-    return experts_.Contract(sum, static_cast<CpuOperand&>(wide));
+  Status ContractExperts(const ExpertSum& sum, Operand& chosen, Operand& shared) override {
+    return experts_.Contract(sum, static_cast<CpuOperand&>(chosen),
+                             static_cast<CpuOperand&>(shared));
   }
   Result<std::span<const int32_t>> ReadChoice(const Tensor& ids) override;
   Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own) override {

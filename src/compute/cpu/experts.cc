@@ -63,7 +63,7 @@ Status CpuExperts::Sum(const ExpertSum& sum) {
   MakeGroups(sum);
   TRY(ExpandGroups(sum));
   SetHidden(sum);
-  TRY(ContractGroups(sum, sum.out.columns));
+  TRY(ContractGroups(sum, shared_.hidden, sum.out.columns));
   SumUp(sum);
   return Ok();
 }
@@ -73,7 +73,7 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   TRY(ExpandGroups(sum));
   // From the order of experts to that of choices; the shared expert's rows stand behind both.
   const size_t width = FeedForwardOf(sum);
-  CHECK(wide.rows == chosen_rows() + shared_.rows.size() && wide.columns == width);
+  CHECK(wide.rows == chosen_rows() + rows_of_shared(sum) && wide.columns == width);
   context_.pool.ParallelFor(wide.rows, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row) {
       const size_t place = row < places_.size() ? places_[row] : row;
@@ -83,11 +83,13 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   return Ok();
 }
 
-Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& wide) {
+Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand& shared) {
   MakeGroups(sum);
-  CHECK(wide.rows() == chosen_rows() + shared_.rows.size());
-  SetHidden(sum, wide);
-  TRY(ContractGroups(sum, sum.out.columns));
+  CHECK(chosen.rows() == chosen_rows());
+  CHECK(sum.shared == nullptr || shared.rows() == shared_.rows.size());
+  // They are in the order of choices.
+  for (Group& group : groups_) group.hidden.SetGathered(chosen, group.choices);
+  TRY(ContractGroups(sum, shared, sum.out.columns));
   SumUp(sum);
   return Ok();
 }
@@ -98,12 +100,17 @@ Status CpuExperts::SumOwn(const ExpertSum& sum, const OwnExperts& own) {
   MakeGroups(sum, own.is_own);
   TRY(ExpandGroups(sum));
   SetHidden(sum);
-  TRY(ContractGroups(sum, embedding));
+  TRY(ContractGroups(sum, shared_.hidden, embedding));
   context_.pool.ParallelFor(rows, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row)
       SumRow(sum, row, own.sums.subspan(row * embedding, embedding));
   });
   return Ok();
+}
+
+size_t CpuExperts::rows_of_shared(const ExpertSum& sum) const {
+  const size_t each = sum.shared == nullptr ? 1 : sum.shared->gate.rows() / FeedForwardOf(sum);
+  return shared_.rows.size() * each;
 }
 
 void CpuExperts::AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
@@ -160,14 +167,11 @@ void CpuExperts::MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_ow
     }
   }
   shared_.rows.clear();
-  shared_.choices.clear();
   shared_.first = chosen_rows();
   places_of_shared_.assign(rows, kElsewhere);
   for (size_t row = 0; row < rows && sum.shared != nullptr; ++row) {
     if (!is_here(row, used)) continue;
     places_of_shared_[row] = static_cast<uint32_t>(shared_.first + shared_.rows.size());
-    // Where all rows are computed here, those of the wide rows behind the choices'.
-    shared_.choices.push_back(places_of_shared_[row]);
     shared_.rows.push_back(static_cast<uint32_t>(row));
   }
 }
@@ -230,13 +234,7 @@ void CpuExperts::SetHidden(const ExpertSum& sum) {
                      of_shared);
 }
 
-// It is rows in the order of choices.
-void CpuExperts::SetHidden(const ExpertSum& sum, CpuOperand& wide) {
-  for (Group& group : groups_) group.hidden.SetGathered(wide, group.choices);
-  if (sum.shared != nullptr) shared_.hidden.SetGathered(wide, shared_.choices);
-}
-
-Status CpuExperts::ContractGroups(const ExpertSum& sum, size_t embedding) {
+Status CpuExperts::ContractGroups(const ExpertSum& sum, CpuOperand& shared, size_t embedding) {
   TRY(down_.Grow((chosen_rows() + shared_.rows.size()) * embedding * sizeof(float)));
   products_.clear();
   const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first) {
@@ -246,7 +244,7 @@ Status CpuExperts::ContractGroups(const ExpertSum& sum, size_t embedding) {
     Group& group = groups_[i];
     if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first);
   }
-  if (!shared_.rows.empty()) add(*sum.shared, shared_.hidden, shared_.first);
+  if (!shared_.rows.empty()) add(*sum.shared, shared, shared_.first);
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.down, down_.As<float>());
   return Ok();

@@ -26,7 +26,7 @@ class CpuExperts {
   Status Sum(const ExpertSum& sum);
   // Its two halves.
   Status Expand(const ExpertSum& sum, const Tensor& wide);
-  Status Contract(const ExpertSum& sum, CpuOperand& wide);
+  Status Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand& shared);
   // What it is of the experts here.
   Status SumOwn(const ExpertSum& sum, const OwnExperts& own);
   void AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
@@ -46,12 +46,13 @@ class CpuExperts {
   void MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_own = {});
   Status ExpandGroups(const ExpertSum& sum);
   void SetHidden(const ExpertSum& sum);
-  void SetHidden(const ExpertSum& sum, CpuOperand& wide);
-  Status ContractGroups(const ExpertSum& sum, size_t embedding);
+  Status ContractGroups(const ExpertSum& sum, CpuOperand& shared, size_t embedding);
   void AddBias(const Tensor& biases, float* rows);
   void SumUp(const ExpertSum& sum);
   void SumRow(const ExpertSum& sum, size_t row, std::span<int64_t> sums);
   size_t chosen_rows() const { return experts_of_rows_.size(); }
+  // Several shared experts are one that is as wide: its rows stand as those of several.
+  size_t rows_of_shared(const ExpertSum& sum) const;
 
   Context& context_;
   Buffer gate_;  // [rows of all groups, feed_forward]

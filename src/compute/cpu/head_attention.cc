@@ -107,11 +107,11 @@ void CpuHeadAttention::WriteRows() {
   const PagesOf& of = at_->pages;
   const float* const keys = Floats(at_->keys);
   const float* const values = Floats(at_->values);
-  const size_t task_count = of.spans.size() * at_->kv_head_count;
-  context_.pool.ParallelFor(task_count, [&](size_t begin, size_t end, size_t) {
+  const size_t kv_heads = at_->keys.columns / static_cast<size_t>(head_page_.key_dim);
+  context_.pool.ParallelFor(of.spans.size() * kv_heads, [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i) {
-      const PageSpan& span = of.spans[i / at_->kv_head_count];
-      const size_t kv_head = i % at_->kv_head_count;
+      const PageSpan& span = of.spans[i / kv_heads];
+      const size_t kv_head = i % kv_heads;
       for (uint32_t done = 0; done < span.count;) {
         const uint32_t position = span.position + done;
         const uint32_t in_page = position % kernels::kPagePositions;
@@ -200,23 +200,21 @@ kernels::AttentionState CpuHeadAttention::PageResults(const Task& task, uint32_t
           .values = task.page_results + 2 * states + before * head_page_.value_stride};
 }
 
-kernels::RowGrid CpuHeadAttention::Grid(const Task& task, size_t dim) const {
-  return {.rows = RowCount(task),
-          .heads = group_,
-          .token_stride = at_->head_count * dim,
-          .head_stride = dim};
+kernels::RowGrid CpuHeadAttention::Grid(const Task& task, const Tensor& rows, size_t dim) const {
+  return {.rows = RowCount(task), .heads = group_, .token_stride = rows.stride, .head_stride = dim};
 }
 
-size_t CpuHeadAttention::FirstHead(const Task& task) const {
+float* CpuHeadAttention::FirstHead(const Task& task, const Tensor& rows, size_t dim) const {
   const size_t row = task.span->first_row + task.token_begin;
-  return row * at_->head_count + size_t{task.kv_head} * group_;
+  return Floats(rows) + row * rows.stride + size_t{task.kv_head} * group_ * dim;
 }
 
 kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch& scratch) {
   const Task& task = *part.task;
   const auto dim = static_cast<size_t>(head_page_.key_dim);
-  context_.attention().prepare_queries(head_page_, Floats(at_->queries) + FirstHead(task) * dim,
-                                       Grid(task, dim), query_factor_, scratch.queries);
+  context_.attention().prepare_queries(head_page_, FirstHead(task, at_->queries, dim),
+                                       Grid(task, at_->queries, dim), query_factor_,
+                                       scratch.queries);
   for (uint32_t token = 0; token < task.token_count; ++token) {
     const auto visible =
         kernels::VisibleTo(task.span->position + task.token_begin + token, at_->window, at_->sinks);
@@ -226,7 +224,7 @@ kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch&
     const uint8_t* const heads =
         HostPage(task.span->table->Page(at_->pages.layer, page, at_->pages.stream));
     scratch.pages[page - part.page_begin] =
-        heads == nullptr ? nullptr : heads + task.kv_head * head_page_.bytes;
+        heads == nullptr ? nullptr : heads + (at_->first_kv_head + task.kv_head) * head_page_.bytes;
   }
   return {.layout = &head_page_,
           .pages = scratch.pages,
@@ -242,8 +240,8 @@ void CpuHeadAttention::Finish(const Task& task, const Scratch& scratch) {
   const auto dim = static_cast<size_t>(head_page_.value_dim);
   const float* const sinks =
       at_->sink_logits.empty() ? nullptr : Floats(at_->sink_logits) + size_t{task.kv_head} * group_;
-  context_.attention().finish(head_page_, scratch.state, sinks, Grid(task, dim),
-                              Floats(at_->out) + FirstHead(task) * dim);
+  context_.attention().finish(head_page_, scratch.state, sinks, Grid(task, at_->out, dim),
+                              FirstHead(task, at_->out, dim));
 }
 
 }  // namespace aster::compute

@@ -57,8 +57,9 @@ class CpuHeadAttention {
   Scratch ScratchOf(size_t thread);
   kernels::AttentionState PageResults(const Task& task, uint32_t page) const;
   size_t RowCount(const Task& task) const { return size_t{task.token_count} * group_; }
-  kernels::RowGrid Grid(const Task& task, size_t dim) const;
-  size_t FirstHead(const Task& task) const;  // of the task's rows among queries and outputs
+  // The task's rows among queries or outputs, and the first of their heads.
+  kernels::RowGrid Grid(const Task& task, const Tensor& rows, size_t dim) const;
+  float* FirstHead(const Task& task, const Tensor& rows, size_t dim) const;
   kernels::AttentionJob Prepare(const Part& part, const Scratch& scratch);
   void Finish(const Task& task, const Scratch& scratch);
 

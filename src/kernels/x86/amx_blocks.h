@@ -92,7 +92,7 @@ template <typename Kernel>
 }
 
 template <typename Kernel>
-void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Stored* sums) {
+void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Coming coming, Stored* sums) {
   typename Kernel::Results results[2];
   size_t part_before = 0;
   size_t block_before = 0;
@@ -104,6 +104,7 @@ void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Stored* sums)
     for (size_t i = 0; i < columns.count; ++i, ++unit) {
       auto& before = results[unit % 2];
       const uint8_t* next = NextPieces<Kernel>(columns, g, i);
+      if constexpr (Kernel::kAsksForWeights) coming.AskForSome();
       unit % 2 == 0 ? kernel.template Dots<0>(columns, g, i, next, &before)
                     : kernel.template Dots<1>(columns, g, i, next, &before);
       if (unit > 0) add();
@@ -126,7 +127,8 @@ class ScaledTiles {
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
   static constexpr size_t kTileRowBytes = 32;
   static constexpr size_t kFewestRows = 16;
-  static constexpr size_t kBlocks = 8;  // that are unpacked together
+  static constexpr size_t kBlocks = 8;            // that are unpacked together
+  static constexpr bool kAsksForWeights = false;  // gains nothing
 
   struct Rows {};
   struct Results {
@@ -211,6 +213,7 @@ class SuperTiles {
   static constexpr size_t kTileRowBytes = kPieceBytes;
   static constexpr size_t kFewestRows = 16;
   static constexpr size_t kBlocks = 2;  // that are unpacked together
+  static constexpr bool kAsksForWeights = true;
 
   // Of the rows' activations: the sums of each group.
   struct Rows {

@@ -95,6 +95,30 @@ class TileCall {
   const ActivationLayout layout_;
 };
 
+// Weights that are needed soon, asked for by and by: into the second-level cache.
+class Coming {
+ public:
+  // At most `times` calls of AskForSome() ask for all.
+  Coming(const void* from, size_t bytes, size_t times)
+      : at_(static_cast<const uint8_t*>(from)),
+        lines_(bytes / kLine),
+        lines_at_once_(lines_ / times + 1) {}
+
+  [[gnu::always_inline]] void AskForSome() {
+    const size_t count = Least(lines_, lines_at_once_);
+    for (size_t i = 0; i < count; ++i) _mm_prefetch(at_ + kLine * i, _MM_HINT_T1);
+    at_ += kLine * count;
+    lines_ -= count;
+  }
+
+ private:
+  static constexpr size_t kLine = 64;
+
+  const uint8_t* at_;
+  size_t lines_;
+  size_t lines_at_once_;
+};
+
 // --- Tiles: sums of part (or turn) g and plane (or panel) p are tile 2 g + p; rows of part g are
 // tile 4 + g, weights of plane or panel p are tile 6 + p.
 

@@ -49,7 +49,15 @@ class Bfloat16Loops {
       for (size_t p = 0; p < panel_count; p += 2) {
         const PackedBF16* const panel = weights + p * blocks + first;
         const bool two_panels = p + 1 < panel_count;
+        const bool is_last = p + 2 >= panel_count;
+        const PackedBF16* const next = is_last ? weights + first + count : panel + 2 * blocks;
+        const size_t next_count = is_last ? Least(count, blocks - first - count) : count;
+        const size_t next_bytes = next_count * sizeof(PackedBF16);
+        const size_t times = (part_count + 1) / 2;
+        // Asking for a panel that is not there does nothing.
+        Coming coming[2] = {{next, next_bytes, times}, {next + blocks, next_bytes, times}};
         for (size_t g = 0; g < part_count; g += 2) {
+          for (Coming& some : coming) some.AskForSome();
           const Product product = {&parts[g], first, panel, blocks, count, sums[p] + g};
           if (g + 1 < part_count) {
             two_panels ? Multiply<2, 2>(product) : Multiply<2, 1>(product);
@@ -130,8 +138,14 @@ class QuantisedLoops {
       const Columns columns = {parts, part_count, first, Least(Kernel::kBlocks, blocks - first)};
       kernel.Start(columns);
       for (size_t p = 0; p < panel_count; ++p) {
-        kernel.Unpack(weights + p * blocks + first, columns.count);
-        MultiplyInTurns(kernel, columns, sums[p]);
+        const Block* const here = weights + p * blocks + first;
+        kernel.Unpack(here, columns.count);
+        const bool is_last = p + 1 == panel_count;
+        const Block* const next = is_last ? weights + first + columns.count : here + blocks;
+        const size_t next_count =
+            is_last ? Least(columns.count, blocks - first - columns.count) : columns.count;
+        const Coming coming(next, next_count * sizeof(Block), part_count * columns.count);
+        MultiplyInTurns(kernel, columns, coming, sums[p]);
       }
     }
   }

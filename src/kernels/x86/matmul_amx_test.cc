@@ -56,20 +56,21 @@ class EmulatedAmxTest : public testing::TestWithParam<TensorType> {
 };
 
 TEST_P(EmulatedAmxTest, EveryBatchSize) {
-  for (size_t batch = 1; batch <= 52; ++batch) {
+  for (const size_t batch : NumbersUpTo(52)) {
     ExpectSameAsReference({.columns = Columns(3), .batch = batch, .seed = batch});
   }
 }
 
 // Whole and partial groups, several sets of rows.
 TEST_P(EmulatedAmxTest, ManyRows) {
-  for (const size_t batch : {511, 512, 513, 1041}) {
+  for (const size_t batch : {513, 511, 512, 1041}) {
+    if (kSanitized && batch != 513) break;
     ExpectSameAsReference({.rows = 5, .columns = Columns(1), .batch = batch, .seed = batch});
   }
 }
 
 TEST_P(EmulatedAmxTest, EveryNumberOfRowsOfTheMatrix) {
-  for (size_t rows = 1; rows <= 34; ++rows) {
+  for (const size_t rows : NumbersUpTo(34)) {
     ExpectSameAsReference({.rows = rows, .columns = Columns(1), .batch = 33, .seed = rows});
   }
   // More panels than are a set.
@@ -78,18 +79,18 @@ TEST_P(EmulatedAmxTest, EveryNumberOfRowsOfTheMatrix) {
 
 TEST_P(EmulatedAmxTest, EveryNumberOfColumns) {
   const size_t most = Multiple() == 256 ? 9 : 70;
-  for (size_t blocks = 1; blocks <= most; ++blocks) {
+  for (const size_t blocks : NumbersUpTo(most)) {
     ExpectSameAsReference({.rows = 17, .columns = Columns(blocks), .batch = 17, .seed = blocks});
   }
   if (Multiple() > 1) return;
-  for (size_t columns = 1; columns < 70; ++columns) {
+  for (const size_t columns : NumbersUpTo(69)) {
     ExpectSameAsReference({.rows = 17, .columns = columns, .batch = 17, .seed = columns});
   }
 }
 
 TEST_P(EmulatedAmxTest, ExtremeValues) {
   constexpr TestValues kAny = TestValues::kAny, kPlain = TestValues::kPlain;
-  for (uint64_t seed = 0; seed < 40; ++seed) {
+  for (uint64_t seed = 0; seed < (kSanitized ? 8 : 40); ++seed) {
     const size_t batch = 16 + seed % 20;
     for (const auto& [weights, activations] :
          {std::pair(kAny, kPlain), std::pair(kPlain, kAny), std::pair(kAny, kAny)}) {

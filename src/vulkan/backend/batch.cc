@@ -132,7 +132,7 @@ Result<Address> Batch::ScratchMemory(Scratch which, uint64_t bytes) {
   return scratch.buffer->address();
 }
 
-// A long prompt takes much more than the decoding that follows it. Nothing is under way.
+// A long prompt takes much more than the decoding that follows it. Nothing is in flight.
 void Batch::Trim() {
   for (ScratchBuffer& scratch : scratch_) {
     if (scratch.buffer && scratch.buffer->bytes() > 2 * scratch.most_bytes) scratch.buffer.reset();

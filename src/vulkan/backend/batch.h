@@ -151,7 +151,7 @@ class Batch {
   std::vector<Buffer> outgrown_;  // still used by what is recorded
   std::function<Status()> deferred_;
   Status recorded_ = Ok();              // or the first error of what could not return it
-  std::optional<uint64_t> submission_;  // the last one under way
+  std::optional<uint64_t> submission_;  // the last one in flight
   uint64_t number_ = 0;
   int64_t timed_ns_ = 0;  // where work is timed
 };

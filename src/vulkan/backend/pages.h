@@ -65,7 +65,7 @@ class DevicePages final : public kv::PageMemory {
   struct Slot {
     Commands commands;
     Arena uploads;
-    std::optional<uint64_t> submission;  // under way
+    std::optional<uint64_t> submission;  // in flight
   };
 
   Status Open();

@@ -61,10 +61,18 @@ class Pages {
   std::vector<Line> lines_;
 };
 
-// Where an fma is made of integers, a driver takes minutes to compile those of 32 rows.
+// Where an fma is made of integers, a driver takes minutes to compile those of attend.comp for 32
+// rows; attend_tiles.comp has few of them then.
 uint32_t LargestBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {
   const uint32_t most = MostAttentionBlockRows(layout);
-  return arithmetic.native_fma ? most : std::min(most, 4u);
+  return arithmetic.native_fma || layout.type == KvType::kF16 ? most : std::min(most, 4u);
+}
+
+uint32_t BlockRows(const PageLayout& layout, const Arithmetic& arithmetic,
+                   const AttentionSize& size) {
+  if (size.largest_blocks) return LargestBlockRows(layout, arithmetic);
+  const uint32_t suited = AttentionBlockRows(layout, arithmetic);
+  return size.block_rows == 0 ? suited : std::min(suited, size.block_rows);
 }
 
 // One attention call: its inputs, and what the reference makes of them.
@@ -75,22 +83,24 @@ struct Attention {
         layout(kernels::MakePageLayout(type, s.key_dim, s.value_dim)),
         positions(s.position + s.tokens),
         page_count(DivideRoundingUp(positions, kCheckPage)),
-        block_rows(s.largest_blocks ? LargestBlockRows(layout, arithmetic)
-                                    : AttentionBlockRows(layout, arithmetic)),
+        block_rows(BlockRows(layout, arithmetic, s)),
         pages(layout, s.kv_heads, page_count, seed),
         all_heads(s.heads * s.kv_heads),
         factor(kernels::QueryFactor(0.7f)) {
     const size_t rows = size_t{positions} * s.kv_heads;
-    pages.Write(0, positions,
-                CheckFloats(rows * static_cast<size_t>(s.key_dim), values, seed + 1).data(),
-                CheckFloats(rows * static_cast<size_t>(s.value_dim), values, seed + 2).data());
+    auto keys = CheckFloats(rows * static_cast<size_t>(s.key_dim), values, seed + 1);
+    auto page_values = CheckFloats(rows * static_cast<size_t>(s.value_dim), values, seed + 2);
     queries = CheckFloats(size_t{s.tokens} * all_heads * static_cast<size_t>(s.key_dim),
                           CheckValues::kOrdinary, seed + 3);
+    for (float& query : queries) query *= s.query_scale;
+    if (s.extremes) MakeExtreme(keys, page_values);
+    pages.Write(0, positions, keys.data(), page_values.data());
     if (s.sinks) sinks = CheckFloats(all_heads, CheckValues::kOrdinary, seed + 4);
     for (uint32_t token = 0; token < s.tokens; ++token)
       visible.push_back(kernels::VisibleTo(s.position + token, s.window, s.window_sinks));
   }
 
+  void MakeExtreme(std::vector<float>& keys, std::vector<float>& page_values);
   void AddToSinks(uint32_t kv_head, const float* most);
   std::vector<float> Reference();
   bool IsSeen(uint32_t page) const;
@@ -108,6 +118,36 @@ struct Attention {
   std::vector<float> sinks;                   // [all_heads], or none
   std::vector<kernels::VisibleRows> visible;  // [tokens]
 };
+
+// A query has three elements that count. With tiny ones, a product of the first and a key's is less
+// than 2^-126 and counts as zero: if it did not, the next sum would be rounded otherwise where it is
+// a tie, which is the case for a third of all. Values and their weights are made likewise: those of
+// the first position of a page vanish. A key's infinity
+// meets the third element.
+void Attention::MakeExtreme(std::vector<float>& keys, std::vector<float>& page_values) {
+  constexpr float kFactors[] = {-112.0f, 1.5f, 1.25f, 0.75f, 1.75f, -1.5f, 0.625f};
+  const auto key_dim = static_cast<size_t>(size.key_dim);
+  const auto value_dim = static_cast<size_t>(size.value_dim);
+  for (size_t at = 0; at < queries.size(); at += key_dim) {
+    std::fill_n(queries.data() + at + 2, key_dim - 2, 0.0f);
+    queries[at] = size.tiny_queries ? 0x1p-116f : 0.0f;
+    queries[at + 1] = 1.0f + std::abs(queries[at + 1]) / 64;
+    queries[at + 2] = 0x1p-20f;
+  }
+  for (size_t row = 0; row < size_t{positions} * size.kv_heads; ++row) {
+    const size_t position = row / size.kv_heads % kCheckPage;
+    float* const key = keys.data() + row * key_dim;
+    float* const value = page_values.data() + row * value_dim;
+    key[0] = 0x1p-12f;
+    key[1] = kFactors[position % 7];
+    key[2] = position % 29 == 5 ? -kCheckInfinity : 0.0f;
+    for (size_t d = 0; d < value_dim; ++d) {
+      const float ordinary = kFactors[1 + (row + d) % 6];
+      value[d] = std::copysign(position % 7 == 0 ? 0x1p-16f : ordinary, value[d]);
+    }
+    if (position == 11) value[5] = kCheckInfinity;
+  }
+}
 
 // `most` is every row's largest score, times log2(e). A sink far from it changes no bit, or leaves
 // none of the values': each becomes about as large as one token's.

@@ -26,6 +26,10 @@ struct AttentionSize {
   bool sinks = false;           // logits of one more weight a head
   bool split = false;           // pages by themselves, merged afterwards
   bool largest_blocks = false;  // of rows, whatever suits the device
+  float query_scale = 1.0f;     // a large one makes tiny weights
+  uint32_t block_rows = 0;      // unless it is none: what blocks have, if the device takes so many
+  bool extremes = false;        // infinities, and weights so small that products vanish
+  bool tiny_queries = false;    // with extremes: products of scores vanish, too
 };
 Status CheckAttention(Workbench& bench, kernels::KvType type, const AttentionSize& size,
                       CheckValues values, uint64_t seed);

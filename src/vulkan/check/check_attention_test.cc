@@ -53,6 +53,35 @@ TEST_P(PagesTest, TheLargestBlocks) {
                            CheckValues::kOrdinary, 6));
 }
 
+// Blocks of 32 rows of F16 have a kernel of their own.
+TEST_P(PagesTest, TheLargestBlocksOfEveryDimension) {
+  if (GetParam() != KvType::kF16) GTEST_SKIP() << "other types have one kernel for all blocks";
+  struct Dimensions {
+    int key;
+    int value;
+  };
+  uint64_t seed = 40;
+  for (const auto [key, value] : {Dimensions{72, 96}, {192, 256}}) {
+    AttentionSize size = {.key_dim = key,
+                          .value_dim = value,
+                          .heads = 3,
+                          .kv_heads = 2,
+                          .tokens = 23,
+                          .position = 370,
+                          .largest_blocks = true};
+    for (const bool split : {false, true}) {
+      size.split = split;
+      size.sinks = split;
+      size.window = split ? 100 : 0;
+      for (const float scale : {1.0f, 40.0f}) {
+        size.query_scale = scale;
+        for (const CheckValues values : {CheckValues::kOrdinary, CheckValues::kHostile})
+          EXPECT_OK(CheckAttention(bench(), GetParam(), size, values, ++seed));
+      }
+    }
+  }
+}
+
 TEST_P(PagesTest, WindowsAndSinks) {
   AttentionSize size = {.key_dim = 32,
                         .value_dim = 32,
@@ -89,6 +118,68 @@ TEST_P(PagesTest, EveryDimension) {
            .position = 130},
           static_cast<uint64_t>(key));
   }
+}
+
+// F16 has shaders for them, of whole vectors. A driver that makes an fma of integers takes two rows
+// at most.
+class FewRowsTest : public KernelTest {
+ protected:
+  void Check(AttentionSize size, uint64_t seed) {
+    for (const uint32_t rows : {1u, 2u, 4u, 8u}) {
+      if (rows > 2 && !kernels().arithmetic().native_fma) continue;
+      size.block_rows = rows;
+      for (const bool split : {false, true}) {
+        size.split = split;
+        EXPECT_OK(CheckAttention(bench(), KvType::kF16, size, CheckValues::kOrdinary, seed))
+            << rows << " rows, " << size.key_dim << " and " << size.value_dim << " elements";
+      }
+    }
+  }
+};
+
+// One stage of keys or up to four, two of values or four, one element of an invocation or two.
+TEST_F(FewRowsTest, EveryDimension) {
+  struct Dimensions {
+    int key;
+    int value;
+  };
+  for (const auto [key, value] :
+       {Dimensions{16, 16}, {64, 64}, {96, 96}, {128, 128}, {192, 128}, {256, 256}, {64, 160}}) {
+    Check({.key_dim = key,
+           .value_dim = value,
+           .heads = 3,
+           .kv_heads = 2,
+           .tokens = 3,
+           .position = 255},
+          static_cast<uint64_t>(key));
+  }
+}
+
+TEST_F(FewRowsTest, WindowsAndSinks) {
+  AttentionSize size = {.key_dim = 64,
+                        .value_dim = 64,
+                        .heads = 2,
+                        .kv_heads = 1,
+                        .tokens = 5,
+                        .position = 900,
+                        .window = 100};
+  Check(size, 2);
+  size.window_sinks = 4;
+  size.sinks = true;
+  Check(size, 3);
+}
+
+TEST_F(FewRowsTest, InfinitiesAndProductsThatVanish) {
+  AttentionSize size = {.key_dim = 64,
+                        .value_dim = 64,
+                        .heads = 3,
+                        .kv_heads = 2,
+                        .tokens = 4,
+                        .position = 300,
+                        .extremes = true};
+  Check(size, 4);
+  size.tiny_queries = true;
+  Check(size, 5);
 }
 
 TEST_P(PagesTest, KeysAndValuesOfAnySize) {

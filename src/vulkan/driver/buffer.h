@@ -18,7 +18,7 @@ enum class MemoryKind : uint8_t {
 };
 
 // Owns its memory, all of it one allocation of the driver's; movable. Outlived by its device; what
-// is under way with it has finished before it goes.
+// is in flight with it has finished before it goes.
 class Buffer {
  public:
   // Addresses are multiples of this.

@@ -24,7 +24,7 @@ class Device {
   // FailedPrecondition, with the reason, where the device does not meet the requirements.
   static Result<std::unique_ptr<Device>> Open(std::shared_ptr<const Instance> instance,
                                               VkPhysicalDevice physical);
-  // Waits for the work under way.
+  // Waits for the work in flight.
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;

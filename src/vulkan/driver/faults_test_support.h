@@ -112,4 +112,13 @@ inline Library FaultyLibrary(const Library& real, std::optional<size_t> failing,
   return {.get_instance_proc_addr = FaultyInstanceLookup};
 }
 
+// The same from here on, for what such a library has opened.
+inline void FailCall(std::optional<size_t> failing, VkResult result) {
+  FaultPlan& plan = ThePlan();
+  plan.failing_call = failing;
+  plan.result = result;
+  plan.failed.clear();
+  plan.calls.clear();
+}
+
 }  // namespace aster::vulkan

@@ -40,7 +40,7 @@ class Uploader {
   struct Slot {
     Buffer buffer;
     Commands commands;
-    std::optional<uint64_t> submission;  // under way
+    std::optional<uint64_t> submission;  // in flight
   };
 
   Status Prepare(std::optional<Slot>& slot);

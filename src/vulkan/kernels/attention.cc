@@ -27,6 +27,11 @@ constexpr uint32_t kEmulatedBlockRows = 2;
 constexpr uint32_t kMostSharedFloats = 7168;
 constexpr uint32_t kMostValuesOfInvocation = 32;
 
+// What attend_tiles.comp takes of F16: value elements in parts of so many.
+constexpr uint32_t kTileRows = 32;
+constexpr uint32_t kPartElements = 64;
+constexpr int kMostTileElements = 256;
+
 // PageShape of page.glsl.
 struct PageShape {
   explicit PageShape(const PageLayout& layout)
@@ -119,6 +124,20 @@ struct ValueShares {
   uint32_t words_of_invocation;
 };
 
+bool FitsTiles(const PageLayout& layout) {
+  return layout.type == KvType::kF16 && layout.value_stride <= kMostTileElements;
+}
+
+// Whether attend_few.comp computes blocks of so many rows of such pages: it takes whole vectors of
+// sixteen bytes, and keeps queries and weights in shared memory.
+bool HasFewRows(const PageLayout& layout, uint32_t rows) {
+  constexpr uint32_t kMostRows = 8;
+  const bool values_fit = layout.value_dim <= 128 ? layout.value_dim % 16 == 0
+                                                  : layout.value_dim % 32 == 0;
+  return layout.type == KvType::kF16 && rows <= kMostRows && layout.key_dim % 16 == 0 &&
+         layout.key_dim <= 256 && layout.value_dim <= 256 && values_fit;
+}
+
 Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
   const PageLayout& layout = *job.layout;
   CHECK(job.block_count <= kRowGroups);
@@ -138,10 +157,24 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                         job.out_token_stride,
                         job.out_head_stride,
                         PageShape(layout)};
+  const bool has_fma = kernels.arithmetic().native_fma;
+  if (job.block_rows == kTileRows && FitsTiles(layout)) {
+    const uint32_t parts =
+        DivideRoundingUp(static_cast<uint32_t>(layout.value_stride), kPartElements);
+    return kernels.Record(commands, has_fma ? "attend_tiles" : "attend_tiles_emulated",
+                          {static_cast<uint32_t>(layout.key_dim), parts, split ? 1u : 0u}, push,
+                          {.x = job.block_count, .y = job.kv_heads});
+  }
   const ValueShares shares(layout);
-  const bool is_emulated = !kernels.arithmetic().native_fma && job.block_rows <= kEmulatedBlockRows;
-  const std::string shader = fmt::format("{}_{}{}", ShaderOf("attend_", layout.type),
-                                         job.block_rows, is_emulated ? "_emulated" : "");
+  const bool is_emulated = !has_fma && job.block_rows <= kEmulatedBlockRows;
+  const char* const suffix = is_emulated ? "_emulated" : "";
+  if (HasFewRows(layout, job.block_rows) && (has_fma || is_emulated))
+    return kernels.Record(commands, fmt::format("attend_few_f16_{}{}", job.block_rows, suffix),
+                          {static_cast<uint32_t>(layout.key_dim),
+                           static_cast<uint32_t>(layout.value_dim), split ? 1u : 0u},
+                          push, {.x = job.block_count, .y = job.kv_heads});
+  const std::string shader =
+      fmt::format("{}_{}{}", ShaderOf("attend_", layout.type), job.block_rows, suffix);
   return kernels.Record(commands, shader,
                         {static_cast<uint32_t>(layout.key_dim), shares.columns,
                          shares.words_of_invocation, split ? 1u : 0u},
@@ -151,6 +184,7 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
 }  // namespace
 
 uint32_t MostAttentionBlockRows(const PageLayout& layout) {
+  if (FitsTiles(layout)) return kTileRows;
   constexpr uint32_t kRowFloats = kernels::kPagePositions + 16;  // of weights and lanes
   const uint32_t floats = static_cast<uint32_t>(layout.key_dim) + kRowFloats;
   uint32_t rows = std::bit_floor(std::min(kMostBlockRows, kMostSharedFloats / floats));

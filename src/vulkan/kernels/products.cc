@@ -65,7 +65,7 @@ Status RecordPrepareInt8(Kernels& kernels, Commands& commands, ActivationFormat 
   const char* const name =
       format == ActivationFormat::kInt8Per32 ? "prepare_per_32" : "prepare_per_256";
   return kernels.Record(commands, fmt::format("{}{}", name, source), {}, push,
-                        {.x = DivideRoundingUp(push.columns, 256), .y = push.rows});
+                        {.x = DivideRoundingUp(push.columns, 1024), .y = push.rows});
 }
 
 }  // namespace

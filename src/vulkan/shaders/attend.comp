@@ -22,23 +22,7 @@ layout(constant_id = 2) const uint kKeyDim = 1;
 layout(constant_id = 3) const uint kColumns = 1;  // invocations of a row of values, a power of two
 layout(constant_id = 4) const uint kWords = 1;    // of each, kColumns apart, up to kMostWords
 layout(constant_id = 5) const bool kSplit = false;
-layout(push_constant) uniform Push {
-  Words page_table;  // addresses of pages of all heads, zero where no row sees the page
-  Words blocks;
-  Words visible;  // [tokens][3]: what is seen ends at the first, or begins and ends at the others
-  Floats queries;
-  Floats sinks;      // [heads of all] logits
-  FloatsOut result;  // as the queries; with kSplit results of pages
-  uint heads;        // queries of a key/value head
-  uint token_stride;
-  uint head_stride;
-  float factor;         // of queries
-  uint head_page_bytes; // from one head of a page to the next
-  uint has_sinks;
-  uint out_token_stride;
-  uint out_head_stride;
-  PageShape shape;
-} push;
+#include "attend_push.glsl"
 
 const uint kThreads = 128u;
 const uint kLanes = 16u;

@@ -38,12 +38,15 @@ Merge merge_of(float old_most, float new_most) {
   const float base = joint == MINUS_INFINITY ? 0.0 : joint;
   return Merge(joint, exp2_of(sub(old_most, base)), exp2_of(sub(new_most, base)));
 }
-// Without negative zeros.
-float merged_value(float old_value, float new_value, Merge merge) {
-  return add(fused(new_value, merge.new_factor, mul(old_value, merge.old_factor)), 0.0);
-}
+// Of sums and factors that are no denormals.
 float merged_sum(float old_sum, float new_sum, Merge merge) {
-  return fused(new_sum, merge.new_factor, mul(old_sum, merge.old_factor));
+  precise float scaled = old_sum * merge.old_factor;
+  return fused_normal(new_sum, merge.new_factor, flushed(scaled));
+}
+// Likewise of values; without negative zeros.
+float merged_value(float old_value, float new_value, Merge merge) {
+  precise float positive = merged_sum(old_value, new_value, merge) + 0.0;
+  return positive;
 }
 
 // What values are multiplied with and then divided by. A sink is one more weight of the head, which

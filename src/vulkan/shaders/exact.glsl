@@ -42,6 +42,20 @@ float mul(float a, float b) {
   return flushed(product);
 }
 
+// The same where neither operands nor the result are denormal.
+float add_unflushed(float a, float b) {
+  precise float sum = a + b;
+  return sum;
+}
+float sub_unflushed(float a, float b) {
+  precise float difference = a - b;
+  return difference;
+}
+float mul_unflushed(float a, float b) {
+  precise float product = a * b;
+  return product;
+}
+
 // (high, low) >> n; what is lost is or-ed into bit 0.
 uvec2 shift_right_sticky(uint high, uint low, uint n) {
   if (n == 0u) return uvec2(high, low);
@@ -160,8 +174,33 @@ float divide_special(uint a, uint b) {
   return FLOAT(sign | kInfBits);
 }
 
-// a / b, rounded once. The device's quotient may be some units off: the remainder, which fits 32
-// bits then, tells by how many.
+// The integer quotient of two mantissas, rounded down; `remainder` is what is left of the dividend.
+// The device's quotient may be some units off: the remainder, which fits 32 bits then, tells by how
+// many.
+uint quotient_of(float x, float y, uint dividend, uint divisor, float unit, out int remainder) {
+  uint quotient = uint(x / y * unit);
+  remainder = int(dividend - quotient * divisor);
+  for (int i = 0; i < 8 && remainder < 0; ++i) {
+    --quotient;
+    remainder += int(divisor);
+  }
+  for (int i = 0; i < 8 && remainder >= int(divisor); ++i) {
+    ++quotient;
+    remainder -= int(divisor);
+  }
+  return quotient;
+}
+// The same, rounded to nearest or one unit beside it, in a step of Newton's.
+uint near_quotient_of(float x, float y, float unit) {
+  precise float inverse = 1.0 / y;
+  precise float first = x * inverse;
+  precise float rest = fma(-first, y, x);
+  precise float second = fma(rest, inverse, first);
+  precise float units = second * unit;
+  return uint(units);
+}
+
+// a / b, rounded once. A quotient is never in the middle of two numbers.
 float divide(float dividend, float divisor) {
   const uint a = BITS(dividend), b = BITS(divisor);
   const uint sign = (a ^ b) & kSign;
@@ -170,19 +209,19 @@ float divide(float dividend, float divisor) {
   const uint ma = a & kMantissa | kHidden, mb = b & kMantissa | kHidden;
   // The quotient's integer is in [2^23, 2^24).
   const bool below = ma < mb;
-  const float ratio = FLOAT(0x3f800000u | a & kMantissa) / FLOAT(0x3f800000u | b & kMantissa);
-  uint quotient = uint(ratio * (below ? 16777216.0 : 8388608.0));
-  int remainder = int((ma << (below ? 24u : 23u)) - quotient * mb);
-  for (int i = 0; i < 8 && remainder < 0; ++i) {
-    --quotient;
-    remainder += int(mb);
+  const float x = FLOAT(0x3f800000u | a & kMantissa), y = FLOAT(0x3f800000u | b & kMantissa);
+  const float unit = below ? 16777216.0 : 8388608.0;
+  const uint shifted = ma << (below ? 24u : 23u);
+  uint quotient;
+  if (kNativeFma) {
+    quotient = near_quotient_of(x, y, unit);
+    const int twice = int(shifted - quotient * mb) * 2;
+    quotient += twice > int(mb) ? 1u : twice < -int(mb) ? ~0u : 0u;
+  } else {
+    int remainder;
+    quotient = quotient_of(x, y, shifted, mb, unit, remainder);
+    if (uint(remainder) << 1 > mb) ++quotient;
   }
-  for (int i = 0; i < 8 && remainder >= int(mb); ++i) {
-    ++quotient;
-    remainder -= int(mb);
-  }
-  const uint twice = uint(remainder) << 1;
-  if (twice > mb || (twice == mb && (quotient & 1u) != 0u)) ++quotient;
   int exponent = int(ea) - int(eb) + 127 - (below ? 1 : 0);
   if (quotient == 0x1000000u) {
     quotient = kHidden;

@@ -6,36 +6,40 @@
 const float kRoundingShift = 12582912.0;  // 1.5 * 2^23
 #define LOG2_E FLOAT(0x3fb8aa3bu)
 
+// In both of these, nothing is denormal but what comes in, or a square too small to count.
+
 // e^x; zero where that is below 2^-126.
-float exp_of(float x) {
-  if (is_nan(x)) return x;
+float exp_of(float power) {
+  if (is_nan(power)) return power;
+  const float x = flushed(power);
   if (x < FLOAT(0xc2aeac4fu)) return 0.0;
   if (x > FLOAT(0x42b17217u)) return INFINITY;
-  const float shifted = fused(x, LOG2_E, kRoundingShift);
-  const float n = sub(shifted, kRoundingShift);
-  float r = fused(-n, FLOAT(0x3f317200u), x);
-  r = fused(-n, FLOAT(0x35bfbe8eu), r);
+  const float shifted = fused_unflushed(x, LOG2_E, kRoundingShift);
+  const float n = sub_unflushed(shifted, kRoundingShift);
+  float r = fused_unflushed(-n, FLOAT(0x3f317200u), x);
+  r = fused_unflushed(-n, FLOAT(0x35bfbe8eu), r);
   float p = FLOAT(0x3ab563a6u);
-  p = fused(p, r, FLOAT(0x3c091ef0u));
-  p = fused(p, r, FLOAT(0x3d2aac2cu));
-  p = fused(p, r, FLOAT(0x3e2aaa46u));
-  p = fused(p, r, FLOAT(0x3efffffeu));
-  p = fused(p, r, 1.0);
-  p = fused(p, r, 1.0);
+  p = fused_unflushed(p, r, FLOAT(0x3c091ef0u));
+  p = fused_unflushed(p, r, FLOAT(0x3d2aac2cu));
+  p = fused_unflushed(p, r, FLOAT(0x3e2aaa46u));
+  p = fused_unflushed(p, r, FLOAT(0x3efffffeu));
+  p = fused_unflushed(p, r, 1.0);
+  p = fused_unflushed(p, r, 1.0);
   return FLOAT(BITS(p) + (BITS(shifted) << 23));
 }
 
-// 2^x, for x <= 0; zero where that is below 2^-126.
+// 2^x, for x <= 0; zero where that is below 2^-126. A denormal x changes nothing.
 float exp2_of(float x) {
   if (is_nan(x)) return x;
   if (x < -126.0) return 0.0;
-  const float shifted = add(x, kRoundingShift);
-  const float r = sub(x, sub(shifted, kRoundingShift));
-  const float r2 = mul(r, r);
-  float p = fused(FLOAT(0x39205945u), r2, fused(FLOAT(0x3ab00f59u), r, FLOAT(0x3c1d9550u)));
-  p = fused(p, r2, fused(FLOAT(0x3d635671u), r, FLOAT(0x3e75fdf3u)));
-  p = fused(p, r2, fused(FLOAT(0x3f317219u), r, 1.0));
-  return mul(p, FLOAT(0x3f800000u + (BITS(shifted) << 23)));
+  const float shifted = add_unflushed(x, kRoundingShift);
+  const float r = sub_unflushed(x, sub_unflushed(shifted, kRoundingShift));
+  const float r2 = mul_unflushed(r, r);
+  float p = fused_unflushed(FLOAT(0x39205945u), r2,
+                            fused_unflushed(FLOAT(0x3ab00f59u), r, FLOAT(0x3c1d9550u)));
+  p = fused_unflushed(p, r2, fused_unflushed(FLOAT(0x3d635671u), r, FLOAT(0x3e75fdf3u)));
+  p = fused_unflushed(p, r2, fused_unflushed(FLOAT(0x3f317219u), r, 1.0));
+  return flushed(mul_unflushed(p, FLOAT(0x3f800000u + (BITS(shifted) << 23))));
 }
 
 float sigmoid_of(float x) { return divide(1.0, add(1.0, exp_of(-x))); }

@@ -45,6 +45,10 @@ layout(push_constant) uniform Push {
 #include "functions.glsl"
 #endif
 
+// An invocation has four columns of a row, one behind the other.
+const uint kThreadColumns = 4u;
+const uint kGroupColumns = 1024u;  // of a workgroup
+
 // Before the first value of a row is asked for, by all invocations of a workgroup.
 float row_factor(uint row) {
 #if SOURCE == NORM
@@ -95,9 +99,13 @@ float scale_of(uint largest) {
   if (largest < kSmallestScaledBits) return 0.0;
   return divide(FLOAT(largest), 127.0);
 }
-int quant_of(float value, uint largest) {
-  if (largest >= kInfBits || largest < kSmallestScaledBits) return 0;
-  return int(roundEven(mul(value, divide(127.0, FLOAT(largest)))));
+// What a group's numbers are multiplied with, or zero where all become zero.
+float factor_of(uint largest) {
+  if (largest >= kInfBits || largest < kSmallestScaledBits) return 0.0;
+  return divide(127.0, FLOAT(largest));
+}
+int quant_of(float value, float factor) {
+  return factor == 0.0 ? 0 : int(roundEven(mul(value, factor)));
 }
 uint pair_of(int first, int second) { return uint(first) & 0xffffu | uint(second) << 16; }
 uint bytes_of(int a, int b, int c, int d) {

@@ -298,14 +298,6 @@ void multiply(uint first_output, uint first_row, uint buffer_) {
   }
 }
 
-float sub_unflushed(float a, float b) {
-  precise float difference = a - b;
-  return difference;
-}
-float mul_unflushed(float a, float b) {
-  precise float product = a * b;
-  return product;
-}
 float mul_normal(float a, float b) { return flushed(mul_unflushed(a, b)); }
 
 // The floats of a unit, or of its minima. Operands are never denormal, and neither are results,

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Templates of our own that write what families' published ones do, without what they say about
+// tools.
+#pragma once
+
+#include <string_view>
+
+namespace aster::chat {
+
+// As Gemma 4 writes turns, thoughts and calls, without what it says about tools.
+inline constexpr std::string_view kGemmaTemplate = R"jinja(
+{%- macro value_of(value) -%}
+  {%- if value is string -%}{{ '<|"|>' ~ value ~ '<|"|>' }}
+  {%- elif value is boolean -%}{{ 'true' if value else 'false' }}
+  {%- elif value is none -%}null
+  {%- elif value is mapping -%}
+    {{- '{' -}}
+    {%- for key, one in value | dictsort -%}
+      {{- ',' if not loop.first else '' -}}{{- key -}}:{{- value_of(one) -}}
+    {%- endfor -%}
+    {{- '}' -}}
+  {%- elif value is sequence -%}
+    {{- '[' -}}
+    {%- for one in value -%}{{- ',' if not loop.first else '' -}}{{- value_of(one) -}}{%- endfor -%}
+    {{- ']' -}}
+  {%- else -%}{{ value }}{%- endif -%}
+{%- endmacro -%}
+{{- bos_token -}}
+{%- if tools -%}
+  {{- '<|turn>system\n' -}}
+  {%- for tool in tools -%}{{- '<|tool>' ~ tool.function.name ~ '<tool|>' -}}{%- endfor -%}
+  {{- '<turn|>\n' -}}
+{%- endif -%}
+{%- for message in messages -%}
+  {{- '<|turn>' ~ ('model' if message.role == 'assistant' else message.role) ~ '\n' -}}
+  {%- if message.reasoning_content and message.tool_calls -%}
+    {{- '<|channel>thought\n' ~ message.reasoning_content ~ '\n<channel|>' -}}
+  {%- endif -%}
+  {%- for call in message.tool_calls or [] -%}
+    {{- '<|tool_call>call:' ~ call.function.name ~ '{' -}}
+    {%- if call.function.arguments is mapping -%}
+      {%- for key, value in call.function.arguments | dictsort -%}
+        {{- ',' if not loop.first else '' -}}{{- key -}}:{{- value_of(value) -}}
+      {%- endfor -%}
+    {%- else -%}{{- call.function.arguments -}}{%- endif -%}
+    {{- '}<tool_call|>' -}}
+  {%- endfor -%}
+  {{- message.content ~ '<turn|>\n' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|turn>model\n' -}}{%- endif -%}
+)jinja";
+
+// As MiMo V2 writes turns, thoughts and calls: values without line breaks around them.
+inline constexpr std::string_view kMimoTemplate = R"jinja(
+{%- for tool in tools or [] -%}
+  {{- '<function>\n<name>' ~ tool.function.name ~ '</name>\n</function>' -}}
+{%- endfor -%}
+{%- for message in messages -%}
+  {{- '<|im_start|>' ~ message.role ~ '\n' -}}
+  {%- if message.reasoning_content -%}
+    {{- '<think>' ~ message.reasoning_content ~ '</think>' -}}
+  {%- endif -%}
+  {{- message.content -}}
+  {%- for call in message.tool_calls or [] -%}
+    {{- '<tool_call>\n<function=' ~ call.function.name ~ '>\n' -}}
+    {%- for name, value in call.function.arguments | items -%}
+      {{- '<parameter=' ~ name ~ '>' ~ (value if value is string else value | tojson) -}}
+      {{- '</parameter>\n' -}}
+    {%- endfor -%}
+    {{- '</function>\n</tool_call>' -}}
+  {%- endfor -%}
+  {{- '<|im_end|>' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}
+)jinja";
+
+}  // namespace aster::chat

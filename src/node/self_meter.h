@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Measures this machine anew from time to time while it has no layers, so that plans know it as it
+// is and not as it was when its node began. (Where it has layers, their own times say more.) Must
+// not know what is measured, nor what the figures are for.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "engine/machine_speed.h"
+
+namespace aster::node {
+
+struct SelfMeterOptions {
+  int64_t again_ns = 1800 * kNsPerSecond;
+  int64_t idle_ns = 60 * kNsPerSecond;  // for which there was nothing to compute
+  int64_t look_ns = 5 * kNsPerSecond;
+};
+
+// Start and Stop belong to one thread; speed is safe for concurrent use.
+class SelfMeter {
+ public:
+  using Measure = std::function<Result<engine::MachineSpeed>()>;
+  using IsIdle = std::function<bool()>;
+
+  // The clock outlives it; the functions are called by its thread.
+  SelfMeter(engine::MachineSpeed first, Measure measure, IsIdle is_idle, Clock& clock,
+            const SelfMeterOptions& options = {});
+  ~SelfMeter();
+  SelfMeter(const SelfMeter&) = delete;
+  SelfMeter& operator=(const SelfMeter&) = delete;
+
+  Status Start();
+  void Stop();
+
+  engine::MachineSpeed speed() const EXCLUDES(mu_);
+
+  // What the thread does each time; for tests, without Start. Whether it has measured.
+  bool Look() EXCLUDES(mu_);
+
+ private:
+  void Main() EXCLUDES(mu_);
+
+  const Measure measure_;
+  const IsIdle is_idle_;
+  Clock& clock_;
+  const SelfMeterOptions options_;
+  // Of its thread.
+  int64_t measured_ns_;
+  int64_t idle_since_ns_;
+
+  mutable Mutex mu_;
+  CondVar stop_asked_;
+  bool stopping_ GUARDED_BY(mu_) = false;
+  engine::MachineSpeed speed_ GUARDED_BY(mu_);
+  std::thread thread_;
+};
+
+}  // namespace aster::node

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "open/plan_for_turn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace aster::open {
+namespace {
+
+// Whether all nodes have their layers of it in memory.
+bool IsLoaded(const NodePool& pool, const plan::Plan& plan) {
+  return std::ranges::all_of(plan.AllStages(), [&](const plan::PlanStage& stage) {
+    return !stage.is_group() && std::ranges::any_of(pool.shared(), [&](const SharedSlice& held) {
+      return held.node == stage.node.id && held.slice == stage.slice;
+    });
+  });
+}
+
+// Of the turns before, by the slowest link, or by computing them again.
+double MovingSeconds(const NodePool& pool, const WantedPlan& wanted, const plan::SplitPlan& best) {
+  const double held = wanted.requests.front().held_tokens;
+  double rate = 0;
+  for (const plan::LinkAbility& link : pool.links()) {
+    if (link.bytes_per_s > 0) rate = rate > 0 ? std::min(rate, link.bytes_per_s) : link.bytes_per_s;
+  }
+  const double bytes = wanted.load.kv_row_bytes * static_cast<double>(wanted.load.layers.size());
+  const double computing_s = held / best.prefill_tokens_per_s;
+  return rate > 0 && bytes > 0 ? std::min(held * bytes / rate, computing_s) : computing_s;
+}
+
+// A node of the plan that is given no layers any more; null: all are there.
+const AbsentNode* MissingOf(const NodePool& pool, const plan::Plan& plan) {
+  for (const AbsentNode& node : pool.absent()) {
+    const bool is_used = std::ranges::any_of(
+        plan.AllStages(), [&](const plan::PlanStage& stage) { return stage.Has(node.id); });
+    if (is_used) return &node;
+  }
+  return nullptr;
+}
+
+std::string TimeText(double seconds) {
+  return FormatDuration(static_cast<int64_t>(std::min(seconds, 1e9) * 1e9));
+}
+
+}  // namespace
+
+std::optional<std::string> ChangeForTurn(const NodePool& pool, const WantedPlan& wanted,
+                                         const plan::Plan& current, double opening_s,
+                                         plan::TurnChanges& changes) {
+  WantedPlan instead = wanted;
+  instead.replaces = true;
+  const auto best = PlanByAbility(pool, instead, {});
+  // A cluster that has no better plan keeps the one it has.
+  if (!best.ok()) return std::nullopt;
+  if (const AbsentNode* const missing = MissingOf(pool, current))
+    return fmt::format("node {} {}", missing->name, missing->why);
+  const auto current_s = SecondsByAbility(pool, instead, {}, current);
+  const auto best_s = SecondsByAbility(pool, instead, {}, best->plan);
+  const std::string name = plan::SplitText(best->plan);
+  if (!current_s || !best_s || name == plan::SplitText(current)) return std::nullopt;
+  const double loading_s = IsLoaded(pool, best->plan) ? 0 : opening_s;
+  const plan::TurnOffer offer{.current_s = *current_s,
+                              .best_s = *best_s,
+                              .change_s = loading_s + MovingSeconds(pool, instead, *best)};
+  if (!changes.Observe(offer)) return std::nullopt;
+  return fmt::format("{}: {} for this turn are expected, and {} of {}", name, TimeText(*best_s),
+                     TimeText(*current_s), plan::SplitText(current));
+}
+
+}  // namespace aster::open
