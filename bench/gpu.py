@@ -77,7 +77,8 @@ class Bench:
         halves = f"{peaks['f16_tflops']:.2f} TFLOP/s in f16" if "f16_tflops" in peaks else "no f16"
         matrices = f"{peaks['matrix_int8_tops']:.2f} TOP/s of bytes" if "matrix_int8_tops" in peaks else "none"
         print(f"\n{device['name']} at most: reads {peaks['read_gb_per_s']:.1f} GB/s, {peaks['int8_tops']:.2f} TOP/s of "
-              f"bytes, by matrices {matrices}, {peaks['f32_tflops']:.2f} TFLOP/s in f32, {halves}", flush=True)
+              f"bytes, by matrices {matrices}, {peaks['f32_tflops']:.2f} TFLOP/s in f32, {halves}; a kernel that waits "
+              f"for the one before it takes {peaks['kernel_us']:.2f} us at least", flush=True)
         return peaks
 
     def weights(self, model):

@@ -3,13 +3,12 @@
 
 // gpu_peaks N: what device N (of `aster devices`) can do at most, by shaders of our own, as JSON:
 // reading its memory, products of bytes by instructions and by cooperative matrices,
-// multiplications and additions of floats. Medians of rounds; each runs long enough that starting
-// it does not count.
+// multiplications and additions of floats, and a kernel that waits for another. Medians of rounds;
+// each runs long enough that starting it does not count.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -70,10 +69,6 @@ class Peaks {
     json["read_gb_per_s"] = TRY(peaks.Read()) / 1e9;
     json["int8_tops"] = TRY(peaks.Compute(traits.dot_products ? "bytes_dot" : "bytes", 8)) / 1e12;
     json["kernel_us"] = TRY(peaks.Wait(1));
-    if (std::getenv("X_CHAIN")) {
-      for (uint32_t g : {8u, 64u, 128u, 512u, 4096u}) json["kernel_us_" + std::to_string(g)] = TRY(peaks.Wait(g));
-      return json;
-    }
     json["f32_tflops"] = TRY(peaks.Compute("floats", 4)) / 1e12;
     if (traits.matrix)
       json["matrix_int8_tops"] = TRY(peaks.MultiplyMatrices(*traits.matrix)) / 1e12;
@@ -161,8 +156,8 @@ class Peaks {
     return static_cast<double>(work) * dispatches / rounds[kRounds / 2];
   }
 
-  Result<double> Time(const Pipeline& pipeline, std::span<const uint8_t> push,
-                      uint32_t dispatches, uint32_t groups) {
+  Result<double> Time(const Pipeline& pipeline, std::span<const uint8_t> push, uint32_t dispatches,
+                      uint32_t groups) {
     Commands commands = TRY(Commands::Create(device_));
     TRY(commands.Begin());
     for (uint32_t i = 0; i < dispatches; ++i) {

@@ -33,8 +33,8 @@ struct Shape {
   uint32_t outputs;
   uint32_t columns;
 };
-constexpr Shape kShapes[] = {{4096, 4096}, {14336, 4096}, {8192, 2048}};
-constexpr uint32_t kRowCounts[] = {1, 8, 16, 32, 128, 512};
+constexpr Shape kShapes[] = {{4096, 4096}, {14336, 4096}, {4096, 14336}, {8192, 2048}};
+constexpr uint32_t kRowCounts[] = {1, 8, 16, 32, 128, 512, 2048};
 constexpr int kRounds = 3;
 constexpr double kLeastSeconds = 0.01;  // of a round
 constexpr uint64_t kWeightBytes = uint64_t{256} << 20;
@@ -107,6 +107,7 @@ class Products {
     if (rows > kFewRows) ways.push_back({ProductWay::kMany, kManyRows});
     if (rows <= kFewRows || !kernels_.matrix()) return ways;
     ways.push_back({ProductWay::kMatrix, kMatrixRows});
+    if (rows >= kWideMatrixRows) ways.push_back({ProductWay::kMatrix, kWideMatrixRows});
     return ways;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who may take a node out of use for others, and put it into use again: whoever has the cluster's
+// Who may take a node out of use for others, and put it into use again: the holder of the cluster's
 // key, by a signature. (A node's own machine needs none.) Must not know how an order travels.
 #pragma once
 

@@ -87,7 +87,7 @@ TEST(DnsMessage, LengthsAreNotBelieved) {
   EXPECT_THAT(WhyNot(many), HasSubstr("257 entries"));
   EXPECT_THAT(WhyNot(std::vector<uint8_t>(kMaxMessageBytes + 1)), HasSubstr("too long"));
   std::string name;
-  for (int i = 0; i < 5; ++i) name += '\x3f' + std::string(63, 'a');
+  for (int i = 0; i < 5; ++i) name.append(1, '\x3f').append(63, 'a');
   EXPECT_THAT(WhyNot(Message(1, 0, name)), HasSubstr("too long"));
   EXPECT_THAT(WhyNot(Message(1, 0, "\x40" + std::string(64, 'a'))), HasSubstr("too long"));
 }

@@ -107,7 +107,7 @@ class Daemon {
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<LinkMeter> links_;
-  std::unique_ptr<SelfMeter> self_meter_;  // or none
+  std::unique_ptr<SelfMeter> self_meter_;   // or none
   std::unique_ptr<SessionInbox> sessions_;  // or none
   WeightOffers offers_;
   mutable Drain drain_{identity_.node, identity_.ca_certificate};

@@ -18,7 +18,7 @@ TEST(TurnChanges, ATurnThatGainsMoreThanTheChangeCostsIsMovedAtOnce) {
   EXPECT_TRUE(changes.Observe({.current_s = 60, .best_s = 30, .change_s = 5}));
   // A short question behind it stays where it is: the change would cost more than it brings.
   EXPECT_FALSE(changes.Observe({.current_s = 3, .best_s = 2, .change_s = 5}));
-  // A plan that cannot compute it at all gives way in any case.
+  // A plan that cannot compute it at all is changed in any case.
   constexpr double kNever = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(changes.Observe({.current_s = kNever, .best_s = 2, .change_s = 100}));
 }
@@ -28,14 +28,14 @@ TEST(TurnChanges, SmallGainsCountOnlyTogether) {
   int turns = 0;
   while (!changes.Observe({.current_s = 3, .best_s = 2, .change_s = 5})) ++turns;
   EXPECT_EQ(turns, 5);
-  // Less than predictions are exact to never does.
+  // A loss below what predictions are exact to never changes it.
   for (int i = 0; i < 1000; ++i)
     EXPECT_FALSE(changes.Observe({.current_s = 3, .best_s = 2.6, .change_s = 0.01}));
 }
 
 // A pipeline reads, one node talks; texts and questions come in any order. Changes take less than
 // turns would have lost without them, and all of it is at most twice what one plan for all turns
-// would have taken, the better one, which nobody knows before.
+// would have taken, the better one, which is not known before.
 TEST(TurnChanges, NothingOscillatesForLess) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     Random random(seed);

@@ -4,7 +4,7 @@
 // Many requests on many nodes that come and go, on a virtual clock: real conductors, each with
 // plans over a few of the nodes, and real stage servers. Every request is answered, with the tokens
 // of one machine; none is passed by for long, and rows that other nodes hold are found.
-// `load_sim --nodes 32 --sequences 10000` takes minutes; docs/scale.md has its figures.
+// `load_sim --nodes 32 --sequences 10000` takes minutes; docs/scale.md has figures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,6 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "base/sanitized.h"
 #include "conduct/conductor.h"
 #include "engine/scheduler.h"
 #include "sim_network.h"
@@ -48,7 +47,7 @@ constexpr int64_t kLongestNs = 15 * kNsPerSecond;
 
 struct LoadOptions {
   size_t nodes = 12;
-  size_t sequences = kSanitized ? 60 : 400;
+  size_t sequences = 400;
   uint64_t seed = 1;
 };
 LoadOptions g_options;  // of the command line

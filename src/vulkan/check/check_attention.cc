@@ -93,7 +93,7 @@ struct Attention {
     queries = CheckFloats(size_t{s.tokens} * all_heads * static_cast<size_t>(s.key_dim),
                           CheckValues::kOrdinary, seed + 3);
     for (float& query : queries) query *= s.query_scale;
-    if (s.extremes) MakeExtreme(keys, page_values);
+    if (s.infinities || s.vanishing) MakeExtreme(keys, page_values);
     pages.Write(0, positions, keys.data(), page_values.data());
     if (s.sinks) sinks = CheckFloats(all_heads, CheckValues::kOrdinary, seed + 4);
     for (uint32_t token = 0; token < s.tokens; ++token)
@@ -119,18 +119,18 @@ struct Attention {
   std::vector<kernels::VisibleRows> visible;  // [tokens]
 };
 
-// A query has three elements that count. With tiny ones, a product of the first and a key's is less
-// than 2^-126 and counts as zero: if it did not, the next sum would be rounded otherwise where it is
-// a tie, which is the case for a third of all. Values and their weights are made likewise: those of
-// the first position of a page vanish. A key's infinity
-// meets the third element.
+// A query has three elements that count. The product of the first one and a key's may be less than
+// 2^-126, which is zero: if it were not, the next sum would be rounded otherwise where it is a tie,
+// which is the case for a third of all. Values and their weights are made likewise: those of the
+// first position of a page vanish. The third element meets the infinities of keys.
 void Attention::MakeExtreme(std::vector<float>& keys, std::vector<float>& page_values) {
-  constexpr float kFactors[] = {-112.0f, 1.5f, 1.25f, 0.75f, 1.75f, -1.5f, 0.625f};
+  const float factors[] = {
+      size.vanishing ? -112.0f : 0.5f, 1.5f, 1.25f, 0.75f, 1.75f, -1.5f, 0.625f};
   const auto key_dim = static_cast<size_t>(size.key_dim);
   const auto value_dim = static_cast<size_t>(size.value_dim);
   for (size_t at = 0; at < queries.size(); at += key_dim) {
     std::fill_n(queries.data() + at + 2, key_dim - 2, 0.0f);
-    queries[at] = size.tiny_queries ? 0x1p-116f : 0.0f;
+    queries[at] = size.vanishing ? 0x1p-116f : 0.0f;
     queries[at + 1] = 1.0f + std::abs(queries[at + 1]) / 64;
     queries[at + 2] = 0x1p-20f;
   }
@@ -139,13 +139,13 @@ void Attention::MakeExtreme(std::vector<float>& keys, std::vector<float>& page_v
     float* const key = keys.data() + row * key_dim;
     float* const value = page_values.data() + row * value_dim;
     key[0] = 0x1p-12f;
-    key[1] = kFactors[position % 7];
-    key[2] = position % 29 == 5 ? -kCheckInfinity : 0.0f;
+    key[1] = factors[position % 7];
+    key[2] = size.infinities && position % 29 == 5 ? -kCheckInfinity : 0.0f;
     for (size_t d = 0; d < value_dim; ++d) {
-      const float ordinary = kFactors[1 + (row + d) % 6];
+      const float ordinary = factors[1 + (row + d) % 6];
       value[d] = std::copysign(position % 7 == 0 ? 0x1p-16f : ordinary, value[d]);
     }
-    if (position == 11) value[5] = kCheckInfinity;
+    if (size.infinities && position == 11) value[5] = kCheckInfinity;
   }
 }
 

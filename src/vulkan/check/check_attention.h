@@ -28,8 +28,8 @@ struct AttentionSize {
   bool largest_blocks = false;  // of rows, whatever suits the device
   float query_scale = 1.0f;     // a large one makes tiny weights
   uint32_t block_rows = 0;      // unless it is none: what blocks have, if the device takes so many
-  bool extremes = false;        // infinities, and weights so small that products vanish
-  bool tiny_queries = false;    // with extremes: products of scores vanish, too
+  bool infinities = false;      // one in the values of each page, some among keys
+  bool vanishing = false;       // queries and weights so small that their products are denormals
 };
 Status CheckAttention(Workbench& bench, kernels::KvType type, const AttentionSize& size,
                       CheckValues values, uint64_t seed);

@@ -344,19 +344,17 @@ Status CheckGroupExperts(Workbench& bench, uint32_t slots, uint32_t experts, uin
 }
 
 Status CheckExpertProduct(Workbench& bench, WeightType type, const ProductSize& size,
-                          uint32_t together, uint64_t seed) {
+                          uint32_t together, uint64_t seed, CheckValues values) {
   constexpr uint32_t kExperts = 3;
   constexpr uint32_t kUsed = 2;
   const ActivationFormat format = kernels::ActivationFormatFor(type);
   const AlignedWords rows = Prepared(
-      format,
-      CheckFloats(size_t{size.activation_rows} * size.columns, CheckValues::kOrdinary, seed),
-      size.columns);
+      format, CheckFloats(size_t{size.activation_rows} * size.columns, values, seed), size.columns);
   std::vector<AlignedWords> weights;
   std::vector<Buffer> buffers;
   std::vector<uint64_t> matrices;
   for (uint32_t expert = 0; expert < kExperts; ++expert) {
-    weights.push_back(Weights(type, size, CheckValues::kOrdinary, seed + expert));
+    weights.push_back(Weights(type, size, values, seed + expert));
     buffers.push_back(TRY(bench.Put(weights.back().span())));
     matrices.push_back(buffers.back().address());
   }

@@ -39,7 +39,8 @@ Status CheckProduct(Workbench& bench, kernels::WeightType type, const ProductSiz
 
 // Two of three matrices for each of `size.rows` rows, `together` of them at a time.
 Status CheckExpertProduct(Workbench& bench, kernels::WeightType type, const ProductSize& size,
-                          uint32_t together, uint64_t seed);
+                          uint32_t together, uint64_t seed,
+                          CheckValues values = CheckValues::kOrdinary);
 // `slots` choices out of `experts`.
 Status CheckGroupExperts(Workbench& bench, uint32_t slots, uint32_t experts, uint32_t together,
                          uint64_t seed);

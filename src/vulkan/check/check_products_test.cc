@@ -148,7 +148,7 @@ TEST_P(ProductTest, DotProductsByInstruction) {
 
 // All that the self-check asks of them, and rows that fill no workgroup, one and several.
 TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
-  const auto name = fmt::format("product_matrix_{}", vulkan::NameOfType(GetParam()));
+  const auto name = fmt::format("product_matrix_{}_64", vulkan::NameOfType(GetParam()));
   if (EmulatedShader(name).empty()) GTEST_SKIP() << "not one of the types that stand for a kind";
   OpenWithMatrices();
   const auto columns = static_cast<uint32_t>(3 * kernels::ColumnMultiple(GetParam()));

@@ -85,7 +85,7 @@ class KernelTest : public testing::Test {
       return emulated.empty() ? BuiltInShader(name) : emulated;
     };
     own_ = Kernels::Create(device(), source, kernels().arithmetic()).value();
-    own_->UseMatrices(kEmulatedTile);
+    own_->UseMatrices(kEmulatedTile, kEmulatedElements);
     bench_ = std::make_unique<Workbench>(*own_);
   }
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "vulkan/driver/traits.h"
+#include "vulkan/kernels/kernels.h"
 
 namespace aster::vulkan {
 
@@ -25,5 +25,7 @@ std::span<const Mutation> Mutations();
 std::span<const uint32_t> EmulatedShader(std::string_view name);
 // What tile they have.
 inline constexpr MatrixTile kEmulatedTile = {.outputs = 8, .rows = 8, .columns = 8, .subgroup = 8};
+inline constexpr MatrixElements kEmulatedElements = {.same_output = 0x22002200,
+                                                     .same_row = 0x54541010};
 
 }  // namespace aster::vulkan

@@ -84,13 +84,18 @@ Status CheckProducts(Workbench& bench, WeightType type) {
   return CheckProduct(bench, type, kOne, CheckValues::kVanishing, kSeed + 2);
 }
 
-// Matrices of more than one workgroup, in each direction.
+// Matrices of more than one workgroup, in each direction and of each size.
 Status CheckMatrixProducts(Workbench& bench, WeightType type) {
   constexpr ProductSize kSize = {
       .outputs = 141, .columns = 768, .activation_rows = 80, .first_row = 3, .rows = 75};
   constexpr ProductSize kExperts = {
       .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
-  for (const CheckValues values : kBothValues) TRY(CheckProduct(bench, type, kSize, values, kSeed));
+  constexpr ProductSize kManyOfExperts = {
+      .outputs = 75, .columns = 512, .activation_rows = 150, .first_row = 2, .rows = 145};
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckProduct(bench, type, kSize, values, kSeed));
+    TRY(CheckExpertProduct(bench, type, kManyOfExperts, kWideMatrixRows, kSeed + 1, values));
+  }
   return CheckExpertProduct(bench, type, kExperts, kMatrixRows, kSeed);
 }
 
@@ -164,6 +169,8 @@ Status CheckExperts(Workbench& bench, WeightType type) {
 // and with products that vanish.
 Status CheckFewRows(Workbench& bench) {
   for (const uint32_t rows : {1u, 2u, 4u, 8u}) {
+    // Without an fma of the device's own there are none for more.
+    if (rows > 2 && !bench.kernels().arithmetic().native_fma) break;
     AttentionSize size = {.key_dim = 80,
                           .value_dim = 96,
                           .heads = 3,
@@ -176,10 +183,10 @@ Status CheckFewRows(Workbench& bench) {
                           .split = rows == 2 || rows == 8,
                           .block_rows = rows};
     TRY(CheckAttention(bench, KvType::kF16, size, CheckValues::kOrdinary, kSeed));
-    size.window = 0;
-    size.extremes = true;
+    size.infinities = true;
     TRY(CheckAttention(bench, KvType::kF16, size, CheckValues::kOrdinary, kSeed + rows));
-    size.tiny_queries = true;
+    size.window = 0;
+    size.vanishing = true;
     TRY(CheckAttention(bench, KvType::kF16, size, CheckValues::kOrdinary, kSeed + rows));
   }
   return Ok();
@@ -187,7 +194,6 @@ Status CheckFewRows(Workbench& bench) {
 
 // Merged on the way and afterwards, with and without a window and sinks.
 Status CheckPages(Workbench& bench, KvType type) {
-  if (type == KvType::kF16) TRY(CheckFewRows(bench));
   AttentionSize size = {.key_dim = 72,
                         .value_dim = 72,
                         .heads = 3,
@@ -308,7 +314,8 @@ std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types) {
                                      {"latent rows", CheckRowFormats},
                                      {"compressed rows", CheckCompressedRows},
                                      {"ranks", CheckRowRanks},
-                                     {"latent attention", CheckLatent}};
+                                     {"latent attention", CheckLatent},
+                                     {"few rows and pages of f16", CheckFewRows}};
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
     if (!types.Contains(type)) continue;
@@ -349,6 +356,32 @@ Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types) {
   return Ok();
 }
 
+Result<MatrixElements> FindMatrixElements(Workbench& bench, const MatrixTile& tile) {
+  constexpr uint32_t kElements = 8;
+  const Buffer out = TRY(bench.Room(uint64_t{tile.subgroup} * kElements * sizeof(uint32_t)));
+  TRY(bench.Run([&](Commands& commands) {
+    return bench.kernels().Record(commands, "matrix_elements",
+                                  {tile.outputs, tile.rows, tile.columns, tile.subgroup},
+                                  out.address(), {}, tile.subgroup);
+  }));
+  const auto places = ContentOf<uint32_t>(out, size_t{tile.subgroup} * kElements);
+  const auto first_alike = [&](uint32_t n, uint32_t mask) {
+    for (uint32_t m = 0; m < n; ++m) {
+      bool alike = true;
+      for (uint32_t at = 0; at < places.size(); at += kElements)
+        alike = alike && ((places[at + m] ^ places[at + n]) & mask) == 0;
+      if (alike) return m;
+    }
+    return n;
+  };
+  MatrixElements found = {.same_output = 0, .same_row = 0};
+  for (uint32_t n = 0; n < kElements; ++n) {
+    found.same_output |= first_alike(n, 0xffff) << 4 * n;
+    found.same_row |= first_alike(n, 0xffff0000) << 4 * n;
+  }
+  return found;
+}
+
 Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
   const DeviceTraits& traits = kernels.device().traits();
   const auto not_used = [&](std::string why) {
@@ -358,8 +391,13 @@ Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
   if (!traits.cooperative_matrix) return not_used("the driver has none");
   if (!traits.matrix) return not_used("the driver has none of bytes that fit");
   if (!kernels.arithmetic().native_fma) return not_used("the device has no fma of its own");
-  kernels.UseMatrices(*traits.matrix);
   Workbench bench(kernels);
+  const Result<MatrixElements> elements = FindMatrixElements(bench, *traits.matrix);
+  if (!elements.ok()) {
+    if (kernels.device().lost()) return elements.error();
+    return not_used(std::string(elements.error().message()));
+  }
+  kernels.UseMatrices(*traits.matrix, *elements);
   for (const KernelCheck& check : MatrixChecks(types)) {
     const Status status = check.run(bench);
     if (status.ok()) continue;

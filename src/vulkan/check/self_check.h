@@ -41,6 +41,9 @@ std::vector<KernelCheck> MatrixChecks(const kernels::WeightTypes& types);
 // Those kernels against the reference. The error names the kernel, and the driver.
 Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types);
 
+// Which elements of a tile of matrices are alike, asked of the device.
+Result<MatrixElements> FindMatrixElements(Workbench& bench, const MatrixTile& tile);
+
 // Has the kernels use the device's matrices where these have the reference's bits, and otherwise
 // note why not: the device can do without. An error where it was lost.
 Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types);

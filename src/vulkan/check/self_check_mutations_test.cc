@@ -37,7 +37,7 @@ Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mu
   for (const KernelCheck& check : KernelChecks(kernels::WeightTypes::All())) {
     if (check.name == mutation.check) return check.run(bench);
   }
-  kernels->UseMatrices(kEmulatedTile);
+  kernels->UseMatrices(kEmulatedTile, kEmulatedElements);
   for (const KernelCheck& check : MatrixChecks(kernels::WeightTypes::All())) {
     if (check.name == mutation.check) return check.run(bench);
   }

@@ -27,7 +27,8 @@ constexpr uint32_t kEmulatedBlockRows = 2;
 constexpr uint32_t kMostSharedFloats = 7168;
 constexpr uint32_t kMostValuesOfInvocation = 32;
 
-// What attend_tiles.comp takes of F16: value elements in parts of so many.
+// attend_tiles.comp takes pages of F16 with blocks of kTileRows, and value rows in parts of
+// kPartElements.
 constexpr uint32_t kTileRows = 32;
 constexpr uint32_t kPartElements = 64;
 constexpr int kMostTileElements = 256;
@@ -128,12 +129,12 @@ bool FitsTiles(const PageLayout& layout) {
   return layout.type == KvType::kF16 && layout.value_stride <= kMostTileElements;
 }
 
-// Whether attend_few.comp computes blocks of so many rows of such pages: it takes whole vectors of
+// Whether attend_few.comp computes blocks of this size for such pages: it takes whole vectors of
 // sixteen bytes, and keeps queries and weights in shared memory.
 bool HasFewRows(const PageLayout& layout, uint32_t rows) {
   constexpr uint32_t kMostRows = 8;
-  const bool values_fit = layout.value_dim <= 128 ? layout.value_dim % 16 == 0
-                                                  : layout.value_dim % 32 == 0;
+  const bool values_fit =
+      layout.value_dim <= 128 ? layout.value_dim % 16 == 0 : layout.value_dim % 32 == 0;
   return layout.type == KvType::kF16 && rows <= kMostRows && layout.key_dim % 16 == 0 &&
          layout.key_dim <= 256 && layout.value_dim <= 256 && values_fit;
 }

@@ -98,7 +98,7 @@ Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertPro
                          .sharing = job.sharing,
                          .kind = is_grouped ? ProductRows::kSlotGroups : ProductRows::kEachSlot,
                          .sum_stride = 0};
-  const ProductWay way = groups.together == kMatrixRows ? ProductWay::kMatrix
+  const ProductWay way = groups.together >= kMatrixRows ? ProductWay::kMatrix
                          : groups.together == kManyRows ? ProductWay::kMany
                                                         : ProductWay::kFew;
   return RecordProductPush(kernels, commands, job.type, push, {way, groups.together}, groups.count);

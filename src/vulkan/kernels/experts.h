@@ -34,8 +34,8 @@ Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExp
 // product reads the expert's weights once for a group.
 struct ExpertGroups {
   Address slots = 0;  // [count * together] uint32: slots, or kNoSlot; none: each by itself
-  uint32_t together =
-      1;           // a power of two up to kFewRows, kManyRows or kMatrixRows (product_push.h)
+  // A power of two up to kFewRows, or kManyRows, kMatrixRows, kWideMatrixRows (product_push.h).
+  uint32_t together = 1;
   uint32_t count;  // up to kRowGroups
 };
 inline constexpr uint32_t kNoSlot = 0xffffffff;

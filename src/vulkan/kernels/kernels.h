@@ -35,6 +35,15 @@ inline Address Readable(Address wanted, Address otherwise) {
 // Workgroups in one dimension: no device has fewer. row_groups.glsl has the same number.
 inline constexpr uint32_t kRowGroups = 65535;
 
+// Of the eight elements of a tile that an invocation has: for each, in four bits, the first one of
+// the same output, or row. Where it is not known, each is the first of its own.
+struct MatrixElements {
+  uint32_t same_output = 0x76543210;
+  uint32_t same_row = 0x76543210;
+
+  friend bool operator==(const MatrixElements&, const MatrixElements&) = default;
+};
+
 // Not for concurrent use. Outlived by its device.
 class Kernels {
  public:
@@ -50,12 +59,16 @@ class Kernels {
 
   // Whether products of many rows with quantised weights are made by cooperative matrices; not
   // until then.
-  void UseMatrices(const MatrixTile& tile) { matrix_ = tile; }
+  void UseMatrices(const MatrixTile& tile, const MatrixElements& elements) {
+    matrix_ = tile;
+    matrix_elements_ = elements;
+  }
   void UseNoMatrices(std::string why) {
     matrix_.reset();
     why_no_matrices_ = std::move(why);
   }
   const std::optional<MatrixTile>& matrix() const { return matrix_; }
+  const MatrixElements& matrix_elements() const { return matrix_elements_; }
   const std::string& why_no_matrices() const { return why_no_matrices_; }
 
   // The points of IQ2_XXS, eight bytes each.
@@ -80,6 +93,7 @@ class Kernels {
   Pipelines pipelines_;
   kernels::WeightTypes types_ = kernels::WeightTypes::All();
   std::optional<MatrixTile> matrix_;
+  MatrixElements matrix_elements_;
   std::string why_no_matrices_;
   Buffer tables_;
 };

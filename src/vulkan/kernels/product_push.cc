@@ -31,6 +31,10 @@ uint32_t AdderSlots(uint32_t rows) { return std::max(rows, 2u); }
 constexpr uint32_t kWantedGroups = 896;
 constexpr uint32_t kManyGroups = 512;
 
+// With fewer workgroups of kWideMatrixRows than a large device has processors, smaller ones are
+// more.
+constexpr uint32_t kWideGroups = 100;
+
 // What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
 // and as the device has invocations.
 uint32_t StepSlots(uint32_t rows, uint32_t groups, const DeviceTraits& traits) {
@@ -45,13 +49,16 @@ bool HasMatrixProducts(WeightType type) {
   return type > WeightType::kBF16 && type != WeightType::kQ5_1;
 }
 
-WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, WeightType type, uint32_t rows) {
+WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, WeightType type, uint32_t outputs,
+                              uint32_t rows) {
   const bool is_float = type <= WeightType::kBF16;
   if (rows <= kFewRows || is_float)  // powers of two, so that few pipelines are needed
     return {ProductWay::kFew, std::bit_ceil(std::clamp(rows, 1u, kFewRows))};
   if (rows < kLeastMatrixRows || !kernels.matrix() || !HasMatrixProducts(type))
     return {ProductWay::kMany, kManyRows};
-  return {ProductWay::kMatrix, kMatrixRows};
+  const uint32_t wide_groups =
+      DivideRoundingUp(outputs, kMatrixOutputs) * DivideRoundingUp(rows, kWideMatrixRows);
+  return {ProductWay::kMatrix, wide_groups < kWideGroups ? kMatrixRows : kWideMatrixRows};
 }
 
 Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
@@ -70,11 +77,15 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
   }
   const char* const dot = kernels.arithmetic().dot_products ? "_dot" : "";
   if (together.way == ProductWay::kMatrix) {
-    CHECK(together.rows == kMatrixRows);
+    CHECK(together.rows == kMatrixRows || together.rows == kWideMatrixRows);
+    const uint32_t output_groups = DivideRoundingUp(push.outputs, kMatrixOutputs);
+    CHECK(output_groups <= kRowGroups);
     const MatrixTile& tile = *kernels.matrix();
-    return kernels.Record(commands, fmt::format("product_matrix_{}", name),
-                          {tile.outputs, tile.rows, tile.columns}, push, groups(kMatrixOutputs),
-                          tile.subgroup);
+    const MatrixElements& elements = kernels.matrix_elements();
+    return kernels.Record(
+        commands, fmt::format("product_matrix_{}_{}", name, together.rows),
+        {tile.outputs, tile.rows, tile.columns, elements.same_output, elements.same_row}, push,
+        {.x = row_groups, .y = output_groups}, tile.subgroup);
   }
   if (together.way == ProductWay::kMany) {
     CHECK(together.rows == kManyRows);

@@ -37,24 +37,25 @@ struct ProductPush {
 };
 
 // Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,
-// and, unless the weights are floats, kManyRows by the one for many and kMatrixRows by that of
-// matrices.
+// and, unless the weights are floats, kManyRows by the one for many and kMatrixRows or
+// kWideMatrixRows by that of matrices.
 inline constexpr uint32_t kFewRows = 8;
 inline constexpr uint32_t kManyRows = 32;
 inline constexpr uint32_t kMatrixRows = 64;
+inline constexpr uint32_t kWideMatrixRows = 128;
 // With fewer rows, too much of a tile of matrices is computed for nothing.
-inline constexpr uint32_t kLeastMatrixRows = 24;
+inline constexpr uint32_t kLeastMatrixRows = 9;
 
 enum class ProductWay : uint8_t { kFew, kMany, kMatrix };
 struct WorkgroupRows {
   ProductWay way;
   uint32_t rows;
 };
-// Whether the device's matrices multiply it. Not Q5_1: emulated, its shader gave other bits from
-// run to run on one driver.
+// Whether the device's matrices multiply it. Not Q5_1, whose minima belong to 32 columns each.
 bool HasMatrixProducts(kernels::WeightType type);
 // How this many rows of one matrix are multiplied.
-WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, kernels::WeightType type, uint32_t rows);
+WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, kernels::WeightType type, uint32_t outputs,
+                              uint32_t rows);
 
 // `row_groups` workgroups' rows.
 Status RecordProductPush(Kernels& kernels, Commands& commands, kernels::WeightType type,

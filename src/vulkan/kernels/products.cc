@@ -156,7 +156,7 @@ Status RecordProduct(Kernels& kernels, Commands& commands, const ProductJob& job
                          .sharing = 1,
                          .kind = ProductRows::kOneMatrix,
                          .sum_stride = job.sum == 0 ? 0 : job.sum_stride};
-  const WorkgroupRows together = RowsOfWorkgroup(kernels, job.type, job.rows);
+  const WorkgroupRows together = RowsOfWorkgroup(kernels, job.type, job.outputs, job.rows);
   CHECK(job.sum == 0 || CanAddProduct(job.type, job.rows));
   return RecordProductPush(kernels, commands, job.type, push, together,
                            DivideRoundingUp(job.rows, together.rows));

@@ -9,11 +9,11 @@
 // values. Of the scores, an invocation has one position for all rows; of the values, one element or
 // two of some rows.
 //
-// Halves are multiples of 2^-24. Where every query is zero or at least 2^-78, all products with keys
-// and their sums are multiples of 2^-126: none is a denormal, and nothing has to be flushed; likewise
-// where every weight is. The device's own conversion of halves is used where it keeps denormals. The
-// rest is computed step by step, as well as what has infinities among the values: where they are not
-// seen, they must not count.
+// Halves are multiples of 2^-24. Where every query is zero or at least 2^-78, all products with
+// keys and their sums are multiples of 2^-126: none is a denormal, and nothing has to be flushed;
+// likewise where every weight is. The device's own conversion of halves is used where it keeps
+// denormals. The rest is computed step by step, as well as what has infinities among the values:
+// where they are not seen, they must not count.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -55,7 +55,10 @@ const uint kStagePositions = kValueDim <= 128u ? 64u : 32u;
 const uint kValueStages = kPagePositions / kStagePositions;
 const uint kValueVectors = kStagePositions * kRowVectors / kThreads;  // of an invocation
 const uint kElements = kValueDim <= 128u ? 1u : 2u;                   // likewise
-const uint kColumns = kValueDim <= 16u ? 16u : kValueDim <= 32u ? 32u : kValueDim <= 64u ? 64u : 128u;
+const uint kColumns = kValueDim <= 16u   ? 16u
+                      : kValueDim <= 32u ? 32u
+                      : kValueDim <= 64u ? 64u
+                                         : 128u;
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
 
@@ -91,7 +94,7 @@ EACH_VECTOR(VECTORS)
 
 // Of a row: elements of its query on their way, its score at this invocation's position, and this
 // invocation's elements of one page's result and of all.
-#define VALUES_OF_ROW(r)                                                            \
+#define VALUES_OF_ROW(r) \
   float query_##r, later_query_##r, score_##r, page_##r, later_page_##r, value_##r, \
       later_value_##r;
 EACH_ROW(VALUES_OF_ROW)
@@ -171,16 +174,17 @@ bool is_small(float x) { return x != 0.0 && abs(x) < FLOAT(0x18800000u); }  // 2
 void load_queries(Block block) {
   const uint t = gl_LocalInvocationID.x;
   uint token = block.first_row / push.heads, head = block.first_row % push.heads;
-#define LOAD_QUERY(r)                                                                              \
-  {                                                                                                \
-    const uint at =                                                                                \
-        token * push.token_stride + (gl_WorkGroupID.y * push.heads + head) * push.head_stride;     \
-    query_##r = push.queries.at[at + min(t, kKeyDim - 1u)];                                        \
-    if (kKeyDim > kThreads) later_query_##r = push.queries.at[at + min(t + kThreads, kKeyDim - 1u)]; \
-    if (uint(r) + 1u < block.rows && ++head == push.heads) {                                          \
-      head = 0u;                                                                                   \
-      ++token;                                                                                     \
-    }                                                                                              \
+#define LOAD_QUERY(r) \
+  { \
+    const uint at = \
+        token * push.token_stride + (gl_WorkGroupID.y * push.heads + head) * push.head_stride; \
+    query_##r = push.queries.at[at + min(t, kKeyDim - 1u)]; \
+    if (kKeyDim > kThreads) \
+      later_query_##r = push.queries.at[at + min(t + kThreads, kKeyDim - 1u)]; \
+    if (uint(r) + 1u < block.rows && ++head == push.heads) { \
+      head = 0u; \
+      ++token; \
+    } \
   }
   EACH_ROW(LOAD_QUERY)
 }
@@ -192,7 +196,7 @@ void store_query(uint d, uint r, float query) {
 }
 void store_queries() {
   const uint t = gl_LocalInvocationID.x;
-#define STORE_QUERY(r)           \
+#define STORE_QUERY(r) \
   store_query(t, uint(r), query_##r); \
   if (kKeyDim > kThreads) store_query(t + kThreads, uint(r), later_query_##r);
   EACH_ROW(STORE_QUERY)
@@ -216,7 +220,8 @@ void add_products(uint first, bool is_fast) {
     ROLLED for (uint d = 0u; d < depth; ++d) {
       const float key = from_half(staged[at + 2u * d][word] >> shift & 0xffffu);
       const uint at_queries = (first + d) * kRows;
-#define ADD_PRODUCT_SLOWLY(r) score_##r = fused_normal(queries[at_queries + uint(r)], key, score_##r);
+#define ADD_PRODUCT_SLOWLY(r) \
+  score_##r = fused_normal(queries[at_queries + uint(r)], key, score_##r);
       EACH_ROW(ADD_PRODUCT_SLOWLY)
     }
   }
@@ -239,9 +244,8 @@ void make_scores(uvec2 page, uint first_position, uint end, bool is_fast) {
       if (stage + 2u < kKeyStages) request_later_keys(page, stage + 2u);
     }
   }
-#define STORE_SCORE(r)            \
-  weights[t * kRows + uint(r)] =     \
-      sees(seen[r], first_position + t) ? score_##r : MINUS_INFINITY;
+#define STORE_SCORE(r) \
+  weights[t * kRows + uint(r)] = sees(seen[r], first_position + t) ? score_##r : MINUS_INFINITY;
   EACH_ROW(STORE_SCORE)
   if (t == 0u) has_small_weight = 0u;
   barrier();
@@ -270,7 +274,6 @@ float sum_of_lanes(uint r) {
   return sum_of(twice, twice.yxwz).x;
 }
 
-// A function, since glslc never ends where a precise sum has terms of shared memory.
 // Lane n of all: the greatest score, or the weights' sum. What is not seen adds nothing to either.
 float greatest_score(uint n) {
   float value = MINUS_INFINITY;
@@ -282,9 +285,8 @@ float greatest_score(uint n) {
 }
 float sum_of_weights(uint n) {
   float value = 0.0;
-  UNROLL for (uint i = 0u; i < kPagePositions / kLanes; ++i) {
+  UNROLL for (uint i = 0u; i < kPagePositions / kLanes; ++i)
     value = add_unflushed(value, weights[(n % kLanes + i * kLanes) * kRows + n / kLanes]);
-  }
   return value;
 }
 
@@ -322,11 +324,11 @@ void add_values(uint stage, uint first_position, uint end, bool is_fast) {
         const uint at_weights = (first + p + i) * kRows + first_row();
         zero = fused_unflushed(0.0, both.x, zero);
         if (kElements > 1u) zero = fused_unflushed(0.0, both.y, zero);
-#define ADD_VALUE(r)                                                     \
-  if (uint(r) < kRowsOfThread) {                                            \
-    const float weight = weights[at_weights + uint(r)];                     \
-    chain_##r = fused_unflushed(weight, both.x, chain_##r);              \
-    if (kElements > 1u)                                                  \
+#define ADD_VALUE(r) \
+  if (uint(r) < kRowsOfThread) { \
+    const float weight = weights[at_weights + uint(r)]; \
+    chain_##r = fused_unflushed(weight, both.x, chain_##r); \
+    if (kElements > 1u) \
       later_chain_##r = fused_unflushed(weight, both.y, later_chain_##r); \
   }
         EACH_ROW(ADD_VALUE)
@@ -344,10 +346,10 @@ void add_values(uint stage, uint first_position, uint end, bool is_fast) {
       const uint pair = staged[p * kRowVectors + at][word] >> shift;
       const float value = from_half(pair & 0xffffu), later_value = from_half(pair >> 16);
       const uint at_weights = (first + p) * kRows + first_row();
-#define ADD_VALUE_SLOWLY(r)                                                                 \
+#define ADD_VALUE_SLOWLY(r) \
   if (uint(r) < kRowsOfThread && sees(seen[first_row() + uint(r)], first_position + first + p)) { \
-    const float weight = weights[at_weights + uint(r)];                                        \
-    page_##r = fused_normal(weight, value, page_##r);                                       \
+    const float weight = weights[at_weights + uint(r)]; \
+    page_##r = fused_normal(weight, value, page_##r); \
     if (kElements > 1u) later_page_##r = fused_normal(weight, later_value, later_page_##r); \
   }
       EACH_ROW(ADD_VALUE_SLOWLY)
@@ -382,7 +384,7 @@ void weigh(uvec2 page, uint first_position, uint end, bool is_first, bool is_fas
   ROLLED for (uint stage = 0u; stage < kValueStages; ++stage) {
 #define STORE_VALUES(i) if (uint(i) < kValueVectors) staged[uint(i) * kThreads + t] = values_##i;
     EACH_VECTOR(STORE_VALUES)
-    // Sums of lanes are there, or all of the row's.
+    // The lanes' sums are there since the first stage.
     if (stage == 1u && t < kRows) merge_row(t, is_first);
     barrier();
     if (stage == 0u && t < kRows * kLanes) lanes[t] = sum_of_weights(t);
@@ -403,11 +405,11 @@ void write_results(Block block, uint index, bool is_seen) {
   const uint stride = 2u + kValueDim;
   const uint first = result_at(block, index, gl_NumWorkGroups.y, gl_WorkGroupID.y, 0u) * stride;
   if (has_values()) {
-#define WRITE_RESULT(r)                                                            \
-  if (uint(r) < kRowsOfThread && first_row() + uint(r) < block.rows) {                   \
-    const uint at = first + (first_row() + uint(r)) * stride + 2u + first_element();  \
-    push.result.at[at] = page_##r;                                                 \
-    if (kElements > 1u) push.result.at[at + 1u] = later_page_##r;                  \
+#define WRITE_RESULT(r) \
+  if (uint(r) < kRowsOfThread && first_row() + uint(r) < block.rows) { \
+    const uint at = first + (first_row() + uint(r)) * stride + 2u + first_element(); \
+    push.result.at[at] = page_##r; \
+    if (kElements > 1u) push.result.at[at + 1u] = later_page_##r; \
   }
     EACH_ROW(WRITE_RESULT)
   }
@@ -417,14 +419,14 @@ void write_results(Block block, uint index, bool is_seen) {
   }
 }
 void merge_results(bool is_first) {
-#define MERGE_RESULT(r)                                                                            \
-  if (uint(r) < kRowsOfThread) {                                                                      \
-    const Merge merge =                                                                            \
-        Merge(0.0, old_factors[first_row() + uint(r)], new_factors[first_row() + uint(r)]);              \
-    value_##r = is_first ? page_##r : merged_value(value_##r, page_##r, merge);                    \
-    if (kElements > 1u)                                                                            \
-      later_value_##r = is_first ? later_page_##r                                                  \
-                                 : merged_value(later_value_##r, later_page_##r, merge);           \
+#define MERGE_RESULT(r) \
+  if (uint(r) < kRowsOfThread) { \
+    const Merge merge = \
+        Merge(0.0, old_factors[first_row() + uint(r)], new_factors[first_row() + uint(r)]); \
+    value_##r = is_first ? page_##r : merged_value(value_##r, page_##r, merge); \
+    if (kElements > 1u) \
+      later_value_##r = is_first ? later_page_##r \
+                                 : merged_value(later_value_##r, later_page_##r, merge); \
   }
   EACH_ROW(MERGE_RESULT)
 }

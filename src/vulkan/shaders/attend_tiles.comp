@@ -32,7 +32,7 @@ const uint kColumns = kThreads / kRowGroups;  // invocations that share rows
 const uint kLanes = 16u;
 const float kLeastUnflushed = 3.308722450212111e-24;  // 2^-78
 
-// A step of keys: so many dimensions of all positions. A step of values: as many positions as fit.
+// A step of keys has kKeyStep dimensions of all positions, a step of values kValueStep positions.
 const uint kKeyStep = 16u;
 const uint kKeyStride = kPagePositions / 4u + 1u;  // vectors
 const uint kValueStep = kParts == 1u ? 32u : kParts == 2u ? 16u : 8u;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which rows a workgroup of a product multiplies, up to kRows of them, and with which matrix. Those
+// Which rows a workgroup of a product multiplies, up to kRows of them (number ROW_GROUP of so many,
+// which is gl_WorkGroupID.y unless it is said), and with which matrix. Those
 // of a mixture of experts are slots, one for each expert of a row, each with the matrix of its
 // expert: a workgroup has one slot, or kRows slots of one expert (group_experts.comp). After kRows.
 
@@ -30,19 +31,22 @@ layout(push_constant) uniform Push {
   uint panels;      // product_few.comp: of a workgroup, one after the other
 } push;
 
+#ifndef ROW_GROUP
+#define ROW_GROUP gl_WorkGroupID.y
+#endif
 const uint kNoRow = 0xffffffffu;
 Words weights_in_use;
 
 // The row of the result that is number `i` of this workgroup's, or none.
 uint result_row(uint i) {
-  const uint n = gl_WorkGroupID.y * kRows + i;
+  const uint n = ROW_GROUP * kRows + i;
   if (push.kind == kSlotGroups) return push.slots.at[n];
   return push.kind == kEachSlot || n < push.rows ? n : kNoRow;
 }
 // The prepared row that it is made of; beyond the end some other one of the workgroup's.
 uint row_index(uint i) {
   if (push.kind == kOneMatrix)
-    return push.first_row + min(gl_WorkGroupID.y * kRows + i, push.rows - 1u);
+    return push.first_row + min(ROW_GROUP * kRows + i, push.rows - 1u);
   const uint slot = result_row(i);
   return push.first_row + (slot == kNoRow ? result_row(0u) : slot) / push.sharing;
 }
