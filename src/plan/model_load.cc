@@ -177,6 +177,14 @@ class GatherCount {
   const std::array<model::PartRanges, 2> parts_;
 };
 
+// Whether programs that speak protocol 9 or less refuse to divide a model of that family.
+bool IsNewlyDivided(model::Arch arch) {
+  using enum model::Arch;
+  constexpr std::array kDividedBefore = {kLlama,  kMistral3, kQwen2, kQwen3,  kQwen3Moe,
+                                         kGemma2, kGemma3,   kPhi3,  kGptOss, kDeepSeek4};
+  return std::ranges::count(kDividedBefore, arch) == 0;
+}
+
 // What nodes of a group divide and send one another.
 ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape& shape,
                                const Division& division) {
@@ -192,7 +200,8 @@ ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape
                                .by_heads = division.by_heads / all,
                                .gathers = rows.count,
                                .gathered_bytes = rows.bytes,
-                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float),
+                               .is_new = IsNewlyDivided(shape.arch)};
   if (experts.count == 0) return together;
   // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
   const GatherCount::Gathers owned = gathers.Mean(/*owns_experts=*/true);

@@ -96,6 +96,7 @@ TEST(ModelLoad, OfLatentHeadsInAGroup) {
   // Compressors, the index, the mixing of streams and the rows of the KV cache.
   EXPECT_GT(load.whole, 0.2);
   EXPECT_LT(load.whole + load.by_heads, 1);
+  EXPECT_FALSE(load.is_new);
 }
 
 // Of three layers the first is dense; every node has the rows that all heads share.
@@ -107,6 +108,7 @@ TEST(ModelLoad, OfMlaInAGroup) {
   const uint64_t attended = uint64_t{shape.head_count} * shape.mla.value_dim;
   const uint64_t wide = uint64_t{shape.experts.used + 1} * shape.experts.feed_forward;
   EXPECT_EQ(together.heads, shape.head_count);
+  EXPECT_TRUE(together.is_new);
   EXPECT_EQ(together.gathered_bytes, (3 * (OfBlocks(attended) + 8 * shape.embedding) +
                                       OfBlocks(shape.feed_forward) + 2 * OfBlocks(wide)) /
                                          3);

@@ -4,14 +4,16 @@
 // What a token takes of one node, of a pipeline and of a group, on a virtual clock: up to four
 // machines with a memory each, links of three speeds, and small models whose layers take as long as
 // those of large ones. Real nodes exchange real messages; only weights take a known time. Held
-// against what the planner predicts and takes.
+// against what the planner predicts and takes. And what several prompts at once take of a group.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "base/sanitized.h"
 #include "conduct/conductor.h"
@@ -170,13 +172,15 @@ class Source final : public stage::SliceSource {
 
 int64_t Ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
-// A node that takes its time for what it computes: what it sends leaves then.
+// A node that takes its time for what it computes: what it sends leaves then. `more_rows`: what
+// each row of a frame behind the first takes, in parts of the first.
 class TimedNode final : public net::Network {
  public:
-  TimedNode(SimHub& hub, const wire::NodeId& id, Model& model, double bytes_per_s)
+  TimedNode(SimHub& hub, const wire::NodeId& id, Model& model, double bytes_per_s, double more_rows)
       : hub_(hub),
         network_(hub, id),
         source_(model, bytes_per_s),
+        more_rows_(more_rows),
         steps_of_layer_(4),
         server_(*this, source_, stage::StageOptions{}) {
     hub.Add(id, [this](net::Event event) { inbox_.push_back(std::move(event)); });
@@ -189,6 +193,7 @@ class TimedNode final : public net::Network {
   std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
   const Clock& clock() const override { return network_.clock(); }
   Status Send(const wire::NodeId& to, wire::Message message) override {
+    NoteRows(message);
     Charge(message);
     hub_.SetSendDelay(std::max<int64_t>(0, busy_until_ns_ - clock().NowNs()));
     Status sent = network_.Send(to, std::move(message));
@@ -205,6 +210,7 @@ class TimedNode final : public net::Network {
       // The node that leads computes its rows of the head while those of the others come.
       const auto* rows = std::get_if<wire::PartRows>(&event.message);
       if (rows != nullptr && rows->gather + 1 == GathersOf()) has_head_rows_ = true;
+      NoteRows(event.message);
       server_.Handle(std::move(event));
     }
     server_.Tick();
@@ -220,6 +226,14 @@ class TimedNode final : public net::Network {
   uint32_t GathersOf() const {
     return static_cast<uint32_t>(source_.costs().layers_s.size()) * steps_of_layer_ + 1;
   }
+  // The node that leads says to the others what is in a job.
+  void NoteRows(const wire::Message& message) {
+    const auto* const work = std::get_if<wire::Work>(&message);
+    if (work == nullptr || work->job == 0) return;
+    size_t rows = 0;
+    for (const wire::WorkSegment& segment : work->segments) rows += segment.tokens.size();
+    rows_of_job_[work->job] = rows;
+  }
   // What has been computed for it.
   void Charge(const wire::Message& message) {
     const Costs& costs = source_.costs();
@@ -232,8 +246,10 @@ class TimedNode final : public net::Network {
         return;
       }
       const size_t layer = rows->gather / steps_of_layer_;
-      busy_until_ns_ += Ns(layer < costs.layers_s.size() ? costs.layers_s[layer] / steps_of_layer_
-                                                         : costs.head_s);
+      const double as_one = 1 + more_rows_ * (static_cast<double>(rows_of_job_.at(rows->job)) - 1);
+      busy_until_ns_ +=
+          Ns(layer < costs.layers_s.size() ? as_one * costs.layers_s[layer] / steps_of_layer_
+                                           : costs.head_s);
       return;
     }
     const auto* const done = std::get_if<wire::Done>(&message);
@@ -257,6 +273,8 @@ class TimedNode final : public net::Network {
   SimHub& hub_;
   SimNetwork network_;
   Source source_;
+  const double more_rows_;
+  std::map<uint64_t, size_t> rows_of_job_;
   const uint32_t steps_of_layer_;
   stage::StageServer server_;
   std::vector<net::Event> inbox_;
@@ -271,8 +289,9 @@ class TimedNode final : public net::Network {
 // One plan at work.
 class Route {
  public:
-  Route(Model& model, const plan::Plan& plan, double bytes_per_s, SimHub::Link link)
-      : random_(1), trace_(false), hub_(clock_, random_, trace_) {
+  Route(Model& model, const plan::Plan& plan, double bytes_per_s, SimHub::Link link,
+        double more_rows = 0)
+      : random_(1), trace_(false), hub_(clock_, random_, trace_), more_rows_(more_rows) {
     const plan::PlanStage& first = plan.stages.front();
     const wire::NodeId front = plan::TestNode(99);
     link.together = {first.node.id, front};
@@ -298,27 +317,37 @@ class Route {
     const int64_t few_ns = TimeOf(kFew), many_ns = TimeOf(kMany);
     return static_cast<double>(many_ns - few_ns) / (kMany - kFew) / 1e9;
   }
+  // Of prompts that come at once.
+  double PrefillSeconds(size_t prompts, uint32_t length) {
+    TimeOf(1);
+    return static_cast<double>(TimeOf(1, prompts, length)) / 1e9;
+  }
   const TimedNode& leader() const { return *machines_.front(); }
 
  private:
   void AddMachine(const wire::NodeId& id, Model& model, double bytes_per_s) {
-    machines_.push_back(std::make_unique<TimedNode>(hub_, id, model, bytes_per_s));
+    machines_.push_back(std::make_unique<TimedNode>(hub_, id, model, bytes_per_s, more_rows_));
   }
 
-  int64_t TimeOf(uint64_t tokens) {
-    engine::Sequence sequence = conductor_->NewSequence();
-    sequence.SetHistory(model::RandomTokens(kPrompt, 298, ++requests_));
-    engine::Request request;
-    request.sequence = &sequence;
-    request.max_tokens = tokens;
-    request.context_limit = 1000;
+  // Until as many requests have as many tokens each.
+  int64_t TimeOf(uint64_t tokens, size_t requests = 1, uint32_t prompt = kPrompt) {
+    std::vector<engine::Sequence> sequences;
+    sequences.reserve(requests);
     uint64_t count = 0;
-    request.on_token = [&](const engine::Delta&) { ++count; };
-    request.on_finish = [](const engine::Finish& finish) { CHECK(finish.status.ok()); };
-    CHECK(conductor_->Submit(std::move(request)).ok());
+    for (size_t i = 0; i < requests; ++i) {
+      sequences.push_back(conductor_->NewSequence());
+      sequences.back().SetHistory(model::RandomTokens(prompt, 298, ++requests_));
+      engine::Request request;
+      request.sequence = &sequences.back();
+      request.max_tokens = tokens;
+      request.context_limit = 1000;
+      request.on_token = [&](const engine::Delta&) { ++count; };
+      request.on_finish = [](const engine::Finish& finish) { CHECK(finish.status.ok()); };
+      CHECK(conductor_->Submit(std::move(request)).ok());
+    }
     const int64_t start_ns = clock_.NowNs();
     while (!conductor_->idle()) Step();
-    CHECK(count == tokens);
+    CHECK(count == tokens * requests);
     return clock_.NowNs() - start_ns;
   }
 
@@ -335,6 +364,7 @@ class Route {
   Random random_;
   Trace trace_;
   SimHub hub_;
+  const double more_rows_;
   std::vector<std::unique_ptr<TimedNode>> machines_;
   std::unique_ptr<SimNetwork> front_;
   std::unique_ptr<conduct::Conductor> conductor_;
@@ -471,6 +501,22 @@ TEST(GroupOfFour, IsThreeTimesAsFastAsOneNode) {
   const uint64_t blocks = shape.head_count * shape.head_dim + shape.feed_forward;
   const uint64_t of_layer = 2 * shape.embedding * 4 + blocks + blocks / 32 * 4;
   EXPECT_EQ(group->leader().gather_bytes(), 3 * shape.layer_count * of_layer / 4);
+}
+
+// A group computes one prompt while what its nodes send of another one travels: over 1 Gbit a chunk
+// of this model is as long on its way as it is computed.
+TEST(GroupOfTwo, ComputesTwoPromptsInTurns) {
+  const Stand stand = Stands()[0];
+  Model model(stand);
+  const Problem problem = ProblemOf(model, stand, kWays[2], 2);
+  const plan::Plan plan = plan::ParseSplit("group", 4, plan::TestNodes(2)).value();
+  // 256 rows take as long as 13 tokens.
+  Route route(model, plan, problem.bytes_per_s, problem.link, 12.0 / 255);
+  constexpr uint32_t kLength = 512;
+  const double one_s = route.PrefillSeconds(1, kLength);
+  const double two_s = route.PrefillSeconds(2, kLength);
+  fmt::print("a prompt in {:.0f} ms, two in {:.0f} ms\n", 1e3 * one_s, 1e3 * two_s);
+  EXPECT_LT(two_s, 1.4 * one_s);
 }
 
 }  // namespace
