@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A cluster of two machines on this one: desk and lap, each with settings of its own and a core for its node."""
+"""A cluster of two machines on this one: desk and lap, each with settings of its own and a core for its node. They are
+connected by loopback, or by a link of their own (link.py)."""
 import contextlib
 import json
 import os
@@ -12,6 +13,8 @@ import sys
 import tempfile
 import time
 
+from link import ADDRESSES, Link
+
 PATIENCE_S = 60  # for whatever does not compute
 
 
@@ -21,16 +24,18 @@ def prompt_ids(count, number=0):
 
 
 class Machine:
-    """A folder of settings, and a node that is pinned to a core."""
+    """A folder of settings, and a node that is pinned to a core. `enter` goes before its commands."""
 
-    def __init__(self, aster, folder, name, core):
-        self.aster, self.folder, self.name, self.core, self.node = aster, folder / name, name, core, None
+    def __init__(self, aster, folder, name, core, address="127.0.0.1", enter=()):
+        self.aster, self.folder, self.name, self.core = aster, folder / name, name, core
+        self.address, self.enter, self.node = address, enter, None
         self.environment = os.environ | {variable: str(self.folder / part) for variable, part in (
             ("ASTER_CONFIG", "config"), ("XDG_CACHE_HOME", "cache"), ("XDG_DATA_HOME", "data"))}
 
     def begin(self, *words):
-        return subprocess.Popen([self.aster, *map(str, words)], env=self.environment, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True)
+        command = [*self.enter, self.aster, *map(str, words)]
+        return subprocess.Popen(command, env=self.environment, text=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
 
     def end(self, run, patience_s=PATIENCE_S):
         """What it printed."""
@@ -44,8 +49,9 @@ class Machine:
 
     def start(self, *words):
         """Its node's address."""
-        self.node = subprocess.Popen(["taskset", "-c", str(self.core), self.aster, "node", "--threads", "1", "--listen",
-                                      "127.0.0.1:0", *map(str, words)], env=self.environment, stdout=subprocess.PIPE,
+        command = [*self.enter, "taskset", "-c", self.core, self.aster, "node", "--threads", 1, "--listen",
+                   f"{self.address}:0", *words]
+        self.node = subprocess.Popen([str(word) for word in command], env=self.environment, stdout=subprocess.PIPE,
                                      text=True)
         line = self.node.stdout.readline().split()
         if not line:
@@ -63,9 +69,10 @@ class Machine:
 class Pair:
     """desk and lap, in one cluster. Their nodes start with what is given; lap's may have no file."""
 
-    def __init__(self, aster, folder):
+    def __init__(self, aster, folder, link=None):
         cores = sorted(os.sched_getaffinity(0))
-        self.desk, self.lap = (Machine(aster, folder, name, cores[i % len(cores)])
+        self.desk, self.lap = (Machine(aster, folder, name, cores[i % len(cores)],
+                                       *((ADDRESSES[i], link.enter(i)) if link else ()))
                                for i, name in enumerate(("desk", "lap")))
         self.desk.run("cluster", "init", "--name", "bench", "--node", "desk")
         address = self.desk.start()
@@ -90,13 +97,17 @@ class Pair:
 
 
 @contextlib.contextmanager
-def pair(aster):
+def pair(aster, link=""):
+    """`link`: such as 1ms,1Gbit; else loopback."""
     folder = pathlib.Path(tempfile.mkdtemp())
-    machines = None
+    between, machines = None, None
     try:
-        machines = Pair(aster, folder)
+        between = Link(link) if link else None
+        machines = Pair(aster, folder, between)
         yield machines, folder
     finally:
         if machines is not None:
             machines.stop()
+        if between is not None:
+            between.stop()
         shutil.rmtree(folder)

@@ -10,15 +10,31 @@ Error OnProcessorOnly() {
   return Unimplemented("experts are computed in parts on the processor only");
 }
 
+Error BlocksOnProcessorOnly() {
+  return Unimplemented("rows are put together of 8-bit blocks on the processor only");
+}
+
 Error StatesOnProcessorOnly() {
   return Unimplemented("states in place of keys and values are on the processor only");
 }
 
 }  // namespace
 
+Result<Bytes> Commands::DownloadBlocks(kernels::ActivationFormat, const Tensor&) {
+  return BlocksOnProcessorOnly();
+}
+
+Status Commands::SetInParts(Operand&, kernels::ActivationFormat, size_t, size_t) {
+  return BlocksOnProcessorOnly();
+}
+
+Status Commands::UploadBlocks(Bytes, Operand&, const BlockColumns&) {
+  return BlocksOnProcessorOnly();
+}
+
 Status Commands::ExpandExperts(const ExpertSum&, const Tensor&) { return OnProcessorOnly(); }
 
-Status Commands::ContractExperts(const ExpertSum&, const Tensor&) { return OnProcessorOnly(); }
+Status Commands::ContractExperts(const ExpertSum&, Operand&, Operand&) { return OnProcessorOnly(); }
 
 Result<std::span<const int32_t>> Commands::ReadChoice(const Tensor&) { return OnProcessorOnly(); }
 

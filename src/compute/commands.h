@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "compute/matrix.h"
 #include "compute/tensor.h"
@@ -37,6 +38,13 @@ class Operand {
 
   // These rows from here on; they do not change until the last product with them.
   virtual void Set(const Tensor& rows) = 0;
+};
+
+// Columns of an operand, in blocks of a format (kernels/activation_blocks.h).
+struct BlockColumns {
+  kernels::ActivationFormat format;
+  size_t begin;
+  size_t count;
 };
 
 // out = matrix · rows, for all rows: [rows, matrix.rows()].
@@ -289,6 +297,15 @@ class Commands {
   virtual Status Upload(std::span<const float> rows, const Tensor& to) = 0;
   // *rows is where the host finds them once the batch is done, until the next begins.
   virtual Status Download(const Tensor& from, std::span<const float>* rows) = 0;
+  // Rows whose columns machines exchange in 8-bit blocks, as products read them. Of back ends the
+  // processor alone has them.
+  //
+  // The blocks of rows; valid until the next call.
+  virtual Result<Bytes> DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows);
+  // `to` = rows whose columns come in parts, each of which is then uploaded once.
+  virtual Status SetInParts(Operand& to, kernels::ActivationFormat format, size_t rows,
+                            size_t columns);
+  virtual Status UploadBlocks(Bytes blocks, Operand& to, const BlockColumns& columns);
   // Rows of an embedding in its file, by tokens; each `copies` times in a row of `out`.
   virtual Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                        size_t copies, const Tensor& out) = 0;
@@ -327,8 +344,9 @@ class Commands {
   // wide = both halves of the chosen experts as one: a row for every choice of the first row, then
   // of the second and so on; then a row of the shared expert for each.
   virtual Status ExpandExperts(const ExpertSum& sum, const Tensor& wide);
-  // out = the sum of what experts make of such rows, whose columns are all experts' whole width.
-  virtual Status ContractExperts(const ExpertSum& sum, const Tensor& wide);
+  // out = the sum of what experts make of such rows, whose columns are all experts' whole width:
+  // those of choices, and those of the shared expert, where there is one.
+  virtual Status ContractExperts(const ExpertSum& sum, Operand& chosen, Operand& shared);
 
   // The same in parts, where each machine has some experts as a whole; on the processor alone too.
   //

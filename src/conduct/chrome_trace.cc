@@ -253,8 +253,9 @@ class ChromeTrace {
     const wire::Hop& hop = frame.hops[span.stage - frame.first_stage];
     std::string gathered;
     if (hop.gather_bytes > 0) {
-      gathered = fmt::format(",\"gather_us\":{},\"gather_bytes\":{}", hop.gather_ns / 1000,
-                             hop.gather_bytes);
+      gathered = fmt::format(
+          ",\"gathers\":{},\"gather_us\":{},\"gather_send_us\":{},\"gather_bytes\":{}", hop.gathers,
+          hop.gather_ns / 1000, hop.gather_send_ns / 1000, hop.gather_bytes);
     }
     writer_.Span(NameOf(frame), place, span.started_ns, span.ended_ns, arguments + gathered);
     writer_.Overlapping("sending", "sending", span.frame, place, span.ended_ns, span.delivered_ns,

@@ -23,12 +23,14 @@ engine::Request Sampled(uint32_t tokens) {
   return request;
 }
 
-class EveryGroup : public testing::TestWithParam<std::string> {
- protected:
+struct OneMachine {
   SystemClock clock_;
   const std::unique_ptr<engine::LocalModel> whole_ = plan::TestModel::Get().MakeWhole();
   engine::Scheduler scheduler_{*whole_, nullptr, clock_};
 };
+
+class EveryGroup : public testing::TestWithParam<std::string>, protected OneMachine {};
+class OlderGroup : public testing::Test, protected OneMachine {};
 
 TEST_P(EveryGroup, GivesTheSameBits) {
   const std::vector<int32_t> tokens = model::RandomTokens(300, 298);
@@ -81,6 +83,29 @@ TEST_P(EveryGroup, AnswersSeveralAtOnce) {
 INSTANTIATE_TEST_SUITE_P(OfThreeNodes, EveryGroup,
                          testing::Values("a+b=0:out", "b+a=0:out", "3*a+2*b=0:out",
                                          "a+b=0:1,c=2:out", "c=0:0,a+b=1:out"));
+
+// A node, or a front end, that does not know the number of gathers and the time of sending is told
+// nothing of them; the others are.
+TEST_F(OlderGroup, TimesOfSendingAreForProgramsThatKnowThem) {
+  const std::vector<int32_t> tokens = model::RandomTokens(40, 298);
+  engine::Sequence here = scheduler_.NewSequence();
+  here.SetHistory(tokens);
+  const std::vector<int32_t> expected = Answer(scheduler_, here, Sampled(6));
+  for (const uint64_t older : {0, 2, 3, 99}) {
+    TestCluster cluster(3);
+    if (older > 0) cluster.hub().LimitProtocol(plan::TestNode(older), wire::kBlocksProtocol - 1);
+    const auto conductor = cluster.Conduct("a+b=0:1,c=2:out");
+    engine::Sequence there = conductor->NewSequence();
+    there.SetHistory(tokens);
+    EXPECT_EQ(Answer(*conductor, there, Sampled(6)), expected);
+    const HopTotals group = conductor->hops().front();
+    EXPECT_GT(group.gather_bytes, 0u);
+    // Times go through the last stage.
+    const bool are_told = older == 0 || older == 2;
+    EXPECT_EQ(group.gathers > 0, are_told) << older;
+    EXPECT_EQ(group.gather_send_ns > 0, are_told) << older;
+  }
+}
 
 // Groups whose nodes own experts.
 class EveryOwnersGroup : public testing::TestWithParam<std::string> {};

@@ -15,6 +15,12 @@ constexpr uint32_t kFramePage = kernels::kPagePositions;
 // cost more than they save: weights are read once a frame.
 constexpr uint64_t kLastFrames = 1;
 
+// Of prompts, where others wait.
+void LeaveOutInFlight(std::vector<FrameItem>& items) {
+  const auto is_in_flight = [](const FrameItem& item) { return item.live->in_flight > 0; };
+  if (!std::ranges::all_of(items, is_in_flight)) std::erase_if(items, is_in_flight);
+}
+
 }  // namespace
 
 FrameSchedule::FrameSchedule(const FrameScheduleOptions& options)
@@ -52,7 +58,9 @@ std::vector<Frame> FrameSchedule::Decodes(Requests running, DecodesInFlight in_f
 }
 
 // Pages in turn, beginning behind the request that had the last page before, so that long prompts
-// and short ones come forward alike.
+// and short ones come forward alike. A single stage gets frames that have no prompt in common,
+// where there are several: it computes one while another waits for a device, or for what the other
+// nodes of its group send.
 std::optional<Frame> FrameSchedule::NextPrefill(Requests running, Path path, size_t in_flight) {
   if (in_flight >= path.size() * options_.frames_per_stage) return std::nullopt;
   Frame frame{.items = {}, .is_decode = false, .path = path};
@@ -62,11 +70,18 @@ std::optional<Frame> FrameSchedule::NextPrefill(Requests running, Path path, siz
   std::ranges::rotate(frame.items, std::ranges::find_if(frame.items, [&](const FrameItem& item) {
                         return item.live->request.id() > last_prefilled_;
                       }));
+  const bool is_single = path.size() == 1;
+  if (is_single) LeaveOutInFlight(frame.items);
   const uint32_t whole = TokensOfFrame(frame);
   uint32_t budget = whole;
   for (bool has_grown = true; has_grown && budget > 0;) {
     has_grown = false;
-    for (FrameItem& item : frame.items) has_grown = AddPage(item, whole, budget) || has_grown;
+    for (FrameItem& item : frame.items) {
+      while (AddPage(item, whole, budget)) {
+        has_grown = true;
+        if (!is_single) break;
+      }
+    }
   }
   std::erase_if(frame.items, [](const FrameItem& item) { return item.count == 0; });
   if (frame.items.empty()) return std::nullopt;

@@ -105,6 +105,22 @@ TEST_F(FrameScheduleTest, PromptsTakeTurns) {
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(2, 128), Pair(1, 128)));
 }
 
+// The nodes of a group compute one prompt while what they send of another one travels.
+TEST_F(FrameScheduleTest, FramesOfASingleStageAreOfDifferentPrompts) {
+  for (int i = 0; i < 2; ++i) Add(2000, kDecodeStage, kDecodeStage);
+  EXPECT_THAT(Items(NextPrefill(kDecodeStage, 0)), ElementsAre(Pair(1, 256)));
+  EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(2, 256)));
+  EXPECT_EQ(NextPrefill(kDecodeStage, 2), std::nullopt);
+  // The first frame is done.
+  running_[0]->in_flight = 0;
+  EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(1, 256)));
+  // Short ones share a frame, and a new one does not wait for those that are in flight.
+  for (int i = 0; i < 2; ++i) Add(31, kDecodeStage, kDecodeStage);
+  EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(3, 31), Pair(4, 31)));
+  // Where all are in flight the next frame follows them.
+  EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(1, 256)));
+}
+
 TEST_F(FrameScheduleTest, AsManyPromptFramesAsStagesCanWorkOn) {
   Add(5000);
   EXPECT_NE(NextPrefill(kTwoStages, 3), std::nullopt);

@@ -29,7 +29,9 @@ void StagePace::Learn(uint32_t first_stage, uint32_t rows, uint32_t length,
     Stage& stage = stages_[first_stage + i];
     // Stages may say anything.
     const auto all_ns = static_cast<double>(hops[i].compute_ns);
-    const double own_ns = all_ns - std::min(static_cast<double>(hops[i].gather_ns), all_ns);
+    const double exchange_ns =
+        static_cast<double>(hops[i].gather_ns) + static_cast<double>(hops[i].gather_send_ns);
+    const double own_ns = all_ns - std::min(exchange_ns, all_ns);
     if (own_ns < kLeastNs) continue;
     stage.own[kind].typical.Add(own_ns / part);
     // The others compute while it computes its own part: it waits for what they take longer.

@@ -31,6 +31,8 @@ void StageTimes::Add(uint32_t first_stage, std::span<const wire::Hop> hops, int6
     totals.bytes_out += hops[i].bytes_out;
     totals.gather_ns += hops[i].gather_ns;
     totals.gather_bytes += hops[i].gather_bytes;
+    totals.gathers += hops[i].gathers;
+    totals.gather_send_ns += hops[i].gather_send_ns;
   }
   if (sent_ns == 0 || arrived_ns <= sent_ns) return;
   // What stages did not say was spent between them. A stage cannot have taken longer than the whole

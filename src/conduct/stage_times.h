@@ -20,10 +20,12 @@ struct HopTotals {
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
-  uint64_t gather_ns = 0;     // of the time it computed: waiting for the other nodes of its group
-  uint64_t gather_bytes = 0;  // that the node that leads has sent these
-  uint64_t send_ns = 0;       // to the next stage, or back; about (conduct/trace.h)
-  uint64_t idle_ns = 0;       // frames were in flight on the route, and it computed none of them
+  uint64_t gather_ns = 0;       // of the time it computed: waiting for the other nodes of its group
+  uint64_t gather_bytes = 0;    // that the node that leads has sent these
+  uint64_t gathers = 0;         // in which it did so
+  uint64_t gather_send_ns = 0;  // of the time it computed: sending this
+  uint64_t send_ns = 0;         // to the next stage, or back; about (conduct/trace.h)
+  uint64_t idle_ns = 0;         // frames were in flight on the route, and it computed none of them
 };
 
 class StageTimes {

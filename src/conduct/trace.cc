@@ -90,7 +90,9 @@ void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now
                             .compute_ns = std::min(hops[i].compute_ns, all_ns),
                             .bytes_out = hops[i].bytes_out,
                             .gather_ns = std::min(hops[i].gather_ns, all_ns),
-                            .gather_bytes = hops[i].gather_bytes});
+                            .gather_bytes = hops[i].gather_bytes,
+                            .gathers = hops[i].gathers,
+                            .gather_send_ns = std::min(hops[i].gather_send_ns, all_ns)});
   }
   under_way_.erase(frame);
 }

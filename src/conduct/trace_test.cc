@@ -212,6 +212,23 @@ TEST(ChromeTrace, TimesAreMicrosecondsSinceTheFirstRoute) {
   EXPECT_THAT(json, Not(HasSubstr(":-")));  // nothing is before the beginning
 }
 
+TEST(ChromeTrace, GathersOfAGroupAreTold) {
+  Trace trace;
+  trace.OpenRoute(1, PlanOf("0:out"), 0);
+  trace.Send(1, true, {{4, 9, 10}}, 1000);
+  // No part of a frame takes longer than the frame.
+  trace.Done(1,
+             {{.compute_ns = 500'000,
+               .bytes_out = 23,
+               .gather_ns = 50'000,
+               .gather_bytes = 4096,
+               .gathers = 17,
+               .gather_send_ns = UINT64_MAX}},
+             601'000);
+  EXPECT_THAT(ToChromeTrace(trace), HasSubstr("\"gathers\":17,\"gather_us\":50,"
+                                              "\"gather_send_us\":600,\"gather_bytes\":4096"));
+}
+
 TEST(ChromeTrace, DraftTokensAreTold) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);

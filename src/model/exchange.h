@@ -20,12 +20,20 @@ class Exchange {
   virtual ~Exchange() = default;
 
   enum class To : uint8_t { kAll, kLeader };
+  struct Rows {
+    Bytes bytes = {};
+    // Not numbers, but the 8-bit blocks that products read (kernels/activation_blocks.h).
+    bool are_blocks = false;
+  };
+
+  // Whether all other parts understand blocks.
+  virtual bool TakesBlocks() const = 0;
   // To all other parts, or to the leading one only; never nothing. `rows` may change once this has
   // returned.
-  virtual Status Send(uint32_t gather, To to, Bytes rows) = 0;
-  // What another part has sent, aligned for any number; empty where it has not come yet. Valid
+  virtual Status Send(uint32_t gather, To to, const Rows& rows) = 0;
+  // What another part has sent, aligned for any number; no bytes where it has not come yet. Valid
   // until the next call. An error where it never will.
-  virtual Result<Bytes> Take(uint32_t gather, uint32_t part) = 0;
+  virtual Result<Rows> Take(uint32_t gather, uint32_t part) = 0;
 };
 
 }  // namespace aster::model

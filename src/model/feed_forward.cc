@@ -30,6 +30,7 @@ FeedForward::FeedForward(const Shape& shape, const GroupPart& part, compute::Bac
       backend_(backend),
       commands_(commands),
       hidden_(commands.NewOperand()),
+      shared_hidden_(commands.NewOperand()),
       rows_of_(part.count) {}
 
 size_t FeedForward::wide_rows() const { return shape_.experts.used + shape_.experts.shared; }
@@ -63,7 +64,8 @@ Status FeedForward::Run(const LayerWeights& layer, compute::Operand& rows,
 
 Status FeedForward::RunDense(const compute::ExpertWeights& dense, compute::Operand& rows,
                              const compute::Tensor& out) {
-  return ContractDense(dense, TRY(ExpandDense(dense, rows)), out);
+  hidden_->Set(TRY(ExpandDense(dense, rows)));
+  return ContractDense(dense, out);
 }
 
 Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows,
@@ -85,9 +87,8 @@ Result<compute::Tensor> FeedForward::ExpandExperts(const LayerWeights& layer,
   return wide_.tensor();
 }
 
-Status FeedForward::ContractExperts(const LayerWeights& layer, const compute::Tensor& wide,
-                                    const compute::Tensor& out) {
-  return commands_.ContractExperts(SumOf(layer, nullptr, out), wide);
+Status FeedForward::ContractExperts(const LayerWeights& layer, const compute::Tensor& out) {
+  return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_, *shared_hidden_);
 }
 
 Status FeedForward::SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
@@ -149,9 +150,7 @@ Result<compute::Tensor> FeedForward::ExpandDense(const compute::ExpertWeights& d
   return gate;
 }
 
-Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
-                                  const compute::Tensor& out) {
-  hidden_->Set(wide);
+Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& out) {
   const compute::Product contract[] = {{&dense.down, hidden_.get(), out}};
   return commands_.Multiply(contract);
 }

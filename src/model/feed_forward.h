@@ -46,17 +46,18 @@ class FeedForward {
   // The same in two halves, where a group computes the layer. First the part's columns of the wide
   // row, gated; valid until the next call.
   Result<compute::Tensor> ExpandDense(const compute::ExpertWeights& dense, compute::Operand& rows);
-  // out = what all columns of it become, of which the part has some.
-  Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& wide,
-                       const compute::Tensor& out);
+  // Then out = what all columns of it become, of which the part has some. The caller sets these:
+  // the wide rows, and those of the shared experts, which are as wide as all of them.
+  compute::Operand& wide() { return *hidden_; }
+  compute::Operand& shared_wide() { return *shared_hidden_; }
+  Status ContractDense(const compute::ExpertWeights& dense, const compute::Tensor& out);
   // Of experts, whose router may be given other rows. A row has a wide row for each expert that it
   // chooses, and for each shared one.
   size_t wide_rows() const;
   Result<compute::Tensor> ExpandExperts(const LayerWeights& layer, compute::Operand& rows,
                                         compute::Operand& router_rows,
                                         std::span<const int32_t> tokens);
-  Status ContractExperts(const LayerWeights& layer, const compute::Tensor& wide,
-                         const compute::Tensor& out);
+  Status ContractExperts(const LayerWeights& layer, const compute::Tensor& out);
 
   // The same in sums, where each part of the group owns experts. Computes those of this part that
   // the rows choose.
@@ -85,13 +86,14 @@ class FeedForward {
   compute::Backend& backend_;
   compute::Commands& commands_;
   const std::unique_ptr<compute::Operand> hidden_;  // of wide rows
-  compute::Array gate_;                             // [rows, feed_forward]
-  compute::Array up_;                               // [rows, feed_forward]
-  compute::Array logits_;                           // [rows, experts]
-  compute::Array ids_;                              // [rows, used], the chosen experts
-  compute::Array shares_;                           // [rows, used], their weights
-  compute::Array shared_scores_;                    // [rows, 1], of the shared expert; or none
-  compute::Array wide_;                             // [rows * wide_rows(), feed_forward]
+  const std::unique_ptr<compute::Operand> shared_hidden_;
+  compute::Array gate_;           // [rows, feed_forward]
+  compute::Array up_;             // [rows, feed_forward]
+  compute::Array logits_;         // [rows, experts]
+  compute::Array ids_;            // [rows, used], the chosen experts
+  compute::Array shares_;         // [rows, used], their weights
+  compute::Array shared_scores_;  // [rows, 1], of the shared expert; or none
+  compute::Array wide_;           // [rows * wide_rows(), feed_forward]
   // Of sums.
   std::vector<uint8_t> parts_;                  // [rows, choices]: who computes them
   std::vector<uint8_t> is_own_;                 // the same: whether this part does

@@ -10,8 +10,12 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "kernels/activation_blocks.h"
+#include "kernels/activations.h"
+#include "kernels/pack.h"
 #include "model/next_tokens.h"
 #include "model/runner_for_test.h"
 #include "model/weight_sizes.h"
@@ -41,26 +45,33 @@ class Board {
  public:
   using Key = std::pair<uint32_t, uint32_t>;  // gather, part
   std::map<Key, std::vector<uint8_t>> sent;
+  std::set<Key> blocks;  // of these
   uint64_t bytes = 0;
 };
 
 class BoardExchange final : public Exchange {
  public:
-  BoardExchange(Board& board, uint32_t part) : board_(board), part_(part) {}
+  BoardExchange(Board& board, uint32_t part, bool takes_blocks = true)
+      : board_(board), part_(part), takes_blocks_(takes_blocks) {}
 
-  Status Send(uint32_t gather, To, Bytes rows) override {
-    board_.bytes += rows.size();
-    EXPECT_TRUE(board_.sent.try_emplace({gather, part_}, rows.begin(), rows.end()).second);
+  bool TakesBlocks() const override { return takes_blocks_; }
+  Status Send(uint32_t gather, To, const Rows& rows) override {
+    const Board::Key key{gather, part_};
+    board_.bytes += rows.bytes.size();
+    if (rows.are_blocks) board_.blocks.insert(key);
+    EXPECT_TRUE(board_.sent.try_emplace(key, rows.bytes.begin(), rows.bytes.end()).second);
     return Ok();
   }
-  Result<Bytes> Take(uint32_t gather, uint32_t part) override {
+  Result<Rows> Take(uint32_t gather, uint32_t part) override {
     const auto found = board_.sent.find({gather, part});
-    return found == board_.sent.end() ? Bytes() : Bytes(found->second);
+    if (found == board_.sent.end()) return Rows();
+    return Rows{.bytes = found->second, .are_blocks = board_.blocks.contains({gather, part})};
   }
 
  private:
   Board& board_;
   const uint32_t part_;
+  const bool takes_blocks_;
 };
 
 struct Piece {
@@ -76,8 +87,10 @@ std::unique_ptr<Runner> NewRunner(const gguf::ModelFiles& files, const Shape& sh
 // A group in one thread: its parts advance in turns.
 class Group {
  public:
-  Group(const gguf::ModelFiles& files, const Shape& shape, const GroupPart& part,
-        size_t sequences) {
+  // `older`: a part that is sent blocks and sends none; or none of them.
+  Group(const gguf::ModelFiles& files, const Shape& shape, const GroupPart& part, size_t sequences,
+        uint32_t older = GroupPart::kMostParts)
+      : older_(older) {
     for (uint32_t i = 0; i < part.count; ++i) {
       Slice slice = Slice::Whole(shape);
       slice.part = part.At(i);
@@ -98,7 +111,7 @@ class Group {
         segments.push_back(
             {.table = &tables_[i][piece.sequence], .tokens = piece.tokens, .wanted = Wanted::kAll});
       }
-      exchanges.push_back(std::make_unique<BoardExchange>(board, i));
+      exchanges.push_back(std::make_unique<BoardExchange>(board, i, i != older_));
       Forward& forward = runners_[i]->forward();
       jobs.push_back(forward.Begin(segments, forward.slice(), exchanges.back().get()).value());
     }
@@ -110,17 +123,21 @@ class Group {
       }
     }
     sent_bytes_ = board.bytes;
+    sent_blocks_ = board.blocks.size();
     const std::span<const float> logits = jobs[0].output().logits;
     return {logits.begin(), logits.end()};
   }
 
   const Weights& weights(size_t part) const { return runners_[part]->weights(); }
   uint64_t sent_bytes() const { return sent_bytes_; }  // of the last batch, by all parts
+  size_t sent_blocks() const { return sent_blocks_; }  // likewise: messages of blocks
 
  private:
+  const uint32_t older_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<std::vector<kv::PageTable>> tables_;  // [part][sequence]
   uint64_t sent_bytes_ = 0;
+  size_t sent_blocks_ = 0;
 };
 
 // Every part of DeepSeek V4, with four groups of heads; wide enough for blocks of 256 in all rows.
@@ -215,6 +232,27 @@ struct Case {
 
 class ForwardGroup : public testing::TestWithParam<Case> {};
 
+// Bytes that parts send in all layers for a token, as plans count them.
+uint64_t SentOfLayers(const gguf::ModelFiles& files, const Shape& shape, const GroupPart& group) {
+  std::vector<PartRanges> parts;
+  for (uint32_t i = 0; i < group.count; ++i) parts.push_back(RangesOf(group.At(i), shape));
+  uint64_t bytes = 0;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    const LayerGathers gathers = GathersOf(shape, layer, /*owns_experts=*/false);
+    bytes += gathers.numbers * sizeof(float);
+    for (const LayerGathers::Input& input : gathers.inputs) {
+      const gguf::Tensor& read =
+          *files.FindTensor(fmt::format("blk.{}.{}.weight", layer, input.product));
+      const auto format = kernels::ActivationFormatFor(*kernels::WeightTypeOf(read.type));
+      const size_t columns = size_t{(parts.back().*input.range).end} * input.each;
+      bytes += AreInSteps(parts, input.range, input.each, kernels::BlockStep(format))
+                   ? kernels::BlockBytes(format, input.rows, columns)
+                   : input.rows * columns * sizeof(float);
+    }
+  }
+  return bytes;
+}
+
 void ExpectTheBitsOfOneMachine(const Case& of, std::span<const GroupPart> groups) {
   const Shape shape = FourHeads(of.arch, of.kind);
   const ModelFile model(shape, of.type);
@@ -230,6 +268,11 @@ void ExpectTheBitsOfOneMachine(const Case& of, std::span<const GroupPart> groups
     ASSERT_EQ(logits.size(), whole.size());
     EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0)
         << part.count << " parts, " << part.replicas << " replicas";
+    if (part.owns_experts) continue;
+    const uint64_t rows = batches.back().size();
+    EXPECT_EQ(group.sent_bytes(),
+              rows * (SentOfLayers(model.files(), shape, part) + 4 * shape.vocab_size))
+        << part.count << " parts";
   }
 }
 
@@ -237,6 +280,50 @@ TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
   const GroupPart groups[] = {PartOf({1, 1}), PartOf({3, 1}), PartOf({1, 2, 1}),
                               PartOf({1, 1, 1, 1})};
   ExpectTheBitsOfOneMachine(GetParam(), groups);
+}
+
+// Where each part has whole blocks of what the next product reads, blocks travel; where a program
+// knows none, numbers. The bits are the same.
+TEST(ForwardGroupBlocks, TravelWhereTheyAreWhole) {
+  for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ4_K}) {
+    Shape shape = FourHeads(Arch::kLlama);
+    shape.head_dim = 256;
+    shape.feed_forward = 1024;
+    const ModelFile model(shape, type);
+    const Piece prompt{0, RandomTokens(21, shape.vocab_size, 1)};
+    const std::vector<std::vector<Piece>> batches = {{prompt}};
+    const std::vector<float> whole = WholeLogits(model.files(), shape, batches);
+    constexpr uint32_t kNone = GroupPart::kMostParts;
+    for (const uint32_t older : {kNone, 1u}) {
+      Group group(model.files(), shape, PartOf({1, 1, 2}), 1, older);
+      const std::vector<float> logits = group.Run({&prompt, 1});
+      EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0);
+      // Two of a layer's four gathers.
+      EXPECT_EQ(group.sent_blocks(), (older == kNone ? 3u : 2u) * 2 * shape.layer_count);
+      if (older != kNone) continue;
+      const size_t block = type == TensorType::kQ8_0 ? 32 : 256;
+      const uint64_t columns = shape.head_count * shape.head_dim + shape.feed_forward;
+      const uint64_t of_layer = columns + columns / block * 4 + 2 * 4 * shape.embedding;
+      const uint64_t rows = prompt.tokens.size();
+      EXPECT_EQ(group.sent_bytes(), rows * (shape.layer_count * of_layer + 4 * shape.vocab_size));
+    }
+  }
+}
+
+// Rows of chosen experts and of the shared one are in a message; of several shared ones numbers.
+TEST(ForwardGroupBlocks, TravelBesideNumbers) {
+  for (const char* const kind : {"", "two shared"}) {
+    const Shape shape = FourHeads(Arch::kDeepSeek2, kind);
+    const ModelFile model(shape, TensorType::kQ8_0);
+    const Piece prompt{0, RandomTokens(21, shape.vocab_size, 1)};
+    const std::vector<std::vector<Piece>> batches = {{prompt}};
+    const std::vector<float> whole = WholeLogits(model.files(), shape, batches);
+    Group group(model.files(), shape, PartOf({1, 1}), 1, /*older=*/1);
+    const std::vector<float> logits = group.Run({&prompt, 1});
+    EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0);
+    // Each layer's attended heads and wide rows, of the part that is not older.
+    EXPECT_EQ(group.sent_blocks(), 2 * shape.layer_count);
+  }
 }
 
 class ForwardOwners : public testing::TestWithParam<Case> {};
@@ -361,8 +448,10 @@ TEST(ForwardOwners, HaveTheirExpertsOnly) {
   }
   const Piece prompt{0, RandomTokens(40, shape.vocab_size, 1)};
   group.Run({&prompt, 1});
-  const uint64_t rows = 40, columns = shape.head_count * shape.head_dim + shape.embedding;
-  const uint64_t gathered = shape.layer_count * rows * columns * sizeof(float);
+  const uint64_t rows = 40, attended = shape.head_count * shape.head_dim;
+  // Attended heads travel in blocks of 32 with a scale.
+  const uint64_t columns = attended + attended / 32 * sizeof(float);
+  const uint64_t gathered = shape.layer_count * rows * (columns + shape.embedding * sizeof(float));
   const uint64_t logits = rows * shape.vocab_size * sizeof(float);  // of all parts
   const uint64_t sums = shape.layer_count * rows * shape.embedding * sizeof(int64_t);
   EXPECT_GT(group.sent_bytes(), gathered + sums);
@@ -434,11 +523,14 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
     EXPECT_EQ(job.Advance().value(), Progress::kWaiting);
   }
   EXPECT_EQ(table.length({0, shape.layer_count}), 0u);
-  // What another part sends is held against what it should be.
-  board.sent.clear();
-  board.sent[{0, 1}] = {1, 2, 3, 4};
-  ForwardJob job = runner.forward().Begin({&segment, 1}, slice, &exchange).value();
-  EXPECT_EQ(job.Advance().error().code(), Code::kDataLoss);
+  // What another part sends is held against what it should be: numbers and blocks.
+  for (const bool are_blocks : {false, true}) {
+    board.sent.clear();
+    board.sent[{0, 1}] = {1, 2, 3, 4};
+    if (are_blocks) board.blocks.insert({0, 1});
+    ForwardJob job = runner.forward().Begin({&segment, 1}, slice, &exchange).value();
+    EXPECT_EQ(job.Advance().error().code(), Code::kDataLoss);
+  }
 }
 
 // It reads the whole head, which the part that leads has for it beside its rows.

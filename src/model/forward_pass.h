@@ -97,17 +97,25 @@ class ForwardPass {
     compute::Tensor whole;
     PartRange PartRanges::* range;
     uint32_t each = 1;
+    // Of the product that reads `whole`, or none; and the format of blocks of which it is put
+    // together then, where all parts have whole ones: `whole` is not needed.
+    compute::Operand* operand = nullptr;
+    std::optional<kernels::ActivationFormat> blocks = std::nullopt;
 
     compute::Tensor ColumnsOf(const PartRanges& ranges) const;
-    size_t NumbersOf(const PartRanges& ranges) const;
+    compute::BlockColumns BlocksOf(const PartRanges& ranges) const;
+    // That a part sends.
+    size_t BytesOf(const PartRanges& ranges, bool are_blocks) const;
   };
-  // That is under way: a message of each part has its columns of the first, then of the second.
+  // That is under way: a message of each part has its columns of the first, then of the second; or
+  // blocks of those that have a format for them.
   struct Gather {
     std::vector<PartColumns> columns;
     compute::Tensor sums = {};  // or what sums of experts become once all have come
     uint32_t next_part = 0;     // those before it have come
 
     bool is_under_way() const { return !columns.empty() || !sums.empty(); }
+    bool may_be_blocks() const;
   };
 
   // Rows of heads in a layer, as long as its heads make them.
@@ -173,16 +181,22 @@ class ForwardPass {
   Status ContractAttended(uint32_t layer, const LayerWeights& weights);
   compute::Tensor AllAttendedOf(uint32_t layer) const;
   compute::Tensor AllDenseOf(uint32_t layer) const;
+  compute::Tensor WideRowsOf(const compute::Tensor& wide, bool shared) const;
   compute::Tensor OutOfExperts() const;
   Status BeginExperts(const LayerWeights& weights);
   Status RecordLastStep();
+  PartColumns ForProduct(PartColumns columns, const compute::Matrix& matrix,
+                         compute::Operand& operand) const;
   Status Share(std::initializer_list<PartColumns> columns, Exchange::To to = Exchange::To::kAll);
+  Result<Bytes> OwnOf(const PartColumns& columns, bool as_blocks);
   Status ShareDense(uint32_t layer, const LayerWeights& weights);
   Status ShareExperts(uint32_t layer, const LayerWeights& weights);
+  Status ContractExperts(const LayerWeights& weights);
   Status ShareSums(uint32_t layer, const LayerWeights& weights);
   Result<Progress> Collect();
-  size_t ExpectedOf(uint32_t part) const;
-  Status TakeFrom(uint32_t part, Bytes numbers);
+  size_t ExpectedOf(uint32_t part, bool are_blocks) const;
+  Status TakeFrom(uint32_t part, const Exchange::Rows& rows);
+  Status Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks);
 
   const PassWeights& shared_;
   const Weights& weights_;
@@ -224,7 +238,7 @@ class ForwardPass {
   size_t step_ = 0;               // the next one
   uint32_t gather_ = 0;           // that is under way, or comes next
   Gather gathered_;               // that is under way
-  std::vector<float> message_;    // of columns of two
+  std::vector<uint8_t> message_;  // of columns of two
   compute::Array own_rows_;       // [rows, own columns of the embedding]
   compute::Array own_logits_;     // [wanted rows, own columns of the vocabulary]
   compute::Array all_attended_;   // [rows, what the heads of a layer give], of the widest

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "kernels/activation_blocks.h"
+#include "kernels/activations.h"
 #include "model/forward_pass.h"
 
 namespace aster::model {
@@ -107,13 +109,13 @@ Status ForwardPass::RecordStep(const LayerStep& step) {
       TRY(EndAttention(weights));
       return ShareDense(layer, weights);
     case GroupStep::kContract:
-      TRY(feed_forward_.ContractDense(weights.dense, AllDenseOf(layer), own_rows_.tensor()));
+      TRY(feed_forward_.ContractDense(weights.dense, own_rows_.tensor()));
       return Share({more});
     case GroupStep::kExpandExperts:
       TRY(BeginExperts(weights));
       return ShareExperts(layer, weights);
     case GroupStep::kContractExperts:
-      TRY(feed_forward_.ContractExperts(weights, all_wide_.tensor(), own_rows_.tensor()));
+      TRY(ContractExperts(weights));
       return Share(
           {{.own = own_rows_.tensor(), .whole = OutOfExperts(), .range = &PartRanges::embedding}});
     case GroupStep::kSumExperts:
@@ -170,10 +172,13 @@ Status ForwardPass::ShareProjected(uint32_t layer, const LayerWeights& weights) 
 
 Status ForwardPass::ShareAttended(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor own = TRY(AttendOwn(layer, weights));
-  return Share({{.own = own,
-                 .whole = AllAttendedOf(layer),
-                 .range = &PartRanges::head_groups,
-                 .each = AttendedOfGroup(shape_, layer)}});
+  const PartColumns attended = {.own = own,
+                                .whole = AllAttendedOf(layer),
+                                .range = &PartRanges::head_groups,
+                                .each = AttendedOfGroup(shape_, layer)};
+  if (latent_) return Share({ForProduct(attended, weights.latent.output_high, latent_->low())});
+  if (mla_) return Share({ForProduct(attended, weights.mla.output, mla_->values())});
+  return Share({ForProduct(attended, weights.output, *attended_operand_)});
 }
 
 compute::Tensor ForwardPass::AllAttendedOf(uint32_t layer) const {
@@ -238,10 +243,8 @@ Status ForwardPass::AttendInWholeRows(uint32_t layer, const HeadRows& rows,
 Status ForwardPass::ContractAttended(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor& own = own_rows_.tensor();
   if (shape_.has_state(layer)) return delta_->Finish(layer, weights.delta, spans_, own);
-  const compute::Tensor all = AllAttendedOf(layer);
-  if (latent_) return latent_->Contract(weights.latent, all, own);
-  if (mla_) return mla_->Contract(weights.mla, all, own);
-  attended_operand_->Set(all);
+  if (latent_) return latent_->Contract(weights.latent, own);
+  if (mla_) return mla_->Contract(weights.mla, own);
   const compute::Product output[] = {{&weights.output, attended_operand_.get(), own}};
   TRY(commands_->Multiply(output));
   return AddOutputBias(weights, own);
@@ -250,9 +253,10 @@ Status ForwardPass::ContractAttended(uint32_t layer, const LayerWeights& weights
 Status ForwardPass::ShareDense(uint32_t layer, const LayerWeights& weights) {
   const bool is_own = KvLayerOf(shape_, layer) == layer;
   const compute::Tensor own = TRY(feed_forward_.ExpandDense(weights.dense, *operand_));
-  return Share({{.own = own,
-                 .whole = AllDenseOf(layer),
-                 .range = is_own ? &PartRanges::feed_forward : &PartRanges::sharing}});
+  return Share({ForProduct({.own = own,
+                            .whole = AllDenseOf(layer),
+                            .range = is_own ? &PartRanges::feed_forward : &PartRanges::sharing},
+                           weights.dense.down, feed_forward_.wide())});
 }
 
 // operand_ = what experts are given, and router_operand_ what their router is where that differs.
@@ -270,7 +274,39 @@ Status ForwardPass::ShareExperts(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor own =
       TRY(feed_forward_.ExpandExperts(weights, *operand_, router_rows, tokens_));
   TRY(CountExperts(layer, weights));
-  return Share({{.own = own, .whole = all_wide_.tensor(), .range = &PartRanges::experts}});
+  const auto columns_of = [&](bool shared) -> PartColumns {
+    return {.own = WideRowsOf(own, shared),
+            .whole = WideRowsOf(all_wide_.tensor(), shared),
+            .range = &PartRanges::experts};
+  };
+  const PartColumns chosen =
+      ForProduct(columns_of(/*shared=*/false), weights.experts.front().down, feed_forward_.wide());
+  const PartColumns shared = columns_of(/*shared=*/true);
+  switch (shape_.experts.shared) {
+    case 0:
+      return Share({chosen});
+    case 1:
+      return Share({chosen, ForProduct(shared, weights.shared.down, feed_forward_.shared_wide())});
+    default:
+      // As one expert they have columns of a part in several places: these travel as numbers.
+      return Share({chosen, shared});
+  }
+}
+
+// own_rows_ = the part's columns of what experts add.
+Status ForwardPass::ContractExperts(const LayerWeights& weights) {
+  const Experts& experts = shape_.experts;
+  if (experts.shared > 1) {
+    const compute::Tensor shared = WideRowsOf(all_wide_.tensor(), /*shared=*/true);
+    feed_forward_.shared_wide().Set(shared.As(size_t{experts.shared} * experts.feed_forward));
+  }
+  return feed_forward_.ContractExperts(weights, own_rows_.tensor());
+}
+
+// Those of shared experts stand behind those of chosen ones.
+compute::Tensor ForwardPass::WideRowsOf(const compute::Tensor& wide, bool shared) const {
+  const size_t chosen = row_count_ * shape_.experts.used;
+  return shared ? wide.Rows(chosen, wide.rows - chosen) : wide.Rows(0, chosen);
 }
 
 // Sends the sums of the part's experts. All parts know from the router who has none to send.
@@ -279,7 +315,7 @@ Status ForwardPass::ShareSums(uint32_t layer, const LayerWeights& weights) {
   TRY(feed_forward_.SumOwn(layer, weights, *operand_, router_rows, tokens_));
   TRY(CountExperts(layer, weights));
   const std::span<const int64_t> own = feed_forward_.OwnSums();
-  if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, BytesOf(own)));
+  if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, {.bytes = BytesOf(own)}));
   gathered_.sums = OutOfExperts();
   return Ok();
 }
@@ -296,19 +332,44 @@ Status ForwardPass::RecordLastStep() {
       Exchange::To::kLeader);
 }
 
-// Sends the part's own columns of what Collect completes.
+// Columns that a product with this matrix reads.
+ForwardPass::PartColumns ForwardPass::ForProduct(PartColumns columns, const compute::Matrix& matrix,
+                                                 compute::Operand& operand) const {
+  const kernels::ActivationFormat format = kernels::ActivationFormatFor(matrix.type());
+  columns.operand = &operand;
+  if (AreInSteps(ranges_, columns.range, columns.each, kernels::BlockStep(format)))
+    columns.blocks = format;
+  return columns;
+}
+
+// Sends the part's own columns of what Collect completes. Where a product reads 8-bit blocks, each
+// part prepares its columns, for all. Programs that do not know blocks are sent numbers, and
+// prepare them.
 Status ForwardPass::Share(std::initializer_list<PartColumns> columns, Exchange::To to) {
-  message_.clear();
-  std::span<const float> numbers;
-  for (const PartColumns& some : columns) {
-    TRY(commands_->Download(some.own, &numbers));
-    if (columns.size() > 1) message_.insert(message_.end(), numbers.begin(), numbers.end());
-  }
-  if (columns.size() > 1) numbers = message_;
-  TRY(exchange_->Send(gather_, to, BytesOf(numbers)));
-  if (to == Exchange::To::kLeader && !group_.leads()) return Ok();
   gathered_.columns = columns;
-  return TakeFrom(group_.index, BytesOf(numbers));
+  Exchange::Rows rows{.are_blocks = gathered_.may_be_blocks() && exchange_->TakesBlocks()};
+  message_.clear();
+  for (const PartColumns& some : columns) {
+    rows.bytes = TRY(OwnOf(some, rows.are_blocks));
+    if (columns.size() > 1) message_.insert(message_.end(), rows.bytes.begin(), rows.bytes.end());
+    if (some.blocks)
+      TRY(commands_->SetInParts(*some.operand, *some.blocks, some.whole.rows, some.whole.columns));
+  }
+  if (columns.size() > 1) rows.bytes = message_;
+  TRY(exchange_->Send(gather_, to, rows));
+  if (to == Exchange::To::kLeader && !group_.leads()) {
+    gathered_ = {};
+    return Ok();
+  }
+  return TakeFrom(group_.index, rows);
+}
+
+// As they are sent; valid until the next call.
+Result<Bytes> ForwardPass::OwnOf(const PartColumns& columns, bool as_blocks) {
+  if (as_blocks && columns.blocks) return commands_->DownloadBlocks(*columns.blocks, columns.own);
+  std::span<const float> numbers;
+  TRY(commands_->Download(columns.own, &numbers));
+  return BytesOf(numbers);
 }
 
 compute::Tensor ForwardPass::PartColumns::ColumnsOf(const PartRanges& ranges) const {
@@ -316,27 +377,51 @@ compute::Tensor ForwardPass::PartColumns::ColumnsOf(const PartRanges& ranges) co
   return whole.Columns(columns.begin, columns.count());
 }
 
-size_t ForwardPass::PartColumns::NumbersOf(const PartRanges& ranges) const {
-  return whole.rows * (ranges.*range).count() * each;
+compute::BlockColumns ForwardPass::PartColumns::BlocksOf(const PartRanges& ranges) const {
+  const PartRange columns = ranges.*range * each;
+  return {.format = *blocks, .begin = columns.begin, .count = columns.count()};
 }
 
-// Bytes that another part sends in the gather that is in flight.
-size_t ForwardPass::ExpectedOf(uint32_t part) const {
+size_t ForwardPass::PartColumns::BytesOf(const PartRanges& ranges, bool are_blocks) const {
+  const size_t columns = (ranges.*range * each).count();
+  if (are_blocks && blocks) return kernels::BlockBytes(*blocks, whole.rows, columns);
+  return whole.rows * columns * sizeof(float);
+}
+
+bool ForwardPass::Gather::may_be_blocks() const {
+  return std::ranges::any_of(columns,
+                             [](const PartColumns& some) { return some.blocks.has_value(); });
+}
+
+// Bytes that another part sends in the gather that is in flight: 0 where it sends nothing.
+size_t ForwardPass::ExpectedOf(uint32_t part, bool are_blocks) const {
   if (!gathered_.sums.empty()) return feed_forward_.SumsOf(part) * sizeof(int64_t);
-  size_t numbers = 0;
-  for (const PartColumns& some : gathered_.columns) numbers += some.NumbersOf(ranges_[part]);
-  return numbers * sizeof(float);
+  size_t bytes = 0;
+  for (const PartColumns& some : gathered_.columns)
+    bytes += some.BytesOf(ranges_[part], are_blocks);
+  return bytes;
 }
 
-Status ForwardPass::TakeFrom(uint32_t part, Bytes bytes) {
-  if (!gathered_.sums.empty()) return feed_forward_.AddSums(part, NumbersIn<int64_t>(bytes));
-  std::span<const float> numbers = NumbersIn<float>(bytes);
+Status ForwardPass::TakeFrom(uint32_t part, const Exchange::Rows& rows) {
+  if (!gathered_.sums.empty()) return feed_forward_.AddSums(part, NumbersIn<int64_t>(rows.bytes));
+  Bytes left = rows.bytes;
   for (const PartColumns& some : gathered_.columns) {
-    const size_t count = some.NumbersOf(ranges_[part]);
-    TRY(commands_->Upload(numbers.first(count), some.ColumnsOf(ranges_[part])));
-    numbers = numbers.subspan(count);
+    const Bytes own = left.first(some.BytesOf(ranges_[part], rows.are_blocks));
+    TRY(Place(some, part, own, rows.are_blocks && some.blocks));
+    left = left.subspan(own.size());
   }
   return Ok();
+}
+
+// What a part has sent of some columns becomes part of all of them.
+Status ForwardPass::Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks) {
+  if (!are_blocks) {
+    const compute::Tensor place = columns.ColumnsOf(ranges_[part]);
+    TRY(commands_->Upload(NumbersIn<float>(bytes), place));
+    if (!columns.blocks) return Ok();
+    bytes = TRY(commands_->DownloadBlocks(*columns.blocks, place));
+  }
+  return commands_->UploadBlocks(bytes, *columns.operand, columns.BlocksOf(ranges_[part]));
 }
 
 // Takes what the other parts have sent of the gather that is in flight, if one is.
@@ -344,15 +429,22 @@ Result<Progress> ForwardPass::Collect() {
   if (!gathered_.is_under_way()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {
     const uint32_t part = gathered_.next_part;
-    const size_t expected = ExpectedOf(part);
-    if (part == group_.index || expected == 0) continue;
-    const Bytes numbers = TRY(exchange_->Take(gather_, part));
-    if (numbers.empty()) return Progress::kWaiting;
-    if (numbers.size() != expected) {
-      return DataLoss(fmt::format("part {} of the group sent {} bytes, where {} were expected",
-                                  part + 1, numbers.size(), expected));
+    if (part == group_.index || ExpectedOf(part, /*are_blocks=*/false) == 0) continue;
+    const Exchange::Rows rows = TRY(exchange_->Take(gather_, part));
+    if (rows.bytes.empty()) return Progress::kWaiting;
+    if (rows.are_blocks && !gathered_.may_be_blocks()) {
+      return DataLoss(
+          fmt::format("part {} of the group sent blocks, where numbers were expected", part + 1));
     }
-    TRY(TakeFrom(part, numbers));
+    const size_t expected = ExpectedOf(part, rows.are_blocks);
+    if (rows.bytes.size() != expected) {
+      return DataLoss(fmt::format("part {} of the group sent {} bytes, where {} were expected",
+                                  part + 1, rows.bytes.size(), expected));
+    }
+    TRY(TakeFrom(part, rows));
+  }
+  for (const PartColumns& some : gathered_.columns) {
+    if (some.operand != nullptr && !some.blocks) some.operand->Set(some.whole);
   }
   if (!gathered_.sums.empty()) TRY(feed_forward_.FinishSums(gathered_.sums));
   gathered_ = {};

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <initializer_list>
 #include <numeric>
-#include <span>
 
 #include "kernels/packed.h"
 #include "model/shape.h"
@@ -108,17 +107,25 @@ LayerGathers GathersOf(const Shape& shape, uint32_t layer, bool owns_experts) {
     ++all.count;
     all.numbers += numbers;
   };
+  const auto add_input = [&](LayerGathers::Input input) {
+    ++all.count;
+    all.inputs.push_back(input);
+  };
   if (shape.has_state(layer)) {
     add(uint64_t{shape.recurrence.channels()} + shape.recurrence.values());
   } else {
     // Norms over all heads want their queries and keys first.
     const uint64_t heads = uint64_t{shape.head_count} + shape.kv_head_count;
     if (shape.has_wide_norms()) add(heads * shape.head_dim);
-    add(uint64_t{HeadGroupsOf(shape)} * AttendedOfGroup(shape, layer));
+    add_input({.product = shape.is_latent() ? "attn_output_b" : "attn_output",
+               .range = &PartRanges::head_groups,
+               .each = AttendedOfGroup(shape, layer)});
   }
   add(shape.embedding);
   if (!shape.has_experts(layer) || shape.is_gemma4()) {
-    add(FeedForwardOf(shape, layer));
+    const bool is_own = KvLayerOf(shape, layer) == layer;
+    add_input({.product = "ffn_down",
+               .range = is_own ? &PartRanges::feed_forward : &PartRanges::sharing});
     add(shape.embedding);
   }
   if (!shape.has_experts(layer)) return all;
@@ -127,10 +134,24 @@ LayerGathers GathersOf(const Shape& shape, uint32_t layer, bool owns_experts) {
     all.sums = shape.embedding;
     return all;
   }
-  // A token has a wide row for each of its experts.
-  add(uint64_t{experts.used + experts.shared} * experts.feed_forward);
+  // A token has a wide row for each of its experts; those of shared ones are in the same message.
+  add_input(
+      {.product = "ffn_down_exps", .range = &PartRanges::experts, .each = 1, .rows = experts.used});
+  if (experts.shared == 1) {
+    all.inputs.push_back({.product = "ffn_down_shexp", .range = &PartRanges::experts});
+  } else {
+    all.numbers += uint64_t{experts.shared} * experts.feed_forward;
+  }
   add(shape.embedding);
   return all;
+}
+
+bool AreInSteps(std::span<const PartRanges> parts, PartRange PartRanges::* range, uint32_t each,
+                size_t step) {
+  return step > 0 && std::ranges::all_of(parts, [&](const PartRanges& ranges) {
+           const PartRange columns = ranges.*range * each;
+           return columns.begin % step == 0 && columns.end % step == 0;
+         });
 }
 
 std::vector<uint16_t> EvenlySpaced(uint32_t count, uint32_t all) {

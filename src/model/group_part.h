@@ -8,8 +8,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -115,11 +117,24 @@ uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec
 
 // What the parts of a group send one another of a layer, for one token and all together.
 struct LayerGathers {
+  // What one product reads: that of the layer's tensor of this name, "attn_output".
+  struct Input {
+    std::string_view product;
+    PartRange PartRanges::* range;  // of which all parts' columns are, `each` for one
+    uint32_t each = 1;
+    uint32_t rows = 1;
+  };
   uint32_t count = 0;    // one after the other
-  uint64_t numbers = 0;  // columns of all parts
-  uint64_t sums = 0;     // in fixed point, that each part sends: where experts are owned
+  uint64_t numbers = 0;  // columns of all parts, but for inputs
+  std::vector<Input> inputs = {};
+  uint64_t sums = 0;  // in fixed point, that each part sends: where experts are owned
 };
 LayerGathers GathersOf(const Shape& shape, uint32_t layer, bool owns_experts);
+
+// Whether all parts have such columns, `each` for one of a range, in whole steps; in steps of 0
+// they have none.
+bool AreInSteps(std::span<const PartRanges> parts, PartRange PartRanges::* range, uint32_t each,
+                size_t step);
 
 // Numbers of the attended heads of one of HeadGroupsOf() in a layer.
 uint32_t AttendedOfGroup(const Shape& shape, uint32_t layer);

@@ -202,6 +202,11 @@ TEST(GroupPart, WhatALayerGathers) {
   const Shape glm = ShapeOfPreset("glm-tiny").value();
   EXPECT_EQ(GathersOf(glm, 0, true).count, 4u);  // a dense layer
   EXPECT_EQ(GathersOf(glm, 1, true).count, 3u);
+  // The attended heads; of experts these, and the wide rows of chosen experts and of the shared
+  // one.
+  EXPECT_EQ(GathersOf(glm, 1, true).inputs.size(), 1u);
+  EXPECT_EQ(GathersOf(glm, 1, false).inputs.size(), 3u);
+  EXPECT_EQ(GathersOf(glm, 1, false).numbers, 2 * glm.embedding);
 }
 
 TEST(GroupPart, EveryPartHasAHead) {

@@ -77,8 +77,8 @@ Status LatentAttention::SetPositions(std::span<const int64_t> positions) {
 Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                             std::span<const compute::PageSpan> spans, compute::Operand& rows,
                             const compute::Tensor& out) {
-  const compute::Tensor low = TRY(Expand(layer, ratio, weights, spans, rows));
-  return Contract(weights, low, out);
+  output_operand_->Set(TRY(Expand(layer, ratio, weights, spans, rows)));
+  return Contract(weights, out);
 }
 
 Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
@@ -249,9 +249,7 @@ Status LatentAttention::LowerOutput(uint32_t ratio, const LatentWeights& weights
 }
 
 // All groups together to the output.
-Status LatentAttention::Contract(const LatentWeights& weights, const compute::Tensor& low,
-                                 const compute::Tensor& out) {
-  output_operand_->Set(low);
+Status LatentAttention::Contract(const LatentWeights& weights, const compute::Tensor& out) {
   const compute::Product output[] = {{&weights.output_high, output_operand_.get(), out}};
   return commands_.Multiply(output);
 }

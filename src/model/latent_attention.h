@@ -40,11 +40,12 @@ class LatentAttention {
              const compute::Tensor& out);
   // The same in two halves, where a group of nodes computes the layer: what the heads here attend
   // to, through their low ranks, valid until the next call [rows, groups here * output_rank]; and
-  // out = what that of all groups of heads becomes, of which the part has some columns.
+  // out = what that of all groups of heads, which the caller sets, becomes: of which the part has
+  // some columns.
   Result<compute::Tensor> Expand(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                  std::span<const compute::PageSpan> spans, compute::Operand& rows);
-  Status Contract(const LatentWeights& weights, const compute::Tensor& low,
-                  const compute::Tensor& out);
+  compute::Operand& low() { return *output_operand_; }
+  Status Contract(const LatentWeights& weights, const compute::Tensor& out);
 
  private:
   // Of the batch's positions, for layers without and with compressed rows.

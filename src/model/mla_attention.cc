@@ -38,7 +38,8 @@ Status MlaAttention::Plan(size_t row_count) {
 Status MlaAttention::Run(uint32_t layer, const MlaWeights& weights, const compute::Angles& angles,
                          std::span<const compute::PageSpan> spans, compute::Operand& rows,
                          const compute::Tensor& out) {
-  return Contract(weights, TRY(Expand(layer, weights, angles, spans, rows)), out);
+  output_operand_->Set(TRY(Expand(layer, weights, angles, spans, rows)));
+  return Contract(weights, out);
 }
 
 Result<compute::Tensor> MlaAttention::Expand(uint32_t layer, const MlaWeights& weights,
@@ -53,9 +54,7 @@ Result<compute::Tensor> MlaAttention::Expand(uint32_t layer, const MlaWeights& w
   return values_.tensor();
 }
 
-Status MlaAttention::Contract(const MlaWeights& weights, const compute::Tensor& values,
-                              const compute::Tensor& out) {
-  output_operand_->Set(values);
+Status MlaAttention::Contract(const MlaWeights& weights, const compute::Tensor& out) {
   const compute::Product output[] = {{&weights.output, output_operand_.get(), out}};
   return commands_.Multiply(output);
 }

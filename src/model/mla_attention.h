@@ -42,9 +42,10 @@ class MlaAttention {
   Result<compute::Tensor> Expand(uint32_t layer, const MlaWeights& weights,
                                  const compute::Angles& angles,
                                  std::span<const compute::PageSpan> spans, compute::Operand& rows);
-  // out = what those of all heads become, of which the part has some columns.
-  Status Contract(const MlaWeights& weights, const compute::Tensor& values,
-                  const compute::Tensor& out);
+  // out = what those of all heads, which the caller sets, become: of which the part has some
+  // columns.
+  compute::Operand& values() { return *output_operand_; }
+  Status Contract(const MlaWeights& weights, const compute::Tensor& out);
 
  private:
   Status Project(uint32_t layer, const MlaWeights& weights, compute::Operand& rows);

@@ -22,8 +22,10 @@ struct HopFigures {
   uint64_t send_ns = 0;     // and were on the way to the next node, or back
   uint64_t idle_ns = 0;     // frames were under way, and none of them was computed there
   uint64_t sent_bytes = 0;
-  uint64_t gather_ns = 0;     // of compute_ns: a group's nodes waited for each other
-  uint64_t gather_bytes = 0;  // that the node that leads has sent the others
+  uint64_t gather_ns = 0;       // of compute_ns: a group's nodes waited for each other
+  uint64_t gather_bytes = 0;    // that the node that leads has sent the others
+  uint64_t gathers = 0;         // in which it has
+  uint64_t gather_send_ns = 0;  // of compute_ns: sending this
 };
 // And all the nodes of a model together.
 struct HopsFigures {

@@ -200,7 +200,8 @@ class ClusterPool final : public NodePool {
                       .devices = DevicesOf(what),
                       .gpu_layers = what.gpu_layers,
                       .measured = MeasuredOf(*view.status),
-                      .may_own_experts = what.protocol >= wire::kExpertsProtocol});
+                      .may_own_experts = what.protocol >= wire::kExpertsProtocol,
+                      .may_divide_new = what.protocol >= wire::kBlocksProtocol});
     for (const cluster::SliceStatus& held : view.status->slices) {
       const SharedSlice shared{.node = view.member.node,
                                .slice = {.layer_begin = held.layers.begin,

@@ -401,8 +401,14 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
                          FormatDuration(static_cast<int64_t>(hops[i].send_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
     if (hops[i].gather_bytes == 0) continue;
-    lines += fmt::format("; {} sent to the others of the group, which it waited for {}",
-                         FormatBytes(hops[i].gather_bytes),
+    lines += fmt::format("; {} sent to the others of the group", FormatBytes(hops[i].gather_bytes));
+    // Programs before protocol 10 do not tell these two.
+    if (hops[i].gathers > 0) {
+      lines += fmt::format(" in {}, {} times",
+                           FormatDuration(static_cast<int64_t>(hops[i].gather_send_ns)),
+                           hops[i].gathers);
+    }
+    lines += fmt::format(", which it waited for {}",
                          FormatDuration(static_cast<int64_t>(hops[i].gather_ns)));
   }
   for (const auto& [node, from] : conductor.fetched()) {

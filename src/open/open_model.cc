@@ -157,7 +157,9 @@ class OpenedRoute final : public OpenedModel {
                               .idle_ns = totals[i].idle_ns,
                               .sent_bytes = totals[i].bytes_out,
                               .gather_ns = totals[i].gather_ns,
-                              .gather_bytes = totals[i].gather_bytes});
+                              .gather_bytes = totals[i].gather_bytes,
+                              .gathers = totals[i].gathers,
+                              .gather_send_ns = totals[i].gather_send_ns});
     }
     return figures;
   }

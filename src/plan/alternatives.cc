@@ -64,6 +64,8 @@ std::string WhyNone(const KindProblem& problem, const PlannerOptions& options, P
   if (!options.exact_transfers) return "its KV rows travel exactly: leave --kv-wire out";
   if (kind == PlanKind::kApart) return "no node, and no group, has memory for it beside the others";
   if (problem.group.heads < 2) return "no group can compute this model";
+  if (std::ranges::count(problem.group.nodes, true, &GroupProblem::Node::may_divide) < 2)
+    return "the nodes' programs are older than groups of this model: update them";
   return kind == PlanKind::kMixed ? "no group beside other nodes is better than without"
                                   : "no group of nodes has memory for it, or a head for each";
 }

@@ -175,8 +175,9 @@ std::optional<GroupAnswer> AnswerOf(const GroupProblem& problem, std::span<const
   return answer;
 }
 
-bool AreLinked(const GroupProblem& problem, std::span<const size_t> nodes) {
+bool MayBeTogether(const GroupProblem& problem, std::span<const size_t> nodes) {
   for (const size_t from : nodes) {
+    if (!problem.nodes[from].may_divide) return false;
     for (const size_t to : nodes) {
       if (from != to && problem.link(from, to).message_s <= 0) return false;
     }
@@ -187,7 +188,7 @@ bool AreLinked(const GroupProblem& problem, std::span<const size_t> nodes) {
 // The best shares for these nodes; of those that are as fast, the smallest numbers.
 void Improve(const GroupProblem& problem, std::span<const size_t> nodes,
              std::optional<GroupAnswer>& best) {
-  if (!AreLinked(problem, nodes)) return;
+  if (!MayBeTogether(problem, nodes)) return;
   for (auto all = static_cast<uint32_t>(nodes.size()); all <= kMostShares; ++all) {
     // Shares that have a common divisor were tried.
     const GroupPart shares = SharesOf(problem, nodes, all);
@@ -209,7 +210,7 @@ std::optional<GroupAnswer> SearchShares(const GroupProblem& problem,
 std::optional<GroupAnswer> SearchOwners(const GroupProblem& problem, std::span<const size_t> nodes,
                                         std::span<const uint32_t> shares) {
   const uint32_t count = problem.experts.count;
-  if (count == 0 || !AreLinked(problem, nodes)) return std::nullopt;
+  if (count == 0 || !MayBeTogether(problem, nodes)) return std::nullopt;
   for (size_t i = 0; i < nodes.size(); ++i) {
     const bool has_any = RangeOf(PartOf(shares).At(static_cast<uint32_t>(i)), count).count() > 0;
     if (!has_any || !problem.nodes[nodes[i]].may_own_experts) return std::nullopt;
@@ -227,7 +228,7 @@ std::optional<GroupAnswer> SearchOwners(const GroupProblem& problem, std::span<c
 
 std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
                                      std::span<const uint32_t> shares, const GroupForm& form) {
-  if (!AreLinked(problem, nodes) || problem.heads == 0) return std::nullopt;
+  if (!MayBeTogether(problem, nodes) || problem.heads == 0) return std::nullopt;
   if (form.owns_experts && problem.experts.count == 0) return std::nullopt;
   return AnswerOf(problem, nodes, PartOf(shares, form), /*has_memory=*/true);
 }
@@ -257,10 +258,11 @@ std::vector<size_t> BySpeed(const GroupProblem& problem) {
 }
 
 std::optional<GroupAnswer> SearchGroup(const GroupProblem& problem) {
-  const size_t most =
-      std::min({problem.nodes.size(), size_t{GroupPart::kMostParts}, size_t{problem.heads}});
   // The fastest leads.
-  const std::vector<size_t> order = BySpeed(problem);
+  std::vector<size_t> order = BySpeed(problem);
+  std::erase_if(order, [&](size_t node) { return !problem.nodes[node].may_divide; });
+  const size_t most =
+      std::min({order.size(), size_t{GroupPart::kMostParts}, size_t{problem.heads}});
   std::optional<GroupAnswer> best;
   if (order.size() > kExactGroupNodes) {
     for (size_t count = 2; count <= most; ++count)

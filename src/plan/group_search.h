@@ -27,6 +27,7 @@ struct GroupProblem {
     double token_byte_s = 0;    // to read a byte of weights or of the KV cache for a token
     double chunk_s = 0;         // to compute a chunk through all layers and what it has of the head
     bool may_own_experts = true;
+    bool may_divide = true;  // the model; else it is in no group
   };
   // Of a mixture of experts, where nodes own them. Without any none may.
   struct Experts {

@@ -6,9 +6,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
+#include <map>
+#include <string>
 
 #include "engine/gpu_layers.h"
+#include "kernels/activation_blocks.h"
+#include "kernels/activations.h"
+#include "kernels/pack.h"
 #include "model/group_part.h"
 #include "model/shape.h"
 #include "model/support.h"
@@ -111,30 +118,81 @@ void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelL
   }
 }
 
-// What nodes of a group divide and send one another.
-ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& division) {
-  const model::GroupPart two{.count = 2, .shares = {1, 1}};
-  if (!model::CheckGroup(two, shape).ok()) return {};
-  const model::Experts& experts = shape.experts;
-  // In the mean, as layers may differ.
+// What layers' products read, by the names of their tensors.
+using Formats = std::map<std::string, kernels::ActivationFormat, std::less<>>;
+
+Formats FormatsOf(const gguf::ModelFiles& files, const model::Shape& shape) {
+  Formats formats;
+  for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
+    const gguf::Tensor* const tensor = model::FindTensor(files, spec);
+    if (tensor == nullptr || spec.part != model::Part::kLayer) continue;
+    if (const auto type = kernels::WeightTypeOf(tensor->type))
+      formats.emplace(spec.name, kernels::ActivationFormatFor(*type));
+  }
+  return formats;
+}
+
+// What two equal nodes send each other of a token.
+class GatherCount {
+ public:
+  GatherCount(const gguf::ModelFiles& files, const model::Shape& shape, const model::GroupPart& two)
+      : shape_(shape),
+        formats_(FormatsOf(files, shape)),
+        parts_{model::RangesOf(two.At(0), shape), model::RangesOf(two.At(1), shape)} {}
+
+  // In one layer; in the mean, as layers may differ.
   struct Gathers {
     double count = 0;
     uint64_t bytes = 0;
     uint64_t sum_bytes = 0;
   };
-  const auto gathers_of = [&](bool owns_experts) {
-    model::LayerGathers sum;
-    for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-      const model::LayerGathers own = model::GathersOf(shape, layer, owns_experts);
-      sum.count += own.count;
-      sum.numbers += own.numbers;
-      sum.sums += own.sums;
+  Gathers Mean(bool owns_experts) const {
+    uint64_t count = 0, bytes = 0, sums = 0;
+    for (uint32_t layer = 0; layer < shape_.layer_count; ++layer) {
+      const model::LayerGathers own = model::GathersOf(shape_, layer, owns_experts);
+      count += own.count;
+      bytes += own.numbers * sizeof(float);
+      for (const model::LayerGathers::Input& input : own.inputs) bytes += BytesOf(layer, input);
+      sums += own.sums;
     }
-    return Gathers{static_cast<double>(sum.count) / shape.layer_count,
-                   sum.numbers * sizeof(float) / shape.layer_count,
-                   sum.sums * sizeof(int64_t) / shape.layer_count};
-  };
-  const Gathers rows = gathers_of(/*owns_experts=*/false);
+    return {.count = static_cast<double>(count) / shape_.layer_count,
+            .bytes = bytes / shape_.layer_count,
+            .sum_bytes = sums * sizeof(int64_t) / shape_.layer_count};
+  }
+
+ private:
+  // In 8-bit blocks, where each node has whole ones.
+  uint64_t BytesOf(uint32_t layer, const model::LayerGathers::Input& input) const {
+    const auto found = formats_.find(fmt::format("blk.{}.{}.weight", layer, input.product));
+    const uint64_t columns = uint64_t{(parts_.back().*input.range).end} * input.each;
+    if (found != formats_.end() &&
+        model::AreInSteps(parts_, input.range, input.each, kernels::BlockStep(found->second))) {
+      return kernels::BlockBytes(found->second, input.rows, columns);
+    }
+    return input.rows * columns * sizeof(float);
+  }
+
+  const model::Shape& shape_;
+  const Formats formats_;
+  const std::array<model::PartRanges, 2> parts_;
+};
+
+// Whether programs that speak protocol 9 or less refuse to divide a model of that family.
+bool IsNewlyDivided(model::Arch arch) {
+  using enum model::Arch;
+  constexpr std::array kDividedBefore = {kLlama,  kMistral3, kQwen2, kQwen3,  kQwen3Moe,
+                                         kGemma2, kGemma3,   kPhi3,  kGptOss, kDeepSeek4};
+  return std::ranges::count(kDividedBefore, arch) == 0;
+}
+
+// What nodes of a group divide and send one another.
+ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape& shape,
+                               const Division& division) {
+  const model::GroupPart two{.count = 2, .shares = {1, 1}};
+  if (!model::CheckGroup(two, shape).ok()) return {};
+  const model::Experts& experts = shape.experts;
+  const GatherCount gathers(files, shape, two);
+  const GatherCount::Gathers rows = gathers.Mean(/*owns_experts=*/false);
   const double all = division.all == 0 ? 1 : division.all;
   ModelLoad::Together together{.heads = model::HeadGroupsOf(shape),
                                .whole_bytes = division.whole_bytes,
@@ -142,10 +200,11 @@ ModelLoad::Together TogetherOf(const model::Shape& shape, const Division& divisi
                                .by_heads = division.by_heads / all,
                                .gathers = rows.count,
                                .gathered_bytes = rows.bytes,
-                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float)};
+                               .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float),
+                               .is_new = IsNewlyDivided(shape.arch)};
   if (experts.count == 0) return together;
   // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
-  const Gathers owned = gathers_of(/*owns_experts=*/true);
+  const GatherCount::Gathers owned = gathers.Mean(/*owns_experts=*/true);
   together.experts = {.count = experts.count,
                       .used = experts.used,
                       .has_shared = experts.shared > 0,
@@ -256,7 +315,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.kv_read_bytes = load.KvReadBytes(context);
   division.AddKv(shape, load.kv_read_bytes * shape.layer_count);
   if (HasWholeRows(shape)) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
-  load.together = TogetherOf(shape, division);
+  load.together = TogetherOf(files, shape, division);
   return load;
 }
 

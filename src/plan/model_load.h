@@ -60,6 +60,7 @@ struct ModelLoad {
     double gathers = 4;           // in one layer, one after the other; in the mean
     uint64_t gathered_bytes = 0;  // of a token, in one layer
     uint64_t logit_bytes = 0;     // of a token, to the node that leads
+    bool is_new = false;          // nodes that speak protocol 9 or less do not divide its family
 
     // Where nodes own experts, in place of rows of all.
     struct Experts {

@@ -14,6 +14,12 @@
 namespace aster::plan {
 namespace {
 
+// What two nodes send each other of rows that a matrix of Q8_0 reads: blocks of 32 with a scale, if
+// each has whole pairs of them.
+uint64_t OfBlocks(uint64_t columns) {
+  return columns % 128 == 0 ? columns + columns / 8 : 4 * columns;
+}
+
 TEST(ModelLoad, OfAMixture) {
   const ModelLoad load = LoadOf(TestModel::WithExperts().files(), {}, 1024, 100).value();
   const ModelLoad::Together::Experts& experts = load.together.experts;
@@ -72,7 +78,7 @@ TEST(ModelLoad, OfExpertsInAGroup) {
   const uint64_t q = uint64_t{shape.head_count} * shape.head_dim;
   const uint64_t wide = uint64_t{shape.experts.used} * shape.experts.feed_forward;
   EXPECT_EQ(load.together.heads, shape.kv_head_count);
-  EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2 * shape.embedding + wide));
+  EXPECT_EQ(load.together.gathered_bytes, OfBlocks(q) + 8 * shape.embedding + wide + wide / 8);
   // Routers, in floats, are on every node.
   EXPECT_GE(load.together.whole_bytes,
             uint64_t{shape.layer_count} * 4 * shape.embedding * shape.experts.count);
@@ -86,10 +92,11 @@ TEST(ModelLoad, OfLatentHeadsInAGroup) {
   const uint64_t low = uint64_t{shape.latent.output_groups} * shape.latent.output_rank;
   const uint64_t wide = uint64_t{shape.experts.used + 1} * shape.experts.feed_forward;
   EXPECT_EQ(load.heads, shape.latent.output_groups);
-  EXPECT_EQ(load.gathered_bytes, 4 * (low + 2 * shape.embedding + wide));
+  EXPECT_EQ(load.gathered_bytes, low + low / 8 + 8 * shape.embedding + wide + wide / 8);
   // Compressors, the index, the mixing of streams and the rows of the KV cache.
   EXPECT_GT(load.whole, 0.2);
   EXPECT_LT(load.whole + load.by_heads, 1);
+  EXPECT_FALSE(load.is_new);
 }
 
 // Of three layers the first is dense; every node has the rows that all heads share.
@@ -101,10 +108,21 @@ TEST(ModelLoad, OfMlaInAGroup) {
   const uint64_t attended = uint64_t{shape.head_count} * shape.mla.value_dim;
   const uint64_t wide = uint64_t{shape.experts.used + 1} * shape.experts.feed_forward;
   EXPECT_EQ(together.heads, shape.head_count);
-  EXPECT_EQ(together.gathered_bytes,
-            4 * (3 * (attended + 2 * shape.embedding) + shape.feed_forward + 2 * wide) / 3);
+  EXPECT_TRUE(together.is_new);
+  EXPECT_EQ(together.gathered_bytes, (3 * (OfBlocks(attended) + 8 * shape.embedding) +
+                                      OfBlocks(shape.feed_forward) + 2 * OfBlocks(wide)) /
+                                         3);
   EXPECT_EQ(together.gathers, 4);
   EXPECT_EQ(together.experts.gathers, 10.0 / 3);
+  // Of several shared experts the columns of a node are in several places.
+  model::Shape two = shape;
+  two.experts.shared = 2;
+  const model::ModelFile other(two, gguf::TensorType::kQ8_0);
+  const uint64_t chosen = uint64_t{two.experts.used} * two.experts.feed_forward;
+  const uint64_t shared = uint64_t{2} * two.experts.feed_forward;
+  EXPECT_EQ(
+      LoadOf(other.files(), {}, 1024, 100)->together.gathered_bytes,
+      together.gathered_bytes + (2 * (OfBlocks(chosen) + 4 * shared) - 2 * OfBlocks(wide)) / 3);
   EXPECT_GT(together.whole_bytes, load.kv_bytes_per_layer * shape.layer_count);
 }
 

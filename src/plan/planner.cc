@@ -324,7 +324,8 @@ void Planning::DescribeGroups() {
       problem.nodes.push_back({.memory_bytes = node.memory_bytes,
                                .token_byte_s = node.byte_s,
                                .chunk_s = node.layer_s * layers + (has_head ? node.head_s : 0),
-                               .may_own_experts = nodes_[i].may_own_experts});
+                               .may_own_experts = nodes_[i].may_own_experts,
+                               .may_divide = nodes_[i].may_divide_new || !together.is_new});
     }
     // Ways that were not measured may be slow.
     problem.links.resize(problem_.links.size());

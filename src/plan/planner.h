@@ -43,7 +43,9 @@ struct NodeAbility {
   uint32_t gpu_layers = 0;  // most on all of them; 0: as many as fit
   // These say more than the rates above, which are of other matrices.
   std::vector<MeasuredSlice> measured = {};
-  bool may_own_experts = true;  // in a group; else its program is older than these
+  // In a group; else its program is older than these, or than groups of that model's family.
+  bool may_own_experts = true;
+  bool may_divide_new = true;  // ModelLoad::Together::is_new
 };
 
 // What is known of the way from one node to another, by their places in the list of nodes.

@@ -456,6 +456,28 @@ TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
               testing::Not(HasSubstr("experts")));
 }
 
+// Programs of an earlier protocol divide the families that it knew, and no others.
+TEST(Planner, OlderProgramsAreInNoGroupOfANewFamily) {
+  ModelLoad load = LoadOfGroups(16);
+  auto nodes = Nodes({1e12, 1e12, 1e12});
+  const auto links = Links(3, 1e-4, 1e10);
+  const PlannerOptions options{.may_choose = true};
+  nodes[0].may_divide_new = false;
+  EXPECT_EQ(SplitText(PlanSplit(nodes, links, load, options)->plan), "a+b+c=0:out");
+  load.together.is_new = true;
+  EXPECT_EQ(SplitText(PlanSplit(nodes, links, load, options)->plan), "b+c=0:out");
+  const Plan all = ParseSplit("a+b+c=0:out", 16, TestNodes(3)).value();
+  EXPECT_FALSE(PredictPlan(nodes, links, load, options, all));
+  nodes[1].may_divide_new = false;
+  const auto none = PlanSplit(nodes, links, load, options).value();
+  EXPECT_FALSE(none.plan.has_groups());
+  EXPECT_THAT(DescribeOthers(none.alternatives),
+              Contains("a group is not possible: the nodes' programs are older than groups of this "
+                       "model: update them"));
+  // In a pipeline they are as good as any.
+  EXPECT_GT(PlanSplit(nodes, links, load, {.all_nodes = true})->plan.stages.size(), 1u);
+}
+
 // What a node took in groups says more of groups, and what it took alone more of pipelines.
 TEST(Planner, TimesInGroupsCountForGroups) {
   const ModelLoad load = LoadOfGroups(16);

@@ -67,6 +67,9 @@ constexpr Figure<open::HopFigures> kHops[] = {
     {"counter", "aster_hop_gather_bytes_total",
      "Bytes that the leading node of a group has sent the others for what they compute together.",
      &open::HopFigures::gather_bytes},
+    {"counter", "aster_hop_gathers_total",
+     "Gathers of a group: in each its nodes exchange what they have computed.",
+     &open::HopFigures::gathers},
 };
 
 // In seconds.
@@ -82,6 +85,10 @@ constexpr Figure<open::HopFigures> kHopTimes[] = {
     {"counter", "aster_hop_gather_seconds_total",
      "Time that the leading node of a group waited for the others, of the time it computed.",
      &open::HopFigures::gather_ns},
+    {"counter", "aster_hop_gather_send_seconds_total",
+     "Time that the leading node of a group spent on sending to the others, of the time it "
+     "computed.",
+     &open::HopFigures::gather_send_ns},
 };
 
 constexpr Figure<open::HopsFigures> kRoutes[] = {

@@ -132,9 +132,17 @@ TEST(Metrics, EachHopHasAllOfItsTimes) {
                       .compute_ns = 2'500'000'000,
                       .send_ns = 250'000'000,
                       .idle_ns = 750'000'000,
-                      .sent_bytes = 4096}};
+                      .sent_bytes = 4096,
+                      .gather_ns = 375'000'000,
+                      .gather_bytes = 8192,
+                      .gathers = 17,
+                      .gather_send_ns = 125'000'000}};
   const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
   const Labels labels = {{"model", "m"}, {"hop", "0"}, {"node", "n"}, {"layers", "layers 0-1"}};
+  EXPECT_EQ(ValueOf(samples, "aster_hop_gathers_total", labels), "17");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_gather_bytes_total", labels), "8192");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_gather_seconds_total", labels), "0.375");
+  EXPECT_EQ(ValueOf(samples, "aster_hop_gather_send_seconds_total", labels), "0.125");
   EXPECT_EQ(ValueOf(samples, "aster_hop_frames_total", labels), "2");
   EXPECT_EQ(ValueOf(samples, "aster_hop_sent_bytes_total", labels), "4096");
   EXPECT_EQ(ValueOf(samples, "aster_hop_queue_seconds_total", labels), "1.5");

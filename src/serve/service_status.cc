@@ -125,7 +125,9 @@ ordered_json HopsJson(const open::HopsFigures& figures) {
                     {"idle_ns", hop.idle_ns},
                     {"sent_bytes", hop.sent_bytes},
                     {"gather_ns", hop.gather_ns},
-                    {"gather_bytes", hop.gather_bytes}});
+                    {"gather_bytes", hop.gather_bytes},
+                    {"gathers", hop.gathers},
+                    {"gather_send_ns", hop.gather_send_ns}});
   }
   return hops;
 }

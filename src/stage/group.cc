@@ -28,10 +28,11 @@ class Group::JobExchange final : public model::Exchange {
   JobExchange(Group& group, uint64_t job) : group_(group), job_(job) {}
   ~JobExchange() override { group_.Leave(job_); }
 
-  Status Send(uint32_t gather, To to, Bytes rows) override {
+  bool TakesBlocks() const override { return group_.TakesBlocks(); }
+  Status Send(uint32_t gather, To to, const Rows& rows) override {
     return group_.Send(job_, gather, to, rows);
   }
-  Result<Bytes> Take(uint32_t gather, uint32_t part) override {
+  Result<Rows> Take(uint32_t gather, uint32_t part) override {
     return group_.Take(job_, gather, part);
   }
 
@@ -58,30 +59,46 @@ std::unique_ptr<model::Exchange> Group::Join(uint64_t job) {
   return std::make_unique<JobExchange>(*this, job);
 }
 
-Status Group::Send(uint64_t job, uint32_t gather, model::Exchange::To to, Bytes rows) {
+// A node whose program is older gets numbers, and so do all with it.
+bool Group::TakesBlocks() const {
+  return std::ranges::all_of(nodes_, [this](const wire::NodeId& node) {
+    return node == network_.self() || network_.ProtocolOf(node) >= wire::kBlocksProtocol;
+  });
+}
+
+Status Group::Send(uint64_t job, uint32_t gather, model::Exchange::To to,
+                   const model::Exchange::Rows& rows) {
+  const int64_t begin_ns = network_.clock().NowNs();
+  uint64_t bytes = 0;
   for (uint32_t part = 0; part < nodes_.size(); ++part) {
     if (part == part_ || (to == model::Exchange::To::kLeader && part != 0)) continue;
     wire::PartRows message{.route = route_, .job = job, .gather = gather, .part = part_};
-    message.rows.assign(rows.begin(), rows.end());
+    message.rows.assign(rows.bytes.begin(), rows.bytes.end());
+    if (rows.are_blocks) message.encoding = wire::PartEncoding::kBlocks;
     TRY(network_.Send(nodes_[part], std::move(message)));
-    sent_bytes_ += rows.size();
+    bytes += rows.bytes.size();
   }
+  if (bytes == 0) return Ok();
+  sent_ += {.gathers = 1,
+            .bytes = bytes,
+            .ns = static_cast<uint64_t>(network_.clock().NowNs() - begin_ns)};
   return Ok();
 }
 
-Result<Bytes> Group::Take(uint64_t job, uint32_t gather, uint32_t part) {
+Result<model::Exchange::Rows> Group::Take(uint64_t job, uint32_t gather, uint32_t part) {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end()) return Bytes();
+  if (found == jobs_.end()) return model::Exchange::Rows();
   Job& waiting = found->second;
   if (waiting.failed) return *waiting.failed;
   const auto rows = waiting.rows.find({gather, part});
-  if (rows == waiting.rows.end()) return Bytes();
-  taken_ = std::move(rows->second);
+  if (rows == waiting.rows.end()) return model::Exchange::Rows();
+  const bool are_blocks = rows->second.encoding == wire::PartEncoding::kBlocks;
+  taken_ = std::move(rows->second.rows);
   waiting.rows.erase(rows);
   waiting.bytes -= taken_.size();
   waiting_bytes_ -= taken_.size();
   // Memory of payloads is aligned for any type.
-  return Bytes(taken_);
+  return model::Exchange::Rows{.bytes = taken_, .are_blocks = are_blocks};
 }
 
 void Group::Leave(uint64_t job) {
@@ -127,7 +144,8 @@ Status Group::OnRows(const wire::NodeId& from, wire::PartRows&& rows) {
     return ResourceExhausted(fmt::format("node {} has sent {} that its group does not wait for",
                                          from.ToText(), FormatBytes(bytes)));
   }
-  const bool is_new = job.rows.try_emplace({rows.gather, rows.part}, std::move(rows.rows)).second;
+  const std::pair place{rows.gather, rows.part};
+  const bool is_new = job.rows.try_emplace(place, std::move(rows)).second;
   if (!is_new) return Ok();
   job.bytes += bytes;
   waiting_bytes_ += bytes;

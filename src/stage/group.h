@@ -55,8 +55,23 @@ class Group {
 
   // From another node. An error where more has come than is waited for.
   Status OnRows(const wire::NodeId& from, wire::PartRows&& rows);
-  // Of columns and sums, by this node.
-  uint64_t sent_bytes() const { return sent_bytes_; }
+  // What this node has sent of columns and sums.
+  struct Sent {
+    uint64_t gathers = 0;  // one message to each node that takes part
+    uint64_t bytes = 0;
+    uint64_t ns = 0;
+
+    Sent operator-(const Sent& before) const {
+      return {gathers - before.gathers, bytes - before.bytes, ns - before.ns};
+    }
+    Sent& operator+=(const Sent& more) {
+      gathers += more.gathers;
+      bytes += more.bytes;
+      ns += more.ns;
+      return *this;
+    }
+  };
+  const Sent& sent() const { return sent_; }
   // Why the group cannot go on; nothing where it can. Memory that is short is no such reason.
   const std::optional<Error>& broken() const { return broken_; }
 
@@ -64,13 +79,15 @@ class Group {
   class JobExchange;
   // What has come of a job and was not taken.
   struct Job {
-    std::map<std::pair<uint32_t, uint32_t>, wire::Payload> rows;  // by gather and part
+    std::map<std::pair<uint32_t, uint32_t>, wire::PartRows> rows;  // by gather and part
     std::optional<Error> failed;
     uint64_t bytes = 0;
   };
 
-  Status Send(uint64_t job, uint32_t gather, model::Exchange::To to, Bytes rows);
-  Result<Bytes> Take(uint64_t job, uint32_t gather, uint32_t part);
+  bool TakesBlocks() const;
+  Status Send(uint64_t job, uint32_t gather, model::Exchange::To to,
+              const model::Exchange::Rows& rows);
+  Result<model::Exchange::Rows> Take(uint64_t job, uint32_t gather, uint32_t part);
   void Leave(uint64_t job);
   bool IsOver(uint64_t job) const { return job <= over_below_ || over_.contains(job); }
 
@@ -82,7 +99,7 @@ class Group {
   uint64_t last_job_ = 0;
   std::map<uint64_t, Job> jobs_;
   uint64_t waiting_bytes_ = 0;
-  uint64_t sent_bytes_ = 0;
+  Sent sent_;
   // Jobs that are over here: what still comes of them is dropped. All up to over_below_ are.
   std::set<uint64_t> over_;
   uint64_t over_below_ = 0;

@@ -50,23 +50,39 @@ class GroupTest : public testing::Test {
 
 TEST_F(GroupTest, RowsReachTheOthers) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1);
-  EXPECT_TRUE(second->Take(0, 0).value().empty());
+  EXPECT_TRUE(second->Take(0, 0).value().bytes.empty());
   const std::vector<uint8_t> rows = {1, 2, 3, 4};
-  ASSERT_TRUE(first->Send(0, Exchange::To::kAll, rows).ok());
+  ASSERT_TRUE(first->Send(0, Exchange::To::kAll, {.bytes = rows}).ok());
   for (const uint32_t node : {1u, 2u}) ASSERT_TRUE(Receive(node).ok());
-  const auto taken = second->Take(0, 0).value();
+  const Bytes taken = second->Take(0, 0).value().bytes;
   EXPECT_EQ(std::vector<uint8_t>(taken.begin(), taken.end()), rows);
   // Once; and what comes before the job is known waits for it.
-  EXPECT_TRUE(second->Take(0, 0).value().empty());
-  EXPECT_EQ(groups_[2]->Join(1)->Take(0, 0).value().size(), 4u);
+  EXPECT_TRUE(second->Take(0, 0).value().bytes.empty());
+  EXPECT_EQ(groups_[2]->Join(1)->Take(0, 0).value().bytes.size(), 4u);
 }
 
 TEST_F(GroupTest, SomeRowsAreForTheOneThatLeads) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1), third = groups_[2]->Join(1);
-  ASSERT_TRUE(third->Send(4, Exchange::To::kLeader, std::array<uint8_t, 4>{5}).ok());
+  const std::array<uint8_t, 4> rows{5};
+  ASSERT_TRUE(third->Send(4, Exchange::To::kLeader, {.bytes = rows}).ok());
   for (const uint32_t node : {0u, 1u}) ASSERT_TRUE(Receive(node).ok());
-  EXPECT_EQ(first->Take(4, 2).value().size(), 4u);
-  EXPECT_TRUE(second->Take(4, 2).value().empty());
+  EXPECT_EQ(first->Take(4, 2).value().bytes.size(), 4u);
+  EXPECT_TRUE(second->Take(4, 2).value().bytes.empty());
+}
+
+// Blocks arrive as blocks; a node that does not know them keeps the others from sending any.
+TEST_F(GroupTest, BlocksAreForNodesThatKnowThem) {
+  const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1);
+  ASSERT_TRUE(first->TakesBlocks());
+  const std::array<uint8_t, 4> rows{5};
+  ASSERT_TRUE(first->Send(0, Exchange::To::kAll, {.bytes = rows, .are_blocks = true}).ok());
+  ASSERT_TRUE(Receive(1).ok());
+  EXPECT_TRUE(second->Take(0, 0).value().are_blocks);
+  EXPECT_EQ(groups_[0]->sent().gathers, 1u);
+  EXPECT_EQ(groups_[0]->sent().bytes, 2 * rows.size());
+  hub_.LimitProtocol(plan::TestNode(3), wire::kBlocksProtocol - 1);
+  EXPECT_FALSE(first->TakesBlocks());
+  EXPECT_FALSE(second->TakesBlocks());
 }
 
 TEST_F(GroupTest, AFailureEndsTheJobEverywhere) {
@@ -90,18 +106,18 @@ TEST_F(GroupTest, AFailureEndsTheJobEverywhere) {
 TEST_F(GroupTest, RowsThatWaitAreBounded) {
   const auto second = groups_[1]->Join(1);
   const std::vector<uint8_t> rows(kMostBytes);
-  ASSERT_TRUE(second->Send(0, Exchange::To::kLeader, rows).ok());
+  ASSERT_TRUE(second->Send(0, Exchange::To::kLeader, {.bytes = rows}).ok());
   ASSERT_TRUE(Receive(0).ok());
-  ASSERT_TRUE(second->Send(1, Exchange::To::kLeader, rows).ok());
+  ASSERT_TRUE(second->Send(1, Exchange::To::kLeader, {.bytes = rows}).ok());
   EXPECT_EQ(Receive(0).error().code(), Code::kResourceExhausted);
   // A job that is over leaves nothing behind, and takes nothing more.
   groups_[0]->Join(1).reset();
-  ASSERT_TRUE(second->Send(2, Exchange::To::kLeader, rows).ok());
+  ASSERT_TRUE(second->Send(2, Exchange::To::kLeader, {.bytes = rows}).ok());
   EXPECT_TRUE(Receive(0).ok());
   const auto next = groups_[1]->Join(2);
-  ASSERT_TRUE(next->Send(0, Exchange::To::kLeader, rows).ok());
+  ASSERT_TRUE(next->Send(0, Exchange::To::kLeader, {.bytes = rows}).ok());
   EXPECT_TRUE(Receive(0).ok());
-  EXPECT_EQ(groups_[0]->Join(2)->Take(0, 1).value().size(), rows.size());
+  EXPECT_EQ(groups_[0]->Join(2)->Take(0, 1).value().bytes.size(), rows.size());
 }
 
 TEST_F(GroupTest, OnlyItsNodesAreHeard) {
@@ -109,7 +125,7 @@ TEST_F(GroupTest, OnlyItsNodesAreHeard) {
   wire::PartRows rows{.route = 7, .job = 1, .gather = 0, .part = 1};
   rows.rows.resize(4);
   EXPECT_TRUE(groups_[0]->OnRows(plan::TestNode(3), std::move(rows)).ok());
-  EXPECT_TRUE(first->Take(0, 1).value().empty());
+  EXPECT_TRUE(first->Take(0, 1).value().bytes.empty());
 }
 
 }  // namespace

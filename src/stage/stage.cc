@@ -278,9 +278,9 @@ model::Progress Stage::Advance(Frame& frame) {
 
 Result<model::Progress> Stage::AdvanceJob(Frame& frame) {
   if (!frame.job_) TRY(BeginJob(frame));
-  const uint64_t before = group_ == nullptr ? 0 : group_->sent_bytes();
+  const Group::Sent before = group_ == nullptr ? Group::Sent() : group_->sent();
   Result<model::Progress> progress = frame.job_->Advance();
-  if (group_ != nullptr) frame.output_.gather_bytes += group_->sent_bytes() - before;
+  if (group_ != nullptr) frame.output_.gathered += group_->sent() - before;
   return progress;
 }
 

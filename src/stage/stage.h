@@ -30,7 +30,7 @@ struct StageOutput {
   std::optional<wire::Done> done;    // of a stage with the head
   std::vector<wire::Done> accepted;  // behind it, one for each accepted draft token
   uint64_t tokens = 0;               // computed
-  uint64_t gather_bytes = 0;         // sent to the other nodes of the group
+  Group::Sent gathered;              // to the other nodes of the group
 };
 
 // Belongs to the thread that computes. The memory outlives it; other parts of the same layers may

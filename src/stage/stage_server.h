@@ -264,6 +264,7 @@ class StageServer final : public LocalStages {
   void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
                  kv::LayerRange layers, const Error& why);
   model::Progress Advance(UnderWay& frame) const;
+  std::vector<wire::Hop> HopsFor(const wire::NodeId& node, std::vector<wire::Hop> hops) const;
   void SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
               std::vector<wire::Hop>&& hops);
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);

@@ -308,8 +308,11 @@ void StageServer::Finish(UnderWay done) {
   const wire::Hop hop{.queue_ns = static_cast<uint64_t>(from_ns - done.arrived_ns),
                       .compute_ns = static_cast<uint64_t>(now_ns - from_ns),
                       .gather_ns = done.gather_ns,
-                      .gather_bytes = output.gather_bytes};
-  const uint64_t own_ns = hop.compute_ns - std::min(hop.compute_ns, hop.gather_ns);
+                      .gather_bytes = output.gathered.bytes,
+                      .gathers = output.gathered.gathers,
+                      .gather_send_ns = output.gathered.ns};
+  const uint64_t own_ns =
+      hop.compute_ns - std::min(hop.compute_ns, hop.gather_ns + hop.gather_send_ns);
   if (done.rows == 1 || !done.has_answers) {
     model::Slice computed = entry.counters.slice;
     computed.head &= done.computes_head;
@@ -363,6 +366,14 @@ void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
   }
 }
 
+// Without what an older node does not know of them.
+std::vector<wire::Hop> StageServer::HopsFor(const wire::NodeId& node,
+                                            std::vector<wire::Hop> hops) const {
+  if (network_.ProtocolOf(node) >= wire::kBlocksProtocol) return hops;
+  for (wire::Hop& hop : hops) hop.gathers = hop.gather_send_ns = 0;
+  return hops;
+}
+
 void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
                          std::vector<wire::Hop>&& hops) {
   const wire::OpenRoute& open = route.open;
@@ -384,7 +395,7 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   // From the last stage of a path to the conductor: one message with the hops, and one more for
   // each accepted draft token.
   if (output.done) {
-    output.done->hops = std::move(hops);
+    output.done->hops = HopsFor(open.conductor.node, std::move(hops));
     static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
     for (wire::Done& done : output.accepted) {
       static_cast<void>(network_.Send(open.conductor.node, std::move(done)));
@@ -392,8 +403,8 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   } else if (output.next) {
     // From any other one to the stage behind it. Without that the route is of no use.
     output.next->first_stage = entry.index + 1 - static_cast<uint32_t>(hops.size());
-    output.next->hops = std::move(hops);
     const wire::NodeId next = route.Behind(entry.index)->node;
+    output.next->hops = HopsFor(next, std::move(hops));
     Status sent = network_.Send(next, *std::move(output.next));
     if (!sent.ok()) {
       Break(open.route,

@@ -94,6 +94,19 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
 
+// Whether it says anything that protocol 10 brought.
+bool NeedsBlocks(const Message& message) {
+  const auto has_sent = [](const Hop& hop) { return hop.gathers != 0 || hop.gather_send_ns != 0; };
+  if (const auto* done = std::get_if<Done>(&message)) {
+    return std::ranges::any_of(done->hops, has_sent);
+  }
+  if (const auto* work = std::get_if<Work>(&message)) {
+    return std::ranges::any_of(work->hops, has_sent);
+  }
+  const auto* rows = std::get_if<PartRows>(&message);
+  return rows != nullptr && rows->encoding != PartEncoding::kNumbers;
+}
+
 // Whether it says anything that protocol 9 brought.
 bool NeedsExperts(const Message& message) {
   const auto* open = std::get_if<OpenRoute>(&message);
@@ -251,6 +264,7 @@ std::string_view NameOf(FrameType type) {
 uint16_t VersionOf(const Message& message) {
   const auto* hello = std::get_if<Hello>(&message);
   if (hello != nullptr && !hello->instance.empty()) return kInstanceProtocol;
+  if (NeedsBlocks(message)) return kBlocksProtocol;
   if (NeedsExperts(message)) return kExpertsProtocol;
   if (TypeOf(message) >= FrameType::kBeginDraft) return kDrafterProtocol;
   if (NeedsAhead(message)) return kAheadProtocol;

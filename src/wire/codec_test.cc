@@ -239,6 +239,13 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   for (const Message& message : {Message(ahead), Message(edited), Message(gathered)}) {
     EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kAheadProtocol);
   }
+  Done sent;
+  sent.hops.emplace_back().gathers = 1;
+  PartRows blocks;
+  blocks.encoding = PartEncoding::kBlocks;
+  for (const Message& message : {Message(sent), Message(blocks)}) {
+    EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(message))), {})->version, kBlocksProtocol);
+  }
   Hello hello;
   hello.instance.assign(16, 5);
   EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(hello))), {})->version, 2);

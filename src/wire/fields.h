@@ -262,6 +262,9 @@ void Fields(C& c, Hop& m) {
   if (c.version() < kAheadProtocol) return;
   c.Value(m.gather_ns);
   c.Value(m.gather_bytes);
+  if (c.version() < kBlocksProtocol) return;
+  c.Value(m.gathers);
+  c.Value(m.gather_send_ns);
 }
 constexpr size_t kLeastHopBytes = 3 * 8;
 
@@ -394,6 +397,7 @@ void Fields(C& c, PartRows& m) {
   c.Value(m.gather);
   c.Value(m.part);
   Fields(c, m.why);
+  if (c.version() >= kBlocksProtocol) c.Choice(m.encoding, PartEncoding::kBlocks);
 }
 
 template <typename C>

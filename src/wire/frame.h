@@ -19,7 +19,7 @@ namespace aster::wire {
 // version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
 // versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
-constexpr uint16_t kNewestProtocol = 9;
+constexpr uint16_t kNewestProtocol = 10;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
 // KV rows travel, and decode stages go on by themselves.
@@ -37,6 +37,8 @@ constexpr uint16_t kAheadProtocol = 7;
 constexpr uint16_t kDrafterProtocol = 8;
 // Nodes of a group own experts.
 constexpr uint16_t kExpertsProtocol = 9;
+// Nodes of a group send each other 8-bit blocks, and say how long they send.
+constexpr uint16_t kBlocksProtocol = 10;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;

@@ -66,7 +66,7 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
   FrameHeader header = WorkHeader();
   for (int version : {0, kNewestProtocol + 1, 65535}) {
     header.version = static_cast<uint16_t>(version);
-    EXPECT_THAT(RefusalOf(Written(header)), HasSubstr("where 1 to 9 are spoken"));
+    EXPECT_THAT(RefusalOf(Written(header)), HasSubstr("where 1 to 10 are spoken"));
   }
   header = MakeHeader(FrameType::kHello, kNewestProtocol + 1, {}, {}, false);
   EXPECT_EQ(RefusalOf(Written(header)), "");

@@ -245,6 +245,10 @@ struct Hop {
   // others computed, and what it sent them.
   uint64_t gather_ns = 0;
   uint64_t gather_bytes = 0;
+  // Since protocol 10, of the same node: gathers, one message to each other node, and how much of
+  // the time it spent on sending.
+  uint64_t gathers = 0;
+  uint64_t gather_send_ns = 0;
 };
 
 struct Work {
@@ -259,6 +263,10 @@ struct Work {
   uint64_t job = 0;
 };
 
+// How columns of a part are written: as float32, or int64 where they are sums; or as the 8-bit
+// blocks that products read (kernels/activation_blocks.h).
+enum class PartEncoding : uint8_t { kNumbers = 0, kBlocks = 1 };
+
 // Between the parts of a group, since protocol 6: what one has computed that others need. With a
 // reason: it cannot compute its part of the job.
 struct PartRows {
@@ -267,7 +275,8 @@ struct PartRows {
   uint32_t gather = 0;  // of the job, in the order of all parts
   uint32_t part = 0;    // of the sender
   Error why{Code::kUnknown, ""};
-  Payload rows = {};  // float32, [rows, the part's columns]
+  Payload rows = {};                               // [rows, the part's columns]
+  PartEncoding encoding = PartEncoding::kNumbers;  // since protocol 10
 };
 
 struct LogitOf {

@@ -42,15 +42,16 @@ auto Parts(M& m) {
   } else if constexpr (std::is_same_v<T, Done> || std::is_same_v<T, FindKv>) {
     auto& [a, b, c, d] = m;
     return std::tie(a, b, c, d);
-  } else if constexpr (std::is_same_v<T, Hop> || std::is_same_v<T, DraftTokens>) {
+  } else if constexpr (std::is_same_v<T, DraftTokens>) {
     auto& [a, b, c, d, e] = m;
     return std::tie(a, b, c, d, e);
-  } else if constexpr (std::is_same_v<T, PartRows> || std::is_same_v<T, KvRows> ||
-                       std::is_same_v<T, BeginDraft> || std::is_same_v<T, StageGroup>) {
+  } else if constexpr (std::is_same_v<T, KvRows> || std::is_same_v<T, BeginDraft> ||
+                       std::is_same_v<T, StageGroup>) {
     auto& [a, b, c, d, e, f] = m;
     return std::tie(a, b, c, d, e, f);
   } else if constexpr (std::is_same_v<T, StageAddress> || std::is_same_v<T, KvTaken> ||
-                       std::is_same_v<T, RouteState> || std::is_same_v<T, Work>) {
+                       std::is_same_v<T, RouteState> || std::is_same_v<T, Work> ||
+                       std::is_same_v<T, Hop> || std::is_same_v<T, PartRows>) {
     auto& [a, b, c, d, e, f, g] = m;
     return std::tie(a, b, c, d, e, f, g);
   } else if constexpr (std::is_same_v<T, Holds> || std::is_same_v<T, Begin>) {
@@ -111,7 +112,10 @@ constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
   if (version < kExpertsProtocol && std::is_same_v<T, StageGroup>) return kAll - 3;
   if (version < kInstanceProtocol && std::is_same_v<T, Hello>) return kAll - 1;
-  if (version < kAheadProtocol && std::is_same_v<T, Hop>) return kAll - 2;
+  if (std::is_same_v<T, Hop>) {
+    return version < kAheadProtocol ? kAll - 4 : version < kBlocksProtocol ? kAll - 2 : kAll;
+  }
+  if (version < kBlocksProtocol && std::is_same_v<T, PartRows>) return kAll - 1;
   if (version >= kGroupProtocol) return kAll;
   if (std::is_same_v<T, RouteState>) return kAll - 1;
   if (std::is_same_v<T, Work>) return version < kKvTransferProtocol ? kAll - 2 : kAll - 1;
@@ -141,6 +145,8 @@ void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
     value = random.NextNormal();
   } else if constexpr (std::is_same_v<T, RowEncoding> || std::is_same_v<T, RouteState::Kind>) {
     value = static_cast<T>(random.NextBelow(3));
+  } else if constexpr (std::is_same_v<T, PartEncoding>) {
+    value = static_cast<T>(random.NextBelow(2));
   } else if constexpr (std::is_same_v<T, Wanted>) {
     value = static_cast<T>(random.NextBelow(version < kGroupProtocol ? 4 : 6));
   } else if constexpr (std::is_arithmetic_v<T>) {

@@ -175,8 +175,19 @@ Status SimHub::Send(const wire::NodeId& self, const wire::NodeId& to, wire::Mess
   const auto real = links_.find(std::minmax(self, to));
   // Lost: the link is gone, and the sender has not noticed.
   if (real == links_.end() || real->second != link) return Ok();
-  Post(to, leaves_ns + Between(0, kMostDelayNs), link, std::move(event));
+  const int64_t due_ns = ArrivalOf({self, to}, leaves_ns, event.message);
+  Post(to, due_ns, link, std::move(event));
   return Ok();
+}
+
+int64_t SimHub::ArrivalOf(const Pair& way, int64_t leaves_ns, const wire::Message& message) {
+  if (!link_) return leaves_ns + Between(0, kMostDelayNs);
+  if (link_->together.contains(way.first) && link_->together.contains(way.second)) return leaves_ns;
+  const wire::Frame frame = wire::Encode(wire::Message(message));
+  const auto bytes = static_cast<double>(frame.head.size() + frame.payload.size());
+  int64_t& free_ns = free_ns_[way.first];
+  free_ns = std::max(free_ns, leaves_ns) + static_cast<int64_t>(bytes / link_->bytes_per_s * 1e9);
+  return free_ns + link_->latency_ns;
 }
 
 void SimHub::DeliverNext() {

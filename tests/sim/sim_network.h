@@ -64,6 +64,15 @@ class SimHub {
   // Delivers the first of them, which is due.
   void DeliverNext();
 
+  // Messages take this long, not some time by chance. A node sends one after the other. Those of
+  // `together` are on one machine, and reach each other at once.
+  struct Link {
+    int64_t latency_ns = 0;
+    double bytes_per_s = 0;
+    std::set<wire::NodeId> together = {};
+  };
+  void SetLink(const Link& link) { link_ = link; }
+
   // What a node sends now leaves it so much later: it is computing.
   void SetSendDelay(int64_t delay_ns) { send_delay_ns_ = delay_ns; }
 
@@ -86,6 +95,7 @@ class SimHub {
                 const char* why);
   void Break(const wire::NodeId& a, const wire::NodeId& b, const char* why);
   int64_t Between(int64_t low_ns, int64_t high_ns);
+  int64_t ArrivalOf(const Pair& way, int64_t leaves_ns, const wire::Message& message);
 
   VirtualClock& clock_;
   Random& random_;
@@ -105,6 +115,8 @@ class SimHub {
   uint64_t last_link_ = 0;
   uint64_t last_life_ = 0;
   int64_t send_delay_ns_ = 0;
+  std::optional<Link> link_;
+  std::map<wire::NodeId, int64_t> free_ns_;  // when nodes have sent all before, over links
 };
 
 // One node's end.

@@ -122,6 +122,8 @@ ordered_json RunToJson(const RunReport& report) {
     if (hop.gather_bytes == 0) continue;
     json["hops"].back()["gather_s"] = Seconds(static_cast<int64_t>(hop.gather_ns));
     json["hops"].back()["gather_bytes"] = hop.gather_bytes;
+    json["hops"].back()["gathers"] = hop.gathers;
+    json["hops"].back()["gather_send_s"] = Seconds(static_cast<int64_t>(hop.gather_send_ns));
   }
   if (!report.foreseen.empty() && report.foreseen.back().token_s > 0) {
     const conduct::Foreseen& of = report.foreseen.back();

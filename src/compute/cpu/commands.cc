@@ -11,6 +11,7 @@
 #include "compute/cpu/heads.h"
 #include "compute/cpu/memory.h"
 #include "compute/cpu/streams.h"
+#include "kernels/activation_blocks.h"
 #include "kernels/rope.h"
 #include "quant/dequantize.h"
 
@@ -43,6 +44,17 @@ Status CpuCommands::Download(const Tensor& from, std::span<const float>* rows) {
   CHECK(from.stride == from.columns);
   *rows = {Floats(from), from.rows * from.columns};
   return Ok();
+}
+
+Result<Bytes> CpuCommands::DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows) {
+  cut_.Set(rows);
+  const uint8_t* const prepared = TRY(cut_.In(format, context_));
+  const size_t bytes = kernels::BlockBytes(format, rows.rows, rows.columns);
+  TRY(blocks_.Grow(bytes));
+  context_.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
+    kernels::WriteBlocks(format, prepared, rows.rows, rows.columns, begin, end, blocks_.data());
+  });
+  return Bytes(blocks_.data(), bytes);
 }
 
 Status CpuCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,

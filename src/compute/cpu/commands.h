@@ -42,6 +42,15 @@ class CpuCommands : public Commands {
 
   Status Upload(std::span<const float> rows, const Tensor& to) override;
   Status Download(const Tensor& from, std::span<const float>* rows) override;
+  Result<Bytes> DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows) override;
+  Status SetInParts(Operand& to, kernels::ActivationFormat format, size_t rows,
+                    size_t columns) override {
+    return static_cast<CpuOperand&>(to).SetInParts(format, rows, columns);
+  }
+  Status UploadBlocks(Bytes blocks, Operand& to, const BlockColumns& columns) override {
+    static_cast<CpuOperand&>(to).AddPart(blocks, columns, context_);
+    return Ok();
+  }
   Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens, size_t copies,
                const Tensor& out) override;
   Status MakeAngles(const AnglesOf& of, const Angles& out) override;
@@ -62,8 +71,9 @@ class CpuCommands : public Commands {
   Status ExpandExperts(const ExpertSum& sum, const Tensor& wide) override {
     return experts_.Expand(sum, wide);
   }
-  Status ContractExperts(const ExpertSum& sum, const Tensor& wide) override {
-    return experts_.Contract(sum, wide);
+  Status ContractExperts(const ExpertSum& sum, Operand& chosen, Operand& shared) override {
+    return experts_.Contract(sum, static_cast<CpuOperand&>(chosen),
+                             static_cast<CpuOperand&>(shared));
   }
   Result<std::span<const int32_t>> ReadChoice(const Tensor& ids) override;
   Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own) override {
@@ -103,6 +113,8 @@ class CpuCommands : public Commands {
   CpuRowAttention row_attention_;
   CpuDeltaNet delta_net_;
   std::vector<CpuProduct> products_;
+  CpuOperand cut_;  // rows that leave in blocks
+  Buffer blocks_;   // of these
 };
 
 }  // namespace aster::compute

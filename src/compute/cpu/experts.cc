@@ -63,7 +63,7 @@ Status CpuExperts::Sum(const ExpertSum& sum) {
   MakeGroups(sum);
   TRY(ExpandGroups(sum));
   SetHidden(sum);
-  TRY(ContractGroups(sum, sum.out.columns));
+  TRY(ContractGroups(sum, shared_.hidden, sum.out.columns));
   SumUp(sum);
   return Ok();
 }
@@ -83,12 +83,13 @@ Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   return Ok();
 }
 
-Status CpuExperts::Contract(const ExpertSum& sum, const Tensor& wide) {
+Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand& shared) {
   MakeGroups(sum);
-  CHECK(wide.rows == chosen_rows() + rows_of_shared(sum));
-  wide_.Set(wide);
-  SetHidden(sum, wide);
-  TRY(ContractGroups(sum, sum.out.columns));
+  CHECK(chosen.rows() == chosen_rows());
+  CHECK(sum.shared == nullptr || shared.rows() == shared_.rows.size());
+  // They are in the order of choices.
+  for (Group& group : groups_) group.hidden.SetGathered(chosen, group.choices);
+  TRY(ContractGroups(sum, shared, sum.out.columns));
   SumUp(sum);
   return Ok();
 }
@@ -99,7 +100,7 @@ Status CpuExperts::SumOwn(const ExpertSum& sum, const OwnExperts& own) {
   MakeGroups(sum, own.is_own);
   TRY(ExpandGroups(sum));
   SetHidden(sum);
-  TRY(ContractGroups(sum, embedding));
+  TRY(ContractGroups(sum, shared_.hidden, embedding));
   context_.pool.ParallelFor(rows, [&](size_t begin, size_t end, size_t) {
     for (size_t row = begin; row < end; ++row)
       SumRow(sum, row, own.sums.subspan(row * embedding, embedding));
@@ -166,14 +167,11 @@ void CpuExperts::MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_ow
     }
   }
   shared_.rows.clear();
-  shared_.choices.clear();
   shared_.first = chosen_rows();
   places_of_shared_.assign(rows, kElsewhere);
   for (size_t row = 0; row < rows && sum.shared != nullptr; ++row) {
     if (!is_here(row, used)) continue;
     places_of_shared_[row] = static_cast<uint32_t>(shared_.first + shared_.rows.size());
-    // Where all rows are computed here, those of the wide rows behind the choices'.
-    shared_.choices.push_back(places_of_shared_[row]);
     shared_.rows.push_back(static_cast<uint32_t>(row));
   }
 }
@@ -236,16 +234,7 @@ void CpuExperts::SetHidden(const ExpertSum& sum) {
                      of_shared);
 }
 
-// It is rows in the order of choices.
-void CpuExperts::SetHidden(const ExpertSum& sum, const Tensor& wide) {
-  for (Group& group : groups_) group.hidden.SetGathered(wide_, group.choices);
-  if (sum.shared == nullptr) return;
-  const size_t of_shared = sum.shared->down.columns();
-  shared_.hidden.Set(Floats(wide) + chosen_rows() * wide.stride, of_shared, shared_.rows.size(),
-                     of_shared);
-}
-
-Status CpuExperts::ContractGroups(const ExpertSum& sum, size_t embedding) {
+Status CpuExperts::ContractGroups(const ExpertSum& sum, CpuOperand& shared, size_t embedding) {
   TRY(down_.Grow((chosen_rows() + shared_.rows.size()) * embedding * sizeof(float)));
   products_.clear();
   const auto add = [&](const ExpertWeights& expert, CpuOperand& hidden, size_t first) {
@@ -255,7 +244,7 @@ Status CpuExperts::ContractGroups(const ExpertSum& sum, size_t embedding) {
     Group& group = groups_[i];
     if (!group.rows.empty()) add(sum.experts[i], group.hidden, group.first);
   }
-  if (!shared_.rows.empty()) add(*sum.shared, shared_.hidden, shared_.first);
+  if (!shared_.rows.empty()) add(*sum.shared, shared, shared_.first);
   TRY(MultiplyAll(products_, context_));
   AddBias(sum.biases.down, down_.As<float>());
   return Ok();

@@ -26,7 +26,7 @@ class CpuExperts {
   Status Sum(const ExpertSum& sum);
   // Its two halves.
   Status Expand(const ExpertSum& sum, const Tensor& wide);
-  Status Contract(const ExpertSum& sum, const Tensor& wide);
+  Status Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand& shared);
   // What it is of the experts here.
   Status SumOwn(const ExpertSum& sum, const OwnExperts& own);
   void AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
@@ -46,8 +46,7 @@ class CpuExperts {
   void MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_own = {});
   Status ExpandGroups(const ExpertSum& sum);
   void SetHidden(const ExpertSum& sum);
-  void SetHidden(const ExpertSum& sum, const Tensor& wide);
-  Status ContractGroups(const ExpertSum& sum, size_t embedding);
+  Status ContractGroups(const ExpertSum& sum, CpuOperand& shared, size_t embedding);
   void AddBias(const Tensor& biases, float* rows);
   void SumUp(const ExpertSum& sum);
   void SumRow(const ExpertSum& sum, size_t row, std::span<int64_t> sums);
@@ -66,7 +65,6 @@ class CpuExperts {
   std::vector<uint32_t> experts_of_rows_;   // of all groups
   std::vector<Group> groups_;               // [experts]; those without rows are skipped
   Group shared_;                            // the rows of the shared expert
-  CpuOperand wide_;                         // rows of choices that are contracted
   std::vector<CpuProduct> products_;
 };
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "compute/cpu/memory.h"
+#include "kernels/activation_blocks.h"
 #include "kernels/matmul.h"
 
 namespace aster::compute {
@@ -51,6 +53,26 @@ void CpuOperand::SetGathered(CpuOperand& other, std::span<const uint32_t> indice
   indices_ = indices;
 }
 
+Status CpuOperand::SetInParts(kernels::ActivationFormat format, size_t rows, size_t columns) {
+  Set(nullptr, 0, rows, columns);
+  Prepared& prepared = prepared_[static_cast<size_t>(format)];
+  TRY(prepared.buffer.Grow(kernels::ActivationBytes(format, rows, columns)));
+  prepared.done = true;
+  return Ok();
+}
+
+void CpuOperand::AddPart(Bytes blocks, const BlockColumns& part, Context& context) {
+  const kernels::BlockPlace place{.rows = source_.rows,
+                                  .all_columns = source_.columns,
+                                  .begin = part.begin,
+                                  .columns = part.count};
+  CHECK(blocks.size() == kernels::BlockBytes(part.format, place.rows, place.columns));
+  uint8_t* const prepared = prepared_[static_cast<size_t>(part.format)].buffer.data();
+  context.pool.ParallelFor(source_.rows, [&](size_t begin, size_t end, size_t) {
+    kernels::ReadBlocks(part.format, blocks.data(), place, begin, end, prepared);
+  });
+}
+
 Result<const uint8_t*> CpuOperand::In(kernels::ActivationFormat format, Context& context) {
   Prepared& prepared = prepared_[static_cast<size_t>(format)];
   if (prepared.done) return prepared.buffer.data();
@@ -61,6 +83,7 @@ Result<const uint8_t*> CpuOperand::In(kernels::ActivationFormat format, Context&
                                        .columns = source_.columns};
     kernels::GatherActivations(format, source, indices_, prepared.buffer.data());
   } else {
+    CHECK_NOTE(source_.data != nullptr, "rows that were prepared for another format");
     context.pool.ParallelFor(source_.rows, [&](size_t begin, size_t end, size_t) {
       kernels::PrepareActivations(context.isa, format, source_, begin, end, prepared.buffer.data());
     });

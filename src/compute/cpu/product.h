@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/bytes.h"
 #include "base/result.h"
 #include "compute/buffer.h"
 #include "compute/commands.h"
@@ -26,6 +27,11 @@ class CpuOperand final : public Operand {
   void Set(const float* data, size_t row_stride, size_t rows, size_t columns);
   // Rows `indices` of `other`; both must not change until the next Set.
   void SetGathered(CpuOperand& other, std::span<const uint32_t> indices);
+
+  // Rows whose columns come one part after the other, in blocks of this format, before a matrix
+  // asks for it; none asks for another one.
+  Status SetInParts(kernels::ActivationFormat format, size_t rows, size_t columns);
+  void AddPart(Bytes blocks, const BlockColumns& part, Context& context);
 
   size_t rows() const { return source_.rows; }
   size_t columns() const { return source_.columns; }

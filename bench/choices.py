@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""Whether --split auto takes the fastest kind of plan: one node, a pipeline, a group, or other
+nodes for the prompt than for the answer, over links of several speeds.
+
+    bench/choices.py --aster build/release/bin/aster model.gguf other.gguf
+    sudo bench/choices.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
+
+Two nodes with a core each stand for two machines. They are connected by loopback, and then by each link that is named
+(link.py, which takes root); nodes measure their own rates and the link when they start. For each model, link and
+request, the kinds of plan are measured in turns, each with what nodes knew of the model before the turn, and the
+medians are printed beside what was predicted: for fresh nodes in the first turn, and in the later ones for nodes that
+know what they took. Three and four nodes are in tests/sim/group_times_test.cc, on a virtual clock: two cores cannot
+show what they would take.
+"""
+import argparse
+import pathlib
+import shlex
+import statistics
+import sys
+
+from machines import pair
+from predictions import ask
+
+# A pipeline with groups takes three nodes.
+KINDS = {"one node alone": "one node", "a pipeline": "pipeline", "a group": "group",
+         "prefill and decode apart": "apart"}
+
+
+def turn(machines, folder, options, prompt, answer):
+    """By kind: what was predicted, and what it took; and the kind that was taken."""
+    told = ask(machines, folder, options, prompt, answer)[0]
+    plans = told.get("plans", [])
+    if not plans:
+        sys.exit("nothing was predicted: the nodes have not measured their rates")
+    taken = next(plan["kind"] for plan in plans if plan["taken"])
+    times = {}
+    for plan in plans:
+        if plan["kind"] in KINDS and "options" in plan:
+            _, _, in_all = ask(machines, folder, options, prompt, answer, *shlex.split(plan["options"]))
+            times[plan["kind"]] = (plan["request_s"], in_all)
+    return taken, times
+
+
+def tell(model, link, prompt, answer, turns):
+    """A line of the table; how many predictions were near, of how many, and whether each choice was right."""
+    # What nodes know changes which plans there are: a kind may be missing in a turn.
+    def of(kind, some):
+        return [times[kind] for _, times in some if kind in times]
+
+    measured = {kind: statistics.median(time for _, time in of(kind, turns)) for kind in KINDS if of(kind, turns)}
+    line = f"{model:20} {link or 'loopback':13} {prompt:6} {answer:6}"
+    near = count = 0
+    for kind in KINDS:
+        predicted = [statistics.median(time for time, _ in of(kind, some)) if of(kind, some) else None
+                     for some in (turns[:1], turns[1:])]
+        if kind not in measured:
+            line += f"{'-':>28}"
+            continue
+        fresh, known = (f"{time:6.2f}" if time is not None else f"{'-':>6}" for time in predicted)
+        line += f"  {measured[kind]:6.2f} s ({fresh}, {known})"
+        if predicted[1] is not None:
+            near += abs(predicted[1] / measured[kind] - 1) <= 0.15
+            count += 1
+    rights = []
+    for taken, _ in (turns[0], turns[-1]):
+        rights.append(taken in measured and measured[taken] <= 1.1 * min(measured.values()))
+        line += f"  {KINDS.get(taken, taken)}{'' if rights[-1] else ' (slower)'}"
+    print(line, flush=True)
+    return near, count, rights
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+")
+    parser.add_argument("--aster", required=True, help="the program")
+    parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--request", action="append", default=[], help="PROMPT:ANSWER in tokens; repeatable")
+    parser.add_argument("--kv-memory", default="256MiB")
+    parser.add_argument("--rounds", type=int, default=3, help="turns, the first with fresh nodes")
+    parser.add_argument("--patience", type=float, default=600, help="seconds for a request")
+    options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error("--rounds: one with fresh nodes and one more, at least")
+    requests = [tuple(map(int, request.split(":"))) for request in options.request or ["64:48"]]
+    print(f"{'model':20} {'link':13} {'prompt':>6} {'answer':>6}" +
+          "".join(f"  {name + ' (fresh, known)':>26}" for name in KINDS.values()) + "  auto: fresh, known")
+    totals = [0, 0, 0, 0, 0]
+    for model in options.models:
+        options.model = model
+        for link in ("", *options.link):
+            for prompt, answer in requests:
+                with pair(options.aster, link) as (machines, folder):
+                    machines.start((model, "--kv-now"), (model, "--kv-now"))
+                    turns = [turn(machines, folder, options, prompt, answer) for _ in range(options.rounds)]
+                near, count, rights = tell(pathlib.Path(model).stem, link, prompt, answer, turns)
+                totals = [sum(pair_of) for pair_of in zip(totals, (near, count, rights[0], rights[1], 1))]
+    near, count, fresh, known, cells = totals
+    print(f"Measured, and in brackets predicted. Of nodes that know their times {near} of {count} predictions are "
+          f"within 15 %. The kind that auto takes is the fastest, or within a tenth of it, in {fresh} of {cells} cells "
+          f"with fresh nodes and in {known} with nodes that know their times.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,524 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What a token takes of one node, of a pipeline and of a group, on a virtual clock: up to four
+// machines with a memory each, links of three speeds, and small models whose layers take as long as
+// those of large ones. Real nodes exchange real messages; only weights take a known time. Held
+// against what the planner predicts and takes. And what several prompts at once take of a group.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/sanitized.h"
+#include "conduct/conductor.h"
+#include "engine/answers_for_test.h"
+#include "plan/group_search.h"
+#include "plan/planner.h"
+#include "sim_network.h"
+#include "stage/slice_source_for_test.h"
+#include "stage/stage_server.h"
+
+namespace aster::sim {
+namespace {
+
+using model::Arch;
+using model::Shape;
+
+constexpr Hash128 kFingerprint{7, 8};
+constexpr uint32_t kPrompt = 2;
+
+// A model that stands for a large one of the same family.
+struct Stand {
+  std::string name;
+  Shape shape;
+  gguf::TensorType type;
+  double layer_s;         // that a layer of the large one takes of a token on one machine
+  double gathered_bytes;  // that a group's nodes send each other of it
+};
+
+Shape Wide(Shape shape) {
+  shape.layer_count = 4;
+  shape.vocab_size = 320;
+  shape.head_count = 8;
+  shape.kv_head_count = 4;
+  shape.head_dim = 32;
+  shape.rope.dimensions = 32;
+  shape.feed_forward = 1024;
+  return shape;
+}
+
+// Llama of 1.2 B parameters in Q8_0, Qwen3-30B-A3B and DeepSeek V4 Flash, with the times of a core.
+std::vector<Stand> Stands() {
+  Shape mixture = Wide(model::SmallShape(Arch::kQwen3Moe));
+  Shape latent = model::ShapeOfPreset("flash-shape-tiny").value();
+  latent.vocab_size = 320;
+  latent.next_layers = 0;
+  latent.layer_count = 4;
+  latent.latent.ratios = {0, 4, 128, 4};
+  latent.head_count = 8;
+  latent.latent.output_groups = 4;
+  return {
+      {"Llama 1B", Wide(model::SmallShape(Arch::kLlama)), gguf::TensorType::kQ8_0, 4.9e-3, 27904},
+      {"Qwen3-30B-A3B", mixture, gguf::TensorType::kQ4_K, 3.2e-3, 45120},
+      {"DeepSeek V4 Flash", latent, gguf::TensorType::kQ8_0, 15e-3, 58112}};
+}
+
+struct Way {
+  std::string name;
+  double latency_s;
+  double bytes_per_s;
+};
+const Way kWays[] = {
+    {"loopback", 5e-6, 3e9}, {"0.2ms,10Gbit", 0.2e-3, 1.25e9}, {"1ms,1Gbit", 1e-3, 0.125e9}};
+
+double BytesOf(const compute::ExpertWeights& of) {
+  return static_cast<double>(of.gate.bytes() + of.up.bytes() + of.down.bytes());
+}
+
+// What a token reads of a layer's matrices.
+double ReadBytes(const Shape& shape, const model::LayerWeights& of) {
+  double bytes = static_cast<double>(of.query.bytes() + of.key.bytes() + of.value.bytes() +
+                                     of.output.bytes() + of.router.bytes());
+  bytes += BytesOf(of.dense) + BytesOf(of.shared);
+  const model::LatentWeights& latent = of.latent;
+  for (const compute::Matrix* matrix :
+       {&latent.query_low, &latent.query_high, &latent.row, &latent.output_high,
+        &latent.compressor.values, &latent.compressor.scores, &latent.index_compressor.values,
+        &latent.index_compressor.scores, &latent.index_query, &latent.index_heads,
+        &of.attention_mix.mix, &of.feed_forward_mix.mix}) {
+    bytes += static_cast<double>(matrix->bytes());
+  }
+  for (const compute::Matrix& low : latent.output_low) bytes += static_cast<double>(low.bytes());
+  double experts = 0;
+  for (const compute::ExpertWeights& expert : of.experts) experts += BytesOf(expert);
+  return bytes + (experts > 0 ? experts * shape.experts.used / shape.experts.count : 0);
+}
+
+// The model of a test, and its slices.
+class Model {
+ public:
+  explicit Model(const Stand& stand) : file_(stand.shape, stand.type), shape_(stand.shape) {}
+
+  const gguf::ModelFiles& files() const { return file_.files(); }
+  const Shape& shape() const { return shape_; }
+  const engine::LocalModel& Packed(const model::Slice& slice) {
+    for (const auto& known : packed_) {
+      if (known->weights().slice == slice) return *known;
+    }
+    engine::LocalModelOptions options;
+    options.threads = 1;
+    options.slice = slice;
+    return *packed_.emplace_back(engine::LocalModel::Load(files(), options).value());
+  }
+
+ private:
+  model::ModelFile file_;
+  const Shape shape_;
+  std::vector<std::unique_ptr<engine::LocalModel>> packed_;
+};
+
+// Times of a node's part: of each layer's steps, and of the head.
+struct Costs {
+  std::vector<double> layers_s;
+  double head_s = 0;
+};
+
+class Source final : public stage::SliceSource {
+ public:
+  Source(Model& model, double bytes_per_s) : model_(model), bytes_per_s_(bytes_per_s) {}
+
+  Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override {
+    const engine::LocalModel& packed = model_.Packed(request.slice);
+    costs_ = {};
+    for (const model::LayerWeights& layer : packed.weights().layers)
+      costs_.layers_s.push_back(ReadBytes(model_.shape(), layer) / bytes_per_s_);
+    costs_.head_s = static_cast<double>(packed.weights().head.bytes()) / bytes_per_s_;
+    return std::make_unique<Loading>(packed, request);
+  }
+  const Costs& costs() const { return costs_; }
+
+ private:
+  class Loading final : public stage::SliceLoading {
+   public:
+    Loading(const engine::LocalModel& packed, const stage::SliceRequest& request)
+        : packed_(packed), request_(request) {}
+    Progress progress() const override { return {.done_bytes = 1, .total_bytes = 1}; }
+    uint64_t reserved_bytes() const override { return 0; }
+    std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() override {
+      engine::LocalModelOptions options;
+      options.threads = 1;
+      options.slice = request_.slice;
+      options.memory = request_.memory;
+      options.memory_bytes = uint64_t{1} << 26;
+      options.name = request_.memory_name;
+      return engine::LocalModel::ShareWeights(packed_, options);
+    }
+
+   private:
+    const engine::LocalModel& packed_;
+    const stage::SliceRequest request_;
+  };
+
+  Model& model_;
+  const double bytes_per_s_;
+  Costs costs_;
+};
+
+int64_t Ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
+
+// A node that takes its time for what it computes: what it sends leaves then. `more_rows`: what
+// each row of a frame behind the first takes, in parts of the first.
+class TimedNode final : public net::Network {
+ public:
+  TimedNode(SimHub& hub, const wire::NodeId& id, Model& model, double bytes_per_s, double more_rows)
+      : hub_(hub),
+        network_(hub, id),
+        source_(model, bytes_per_s),
+        more_rows_(more_rows),
+        steps_of_layer_(4),
+        server_(*this, source_, stage::StageOptions{}) {
+    hub.Add(id, [this](net::Event event) { inbox_.push_back(std::move(event)); });
+  }
+
+  wire::NodeId self() const override { return network_.self(); }
+  void Introduce(const wire::NodeId& node, const std::vector<std::string>& at) override {
+    network_.Introduce(node, at);
+  }
+  std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
+  const Clock& clock() const override { return network_.clock(); }
+  Status Send(const wire::NodeId& to, wire::Message message) override {
+    NoteRows(message);
+    Charge(message);
+    hub_.SetSendDelay(std::max<int64_t>(0, busy_until_ns_ - clock().NowNs()));
+    Status sent = network_.Send(to, std::move(message));
+    hub_.SetSendDelay(0);
+    return sent;
+  }
+
+  int64_t next_ns() const {
+    return inbox_.empty() && !server_.has_work() ? kNeverNs : busy_until_ns_;
+  }
+  void Run() {
+    if (busy_until_ns_ > clock().NowNs()) return;
+    for (net::Event& event : std::exchange(inbox_, {})) {
+      // The node that leads computes its rows of the head while those of the others come.
+      const auto* rows = std::get_if<wire::PartRows>(&event.message);
+      if (rows != nullptr && rows->gather + 1 == GathersOf()) has_head_rows_ = true;
+      NoteRows(event.message);
+      server_.Handle(std::move(event));
+    }
+    server_.Tick();
+    if (!server_.has_work()) return;
+    if (!has_head_rows_) last_step_ns_ = clock().NowNs();
+    server_.Compute();
+  }
+  // Of the last token, where it leads a group.
+  uint64_t gathers() const { return gathers_; }
+  uint64_t gather_bytes() const { return gather_bytes_; }
+
+ private:
+  uint32_t GathersOf() const {
+    return static_cast<uint32_t>(source_.costs().layers_s.size()) * steps_of_layer_ + 1;
+  }
+  // The node that leads says to the others what is in a job.
+  void NoteRows(const wire::Message& message) {
+    const auto* const work = std::get_if<wire::Work>(&message);
+    if (work == nullptr || work->job == 0) return;
+    size_t rows = 0;
+    for (const wire::WorkSegment& segment : work->segments) rows += segment.tokens.size();
+    rows_of_job_[work->job] = rows;
+  }
+  // What has been computed for it.
+  void Charge(const wire::Message& message) {
+    const Costs& costs = source_.costs();
+    const int64_t now_ns = clock().NowNs();
+    busy_until_ns_ = std::max(busy_until_ns_, now_ns);
+    if (const auto* rows = std::get_if<wire::PartRows>(&message)) {
+      // One to each of the others: they are computed once.
+      if (std::exchange(last_gather_, std::pair(rows->job, rows->gather)) ==
+          std::pair(rows->job, rows->gather)) {
+        return;
+      }
+      const size_t layer = rows->gather / steps_of_layer_;
+      const double as_one = 1 + more_rows_ * (static_cast<double>(rows_of_job_.at(rows->job)) - 1);
+      busy_until_ns_ +=
+          Ns(layer < costs.layers_s.size() ? as_one * costs.layers_s[layer] / steps_of_layer_
+                                           : costs.head_s);
+      return;
+    }
+    const auto* const done = std::get_if<wire::Done>(&message);
+    const auto* const work = std::get_if<wire::Work>(&message);
+    // A message without times, or to the others of the group, is of nothing that was computed.
+    const bool has_hops = (done != nullptr && !done->hops.empty()) ||
+                          (work != nullptr && work->job == 0 && !work->hops.empty());
+    if (!has_hops) return;
+    const wire::Hop& hop = done != nullptr ? done->hops.back() : work->hops.back();
+    if (hop.gathers > 0) {
+      gathers_ = hop.gathers;
+      gather_bytes_ = hop.gather_bytes;
+      busy_until_ns_ = std::max(busy_until_ns_, last_step_ns_ + Ns(costs.head_s));
+      has_head_rows_ = false;
+    } else {
+      busy_until_ns_ +=
+          Ns(std::accumulate(costs.layers_s.begin(), costs.layers_s.end(), 0.0) + costs.head_s);
+    }
+  }
+
+  SimHub& hub_;
+  SimNetwork network_;
+  Source source_;
+  const double more_rows_;
+  std::map<uint64_t, size_t> rows_of_job_;
+  const uint32_t steps_of_layer_;
+  stage::StageServer server_;
+  std::vector<net::Event> inbox_;
+  std::pair<uint64_t, uint32_t> last_gather_ = {0, 0};
+  bool has_head_rows_ = false;
+  int64_t last_step_ns_ = 0;  // when the last step began whose rows others do not send
+  int64_t busy_until_ns_ = 0;
+  uint64_t gathers_ = 0;
+  uint64_t gather_bytes_ = 0;
+};
+
+// One plan at work.
+class Route {
+ public:
+  Route(Model& model, const plan::Plan& plan, double bytes_per_s, SimHub::Link link,
+        double more_rows = 0)
+      : random_(1), trace_(false), hub_(clock_, random_, trace_), more_rows_(more_rows) {
+    const plan::PlanStage& first = plan.stages.front();
+    const wire::NodeId front = plan::TestNode(99);
+    link.together = {first.node.id, front};
+    hub_.SetLink(link);
+    for (const plan::PlanStage& stage : plan.stages) {
+      AddMachine(stage.node.id, model, bytes_per_s);
+      for (const plan::PlanNode& member : stage.members) AddMachine(member.id, model, bytes_per_s);
+    }
+    front_ = std::make_unique<SimNetwork>(hub_, front);
+    hub_.Add(front, [this](net::Event event) { conductor_->Handle(std::move(event)); });
+    conduct::ConductorOptions options;
+    options.id_seed = 1;
+    conductor_ = std::make_unique<conduct::Conductor>(
+        *front_, plan::RouteModel{.shape = model.shape(), .fingerprint = kFingerprint}, nullptr,
+        plan, options);
+  }
+  ~Route() { conductor_.reset(); }
+
+  // From one token of an answer to the next.
+  double TokenSeconds() {
+    constexpr uint64_t kFew = 4, kMany = 16;
+    TimeOf(1);  // opens the route
+    const int64_t few_ns = TimeOf(kFew), many_ns = TimeOf(kMany);
+    return static_cast<double>(many_ns - few_ns) / (kMany - kFew) / 1e9;
+  }
+  // Of prompts that come at once.
+  double PrefillSeconds(size_t prompts, uint32_t length) {
+    TimeOf(1);
+    return static_cast<double>(TimeOf(1, prompts, length)) / 1e9;
+  }
+  const TimedNode& leader() const { return *machines_.front(); }
+
+ private:
+  void AddMachine(const wire::NodeId& id, Model& model, double bytes_per_s) {
+    machines_.push_back(std::make_unique<TimedNode>(hub_, id, model, bytes_per_s, more_rows_));
+  }
+
+  // Until as many requests have as many tokens each.
+  int64_t TimeOf(uint64_t tokens, size_t requests = 1, uint32_t prompt = kPrompt) {
+    std::vector<engine::Sequence> sequences;
+    sequences.reserve(requests);
+    uint64_t count = 0;
+    for (size_t i = 0; i < requests; ++i) {
+      sequences.push_back(conductor_->NewSequence());
+      sequences.back().SetHistory(model::RandomTokens(prompt, 298, ++requests_));
+      engine::Request request;
+      request.sequence = &sequences.back();
+      request.max_tokens = tokens;
+      request.context_limit = 2000;
+      request.on_token = [&](const engine::Delta&) { ++count; };
+      request.on_finish = [](const engine::Finish& finish) { CHECK(finish.status.ok()); };
+      CHECK(conductor_->Submit(std::move(request)).ok());
+    }
+    const int64_t start_ns = clock_.NowNs();
+    while (!conductor_->idle()) Step();
+    CHECK(count == tokens * requests);
+    return clock_.NowNs() - start_ns;
+  }
+
+  void Step() {
+    conductor_->Tick();
+    int64_t next_ns = std::min(hub_.next_ns(), conductor_->next_tick_ns());
+    for (const auto& machine : machines_) next_ns = std::min(next_ns, machine->next_ns());
+    clock_.AdvanceTo(std::max(next_ns, clock_.NowNs()));
+    while (hub_.next_ns() <= clock_.NowNs()) hub_.DeliverNext();
+    for (const auto& machine : machines_) machine->Run();
+  }
+
+  VirtualClock clock_;
+  Random random_;
+  Trace trace_;
+  SimHub hub_;
+  const double more_rows_;
+  std::vector<std::unique_ptr<TimedNode>> machines_;
+  std::unique_ptr<SimNetwork> front_;
+  std::unique_ptr<conduct::Conductor> conductor_;
+  uint64_t requests_ = 0;
+};
+
+// What the planner knows: the machines' rates, as slow as the model is small, and the links.
+struct Problem {
+  std::vector<plan::NodeAbility> nodes;
+  std::vector<plan::LinkAbility> links;
+  plan::ModelLoad load;
+  plan::PlannerOptions options;
+  double bytes_per_s = 0;  // of a machine's memory
+  SimHub::Link link;
+};
+
+Problem ProblemOf(Model& model, const Stand& stand, const Way& way, size_t count) {
+  Problem problem;
+  problem.load = plan::LoadOf(model.files(), {}, /*kv_positions=*/1024, /*context=*/16).value();
+  double read = 0;
+  for (const plan::ModelLoad::Layer& layer : problem.load.layers) read += layer.read_bytes;
+  problem.bytes_per_s = read / model.shape().layer_count / stand.layer_s;
+  const double rate = way.bytes_per_s * static_cast<double>(problem.load.together.gathered_bytes) /
+                      stand.gathered_bytes;
+  // Both ends of a message take a time that no link shows.
+  problem.link = {.latency_ns = Ns(way.latency_s + plan::kGatherOverheadS), .bytes_per_s = rate};
+  for (const plan::PlanNode& node : plan::TestNodes(count)) {
+    problem.nodes.push_back({.node = node,
+                             .memory_bytes = uint64_t{1} << 34,
+                             .multiply_flops_per_s = 1e15,
+                             .memory_bytes_per_s = problem.bytes_per_s,
+                             .may_own_experts = false});
+  }
+  for (size_t from = 0; from < count; ++from) {
+    for (size_t to = 0; to < count; ++to) {
+      if (from == to) continue;
+      problem.links.push_back(
+          {.from = from, .to = to, .round_trip_s = 2 * way.latency_s, .bytes_per_s = rate});
+    }
+  }
+  problem.options.may_choose = true;
+  problem.options.prompt_tokens = kPrompt;
+  problem.options.answer_tokens = 16;
+  return problem;
+}
+
+// As many layers on each.
+plan::Plan Pipeline(size_t count) {
+  constexpr const char* kSplits[] = {"a=0:out", "a=0:1,b=2:out", "a=0:1,b=2:2,c=3:out",
+                                     "a=0:0,b=1:1,c=2:2,d=3:out"};
+  return plan::ParseSplit(kSplits[count - 1], 4, plan::TestNodes(count)).value();
+}
+
+// A cell of the table: what plans take, and the best of it.
+class Cell {
+ public:
+  Cell(Model& model, const Problem& problem, std::string title)
+      : model_(model), problem_(problem), line_(std::move(title)) {}
+
+  // Seconds a token.
+  double Measure(const std::string& kind, const plan::Plan& plan, double predicted_s) {
+    Route route(model_, plan, problem_.bytes_per_s, problem_.link);
+    const double token_s = route.TokenSeconds();
+    line_ += fmt::format("  {} {:.2f} ({:.2f})", kind, 1e3 * token_s, 1e3 * predicted_s);
+    EXPECT_NEAR(predicted_s, token_s, 0.15 * token_s) << line_;
+    best_s_ = std::min(best_s_, token_s);
+    return token_s;
+  }
+  double best_s() const { return best_s_; }
+  const std::string& line() const { return line_; }
+
+ private:
+  Model& model_;
+  const Problem& problem_;
+  std::string line_;
+  double best_s_ = 1e9;
+};
+
+class GroupTimes : public testing::TestWithParam<size_t> {};
+
+// In every cell of the table: link, and nodes from one to four.
+TEST_P(GroupTimes, ThePlannerTakesTheFastestKind) {
+  if (kSanitized && GetParam() > 0) GTEST_SKIP() << "one model will do in builds with sanitizers";
+  const Stand stand = Stands()[GetParam()];
+  Model model(stand);
+  fmt::print("{}: ms a token, predicted in brackets\n", stand.name);
+  for (const Way& way : kWays) {
+    for (size_t count = 1; count <= 4; ++count) {
+      const Problem problem = ProblemOf(model, stand, way, count);
+      const plan::SplitPlan split =
+          plan::PlanSplit(problem.nodes, problem.links, problem.load, problem.options).value();
+      Cell cell(model, problem, fmt::format("{:13} {} nodes", way.name, count));
+      std::string taken;
+      double taken_s = 0;
+      for (const plan::Alternative& kind : split.alternatives) {
+        if (!kind.plan || !kind.plan->decode.empty()) continue;
+        const double token_s = cell.Measure(kind.kind, *kind.plan, 1 / kind.decode_tokens_per_s);
+        if (!kind.is_taken) continue;
+        taken = kind.kind;
+        taken_s = token_s;
+      }
+      if (count > 1) {
+        const plan::Plan pipeline = Pipeline(count);
+        const auto predicted = plan::PredictPlan(problem.nodes, problem.links, problem.load,
+                                                 problem.options, pipeline);
+        cell.Measure("a pipeline of all nodes", pipeline, 1 / predicted->decode_tokens_per_s);
+      }
+      fmt::print("{}: {}\n", cell.line(), taken);
+      EXPECT_GT(taken_s, 0) << cell.line();
+      EXPECT_LE(taken_s, 1.1 * cell.best_s()) << cell.line();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GroupTimes, testing::Values(0, 1, 2));
+
+// With a memory each, and what they send each other as computed on paper.
+TEST(GroupOfFour, IsThreeTimesAsFastAsOneNode) {
+  const Stand stand = Stands()[0];
+  Model model(stand);
+  const Problem problem = ProblemOf(model, stand, kWays[0], 4);
+  const auto route_of = [&](const char* split) {
+    const plan::Plan plan =
+        plan::ParseSplit(split, stand.shape.layer_count, plan::TestNodes(4)).value();
+    return std::make_unique<Route>(model, plan, problem.bytes_per_s, problem.link);
+  };
+  const double one_s = route_of("a=0:out")->TokenSeconds();
+  const auto group = route_of("group");
+  EXPECT_GT(one_s / group->TokenSeconds(), 3.3);
+  const Shape& shape = stand.shape;
+  EXPECT_EQ(group->leader().gathers(), 4 * shape.layer_count);
+  // To each of three others a quarter of: two rows of numbers, and two of blocks with a scale for
+  // 32 of them.
+  const uint64_t blocks = shape.head_count * shape.head_dim + shape.feed_forward;
+  const uint64_t of_layer = 2 * shape.embedding * 4 + blocks + blocks / 32 * 4;
+  EXPECT_EQ(group->leader().gather_bytes(), 3 * shape.layer_count * of_layer / 4);
+}
+
+// A group computes one prompt while what its nodes send of another one travels: over 1 Gbit a chunk
+// of this model is as long on its way as it is computed.
+TEST(GroupOfTwo, ComputesTwoPromptsInTurns) {
+  const Stand stand = Stands()[0];
+  Model model(stand);
+  const Problem problem = ProblemOf(model, stand, kWays[2], 2);
+  const plan::Plan plan = plan::ParseSplit("group", 4, plan::TestNodes(2)).value();
+  // 256 rows take as long as 13 tokens.
+  Route route(model, plan, problem.bytes_per_s, problem.link, 12.0 / 255);
+  // The chunks of a long prompt follow each other.
+  const double long_s = route.PrefillSeconds(1, 1024);
+  const double two_s = route.PrefillSeconds(2, 512);
+  fmt::print("a prompt of 1024 tokens in {:.0f} ms, two of 512 in {:.0f} ms\n", 1e3 * long_s,
+             1e3 * two_s);
+  EXPECT_LT(two_s, 0.85 * long_s);
+}
+
+}  // namespace
+}  // namespace aster::sim
