@@ -133,8 +133,11 @@ void Conductor::SendFrames() {
 
 // Stages that would be idle compute draft tokens behind draft tokens that are in flight.
 void Conductor::SendAhead() {
-  const auto has_prefill = [](const auto& live) { return live->has_prefill(); };
-  if (std::ranges::any_of(queue_.running(), has_prefill)) return;
+  const RouteClient& client = route_->client;
+  const auto fills = [&](const auto& live) {
+    return live->has_prefill() && client.HaveNodeInCommon(live->prefill_path, client.decode_path());
+  };
+  if (std::ranges::any_of(queue_.running(), fills)) return;
   for (const auto& live : queue_.running()) {
     while (route_->pipeline.MayGoAhead(*live)) {
       std::vector<int32_t> drafts = drafts_.Ahead(*live, route_->client);
@@ -365,6 +368,7 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
   // Where it was chosen here, the stage began with its own choices behind the segment's first row.
   drafts_.TakeStageDrafts(live, result.drafts, was_edited ? result.end : live.length());
+  route_->transfer.SyncAnswer(live);
   if (live.request.generated() > 1) return;
   // The first token says how long the prompt took.
   const uint32_t prompt = live.length() - 1;

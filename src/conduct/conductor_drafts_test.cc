@@ -16,6 +16,9 @@ namespace {
 
 using engine::DraftKind;
 
+// Prompts of more tokens are computed by other stages than those that decode, where there are any.
+constexpr uint32_t kFewTokens = 20;
+
 // What a request's callbacks were told.
 struct Told {
   std::vector<int32_t> tokens;
@@ -108,6 +111,7 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
                         }});
     ConductorOptions options;
     options.proposers = &proposers;
+    options.direct_tokens = kFewTokens;
     const auto conductor = cluster.ConductDrafting(GetParam().split, options);
     ASSERT_TRUE(conductor->Open().ok());
     for (Asked& asked : Requests()) {
@@ -125,6 +129,36 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
   }
 }
 
+// What stages hold of an answer with draft tokens is that of one without, also where it was sent to
+// those that compute the next prompt.
+TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
+  engine::KnowingProposers proposers(60);
+  TestCluster cluster(4, uint64_t{1} << 26,
+                      stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
+  ConductorOptions options;
+  options.proposers = &proposers;
+  options.direct_tokens = kFewTokens;
+  const auto conductor = cluster.ConductDrafting(GetParam().split, options);
+  engine::Request request;
+  request.max_tokens = 80;
+  request.context_limit = 1000;
+  std::vector<int32_t> text = model::RandomTokens(50, 298);
+  engine::Sequence sequence = conductor->NewSequence();
+  sequence.SetHistory(text);
+  for (uint64_t turn = 1; turn <= 3; ++turn) {
+    request.draft = {};
+    const Told expected = Plain(text, request);
+    text.insert(text.end(), expected.tokens.begin(), expected.tokens.end());
+    proposers.Foresee(text);
+    request.draft = {.kind = GetParam().kind, .most = 4};
+    EXPECT_EQ(TellAll(*conductor, sequence, request), expected) << turn;
+    for (const int32_t token : model::RandomTokens(30, 298, turn)) {
+      text.push_back(token);
+      sequence.Append(token);
+    }
+  }
+}
+
 // Draft tokens of constrained answers are checked, too.
 TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 298);
@@ -133,6 +167,7 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
   options.proposers = &proposers;
+  options.direct_tokens = kFewTokens;
   const auto conductor = cluster.ConductDrafting(GetParam().split, options);
   ASSERT_TRUE(conductor->Open().ok());
   // An edit that forbids little: the stage with the head mostly chooses as is chosen here.
@@ -163,6 +198,7 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
   options.proposers = &proposers;
+  options.direct_tokens = kFewTokens;
   const plan::Plan other =
       plan::ParseSplit("d=0:0,c=1:out", plan::kTestLayers, plan::TestNodes(4)).value();
   const auto conductor = cluster.ConductDrafting(
@@ -200,6 +236,7 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
                       stage::StageOptions{.proposers = [&](auto&) { return proposers.Another(); }});
   ConductorOptions options;
   options.proposers = &proposers;
+  options.direct_tokens = kFewTokens;
   const auto conductor = cluster.ConductDrafting(GetParam().split, options);
   ASSERT_TRUE(conductor->Open().ok());
   constexpr size_t kRequests = 6;
@@ -231,17 +268,20 @@ TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
   EXPECT_EQ(tokens, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfRoutes, EveryDrafter,
-                         testing::Values(DraftCase{"0:out", DraftKind::kNgram},
-                                         DraftCase{"0:out", DraftKind::kNextTokens},
-                                         DraftCase{"0:out", DraftKind::kModel},
-                                         DraftCase{"0:1,2:out", DraftKind::kNgram},
-                                         DraftCase{"0:1,2:out", DraftKind::kNextTokens},
-                                         DraftCase{"0:1,2:out", DraftKind::kModel},
-                                         DraftCase{"0:0,1:1,2:2,3:out", DraftKind::kModel},
-                                         DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens},
-                                         DraftCase{"a+b=0:out", DraftKind::kNextTokens},
-                                         DraftCase{"a=0:1,b+c=2:out", DraftKind::kNextTokens}));
+INSTANTIATE_TEST_SUITE_P(
+    OfRoutes, EveryDrafter,
+    testing::Values(
+        DraftCase{"0:out", DraftKind::kNgram}, DraftCase{"0:out", DraftKind::kNextTokens},
+        DraftCase{"0:out", DraftKind::kModel}, DraftCase{"0:1,2:out", DraftKind::kNgram},
+        DraftCase{"0:1,2:out", DraftKind::kNextTokens}, DraftCase{"0:1,2:out", DraftKind::kModel},
+        DraftCase{"0:0,1:1,2:2,3:out", DraftKind::kModel},
+        DraftCase{"b=0:1,a=2:out", DraftKind::kNextTokens},
+        DraftCase{"a+b=0:out", DraftKind::kNextTokens},
+        DraftCase{"a=0:1,b=2:out decode c=0:1,d=2:out", DraftKind::kModel},
+        DraftCase{"a=0:1,b=2:out decode b=0:1,a=2:out", DraftKind::kNextTokens},
+        DraftCase{"a=0:2,b=3:out decode a=0:1,c=2:out", DraftKind::kNgram},
+        DraftCase{"a=0:1,b=2:out decode c", DraftKind::kModel},
+        DraftCase{"a=0:1,b+c=2:out", DraftKind::kNextTokens}));
 
 }  // namespace
 }  // namespace aster::conduct

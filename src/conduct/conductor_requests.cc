@@ -272,6 +272,7 @@ void Conductor::Remove(LiveRequest& live) {
   const bool is_known = live.is_running() || live.phase == RequestPhase::kWaiting;
   if (is_computing || !is_known) live.memory->Forget();
   if (route_) {
+    route_->transfer.SyncRest(live);
     route_->search.End(live);
     route_->pipeline.Abandon(live);
   }

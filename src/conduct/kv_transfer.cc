@@ -100,7 +100,38 @@ void KvTransfer::StartDecode(LiveRequest& live) {
   for (uint32_t stage = prefill.begin; stage < prefill.end && live.is_disaggregated(); ++stage) {
     live.holds[stage] = std::max(live.holds[stage], live.prefill_end());
   }
-  Send(OrdersOf(live, live.decode_path, prefill, kv::kMaxPositions, options_.sync_step));
+  if (live.is_disaggregated()) live.transfer.synced_to = live.prefill_end();
+  // A stage that decodes by itself knows which draft tokens were right before it sends rows.
+  if (!SyncsInParts(live)) Send(OrdersToSync(live, kv::kMaxPositions));
+}
+
+bool KvTransfer::SyncsInParts(const LiveRequest& live) const {
+  return route_.has_decode_path() && live.phase == RequestPhase::kDecode &&
+         !live.IsContinuedBy(live.decode_path);
+}
+
+std::vector<KvTransferOrder> KvTransfer::OrdersToSync(const LiveRequest& live, uint32_t end) const {
+  return OrdersOf(live, live.decode_path, route_.prefill_path(), end, options_.sync_step);
+}
+
+// A part follows when the one before has arrived, as its order takes that one's place.
+void KvTransfer::SyncAnswer(LiveRequest& live) {
+  const uint32_t end = live.memory->length();
+  if (!SyncsInParts(live) || end < live.transfer.synced_to + options_.sync_step) return;
+  const auto orders = OrdersToSync(live, end);
+  const bool has_arrived = std::ranges::all_of(orders, [&](const KvTransferOrder& order) {
+    return order.message.begin >= live.transfer.synced_to;
+  });
+  if (!has_arrived) return;
+  live.transfer.synced_to = end;
+  Send(orders);
+}
+
+void KvTransfer::SyncRest(LiveRequest& live) {
+  const uint32_t end = live.memory->length();
+  if (!SyncsInParts(live) || end <= live.transfer.synced_to) return;
+  live.transfer.synced_to = end;
+  Send(OrdersToSync(live, end));
 }
 
 bool KvTransfer::IsAwaitedBy(const LiveRequest& live, uint32_t stage) const {

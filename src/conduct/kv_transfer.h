@@ -48,15 +48,22 @@ class KvTransfer {
   void OnHolds(LiveRequest& live);
   // kTransferred where the prompt is computed and the decode path has it.
   void Advance(LiveRequest& live) const;
-  // A segment that asks for the next token is about to be sent: kDecode. The first time the prefill
+  // A segment that asks for the next token is about to be sent: kDecode. From now on the prefill
   // path is sent the new rows, for the turn after this one, while the answer is made.
   void StartDecode(LiveRequest& live);
+  // A token of an answer came. Where the stages are asked for each token, they may hold rows of
+  // draft tokens that will prove wrong, and are told which rows to send.
+  void SyncAnswer(LiveRequest& live);
+  // The answer is over: likewise of its last rows.
+  void SyncRest(LiveRequest& live);
 
   // Whether the request cannot go on without rows that the stage gets from another one.
   bool IsAwaitedBy(const LiveRequest& live, uint32_t stage) const;
 
  private:
   void Sync(LiveRequest& live);
+  bool SyncsInParts(const LiveRequest& live) const;
+  std::vector<KvTransferOrder> OrdersToSync(const LiveRequest& live, uint32_t end) const;
   std::vector<KvTransferOrder> OrdersOf(const LiveRequest& live, Path from, Path to, uint32_t end,
                                         uint32_t step) const;
   bool IsSoonerDirect(const LiveRequest& live, uint32_t prefilled, uint32_t decoded) const;

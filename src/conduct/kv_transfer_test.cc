@@ -23,7 +23,9 @@ class KvTransferTest : public testing::Test {
                      KvCosts* costs = nullptr) {
     live_ = requests_.Make(prompt);
     BeginForTest(*live_, *route_, prefill_holds);
-    live_->holds[2] = decode_holds;
+    for (uint32_t stage = 2; stage < route_->stages().size(); ++stage) {
+      live_->holds[stage] = decode_holds;
+    }
     transfer_.emplace(*route_, costs == nullptr ? costs_ : *costs, network_.virtual_clock,
                       KvTransferOptions{.direct_tokens = pinned_, .sync_step = 32});
     transfer_->Start(*live_);
@@ -148,6 +150,40 @@ TEST_F(KvTransferTest, AShortPromptReturnsToThePrefillPathAsWell) {
   transfer_->StartDecode(live);
   EXPECT_THAT(TakeOrders(), ElementsAre(Order{'c', 'a', 0, 2, 4, kv::kMaxPositions, 32},
                                         Order{'c', 'b', 2, 4, 4, kv::kMaxPositions, 32}));
+}
+
+// Stages that are asked for each token do not know which of their rows stay.
+TEST_F(KvTransferTest, RowsOfSeveralStagesReturnInPartsThatAreCertain) {
+  route_ = ReadyRoute(network_, "a=0:1,b=2:out decode c=0:1,d=2:out");
+  pinned_ = 0;
+  LiveRequest& live = Begin(300, 0, 0);
+  live.holds[2] = live.holds[3] = live.sent = 299;
+  TakeOrders();
+  transfer_->Advance(live);
+  transfer_->StartDecode(live);
+  EXPECT_THAT(TakeOrders(), IsEmpty());
+  live.memory->SetLength(330);
+  transfer_->SyncAnswer(live);
+  EXPECT_THAT(TakeOrders(), IsEmpty());
+  live.memory->SetLength(340);
+  transfer_->SyncAnswer(live);
+  EXPECT_THAT(TakeOrders(), ElementsAre(Order{'c', 'a', 0, 2, 299, 340, 32},
+                                        Order{'d', 'b', 2, 4, 299, 340, 32}));
+  // The next part follows when both have the one before.
+  live.memory->SetLength(400);
+  live.holds[0] = 340;
+  transfer_->SyncAnswer(live);
+  EXPECT_THAT(TakeOrders(), IsEmpty());
+  live.holds[1] = 340;
+  transfer_->SyncAnswer(live);
+  EXPECT_THAT(TakeOrders(), ElementsAre(Order{'c', 'a', 0, 2, 340, 400, 32},
+                                        Order{'d', 'b', 2, 4, 340, 400, 32}));
+  // The last one follows in any case, and takes the place of what is under way.
+  live.memory->SetLength(410);
+  live.holds[0] = 400;
+  transfer_->SyncRest(live);
+  EXPECT_THAT(TakeOrders(), ElementsAre(Order{'c', 'a', 0, 2, 400, 410, 32},
+                                        Order{'d', 'b', 2, 4, 340, 410, 32}));
 }
 
 TEST_F(KvTransferTest, ThePrefillPathIsSentWhatItLacks) {

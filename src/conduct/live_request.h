@@ -43,6 +43,7 @@ struct TransferState {
   int64_t sync_began_ns = 0;
   std::map<wire::NodeId, double> sync_bytes;  // of kSyncing, by the node that sends them
   uint64_t prompt_bytes = 0;                  // of its prompt, that the decode path lacked
+  uint32_t synced_to = 0;                     // of its answer, that the prefill path is sent
   int64_t prefilled_ns = 0;                   // when its prompt was computed; 0: not yet
 };
 

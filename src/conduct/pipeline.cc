@@ -113,10 +113,11 @@ bool Pipeline::MayGoAhead(const LiveRequest& live) const {
   const bool is_decoding = live.phase == RequestPhase::kDecode && live.in_flight > 0;
   if (!is_decoding || live.chain.has_ended || live.chain.step.frames <= 1) return false;
   if (live.request.cancelled() || AheadOf(live) + 1 >= live.chain.step.frames) return false;
-  // Prompts fill all stages; answers leave room where they are few.
-  if (!std::ranges::all_of(frames_, [](const auto& item) { return item.second.is_decode; })) {
-    return false;
-  }
+  // Prompts fill all stages of their path; answers leave room where they are few.
+  const auto is_filled = [&](const auto& item) {
+    return !item.second.is_decode && at_.route.HaveNodeInCommon(item.second.path, live.decode_path);
+  };
+  if (std::ranges::any_of(frames_, is_filled)) return false;
   const auto is_wanted = [](const auto& item) {
     return item.second.is_ahead && item.second.live != nullptr;
   };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace aster::conduct {
@@ -119,6 +120,16 @@ bool RouteClient::AllSpeak(uint16_t protocol) const {
   return std::ranges::all_of(nodes_, [this, protocol](const wire::NodeId& node) {
     return network_.ProtocolOf(node) >= protocol;
   });
+}
+
+bool RouteClient::HaveNodeInCommon(Path a, Path b) const {
+  const std::span<const plan::PlanStage> all = stages_;
+  const auto of_b = all.subspan(b.begin, b.size());
+  const auto is_on_b = [&](const plan::PlanStage& stage) {
+    return std::ranges::any_of(
+        of_b, [&](const plan::PlanStage& other) { return other.node.id == stage.node.id; });
+  };
+  return std::ranges::any_of(all.subspan(a.begin, a.size()), is_on_b);
 }
 
 bool RouteClient::TakesDrafts() const { return AllSpeak(wire::kDraftProtocol); }

@@ -87,6 +87,8 @@ class RouteClient {
   bool IsStageOf(const wire::NodeId& node, uint32_t stage) const {
     return stage < stages_.size() && stages_[stage].node.id == node;
   }
+  // Whether a node is on both paths.
+  bool HaveNodeInCommon(Path a, Path b) const;
   // Whether the last stage of either path is the node's.
   bool IsEndOfPath(const wire::NodeId& node) const {
     return IsStageOf(node, prefill_path().end - 1) || IsStageOf(node, decode_path().end - 1);

@@ -48,14 +48,11 @@ engine::DraftOptions RouteDrafts::AtHead(const LiveRequest& live, const RouteCli
 
 std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& route,
                                       wire::Wanted wanted, uint32_t most) {
-  // Rows of draft tokens that prove wrong must not be sent to other nodes, as the decode path's
-  // are.
-  const bool are_rows_sent = route.has_decode_path() && route.decode_path().size() > 1;
   const bool is_allowed = live.drafting == LiveRequest::Drafting::kAllowed;
   const bool is_known = wanted == wire::Wanted::kToken        ? route.TakesDrafts()
                         : wanted == wire::Wanted::kLastLogits ? route.TakesDraftsAhead()
                                                               : false;
-  if (!is_allowed || !is_known || are_rows_sent) return {};
+  if (!is_allowed || !is_known) return {};
   live.chain.is_paced = IsPaced(live, route);
   const uint32_t room = std::min(live.request.DraftRoom(), most);
   if (live.chain.is_paced) {

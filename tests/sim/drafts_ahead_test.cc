@@ -32,6 +32,7 @@ struct Asked {
   uint32_t most = 8;
   uint32_t frames = engine::kMostDrafts;  // in flight, at most
   uint64_t tokens = kAnswerTokens;
+  std::string decode = "";  // the stages that decode, where others compute prompts
 };
 
 // A node whose frames take what their rows take.
@@ -112,10 +113,13 @@ class DraftedLine {
  public:
   explicit DraftedLine(const Asked& asked, engine::KnowingProposers& proposers)
       : random_(1), trace_(false), hub_(clock_, random_, trace_), asked_(asked) {
-    const plan::Plan plan =
-        plan::ParseSplit(asked.split, plan::kTestLayers, plan::TestNodes(4)).value();
+    const auto path = [](const std::string& text) {
+      return plan::ParsePath(text, plan::kTestLayers, plan::TestNodes(4)).value();
+    };
+    plan::Plan plan{.stages = path(asked.split), .decode = {}};
+    if (!asked.decode.empty()) plan.decode = path(asked.decode);
     const stage::StageOptions at_stage{.proposers = [&](auto&) { return proposers.Another(); }};
-    for (const plan::PlanStage& stage : plan.stages) {
+    for (const plan::PlanStage& stage : plan.AllStages()) {
       workers_.push_back(
           std::make_unique<Worker>(hub_, stage.node.id, asked.row_share, source_, at_stage));
     }
@@ -124,6 +128,7 @@ class DraftedLine {
     conduct::ConductorOptions options;
     options.id_seed = 1;
     options.proposers = &proposers;
+    options.direct_tokens = 0;
     plan::RouteModel model = plan::TestModel::Get().route_model();
     model.shape.next_layers = 1;
     conductor_ = std::make_unique<conduct::Conductor>(*front_, model, nullptr, plan, options);
@@ -134,6 +139,24 @@ class DraftedLine {
   int64_t DecodeNs(std::vector<int32_t>& text) {
     engine::Sequence sequence = conductor_->NewSequence();
     sequence.SetHistory(model::RandomTokens(kPromptTokens, 298, 1));
+    const int64_t decode_ns = DecodeNs(sequence);
+    text = sequence.tokens();
+    return decode_ns;
+  }
+  // The prompts' tokens that are computed for an answer and for the turn behind it, which comes at
+  // once.
+  uint64_t TokensOfTwoTurns() {
+    engine::Sequence sequence = conductor_->NewSequence();
+    sequence.SetHistory(model::RandomTokens(kPromptTokens, 298, 1));
+    DecodeNs(sequence);
+    for (const int32_t token : model::RandomTokens(kPromptTokens, 298, 2)) sequence.Append(token);
+    DecodeNs(sequence);
+    return counters().prefill_tokens;
+  }
+  const conduct::ConductorCounters& counters() const { return conductor_->counters(); }
+
+ private:
+  int64_t DecodeNs(engine::Sequence& sequence) {
     int64_t first_ns = 0, last_ns = 0;
     engine::Request request;
     request.sequence = &sequence;
@@ -146,12 +169,9 @@ class DraftedLine {
     };
     CHECK(conductor_->Submit(std::move(request)).ok());
     while (!conductor_->idle()) Step();
-    text = sequence.tokens();
     return last_ns - first_ns;
   }
-  const conduct::ConductorCounters& counters() const { return conductor_->counters(); }
 
- private:
   void Step() {
     conductor_->Tick();
     int64_t next_ns = std::min(hub_.next_ns(), conductor_->next_tick_ns());
@@ -254,6 +274,24 @@ TEST(DraftsAhead, GainsAreThoseOfTheModel) {
       }
     }
   }
+}
+
+// Others compute the prompt: they have the rows of the answer when the next one comes.
+TEST(DraftsAhead, FillStagesThatDecodeBehindOthersPrefill) {
+  Asked asked{"a=0:1,b=2:out", 1, 70, DraftKind::kModel};
+  asked.decode = "c=0:1,d=2:out";
+  EXPECT_GT(GainOf(asked), 1.4);
+  asked.kind = DraftKind::kNextTokens;
+  EXPECT_GT(GainOf(asked), 1.2);
+  engine::KnowingProposers proposers(asked.right);
+  std::vector<int32_t> text;
+  asked.kind = DraftKind::kNone;
+  DraftedLine(asked, proposers).DecodeNs(text);
+  proposers.Foresee(text, kPromptTokens);
+  asked.kind = DraftKind::kModel;
+  // All but the last part of the answer has arrived. (Of less than a page nothing is fetched.)
+  asked.tokens = 100;
+  EXPECT_LT(DraftedLine(asked, proposers).TokensOfTwoTurns(), 2 * kPromptTokens + 64);
 }
 
 TEST(DraftsAhead, TheBlockBesideTheHeadFillsThemToo) {

@@ -139,7 +139,8 @@ std::vector<plan::Plan> GroupPlans(const open::NodeSession& session) {
   return plans;
 }
 
-// Plans in which others answer than read: the last node, the first one, one that read nothing.
+// Plans in which others answer than read: the last node, the first one, one that read nothing, two
+// nodes together.
 std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes,
                                            uint32_t layer_count) {
   std::vector<plan::Plan> plans;
@@ -152,6 +153,9 @@ std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes
   }
   plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
   plans.back().decode = PlanOf(nodes.subspan(1, 1), {}, layer_count).stages;
+  const plan::PlanNode second_first[] = {nodes[1], nodes[0]};
+  plans.push_back(PlanOf(nodes.first(1), {}, layer_count));
+  plans.back().decode = PlanOf(second_first, EvenCuts(layer_count, 1), layer_count).stages;
   return plans;
 }
 
@@ -273,7 +277,8 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
   for (const plan::Plan& plan : DisaggregatedPlans(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));
     TRY(ways.BesideOthers());
-    TRY(ways.InTurns());
+    // Several stages are asked for each token, and so hold rows of draft tokens.
+    TRY(plan.decode.size() > 1 ? ways.WithDrafts() : ways.InTurns());
   }
   return ways.Take();
 }
