@@ -385,6 +385,20 @@ class Program(unittest.TestCase):
         status, output = self.run_in(files, "--headers", "build")
         self.assertEqual((status, output), (0, "tidy: 1 headers that no file begins with, 0 do not compile alone\n"))
 
+    def test_the_first_of_files_that_are_compiled_together(self):
+        commands = ('[{"directory": "@ROOT@", "file": "@ROOT@/build/Unity/u.cxx", "command": "c++ -std=c++20 -Isrc '
+                    '-o u.o -c @ROOT@/build/Unity/u.cxx"}]')
+        body = "inline std::string {}() {{ return {{}}; }}\n"
+        files = {"build/compile_commands.json": commands, "src/base/a.cc": SPDX + '#include "base/a.h"\n',
+                 "src/base/b.cc": SPDX + '#include "base/b.h"\n', "src/base/b.h": HEADER + body.format("B"),
+                 "src/base/a.h": HEADER + "#include <string>\n\n" + body.format("A"),
+                 "build/Unity/u.cxx": '#include "@ROOT@/src/base/a.cc"\n\n#include "@ROOT@/src/base/b.cc"\n'}
+        # a.h has been compiled with nothing before it, b.h behind what a.h includes.
+        status, output = self.run_in(files, "--headers", "build")
+        self.assertEqual(status, 1)
+        self.assertIn("src/base/b.h:1: self-contained: ", output)
+        self.assertIn("tidy: 1 headers that no file begins with, 1 do not compile alone\n", output)
+
     def test_flags_without_launcher_and_outputs(self):
         entry = {"file": "x.cc", "command": "/usr/bin/ccache c++ -O2 -fno-tree-ter -MD -MT x.o -MF x.d -o x.o -c x.cc"}
         self.assertEqual(headers.compile_command(entry), ["c++", "-O2"])

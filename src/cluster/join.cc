@@ -92,7 +92,7 @@ Result<JoinReply> Admission::Admit(const JoinRequest& request) {
   const Authority authority = TRY(home_.LoadAuthority());
   const Result<Invitation> open = home_.FindInvitation(request.invitation, wall_s);
   if (!open.ok()) {
-    TRY(CountStranger());
+    TRY(CountUnknown());
     return open.error();
   }
   const Invitation invitation = TRY(
@@ -118,14 +118,14 @@ Result<JoinReply> Admission::Admit(const JoinRequest& request) {
   return reply;
 }
 
-Status Admission::CountStranger() {
+Status Admission::CountUnknown() {
   const MutexLock lock(mu_);
   const int64_t now_ns = clock_.NowNs();
   if (now_ns - minute_begin_ns_ >= kMinuteNs) {
     minute_begin_ns_ = now_ns;
-    strangers_ = 0;
+    unknown_requests_ = 0;
   }
-  if (++strangers_ <= kMaxStrangersPerMinute) return Ok();
+  if (++unknown_requests_ <= kMaxUnknownPerMinute) return Ok();
   return ResourceExhausted("too many attempts to join without an invitation; try in a minute");
 }
 

@@ -57,14 +57,14 @@ class Joining {
 class Admission {
  public:
   // Requests without a known invitation, a minute: no honest use needs more, and each costs little.
-  static constexpr int kMaxStrangersPerMinute = 20;
+  static constexpr int kMaxUnknownPerMinute = 20;
 
   Admission(const Home& home, const Clock& clock) : home_(home), clock_(clock) {}
 
   Result<JoinReply> Admit(const JoinRequest& request);
 
  private:
-  Status CountStranger();
+  Status CountUnknown();
   Status CheckNameIsFree(const std::string& name, const Revocations& revocations) const;
   void Remember(const KnownPeer& peer) const;
 
@@ -72,7 +72,7 @@ class Admission {
   const Clock& clock_;
   Mutex mu_;
   int64_t minute_begin_ns_ GUARDED_BY(mu_) = 0;
-  int strangers_ GUARDED_BY(mu_) = 0;
+  int unknown_requests_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace aster::cluster

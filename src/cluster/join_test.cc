@@ -175,7 +175,7 @@ TEST_F(JoinTest, GuessingVoidsTheInvitation) {
 TEST_F(JoinTest, ManyWhoKnowNothingAreSlowedAndGuestsAreNot) {
   const InviteCode code = Invite();
   const JoinRequest strange = Joining::Begin(InviteCode::Draw().value(), "eve")->request();
-  for (int i = 0; i < Admission::kMaxStrangersPerMinute; ++i)
+  for (int i = 0; i < Admission::kMaxUnknownPerMinute; ++i)
     EXPECT_THAT(RefusalOf(strange), HasSubstr("no such invitation"));
   EXPECT_THAT(RefusalOf(strange), HasSubstr("too many attempts"));
   EXPECT_EQ(RefusalOf(Joining::Begin(code, "bob")->request()), "");

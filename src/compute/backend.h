@@ -37,7 +37,7 @@ class Backend {
   // Memory with anything in it. ResourceExhausted, with what is missing, where there is no more.
   virtual Result<std::unique_ptr<Memory>> Allocate(size_t bytes) = 0;
 
-  // Fills `count` units of `unit_bytes` from `offset` on, which no commands under way use. Several
+  // Fills `count` units of `unit_bytes` from `offset` on, which no commands in flight use. Several
   // threads may call `write` for different units; everything is there when this returns.
   virtual Status Write(Memory& memory, size_t offset, size_t count, size_t unit_bytes,
                        WriteUnits write) = 0;

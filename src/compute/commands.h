@@ -276,7 +276,7 @@ struct RowRange {
 // nothing of it may be used.
 class Commands {
  public:
-  virtual ~Commands() = default;  // waits for what is under way
+  virtual ~Commands() = default;  // waits for what is in flight
 
   virtual std::unique_ptr<Operand> NewOperand() = 0;
 

@@ -103,12 +103,12 @@ class LocalModel {
   kv::PageTable NewTable();
 
   // Counts from now on which experts are chosen in layers that the processor computes. No job is
-  // under way.
+  // in flight.
   void CountExperts(std::shared_ptr<model::ExpertUse> use);
 
   // Whether a GPU that computes layers is lost: every batch fails, and what its pages held is gone.
   bool has_lost_gpu() const;
-  // The processor takes over the layers of such GPUs, from the files. No job is under way. Tables
+  // The processor takes over the layers of such GPUs, from the files. No job is in flight. Tables
   // that were made before are of no use any more: their owners make others and compute their texts
   // again. On failure nothing has changed.
   Status ReplaceLostGpus();

@@ -100,7 +100,7 @@ class Speculation {
   const Clock* const clock_;  // null: times are not measured
   DraftTimes* const times_;   // or null
   DraftLength length_;
-  int64_t begin_ns_ = 0;             // of the step that is under way
+  int64_t begin_ns_ = 0;             // of the current step
   std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
   uint32_t steps_ = 0;               // if there was nothing: steps that were taken
   uint32_t empty_ = 0;               // times in a row that the drafter was asked and had none

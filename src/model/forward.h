@@ -10,7 +10,7 @@
 // from one to the next.
 //
 // A batch is a job: its thread calls Advance until it is done, and may compute another job while
-// one waits. Jobs of different sequences may be under way together; the layers of one sequence are
+// one waits. Jobs of different sequences may be in flight together; the layers of one sequence are
 // one job's at a time.
 #pragma once
 
@@ -38,7 +38,7 @@ struct BackendSlice {
   ExpertUse* expert_use = nullptr;  // counts what routers choose; or null. On the processor only.
 };
 
-// A batch under way. Tables (and hidden rows, until the first Advance has returned) outlive it; the
+// A batch in flight. Tables (and hidden rows, until the first Advance has returned) outlive it; the
 // tables are changed by nothing else until it is done or gone. A job that is dropped before it is
 // done changes no table.
 class ForwardJob {
@@ -75,7 +75,7 @@ class ForwardJob {
   Forward* forward_;
   Slice part_;
   std::vector<Step> passes_;  // one after the other; empty once moved from
-  size_t at_ = 0;             // the one under way
+  size_t at_ = 0;             // the current one
 };
 
 // Keeps the memory of jobs that are gone for those that come. Belongs to one thread, like its jobs,

@@ -3,7 +3,7 @@
 
 // One batch on its way through the layers of a slice, with the memory that takes: what every
 // architecture computes, step by step, in the operations of a back end. Must not know who asked,
-// which other batches are under way, nor what the back end is.
+// which other batches are in flight, nor what the back end is.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class ForwardPass {
   Result<Progress> Advance();
   // Returns when what it waits for is there.
   Status Wait() { return commands_->Wait(); }
-  // Gives the batch up; what the back end has under way of it is waited for.
+  // Gives the batch up; what the back end has in flight of it is waited for.
   void Abandon();
   std::span<const Segment> segments() const { return segments_; }
   // Of a batch that is done, until the next begins.
@@ -107,7 +107,7 @@ class ForwardPass {
     // That a part sends.
     size_t BytesOf(const PartRanges& ranges, bool are_blocks) const;
   };
-  // That is under way: a message of each part has its columns of the first, then of the second; or
+  // One in flight: a message of each part has its columns of the first, then of the second; or
   // blocks of those that have a format for them.
   struct Gather {
     std::vector<PartColumns> columns;
@@ -236,8 +236,8 @@ class ForwardPass {
   // Of a group's part.
   std::vector<LayerStep> steps_;  // of all layers
   size_t step_ = 0;               // the next one
-  uint32_t gather_ = 0;           // that is under way, or comes next
-  Gather gathered_;               // that is under way
+  uint32_t gather_ = 0;           // in flight, or the next one
+  Gather gathered_;               // in flight
   std::vector<uint8_t> message_;  // of columns of two
   compute::Array own_rows_;       // [rows, own columns of the embedding]
   compute::Array own_logits_;     // [wanted rows, own columns of the vocabulary]

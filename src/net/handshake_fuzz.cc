@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What strangers send first: bytes become frames, a Hello is judged, and only one that proves
-// something is let in.
+// What unauthenticated peers send first: bytes become frames, a Hello is judged, and only one that
+// proves something is let in.
 #include "base/check.h"
 #include "net/frame_reader.h"
 #include "net/handshake.h"

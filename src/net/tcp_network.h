@@ -48,8 +48,8 @@ struct TcpOptions {
   int64_t handshake_ns = 5 * kNsPerSecond;
   int64_t heartbeat_ns = kNsPerSecond / 2;
   int64_t silence_ns = 2 * kNsPerSecond;
-  size_t max_strangers = 32;     // connections that have not said who they are; the oldest goes
-  size_t max_connections = 256;  // of nodes
+  size_t max_unauthenticated = 32;  // connections without a Hello so far; the oldest goes
+  size_t max_connections = 256;     // of nodes
   // Asked for every connection, by the network's thread: an error refuses a node that has proven
   // who it is, and its instances (of which it is told the node). Nodes that were revoked, for
   // example.
@@ -158,7 +158,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   Result<std::unique_ptr<Connection>> Connect(const wire::NodeId& node, const Outgoing& outgoing,
                                               const Endpoint& endpoint);
   Status StepConnection(Connection& connection, const std::map<int, short>& ready);
-  void StepStrangers(const std::map<int, short>& ready);
+  void StepUnauthenticated(const std::map<int, short>& ready);
   void StepClosing(const std::map<int, short>& ready);
   void DialFailed(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
   void Break(const wire::NodeId& node, const Error& why) EXCLUDES(mu_);
@@ -190,7 +190,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   // Of the thread that holds loop_mu_.
   std::map<wire::NodeId, Outgoing> outgoing_;
   std::map<wire::NodeId, std::unique_ptr<Connection>> incoming_;
-  std::list<std::unique_ptr<Connection>> strangers_;  // the oldest first
+  std::list<std::unique_ptr<Connection>> unauthenticated_;  // the oldest first
   std::list<std::unique_ptr<Connection>> closing_;
   std::map<wire::NodeId, Backoff> backoffs_;
   bool is_greeting_ = false;

@@ -67,7 +67,7 @@ class HostileTest : public ::testing::Test {
   std::unique_ptr<TcpNetwork> ann_ = cluster_.Start("ann", [](TcpOptions& options) {
     options.max_frame_bytes = 64 << 20;
     options.credit_bytes = 1 << 20;
-    options.max_strangers = 8;
+    options.max_unauthenticated = 8;
     options.heartbeat_ns = 50 * kNsPerMs;
   });
 };

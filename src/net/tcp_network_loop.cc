@@ -89,7 +89,7 @@ std::vector<Connection*> TcpNetwork::Everybody() {
     if (outgoing.connection) all.push_back(outgoing.connection.get());
   }
   for (auto& [node, connection] : incoming_) all.push_back(connection.get());
-  for (auto& connection : strangers_) all.push_back(connection.get());
+  for (auto& connection : unauthenticated_) all.push_back(connection.get());
   for (auto& connection : closing_) all.push_back(connection.get());
   return all;
 }
@@ -189,17 +189,17 @@ bool TcpNetwork::Pump() {
 }
 
 void TcpNetwork::AcceptAll(const Socket& listener) {
-  for (size_t i = 0; i < options_.max_strangers; ++i) {
+  for (size_t i = 0; i < options_.max_unauthenticated; ++i) {
     // As many as may wait for their Hello; the others stay in the system's queue.
     Result<Socket> accepted = Accept(listener);
     if (!accepted.ok()) {
       // Most likely no descriptor is left: connections without a Hello are closed first.
       log::Warn("cannot take a connection", {{"why", accepted.error().message()}});
-      if (!strangers_.empty()) strangers_.pop_front();
+      if (!unauthenticated_.empty()) unauthenticated_.pop_front();
       return;
     }
     if (!accepted->is_open()) return;
-    // It is a stranger until its Hello was judged.
+    // It is unauthenticated until its Hello has been checked.
     const Result<Endpoint> remote = RemoteEndpoint(*accepted);
     if (!remote.ok()) continue;
     auto connection = std::make_unique<Connection>(
@@ -214,8 +214,8 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
     }
     // Connections that have not said Hello are few, the oldest go first: nodes of the cluster
     // always get through to say theirs.
-    if (strangers_.size() >= options_.max_strangers) strangers_.pop_front();
-    strangers_.push_back(std::move(connection));
+    if (unauthenticated_.size() >= options_.max_unauthenticated) unauthenticated_.pop_front();
+    unauthenticated_.push_back(std::move(connection));
   }
 }
 
@@ -261,7 +261,7 @@ void TcpNetwork::StepAll(const std::map<int, short>& ready) {
     if (!status.ok()) Break(node, status.error());
   }
   // Then those that have not said Hello, and those that say Goodbye.
-  StepStrangers(ready);
+  StepUnauthenticated(ready);
   StepClosing(ready);
 }
 
@@ -351,8 +351,8 @@ Result<std::unique_ptr<Connection>> TcpNetwork::Connect(const NodeId& node,
   return connection;
 }
 
-void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
-  for (auto place = strangers_.begin(); place != strangers_.end();) {
+void TcpNetwork::StepUnauthenticated(const std::map<int, short>& ready) {
+  for (auto place = unauthenticated_.begin(); place != unauthenticated_.end();) {
     Connection& connection = **place;
     const Status status = StepGreeting(connection, ready);
     if (status.ok() && connection.state() != Connection::State::kUp) {
@@ -361,7 +361,7 @@ void TcpNetwork::StepStrangers(const std::map<int, short>& ready) {
     }
     // It has failed, or its node is known now.
     std::unique_ptr<Connection> owned = std::move(*place);
-    place = strangers_.erase(place);
+    place = unauthenticated_.erase(place);
     if (!status.ok()) {
       log::Debug("refused a connection",
                  {{"from", owned->where()}, {"why", status.error().message()}});

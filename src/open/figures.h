@@ -20,7 +20,7 @@ struct HopFigures {
   uint64_t queue_ns = 0;    // frames waited there
   uint64_t compute_ns = 0;  // and were computed
   uint64_t send_ns = 0;     // and were on the way to the next node, or back
-  uint64_t idle_ns = 0;     // frames were under way, and none of them was computed there
+  uint64_t idle_ns = 0;     // frames were in flight, and none of them was computed there
   uint64_t sent_bytes = 0;
   uint64_t gather_ns = 0;       // of compute_ns: a group's nodes waited for each other
   uint64_t gather_bytes = 0;    // that the node that leads has sent the others

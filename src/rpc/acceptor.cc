@@ -156,7 +156,7 @@ int64_t Acceptor::Wait(int64_t now_ns) {
 
 void Acceptor::AcceptAll(const net::Socket& listener) {
   // No more at once than may stay: others are looked at in between.
-  for (size_t i = 0; i < options_.max_strangers; ++i) {
+  for (size_t i = 0; i < options_.max_unauthenticated; ++i) {
     bool is_last = false;
     if (const Status taken = AcceptOne(listener, is_last); !taken.ok()) return Pause(taken.error());
     if (is_last) return;
@@ -183,7 +183,7 @@ Status Acceptor::AcceptOne(const net::Socket& listener, bool& is_last) {
   return Ok();
 }
 
-// A stranger's descriptors are what this can free.
+// The descriptors of unauthenticated connections are what this can free.
 void Acceptor::Pause(const Error& why) {
   if (!std::exchange(is_short_, true))
     log::Warn("the control plane cannot take a connection; retrying", {{"why", why.message()}});
@@ -211,9 +211,9 @@ void Acceptor::ForgetEnded() {
 }
 
 bool Acceptor::IsFull() const {
-  const auto is_stranger = [](const Watched& each) { return !each.is_admitted; };
-  return static_cast<size_t>(std::ranges::count_if(watched_, is_stranger)) >=
-         options_.max_strangers;
+  const auto is_unauthenticated = [](const Watched& each) { return !each.is_admitted; };
+  return static_cast<size_t>(std::ranges::count_if(watched_, is_unauthenticated)) >=
+         options_.max_unauthenticated;
 }
 
 void Acceptor::MakeRoom() {
@@ -222,8 +222,8 @@ void Acceptor::MakeRoom() {
   while (IsFull()) EndOne();
 }
 
-// The oldest stranger of the machine with the most of them: a flood from one machine keeps no other
-// out.
+// The oldest unauthenticated connection of the machine with the most of them: a flood from one
+// machine keeps no other out.
 void Acceptor::EndOne() {
   auto chosen = watched_.end();
   ptrdiff_t most = 0;

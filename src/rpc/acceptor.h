@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The control plane's listeners: takes connections, and bounds those of strangers before gRPC holds
-// them. A connection is a stranger's until a call with a certificate of the cluster came over it.
-// Must not know gRPC, certificates or calls.
+// The control plane's listeners: takes connections, and bounds unauthenticated ones before gRPC
+// holds them: those over which no call with a certificate of the cluster has come. Must not know
+// gRPC, certificates or calls.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 namespace aster::rpc {
 
 struct AcceptorOptions {
-  size_t max_strangers = 32;
-  int64_t patience_ns = 5 * kNsPerSecond;  // how long a connection may be a stranger's
+  size_t max_unauthenticated = 32;
+  int64_t patience_ns = 5 * kNsPerSecond;  // how long a connection may be unauthenticated
 };
 
 // Who is at the other end of a connection. An IPv4 address is the IPv6 address that stands for it.

@@ -54,7 +54,7 @@ class Acceptors : public testing::Test {
 };
 
 TEST_F(Acceptors, EndTheOldestOfTooManyStrangers) {
-  Start({.max_strangers = 2, .patience_ns = 3600 * kNsPerSecond});
+  Start({.max_unauthenticated = 2, .patience_ns = 3600 * kNsPerSecond});
   const net::Socket first = Connect();
   WaitForTaken(1);
   const net::Socket second = Connect();
@@ -71,7 +71,7 @@ TEST_F(Acceptors, EndStrangersWhoTakeTooLong) {
 }
 
 TEST_F(Acceptors, LeaveNodesAlone) {
-  Start({.max_strangers = 1, .patience_ns = 50 * kNsPerMs});
+  Start({.max_unauthenticated = 1, .patience_ns = 50 * kNsPerMs});
   const net::Socket node = Connect();
   acceptor_->Admit(RemotePeer::Of(net::LocalEndpoint(node).value()));
   WaitForTaken(1);
@@ -81,7 +81,7 @@ TEST_F(Acceptors, LeaveNodesAlone) {
 }
 
 TEST_F(Acceptors, NoticeWhatItsNewOwnerHasEnded) {
-  Start({.max_strangers = 2, .patience_ns = 3600 * kNsPerSecond});
+  Start({.max_unauthenticated = 2, .patience_ns = 3600 * kNsPerSecond});
   const net::Socket kept = Connect();
   WaitForTaken(1);
   for (size_t i = 2; i < 10; ++i) {

@@ -33,18 +33,19 @@ class CallSlots {
     NodeId node_;
   };
 
-  // All strangers go by the same id: none.
+  // All unauthenticated callers go by the same id: none.
   Result<Slot> Take(const NodeId& node) EXCLUDES(mu_) {
     const MutexLock lock(mu_);
-    const bool is_stranger = node == NodeId();
-    const int limit = is_stranger ? kMaxCallsOfStrangers : kMaxCallsPerNode;
+    const bool is_unauthenticated = node == NodeId();
+    const int limit = is_unauthenticated ? kMaxUnauthenticatedCalls : kMaxCallsPerNode;
     int& calls = calls_[node];
     if (calls < limit) {
       ++calls;
       return Slot(*this, node);
     }
-    return ResourceExhausted(is_stranger ? "too many machines join at this moment; try again"
-                                         : "this node has too many calls in flight; try again");
+    return ResourceExhausted(is_unauthenticated
+                                 ? "too many machines join at this moment; try again"
+                                 : "this node has too many calls in flight; try again");
   }
 
  private:

@@ -207,7 +207,7 @@ class ClusterCalls final : public v1::Cluster::Service {
     }());
   }
 
-  // The gatekeeper has let the caller's node in: the connection is no stranger's.
+  // The gatekeeper has let the caller's node in: the connection is authenticated.
   void AdmitConnection(const grpc::ServerContext& context) {
     if (const auto peer = RemotePeer::FromText(context.peer())) acceptor_.Admit(*peer);
   }
@@ -267,7 +267,8 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxThreads);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
-  // Without it (client_channel.cc tells why) a stranger's message is buffered to 64 KiB at most.
+  // Without it (client_channel.cc tells why) an unauthenticated message is buffered to 64 KiB at
+  // most.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Connections: silent ones end, broken ones are found.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60000);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Messages from strangers: a value or an error, and what became a value travels on unchanged. The
+// Messages from anybody: a value or an error, and what became a value travels on unchanged. The
 // first byte says what is sent; a manifest comes in parts of which each begins with its size.
 
 #include "rpc/from_message.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How much of anything the control plane takes: from nodes of the cluster, and from strangers. Must
-// not know who counts.
+// How much of anything the control plane takes: from nodes of the cluster, and from callers without
+// its certificate. Must not know who counts.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,7 @@ inline constexpr int64_t kMaxCallNs = 300 * kNsPerSecond;
 // Farther ones are refused. gRPC rounds a deadline up on its way.
 inline constexpr int64_t kMaxDeadlineNs = kMaxCallNs / 10 * 11;
 inline constexpr int kMaxCallsPerNode = 24;
-inline constexpr int kMaxCallsOfStrangers = 4;  // all of them together
+inline constexpr int kMaxUnauthenticatedCalls = 4;  // all of them together
 inline constexpr int kMaxThreads = 96;
 inline constexpr size_t kMaxBufferedBytes = 256 << 20;
 inline constexpr size_t kMaxErrorBytes = 1024;

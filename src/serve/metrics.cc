@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/utf8.h"
 
@@ -96,12 +97,16 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
      &open::HopsFigures::replans},
     {"counter", "aster_fetched_bytes_total", "KV rows fetched from other nodes by prefix search.",
      &open::HopsFigures::fetched_bytes},
-    {"counter", "aster_handed_over_total",
+    {"counter", "aster_kv_transfers_total",
      "Prompts with a KV transfer from prefill nodes to the decode node.",
      &open::HopsFigures::transferred_prompts},
-    {"counter", "aster_handed_over_bytes_total",
+    {"counter", "aster_kv_transfer_bytes_total",
      "KV rows transferred from prefill nodes to the decode node.",
      &open::HopsFigures::transferred_bytes},
+    {"counter", "aster_handed_over_total", "The earlier name of aster_kv_transfers_total.",
+     &open::HopsFigures::transferred_prompts},
+    {"counter", "aster_handed_over_bytes_total",
+     "The earlier name of aster_kv_transfer_bytes_total.", &open::HopsFigures::transferred_bytes},
     {"counter", "aster_draft_frames_ahead_total",
      "Frames of draft tokens sent behind draft tokens in flight.",
      &open::HopsFigures::frames_ahead},
@@ -168,13 +173,17 @@ std::string HopsText(std::span<const ModelFigures> models) {
       text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.hops.*figure.value);
     }
   }
-  const char* const kExposed = "aster_handed_over_exposed_seconds_total";
-  text +=
-      Head("counter", kExposed, "Time from the end of prefill to the first token of such prompts.");
-  for (const ModelFigures& model : models) {
-    if (model.hops.hops.empty()) continue;
-    text += fmt::format("{}{{{}}} {}\n", kExposed, LabelOf(model),
-                        static_cast<double>(model.hops.exposed_ns) / kNsPerS);
+  for (const auto& [name, help] :
+       {std::pair{"aster_kv_transfer_exposed_seconds_total",
+                  "Time from the end of prefill to the first token of prompts with a KV transfer."},
+        std::pair{"aster_handed_over_exposed_seconds_total",
+                  "The earlier name of aster_kv_transfer_exposed_seconds_total."}}) {
+    text += Head("counter", name, help);
+    for (const ModelFigures& model : models) {
+      if (model.hops.hops.empty()) continue;
+      text += fmt::format("{}{{{}}} {}\n", name, LabelOf(model),
+                          static_cast<double>(model.hops.exposed_ns) / kNsPerS);
+    }
   }
   return text;
 }

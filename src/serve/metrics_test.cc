@@ -189,16 +189,19 @@ TEST(Metrics, RatesAreCountedWhereThereAreAny) {
   EXPECT_EQ(ValueOf(samples, "aster_answer_tokens_per_second_count", {{"model", "m"}}), "1");
 }
 
-TEST(Metrics, WhatHandingOverCost) {
+TEST(Metrics, KvTransfersAlsoUnderTheirEarlierNames) {
   ModelFigures model{.model = "m"};
   model.hops = {.hops = {{.node = "n", .layers = "l"}},
                 .transferred_prompts = 3,
                 .transferred_bytes = 4096,
                 .exposed_ns = 1'500'000'000};
   const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
-  EXPECT_EQ(ValueOf(samples, "aster_handed_over_total", {{"model", "m"}}), "3");
-  EXPECT_EQ(ValueOf(samples, "aster_handed_over_bytes_total", {{"model", "m"}}), "4096");
-  EXPECT_EQ(ValueOf(samples, "aster_handed_over_exposed_seconds_total", {{"model", "m"}}), "1.5");
+  for (const std::string name : {"aster_kv_transfers", "aster_handed_over"})
+    EXPECT_EQ(ValueOf(samples, name + "_total", {{"model", "m"}}), "3");
+  for (const std::string name : {"aster_kv_transfer", "aster_handed_over"}) {
+    EXPECT_EQ(ValueOf(samples, name + "_bytes_total", {{"model", "m"}}), "4096");
+    EXPECT_EQ(ValueOf(samples, name + "_exposed_seconds_total", {{"model", "m"}}), "1.5");
+  }
 }
 
 TEST(Metrics, DraftTokensInFlight) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A stage of pipeline parallel: a part of a node's layers at work for one route. Several frames may
-// be under way, where devices compute; none two of a common sequence. Work that does not continue
+// be in flight, where devices compute; none two of a common sequence. Work that does not continue
 // the KV cache, by length and hash, is refused, with what the cache holds. Must not know where work
 // comes from or goes to.
 #pragma once
@@ -57,10 +57,10 @@ class Stage {
   // Why a segment was not computed, and what is held.
   wire::Holds Refusal(const wire::WorkSegment& segment, Error why) const;
 
-  // A frame under way: dropped, it changes nothing.
+  // A frame in flight: dropped, it changes nothing.
   class Frame;
 
-  // Takes in a frame that has no sequence in common with those under way. An error if it cannot be
+  // Takes in a frame that has no sequence in common with those in flight. An error if it cannot be
   // what a stage before this one sends. `continues`: it is of this stage's own making
   // (Continuation). Its sequences stay as they are until it is done.
   Result<std::unique_ptr<Frame>> Begin(wire::Work work, bool continues = false);

@@ -72,16 +72,16 @@ class Memory(unittest.TestCase):
         finally:
             server.stop()
 
-    def test_what_handing_over_cost(self):
+    def test_kv_transfers_are_counted(self):
         server = Server(NOVA, "--local-nodes", 2, "--split", "0:1,2:out", "--decode", "node-2=0:out")
         try:
             server.post("/v1/completions", {"prompt": "The sea is wide. " * 60, "max_tokens": 4, "ignore_eos": True})
             values = metrics_of(server)
-            self.assertGreater(values['aster_handed_over_total{model="nova"}'], 0)
-            self.assertGreater(values['aster_handed_over_bytes_total{model="nova"}'], 0)
-            self.assertGreater(values['aster_handed_over_exposed_seconds_total{model="nova"}'], 0)
-            handed = server.get("/v1/status")["models"][0]["kv_transfers"]
-            self.assertEqual(handed["prompts"], values['aster_handed_over_total{model="nova"}'])
+            self.assertGreater(values['aster_kv_transfers_total{model="nova"}'], 0)
+            self.assertGreater(values['aster_kv_transfer_bytes_total{model="nova"}'], 0)
+            self.assertGreater(values['aster_kv_transfer_exposed_seconds_total{model="nova"}'], 0)
+            transfers = server.get("/v1/status")["models"][0]["kv_transfers"]
+            self.assertEqual(transfers["prompts"], values['aster_kv_transfers_total{model="nova"}'])
             self.assertGreater(values['aster_kv_tokens_limit{model="nova"}'], 0)
         finally:
             server.stop()

@@ -56,8 +56,9 @@ class Includes:
 
 
 def read_commands(root, build):
-    """File → its compile command, and the files that are compiled by themselves, with nothing before their first line.
-    Those that the build compiles together have the command of the file that includes them."""
+    """File → its compile command, and the files that are compiled with nothing before their first line: by themselves,
+    or as the first of several. Those that the build compiles together have the command of the file that includes
+    them."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
         entries = json.load(stream)
     commands, alone = {}, set()
@@ -67,6 +68,8 @@ def read_commands(root, build):
             with open(entry["file"], encoding="utf-8") as stream:
                 sources = re.findall(r'^#include "(.*)"$', stream.read(), re.MULTILINE)
             commands.update((os.path.relpath(source, root), entry) for source in sources)
+            if not has_precompiled(entry):
+                alone.update(os.path.relpath(source, root) for source in sources[:1])
             continue
         commands[path] = entry
         if not has_precompiled(entry):
