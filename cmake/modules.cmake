@@ -13,23 +13,23 @@ if(ASTER_SANITIZE)
   set(ASTER_TEST_OPTIONS -O0)
 endif()
 # Tests link this after all else, because a later -fsanitize= would take back what it says. A check of every pointer
-# that is followed is a sixth of the time of compiling tests, and fuzzers are not guided by tests.
+# that is followed is a sixth of the time of compiling tests.
 add_library(aster_test_options INTERFACE)
 if(ASTER_SANITIZE MATCHES undefined)
   target_compile_options(aster_test_options INTERFACE -fno-sanitize=null,alignment)
 endif()
-if(ASTER_FUZZERS)
-  target_compile_options(aster_test_options INTERFACE -fno-sanitize=fuzzer-no-link)
-endif()
+# Counters that guide fuzzers, in folders that have one: a call for each comparison is a third of the time of a kernel.
+set(ASTER_FUZZED_OPTIONS -fsanitize=fuzzer-no-link)
 
-# aster_module(NAME [COLD] [DEEP] [OWN_HEADERS] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
+# aster_module(NAME [COLD|HOT] [DEEP] [OWN_HEADERS] [DEPS target…] [PRIVATE_DEPS target…] [TEST_DEPS target…])
 # DEEP: the files of its sub-folders are parts of it too, except those in main/.
 # Several files are compiled as one, because most of the time goes into headers of others; in the debug build each by
 # itself, so that a file which forgets to include what it uses is found.
-# COLD: little time is spent there when it runs, so that it is optimised little.
+# COLD: little time is spent there when it runs, so that it is optimised little. HOT: so much where every access is
+# checked that it is optimised fully there too.
 # OWN_HEADERS: its options are not those of the others, so that headers are precompiled for it alone.
 function(aster_module name)
-  cmake_parse_arguments(arg "COLD;DEEP;OWN_HEADERS" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(arg "COLD;HOT;DEEP;OWN_HEADERS" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   if(arg_DEEP)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/main/")
@@ -48,7 +48,13 @@ function(aster_module name)
   if(arg_COLD)
     set(options ${ASTER_COLD_OPTIONS})
   endif()
+  if(ASTER_FUZZERS AND fuzzers)
+    list(APPEND options ${ASTER_FUZZED_OPTIONS})
+  endif()
   target_compile_options(aster_${name} PRIVATE ${options})
+  if(arg_HOT AND ASTER_SANITIZE)
+    target_compile_options(aster_${name} PRIVATE -O2)
+  endif()
   aster_fast_to_compile(aster_${name} precompiled.h ${arg_OWN_HEADERS} ${options})
 
   if(ASTER_TESTS AND tests)
@@ -113,7 +119,7 @@ endfunction()
 # Each test by itself; but where a program takes long to start (with sanitizers, in qemu, and where the module sets
 # ASTER_TEST_RUNS_NAME), a few runs of it share the tests: NAME/1_of_4 and so on. The output of a run that fails names
 # the test. What a suite needs that takes long to make (ASTER_TEST_SUITE_NAME) is made once, not in every run: the suite
-# has a run of its own.
+# has a run of its own. ASTER_TEST_COST_NAME: about the seconds that a run takes, where it shall begin early.
 function(aster_unit_tests name)
   set(runs ${ASTER_TEST_RUNS_${name}})
   if(NOT runs AND (ASTER_SANITIZE OR CMAKE_CROSSCOMPILING))
@@ -125,17 +131,21 @@ function(aster_unit_tests name)
     return()
   endif()
   set(filter ${ASTER_TEST_FILTER_${name}})
+  set(cost 0)
+  if(ASTER_TEST_COST_${name})
+    set(cost ${ASTER_TEST_COST_${name}})
+  endif()
   set(suite ${ASTER_TEST_SUITE_${name}})
   if(suite)
     set(filter "--gtest_filter=-${suite}.*")
     add_test(NAME ${name}/${suite} COMMAND ${name}_test "--gtest_filter=${suite}.*")
-    set_tests_properties(${name}/${suite} PROPERTIES LABELS unit TIMEOUT 1500)
+    set_tests_properties(${name}/${suite} PROPERTIES LABELS unit TIMEOUT 1500 COST 200)
   endif()
   foreach(run RANGE 1 ${runs})
     math(EXPR index "${run} - 1")
     set(test "${name}/${run}_of_${runs}")
     add_test(NAME ${test} COMMAND ${name}_test ${filter})
-    set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 1500
+    set_tests_properties(${test} PROPERTIES LABELS unit TIMEOUT 1500 COST ${cost}
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${runs};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
@@ -146,8 +156,9 @@ function(aster_fuzzer source library own_headers)
   get_filename_component(fuzzer ${source} NAME_WE)
   add_executable(${fuzzer} ${source})
   target_link_libraries(${fuzzer} PRIVATE ${library})
+  target_compile_options(${fuzzer} PRIVATE ${ASTER_FUZZED_OPTIONS})
   if(NOT own_headers)
-    aster_fast_to_compile(${fuzzer} precompiled.h OFF)
+    aster_fast_to_compile(${fuzzer} precompiled.h OFF ${ASTER_FUZZED_OPTIONS})
   endif()
   target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
   # Seeds are given file by file: a folder would be filled with what the fuzzer finds.

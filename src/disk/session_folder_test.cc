@@ -324,7 +324,8 @@ TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
   ASSERT_TRUE(Save(path, kv::PlainLayout(), HistoryOf(100)).ok());
   const std::string whole = ReadFile(path, kPlentyOfPages).value();
   bool had_messages = false, had_tokens = false, had_neither = false;
-  for (size_t size = 0; size < whole.size(); ++size) {
+  // Pages follow the tokens: what is damaged there is seen at any place of them.
+  for (size_t size = 0; size < whole.size(); size += had_tokens ? 97 : 1) {
     Overwrite(path, whole.substr(0, size));
     const auto open = sessions_.Open(path);
     if (!open.ok()) continue;

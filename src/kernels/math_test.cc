@@ -42,7 +42,8 @@ long double ExactGelu(long double x) {
 }
 
 TEST(FloatMathTest, ErrorsStayWithinWhatIsStated) {
-  constexpr int kSteps = 300000;
+  // Where a long double is computed by a program, and that one in qemu, this takes a minute.
+  constexpr int kSteps = std::numeric_limits<long double>::digits > 64 ? 30000 : 300000;
   const auto exp = [](long double x) { return std::exp(x); };
   EXPECT_LE(WorstUlps(kExpMin, kExpMax, kSteps, ref::Exp, exp), 1.0);
   EXPECT_LE(WorstUlps(-1.0f, 1.0f, kSteps, ref::Exp, exp), 1.0);

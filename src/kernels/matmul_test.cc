@@ -216,5 +216,31 @@ TEST_P(MatmulTest, RowsAreGatheredAndPlacedByIndexAndNothingElseIsWritten) {
 INSTANTIATE_TEST_SUITE_P(Types, MatmulTest, ::testing::ValuesIn(kAllTypes),
                          [](const auto& param) { return TypeName(param.param); });
 
+// With sanitizers, kernels of most instruction sets call functions of checked/ for each access.
+TEST(MatmulAccesses, WhatIsBehindTheEndIsFoundWithSanitizers) {
+  if (!kSanitized) GTEST_SKIP() << "nothing checks accesses in this build";
+  const FileMatrix matrix(TensorType::kQ8_0, kPanelRows, 64, TestValues::kPlain, 1);
+  const PreparedRows rows(Isa::kRef, ActivationFormatFor(matrix.type),
+                          TestRows(3, matrix.columns, TestValues::kPlain, 2), matrix.columns);
+  const AlignedBytes packed = matrix.Packed();
+  struct alignas(kPackedAlignment) Line {
+    uint8_t bytes[kPackedAlignment];
+  };
+  const std::vector<Line> shorter(packed.size() / sizeof(Line) - 1);
+  std::vector<float> out(3 * matrix.rows), fewer(out.size() - 1);
+  for (const Isa isa : AvailableIsas()) {
+    const auto multiply = [&](const uint8_t* weights, std::vector<float>& to) {
+      MatmulJob job = JobOf(matrix, packed, rows, to.data());
+      job.weights = weights;
+      Matmul(isa, matrix.type, job, 0, 1);
+    };
+    multiply(packed.data(), out);
+    EXPECT_DEATH(multiply(packed.data(), fewer), "AddressSanitizer: heap-buffer-overflow")
+        << IsaName(isa);
+    EXPECT_DEATH(multiply(shorter.front().bytes, out), "AddressSanitizer: heap-buffer-overflow")
+        << IsaName(isa);
+  }
+}
+
 }  // namespace
 }  // namespace aster::kernels

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "base/sanitized.h"
 #include "model/reference_for_test.h"
 #include "model/runner_for_test.h"
 
@@ -50,7 +51,10 @@ TEST_P(ForwardGemma4, ChunksThreadsAndInstructionSetsChangeNothing) {
   const auto tokens = RandomTokens(150, shape.vocab_size);
   Runner whole(model.files(), Slice::Whole(shape));
   const auto expected = whole.Logits(tokens, 150);
-  for (const size_t chunk : {1, 7, 128}) EXPECT_EQ(whole.Logits(tokens, chunk), expected) << chunk;
+  for (const size_t chunk : {7, 1, 128}) {
+    EXPECT_EQ(whole.Logits(tokens, chunk), expected) << chunk;
+    if (kSanitized) break;  // enough to reach every access: the release compares
+  }
   Runner three(model.files(), Slice::Whole(shape), 3);
   EXPECT_EQ(three.Logits(tokens, 100), expected);
   Runner plain(model.files(), Slice::Whole(shape), 1, kernels::Isa::kRef);
