@@ -116,7 +116,7 @@ Status DeviceCommands::Normalise(const compute::Normalisation& norm) {
 }
 
 Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
-  CHECK(IsDense(rows) && IsDense(more));
+  CHECK(IsDense(rows) && (IsDense(more) || repeat == 1));
   if (repeat == 1 && TRY(fusion_.Add(rows, more))) return Ok();
   const auto columns = static_cast<uint32_t>(rows.columns);
   return RecordElements(kernels_, batch_.Using({RangeOf(rows), RangeOf(more)}, {RangeOf(rows)}),
@@ -125,6 +125,7 @@ Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat
                          .b = AddressOf(more),
                          .b_count = columns,
                          .b_share = static_cast<uint32_t>(repeat) * columns,
+                         .b_stride = static_cast<uint32_t>(more.rows <= 1 ? 0 : more.stride),
                          .y = AddressOf(rows),
                          .count = Count(rows)});
 }
@@ -152,6 +153,17 @@ Status DeviceCommands::Scale(const Tensor& rows, float factor) {
 
 Status DeviceCommands::Softcap(const Tensor& rows, float cap) {
   return Map(rows, ElementOperation::kSoftcap, cap);
+}
+
+Status DeviceCommands::GateBySigmoid(const Tensor& rows, const Tensor& gates) {
+  CHECK(IsDense(rows) && IsDense(gates));
+  return RecordElements(kernels_, batch_.Using({RangeOf(rows), RangeOf(gates)}, {RangeOf(rows)}),
+                        {.operation = ElementOperation::kGateBySigmoid,
+                         .a = AddressOf(rows),
+                         .b = AddressOf(gates),
+                         .b_count = Count(rows),
+                         .y = AddressOf(rows),
+                         .count = Count(rows)});
 }
 
 // Rows are prepared before the first product: then all of them may run at the same time.
@@ -219,6 +231,7 @@ Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
 }
 
 Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights& weights) {
+  TRY(CheckLatent());
   const Tensor& numbers = weights.numbers;
   return RecordStreamWeights(
       kernels_,
@@ -250,11 +263,13 @@ Status DeviceCommands::SpreadStreams(const Tensor& from, const Tensor& numbers,
 }
 
 Status DeviceCommands::WriteRows(const compute::LatentRows& rows) {
+  TRY(CheckLatent());
   TRY(FinishHeads({&rows.heads, 1}));
   return latent_.WriteRows(rows);
 }
 
 Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
+  TRY(CheckLatent());
   const size_t dim = index.queries.columns / index.heads;
   const compute::Heads heads{.rows = index.queries,
                              .count = index.heads,
