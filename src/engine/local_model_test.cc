@@ -211,16 +211,5 @@ TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   }
 }
 
-// Some layers keep states, which no GPU computes: whatever was asked for, the processor does, and
-// it is said.
-TEST(LocalModel, ModelsWithStatesAreComputedByTheProcessor) {
-  const model::ModelFile file(model::SmallShape(model::Arch::kQwen35), gguf::TensorType::kQ8_0);
-  for (const std::optional<uint32_t> layers : {std::optional(2u), std::optional<uint32_t>()}) {
-    const auto model = LocalModel::Load(file.files(), WithGpuLayers(layers, Opens())).value();
-    EXPECT_EQ(model->gpu_layers(), 0u);
-    EXPECT_THAT(model->gpu_note(), HasSubstr("models of the architecture qwen35"));
-  }
-}
-
 }  // namespace
 }  // namespace aster::engine
