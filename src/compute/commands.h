@@ -115,12 +115,12 @@ struct HeadAttention {
   float scale;               // of scores
   uint32_t window;           // positions that a row sees, itself included; 0: all
   uint32_t sinks;            // and the first of all
-  float cap = 0.0f;          // within which a soft cap holds scores; 0: none. Else on the processor
+  float cap = 0.0f;          // within which a soft cap holds scores; 0: none
   Tensor sink_logits = {};   // [head_count], each one more weight that counts in the sum; or none
   Tensor queries;            // [rows, head_count * key_dim], turned to their positions; or none:
                              // then nothing attends
   Tensor keys;  // [rows, all heads of a page * key_dim], turned to their positions; written first.
-                // None, on the processor: they have been written
+                // None: they have been written
   Tensor values;  // [rows, the same * value_dim]
   Tensor out;     // [rows, head_count * value_dim]
 };
@@ -129,8 +129,8 @@ struct HeadAttention {
 struct ExpertChoice {
   Tensor logits;  // [rows, experts]; lost
   kernels::RoutingSpec spec;
-  Tensor bias = {};    // [experts], for the choice only; or none
-  Tensor scales = {};  // [experts], of their shares; or none. On the processor only
+  Tensor bias = {};                     // [experts], for the choice only; or none
+  Tensor scales = {};                   // [experts], of their shares; or none
   std::span<const int32_t> table = {};  // [vocab_size, used], where tokens choose
   std::span<const int32_t> tokens;      // [rows]
   Tensor ids;                           // [rows, used] int32
@@ -159,7 +159,7 @@ struct ExpertSum {
   float limit;                  // of both halves
   GateKind gate = GateKind::kSwiglu;
   ExpertBiases biases = {};  // of the chosen experts, or none
-  // [rows, 1], whose sigmoids are the shared expert's shares; none: 1. On the processor only.
+  // [rows, 1], whose sigmoids are the shared expert's shares; none: 1.
   Tensor shared_scores = {};
   Tensor out;  // [rows, embedding]
 };
@@ -317,7 +317,7 @@ class Commands {
   virtual Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) = 0;
   virtual Status Normalise(const Normalisation& norm) = 0;
   // rows += more; a row of `more` for `repeat` rows in a row. Where that is one, there may be gaps
-  // between rows of `more` on the processor.
+  // between rows of `more`.
   virtual Status Add(const Tensor& rows, const Tensor& more, size_t repeat) = 0;
   // gate = both halves as one, each within the limit: silu(min(gate, limit)) * clamp(up, -limit,
   // limit) and so on.
@@ -377,7 +377,7 @@ class Commands {
   virtual Status Rank(const RowRanking& ranking) = 0;
   virtual Status AttendRows(const RowAttention& attention) = 0;
 
-  // --- States in place of rows, and what comes with them. Of back ends the processor alone has it.
+  // --- States in place of rows, and what comes with them.
 
   virtual Status RunDeltaNet(const DeltaNet& net);
   // rows *= sigmoid(gates), number by number; the gates are lost.

@@ -165,17 +165,17 @@ class FakeGpu final : public vulkan::Gpu {
 
 // One GPU for each plan.
 inline OpenGpus OpensFakes(std::vector<std::shared_ptr<FakeGpuPlan>> plans) {
-  return [plans = std::move(plans)](const kernels::WeightTypes&,
-                                    compute::Context& host) -> Result<Gpus> {
-    Gpus gpus;
-    for (const auto& plan : plans) gpus.push_back(std::make_unique<FakeGpu>(host, plan));
-    return gpus;
-  };
+  return
+      [plans = std::move(plans)](const vulkan::KernelUse&, compute::Context& host) -> Result<Gpus> {
+        Gpus gpus;
+        for (const auto& plan : plans) gpus.push_back(std::make_unique<FakeGpu>(host, plan));
+        return gpus;
+      };
 }
 
 // A GPU that follows a plan of its own each time that it is opened.
 inline OpenGpus OpensFake(const FakeGpuPlan& plan = {}) {
-  return [plan](const kernels::WeightTypes&, compute::Context& host) -> Result<Gpus> {
+  return [plan](const vulkan::KernelUse&, compute::Context& host) -> Result<Gpus> {
     Gpus gpus;
     gpus.push_back(std::make_unique<FakeGpu>(host, std::make_shared<FakeGpuPlan>(plan)));
     return gpus;

@@ -42,17 +42,27 @@ uint64_t GpuReserveBytes(uint64_t available_bytes) {
 // Of rows in every width that a layer needs, and of logits of one row for each.
 uint64_t GpuScratchBytes(const model::Shape& shape) {
   const model::Latent& latent = shape.latent;
-  const uint64_t heads = uint64_t{shape.head_count} * shape.head_dim;
-  const uint64_t kv_heads = uint64_t{shape.kv_head_count} * shape.head_dim;
-  const uint64_t wide = std::max<uint64_t>(shape.feed_forward, heads);
+  const model::LayerKinds& kinds = shape.kinds;
+  const uint64_t heads =
+      uint64_t{shape.head_count} * std::max(shape.head_dim, kinds.window_head_dim);
+  const uint64_t kv_heads = std::max(uint64_t{shape.kv_head_count} * shape.head_dim,
+                                     uint64_t{kinds.window_kv_heads} * kinds.window_head_dim);
+  const uint64_t wide = std::max<uint64_t>({shape.feed_forward, kinds.sharing_feed_forward, heads});
+  // A token's embedding once more, and those of its layers.
+  const uint64_t inputs =
+      kinds.input == 0 ? 0 : shape.embedding + uint64_t{kinds.input} * (shape.layer_count + 2);
   // The residual, normed too, and half a layer's rows.
   const uint64_t hidden = 2 * uint64_t{shape.hidden_width()} + 2 * uint64_t{shape.embedding};
   const model::Mla& mla = shape.mla;
   const uint64_t low = uint64_t{latent.query_rank} + mla.query_rank +
                        uint64_t{shape.head_count} * (mla.key_dim + mla.value_dim) +
                        uint64_t{latent.output_groups} * latent.output_rank +
-                       uint64_t{latent.index_heads} * latent.index_dim + latent.index_top;
-  const uint64_t row = hidden + low + 2 * heads + 2 * kv_heads + 4 * wide;
+                       uint64_t{latent.index_heads} * latent.index_dim + latent.index_top +
+                       (uint64_t{shape.index.heads} + 1) * shape.index.dim + shape.index.top;
+  // Of layers that keep states: what they project, and what is behind the convolution.
+  const model::Recurrence& recurrence = shape.recurrence;
+  const uint64_t states = 2 * uint64_t{recurrence.channels()} + 3 * uint64_t{recurrence.values()};
+  const uint64_t row = hidden + inputs + states + low + 2 * heads + 2 * kv_heads + 4 * wide;
   const uint64_t logits = 64 * uint64_t{shape.vocab_size};
   return kScratchBatches * (kScratchRows * row + logits) * sizeof(float);
 }
@@ -100,6 +110,22 @@ model::Slice WithoutLast(model::Slice slice, uint32_t layers) {
   slice.layer_end -= layers;
   slice.head = slice.head && layers == 0;
   return slice;
+}
+
+std::vector<uint32_t> SharesAtCuts(const model::Shape& shape, uint32_t layer_end,
+                                   std::vector<uint32_t> shares) {
+  uint32_t begin = layer_end - std::accumulate(shares.begin(), shares.end(), 0u);
+  uint32_t from = begin;
+  // Those before a cut are the processor's.
+  while (from < layer_end && !shape.can_begin(from)) ++from;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    begin += shares[i];
+    uint32_t end = std::max(begin, from);
+    while (end > from && end < layer_end && !shape.can_begin(end)) --end;
+    shares[i] = end - from;
+    from = end;
+  }
+  return shares;
 }
 
 std::vector<uint32_t> ShareOut(uint32_t layers, std::span<const uint64_t> rooms) {

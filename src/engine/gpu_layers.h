@@ -52,6 +52,12 @@ std::vector<uint64_t> GpuRooms(const model::WeightSizes& sizes, const model::Sha
 // The slice without its last layers, and without the head where there are any such.
 model::Slice WithoutLast(model::Slice slice, uint32_t layers);
 
+// Layers of each device such that every share, and the first layer of all, is one that a slice of
+// the model can begin with: there may be fewer of them, and some go to the next device. `shares`
+// are of the slice's last layers.
+std::vector<uint32_t> SharesAtCuts(const model::Shape& shape, uint32_t layer_end,
+                                   std::vector<uint32_t> shares);
+
 // `layers` shared out by what each device has room for, in layers or bytes: in proportion, whole,
 // and never more than its room where that is in layers and all of them fit.
 std::vector<uint32_t> ShareOut(uint32_t layers, std::span<const uint64_t> rooms);

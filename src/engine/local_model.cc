@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -49,12 +50,22 @@ uint64_t BytesOfPages(const kv::Layout& layout, kv::LayerRange layers) {
   return bytes;
 }
 
-kernels::WeightTypes WeightTypesIn(const gguf::ModelFiles& files) {
-  kernels::WeightTypes types;
+// What a model asks of a GPU.
+vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape,
+                        const model::MemoryOptions& memory) {
+  vulkan::KernelUse use = {.experts = shape.experts.count > 0,
+                           .latent = shape.is_latent() || shape.is_mla(),
+                           .states = shape.is_recurrent()};
+  if (!use.latent) use.pages = {memory.type};
+  use.capped = shape.attention_cap > 0.0f;
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
-    if (const auto type = kernels::WeightTypeOf(entry.tensor->type)) types.Add(*type);
+    if (const auto type = kernels::WeightTypeOf(entry.tensor->type)) use.weights.Add(*type);
   }
-  return types;
+  return use;
+}
+
+uint32_t SumOf(std::span<const uint32_t> shares) {
+  return std::accumulate(shares.begin(), shares.end(), 0u);
 }
 
 kv::LayerRange LayersOf(const model::Weights& weights) {
@@ -63,20 +74,18 @@ kv::LayerRange LayersOf(const model::Weights& weights) {
 
 }  // namespace
 
-// Layers of each GPU.
-std::vector<uint32_t> LocalModel::SharesOf(uint32_t layers, std::span<const FoundGpu> gpus) {
+// Layers of each GPU: as many as are wanted, or fewer where the model can be cut only elsewhere.
+std::vector<uint32_t> LocalModel::SharesOf(const model::Shape& shape, const model::Slice& slice,
+                                           uint32_t layers, std::span<const FoundGpu> gpus) {
   std::vector<uint64_t> rooms;
   for (const FoundGpu& each : gpus) rooms.push_back(each.room);
-  return ShareOut(layers, rooms);
-}
-
-// Removes GPUs that are lost; returns how many of the layers were theirs.
-uint32_t LocalModel::DropLost(std::vector<FoundGpu>& gpus, uint32_t layers) {
-  const std::vector<uint32_t> shares = SharesOf(layers, gpus);
-  uint32_t lost = 0;
-  for (size_t i = 0; i < gpus.size(); ++i) lost += gpus[i].gpu->lost() ? shares[i] : 0;
-  std::erase_if(gpus, [](const FoundGpu& each) { return each.gpu->lost(); });
-  return lost;
+  std::vector<uint32_t> shares = SharesAtCuts(shape, slice.layer_end, ShareOut(layers, rooms));
+  if (const uint32_t count = SumOf(shares); count < layers) {
+    gpu_note_ = fmt::format(
+        "{} of {} layers are on the GPU: layers of this model need what some before them keep",
+        count, layers);
+  }
+  return shares;
 }
 
 LocalModel::LocalModel(const LocalModelOptions& options, kernels::Isa isa)
@@ -105,12 +114,7 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   }
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
-  if (shape.is_for_processor()) {
-    gpu_note_ = fmt::format("no GPU is used: models of the architecture {} run on the processor",
-                            model::ArchName(shape.arch));
-    return found;
-  }
-  Result<Gpus> gpus = options.open_gpus(WeightTypesIn(files), context_);
+  Result<Gpus> gpus = options.open_gpus(UseOf(files, shape, options.memory), context_);
   lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
   if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {
     gpu_note_ = fmt::format("no GPU is used: {}", gpus.error().message());
@@ -134,16 +138,15 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
 
 // Whether what no GPU with memory of its own holds fits beside what others have of main memory.
 Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalModelOptions& options,
-                                   const model::Slice& slice, uint32_t gpu_layers,
+                                   const model::Slice& slice, std::span<const uint32_t> shares,
                                    std::span<const FoundGpu> gpus) const {
   if (options.main_memory_bytes == 0) return Ok();
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const model::WeightSizes sizes = TRY(SizesInFiles(files, shape, slice.part));
   const uint32_t layers = slice.layer_end - slice.layer_begin;
-  model::Slice part = WithoutLast(slice, gpu_layers);
+  model::Slice part = WithoutLast(slice, SumOf(shares));
   uint32_t here = part.layer_end - part.layer_begin;
   uint64_t weights = sizes.Of(part);
-  const std::vector<uint32_t> shares = SharesOf(gpu_layers, gpus);
   for (size_t i = 0; i < gpus.size(); ++i) {
     part = {part.layer_end, part.layer_end + shares[i], false, false, slice.part};
     if (!gpus[i].gpu->shares_memory()) continue;
@@ -172,14 +175,20 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
   if (!options.gpu_layers.count) {
     for (const FoundGpu& each : gpus) wanted += each.room;
   }
+  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   auto layers = static_cast<uint32_t>(std::min<uint64_t>(most, wanted));
   while (true) {
-    TRY(CheckMainMemory(files, options, slice, layers, gpus));
-    const Status status = LoadParts(files, slice, layers, gpus, progress);
+    const std::vector<uint32_t> shares = SharesOf(shape, slice, layers, gpus);
+    layers = SumOf(shares);
+    TRY(CheckMainMemory(files, options, slice, shares, gpus));
+    const Status status = LoadParts(files, slice, shares, gpus, progress);
     if (status.ok()) return status;
     // What was loaded is freed before the next try: both copies would not fit.
     parts_.clear();
-    if (const uint32_t lost = DropLost(gpus, layers); lost > 0) {
+    uint32_t lost = 0;
+    for (size_t i = 0; i < gpus.size(); ++i) lost += gpus[i].gpu->lost() ? shares[i] : 0;
+    std::erase_if(gpus, [](const FoundGpu& each) { return each.gpu->lost(); });
+    if (lost > 0) {
       lost_gpu_while_loading_ = true;
       gpu_note_ = gpus.empty() ? fmt::format("no GPU is used: {}", status.error().message())
                                : fmt::format("the processor computes {} layers more: {}", lost,
@@ -195,8 +204,9 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
 
 // The processor has the first layers, so that rows leave it once.
 Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
-                             uint32_t gpu_layers, std::span<const FoundGpu> gpus,
+                             std::span<const uint32_t> shares, std::span<const FoundGpu> gpus,
                              const model::LoadProgress& progress) {
+  const uint32_t gpu_layers = SumOf(shares);
   uint32_t begin = slice.layer_begin;
   const auto load = [&](uint32_t count, std::shared_ptr<vulkan::Gpu> gpu) -> Status {
     const model::Slice own{.layer_begin = begin,
@@ -214,7 +224,6 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
   // The embedding stays with the first layers, the head goes with the last.
   const uint32_t host_layers = slice.layer_end - slice.layer_begin - gpu_layers;
   if (host_layers > 0 || gpu_layers == 0) TRY(load(host_layers, nullptr));
-  const std::vector<uint32_t> shares = SharesOf(gpu_layers, gpus);
   for (size_t i = 0; i < gpus.size(); ++i) {
     if (shares[i] > 0) TRY(load(shares[i], gpus[i].gpu));
   }

@@ -21,7 +21,6 @@
 #include "compute/cpu/backend.h"
 #include "engine/gpu_layers.h"
 #include "gguf/model_files.h"
-#include "kernels/weight_types.h"
 #include "kv/page_store.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
@@ -33,10 +32,9 @@
 namespace aster::engine {
 
 using Gpus = std::vector<std::unique_ptr<vulkan::Gpu>>;
-// Opens the GPUs of this machine that are to compute with weights of these types, in the order of
-// their layers; an error says why there is none.
-using OpenGpus =
-    std::function<Result<Gpus>(const kernels::WeightTypes& types, compute::Context& host)>;
+// Opens the GPUs of this machine for what a model asks of them, in the order of their layers; an
+// error says why there is none.
+using OpenGpus = std::function<Result<Gpus>(const vulkan::KernelUse& use, compute::Context& host)>;
 
 struct LocalModelOptions {
   size_t threads = 0;                 // 0: as many as this machine runs at full speed
@@ -151,15 +149,16 @@ class LocalModel {
   Result<std::vector<FoundGpu>> FindGpus(const gguf::ModelFiles& files,
                                          const LocalModelOptions& options,
                                          const model::Slice& slice);
-  static std::vector<uint32_t> SharesOf(uint32_t layers, std::span<const FoundGpu> gpus);
-  static uint32_t DropLost(std::vector<FoundGpu>& gpus, uint32_t layers);
   Status CheckMainMemory(const gguf::ModelFiles& files, const LocalModelOptions& options,
-                         const model::Slice& slice, uint32_t gpu_layers,
+                         const model::Slice& slice, std::span<const uint32_t> shares,
                          std::span<const FoundGpu> gpus) const;
+  std::vector<uint32_t> SharesOf(const model::Shape& shape, const model::Slice& slice,
+                                 uint32_t layers, std::span<const FoundGpu> gpus);
   Status LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
                      const model::Slice& slice, const model::LoadProgress& progress);
-  Status LoadParts(const gguf::ModelFiles& files, const model::Slice& slice, uint32_t gpu_layers,
-                   std::span<const FoundGpu> gpus, const model::LoadProgress& progress);
+  Status LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
+                   std::span<const uint32_t> shares, std::span<const FoundGpu> gpus,
+                   const model::LoadProgress& progress);
   void MakePools(uint64_t budget_bytes);
   void JoinParts();
   compute::Backend& BackendOf(const Part& part) {

@@ -103,7 +103,7 @@ class ForwardGpuTest : public testing::Test {
     compute::Context host{pool, kernels::FastestIsa()};
     compute::CpuBackend cpu{host};
     Result<std::unique_ptr<vulkan::Gpu>> gpu = vulkan::OpenGpu(
-        {.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, kernels::WeightTypes::All(), host);
+        {.kind = vulkan::GpuChoice::Kind::kIndex, .index = 0}, vulkan::KernelUse::All(), host);
   };
 
   static inline std::unique_ptr<Opened> opened_;
@@ -112,8 +112,9 @@ class ForwardGpuTest : public testing::Test {
 TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
   constexpr size_t kChunks[] = {37, 1, 1, 91, 3};
   for (const Arch arch :
-       {Arch::kLlama, Arch::kMistral3, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGemma3,
-        Arch::kPhi3, Arch::kGptOss, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2}) {
+       {Arch::kLlama, Arch::kMistral3, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGemma2,
+        Arch::kGemma3, Arch::kGemma4, Arch::kMimo2, Arch::kPhi3, Arch::kGptOss, Arch::kGlm4Moe,
+        Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa, Arch::kQwen3Next, Arch::kQwen35}) {
     const Shape shape = SmallShape(arch);
     SCOPED_TRACE(ArchName(arch));
     ExpectEqual(ModelFile(shape, TensorType::kQ4_K), shape, {}, kChunks);

@@ -72,6 +72,38 @@ TEST(GpuLayers, AreSharedOutByRoom) {
   }
 }
 
+// Of six layers the last three see rows of those before them.
+TEST(GpuLayers, SharesBeginWhereTheModelCanBeCut) {
+  const model::Shape shape = model::SmallShape(model::Arch::kGemma4);
+  for (const std::vector<uint64_t>& rooms :
+       {std::vector<uint64_t>{1}, std::vector<uint64_t>{1, 1}, std::vector<uint64_t>{3, 1, 2}}) {
+    for (uint32_t layers = 0; layers <= shape.layer_count; ++layers) {
+      const auto shares = SharesAtCuts(shape, shape.layer_count, ShareOut(layers, rooms));
+      uint32_t begin = shape.layer_count;
+      for (size_t i = shares.size(); i-- > 0;) {
+        if (shares[i] == 0) continue;
+        begin -= shares[i];
+        EXPECT_TRUE(shape.can_begin(begin)) << layers << " layers begin at " << begin;
+      }
+      EXPECT_GE(begin + layers, shape.layer_count);
+      // No fewer than there have to be.
+      for (uint32_t more = shape.layer_count - layers; more < begin; ++more)
+        EXPECT_FALSE(shape.can_begin(more)) << layers;
+    }
+  }
+}
+
+TEST(LocalModel, LayersThatBelongTogetherStayTogether) {
+  const model::Shape shape = model::SmallShape(model::Arch::kGemma4);
+  const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
+  const auto one = LocalModel::Load(file.files(), WithGpuLayers(1, Opens())).value();
+  EXPECT_EQ(one->gpu_layers(), 0u);
+  EXPECT_THAT(one->gpu_note(), HasSubstr("0 of 1 layers are on the GPU"));
+  const auto whole = LocalModel::Load(file.files(), WithGpuLayers(std::nullopt, Opens())).value();
+  EXPECT_EQ(whole->gpu_layers(), shape.layer_count);
+  EXPECT_EQ(whole->gpu_note(), "");
+}
+
 TEST(LocalModel, LayersOfTwoGpusGiveTheSameBits) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
@@ -157,7 +189,7 @@ TEST(LocalModel, MainMemoryIsNotOverfilled) {
 TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
-  const OpenGpus none = [](const kernels::WeightTypes&, compute::Context&) -> Result<Gpus> {
+  const OpenGpus none = [](const vulkan::KernelUse&, compute::Context&) -> Result<Gpus> {
     return NotFound("this machine has no GPU");
   };
   const auto model = LocalModel::Load(file.files(), WithGpuLayers(std::nullopt, none)).value();
@@ -168,7 +200,7 @@ TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
   EXPECT_EQ(LocalModel::Load(file.files(), WithGpuLayers(2, Opens(kUnlimited, 0))).error().code(),
             Code::kResourceExhausted);
   // One that was listed and is lost when it is opened is not the user's mistake.
-  const OpenGpus gone = [](const kernels::WeightTypes&, compute::Context&) -> Result<Gpus> {
+  const OpenGpus gone = [](const vulkan::KernelUse&, compute::Context&) -> Result<Gpus> {
     return Error(Code::kUnavailable, "the GPU was lost");
   };
   for (const std::optional<uint32_t> layers : {std::optional(2u), std::optional<uint32_t>()}) {
@@ -176,17 +208,6 @@ TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
     EXPECT_EQ(without->gpu_layers(), 0u);
     EXPECT_TRUE(without->lost_gpu_while_loading());
     EXPECT_EQ(without->gpu_note(), "no GPU is used: the GPU was lost");
-  }
-}
-
-// Some layers keep states, which no GPU computes: whatever was asked for, the processor does, and
-// it is said.
-TEST(LocalModel, ModelsWithStatesAreComputedByTheProcessor) {
-  const model::ModelFile file(model::SmallShape(model::Arch::kQwen35), gguf::TensorType::kQ8_0);
-  for (const std::optional<uint32_t> layers : {std::optional(2u), std::optional<uint32_t>()}) {
-    const auto model = LocalModel::Load(file.files(), WithGpuLayers(layers, Opens())).value();
-    EXPECT_EQ(model->gpu_layers(), 0u);
-    EXPECT_THAT(model->gpu_note(), HasSubstr("models of the architecture qwen35"));
   }
 }
 

@@ -189,7 +189,7 @@ constexpr double kPromptFlops = 2.0 * kColumns * kRows * kPromptRows;
 
 }  // namespace
 
-kernels::WeightTypes MeasuredTypes() { return {kernels::WeightType::kQ8_0}; }
+vulkan::KernelUse MeasuredUse() { return {.weights = {kernels::WeightType::kQ8_0}}; }
 
 Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock) {
   const std::vector<Matrix> matrices = TRY(Matrices(backend));

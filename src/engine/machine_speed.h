@@ -15,7 +15,7 @@
 #include "base/thread_pool.h"
 #include "compute/backend.h"
 #include "kernels/isa.h"
-#include "kernels/weight_types.h"
+#include "vulkan/kernel_use.h"
 
 namespace aster::engine {
 
@@ -38,8 +38,8 @@ struct DeviceSpeed {
   double bus_round_trip_s = 0;  // of a batch that takes one row there and back
   double bus_bytes_per_s = 0;   // of many rows, there or back
 };
-// With weights of these types.
-kernels::WeightTypes MeasuredTypes();
+// With these kernels.
+vulkan::KernelUse MeasuredUse();
 Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock);
 
 }  // namespace aster::engine

@@ -191,9 +191,8 @@ class Verifier {
   Result<std::unique_ptr<LocalModel>> Load(uint32_t gpu_layers, size_t most_gpus = 1) {
     LocalModelOptions options = options_.model;
     options.gpu_layers = {gpu_layers};
-    options.open_gpus = [&](const kernels::WeightTypes& types,
-                            compute::Context& host) -> Result<Gpus> {
-      Gpus gpus = TRY(options_.model.open_gpus(types, host));
+    options.open_gpus = [&](const vulkan::KernelUse& use, compute::Context& host) -> Result<Gpus> {
+      Gpus gpus = TRY(options_.model.open_gpus(use, host));
       if (gpus.size() > most_gpus) gpus.resize(most_gpus);
       return gpus;
     };

@@ -221,10 +221,6 @@ struct Shape {
   bool has_window_sinks(uint32_t layer) const;
   // Whether layers with a window turn in another way than those that see all.
   bool has_window_rope() const { return arch == Arch::kGemma3 || is_gemma4() || is_mimo2(); }
-  // What GPUs have no operations for.
-  bool is_for_processor() const {
-    return is_recurrent() || is_indexed() || attention_cap > 0.0f || is_gemma4() || is_mimo2();
-  }
   // With queries, keys and values in one matrix, and both halves of the feed-forward in another.
   bool is_fused() const { return arch == Arch::kPhi3; }
   // Files have the rows of queries and keys in such an order that neighbours turn together.

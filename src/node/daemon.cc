@@ -42,9 +42,9 @@ uint64_t MemoryForSlices(uint64_t asked_bytes) {
 // A GPU that was there when the node started and cannot be opened now is lost: its layers are the
 // processor's, whatever number of them was asked for.
 engine::OpenGpus OpensFoundGpus(engine::OpenGpus open_gpus) {
-  return [open_gpus = std::move(open_gpus)](const kernels::WeightTypes& types,
+  return [open_gpus = std::move(open_gpus)](const vulkan::KernelUse& use,
                                             compute::Context& host) -> Result<engine::Gpus> {
-    Result<engine::Gpus> gpus = open_gpus(types, host);
+    Result<engine::Gpus> gpus = open_gpus(use, host);
     if (gpus.ok()) return gpus;
     return Error(Code::kUnavailable, gpus.error().message());
   };
@@ -178,7 +178,7 @@ Status Daemon::MeasureAgain() {
 
 // For plans and for people. What goes wrong here is said again where a slice is loaded.
 void Daemon::MeasureGpus(compute::Context& host) {
-  Result<engine::Gpus> gpus = options_.open_gpus(engine::MeasuredTypes(), host);
+  Result<engine::Gpus> gpus = options_.open_gpus(engine::MeasuredUse(), host);
   gpu_bytes_.emplace();
   if (!gpus.ok()) return log::Info("no GPU is measured", {{"why", gpus.error().message()}});
   for (const auto& gpu : *gpus) {

@@ -11,10 +11,10 @@ namespace aster::open {
 namespace {
 
 // Those that ASTER_GPU names, or the first that is fit.
-Result<engine::Gpus> OpenChosenGpus(const kernels::WeightTypes& types, compute::Context& host) {
+Result<engine::Gpus> OpenChosenGpus(const vulkan::KernelUse& use, compute::Context& host) {
   engine::Gpus gpus;
   for (const vulkan::GpuChoice& choice : TRY(vulkan::GpuChoicesOfEnvironment()))
-    gpus.push_back(TRY(vulkan::OpenGpu(choice, types, host)));
+    gpus.push_back(TRY(vulkan::OpenGpu(choice, use, host)));
   return gpus;
 }
 

@@ -281,9 +281,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   ModelLoad load;
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
-  // No GPU has room for what none computes.
-  load.gpu_scratch_bytes = shape.is_for_processor() ? std::numeric_limits<uint64_t>::max()
-                                                    : engine::GpuScratchBytes(shape);
+  load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
   load.context = context;
   load.layers.resize(shape.layer_count);
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer)

@@ -64,7 +64,7 @@ TEST(FileSliceSource, SaysWhatFits) {
 }
 
 engine::OpenGpus NoGpus() {
-  return [](const kernels::WeightTypes&, compute::Context&) -> Result<engine::Gpus> {
+  return [](const vulkan::KernelUse&, compute::Context&) -> Result<engine::Gpus> {
     return NotFound("none");
   };
 }

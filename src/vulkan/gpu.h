@@ -11,8 +11,8 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
-#include "kernels/weight_types.h"
 #include "vulkan/choice.h"
+#include "vulkan/kernel_use.h"
 
 namespace aster::vulkan {
 
@@ -31,11 +31,11 @@ class Gpu {
   virtual bool lost() const = 0;
 };
 
-// The device that is to be used, after it has passed the self-check, to multiply with weights of
-// these types. An error says why there is
-// none: NotFound where there is no device or none is wanted, FailedPrecondition where the one that
-// was chosen is not fit, Unavailable where it was listed and is lost. The context outlives it.
-Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const kernels::WeightTypes& types,
+// The device that is to be used, after those of its kernels that are asked for have passed the
+// self-check; others are refused. An error says why there is none: NotFound where there is no
+// device or none is wanted, FailedPrecondition where the one that was chosen is not fit,
+// Unavailable where it was listed and is lost. The context outlives it.
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const KernelUse& use,
                                      compute::Context& host);
 
 }  // namespace aster::vulkan

@@ -105,9 +105,10 @@ endforeach()
 foreach(name prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
     hadamard convert fixed weighted_sum choose_experts add_by_expert group_experts gather_rows merge_pages
     write_rows_q8 stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows
-    select_rows attend_latent)
+    select_rows attend_latent delta_inputs delta_convolve delta_states delta_marks)
   aster_shader(${name} ${name})
 endforeach()
+aster_shader(delta_states_emulated delta_states EMULATED)
 
 # One source that holds them all.
 set(arrays "")

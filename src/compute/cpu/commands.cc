@@ -11,9 +11,9 @@
 #include "compute/cpu/heads.h"
 #include "compute/cpu/memory.h"
 #include "compute/cpu/streams.h"
+#include "compute/embedding.h"
 #include "kernels/activation_blocks.h"
 #include "kernels/rope.h"
-#include "quant/dequantize.h"
 
 namespace aster::compute {
 namespace {
@@ -59,16 +59,8 @@ Result<Bytes> CpuCommands::DownloadBlocks(kernels::ActivationFormat format, cons
 
 Status CpuCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                           size_t copies, const Tensor& out) {
-  const size_t width = out.columns / copies;
-  const uint64_t row_bytes = *gguf::RowBytes(embedding.type, width);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    const auto token = static_cast<size_t>(tokens[i]);
-    float* const row = Floats(out) + i * out.stride;
-    const Bytes bytes = embedding.data.subspan(token * row_bytes, row_bytes);
-    TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
-    for (size_t copy = 1; copy < copies; ++copy) std::copy_n(row, width, row + copy * width);
-  }
-  return Ok();
+  return DecodeEmbedding(context_, embedding, tokens, copies,
+                         {.first = Floats(out), .columns = out.columns, .stride = out.stride});
 }
 
 Status CpuCommands::MakeAngles(const AnglesOf& of, const Angles& out) {

@@ -28,6 +28,7 @@ constexpr float kLengthEpsilon = 1e-6f;
 struct Mark {
   Hash128 prefix;  // of the tokens before it
   uint32_t position = 0;
+  uint32_t unused = 0;  // so that every byte is said
 };
 static_assert(sizeof(Mark) <= kernels::kDeltaMarkBytes);
 
@@ -145,7 +146,8 @@ void CpuDeltaNet::FinishMarks() const {
       WriteMark(page + at_->value_heads * state_floats() * sizeof(float), {});
     }
     if (course.kept == nullptr) continue;
-    WriteMark(course.mark, {span.table->history().HashAt(span.position), span.position});
+    WriteMark(course.mark,
+              {.prefix = span.table->history().HashAt(span.position), .position = span.position});
   }
 }
 

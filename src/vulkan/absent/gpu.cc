@@ -7,8 +7,7 @@
 
 namespace aster::vulkan {
 
-Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice&, const kernels::WeightTypes&,
-                                     compute::Context&) {
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice&, const KernelUse&, compute::Context&) {
   return NoSupport();
 }
 

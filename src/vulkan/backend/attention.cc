@@ -3,12 +3,15 @@
 
 #include "vulkan/backend/attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "base/check.h"
 #include "kernels/attention.h"
 #include "vulkan/backend/memory.h"
+#include "vulkan/kernels/type_names.h"
 
 namespace aster::vulkan {
 namespace {
@@ -16,7 +19,8 @@ namespace {
 bool Equal(const AttentionShape& a, const AttentionShape& b) {
   return a.layout.type == b.layout.type && a.layout.key_dim == b.layout.key_dim &&
          a.layout.value_dim == b.layout.value_dim && a.group == b.group &&
-         a.kv_heads == b.kv_heads && a.window == b.window && a.sinks == b.sinks;
+         a.kv_heads == b.kv_heads && a.window == b.window && a.sinks == b.sinks &&
+         a.has_cap == b.has_cap;
 }
 
 bool Equal(const compute::PageSpan& a, const compute::PageSpan& b) {
@@ -44,15 +48,18 @@ AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention)
     const size_t pages = DivideRoundingUp(span.position + span.count, kernels::kPagePositions);
     row_pages += span.count * pages * attention.head_count;
   }
-  uint32_t block_rows = std::min(AttentionBlockRows(*attention.head_page, kernels_.arithmetic()),
-                                 std::bit_ceil(longest * group));
+  const bool has_cap = attention.cap > 0.0f;
+  uint32_t block_rows =
+      std::min(AttentionBlockRows(*attention.head_page, kernels_.arithmetic(), has_cap),
+               std::bit_ceil(longest * group));
   while (block_rows > 1 && row_pages / block_rows < kFewGroups) block_rows /= 2;
   return {.layout = *attention.head_page,
           .group = group,
           .kv_heads = static_cast<uint32_t>(attention.kv_head_count),
           .window = attention.window,
           .sinks = attention.sinks,
-          .block_rows = block_rows};
+          .block_rows = block_rows,
+          .has_cap = has_cap};
 }
 
 // Layers of one batch differ in their pages, and some in their window.
@@ -78,8 +85,8 @@ Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
   return Ok();
 }
 
-// The addresses of all pages that are read or written.
-Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages) {
+// The addresses of all pages that are read or, with new rows, written.
+Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages, bool has_rows) {
   std::vector<uint64_t> table;
   table.reserve(planned_->plan.table_entries);
   size_t run = 0;
@@ -88,7 +95,7 @@ Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages) {
     const PageRun& at = planned_->plan.runs[run++];
     const uint32_t first_written = span.position / kernels::kPagePositions;
     for (uint32_t page = at.first_page; page < at.first_page + at.pages; ++page) {
-      table.push_back(AddressOf(page < first_written
+      table.push_back(AddressOf(page < first_written || !has_rows
                                     ? span.table->Page(pages.layer, page, pages.stream)
                                     : span.table->WritablePage(pages.layer, page, pages.stream)));
     }
@@ -97,12 +104,15 @@ Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages) {
 }
 
 Status DeviceAttention::Record(const compute::HeadAttention& attention) {
-  if (attention.cap > 0.0f || attention.keys.empty())
-    return Unimplemented("capped scores and shared KV rows are on the processor only");
+  const kernels::KvType type = attention.head_page->type;
+  if (!kernels_.use().pages.Contains(type))
+    TRY(CheckIsInUse(false, fmt::format("pages of {}", NameOfType(type))));
+  if (attention.cap > 0.0f) TRY(CheckIsInUse(kernels_.use().capped, "capped scores"));
   TRY(Plan(attention));
   if (planned_->plan.blocks.empty()) return Ok();
-  const Address pages = TRY(PutPages(attention.pages));
-  TRY(WriteRows(attention, pages));
+  const bool has_rows = !attention.keys.empty();
+  const Address pages = TRY(PutPages(attention.pages, has_rows));
+  if (has_rows) TRY(WriteRows(attention, pages));
   return attention.queries.empty() ? Ok() : Attend(attention, pages);
 }
 
@@ -147,6 +157,7 @@ Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address 
                    .heads = planned_->shape.group,
                    .kv_heads = planned_->shape.kv_heads,
                    .factor = kernels::QueryFactor(attention.scale),
+                   .cap = attention.cap > 0.0f ? kernels::QueryFactor(attention.cap) : 0.0f,
                    .sinks = AddressOf(attention.sink_logits),
                    .result = AddressOf(attention.out),
                    .out_token_stride = static_cast<uint32_t>(attention.out.stride),

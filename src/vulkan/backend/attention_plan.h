@@ -23,7 +23,8 @@ struct AttentionShape {
   uint32_t kv_heads;
   uint32_t window;  // 0: all
   uint32_t sinks;
-  uint32_t block_rows;  // the most rows of a block
+  uint32_t block_rows;   // the most rows of a block
+  bool has_cap = false;  // of scores
 };
 
 // The pages of a sequence that its rows see, or are written into.

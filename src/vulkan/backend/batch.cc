@@ -17,10 +17,11 @@ constexpr uint64_t kRowBytes = 4 << 20;
 
 }  // namespace
 
-Batch::Batch(Device& device, DevicePages& pages, bool staged)
+Batch::Batch(Device& device, DevicePages& pages, bool staged, uint64_t batches_to_trim)
     : device_(device),
       pages_(pages),
       staged_(staged),
+      batches_to_trim_(batches_to_trim),
       tables_(device, MemoryKind::kUpload, kTableBytes),
       device_tables_(device, MemoryKind::kDevice, kTableBytes),
       uploads_(device, MemoryKind::kUpload, kRowBytes),
@@ -38,7 +39,7 @@ Status Batch::Begin() {
   recorded_ = Ok();
   ++number_;
   for (Arena* const arena : arenas()) arena->Clear();
-  if (number_ % kBatchesToTrim == 0) Trim();
+  if (number_ % batches_to_trim_ == 0) Trim();
   TimeHost("host: between batches");
   table_copies_.clear();
   part_ = 0;

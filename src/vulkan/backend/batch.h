@@ -37,23 +37,26 @@ enum class Scratch : uint8_t {
   kMadeRows,
   kPackedRows,
   kRanks,
+  kStateKeys,
+  kStateValues,
 };
-inline constexpr size_t kScratchCount = 10;
+inline constexpr size_t kScratchCount = 12;
 
 // Not for concurrent use; one batch after the other. Outlived by its device and pages.
 class Batch {
  public:
   // A device that takes longer for a batch has failed.
   static constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
-  // Memory that this number of batches in a row had no use for is freed.
-  static constexpr uint64_t kBatchesToTrim = 64;
+  // Memory that this number of batches in a row had no use for is freed: some seconds of answers.
+  // Taking it again costs milliseconds, which the next prompt would wait.
+  static constexpr uint64_t kBatchesToTrim = 4096;
 
   // Work that reads or writes pages says so by this range: they are many, and lie anywhere.
   static constexpr Range kPages = {1, 1};
 
   // With `staged`, tables are copied into device memory; else shaders read them where the host
   // wrote them.
-  Batch(Device& device, DevicePages& pages, bool staged);
+  Batch(Device& device, DevicePages& pages, bool staged, uint64_t batches_to_trim = kBatchesToTrim);
   ~Batch();
 
   // The batch before is done, or is waited for.
@@ -138,6 +141,7 @@ class Batch {
   Device& device_;
   DevicePages& pages_;
   const bool staged_;
+  const uint64_t batches_to_trim_;
   std::deque<Part> parts_;
   size_t part_ = 0;            // that is recorded
   uint64_t part_kernels_ = 0;  // before it starts

@@ -10,6 +10,8 @@
 namespace aster::vulkan {
 namespace {
 
+constexpr uint64_t kBatchesToTrim = 16;
+
 class BatchTest : public DeviceTest {};
 
 // A batch that asks for as much scratch memory, and sends as much up.
@@ -23,20 +25,20 @@ void RunBatch(Batch& batch, uint64_t bytes) {
 
 TEST_F(BatchTest, MemoryOfALargeBatchIsFreedWhenSmallOnesFollow) {
   DevicePages pages(device());
-  Batch batch(device(), pages, true);
+  Batch batch(device(), pages, true, kBatchesToTrim);
   RunBatch(batch, 4096);
   const uint64_t small_bytes = batch.memory_bytes();
   RunBatch(batch, 64 << 20);
   EXPECT_GE(batch.memory_bytes(), 128u << 20);
-  for (uint64_t i = 0; i < 2 * Batch::kBatchesToTrim; ++i) RunBatch(batch, 4096);
+  for (uint64_t i = 0; i < 2 * kBatchesToTrim; ++i) RunBatch(batch, 4096);
   EXPECT_EQ(batch.memory_bytes(), small_bytes);
 }
 
 TEST_F(BatchTest, MemoryThatIsUsedNowAndThenIsKept) {
   DevicePages pages(device());
-  Batch batch(device(), pages, true);
-  for (uint64_t i = 0; i < 2 * Batch::kBatchesToTrim; ++i) {
-    RunBatch(batch, i % (Batch::kBatchesToTrim / 2) == 0 ? 1 << 20 : 64);
+  Batch batch(device(), pages, true, kBatchesToTrim);
+  for (uint64_t i = 0; i < 2 * kBatchesToTrim; ++i) {
+    RunBatch(batch, i % (kBatchesToTrim / 2) == 0 ? 1 << 20 : 64);
     EXPECT_GE(batch.memory_bytes(), 1u << 20);
   }
 }

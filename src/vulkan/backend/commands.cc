@@ -3,12 +3,11 @@
 
 #include "vulkan/backend/commands.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
+#include "compute/embedding.h"
 #include "kernels/rope.h"
-#include "quant/dequantize.h"
 #include "vulkan/backend/memory.h"
 #include "vulkan/kernels/elements.h"
 #include "vulkan/kernels/products.h"
@@ -19,6 +18,10 @@ namespace aster::vulkan {
 namespace {
 
 using compute::Tensor;
+
+// Rows whose angles one thread finds in about the time that waking the others takes: between
+// batches these sleep.
+constexpr size_t kRowsOfThread = 32;
 
 uint32_t Count(const Tensor& tensor) { return static_cast<uint32_t>(tensor.rows * tensor.columns); }
 
@@ -65,17 +68,11 @@ Status DeviceCommands::Download(const Tensor& from, std::span<const float>* rows
 Status DeviceCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                              size_t copies, const Tensor& out) {
   CHECK(IsDense(out) && out.rows == tokens.size());
-  const size_t width = out.columns / copies;
-  const uint64_t row_bytes = *gguf::RowBytes(embedding.type, width);
   const Piece piece = TRY(batch_.TakeUpload(BytesOf(out)));
-  auto* const rows = reinterpret_cast<float*>(piece.data());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    float* const row = rows + i * out.columns;
-    const Bytes bytes =
-        embedding.data.subspan(static_cast<size_t>(tokens[i]) * row_bytes, row_bytes);
-    TRY(quant::Dequantize(embedding.type, bytes, {row, width}));
-    for (size_t copy = 1; copy < copies; ++copy) std::copy_n(row, width, row + copy * width);
-  }
+  TRY(compute::DecodeEmbedding(host_, embedding, tokens, copies,
+                               {.first = reinterpret_cast<float*>(piece.data()),
+                                .columns = out.columns,
+                                .stride = out.columns}));
   batch_.Send(piece, BufferOf(out), out.offset, BytesOf(out));
   return Ok();
 }
@@ -87,13 +84,14 @@ Status DeviceCommands::MakeAngles(const compute::AnglesOf& of, const compute::An
   const uint64_t bytes = of.positions.size() * pairs * sizeof(float);
   const Piece cosines = TRY(batch_.TakeUpload(bytes));
   const Piece sines = TRY(batch_.TakeUpload(bytes));
-  host_.pool.ParallelFor(of.positions.size(), [&](size_t begin, size_t end, size_t) {
-    for (size_t row = begin; row < end; ++row) {
-      kernels::RopeAngles(of.frequencies.data(), pairs, of.magnitude, of.positions[row],
-                          reinterpret_cast<float*>(cosines.data()) + row * pairs,
-                          reinterpret_cast<float*>(sines.data()) + row * pairs);
-    }
-  });
+  host_.pool.ParallelForDynamic(
+      of.positions.size(), kRowsOfThread, [&](size_t begin, size_t end, size_t) {
+        for (size_t row = begin; row < end; ++row) {
+          kernels::RopeAngles(of.frequencies.data(), pairs, of.magnitude, of.positions[row],
+                              reinterpret_cast<float*>(cosines.data()) + row * pairs,
+                              reinterpret_cast<float*>(sines.data()) + row * pairs);
+        }
+      });
   batch_.Send(cosines, BufferOf(out.cosines), out.cosines.offset, bytes);
   batch_.Send(sines, BufferOf(out.sines), out.sines.offset, bytes);
   return Ok();
@@ -118,7 +116,7 @@ Status DeviceCommands::Normalise(const compute::Normalisation& norm) {
 }
 
 Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat) {
-  CHECK(IsDense(rows) && IsDense(more));
+  CHECK(IsDense(rows) && (IsDense(more) || repeat == 1));
   if (repeat == 1 && TRY(fusion_.Add(rows, more))) return Ok();
   const auto columns = static_cast<uint32_t>(rows.columns);
   return RecordElements(kernels_, batch_.Using({RangeOf(rows), RangeOf(more)}, {RangeOf(rows)}),
@@ -127,6 +125,7 @@ Status DeviceCommands::Add(const Tensor& rows, const Tensor& more, size_t repeat
                          .b = AddressOf(more),
                          .b_count = columns,
                          .b_share = static_cast<uint32_t>(repeat) * columns,
+                         .b_stride = static_cast<uint32_t>(more.rows <= 1 ? 0 : more.stride),
                          .y = AddressOf(rows),
                          .count = Count(rows)});
 }
@@ -154,6 +153,17 @@ Status DeviceCommands::Scale(const Tensor& rows, float factor) {
 
 Status DeviceCommands::Softcap(const Tensor& rows, float cap) {
   return Map(rows, ElementOperation::kSoftcap, cap);
+}
+
+Status DeviceCommands::GateBySigmoid(const Tensor& rows, const Tensor& gates) {
+  CHECK(IsDense(rows) && IsDense(gates));
+  return RecordElements(kernels_, batch_.Using({RangeOf(rows), RangeOf(gates)}, {RangeOf(rows)}),
+                        {.operation = ElementOperation::kGateBySigmoid,
+                         .a = AddressOf(rows),
+                         .b = AddressOf(gates),
+                         .b_count = Count(rows),
+                         .y = AddressOf(rows),
+                         .count = Count(rows)});
 }
 
 // Rows are prepared before the first product: then all of them may run at the same time.
@@ -221,6 +231,7 @@ Status DeviceCommands::TurnHeads(const compute::Heads& heads) {
 }
 
 Status DeviceCommands::MakeStreamWeights(const compute::StreamWeights& weights) {
+  TRY(CheckLatent());
   const Tensor& numbers = weights.numbers;
   return RecordStreamWeights(
       kernels_,
@@ -252,11 +263,13 @@ Status DeviceCommands::SpreadStreams(const Tensor& from, const Tensor& numbers,
 }
 
 Status DeviceCommands::WriteRows(const compute::LatentRows& rows) {
+  TRY(CheckLatent());
   TRY(FinishHeads({&rows.heads, 1}));
   return latent_.WriteRows(rows);
 }
 
 Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
+  TRY(CheckLatent());
   const size_t dim = index.queries.columns / index.heads;
   const compute::Heads heads{.rows = index.queries,
                              .count = index.heads,

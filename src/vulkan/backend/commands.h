@@ -16,6 +16,7 @@
 #include "vulkan/backend/fusion.h"
 #include "vulkan/backend/latent_attention.h"
 #include "vulkan/backend/operand.h"
+#include "vulkan/backend/states.h"
 #include "vulkan/kernels/elements.h"
 
 namespace aster::vulkan {
@@ -30,7 +31,8 @@ class DeviceCommands final : public compute::Commands {
         fusion_(kernels, batch_),
         attention_(kernels, batch_, fusion_),
         experts_(kernels, batch_),
-        latent_(kernels, batch_) {}
+        latent_(kernels, batch_),
+        states_(kernels, batch_) {}
 
   std::unique_ptr<compute::Operand> NewOperand() override {
     return std::make_unique<DeviceOperand>(kernels_, batch_, fusion_);
@@ -73,15 +75,24 @@ class DeviceCommands final : public compute::Commands {
 
   Status WriteRows(const compute::LatentRows& rows) override;
   Status Compress(const compute::Compression& compression) override {
+    TRY(CheckLatent());
     return latent_.Compress(compression);
   }
   Status FinishIndexQueries(const compute::IndexQueries& queries) override;
-  Status Rank(const compute::RowRanking& ranking) override { return latent_.Rank(ranking); }
+  Status Rank(const compute::RowRanking& ranking) override {
+    TRY(CheckLatent());
+    return latent_.Rank(ranking);
+  }
   Status AttendRows(const compute::RowAttention& attention) override {
+    TRY(CheckLatent());
     return latent_.Attend(attention);
   }
 
+  Status RunDeltaNet(const compute::DeltaNet& net) override { return states_.Run(net); }
+  Status GateBySigmoid(const compute::Tensor& rows, const compute::Tensor& gates) override;
+
  private:
+  Status CheckLatent() const { return CheckIsInUse(kernels_.use().latent, "latent attention"); }
   Status Map(const compute::Tensor& rows, ElementOperation operation, float factor);
   Status AddBias(const compute::Heads& heads);
   Status NormaliseHeads(const compute::Heads& heads);
@@ -94,6 +105,7 @@ class DeviceCommands final : public compute::Commands {
   DeviceAttention attention_;
   DeviceExperts experts_;
   DeviceLatentAttention latent_;
+  DeviceStates states_;
 };
 
 }  // namespace aster::vulkan

@@ -69,6 +69,7 @@ std::vector<int32_t> GivenExperts(const compute::ExpertChoice& choice) {
 }  // namespace
 
 Status DeviceExperts::Choose(const compute::ExpertChoice& choice) {
+  TRY(CheckIsInUse(kernels_.use().experts, "experts"));
   const compute::Tensor& logits = choice.logits;
   CHECK(IsDense(logits) && IsDense(choice.ids) && IsDense(choice.shares));
   const auto rows = static_cast<uint32_t>(logits.rows);
@@ -85,19 +86,20 @@ Status DeviceExperts::Choose(const compute::ExpertChoice& choice) {
                         .count = rows * experts}));
   }
   const Address given = choice.table.empty() ? 0 : TRY(batch_.Put(GivenExperts(choice)));
-  return RecordChooseExperts(
-      kernels_,
-      batch_.Using({scores, RangeOf(choice.bias)}, {RangeOf(choice.ids), RangeOf(choice.shares)}),
-      {.scores = scores.begin,
-       .rows = rows,
-       .experts = experts,
-       .stride = experts,
-       .used = static_cast<uint32_t>(choice.ids.columns),
-       .bias = AddressOf(choice.bias),
-       .given = given,
-       .spec = choice.spec,
-       .ids = AddressOf(choice.ids),
-       .weights = AddressOf(choice.shares)});
+  return RecordChooseExperts(kernels_,
+                             batch_.Using({scores, RangeOf(choice.bias), RangeOf(choice.scales)},
+                                          {RangeOf(choice.ids), RangeOf(choice.shares)}),
+                             {.scores = scores.begin,
+                              .rows = rows,
+                              .experts = experts,
+                              .stride = experts,
+                              .used = static_cast<uint32_t>(choice.ids.columns),
+                              .bias = AddressOf(choice.bias),
+                              .scales = AddressOf(choice.scales),
+                              .given = given,
+                              .spec = choice.spec,
+                              .ids = AddressOf(choice.ids),
+                              .weights = AddressOf(choice.shares)});
 }
 
 Result<DeviceExperts::Matrices> DeviceExperts::PutMatrices(const compute::ExpertSum& sum,
@@ -227,8 +229,7 @@ Result<Range> DeviceExperts::RunShared(const compute::ExpertSum& sum, DeviceOper
 }
 
 Status DeviceExperts::Sum(const compute::ExpertSum& sum) {
-  if (!sum.shared_scores.empty())
-    return Unimplemented("a shared expert with a share by the row, on a GPU");
+  TRY(CheckIsInUse(kernels_.use().experts, "experts"));
   CHECK(IsDense(sum.ids) && IsDense(sum.shares) && IsDense(sum.out));
   auto& rows = static_cast<DeviceOperand&>(*sum.rows);
   const std::array<Matrices, 3> matrices = {TRY(PutMatrices(sum, &ExpertWeights::gate)),
@@ -272,10 +273,15 @@ Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows
   TRY(AddBias(sum.biases.down, part, down));
   const compute::Tensor out = sum.out.Rows(part.first, part.rows);
   const uint64_t first_float = uint64_t{part.first} * sum.out.columns;
-  return RecordWeightedSum(kernels_, batch_.Using({down, part.shares, more}, {RangeOf(out)}),
+  // A score for every row.
+  const compute::Tensor scores =
+      sum.shared_scores.empty() ? sum.shared_scores : sum.shared_scores.Rows(part.first, part.rows);
+  return RecordWeightedSum(kernels_,
+                           batch_.Using({down, part.shares, more, RangeOf(scores)}, {RangeOf(out)}),
                            {.terms = down.begin,
                             .weights = part.shares.begin,
                             .more = more.bytes == 0 ? 0 : more.begin + first_float * sizeof(float),
+                            .more_scores = AddressOf(scores),
                             .rows = part.rows,
                             .width = static_cast<uint32_t>(sum.out.columns),
                             .terms_of_row = part.used,

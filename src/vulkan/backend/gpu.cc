@@ -34,22 +34,22 @@ class OpenedGpu final : public Gpu {
 };
 
 Result<std::unique_ptr<Gpu>> Open(const std::shared_ptr<Instance>& instance,
-                                  VkPhysicalDevice physical, const kernels::WeightTypes& types,
+                                  VkPhysicalDevice physical, const KernelUse& use,
                                   compute::Context& host) {
   auto device = TRY(Device::Open(instance, physical));
-  auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader, types));
+  auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader, use));
   return std::make_unique<OpenedGpu>(std::move(device), std::move(kernels), host);
 }
 
 // The first that is good enough; drivers that compute on the processor are not.
 Result<std::unique_ptr<Gpu>> OpenFirst(const std::shared_ptr<Instance>& instance,
                                        std::span<const VkPhysicalDevice> devices,
-                                       const kernels::WeightTypes& types, compute::Context& host) {
+                                       const KernelUse& use, compute::Context& host) {
   Error why = NotFound("this machine has no GPU");
   for (const VkPhysicalDevice physical : devices) {
     const DeviceTraits traits = TRY(ReadTraits(instance->functions(), physical));
     if (traits.type == VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
-    auto gpu = Open(instance, physical, types, host);
+    auto gpu = Open(instance, physical, use, host);
     if (gpu.ok()) return gpu;
     why = std::move(gpu).error();
   }
@@ -69,17 +69,17 @@ Result<std::vector<VkPhysicalDevice>> PhysicalDevicesOf(std::shared_ptr<Instance
 
 }  // namespace
 
-Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const kernels::WeightTypes& types,
+Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const KernelUse& use,
                                      compute::Context& host) {
   if (choice.kind == GpuChoice::Kind::kOff) return NotFound("ASTER_GPU=off");
   std::shared_ptr<Instance> instance;
   const std::vector<VkPhysicalDevice> devices = TRY(PhysicalDevicesOf(instance));
-  if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, types, host);
+  if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, use, host);
   if (choice.index >= devices.size()) {
     return NotFound(
         fmt::format("there is no GPU {}; `aster devices` lists what there is", choice.index));
   }
-  return Open(instance, devices[choice.index], types, host);
+  return Open(instance, devices[choice.index], use, host);
 }
 
 }  // namespace aster::vulkan

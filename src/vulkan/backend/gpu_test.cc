@@ -37,13 +37,30 @@ Status Multiply(compute::Backend& backend, gguf::TensorType type) {
   });
 }
 
+// Of kernels that were not asked for none was checked.
+void ExpectNoneIsThere(compute::Commands& commands) {
+  const auto code_of = [](const Status& status) { return status.error().code(); };
+  EXPECT_EQ(code_of(commands.Choose({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.SumExperts({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.MakeStreamWeights({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.WriteRows({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.Compress({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.Rank({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.AttendRows({})), Code::kFailedPrecondition);
+  EXPECT_EQ(code_of(commands.FinishIndexQueries({})), Code::kFailedPrecondition);
+  const kernels::PageLayout page = kernels::MakePageLayout(kernels::KvType::kF16, 64, 64);
+  compute::HeadAttention attention = {};
+  attention.head_page = &page;
+  EXPECT_EQ(code_of(commands.Attend(attention)), Code::kFailedPrecondition);
+}
+
 TEST_F(GpuTest, ANumberOpensThatDeviceAndNoOther) {
   if (!OpenTestDevice().ok()) GTEST_SKIP() << "no device to test with";
   const auto none = OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 99}, {}, host_);
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.error().message().find("99"), std::string::npos);
-  const auto gpu =
-      OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 0}, {kernels::WeightType::kQ8_0}, host_);
+  const auto gpu = OpenGpu({.kind = GpuChoice::Kind::kIndex, .index = 0},
+                           {.weights = {kernels::WeightType::kQ8_0}}, host_);
   ASSERT_TRUE(gpu.ok()) << gpu.error().message();
   EXPECT_FALSE((*gpu)->name().empty());
   EXPECT_GT((*gpu)->available_bytes(), 0u);
@@ -52,6 +69,7 @@ TEST_F(GpuTest, ANumberOpensThatDeviceAndNoOther) {
   EXPECT_OK(Multiply((*gpu)->backend(), gguf::TensorType::kQ8_0));
   EXPECT_EQ(Multiply((*gpu)->backend(), gguf::TensorType::kQ4_0).error().code(),
             Code::kFailedPrecondition);
+  ExpectNoneIsThere(*(*gpu)->backend().NewCommands());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "kernels/attention.h"
 #include "kernels/math_constants.h"
 #include "vulkan/kernels/attention.h"
+#include "vulkan/kernels/type_names.h"
 
 namespace aster::vulkan {
 namespace {
@@ -20,7 +21,6 @@ using kernels::KvType;
 using kernels::PageLayout;
 
 constexpr uint32_t kCheckPage = kernels::kPagePositions;
-constexpr const char* kTypeNames[] = {"f16", "bf16", "q8"};
 
 struct alignas(64) Line {
   uint8_t bytes[64];
@@ -71,7 +71,7 @@ uint32_t LargestBlockRows(const PageLayout& layout, const Arithmetic& arithmetic
 uint32_t BlockRows(const PageLayout& layout, const Arithmetic& arithmetic,
                    const AttentionSize& size) {
   if (size.largest_blocks) return LargestBlockRows(layout, arithmetic);
-  const uint32_t suited = AttentionBlockRows(layout, arithmetic);
+  const uint32_t suited = AttentionBlockRows(layout, arithmetic, size.cap > 0.0f);
   return size.block_rows == 0 ? suited : std::min(suited, size.block_rows);
 }
 
@@ -177,8 +177,9 @@ std::vector<float> Attention::Reference() {
                                   {rows, size.heads, all_heads * key_dim, key_dim}, factor,
                                   prepared.data());
     kernels::ResetAttention(layout, rows, state);
-    kAttentionRef.attend({&layout, heads.data(), page_count, 0, prepared.data(), seen.data(), rows},
-                         state);
+    kAttentionRef.attend(
+        {&layout, heads.data(), page_count, 0, prepared.data(), seen.data(), rows, size.cap},
+        state);
     if (size.sinks) AddToSinks(kv_head, max.data());
     kAttentionRef.finish(layout, state,
                          sinks.empty() ? nullptr : sinks.data() + kv_head * size.heads,
@@ -266,6 +267,7 @@ AttentionJob JobOf(const Attention& attention, const AttentionBuffers& buffers) 
           .heads = attention.size.heads,
           .kv_heads = attention.size.kv_heads,
           .factor = attention.factor,
+          .cap = attention.size.cap,
           .sinks = attention.sinks.empty() ? 0 : buffers.sinks.address(),
           .result = buffers.out.address(),
           .out_token_stride = attention.all_heads * value_dim,
@@ -290,7 +292,7 @@ Status CheckAttention(Workbench& bench, KvType type, const AttentionSize& size, 
     commands.Barrier();
     return RecordMergePages(bench.kernels(), commands, job, buffers.page_results.address());
   }));
-  return CompareFloats(fmt::format("attention to {} pages{}", kTypeNames[static_cast<size_t>(type)],
+  return CompareFloats(fmt::format("attention to {} pages{}", NameOfType(type),
                                    size.split ? ", merged afterwards" : ""),
                        want, ContentOf<float>(buffers.out, want.size()));
 }
@@ -358,7 +360,7 @@ Status CheckWriteRows(Workbench& bench, KvType type, const WriteRowsSize& size, 
                             .turn = turn});
   }));
   for (size_t span = 0; span < 2; ++span)
-    TRY(CompareBytes(fmt::format("rows written to {} pages", kTypeNames[static_cast<size_t>(type)]),
+    TRY(CompareBytes(fmt::format("rows written to {} pages", NameOfType(type)),
                      sequences[span].lines(), buffers[span]));
   return Ok();
 }

@@ -27,6 +27,7 @@ struct AttentionSize {
   bool split = false;           // pages by themselves, merged afterwards
   bool largest_blocks = false;  // of rows, whatever suits the device
   float query_scale = 1.0f;     // a large one makes tiny weights
+  float cap = 0.0f;             // of scores; 0: none
   uint32_t block_rows = 0;      // unless it is none: what blocks have, if the device takes so many
   bool infinities = false;      // one in the values of each page, some among keys
   bool vanishing = false;       // queries and weights so small that their products are denormals

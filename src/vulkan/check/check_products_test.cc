@@ -152,7 +152,8 @@ TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
   if (EmulatedShader(name).empty()) GTEST_SKIP() << "not one of the types that stand for a kind";
   OpenWithMatrices();
   const auto columns = static_cast<uint32_t>(3 * kernels::ColumnMultiple(GetParam()));
-  for (const KernelCheck& check : MatrixChecks({GetParam()})) ASSERT_OK(check.run(bench()));
+  for (const KernelCheck& check : MatrixChecks({.weights = {GetParam()}}))
+    ASSERT_OK(check.run(bench()));
   for (const uint32_t rows : {32u, 65u})
     ASSERT_OK(CheckProduct(bench(), GetParam(), {129, columns, rows + 2, 1, rows},
                            CheckValues::kOrdinary, rows));
@@ -163,7 +164,7 @@ TEST_P(ProductTest, TheDevicesMatricesAreUsed) {
   if (GetParam() <= WeightType::kBF16 || !device().traits().matrix)
     GTEST_SKIP() << "the device has no matrices for this type";
   Open(kernels().arithmetic());
-  ASSERT_OK(TryMatrices(kernels(), {GetParam()}));
+  ASSERT_OK(TryMatrices(kernels(), {.weights = {GetParam()}}));
   EXPECT_EQ(kernels().why_no_matrices(), "");
   EXPECT_TRUE(kernels().matrix());
 }

@@ -27,7 +27,8 @@ constexpr const char* kOperationNames[] = {"exp",
                                            "swiglu",
                                            "swiglu of gpt-oss",
                                            "geglu",
-                                           "softcap"};
+                                           "softcap",
+                                           "gates of sigmoids"};
 constexpr const char* kConversionNames[] = {
     "conversion of rows to half", "conversion of rows to bfloat16", "conversion of rows from half",
     "conversion of rows from bfloat16"};
@@ -81,6 +82,10 @@ std::vector<float> ReferenceOf(ElementOperation operation, const std::vector<flo
     case ElementOperation::kSoftcap:
       kOpsRef.softcap(a.data(), count, factor, y.data());
       break;
+    case ElementOperation::kGateBySigmoid:
+      kOpsRef.sigmoid(b.data(), count, y.data());
+      kOpsRef.multiply(a.data(), y.data(), count, y.data());
+      break;
   }
   return y;
 }
@@ -93,14 +98,14 @@ Status CompareRows(std::string_view what, const std::vector<float>& want, const 
 
 Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t count,
                      CheckValues values, uint64_t seed) {
-  // The second operand begins again twice.
-  const uint32_t b_count = DivideRoundingUp(count, 3);
+  // A row of the second operand serves twice, and the next one is apart from it.
+  const uint32_t b_count = DivideRoundingUp(count, 3), b_stride = b_count + 5;
   std::vector<float> a = CheckFloats(count, values, seed);
   for (float& x : a) x *= 8.0f;
   std::copy_n(kTouchy, std::min(a.size(), std::size(kTouchy)), a.begin());
-  const std::vector<float> part = CheckFloats(b_count, values, seed + 1);
+  const std::vector<float> part = CheckFloats(size_t{2} * b_stride, values, seed + 1);
   std::vector<float> b(count);
-  for (uint32_t i = 0; i < count; ++i) b[i] = part[i % b_count];
+  for (uint32_t i = 0; i < count; ++i) b[i] = part[i / (2 * b_count) * b_stride + i % b_count];
   const bool has_limit =
       operation >= ElementOperation::kSwiglu && operation <= ElementOperation::kGeglu;
   const float factor = has_limit && seed % 2 == 0 ? kCheckInfinity : 3.3f;
@@ -114,6 +119,8 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
                            .a = a_buffer.address(),
                            .b = b_buffer.address(),
                            .b_count = b_count,
+                           .b_share = 2 * b_count,
+                           .b_stride = b_stride,
                            .y = out.address(),
                            .count = count,
                            .factor = factor});
@@ -192,20 +199,25 @@ Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_
   for (uint32_t i = 0; i < places; ++i) chosen[i] = has_places ? chosen[i] % places : i;
   const std::vector<float> more =
       CheckFloats(size_t{rows} * width, CheckValues::kOrdinary, seed + 2);
+  const std::vector<float> scores = CheckFloats(rows, CheckValues::kOrdinary, seed + 3);
+  const bool has_scores = seed % 2 == 1;
   std::vector<float> want(size_t{rows} * width);
   for (uint32_t row = 0; row < rows; ++row) {
+    float share = 1.0f;
+    if (has_scores) kOpsRef.sigmoid(&scores[row], 1, &share);
     std::vector<int64_t> sums(width);
     for (uint32_t k = row * terms; k < (row + 1) * terms; ++k)
       kOpsRef.fixed_accumulate(sums.data(), y.data() + size_t{chosen[k]} * width, width,
                                weights[k]);
     if (!has_places)
-      kOpsRef.fixed_accumulate(sums.data(), more.data() + size_t{row} * width, width, 1.0f);
+      kOpsRef.fixed_accumulate(sums.data(), more.data() + size_t{row} * width, width, share);
     kOpsRef.fixed_finish(sums.data(), width, want.data() + size_t{row} * width);
   }
   const Buffer y_buffer = TRY(bench.Put(y));
   const Buffer place_buffer = TRY(bench.Put(chosen));
   const Buffer weight_buffer = TRY(bench.Put(weights));
   const Buffer more_buffer = TRY(bench.Put(more));
+  const Buffer score_buffer = TRY(bench.Put(scores));
   const Buffer out = TRY(bench.Room(want.size() * 4));
   TRY(bench.Run([&](Commands& commands) {
     return RecordWeightedSum(bench.kernels(), commands,
@@ -213,6 +225,7 @@ Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_
                               .places = has_places ? place_buffer.address() : 0,
                               .weights = weight_buffer.address(),
                               .more = has_places ? 0 : more_buffer.address(),
+                              .more_scores = has_scores ? score_buffer.address() : 0,
                               .rows = rows,
                               .width = width,
                               .terms_of_row = terms,
@@ -393,7 +406,8 @@ Status CheckChooseExperts(Workbench& bench, uint32_t rows, const CheckedChoice& 
   std::vector<float> scores = CheckFloats(size_t{rows} * experts, values, seed);
   for (size_t i = 0; i < scores.size(); i += 3) scores[i] = scores[i / 2];
   const std::vector<float> bias = CheckFloats(experts, CheckValues::kOrdinary, seed + 1);
-  const bool has_bias = values == CheckValues::kHostile;
+  const std::vector<float> scales = CheckFloats(experts, values, seed + 2);
+  const bool has_bias = values == CheckValues::kHostile, has_scales = groups == 1;
   std::vector<int32_t> given;
   for (const uint32_t word : CheckWords(size_t{rows} * used, seed))
     given.push_back(static_cast<int32_t>(word % experts));
@@ -409,9 +423,11 @@ Status CheckChooseExperts(Workbench& bench, uint32_t rows, const CheckedChoice& 
                                     ids);
     }
     kernels::RouterWeights(spec, of_row, ids, used, want.data() + row * used);
+    for (uint32_t i = 0; i < used && has_scales; ++i) want[row * used + i] *= scales[ids[i]];
   }
   const Buffer score_buffer = TRY(bench.Put(scores));
   const Buffer bias_buffer = TRY(bench.Put(bias));
+  const Buffer scale_buffer = TRY(bench.Put(scales));
   const Buffer given_buffer = TRY(bench.Put(given));
   const Buffer ids = TRY(bench.Room(want_ids.size() * sizeof(int32_t)));
   const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
@@ -423,6 +439,7 @@ Status CheckChooseExperts(Workbench& bench, uint32_t rows, const CheckedChoice& 
                                 .stride = experts,
                                 .used = used,
                                 .bias = has_bias ? bias_buffer.address() : 0,
+                                .scales = has_scales ? scale_buffer.address() : 0,
                                 .given = is_given ? given_buffer.address() : 0,
                                 .spec = spec,
                                 .ids = ids.address(),

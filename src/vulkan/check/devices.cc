@@ -47,7 +47,7 @@ DeviceInfo InfoOf(const DeviceTraits& traits, uint32_t index) {
 Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice physical,
                    DeviceInfo& info) {
   const auto device = TRY(Device::Open(instance, physical));
-  const auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader, kernels::WeightTypes::All()));
+  const auto kernels = TRY(OpenCheckedKernels(*device, BuiltInShader, KernelUse::All()));
   const Arithmetic& arithmetic = kernels->arithmetic();
   info.native_fma = arithmetic.native_fma;
   info.flushes_denormals = !arithmetic.flush_in_shader;

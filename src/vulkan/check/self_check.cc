@@ -14,8 +14,10 @@
 #include "vulkan/check/check_latent.h"
 #include "vulkan/check/check_products.h"
 #include "vulkan/check/check_rows.h"
+#include "vulkan/check/check_states.h"
 #include "vulkan/kernels/product_push.h"
 #include "vulkan/kernels/products.h"
+#include "vulkan/kernels/type_names.h"
 
 namespace aster::vulkan {
 namespace {
@@ -100,7 +102,7 @@ Status CheckMatrixProducts(Workbench& bench, WeightType type) {
 }
 
 Status CheckElementOperations(Workbench& bench) {
-  constexpr auto kLast = static_cast<int>(ElementOperation::kSoftcap);
+  constexpr auto kLast = static_cast<int>(ElementOperation::kGateBySigmoid);
   for (int operation = 0; operation <= kLast; ++operation) {
     for (const CheckValues values : kBothValues)
       TRY(CheckElements(bench, static_cast<ElementOperation>(operation), 4097, values, kSeed));
@@ -117,7 +119,8 @@ Status CheckConversions(Workbench& bench) {
 Status CheckFixedPoint(Workbench& bench) {
   for (const CheckValues values : kBothValues) TRY(CheckFixedSums(bench, 5, 1031, values, kSeed));
   TRY(CheckWeightedSum(bench, 3, 8, 257, true, kSeed));
-  return CheckWeightedSum(bench, 3, 8, 257, false, kSeed);
+  TRY(CheckWeightedSum(bench, 3, 8, 257, false, kSeed));
+  return CheckWeightedSum(bench, 3, 8, 257, false, kSeed + 1);
 }
 
 Status CheckRowOperations(Workbench& bench) {
@@ -221,6 +224,20 @@ Status CheckPages(Workbench& bench, KvType type) {
   return CheckAttention(bench, type, size, CheckValues::kHostile, kSeed + 3);
 }
 
+Status CheckCappedPages(Workbench& bench, KvType type) {
+  AttentionSize size = {.key_dim = 72,
+                        .value_dim = 72,
+                        .heads = 3,
+                        .kv_heads = 2,
+                        .tokens = 4,
+                        .position = 389,
+                        .cap = 1.5f};
+  TRY(CheckAttention(bench, type, size, CheckValues::kOrdinary, kSeed));
+  size.split = true;
+  size.query_scale = 40.0f;
+  return CheckAttention(bench, type, size, CheckValues::kHostile, kSeed + 1);
+}
+
 Status CheckWrittenPages(Workbench& bench, KvType type) {
   for (const CheckValues values : kBothValues)
     TRY(CheckWriteRows(bench, type,
@@ -253,11 +270,24 @@ Status CheckCompressedRows(Workbench& bench) {
   return Ok();
 }
 
-Status CheckRowRanks(Workbench& bench) { return CheckRanks(bench, {kFourBits, 19, 70, 21}, kSeed); }
+Status CheckRowRanks(Workbench& bench) {
+  TRY(CheckRanks(bench, {kHalves, 3, 70, 21}, kSeed));
+  return CheckRanks(bench, {kFourBits, 19, 70, 21}, kSeed);
+}
 
 Status CheckLatent(Workbench& bench) {
   TRY(CheckLatentAttention(bench, {kEightBits, 3, 2, 150, 40, 9}, kSeed));
   return CheckLatentAttention(bench, {kHalves, 2, 1, 40, 9, 2}, kSeed);
+}
+
+Status CheckStates(Workbench& bench) {
+  for (const bool in_turn : {false, true}) {
+    const DeltaSizes sizes = {
+        .key_heads = 2, .value_heads = 4, .key_dim = 32, .value_dim = 48, .in_turn = in_turn};
+    for (const CheckValues values : kBothValues)
+      TRY(CheckDeltaNet(bench, sizes, in_turn ? 4 : 3, values, kSeed));
+  }
+  return Ok();
 }
 
 Status CheckResidualStreams(Workbench& bench) {
@@ -301,55 +331,65 @@ Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source) 
   return WhyRefused(device, why);
 }
 
-std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types) {
+std::vector<KernelCheck> KernelChecks(const KernelUse& use) {
   std::vector<KernelCheck> checks = {{"activations", CheckPrepared},
                                      {"elements", CheckElementOperations},
                                      {"conversions", CheckConversions},
-                                     {"sums in fixed point", CheckFixedPoint},
                                      {"rows", CheckRowOperations},
                                      {"turns", CheckTurns},
-                                     {"rows of tables", CheckTables},
-                                     {"routers", CheckRouters},
-                                     {"streams", CheckResidualStreams},
-                                     {"latent rows", CheckRowFormats},
-                                     {"compressed rows", CheckCompressedRows},
-                                     {"ranks", CheckRowRanks},
-                                     {"latent attention", CheckLatent},
-                                     {"few rows and pages of f16", CheckFewRows}};
+                                     {"rows of tables", CheckTables}};
+  if (use.experts) {
+    checks.push_back({"sums in fixed point", CheckFixedPoint});
+    checks.push_back({"routers", CheckRouters});
+  }
+  if (use.latent) {
+    checks.push_back({"streams", CheckResidualStreams});
+    checks.push_back({"latent rows", CheckRowFormats});
+    checks.push_back({"compressed rows", CheckCompressedRows});
+    checks.push_back({"ranks", CheckRowRanks});
+    checks.push_back({"latent attention", CheckLatent});
+  }
+  if (use.states) checks.push_back({"delta nets", CheckStates});
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
-    if (!types.Contains(type)) continue;
+    if (!use.weights.Contains(type)) continue;
     const auto name = kernels::WeightTypeName(type);
     checks.push_back({fmt::format("products with {}", name),
                       [type](Workbench& bench) { return CheckProducts(bench, type); }});
+    if (!use.experts) continue;
     checks.push_back({fmt::format("experts with {}", name),
                       [type](Workbench& bench) { return CheckExperts(bench, type); }});
   }
-  const std::pair<const char*, KvType> page_types[] = {
-      {"f16", KvType::kF16}, {"bf16", KvType::kBf16}, {"q8", KvType::kQ8}};
-  for (const auto& [name, type] : page_types) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+    if (!use.pages.Contains(type)) continue;
+    const char* const name = NameOfType(type);
     checks.push_back({fmt::format("rows written as {}", name),
                       [type](Workbench& bench) { return CheckWrittenPages(bench, type); }});
     checks.push_back({fmt::format("pages of {}", name),
                       [type](Workbench& bench) { return CheckPages(bench, type); }});
+    if (!use.capped) continue;
+    checks.push_back({fmt::format("capped pages of {}", name),
+                      [type](Workbench& bench) { return CheckCappedPages(bench, type); }});
   }
+  if (use.pages.Contains(KvType::kF16))
+    checks.push_back({"few rows and pages of f16", CheckFewRows});
   return checks;
 }
 
-std::vector<KernelCheck> MatrixChecks(const kernels::WeightTypes& types) {
+std::vector<KernelCheck> MatrixChecks(const KernelUse& use) {
   std::vector<KernelCheck> checks;
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
-    if (!HasMatrixProducts(type) || !types.Contains(type)) continue;
+    if (!HasMatrixProducts(type) || !use.weights.Contains(type)) continue;
     checks.push_back({fmt::format("matrix products with {}", kernels::WeightTypeName(type)),
                       [type](Workbench& bench) { return CheckMatrixProducts(bench, type); }});
   }
   return checks;
 }
 
-Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types) {
+Status CheckKernels(Kernels& kernels, const KernelUse& use) {
   Workbench bench(kernels);
-  for (const KernelCheck& check : KernelChecks(types)) {
+  for (const KernelCheck& check : KernelChecks(use)) {
     const Status status = check.run(bench);
     if (!status.ok()) return WhyRefused(kernels.device(), status.error());
   }
@@ -382,7 +422,7 @@ Result<MatrixElements> FindMatrixElements(Workbench& bench, const MatrixTile& ti
   return found;
 }
 
-Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
+Status TryMatrices(Kernels& kernels, const KernelUse& use) {
   const DeviceTraits& traits = kernels.device().traits();
   const auto not_used = [&](std::string why) {
     kernels.UseNoMatrices(std::move(why));
@@ -398,7 +438,7 @@ Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
     return not_used(std::string(elements.error().message()));
   }
   kernels.UseMatrices(*traits.matrix, *elements);
-  for (const KernelCheck& check : MatrixChecks(types)) {
+  for (const KernelCheck& check : MatrixChecks(use)) {
     const Status status = check.run(bench);
     if (status.ok()) continue;
     if (kernels.device().lost()) return status;
@@ -408,12 +448,12 @@ Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types) {
 }
 
 Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,
-                                                    const kernels::WeightTypes& types) {
+                                                    const KernelUse& use) {
   const Arithmetic arithmetic = TRY(ChooseArithmetic(device, source));
   std::unique_ptr<Kernels> kernels = TRY(Kernels::Create(device, source, arithmetic));
-  TRY(CheckKernels(*kernels, types));
-  TRY(TryMatrices(*kernels, types));
-  kernels->MultiplyOnly(types);
+  TRY(CheckKernels(*kernels, use));
+  TRY(TryMatrices(*kernels, use));
+  kernels->UseOnly(use);
   return kernels;
 }
 

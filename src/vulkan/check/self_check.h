@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kernels/weight_types.h"
 #include "vulkan/check/workbench.h"
 #include "vulkan/driver/pipelines.h"
+#include "vulkan/kernel_use.h"
 #include "vulkan/kernels/kernels.h"
 
 namespace aster::vulkan {
@@ -27,29 +27,29 @@ std::vector<Arithmetic> CandidateArithmetics(const DeviceTraits& traits);
 // there is none; the error names the operation that the last one got wrong, and the driver.
 Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source);
 
-// What is checked of the kernels, in this order: products with weights of these types, and every
-// kernel that multiplies with none.
+// What is checked of the kernels, in this order: those that are asked for, and what all models
+// need.
 struct KernelCheck {
   std::string name;
   std::function<Status(Workbench&)> run;
 };
-std::vector<KernelCheck> KernelChecks(const kernels::WeightTypes& types);
+std::vector<KernelCheck> KernelChecks(const KernelUse& use);
 
 // What is checked of products by cooperative matrices, with kernels that use them.
-std::vector<KernelCheck> MatrixChecks(const kernels::WeightTypes& types);
+std::vector<KernelCheck> MatrixChecks(const KernelUse& use);
 
 // Those kernels against the reference. The error names the kernel, and the driver.
-Status CheckKernels(Kernels& kernels, const kernels::WeightTypes& types);
+Status CheckKernels(Kernels& kernels, const KernelUse& use);
 
 // Which elements of a tile of matrices are alike, asked of the device.
 Result<MatrixElements> FindMatrixElements(Workbench& bench, const MatrixTile& tile);
 
 // Has the kernels use the device's matrices where these have the reference's bits, and otherwise
 // note why not: the device can do without. An error where it was lost.
-Status TryMatrices(Kernels& kernels, const kernels::WeightTypes& types);
+Status TryMatrices(Kernels& kernels, const KernelUse& use);
 
-// Kernels that have passed all of it. Products with other types are refused.
+// Kernels that have passed all of it; what is not asked for is refused from then on.
 Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,
-                                                    const kernels::WeightTypes& types);
+                                                    const KernelUse& use);
 
 }  // namespace aster::vulkan

@@ -34,11 +34,11 @@ Status RunCheck(Device& device, const Arithmetic& arithmetic, const Mutation& mu
   }
   const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
   Workbench bench(*kernels);
-  for (const KernelCheck& check : KernelChecks(kernels::WeightTypes::All())) {
+  for (const KernelCheck& check : KernelChecks(KernelUse::All())) {
     if (check.name == mutation.check) return check.run(bench);
   }
   kernels->UseMatrices(kEmulatedTile, kEmulatedElements);
-  for (const KernelCheck& check : MatrixChecks(kernels::WeightTypes::All())) {
+  for (const KernelCheck& check : MatrixChecks(KernelUse::All())) {
     if (check.name == mutation.check) return check.run(bench);
   }
   return NotFound("no check of that name");

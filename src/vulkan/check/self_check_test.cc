@@ -12,7 +12,7 @@ namespace {
 class SelfCheckTest : public KernelTest {};
 
 TEST_F(SelfCheckTest, ADeviceThatComputesTheReferencesBitsPasses) {
-  EXPECT_OK(CheckKernels(kernels(), kernels::WeightTypes::All()));
+  EXPECT_OK(CheckKernels(kernels(), KernelUse::All()));
 }
 
 // What was not chosen, though it comes before what was: those ways compute other bits here.

@@ -11,14 +11,13 @@
 #include <string>
 
 #include "base/check.h"
+#include "vulkan/kernels/type_names.h"
 
 namespace aster::vulkan {
 namespace {
 
 using kernels::KvType;
 using kernels::PageLayout;
-
-constexpr std::array<const char*, 3> kTypeNames = {"f16", "bf16", "q8"};  // by KvType
 
 constexpr uint32_t kInvocations = 128;  // of attend.comp
 constexpr uint32_t kMostBlockRows = 32;
@@ -69,6 +68,7 @@ struct AttendPush {
   uint32_t out_token_stride;
   uint32_t out_head_stride;
   PageShape shape;
+  float cap;
 };
 
 struct MergePush {
@@ -100,9 +100,7 @@ struct WritePush {
   uint32_t adjacent;
 };
 
-std::string ShaderOf(const char* name, KvType type) {
-  return std::string(name) + kTypeNames[static_cast<size_t>(type)];
-}
+std::string ShaderOf(const char* name, KvType type) { return std::string(name) + NameOfType(type); }
 
 // How attend.comp shares out a row of values: it reads whole words.
 struct ValueShares {
@@ -142,7 +140,8 @@ bool HasFewRows(const PageLayout& layout, uint32_t rows) {
 Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
   const PageLayout& layout = *job.layout;
   CHECK(job.block_count <= kRowGroups);
-  CHECK(std::has_single_bit(job.block_rows) && job.block_rows <= MostAttentionBlockRows(layout));
+  CHECK(std::has_single_bit(job.block_rows) &&
+        job.block_rows <= MostAttentionBlockRows(layout, job.cap > 0.0f));
   const AttendPush push{job.page_table,
                         job.blocks,
                         job.visible,
@@ -157,9 +156,11 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                         job.sinks != 0 ? 1u : 0u,
                         job.out_token_stride,
                         job.out_head_stride,
-                        PageShape(layout)};
+                        PageShape(layout),
+                        job.cap};
   const bool has_fma = kernels.arithmetic().native_fma;
-  if (job.block_rows == kTileRows && FitsTiles(layout)) {
+  const bool has_cap = job.cap > 0.0f;
+  if (job.block_rows == kTileRows && FitsTiles(layout) && !has_cap) {
     const uint32_t parts =
         DivideRoundingUp(static_cast<uint32_t>(layout.value_stride), kPartElements);
     return kernels.Record(commands, has_fma ? "attend_tiles" : "attend_tiles_emulated",
@@ -169,7 +170,7 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
   const ValueShares shares(layout);
   const bool is_emulated = !has_fma && job.block_rows <= kEmulatedBlockRows;
   const char* const suffix = is_emulated ? "_emulated" : "";
-  if (HasFewRows(layout, job.block_rows) && (has_fma || is_emulated))
+  if (HasFewRows(layout, job.block_rows) && (has_fma || is_emulated) && !has_cap)
     return kernels.Record(commands, fmt::format("attend_few_f16_{}{}", job.block_rows, suffix),
                           {static_cast<uint32_t>(layout.key_dim),
                            static_cast<uint32_t>(layout.value_dim), split ? 1u : 0u},
@@ -178,23 +179,24 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
       fmt::format("{}_{}{}", ShaderOf("attend_", layout.type), job.block_rows, suffix);
   return kernels.Record(commands, shader,
                         {static_cast<uint32_t>(layout.key_dim), shares.columns,
-                         shares.words_of_invocation, split ? 1u : 0u},
+                         shares.words_of_invocation, split ? 1u : 0u, has_cap ? 1u : 0u},
                         push, {.x = job.block_count, .y = job.kv_heads});
 }
 
 }  // namespace
 
-uint32_t MostAttentionBlockRows(const PageLayout& layout) {
-  if (FitsTiles(layout)) return kTileRows;
+uint32_t MostAttentionBlockRows(const PageLayout& layout, bool has_cap) {
+  if (FitsTiles(layout) && !has_cap) return kTileRows;
   constexpr uint32_t kRowFloats = kernels::kPagePositions + 16;  // of weights and lanes
   const uint32_t floats = static_cast<uint32_t>(layout.key_dim) + kRowFloats;
   uint32_t rows = std::bit_floor(std::min(kMostBlockRows, kMostSharedFloats / floats));
+  if (layout.type == KvType::kF16) rows = std::min(rows, kTileRows / 2);  // of attend.comp
   while (rows > 1 && ValueShares(layout).Values(rows) > kMostValuesOfInvocation) rows /= 2;
   return rows;
 }
 
-uint32_t AttentionBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {
-  const uint32_t most = MostAttentionBlockRows(layout);
+uint32_t AttentionBlockRows(const PageLayout& layout, const Arithmetic& arithmetic, bool has_cap) {
+  const uint32_t most = MostAttentionBlockRows(layout, has_cap);
   return arithmetic.native_fma ? most : std::min(most, kEmulatedBlockRows);
 }
 

@@ -35,10 +35,12 @@ struct VisiblePositions {
 };
 
 // The rows that a block of this device should have: a power of two. Fewer where an fma is made of
-// integers, since a driver compiles every one by itself.
-uint32_t AttentionBlockRows(const kernels::PageLayout& layout, const Arithmetic& arithmetic);
+// integers, since a driver compiles every one by itself. Of scores that a soft cap holds, one
+// shader takes blocks of any size.
+uint32_t AttentionBlockRows(const kernels::PageLayout& layout, const Arithmetic& arithmetic,
+                            bool has_cap = false);
 // No block has more.
-uint32_t MostAttentionBlockRows(const kernels::PageLayout& layout);
+uint32_t MostAttentionBlockRows(const kernels::PageLayout& layout, bool has_cap = false);
 
 struct AttentionJob {
   const kernels::PageLayout* layout;  // of one head
@@ -53,6 +55,7 @@ struct AttentionJob {
   uint32_t heads;     // queries of a key/value head
   uint32_t kv_heads;  // the first has the first `heads` queries, and so on
   float factor;       // of queries: kernels::QueryFactor
+  float cap = 0.0f;   // within which a soft cap holds scores, in the same units; 0: none
   Address sinks = 0;  // [heads of all] logits, or none
   Address result;     // rows of value_dim floats, placed as the queries with strides of their own
   uint32_t out_token_stride;

@@ -17,6 +17,7 @@ struct ElementPush {
   uint32_t count;
   uint32_t b_count;
   uint32_t b_share;
+  uint32_t b_stride;
   float factor;
   uint32_t operation;
 };
@@ -47,12 +48,14 @@ struct WeightedSumPush {
   Address places;
   Address weights;
   Address more;
+  Address more_scores;
   Address result;
   uint32_t rows;
   uint32_t width;
   uint32_t terms_of_row;
   uint32_t has_places;
   uint32_t has_more;
+  uint32_t has_more_scores;
 };
 
 Status RecordFixed(Kernels& kernels, Commands& commands, const FixedPush& push) {
@@ -62,10 +65,15 @@ Status RecordFixed(Kernels& kernels, Commands& commands, const FixedPush& push) 
 }  // namespace
 
 Status RecordElements(Kernels& kernels, Commands& commands, const ElementJob& job) {
-  const ElementPush push{job.a,       Readable(job.b, job.a),
-                         job.y,       job.count,
-                         job.b_count, job.b_share == 0 ? std::max(job.count, 1u) : job.b_share,
-                         job.factor,  static_cast<uint32_t>(job.operation)};
+  const ElementPush push{job.a,
+                         Readable(job.b, job.a),
+                         job.y,
+                         job.count,
+                         job.b_count,
+                         job.b_share == 0 ? std::max(job.count, 1u) : job.b_share,
+                         job.b_stride == 0 ? job.b_count : job.b_stride,
+                         job.factor,
+                         static_cast<uint32_t>(job.operation)};
   return kernels.Record(commands, "elementwise", {}, push,
                         GroupsForElements(job.count, kInvocations));
 }
@@ -97,12 +105,14 @@ Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSum
                              Readable(job.places, job.terms),
                              job.weights,
                              job.more,
+                             Readable(job.more_scores, job.weights),
                              job.result,
                              job.rows,
                              job.width,
                              job.terms_of_row,
                              job.places != 0 ? 1u : 0u,
-                             job.more != 0 ? 1u : 0u};
+                             job.more != 0 ? 1u : 0u,
+                             job.more_scores != 0 ? 1u : 0u};
   return kernels.Record(commands, "weighted_sum", {}, push,
                         GroupsForElements(uint64_t{job.rows} * job.width, kInvocations));
 }

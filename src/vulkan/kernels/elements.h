@@ -30,14 +30,17 @@ enum class ElementOperation : uint8_t {
   kGeglu,      // as kSwiglu, with gelu
   // Of a.
   kSoftcap,  // factor * tanh(a / factor)
+  // Of a and b.
+  kGateBySigmoid,  // a * sigmoid(b)
 };
 
 struct ElementJob {
   ElementOperation operation;
   Address a;
-  Address b = 0;         // where the operation has one
-  uint32_t b_count = 1;  // of a row of b: `count`, or a bias's length
-  uint32_t b_share = 0;  // elements of a that a row of b serves; 0: all
+  Address b = 0;          // where the operation has one
+  uint32_t b_count = 1;   // of a row of b: `count`, or a bias's length
+  uint32_t b_share = 0;   // elements of a that a row of b serves; 0: all
+  uint32_t b_stride = 0;  // from one row of b to the next; 0: they stand without gaps
   Address y;
   uint32_t count;
   float factor = 0.0f;
@@ -65,7 +68,8 @@ struct WeightedSumJob {
   Address terms;       // [..][width] floats
   Address places = 0;  // [rows][terms_of_row] uint32: rows of `terms`; none: one after the other
   Address weights;     // [rows][terms_of_row] floats
-  Address more = 0;    // [rows][width] floats, a term of weight one for each row; or none
+  Address more = 0;    // [rows][width] floats, one more term for each row; or none
+  Address more_scores = 0;  // [rows], whose sigmoids are that term's weights; none: one
   uint32_t rows;
   uint32_t width;
   uint32_t terms_of_row;  // at most 63

@@ -15,6 +15,7 @@ struct ChoosePush {
   Address given;
   Address ids;
   Address weights;
+  Address scales;
   uint32_t rows;
   uint32_t experts;
   uint32_t stride;
@@ -26,6 +27,7 @@ struct ChoosePush {
   float scale;
   uint32_t groups;
   uint32_t used_groups;
+  uint32_t has_scales;
 };
 
 struct GroupPush {
@@ -56,6 +58,7 @@ Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExp
                         Readable(job.given, job.scores),
                         job.ids,
                         job.weights,
+                        Readable(job.scales, job.scores),
                         job.rows,
                         job.experts,
                         job.stride,
@@ -66,7 +69,8 @@ Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExp
                         job.spec.lowest_sum,
                         job.spec.scale,
                         job.spec.groups,
-                        job.spec.used_groups};
+                        job.spec.used_groups,
+                        job.scales != 0 ? 1u : 0u};
   return kernels.Record(commands, "choose_experts", {}, push, GroupsForRows(job.rows));
 }
 

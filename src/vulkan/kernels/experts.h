@@ -21,9 +21,10 @@ struct ChooseExpertsJob {
   uint32_t rows;
   uint32_t experts;
   uint32_t stride;
-  uint32_t used;      // experts of a row
-  Address bias = 0;   // [experts], for the choice only; or none
-  Address given = 0;  // [rows][used] uint32, where the scores do not choose; or none
+  uint32_t used;       // experts of a row
+  Address bias = 0;    // [experts], for the choice only; or none
+  Address scales = 0;  // [experts], of their weights; or none
+  Address given = 0;   // [rows][used] uint32, where the scores do not choose; or none
   kernels::RoutingSpec spec;
   Address ids;      // [rows][used] uint32
   Address weights;  // [rows][used] floats

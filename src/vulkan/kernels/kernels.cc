@@ -3,6 +3,8 @@
 
 #include "vulkan/kernels/kernels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -22,6 +24,11 @@ Result<std::unique_ptr<Kernels>> Kernels::Create(Device& device, ShaderSource so
   Uploader uploader(device, grid.size());
   TRY(uploader.Write(grid, kernels->tables_, 0));
   return kernels;
+}
+
+Status CheckIsInUse(bool is_in_use, std::string_view kernels) {
+  if (is_in_use) return Ok();
+  return FailedPrecondition(fmt::format("{} were not checked on this GPU", kernels));
 }
 
 GroupCount GroupsForElements(uint64_t count, uint32_t size) {

@@ -15,10 +15,10 @@
 #include <utility>
 
 #include "base/result.h"
-#include "kernels/weight_types.h"
 #include "vulkan/driver/buffer.h"
 #include "vulkan/driver/commands.h"
 #include "vulkan/driver/pipelines.h"
+#include "vulkan/kernel_use.h"
 
 namespace aster::vulkan {
 
@@ -53,9 +53,9 @@ class Kernels {
   Device& device() { return pipelines_.device(); }
   const Arithmetic& arithmetic() const { return pipelines_.arithmetic(); }
 
-  // Products with weights of other types are errors from now on.
-  void MultiplyOnly(const kernels::WeightTypes& types) { types_ = types; }
-  bool multiplies(kernels::WeightType type) const { return types_.Contains(type); }
+  // What was checked. What back ends ask for beside it is an error from now on.
+  void UseOnly(const KernelUse& use) { use_ = use; }
+  const KernelUse& use() const { return use_; }
 
   // Whether products of many rows with quantised weights are made by cooperative matrices; not
   // until then.
@@ -91,12 +91,15 @@ class Kernels {
       : pipelines_(device, std::move(source), arithmetic) {}
 
   Pipelines pipelines_;
-  kernels::WeightTypes types_ = kernels::WeightTypes::All();
+  KernelUse use_ = KernelUse::All();
   std::optional<MatrixTile> matrix_;
   MatrixElements matrix_elements_;
   std::string why_no_matrices_;
   Buffer tables_;
 };
+
+// An error that names the kernels where they were not checked.
+Status CheckIsInUse(bool is_in_use, std::string_view kernels);
 
 // Workgroups of `size` invocations for `count` elements; shaders go on where they are too few.
 GroupCount GroupsForElements(uint64_t count, uint32_t size);

@@ -65,8 +65,8 @@ Status RecordProductPush(Kernels& kernels, Commands& commands, WeightType type,
                          const ProductPush& push, WorkgroupRows together, uint32_t row_groups) {
   CHECK(row_groups <= kRowGroups);
   const char* const name = NameOfType(type);
-  if (!kernels.multiplies(type))
-    return FailedPrecondition(fmt::format("products with {} were not checked on this GPU", name));
+  if (!kernels.use().weights.Contains(type))
+    TRY(CheckIsInUse(false, fmt::format("products with {}", name)));
   const auto groups = [&](uint32_t outputs) {
     return GroupCount{.x = DivideRoundingUp(push.outputs, outputs), .y = row_groups};
   };

@@ -22,6 +22,7 @@ layout(constant_id = 2) const uint kKeyDim = 1;
 layout(constant_id = 3) const uint kColumns = 1;  // invocations of a row of values, a power of two
 layout(constant_id = 4) const uint kWords = 1;    // of each, kColumns apart, up to kMostWords
 layout(constant_id = 5) const bool kSplit = false;
+layout(constant_id = 6) const bool kHasCap = false;
 #include "attend_push.glsl"
 
 const uint kThreads = 128u;
@@ -212,6 +213,14 @@ void make_scores(Words page, uint p) {
   }
 #endif
   EACH_ROW(r) weights[p * kRowStride + r] = scores[r];
+}
+
+// Of position `p`, which is the invocation's own.
+void cap_scores(uint p) {
+  for (uint r = 0u; r < kRows; ++r) {
+    const float score = weights[p * kRowStride + r];
+    weights[p * kRowStride + r] = softcap_of(score, push.cap);
+  }
 }
 
 // The reference's sixteen lanes of row `r`, joined: the greatest or the sum.
@@ -476,6 +485,7 @@ void main() {
       if (kAhead) read_values(page, min(first_word(), last_word), 0u, words_ahead);
 #endif
       make_scores(page, gl_LocalInvocationID.x);
+      if (kHasCap) cap_scores(gl_LocalInvocationID.x);
       barrier();
       weigh(first_position);
     }

@@ -18,4 +18,5 @@ layout(push_constant) uniform Push {
   uint out_token_stride;
   uint out_head_stride;
   PageShape shape;
+  float cap;  // of scores, in units of log 2
 } push;

@@ -16,6 +16,7 @@ layout(push_constant) uniform Push {
   Words given;    // [rows][used] experts, where scores do not choose
   WordsOut ids;   // [rows][used]
   FloatsOut weights;
+  Floats scales;  // [experts], of the weights
   uint rows;
   uint experts;
   uint stride;
@@ -27,6 +28,7 @@ layout(push_constant) uniform Push {
   float scale;
   uint groups;  // of neighbouring experts, at most one for an invocation
   uint used_groups;
+  uint has_scales;
 } push;
 
 shared float best_scores[64];
@@ -128,8 +130,11 @@ void main() {
   if (sum < push.lowest_sum) sum = push.lowest_sum;
   // Experts by their numbers once more, from the invocation that has written them.
   for (uint i = 0u; i < push.used && gl_LocalInvocationID.x == 0u; ++i) {
-    const float score = push.scores.at[row * push.stride + push.ids.at[first + i]];
-    const float weight = push.normalized != 0u ? divide(score, sum) : flushed(score);
-    push.weights.at[first + i] = mul(weight, push.scale);
+    const uint chosen = push.ids.at[first + i];
+    const float score = push.scores.at[row * push.stride + chosen];
+    const float share = push.normalized != 0u ? divide(score, sum) : flushed(score);
+    const float weight = mul(share, push.scale);
+    push.weights.at[first + i] =
+        push.has_scales != 0u ? mul(weight, push.scales.at[chosen]) : weight;
   }
 }

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: MIT
 
 // Operations of src/kernels/ref/ops.cc on each element by itself. The second operand may be shorter
-// than the first: a row of it is used again for some rows of the first, as a bias is for all.
+// than the first: a row of it is used again for some rows of the first, as a bias is for all. Its
+// rows may be apart.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"
@@ -16,6 +17,7 @@ layout(push_constant) uniform Push {
   uint count;
   uint b_count;    // of a row of b …
   uint b_share;    // … which serves so many elements of a
+  uint b_stride;
   float factor;    // or limit or cap
   uint operation;  // ElementOperation of kernels/elements.h
 } push;
@@ -31,11 +33,12 @@ float compute(uint i) {
     case 5u: return mul(a, push.factor);
     case 12u: return softcap_of(a, push.factor);
   }
-  const float b = push.b.at[i / push.b_share * push.b_count + i % push.b_count];
+  const float b = push.b.at[i / push.b_share * push.b_stride + i % push.b_count];
   switch (push.operation) {
     case 6u: return add(a, b);
     case 7u: return mul(a, b);
     case 8u: return fused(a, push.factor, b);
+    case 13u: return mul(a, sigmoid_of(b));
     case kSwiglu:
     case kSwigluOai:
     case kGeglu: return gate_of(push.operation, a, b, push.factor);

@@ -6,6 +6,7 @@
 // of a token's experts. An invocation an element.
 #include "memory.glsl"
 #include "exact.glsl"
+#include "functions.glsl"
 #include "fixed.glsl"
 
 layout(local_size_x = 256) in;
@@ -13,13 +14,15 @@ layout(push_constant) uniform Push {
   Floats terms;     // [..][width]
   Words places;     // [rows][terms_of_row] rows of `terms`; where there are none, one after the other
   Floats weights;   // [rows][terms_of_row]
-  Floats more;      // [rows][width], of weight one; or none
+  Floats more;      // [rows][width], of weight one, or none
+  Floats more_scores;  // [rows], whose sigmoids are the weights of `more`
   FloatsOut result; // [rows][width]
   uint rows;
   uint width;
   uint terms_of_row;
   uint has_places;
   uint has_more;
+  uint has_more_scores;
 } push;
 
 void main() {
@@ -32,7 +35,11 @@ void main() {
       const float term = push.terms.at[place * push.width + i];
       sum = fixed_add(sum, fixed_term(term, push.weights.at[k]));
     }
-    if (push.has_more != 0u) sum = fixed_add(sum, fixed_term(push.more.at[n], 1.0));
+    if (push.has_more != 0u) {
+      float weight = 1.0;
+      if (push.has_more_scores != 0u) weight = sigmoid_of(push.more_scores.at[row]);
+      sum = fixed_add(sum, fixed_term(push.more.at[n], weight));
+    }
     push.result.at[n] = fixed_finished(sum);
   }
 }

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows of an embedding as floats, decoded by the processor out of its file: what every back end
+// begins a batch of tokens with. Must not know where the floats go from there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "compute/context.h"
+#include "gguf/file.h"
+
+namespace aster::compute {
+
+// Where rows are written: row i begins at first + i * stride, and has `columns` elements.
+struct DecodedRows {
+  float* first;
+  size_t columns;
+  size_t stride;
+};
+
+// Row i is that of tokens[i], `copies` times one behind the other. Rows are only written, so they
+// may be in memory that is slow to read. By all threads where there are enough of them to pay for
+// waking these.
+Status DecodeEmbedding(Context& context, const gguf::Tensor& embedding,
+                       std::span<const int32_t> tokens, size_t copies, const DecodedRows& out);
+
+}  // namespace aster::compute

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Which kernels of a device a model asks for. Compiling them takes most of the time to open it, so
+// that others are neither checked nor, from then on, to be had. Must not know models.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <initializer_list>
+
+#include "kernels/pages.h"
+#include "kernels/weight_types.h"
+
+namespace aster::vulkan {
+
+// Types of rows in pages of keys and values.
+class PageTypes {
+ public:
+  PageTypes() = default;
+  PageTypes(std::initializer_list<kernels::KvType> types) {
+    for (const kernels::KvType type : types) types_.set(static_cast<size_t>(type));
+  }
+  static PageTypes All() {
+    return {kernels::KvType::kF16, kernels::KvType::kBf16, kernels::KvType::kQ8};
+  }
+
+  bool Contains(kernels::KvType type) const { return types_.test(static_cast<size_t>(type)); }
+
+ private:
+  std::bitset<3> types_;
+};
+
+struct KernelUse {
+  kernels::WeightTypes weights = {};
+  PageTypes pages = {};  // of attention over heads
+  bool capped = false;   // a soft cap holds its scores
+  bool experts = false;  // and routers
+  bool latent = false;   // rows that are keys and values at once, residuals of several streams
+  bool states = false;   // in place of rows: delta nets
+
+  static KernelUse All() {
+    return {.weights = kernels::WeightTypes::All(),
+            .pages = PageTypes::All(),
+            .capped = true,
+            .experts = true,
+            .latent = true,
+            .states = true};
+  }
+};
+
+}  // namespace aster::vulkan
