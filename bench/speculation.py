@@ -17,15 +17,20 @@ to the same nodes without draft tokens, and to one node without. Where there are
 sent a frame at a time, which is checked before the next one is sent, beside frames in flight. Medians of the rounds are
 told, with the least and the most.
 
---expect says beside it what the rate should be for a drafter that takes no time: from what steps of several rows take
-on one node where all draft tokens are right, what nodes add to a token's time, how much longer a step takes while the
-other nodes of this machine compute, too, and the acceptance rate, as conduct/draft_pace.h does.
+--expect says beside it what the rate should be for a drafter that takes no time, by the formula of
+conduct/draft_pace.h, with the acceptance rate. On one node the times of steps of several rows are those of texts whose
+draft tokens are all right. On several they are what the stages of that very run took for frames of several rows
+(--trace), averages of each stage, so that what is missing is not due to the machine: nodes of one machine compute
+more slowly while others do, too.
 """
 import argparse
+import collections
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 CASES = ["quasar:mtp:1", "quasar:mtp:3", "quasar:ngram:4", "nova:comet:2", "nova:comet:4", "nova:ngram:4"]
 MOST_FRAMES = 32  # engine::kMostDrafts
@@ -49,8 +54,43 @@ def measure(options, case, nodes):
         if options.link:
             command += ["--link", options.link]
         command += ["--draft-frames", f"{MOST_FRAMES},1"]
-    report = run(command)
-    return [{**way, "right": report.get("right")} for way in report["ways"]]
+    if not options.expect or nodes == 1:
+        report = run(command)
+        return [{**way, "right": report.get("right")} for way in report["ways"]]
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace.json")
+        report = run([*command, "--trace", trace])
+        frames = frame_times(trace, int(most))
+    return [{**way, "right": report.get("right"), "frames": frames} for way in report["ways"]]
+
+
+def between(points, most):
+    """Of all numbers of rows up to `most`, from those that were seen."""
+    points = sorted(points)
+    if len(points) == 1:
+        return {rows: points[0][1] for rows in range(1, most + 1)}
+    times = {}
+    for rows in range(1, most + 1):
+        upper = next((i for i in range(1, len(points) - 1) if points[i][0] >= rows), len(points) - 1)
+        (x0, y0), (x1, y1) = points[upper - 1:upper + 1]
+        more = y0 + (y1 - y0) * (rows - x0) / (x1 - x0)
+        times[rows] = max(more, times.get(rows - 1, 0))
+    return times
+
+
+def frame_times(trace, most):
+    """Seconds of a frame at all stages together and at the slowest, by its number of rows."""
+    seen = collections.defaultdict(lambda: collections.defaultdict(list))
+    with open(trace, encoding="utf-8") as file:
+        for event in json.load(file):
+            is_stage = event["ph"] == "X" and event["pid"] > 1
+            if is_stage and event["name"] in ("answer", "draft tokens ahead"):
+                seen[event["pid"]][event["args"]["tokens"]].append(event["dur"] / 1e6)
+    few = 3  # of a number of rows that was hardly seen nothing is known
+    stages = [between([(rows, statistics.fmean(each)) for rows, each in of.items() if len(each) >= few], most + 1)
+              for of in seen.values()]
+    return {rows: (sum(stage[rows] for stage in stages), max(stage[rows] for stage in stages))
+            for rows in range(1, most + 2)}
 
 
 def step_times(options, model, most):
@@ -60,37 +100,19 @@ def step_times(options, model, most):
         report, = measure(options, f"{model}:100%:{drafts}", 1)
         seen.append((report["tokens_per_step"], report["tokens_per_step"] / report["draft_tokens_per_s"]))
         plain = 1 / report["plain_tokens_per_s"]
-    points = [(1, plain), *sorted(seen)]
-    times = {}
-    for rows in range(1, most + 2):
-        upper = next((i for i in range(1, len(points) - 1) if points[i][0] >= rows), len(points) - 1)
-        (x0, y0), (x1, y1) = points[upper - 1:upper + 1]
-        times[rows] = y0 + (y1 - y0) * (rows - x0) / (x1 - x0)
-    return times
+    times = between([(1, plain), *seen], most + 1)
+    return {rows: (seconds, seconds) for rows, seconds in times.items()}
 
 
-def crowding(options, model, nodes):
-    """How much longer a step takes while the other nodes compute, too: they share this machine's memory."""
-    command = [str(part) for part in (options.aster, "bench", model, "--prompt", 0, "--gen", 24, "--reps", 3,
-                                      "--threads", options.threads, "--json")]
-
-    def rate(count):
-        processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
-        reports = [json.loads(process.communicate()[0]) for process in processes]
-        return statistics.mean(report["results"][0]["tokens_per_s"] for report in reports)
-
-    return rate(1) / rate(nodes)
-
-
-def expected(times, nodes, extra, crowd, accepted, in_flight):
+def expected(times, extra, accepted, in_flight):
     """Tokens a second, as much as any number of rows gives; `extra`: seconds that nodes add to a token's time."""
-    best = 1 / (times[1] + extra)
-    for rows, seconds in times.items():
+    best = 1 / (times[1][0] + extra)
+    for rows, (seconds, slowest) in times.items():
         whole = accepted ** rows
         first = seconds + extra
         best = max(best, (1 - whole) / (1 - accepted) / first)
-        if in_flight and nodes > 1:
-            best = max(best, 1 / (1 - accepted) / (first + first / nodes * crowd * whole / (1 - whole)))
+        if in_flight:
+            best = max(best, 1 / (1 - accepted) / (first + slowest * whole / (1 - whole)))
     return best
 
 
@@ -102,14 +124,8 @@ def report(options, case):
     model, who, most = case.rsplit(":", 2)
     rounds = [{nodes: measure(options, case, nodes) for nodes in options.nodes} for _ in range(options.rounds)]
     steps = (model, int(most))
-    if options.expect and steps not in options.times:
+    if options.expect and 1 in options.nodes and steps not in options.times:
         options.times[steps] = step_times(options, *steps)
-        for nodes in options.nodes:
-            if nodes > 1 and (model, nodes) not in options.crowding:
-                options.crowding[model, nodes] = crowding(options, model, nodes)
-                print(f"{model}: a step takes {options.crowding[model, nodes]:.2f} times as long where {nodes} nodes "
-                      "compute at once", flush=True)
-    times = options.times.get(steps)
     name = model.rsplit("/", 1)[-1]
     for nodes, index in [(nodes, index) for nodes in options.nodes for index in range(2 if nodes > 1 else 1)]:
         of = [rates[nodes][index] for rates in rounds]
@@ -123,13 +139,15 @@ def report(options, case):
             beside = [rates[nodes][index]["draft_tokens_per_s"] / rates[1][0]["plain_tokens_per_s"]
                       for rates in rounds]
             line += f"{spread(beside):<24}"
-        if times:
-            plain = statistics.median(one["plain_tokens_per_s"] for one in of)
-            right = of[0]["right"] or accepted
-            extra = max(0, 1 / plain - times[1]) if nodes > 1 else 0
-            crowd = options.crowding.get((model, nodes), 1)
-            rate = expected(times, nodes, extra, crowd, right, not index)
-            line += f"expected {rate / plain if nodes > 1 else rate * times[1]:.2f}"
+        if options.expect:
+            gains = []
+            for one in of:
+                times = one["frames"] if nodes > 1 else options.times[steps]
+                plain = one["plain_tokens_per_s"]
+                extra = max(0, 1 / plain - times[1][0]) if nodes > 1 else 0
+                rate = expected(times, extra, one["right"] or accepted, nodes > 1 and not index)
+                gains.append(rate / plain if nodes > 1 else rate * times[1][0])
+            line += f"expected {spread(gains)}"
         print(line, flush=True)
 
 
@@ -145,7 +163,7 @@ def main():
                         help="numbers of nodes, such as 1,2")
     parser.add_argument("--link", help="between the nodes, such as 0.2ms,10Gbit")
     parser.add_argument("--expect", action="store_true")
-    parser.set_defaults(times={}, crowding={})  # of steps, by model and most draft tokens; by model and nodes
+    parser.set_defaults(times={})  # of steps, by model and most draft tokens
     options = parser.parse_intermixed_args()
     if options.link and max(options.nodes) < 2:
         parser.error("--link is between nodes: give --nodes")
