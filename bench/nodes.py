@@ -45,8 +45,8 @@ def measure(options, nodes, split, link):
         before, link = shaped(link)
     command = [*before, options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1,
                "--prompt", options.prompt, "--gen", options.gen, "--depth", options.depth, "--batch", options.batch,
-               "--reps", 1,
-               "--kv-now", "--json", *(("--split", split) if split else ()), *(("--link", link) if link else ())]
+               "--reps", options.reps, "--kv-now", "--json", *(("--split", split) if split else ()),
+               *(("--link", link) if link else ())]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
@@ -131,6 +131,7 @@ def main():
     parser.add_argument("--tbf", action="store_true", help="let the kernel limit the links' rates (as root)")
     parser.add_argument("--awake", action="store_true", help="let no core sleep while a link is awaited")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--reps", type=int, default=1, help="of each case in a round; their median counts")
     options = parser.parse_args()
     ways = [(split, link) for split in options.split or [""] for link in ("", *options.link)]
     rounds = []
