@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Multi-token prediction (MTP): draft tokens behind the next, by the block that some models have
-// for it. It joins a token with the streams behind the one before (of most models one: its row), and
-// is one layer and a head.
-// Must not know what becomes of its draft tokens.
+// for it. It joins a token with the streams behind the one before (of most models one: its row),
+// and is one layer and a head. Must not know what becomes of its draft tokens.
 //
 // Its own layer has one KV row for each pair: pair i is token i + 1 with the streams behind token
 // i, at position i. A token may be drafted without all pairs before it; the draft gets worse. So

@@ -54,13 +54,8 @@ class Reference {
     Row x(first, first + shape_.embedding);
     // The tests' width has a root that needs no rounding: 16.
     if (IsGemma()) Scale(x, std::sqrt(static_cast<double>(shape_.embedding)));
-    for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
-      if (IsGemma()) {
-        GemmaLayer(x, position);
-        continue;
-      }
-      PlainLayer(x, position);
-    }
+    for (layer_ = 0; layer_ < shape_.layer_count; ++layer_)
+      IsGemma() ? GemmaLayer(x, position) : PlainLayer(x, position);
     Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
     Row logits = Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
                           shape_.vocab_size);
@@ -76,7 +71,7 @@ class Reference {
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     Row joined = Normalised(Row(first, first + shape_.embedding), "nextn.enorm.weight");
     Normalise(behind, Weights(files_, norm), shape_.norm_epsilon);
-    behind = Normalised(behind, "nextn.hnorm.weight");
+    Normalise(behind, Layer("nextn.hnorm.weight"), shape_.norm_epsilon);
     joined.insert(joined.end(), behind.begin(), behind.end());
     Row x = Multiply(Layer("nextn.eh_proj.weight"), joined, shape_.embedding);
     PlainLayer(x, position);
@@ -86,12 +81,11 @@ class Reference {
 
  private:
   void PlainLayer(Row& x, size_t position) {
-    const Row normed = Normalised(x, "attn_norm.weight");
-    Add(x, AnyAttention(normed, position));
-    const bool is_behind =
-        shape_.arch == Arch::kGptOss || shape_.arch == Arch::kGlm4Moe || IsQwenNext();
-    Add(x,
-        FeedForward(Normalised(x, is_behind ? "post_attention_norm.weight" : "ffn_norm.weight")));
+    Add(x, AnyAttention(Normalised(x, "attn_norm.weight"), position));
+    const Arch arch = shape_.arch;
+    const bool is_behind = arch == Arch::kGptOss || arch == Arch::kGlm4Moe || IsQwenNext();
+    const char* const norm = is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
+    Add(x, FeedForward(Normalised(x, norm)));
   }
 
   bool IsLlamaLike() const { return shape_.arch == Arch::kLlama || shape_.arch == Arch::kMistral3; }

@@ -12,8 +12,8 @@
 
 namespace aster::model {
 
-// MTP blocks stand behind the layers and are counted with them. They are left out until their tensors
-// are found (CheckSupport). Before anything that differs by layer is read.
+// MTP blocks stand behind the layers and are counted with them. They are left out until their
+// tensors are found (CheckSupport). Before anything that differs by layer is read.
 Status LeaveNextOut(const Keys& keys, Shape& shape);
 
 // Of a shape that has such blocks; the number of layers is written again.
