@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t kMostAnswers = 128;
 // Pairs that are computed at once, at most.
 constexpr uint32_t kRowsAtOnce = 256;
+// Pairs that are kept for a block whose own window is longer.
+constexpr uint32_t kMostWindow = 512;
 
 // What the block's memory of one answer takes, and of the copy that runs ahead of it.
 uint64_t BytesFor(const kv::Layout& layout, uint32_t window) {
@@ -31,7 +33,7 @@ class NextProposer final : public engine::Proposer {
   NextProposer(NextBlock& block, const engine::SamplingOptions& sampling)
       : block_(block),
         width_(block.model_.shape().hidden_width()),
-        window_(std::min(block.model_.shape().sliding_window, kRowsAtOnce)),
+        window_(block.window_),
         sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()) {}
 
   bool follows() const override { return true; }
@@ -80,7 +82,8 @@ class NextProposer final : public engine::Proposer {
     for (size_t done = 0; done < row_count;) {
       const size_t count = std::min<size_t>(kRowsAtOnce, row_count - done);
       output = TRY(block_.next_.Run(*table_, history.last(row_count - done).first(count),
-                                    rows_.data() + done * width_, model::Wanted::kLast));
+                                    rows_.data() + done * width_, model::RowsOf::kModel,
+                                    model::Wanted::kLast));
       done += count;
     }
     // Behind the first draft rows are of drafts: a copy of the table takes them, which ends with
@@ -96,7 +99,7 @@ class NextProposer final : public engine::Proposer {
       const auto row = output.hidden.last(width_);
       last_row_.assign(row.begin(), row.end());
       output = TRY(block_.next_.Run(*ahead, std::span(text).last(1), last_row_.data(),
-                                    model::Wanted::kLast));
+                                    model::RowsOf::kBlock, model::Wanted::kLast));
     }
   }
 
@@ -119,8 +122,9 @@ class NextProposer final : public engine::Proposer {
 
 NextBlock::NextBlock(engine::LocalModel& model, kv::Layout layout)
     : model_(model),
+      window_(std::min(model::ShapeOfNext(model.shape()).sliding_window, kMostWindow)),
       layout_(std::move(layout)),
-      pages_(kMostAnswers * BytesFor(layout_, model.shape().sliding_window)),
+      pages_(kMostAnswers * BytesFor(layout_, window_)),
       next_(model.weights(), model.memory_options(), model.backend()) {}
 
 Result<std::unique_ptr<NextBlock>> NextBlock::Make(engine::LocalModel& model) {

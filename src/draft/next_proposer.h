@@ -33,6 +33,7 @@ class NextBlock {
   NextBlock(engine::LocalModel& model, kv::Layout layout);
 
   engine::LocalModel& model_;
+  const uint32_t window_;  // pairs that a draft sees
   const kv::Layout layout_;
   kv::Pool pages_;
   model::NextTokens next_;

@@ -20,18 +20,20 @@ NextTokens::NextTokens(const Weights& weights, const MemoryOptions& memory,
     : weights_(weights),
       backend_(backend),
       commands_(backend.NewCommands()),
-      block_(weights.next->block, memory, backend, &HeadOf(weights)),
+      block_(weights.next->block, Narrowed(memory, weights.next->block.shape), backend,
+             &HeadOf(weights)),
       token_operand_(commands_->NewOperand()),
       stream_operand_(commands_->NewOperand()) {}
 
 Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
                                   const Hash128& fingerprint) {
-  return MakeMemoryLayout(ShapeOfNext(shape), memory, fingerprint);
+  const Shape next = ShapeOfNext(shape);
+  return MakeMemoryLayout(next, Narrowed(memory, next), fingerprint);
 }
 
 // For each stream both halves' products, added up: [tokens, hidden_width].
 Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
-                                                const float* streams) {
+                                                const float* streams, RowsOf whose) {
   const Shape& shape = weights_.shape;
   const size_t rows = tokens.size() * shape.streams.count;
   for (const int32_t token : tokens) {
@@ -44,7 +46,7 @@ Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
   TRY(streams_.Shape(backend_, rows, shape.embedding));
   TRY(joined_.Shape(backend_, rows, shape.embedding));
   TRY(commands_->Begin());
-  TRY(RecordJoin(tokens, streams));
+  TRY(RecordJoin(tokens, streams, whose));
   std::span<const float> joined;
   TRY(commands_->Download(joined_.tensor(), &joined));
   TRY(commands_->Submit());
@@ -52,7 +54,7 @@ Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
   return joined;
 }
 
-Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* streams) {
+Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* streams, RowsOf whose) {
   const Shape& shape = weights_.shape;
   const NextWeights& next = *weights_.next;
   const auto normalise = [&](const compute::Array& rows, const compute::Array& weight) {
@@ -64,6 +66,11 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
   // The token's embedding and the streams behind the one before it, both normed,
   TRY(commands_->Embed(*weights_.embedding, tokens, /*copies=*/1, embedded_.tensor()));
   TRY(commands_->Upload({streams, tokens.size() * shape.hidden_width()}, streams_.tensor()));
+  // A row is normed as the head takes it first, by whoever made it; streams are not.
+  if (!shape.is_latent()) {
+    const bool is_model = whose == RowsOf::kModel;
+    TRY(normalise(streams_, is_model ? weights_.output_norm : next.block.output_norm));
+  }
   TRY(normalise(embedded_, next.token_norm));
   TRY(normalise(streams_, next.stream_norm));
   // each through a projection of its own, and added: the token to every stream.
@@ -77,8 +84,8 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
 }
 
 Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> tokens,
-                               const float* streams, Wanted wanted) {
-  const std::span<const float> joined = TRY(Join(tokens, streams));
+                               const float* streams, RowsOf whose, Wanted wanted) {
+  const std::span<const float> joined = TRY(Join(tokens, streams, whose));
   const Segment segment{.table = &table,
                         .tokens = tokens,
                         .hidden = joined.data(),
@@ -89,7 +96,7 @@ Result<Output> NextTokens::Run(kv::PageTable& table, std::span<const int32_t> to
 
 Status NextTokens::Follow(kv::PageTable& table, std::span<const int32_t> tokens,
                           const float* streams) {
-  TRY(Run(table, tokens, streams, Wanted::kNone));
+  TRY(Run(table, tokens, streams, RowsOf::kModel, Wanted::kNone));
   return Ok();
 }
 
@@ -101,7 +108,8 @@ Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32
   std::vector<float> last(streams, streams + weights_.shape.hidden_width());
   while (drafts.size() < count) {
     // Each draft continues the one before, with the block's own streams in place of the model's.
-    const Output output = TRY(Run(ahead, {&token, 1}, last.data(), Wanted::kLast));
+    const RowsOf whose = drafts.empty() ? RowsOf::kModel : RowsOf::kBlock;
+    const Output output = TRY(Run(ahead, {&token, 1}, last.data(), whose, Wanted::kLast));
     token = static_cast<int32_t>(
         backend_.host().ops().argmax(output.logits.data(), output.logits.size()));
     drafts.push_back(token);

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 // Multi-token prediction (MTP): draft tokens behind the next, by the block that some models have
-// for it. It joins a token with the streams behind the one before, and is one layer and a head.
-// Must not know what becomes of its draft tokens.
+// for it. It joins a token with the streams behind the one before (of most models one: its row),
+// and is one layer and a head. Must not know what becomes of its draft tokens.
 //
 // Its own layer has one KV row for each pair: pair i is token i + 1 with the streams behind token
-// i, at position i. A token may be drafted without all pairs before it; the draft gets worse.
+// i, at position i. A token may be drafted without all pairs before it; the draft gets worse. So
+// the layer has a window where those of the model see all.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,9 @@
 #include "model/weights.h"
 
 namespace aster::model {
+
+// Whose rows a block is given: the model's, or its own, behind a draft.
+enum class RowsOf : uint8_t { kModel, kBlock };
 
 // Not for concurrent use. Weights, which have the block, outlive it.
 class NextTokens {
@@ -41,11 +45,12 @@ class NextTokens {
   // The logits of the first of them, and the streams behind the block of the tokens whose logits
   // are wanted, until the next call.
   Result<Output> Run(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
-                     Wanted wanted);
+                     RowsOf whose, Wanted wanted);
 
  private:
-  Result<std::span<const float>> Join(std::span<const int32_t> tokens, const float* streams);
-  Status RecordJoin(std::span<const int32_t> tokens, const float* streams);
+  Result<std::span<const float>> Join(std::span<const int32_t> tokens, const float* streams,
+                                      RowsOf whose);
+  Status RecordJoin(std::span<const int32_t> tokens, const float* streams, RowsOf whose);
 
   const Weights& weights_;
   compute::Backend& backend_;

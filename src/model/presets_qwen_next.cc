@@ -72,6 +72,8 @@ Shape TinyQwenNextShape(Arch arch) {
   shape.recurrence.key_dim = 64;
   shape.recurrence.value_dim = 64;
   shape.recurrence.in_turn = arch != Arch::kQwen3Next;
+  // Files of Qwen3-Next are published without.
+  shape.next_layers = arch == Arch::kQwen3Next ? 0 : 1;
   return shape;
 }
 

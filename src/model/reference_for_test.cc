@@ -41,7 +41,7 @@ void AddPart(Row& x, const std::vector<float>& all, size_t first) {
 class Reference {
  public:
   Reference(const gguf::ModelFiles& files, const Shape& shape)
-      : files_(files), shape_(shape), keys_(shape.layer_count), values_(shape.layer_count) {
+      : files_(files), shape_(shape), keys_(shape.layer_count + 1), values_(shape.layer_count + 1) {
     const bool is_longer = shape.context_length > shape.rope.original_context;
     if (IsPhi())
       factors_ =
@@ -54,18 +54,8 @@ class Reference {
     Row x(first, first + shape_.embedding);
     // The tests' width has a root that needs no rounding: 16.
     if (IsGemma()) Scale(x, std::sqrt(static_cast<double>(shape_.embedding)));
-    for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
-      if (IsGemma()) {
-        GemmaLayer(x, position);
-        continue;
-      }
-      const Row normed = Normalised(x, "attn_norm.weight");
-      Add(x, AnyAttention(normed, position));
-      const bool is_behind =
-          shape_.arch == Arch::kGptOss || shape_.arch == Arch::kGlm4Moe || IsQwenNext();
-      Add(x,
-          FeedForward(Normalised(x, is_behind ? "post_attention_norm.weight" : "ffn_norm.weight")));
-    }
+    for (layer_ = 0; layer_ < shape_.layer_count; ++layer_)
+      IsGemma() ? GemmaLayer(x, position) : PlainLayer(x, position);
     Normalise(x, Weights(files_, "output_norm.weight"), shape_.norm_epsilon);
     Row logits = Multiply(shape_.tied_head ? embedding : Weights(files_, "output.weight"), x,
                           shape_.vocab_size);
@@ -74,7 +64,30 @@ class Reference {
     return logits;
   }
 
+  // What an MTP block makes of a token and the row behind the one before it.
+  Row Draft(int32_t token, Row behind, const std::string& norm, size_t position) {
+    layer_ = shape_.layer_count;
+    const auto embedding = Weights(files_, "token_embd.weight");
+    const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
+    Row joined = Normalised(Row(first, first + shape_.embedding), "nextn.enorm.weight");
+    Normalise(behind, Weights(files_, norm), shape_.norm_epsilon);
+    Normalise(behind, Layer("nextn.hnorm.weight"), shape_.norm_epsilon);
+    joined.insert(joined.end(), behind.begin(), behind.end());
+    Row x = Multiply(Layer("nextn.eh_proj.weight"), joined, shape_.embedding);
+    PlainLayer(x, position);
+    return Multiply(Weights(files_, shape_.tied_head ? "token_embd.weight" : "output.weight"),
+                    Normalised(x, "nextn.shared_head_norm.weight"), shape_.vocab_size);
+  }
+
  private:
+  void PlainLayer(Row& x, size_t position) {
+    Add(x, AnyAttention(Normalised(x, "attn_norm.weight"), position));
+    const Arch arch = shape_.arch;
+    const bool is_behind = arch == Arch::kGptOss || arch == Arch::kGlm4Moe || IsQwenNext();
+    const char* const norm = is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
+    Add(x, FeedForward(Normalised(x, norm)));
+  }
+
   bool IsLlamaLike() const { return shape_.arch == Arch::kLlama || shape_.arch == Arch::kMistral3; }
   bool IsQwenNext() const { return shape_.recurrence.full_every > 0; }
   bool IsPhi() const { return shape_.arch == Arch::kPhi3; }
@@ -562,6 +575,21 @@ std::vector<double> ReferenceLogits(const gguf::ModelFiles& files, const Shape& 
   std::vector<double> logits;
   for (size_t i = 0; i < tokens.size(); ++i) {
     const Row row = reference.Logits(tokens[i], i);
+    logits.insert(logits.end(), row.begin(), row.end());
+  }
+  return logits;
+}
+
+std::vector<double> ReferenceDrafts(const gguf::ModelFiles& files, const Shape& shape,
+                                    const std::string& norm, std::span<const int32_t> tokens,
+                                    std::span<const float> rows) {
+  Shape attending = shape;
+  if (attending.recurrence.full_every > 0) attending.recurrence.full_every = 1;
+  Reference reference(files, attending);
+  std::vector<double> logits;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const auto behind = rows.subspan(i * shape.embedding, shape.embedding);
+    const Row row = reference.Draft(tokens[i], Row(behind.begin(), behind.end()), norm, i);
     logits.insert(logits.end(), row.begin(), row.end());
   }
   return logits;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gguf/model_files.h"
@@ -17,5 +18,11 @@ namespace aster::model {
 // Logits [tokens, vocab_size] of a model without rope factors.
 std::vector<double> ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
                                     std::span<const int32_t> tokens);
+
+// What the MTP block drafts: for each token, from it and the row behind the one before it (rows
+// [tokens, embedding]), which the tensor `norm` norms first.
+std::vector<double> ReferenceDrafts(const gguf::ModelFiles& files, const Shape& shape,
+                                    const std::string& norm, std::span<const int32_t> tokens,
+                                    std::span<const float> rows);
 
 }  // namespace aster::model

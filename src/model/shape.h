@@ -186,7 +186,7 @@ struct Shape {
   Mla mla = {};
   RowIndex index = {};
   Recurrence recurrence = {};
-  uint32_t next_layers = 0;   // MTP blocks, behind the last layer
+  uint32_t next_layers = 0;   // MTP blocks behind the last layer that draft: one, or none
   uint32_t left_out = 0;      // MTP blocks there that are never computed
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
   bool tied_head = false;     // the output head is the token embedding
@@ -203,8 +203,9 @@ struct Shape {
   bool can_begin(uint32_t layer) const;
   // Some layers keep a state; those that attend gate what they give.
   bool is_recurrent() const { return recurrence.full_every > 0; }
+  // An MTP block, behind the last layer, attends.
   bool has_state(uint32_t layer) const {
-    return is_recurrent() && (layer + 1) % recurrence.full_every != 0;
+    return is_recurrent() && layer < layer_count && (layer + 1) % recurrence.full_every != 0;
   }
   bool has_experts(uint32_t layer) const {
     return experts.count > 0 && layer >= experts.dense_layers;
@@ -299,6 +300,9 @@ struct TensorSpec {
 
 // Whether the tensor is one of the MTP block's, which come with the head.
 bool IsOfNextBlock(const TensorSpec& spec);
+
+// Whether an MTP block of the architecture is computed.
+bool CanDraftNext(const Shape& shape);
 
 // The MTP block, which drafts the token after the next, as a model of that one layer.
 Shape ShapeOfNext(const Shape& shape);

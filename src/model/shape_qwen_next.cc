@@ -7,6 +7,7 @@
 
 #include "kernels/delta_net.h"
 #include "kernels/latent.h"
+#include "model/shape_router.h"
 
 namespace aster::model {
 namespace {
@@ -98,6 +99,7 @@ void WriteQwenNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
   const Recurrence& recurrence = shape.recurrence;
+  WriteNext(shape, metadata);
   set("full_attention_interval", recurrence.full_every);
   set("ssm.conv_kernel", recurrence.taps);
   set("ssm.state_size", recurrence.key_dim);

@@ -100,6 +100,14 @@ Status LeaveNextOut(const Keys& keys, Shape& shape) {
   return Ok();
 }
 
+void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
+  const uint32_t blocks = shape.next_layers + shape.left_out;
+  if (blocks == 0) return;
+  const std::string_view arch = ArchName(shape.arch);
+  metadata.Set(fmt::format("{}.block_count", arch), shape.layer_count + blocks);
+  metadata.Set(fmt::format("{}.nextn_predict_layers", arch), blocks);
+}
+
 Status ReadRouter(const Keys& keys, Shape& shape) {
   Experts& experts = shape.experts;
   experts.score = TRY(ReadScore(keys, experts.score));
@@ -145,8 +153,7 @@ void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata) {
   const Experts& experts = shape.experts;
   const uint64_t score =
       experts.score == RouterScore::kSigmoid ? kNumberOfSigmoid : kNumberOfSoftmax;
-  set("block_count", shape.layer_count + shape.left_out);
-  if (shape.left_out > 0) set("nextn_predict_layers", shape.left_out);
+  WriteNext(shape, metadata);
   set("expert_gating_func", static_cast<uint32_t>(score));
   set("expert_weights_norm", experts.normalized);
   set("expert_weights_scale", experts.scale);

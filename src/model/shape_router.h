@@ -12,9 +12,12 @@
 
 namespace aster::model {
 
-// MTP blocks stand behind the layers and are counted with them; those of families that draft in
-// other ways are left out. Before anything that differs by layer is read.
+// MTP blocks stand behind the layers and are counted with them. They are left out until their
+// tensors are found (CheckSupport). Before anything that differs by layer is read.
 Status LeaveNextOut(const Keys& keys, Shape& shape);
+
+// Of a shape that has such blocks; the number of layers is written again.
+void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata);
 
 // How experts are scored, chosen and weighed, which of them every token uses, and the width of the
 // first layers where those have none. Of what files leave out, `shape` has what is usual.

@@ -349,7 +349,7 @@ TEST(Shape, GlmOfAnotherKindIsRefusedByName) {
   EXPECT_TRUE(refused("expert_weights_scale", -1.0f));
   EXPECT_TRUE(refused("expert_weights_scale", 1e9f));
   EXPECT_TRUE(refused("leading_dense_block_count", uint32_t{4}));
-  EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{4}));
+  EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{5}));
   EXPECT_TRUE(refused("attention.sliding_window", uint32_t{128}));
   EXPECT_FALSE(refused("expert_gating_func", uint32_t{1}));
   EXPECT_FALSE(refused("expert_group_count", uint32_t{1}));
@@ -486,6 +486,8 @@ TEST(Shape, OfQwenNextSurvivesItsMetadata) {
     EXPECT_EQ(read->experts.shared, shape.experts.shared);
     EXPECT_TRUE(read->has_state(2));
     EXPECT_FALSE(read->has_state(3));
+    EXPECT_EQ(read->layer_count, 4u);
+    EXPECT_EQ(read->left_out, shape.next_layers);
   }
   // A Qwen3-Next may leave the interval out, and a block behind its layers is none of them.
   gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("qwen3-next-tiny").value());

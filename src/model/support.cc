@@ -56,6 +56,14 @@ bool IsLeftOut(const Shape& shape, std::string_view tensor_name) {
   return layer && *layer >= shape.layer_count && *layer < shape.layer_count + shape.left_out;
 }
 
+// Files may have the embedding and the head once more for the block; it takes the model's.
+bool IsCopyOfNext(const Shape& shape, std::string_view tensor_name) {
+  if (shape.next_layers == 0) return false;
+  const std::string own = fmt::format("blk.{}.nextn.", shape.layer_count);
+  return tensor_name == own + "embed_tokens.weight" ||
+         tensor_name == own + "shared_head_head.weight";
+}
+
 void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
                   const std::optional<Slice>& slice, std::vector<std::string>& obstacles) {
   Sentences missing, misshapen;
@@ -92,7 +100,7 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     if (known.contains(entry.tensor->name)) continue;
     if (ranks && IsTensorOfRankHead(entry.tensor->name)) continue;
-    if (IsLeftOut(shape, entry.tensor->name)) continue;
+    if (IsLeftOut(shape, entry.tensor->name) || IsCopyOfNext(shape, entry.tensor->name)) continue;
     const bool is_next = entry.tensor->name.find(".nextn.") != std::string_view::npos;
     unexpected.Add(fmt::format("tensor {} has no place in this architecture{}", entry.tensor->name,
                                is_next ? " without the key nextn_predict_layers" : ""));
@@ -100,9 +108,33 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   std::move(unexpected).MoveTo(obstacles);
 }
 
+// A block that is not as its family's are known is left out: drafts change no answer.
+void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
+  if (!CanDraftNext(shape) || shape.left_out != 1) return;
+  Shape with = shape;
+  with.left_out = 0;
+  with.next_layers = 1;
+  std::set<std::string_view> known;
+  const std::vector<TensorSpec> specs = TensorsOf(with);
+  for (const TensorSpec& spec : specs) {
+    if (!IsOfNextBlock(spec)) continue;
+    const gguf::Tensor* tensor = FindTensor(files, spec);
+    if (tensor == nullptr || !SameDims(*tensor, spec.dims) || !IsComputable(tensor->type)) return;
+    known.insert(tensor->name);
+  }
+  for (const gguf::ModelFiles::Entry& entry : files.entries()) {
+    const std::string_view name = entry.tensor->name;
+    if (IsLeftOut(shape, name) && !known.contains(name) && !IsCopyOfNext(with, name)) return;
+  }
+  shape = with;
+}
+
 // The MTP block may be in a file of its own, of which the model's keys know nothing.
 Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
-  if (!shape.is_latent()) return Ok();
+  if (!shape.is_latent()) {
+    FindNextInside(files, shape);
+    return Ok();
+  }
   const std::string inside = fmt::format("blk.{}.nextn.", shape.layer_count);
   const bool is_inside = files.FindTensor(inside + "enorm.weight") != nullptr;
   const bool is_apart = files.FindTensor("mtp.0.enorm.weight") != nullptr;

@@ -87,6 +87,7 @@ TEST_F(Synth, EveryArchitectureCanRun) {
     const Support support = CheckSupport(*files);
     EXPECT_TRUE(support.ok()) << ArchName(arch) << ": " << support.obstacles.front();
     EXPECT_EQ(support.shape->layer_count, shape.layer_count);
+    EXPECT_EQ(support.shape->next_layers, shape.next_layers);
   }
 }
 
@@ -159,11 +160,12 @@ TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
   EXPECT_FALSE(CheckShape(shape).ok());
 }
 
-// Its tensors are in published files, whole layers of them.
-TEST(Support, AnMtpBlockOfGlmIsLeftOut) {
+// As in published files that keep some of its tensors only.
+TEST(Support, AnMtpBlockThatIsNotWholeIsLeftOut) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");
   Shape shape = ShapeOfPreset("glm-tiny").value();
+  shape.next_layers = 0;
   shape.left_out = 1;
   gguf::MetadataBuilder metadata;
   WriteShape(shape, metadata);

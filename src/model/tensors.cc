@@ -10,10 +10,16 @@
 namespace aster::model {
 namespace {
 
-// Collects the tensors of one layer; names are the ones that published files use.
+// Positions that an MTP block sees where the model's own layers see all: what is far behind them is
+// in the rows that it is given.
+constexpr uint32_t kNextWindow = 512;
+
+// Collects the tensors of one layer, or of an MTP block; names are the ones that published files
+// use.
 class LayerSpecs {
  public:
-  LayerSpecs(std::vector<TensorSpec>& specs, uint32_t layer) : specs_(specs), layer_(layer) {}
+  LayerSpecs(std::vector<TensorSpec>& specs, uint32_t layer, Part part = Part::kLayer)
+      : specs_(specs), layer_(layer), part_(part) {}
 
   void Matrix(std::string_view name, std::vector<uint64_t> dims) {
     Add(name, std::move(dims), true);
@@ -25,18 +31,21 @@ class LayerSpecs {
   void Vector(std::string_view name, std::vector<uint64_t> dims) {
     Add(name, std::move(dims), false);
   }
+  // Of the last: what stands in where there is nothing of its own.
+  void FallBackTo(std::string name) { specs_.back().aliases.push_back(std::move(name)); }
 
  private:
   void Add(std::string_view name, std::vector<uint64_t> dims, bool is_matrix) {
     specs_.push_back({.name = fmt::format("blk.{}.{}", layer_, name),
                       .dims = std::move(dims),
-                      .part = Part::kLayer,
-                      .layer = static_cast<int32_t>(layer_),
+                      .part = part_,
+                      .layer = part_ == Part::kLayer ? static_cast<int32_t>(layer_) : -1,
                       .is_matrix = is_matrix});
   }
 
   std::vector<TensorSpec>& specs_;
   const uint32_t layer_;
+  const Part part_;
 };
 
 void AddAttention(const Shape& shape, LayerSpecs& layer) {
@@ -225,6 +234,24 @@ void AddGemma4Layer(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   layer.Vector("layer_output_scale.weight", {1});
 }
 
+void AddLayer(const Shape& shape, uint32_t index, LayerSpecs& layer) {
+  if (shape.is_gemma4()) return AddGemma4Layer(shape, index, layer);
+  AddLayerAttention(shape, index, layer);
+  layer.Vector(FeedForwardNormOf(shape), {shape.embedding});
+  shape.has_experts(index) ? AddMixture(shape, layer) : AddDense(shape, layer);
+}
+
+void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
+  const uint64_t embedding = shape.embedding;
+  LayerSpecs block(specs, shape.layer_count, Part::kHead);
+  block.Vector("nextn.enorm.weight", {embedding});
+  block.Vector("nextn.hnorm.weight", {embedding});
+  block.Matrix("nextn.eh_proj.weight", {2 * embedding, embedding});
+  AddLayer(ShapeOfNext(shape), 0, block);
+  block.Vector("nextn.shared_head_norm.weight", {embedding});
+  block.FallBackTo("output_norm.weight");
+}
+
 // What every layer's own embedding of a token is made of.
 void AddLayerInputs(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t all = uint64_t{shape.kinds.input} * shape.layer_count;
@@ -257,6 +284,25 @@ std::string_view FeedForwardNormOf(const Shape& shape) {
   return is_behind ? "post_attention_norm.weight" : "ffn_norm.weight";
 }
 
+bool CanDraftNext(const Shape& shape) {
+  return shape.is_latent() || shape.is_recurrent() || shape.is_glm();
+}
+
+Shape ShapeOfNext(const Shape& shape) {
+  Shape next = shape;
+  next.layer_count = 1;
+  next.next_layers = 0;
+  if (shape.is_latent()) {
+    next.latent.ratios = {0};
+    next.experts.hash_layers = 0;
+    return next;
+  }
+  next.sliding_window = kNextWindow;
+  next.experts.dense_layers = 0;
+  if (shape.is_recurrent()) next.recurrence.full_every = 1;
+  return next;
+}
+
 bool IsOfNextBlock(const TensorSpec& spec) {
   return spec.part == Part::kHead && !spec.name.starts_with("output");
 }
@@ -274,14 +320,9 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
   if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
   for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
     LayerSpecs layer(specs, i);
-    if (shape.is_gemma4()) {
-      AddGemma4Layer(shape, i, layer);
-      continue;
-    }
-    AddLayerAttention(shape, i, layer);
-    layer.Vector(FeedForwardNormOf(shape), {embedding});
-    shape.has_experts(i) ? AddMixture(shape, layer) : AddDense(shape, layer);
+    AddLayer(shape, i, layer);
   }
+  if (shape.next_layers > 0 && !shape.is_latent()) AddNext(shape, specs);
   specs.push_back({.name = "output_norm.weight", .dims = {embedding}, .part = Part::kHead});
   if (!shape.tied_head) {
     specs.push_back({.name = "output.weight",

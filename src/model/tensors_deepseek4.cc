@@ -124,7 +124,7 @@ void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
 
 // The MTP block, which drafts the token after the next: a layer with what comes before and after
 // it.
-void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
+void AddLatentNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t embedding = shape.embedding;
   const std::string prefix =
       shape.next_apart ? "mtp.0." : fmt::format("blk.{}.", shape.layer_count);
@@ -147,15 +147,6 @@ void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
 
 }  // namespace
 
-Shape ShapeOfNext(const Shape& shape) {
-  Shape next = shape;
-  next.layer_count = 1;
-  next.latent.ratios = {0};
-  next.experts.hash_layers = 0;
-  next.next_layers = 0;
-  return next;
-}
-
 void AddDeepSeek4Tensors(const Shape& shape, std::vector<TensorSpec>& specs) {
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     BlockSpecs block(specs, Part::kLayer, fmt::format("blk.{}.", layer),
@@ -165,7 +156,7 @@ void AddDeepSeek4Tensors(const Shape& shape, std::vector<TensorSpec>& specs) {
   }
   BlockSpecs head(specs, Part::kHead, "", -1);
   AddMerge(shape, "output_hc_", "hc_head_", "", head);
-  if (shape.next_layers > 0) AddNext(shape, specs);
+  if (shape.next_layers > 0) AddLatentNext(shape, specs);
 }
 
 }  // namespace aster::model

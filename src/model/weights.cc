@@ -67,8 +67,12 @@ class Loader : TensorLoader {
     next->block.shape = ShapeOfNext(shape_);
     next->block.slice = {.layer_begin = 0, .layer_end = 1, .head = true};
     next->block.layers.resize(1);
-    TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, next->block.layers[0]));
-    next->block.merge = TRY(MixOf(own + "hc_head_"));
+    if (shape_.is_latent()) {
+      TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, next->block.layers[0]));
+      next->block.merge = TRY(MixOf(own + "hc_head_"));
+    } else {
+      next->block.layers[0] = TRY(Layer(shape_.layer_count));
+    }
     next->block.output_norm =
         TRY(Floats(own + (shape_.next_apart ? "norm.weight" : "shared_head_norm.weight")));
     return std::shared_ptr<const NextWeights>(std::move(next));

@@ -183,8 +183,8 @@ Json ShapeToJson(const model::Shape& shape) {
   if (shape.is_latent()) {
     json["streams"] = shape.streams.count;
     json["compress_ratios"] = shape.latent.ratios;
-    json["next_layers"] = shape.next_layers;
   }
+  if (model::CanDraftNext(shape)) json["next_layers"] = shape.next_layers;
   return json;
 }
 

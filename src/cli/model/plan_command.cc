@@ -224,7 +224,7 @@ Result<Plan> PlanOf(const PlanFlags& options) {
       };
       plan.variants.push_back({std::string(mix.name), TRY(sizes_of({})), sizes_of});
     }
-    if (plan.shape.is_latent() && plan.shape.next_layers == 0)
+    if (model::CanDraftNext(plan.shape) && plan.shape.next_layers == 0)
       plan.next_block_bytes = TRY(model::NextBlockBytes(plan.shape));
   }
   TRY(ChooseSlices(options, plan));

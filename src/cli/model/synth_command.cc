@@ -97,7 +97,6 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
     ratios.push_back(ratios[ratios.size() - std::min<size_t>(2, ratios.size())]);
   ratios.resize(shape.layer_count);
   shape.experts.hash_layers = std::min(shape.experts.hash_layers, shape.layer_count);
-  if (options.no_next) shape.next_layers = 0;
   shape.latent.rounded_rows = !options.plain_rows;
 }
 
@@ -169,6 +168,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   Replace(shape.context_length, options.context);
   if (options.tied || options.untied) shape.tied_head = options.tied;
   Replace(shape.rope.base, options.rope_base);
+  if (options.no_next) shape.next_layers = 0;
   TRY(ReplaceExperts(options, shape));
   if (shape.is_indexed()) shape.index.own.resize(shape.layer_count, 1);
   if (shape.is_latent()) {
@@ -310,6 +310,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   app.add_flag("--untied", options.untied, "The output head has weights of its own")
       ->group(kGroup)
       ->excludes(tied);
+  app.add_flag("--no-next", options.no_next, "Without an MTP block")->group(kGroup);
 }
 
 void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
@@ -317,7 +318,6 @@ void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kGroup)->type_name("N");
   };
-  app.add_flag("--no-next", options.no_next, "Without the MTP block")->group(kGroup);
   app.add_flag("--plain-rows", options.plain_rows,
                "KV rows as if trained in 16 bits, instead of 8 and 4")
       ->group(kGroup);
