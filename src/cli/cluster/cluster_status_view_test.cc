@@ -342,7 +342,7 @@ TEST(ClusterStatus, ShowsRolesAndDrainedNodes) {
                                     .layers = {0, 21},
                                     .decode = {.ns = 20'000'000, .rows = 1, .context = 90},
                                     .prefill = {}}};
-  EXPECT_THAT(text(), HasSubstr("  attic   drained      8 cores"));
+  EXPECT_THAT(text(), HasSubstr("  attic   drained    8 cores"));
   EXPECT_THAT(text(), HasSubstr("          2 front ends still have layers or KV rows here\n"));
   EXPECT_THAT(text(), HasSubstr("roles\n"
                                 "  prefill, decode, group  屋根裏\n"
