@@ -506,8 +506,6 @@ async function showsDevices(page, machine, other) {
   await other.getByText('drained', { exact: true }).waitFor(patience);
   await other.getByText('Roles: KV cache', { exact: true }).waitFor(patience);
   await page.unroute('**/v1/cluster');
-  await other.getByText(/^Roles: prefill, decode, part of a group/).waitFor(patience);
-  await other.getByText('drained', { exact: true }).waitFor({ state: 'detached', ...patience });
 }
 
 // What an administrator does: invites a machine, drains and revokes others.
