@@ -116,7 +116,9 @@ class ClusterPool final : public NodePool {
     if (views.ok() && view_->members().size() != written_) {
       written_ = view_->members().size();
       const Status stored = node::RememberMembers(TRY(cluster::Home::OfUser()), view_->members());
-      if (!stored.ok()) log::Debug("the addresses of nodes could not be written", {{"why", stored.error().message()}});
+      if (!stored.ok())
+        log::Debug("the addresses of nodes could not be written",
+                   {{"why", stored.error().message()}});
     }
     return views;
   }
