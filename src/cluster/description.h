@@ -143,7 +143,8 @@ struct WorkRate {
   struct Times {
     uint64_t ns = 0;
     uint32_t rows = 0;
-    uint32_t context = 0;  // tokens of the text up to its end
+    uint32_t context = 0;    // tokens of the text up to its end
+    uint64_t waited_ns = 0;  // beside `ns`, for the other nodes of its group
 
     double tokens_per_s() const {
       return ns == 0 ? 0 : 1e9 * static_cast<double>(rows) / static_cast<double>(ns);

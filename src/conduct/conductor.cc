@@ -34,7 +34,10 @@ Conductor::Conductor(net::Network& network, const plan::RouteModel& model,
       drafts_(model_.shape, options_.proposers, network.clock(), frame_times_),
       schedule_({.chunk_pages = options_.chunk_pages,
                  .frames_per_stage = options_.frames_per_stage,
-                 .longest_frame_ns = options_.longest_frame_ns}),
+                 .longest_frame_ns = options_.longest_frame_ns,
+                 .expected_token_ns = options_.prefill_tokens_per_s > 0
+                                          ? kNsPerSecond / options_.prefill_tokens_per_s
+                                          : 0}),
       queue_(options_.max_running),
       plans_(std::move(plan), model.shape.layer_count, std::move(replanner),
              {.max_failures = options_.max_replans, .wait_ns = options_.replan_wait_ns}),

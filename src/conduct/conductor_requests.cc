@@ -148,8 +148,10 @@ void Conductor::Foresee(LiveRequest& live) {
                    .held_tokens = live.sent,
                    .fetched_tokens = live.sent - std::min(live.sent, live.held_before),
                    .is_direct = route_->client.has_decode_path() && !live.is_disaggregated(),
+                   .fetch_s = live.fetch_s,
                    .first_token_s = ForecastOf(live).PrefillSeconds(tokens),
-                   .token_s = decodes.TokenSeconds(queue_.running().size())};
+                   .token_s = decodes.TokenSeconds(queue_.running().size()),
+                   .came_fetch_s = live.came_fetch_s};
 }
 
 void Conductor::LearnFirstToken(LiveRequest& live, int64_t now_ns) {

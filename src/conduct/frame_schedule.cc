@@ -24,7 +24,14 @@ void LeaveOutInFlight(std::vector<FrameItem>& items) {
 }  // namespace
 
 FrameSchedule::FrameSchedule(const FrameScheduleOptions& options)
-    : options_(options), budget_(options.chunk_pages * kFramePage, options.longest_frame_ns) {}
+    : options_(options), budget_(options.chunk_pages * kFramePage, options.longest_frame_ns) {
+  // As if frames had been computed until their length stays the same.
+  constexpr int kExpected = 8;
+  for (int i = 0; options.expected_token_ns > 0 && i < kExpected; ++i) {
+    const uint32_t tokens = budget_.tokens();
+    budget_.Note(tokens, static_cast<int64_t>(std::min(options.expected_token_ns * tokens, 1e15)));
+  }
+}
 
 // Stages work on different requests at the same time: as many groups are in flight as there are
 // stages, and each group is as small as that allows.

@@ -35,6 +35,9 @@ struct FrameScheduleOptions {
   uint32_t frames_per_stage = 2;  // of prompts, in flight
   // Frames that a stage computes for longer are followed by smaller ones; 0: all are of pages.
   int64_t longest_frame_ns = 0;
+  // Of a token, as it is planned: the first frames are as long as that allows. 0: not known, and
+  // they are short until the first ones were computed.
+  double expected_token_ns = 0;
 };
 
 class FrameSchedule {

@@ -57,6 +57,23 @@ class FrameScheduleTest : public testing::Test {
   FrameSchedule schedule_{{.chunk_pages = 2, .frames_per_stage = 2}};
 };
 
+// The first frames are as long as the plan expects them to be computed in time.
+TEST_F(FrameScheduleTest, FirstFramesAreAsLongAsIsExpected) {
+  const auto first = [&](double expected_token_ns) {
+    FrameSchedule schedule({.chunk_pages = 2,
+                            .frames_per_stage = 2,
+                            .longest_frame_ns = 750 * kNsPerMs,
+                            .expected_token_ns = expected_token_ns});
+    return Items(schedule.NextPrefill(running_, kTwoStages, 0)).at(0).second;
+  };
+  Add(2000);
+  EXPECT_EQ(first(0), 16u);
+  EXPECT_EQ(first(2.7e6), 256u);  // 0.69 s
+  EXPECT_EQ(first(4e6), 128u);    // 0.51 s
+  EXPECT_EQ(first(12e6), 32u);    // 0.38 s
+  EXPECT_EQ(first(1e12), 16u);
+}
+
 TEST_F(FrameScheduleTest, SlowStagesGetSmallFrames) {
   FrameSchedule schedule(
       {.chunk_pages = 2, .frames_per_stage = 2, .longest_frame_ns = 750 * kNsPerMs});

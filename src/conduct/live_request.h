@@ -68,9 +68,11 @@ struct Foreseen {
   uint32_t held_tokens = 0;     // of its text, whose KV rows the stages that compute it had
   uint32_t fetched_tokens = 0;  // of these, that came from other nodes
   bool is_direct = false;       // by the decode path, though the route has another one
+  double fetch_s = 0;           // until these have come, before it began to run
   double first_token_s = 0;     // from when it began to run
   double token_s = 0;
   uint64_t answer_tokens = 0;
+  double came_fetch_s = 0;
   double came_first_token_s = 0;
   double came_token_s = 0;
 };
@@ -141,6 +143,8 @@ struct LiveRequest {
   size_t in_flight = 0;                     // segments
   wire::RouteId searched_route = 0;         // on which other nodes were asked for its text
   uint32_t held_before = 0;                 // tokens that stages held when that began
+  double fetch_s = 0;                       // that rows of other nodes were expected to take
+  double came_fetch_s = 0;                  // that they took
   uint32_t refusals = 0;                    // since something was computed
   int64_t started_ns = 0;                   // when it began to run in this epoch
   uint32_t started_at = 0;                  // tokens that were computed then

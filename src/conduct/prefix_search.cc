@@ -40,6 +40,7 @@ PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
     return Next::kRun;
   }
   live.searched_route = at_.route.id();
+  live.fetch_s = live.came_fetch_s = 0;
   // The last token is computed in any case, and rows are fetched by whole pages.
   const uint32_t goal = (live.length() - 1) / kPage * kPage;
   const uint32_t decoded = live.HeldBy(at_.route.decode_path());
@@ -159,6 +160,7 @@ PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
   LiveRequest& live = *search.live;
   // From here on silence is that of sources: both times begin anew.
   live.phase = RequestPhase::kFetching;
+  live.fetch_s = search.sources.seconds;
   search.begun_ns = search.heard_ns = NowNs();
   const std::vector<KvWant> wants = WantsOf(live);
   for (const KvFetch& fetch : search.sources.fetches) {
@@ -227,9 +229,11 @@ PrefixSearch::Next PrefixSearch::GiveUp(Search& search) {
   return Next::kBegin;
 }
 
-void PrefixSearch::End(const LiveRequest& live) {
+void PrefixSearch::End(LiveRequest& live) {
   const auto ended = searches_.extract(live.request.id());
   if (ended.empty()) return;
+  if (live.phase == RequestPhase::kFetching)
+    live.came_fetch_s = static_cast<double>(NowNs() - ended.mapped().begun_ns) / kNs;
   for (const wire::NodeId& node : ended.mapped().holdings.answered()) {
     // A node that cannot be told forgets the query after a while.
     static_cast<void>(at_.network.Send(node, Query(ended.mapped(), 0)));

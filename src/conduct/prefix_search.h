@@ -68,7 +68,7 @@ class PrefixSearch {
   Next Tick(LiveRequest& live);
   int64_t NextTickNs(const LiveRequest& live) const;
   // There is none for the request any more. Nodes that hold rows for it are told.
-  void End(const LiveRequest& live);
+  void End(LiveRequest& live);
 
  private:
   struct Search {

@@ -146,6 +146,18 @@ TEST_F(PrefixSearchTest, RowsAreFetchedForTheStagesThatLackThem) {
   EXPECT_TRUE(ended[0].second.tokens.empty());
 }
 
+TEST_F(PrefixSearchTest, WhatFetchingTakesIsForeseen) {
+  bytes_per_s_ = 2e6;
+  LiveRequest& live = Fetching();
+  bytes_per_s_ = 0;
+  // Rows of four layers: keys and values of two heads with 32 numbers of two bytes each.
+  EXPECT_NEAR(live.fetch_s, 640 * 4 * 2 * 2 * 32 * 2 / 2e6, 1e-9);
+  network_.virtual_clock.AdvanceBy(400 * kNsPerMs);
+  Holds(live, 0, 640);
+  EXPECT_EQ(Holds(live, 1, 640), Next::kRun);
+  EXPECT_NEAR(live.came_fetch_s, 0.4, 1e-9);
+}
+
 TEST_F(PrefixSearchTest, WhatIsFasterToComputeIsNotFetched) {
   bytes_per_s_ = 100e3;  // 640 positions take 6 s, or 0.64 s of computing
   LiveRequest& live = Begin();

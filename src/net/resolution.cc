@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/clock.h"
+#include "net/nearest.h"
 
 namespace aster::net {
 namespace {
@@ -46,14 +48,14 @@ Resolution::Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker
     shared_->answer = Error(Code::kUnavailable, "it has no address");
     return;
   }
-  if (std::all_of(wanted.begin(), wanted.end(),
-                  [](const HostPort& host_port) { return host_port.is_numeric(); })) {
+  if (wanted.size() == 1 && wanted.front().is_numeric()) {
     shared_->answer = ResolveAll(wanted);
     return;
   }
   try {
     std::thread([shared = shared_, wanted, waker] {
       Result<std::vector<Endpoint>> answer = ResolveAll(wanted);
+      if (answer.ok()) answer = NearestFirst(*std::move(answer), SystemClock());
       {
         MutexLock thread_lock(shared->mu);
         shared->answer = std::move(answer);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From names of machines to their addresses, without making a caller wait. Must not know what is
-// wanted there.
+// From names of machines to their addresses, the nearest first, without making a caller wait. Must
+// not know what is wanted there.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ namespace aster::net {
 class Resolution {
  public:
   // Names are asked for in a thread of their own (which stays behind if this object goes earlier);
-  // the waker is woken when that is done. Numbers are there at once.
+  // the waker is woken when that is done. A single number is there at once.
   Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker> waker);
 
-  // All endpoints of all addresses in their order; an error if there is none; nothing yet.
+  // All endpoints of all addresses, the nearest first; an error if there is none; nothing yet.
   std::optional<Result<std::vector<Endpoint>>> Take();
 
  private:

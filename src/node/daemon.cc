@@ -17,6 +17,7 @@
 #include "kernels/isa_choice.h"
 #include "node/addresses.h"
 #include "node/announce.h"
+#include "node/ask.h"
 #include "node/member_peer.h"
 
 namespace aster::node {
@@ -76,7 +77,8 @@ cluster::SliceStatus ToStatus(const stage::StageRouteStatus& stage) {
 cluster::WorkRate::Times ToStatus(const stage::WorkRate::Times& times) {
   return {.ns = static_cast<uint64_t>(times.seconds * kNsPerSecond),
           .rows = times.rows,
-          .context = times.context};
+          .context = times.context,
+          .waited_ns = static_cast<uint64_t>(times.waited_s * kNsPerSecond)};
 }
 
 cluster::WorkRate ToStatus(const stage::WorkRate& rate) {
@@ -293,7 +295,62 @@ Status Daemon::Listen() {
   TRY(membership_->Start());
   TRY(links_->Start());
   TRY(MeasureAgain());
+  TRY(StartStandby());
   return BeFound();
+}
+
+Status Daemon::StartStandby() {
+  if (!options_.keeps_standby) return Ok();
+  const auto ask = [](rpc::ControlClient& client) -> Result<StandbyPeer> {
+    StandbyPeer peer;
+    peer.description = TRY(client.Describe());
+    peer.status = TRY(client.GetStatus());
+    return peer;
+  };
+  const auto look = [this, ask] {
+    Standby::Seen seen;
+    seen.self = {.description = Describe(), .status = GetStatus()};
+    for (const cluster::Member& member : membership_->Living()) {
+      auto peer = AskAnywhere(identity_, member, ask);
+      if (peer.ok()) seen.others.push_back(*std::move(peer));
+    }
+    return seen;
+  };
+  standby_ = std::make_unique<Standby>(
+      look,
+      [this](const StandbySlice& wanted, const std::stop_token& stop) {
+        return KeepForOthers(wanted, stop);
+      },
+      clock_);
+  return standby_->Start();
+}
+
+// Where it would fit beside what is computed here. A layer at a time: a route that needs weights of
+// this model meanwhile waits no longer than for one.
+Status Daemon::KeepForOthers(const StandbySlice& wanted, const std::stop_token& stop) {
+  const auto fits = [&](const gguf::ModelFiles& layout) -> Status {
+    const stage::SliceRequest request{.fingerprint = wanted.fingerprint,
+                                      .memory_name = {},
+                                      .slice = wanted.slice,
+                                      .used_bytes = GetStatus().memory_used_bytes};
+    TRY(stage::FindRoom(layout, request, SliceOptions()));
+    return Ok();
+  };
+  const model::Slice& all = wanted.slice;
+  for (uint32_t layer = all.layer_begin; layer < all.layer_end; ++layer) {
+    const bool is_first = layer == all.layer_begin;
+    const bool is_last = layer + 1 == all.layer_end;
+    TRY(store_.Ensure({.fingerprint = wanted.fingerprint,
+                       .slice = {.layer_begin = layer,
+                                 .layer_end = layer + 1,
+                                 .embedding = all.embedding && is_first,
+                                 .head = all.head && is_last},
+                       .peers = PeersToFetchFrom(wanted.fingerprint),
+                       .here = models_.Parts(),
+                       .fetching = {.progress = {}, .stop = stop},
+                       .check = fits}));
+  }
+  return Ok();
 }
 
 Status Daemon::BeFound() {
@@ -314,6 +371,7 @@ Result<OwnAddresses> Daemon::Reachable() const {
 
 Daemon::~Daemon() {
   discovery_.reset();
+  if (standby_) standby_->Stop();
   if (self_meter_) self_meter_->Stop();
   if (links_) links_->Stop();
   if (membership_) membership_->Stop();

@@ -34,6 +34,7 @@
 #include "node/link_meter.h"
 #include "node/membership.h"
 #include "node/self_meter.h"
+#include "node/standby.h"
 #include "node/weight_offers.h"
 #include "rpc/control_server.h"
 #include "stage/file_slice_source.h"
@@ -60,6 +61,7 @@ struct DaemonOptions {
   std::optional<uint16_t> discovery_port;  // of multicast DNS; nothing: nodes are not looked for
   std::vector<drafting::DraftFor> draft_for;  // drafters for front ends on other machines
   std::string pages_folder;                   // of pages, for look-ups; empty: none
+  bool keeps_standby = false;                 // weights of layers that only one other node has
   bool measure = true;  // what the machine can do, for plans; takes a third of a second
 };
 
@@ -86,6 +88,8 @@ class Daemon {
   Status LoadDrafters();
   void MeasureGpus(compute::Context& host);
   Status Listen();
+  Status StartStandby();
+  Status KeepForOthers(const StandbySlice& wanted, const std::stop_token& stop);
   Status BeFound();
   Result<OwnAddresses> Reachable() const;
   std::vector<std::shared_ptr<fetch::WeightPeer>> PeersToFetchFrom(
@@ -118,6 +122,7 @@ class Daemon {
   std::vector<drafting::OwnDrafter> drafters_;     // until they have the network
   std::unique_ptr<drafting::DraftNode> drafting_;  // or none
   std::unique_ptr<stage::Node> node_;
+  std::unique_ptr<Standby> standby_;                 // or none
   std::unique_ptr<discovery::Discovery> discovery_;  // or none
   std::vector<std::string> control_addresses_;
   mutable Mutex names_mu_;

@@ -39,6 +39,8 @@ struct ClusterOptions {
   std::string trace_path;  // empty: none is kept
   // Where requests come one at a time: what plans are made for.
   std::optional<ExpectedRequest> only_request;
+  // Its tokens, as far as they are known before: nodes are asked for KV rows of them.
+  std::vector<int32_t> only_tokens;
 
   bool wants_nodes() const { return local_nodes > 0 || cluster; }
 };

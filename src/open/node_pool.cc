@@ -75,7 +75,7 @@ class ClusterPool final : public NodePool {
   Status Refresh(std::span<const wire::NodeId> lost, const Status& broken) override {
     const bool may_be_well = broken.ok() || broken.error().code() == Code::kUnavailable;
     if (!may_be_well) RefuseFor(lost, broken.error().code());
-    std::vector<node::NodeView> views = TRY(view_->Look(lost));
+    std::vector<node::NodeView> views = TRY(Look(lost));
     nodes_.clear();
     links_.clear();
     absent_.clear();
@@ -103,6 +103,26 @@ class ClusterPool final : public NodePool {
   }
 
  private:
+  // Where those that were there at the last look are all gone, others may have come since: another
+  // pool of this machine may have heard of them.
+  Result<std::vector<node::NodeView>> Look(std::span<const wire::NodeId> lost) {
+    auto views = view_->Look(lost);
+    if (!views.ok()) {
+      auto others = ViewOfCluster(/*via=*/{});
+      if (!others.ok()) return views;
+      view_ = *std::move(others);
+      views = view_->Look(lost);
+    }
+    if (views.ok() && view_->members().size() != written_) {
+      written_ = view_->members().size();
+      const Status stored = node::RememberMembers(TRY(cluster::Home::OfUser()), view_->members());
+      if (!stored.ok())
+        log::Debug("the addresses of nodes could not be written",
+                   {{"why", stored.error().message()}});
+    }
+    return views;
+  }
+
   // Where no node that is there has the model, as when the only one that had it has failed.
   void LendWeights(std::span<const node::NodeView> views) {
     const auto has_model = [&](const node::NodeView& view) {
@@ -173,7 +193,8 @@ class ClusterPool final : public NodePool {
     const auto times = [](const cluster::WorkRate::Times& from) -> plan::MeasuredSlice::Times {
       return {.seconds = static_cast<double>(from.ns) / kNsPerSecond,
               .rows = from.rows,
-              .context = from.context};
+              .context = from.context,
+              .waited_s = static_cast<double>(from.waited_ns) / kNsPerSecond};
     };
     std::vector<plan::MeasuredSlice> measured;
     for (const cluster::WorkRate& rate : status.rates) {
@@ -244,7 +265,8 @@ class ClusterPool final : public NodePool {
     return std::nullopt;
   }
 
-  const std::unique_ptr<node::ClusterView> view_;
+  std::unique_ptr<node::ClusterView> view_;
+  size_t written_ = 0;  // members whose addresses are kept
   const net::Credentials credentials_;
   const WantedSlices wanted_;
   std::vector<wire::NodeId> drained_;

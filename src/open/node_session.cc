@@ -14,6 +14,7 @@
 #include "gguf/fingerprint_cache.h"
 #include "kernels/isa_choice.h"
 #include "model/support.h"
+#include "open/held_rows.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"
 #include "open/plan_for_turn.h"
@@ -197,7 +198,11 @@ Result<plan::Plan> NodeSession::Plan() {
   planned_ = {};
   plan::Plan plan;
   if (split_ == "auto") {
-    plan = TRY(PlanForNodes());
+    held_ = FindHeld();
+    auto planned = PlanForNodes();
+    // Of the next request nothing is known.
+    held_.clear();
+    plan = TRY(std::move(planned));
   } else {
     plan.stages = TRY(ParsePath(split_).In(split_option_));
   }
@@ -255,6 +260,17 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
   return Ok();
 }
 
+// Rows that travel inexactly have a name that only a route knows.
+std::vector<plan::HeldRows> NodeSession::FindHeld() {
+  const bool is_exact = stage::IsExact(route_.encoding) && stage::IsExact(route_.kv_encoding);
+  if (options_.only_tokens.empty() || !options_.cluster || !is_exact) return {};
+  const auto layout = plan::LayoutOf(
+      model_.shape, route_.memory,
+      plan::MemoryName(model_.fingerprint, route_.encoding, route_.kv_encoding, /*stages=*/{}));
+  if (!layout.ok()) return {};
+  return FindHeldRows(*network_, nodes_, *layout, options_.only_tokens);
+}
+
 Result<plan::Plan> NodeSession::PlanForNodes() {
   plan::SplitPlan split = TRY(PlanByAbility(*pool_, Wanted(), shares_));
   reasons_ = std::move(split.lines);
@@ -272,6 +288,7 @@ WantedPlan NodeSession::Wanted() const {
           .kv_bytes = route_.kv_bytes,
           .requests = std::move(requests),
           .by_times = options_.only_request.has_value(),
+          .held = held_,
           .exact_transfers = route_.kv_encoding == wire::RowEncoding::kF32};
 }
 

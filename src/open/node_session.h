@@ -137,6 +137,7 @@ class NodeSession {
   void TakeNodes();
   std::vector<conduct::KvPeer> Peers() const;
   conduct::PlannedPath PlannedTimes(std::span<const plan::PlanStage> path) const;
+  std::vector<plan::HeldRows> FindHeld();
   Result<plan::Plan> PlanForNodes();
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
   // The decode nodes, where the options name any.
@@ -162,6 +163,7 @@ class NodeSession {
   PlannedRates planned_;
   NodeShares shares_;  // of their rates that nodes have
   std::vector<ExpectedRequest> usual_requests_;
+  std::vector<plan::HeldRows> held_;  // of the only request's text, for its plan
   plan::TurnChanges turn_changes_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;

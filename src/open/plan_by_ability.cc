@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "open/open_model.h"
 #include "open/usual_request.h"
 
 namespace aster::open {
@@ -29,12 +30,16 @@ plan::PlannerOptions OptionsFor(const NodePool& pool, const WantedPlan& wanted,
                                 const Request& request) {
   plan::PlannerOptions options{.reserved_bytes = wanted.kv_bytes, .all_nodes = pool.wants_all()};
   options.exact_transfers = wanted.exact_transfers;
+  options.longest_frame_s = static_cast<double>(kLongestStepNs) / kNsPerSecond;
   options.compares = !wanted.replaces;
   // Several requests share a pipeline best.
   if (!request) return options;
   options.may_choose = true;
   options.prompt_tokens = request->prompt_tokens;
   options.answer_tokens = request->answer_tokens;
+  options.held = wanted.held;
+  // Of all of it, where it is known which nodes have what of it.
+  if (!wanted.held.empty()) options.prompt_tokens += request->held_tokens;
   return options;
 }
 
@@ -57,8 +62,11 @@ std::vector<plan::NodeAbility> AbilitiesOf(const NodePool& pool, const WantedPla
 
 plan::ModelLoad LoadFor(const WantedPlan& wanted, const Request& request) {
   plan::ModelLoad load = wanted.load;
-  if (request)
-    load.PrepareFor(request->prompt_tokens, request->answer_tokens, request->held_tokens);
+  if (!request) return load;
+  uint32_t held = request->held_tokens;
+  const uint32_t text = held + request->prompt_tokens;
+  for (const plan::HeldRows& rows : wanted.held) held = std::max(held, std::min(rows.tokens, text));
+  load.PrepareFor(text - held, request->answer_tokens, held);
   return load;
 }
 
@@ -144,6 +152,8 @@ void Take(const plan::Alternative& chosen, const plan::SplitPlan& predicted, dou
     of.first_token_s = predicted.first_token_s;
     of.decode_tokens_per_s = predicted.decode_tokens_per_s;
     of.request_s = predicted.request_s;
+    of.held_tokens = predicted.held_tokens;
+    of.fetch_s = predicted.fetch_s;
     of.why.clear();
   }
   split.plan = predicted.plan;
@@ -153,6 +163,8 @@ void Take(const plan::Alternative& chosen, const plan::SplitPlan& predicted, dou
   split.first_chunk_s = predicted.first_chunk_s;
   split.first_token_s = predicted.first_token_s;
   split.request_s = predicted.request_s;
+  split.held_tokens = predicted.held_tokens;
+  split.fetch_s = predicted.fetch_s;
   split.lines = {plan::DescribePlan(split.plan),
                  fmt::format("{}, for the last requests, which are unlike: {:.3g} s in the mean",
                              kind, mean_s)};

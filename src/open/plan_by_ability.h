@@ -28,6 +28,8 @@ struct WantedPlan {
   // Whether what nodes took for this model lately counts; else they are judged by the shares of
   // their rates, which a watch of them finds.
   bool by_times = false;
+  // KV rows that nodes have of what the requests' texts begin with.
+  std::vector<plan::HeldRows> held = {};
   bool exact_transfers = true;
   bool replaces = false;  // a plan of this front end's, whose slices are gone then
 };

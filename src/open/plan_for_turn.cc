@@ -21,16 +21,17 @@ bool IsLoaded(const NodePool& pool, const plan::Plan& plan) {
   });
 }
 
-// Of the turns before, by the slowest link, or by computing them again.
-double MovingSeconds(const NodePool& pool, const WantedPlan& wanted, const plan::SplitPlan& best) {
-  const double held = wanted.requests.front().held_tokens;
-  double rate = 0;
-  for (const plan::LinkAbility& link : pool.links()) {
-    if (link.bytes_per_s > 0) rate = rate > 0 ? std::min(rate, link.bytes_per_s) : link.bytes_per_s;
-  }
-  const double bytes = wanted.load.kv_row_bytes * static_cast<double>(wanted.load.layers.size());
-  const double computing_s = held / best.prefill_tokens_per_s;
-  return rate > 0 && bytes > 0 ? std::min(held * bytes / rate, computing_s) : computing_s;
+// Of the turns before: what nodes of the plan that is there send to those of the best one, or what
+// that one computes again, whichever is sooner.
+double MovingSeconds(const NodePool& pool, const WantedPlan& wanted, const plan::Plan& current,
+                     const plan::SplitPlan& best) {
+  const uint32_t held = wanted.requests.front().held_tokens;
+  WantedPlan from_there = wanted;
+  for (const plan::PlanStage& stage : current.AllStages())
+    from_there.held.push_back({.stage = stage, .tokens = held});
+  const auto moved = PredictByAbility(pool, from_there, {}, best.plan);
+  const uint32_t kept = moved ? std::min(moved->held_tokens, held) : 0;
+  return (moved ? moved->fetch_s : 0) + (held - kept) / best.prefill_tokens_per_s;
 }
 
 // A node of the plan that is given no layers any more; null: all are there.
@@ -66,7 +67,7 @@ std::optional<std::string> ChangeForTurn(const NodePool& pool, const WantedPlan&
   const double loading_s = IsLoaded(pool, best->plan) ? 0 : opening_s;
   const plan::TurnOffer offer{.current_s = *current_s,
                               .best_s = *best_s,
-                              .change_s = loading_s + MovingSeconds(pool, instead, *best)};
+                              .change_s = loading_s + MovingSeconds(pool, instead, current, *best)};
   if (!changes.Observe(offer)) return std::nullopt;
   return fmt::format("{}: {} for this turn are expected, and {} of {}", name, TimeText(*best_s),
                      TimeText(*current_s), plan::SplitText(current));

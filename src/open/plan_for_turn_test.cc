@@ -54,6 +54,22 @@ TEST_F(PlanForTurn, WhatIsLoadedCostsLess) {
   EXPECT_TRUE(Change(kText, of_question_, /*opening_s=*/1e6));
 }
 
+// What the turns before have goes from the first node to the second: 6 layers' rows of 16,000
+// tokens take 0.4 s, and the text 19 s less. Over a slow link they are computed again, for 19 s.
+TEST_F(PlanForTurn, RowsMoveOverTheirOwnLinks) {
+  const auto change = [&](double to_b, double to_a) {
+    pool_.SetLink(0, to_b);
+    pool_.SetLink(1, to_a);
+    WantedPlan wanted = For({.prompt_tokens = 16'000, .answer_tokens = 200, .held_tokens = 16'000});
+    wanted.load.kv_row_bytes = 4096;
+    plan::TurnChanges changes;
+    return ChangeForTurn(pool_, wanted, of_question_, /*opening_s=*/5, changes);
+  };
+  ASSERT_EQ(of_question_.stages[0].node.name, "a");
+  EXPECT_TRUE(change(1e9, 1e5));
+  EXPECT_FALSE(change(1e5, 1e9));
+}
+
 TEST_F(PlanForTurn, DrainedNodesAreLeftWhereOthersTakeOver) {
   pool_.Drain(1);
   EXPECT_EQ(Change(kQuestion, of_text_).value_or(""), "node b is drained");

@@ -43,6 +43,12 @@ class FakePool final : public NodePool {
     nodes_[node].measured.push_back(slice);
   }
 
+  void SetLink(size_t from, double bytes_per_s) {
+    for (plan::LinkAbility& link : links_) {
+      if (link.from == from) link.bytes_per_s = bytes_per_s;
+    }
+  }
+
   // That node says so.
   void Drain(size_t node) {
     absent_.push_back({.id = nodes_[node].node.id,

@@ -45,8 +45,13 @@ std::string WhyNotTaken(const KindAnswer& answer, const KindAnswer& taken, bool 
   const double first_s = answer.first_token_s - taken.first_token_s;
   if (first_s >= later_s - first_s) {
     const bool is_transfer = answer.transfer_s - taken.transfer_s > first_s / 2;
+    const bool is_fetch = answer.fetch_s - taken.fetch_s > first_s / 2;
+    const bool is_held = answer.held_tokens < taken.held_tokens;
     return fmt::format("the first token comes {} later{}", TimeText(first_s),
-                       is_transfer ? ", for the KV transfer" : "");
+                       is_transfer ? ", for the KV transfer"
+                       : is_fetch  ? ", for KV rows from other nodes"
+                       : is_held   ? ", as more of the prompt is to be computed"
+                                   : "");
   }
   const double token_s = answer.token_s - taken.token_s;
   const bool is_exchange = answer.exchange_s - taken.exchange_s > token_s / 2;
@@ -71,8 +76,9 @@ std::string WhyNone(const KindProblem& problem, const PlannerOptions& options, P
 }
 
 std::string DescribeTimes(const Alternative& of) {
-  return fmt::format("{}, the first token after {}, then {}", TimeText(of.request_s),
-                     TimeText(of.first_token_s), FormatRate(of.decode_tokens_per_s, "tokens"));
+  return fmt::format("{}, the first token after {}{}, then {}", TimeText(of.request_s),
+                     TimeText(of.first_token_s), DescribeHeld(of),
+                     FormatRate(of.decode_tokens_per_s, "tokens"));
 }
 
 std::string DescribeOther(const Alternative& of) {
@@ -82,6 +88,14 @@ std::string DescribeOther(const Alternative& of) {
 }
 
 }  // namespace
+
+std::string DescribeHeld(const Alternative& of) {
+  if (of.held_tokens == 0) return {};
+  if (of.fetch_s <= 0)
+    return fmt::format(" (the KV rows of {} tokens are on its nodes)", of.held_tokens);
+  return fmt::format(" ({} of it until the KV rows of {} tokens have come from other nodes)",
+                     TimeText(of.fetch_s), of.held_tokens);
+}
 
 std::vector<Alternative> CompareKinds(const KindProblem& problem, const PlannerOptions& options,
                                       std::span<const KindAnswer> answers, const KindAnswer& taken,
@@ -101,6 +115,8 @@ std::vector<Alternative> CompareKinds(const KindProblem& problem, const PlannerO
     other.first_token_s = answer.first_token_s;
     other.decode_tokens_per_s = 1 / answer.token_s;
     other.request_s = answer.request_s;
+    other.held_tokens = answer.held_tokens;
+    other.fetch_s = answer.fetch_s;
     if (!other.is_taken) other.why = WhyNotTaken(answer, taken, options.may_choose);
   }
   return all;

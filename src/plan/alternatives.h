@@ -27,6 +27,9 @@ std::vector<std::string> DescribeChoice(std::span<const Alternative> alternative
 // A line for each that is not taken.
 std::vector<std::string> DescribeOthers(std::span<const Alternative> alternatives);
 
+// " (the KV rows of 640 tokens are on its nodes)"; empty where all of the prompt is computed.
+std::string DescribeHeld(const Alternative& of);
+
 // A line on nodes of the plan's groups that have GPUs, which groups do not use; empty where there
 // are none.
 std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes);

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace aster::plan {
@@ -61,6 +63,13 @@ struct GroupProblem {
   Experts experts = {};
   std::vector<Node> nodes = {};
   std::vector<Link> links = {};  // [nodes, nodes]
+  // Where it is known what gathers took, in place of `links`.
+  std::map<std::pair<size_t, size_t>, Link> seen_links = {};
+
+  const Link& gather_link(size_t from, size_t to) const {
+    const auto seen = seen_links.find({from, to});
+    return seen == seen_links.end() ? link(from, to) : seen->second;
+  }
 };
 
 struct GroupAnswer {
@@ -92,6 +101,20 @@ std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<cons
 // Memory that one of a group's nodes takes.
 double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares,
                    const GroupForm& form, size_t member);
+
+// What nodes waited for each other as a group, beside their own work: the least of them, as the
+// others waited for the slowest one.
+struct SeenGathers {
+  std::vector<size_t> nodes;
+  std::vector<double> parts;  // of the work
+  double layers = 1;          // of the problem's, from 0 to 1
+  double token_s = 0;         // of a token; 0: not known
+  double frame_s = 0;         // of a frame of a prompt
+  uint32_t rows = 0;          // of that frame
+};
+// The links that would take as long: the problem's gathers take what they took there from now on.
+// Rates of links are measured with other messages than these, which nodes send while they compute.
+void CorrectGathers(const SeenGathers& seen, GroupProblem& problem);
 
 // From the fastest to the slowest.
 std::vector<size_t> BySpeed(const GroupProblem& problem);

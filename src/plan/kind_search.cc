@@ -7,13 +7,17 @@
 #include <bit>
 #include <functional>
 #include <limits>
-#include <numeric>
+#include <set>
 #include <utility>
 
+#include "base/function_ref.h"
 #include "model/group_part.h"
+#include "plan/row_transfer.h"
 
 namespace aster::plan {
 namespace {
+
+using Part = KindAnswer::Part;
 
 constexpr double kAlmostBest = 0.9;
 // All ways to form groups of this number of nodes are tried: of more nodes those of the fastest.
@@ -41,31 +45,41 @@ struct Staged {
   SplitProblem problem;  // with a node for each unit
 };
 
-// Prompts as conduct/frame_schedule.h cuts them: full frames, and at the end of a prompt, where
-// there are several stages, halves of them.
+// Prompts as conduct/frame_schedule.h cuts them: frames of a chunk, or of as much less as a stage
+// computes in time; and at the end of a prompt, where there are several stages, of half a chunk.
 class PromptFrames {
  public:
-  PromptFrames(uint32_t tokens, size_t stages, uint32_t chunk_tokens)
-      : left_(tokens), full_(chunk_tokens), stages_(stages) {}
+  PromptFrames(const KindProblem& problem, const KindAnswer& path, uint32_t tokens)
+      : left_(tokens),
+        full_(problem.group.chunk_tokens),
+        last_(std::max(full_ / 2, 1u)),
+        stages_(path.parts.size()) {
+    if (problem.longest_frame_s <= 0) return;
+    const double row_s = path.chunk_s / full_;
+    while (full_ > kFewestRows && full_ * row_s > problem.longest_frame_s) full_ /= 2;
+  }
 
   // Rows of the next one; 0: there is none.
   uint32_t Next() {
     const bool is_last = stages_ > 1 && left_ <= stages_ * full_;
     const uint32_t rows =
-        static_cast<uint32_t>(std::min<uint64_t>(left_, is_last ? std::max(full_ / 2, 1u) : full_));
+        static_cast<uint32_t>(std::min<uint64_t>(left_, is_last ? std::min(last_, full_) : full_));
     left_ -= rows;
     return rows;
   }
 
  private:
+  static constexpr uint32_t kFewestRows = 16;
+
   uint64_t left_;
-  const uint32_t full_;
+  uint32_t full_;
+  const uint32_t last_;
   const size_t stages_;
 };
 
 // A frame of a prompt at a stage: the weights are read once. Of a group the slowest node counts,
 // and what they send each other grows with the rows.
-double FrameTime(const KindProblem& problem, const KindAnswer::Part& part, double rows) {
+double FrameTime(const KindProblem& problem, const Part& part, double rows) {
   const double chunk_tokens = problem.group.chunk_tokens;
   const double sent = FrameShape().At(rows, chunk_tokens);
   double computed = sent;
@@ -87,10 +101,10 @@ double FrameTime(const KindProblem& problem, const KindAnswer::Part& part, doubl
 double PrefillTime(const KindProblem& problem, const KindAnswer& path, double row_s,
                    uint32_t tokens) {
   const uint32_t chunk_tokens = problem.group.chunk_tokens;
-  PromptFrames frames(tokens, path.parts.size(), chunk_tokens);
+  PromptFrames frames(problem, path, tokens);
   const auto slowest = [&](uint32_t rows) {
     double slowest_s = row_s * rows;
-    for (const KindAnswer::Part& part : path.parts)
+    for (const Part& part : path.parts)
       slowest_s = std::max(slowest_s, FrameTime(problem, part, rows));
     return slowest_s;
   };
@@ -98,13 +112,12 @@ double PrefillTime(const KindProblem& problem, const KindAnswer& path, double ro
   if (first == 0) return 0;
   double sum_s = path.parts.back().head_s;
   double compute_s = 0;
-  for (const KindAnswer::Part& part : path.parts) {
+  for (const Part& part : path.parts) {
     sum_s += FrameTime(problem, part, first);
     compute_s += part.chunk_s;
   }
   // Of the ways between stages.
   sum_s += std::max(path.first_chunk_s - compute_s, 0.0) * first / chunk_tokens;
-  // Full frames of a long prompt are alike.
   for (uint32_t rows = frames.Next(); rows > 0; rows = frames.Next()) sum_s += slowest(rows);
   return sum_s;
 }
@@ -114,9 +127,31 @@ void AddRequest(const KindProblem& problem, KindAnswer& answer) {
       answer.first_token_s + answer.token_s * (std::max(problem.answer_tokens, 1u) - 1);
 }
 
+// Whether rows that are somewhere are fetched, or computed: whichever gives the first token sooner.
+// `first_s` says when it comes where `tokens` are to be computed.
+void TimeFirstToken(const KindProblem& problem, std::span<const Part> parts,
+                    FunctionRef<double(uint32_t)> first_s, KindAnswer& answer) {
+  answer.first_token_s = first_s(problem.prompt_tokens);
+  std::set<uint32_t> lengths;
+  for (const KindProblem::Held& held : problem.held)
+    // The last token is computed in any case.
+    lengths.insert(std::min(held.tokens, std::max(problem.prompt_tokens, 1u) - 1));
+  for (const uint32_t tokens : lengths) {
+    const std::optional<double> fetch_s = FetchTime(problem, parts, tokens);
+    if (tokens == 0 || !fetch_s) continue;
+    const double sum_s = *fetch_s + first_s(problem.prompt_tokens - tokens);
+    if (sum_s >= answer.first_token_s) continue;
+    answer.first_token_s = sum_s;
+    answer.held_tokens = tokens;
+    answer.fetch_s = *fetch_s;
+  }
+}
+
 // One path prefills and decodes.
 void TimeRequest(const KindProblem& problem, KindAnswer& answer) {
-  answer.first_token_s = PrefillTime(problem, answer, /*row_s=*/0, problem.prompt_tokens);
+  TimeFirstToken(
+      problem, answer.parts,
+      [&](uint32_t tokens) { return PrefillTime(problem, answer, /*row_s=*/0, tokens); }, answer);
   AddRequest(problem, answer);
 }
 
@@ -127,8 +162,7 @@ KindAnswer StagedAnswer(const KindProblem& problem, const Staged& staged,
   for (size_t i = 0; i < split.parts.size(); ++i) {
     const auto& [unit, begin, end] = split.parts[i];
     const Unit& of = staged.units[unit];
-    KindAnswer::Part part{
-        .nodes = of.nodes, .shares = of.shares, .form = of.form, .begin = begin, .end = end};
+    Part part{.nodes = of.nodes, .shares = of.shares, .form = of.form, .begin = begin, .end = end};
     part.chunk_s = PartChunkTime(stages.nodes[unit], end - begin, end == stages.layer_count());
     part.token_s = PartTokenTime(stages, stages.nodes[unit], begin, end);
     part.exchange_s = of.layer_exchange_s * (end - begin) + of.other_exchange_s;
@@ -214,8 +248,7 @@ class KindSearch {
   }
 
   // Nothing is looked for.
-  std::optional<KindAnswer> Of(std::span<const KindAnswer::Part> parts,
-                               std::span<const KindAnswer::Part> decode) const {
+  std::optional<KindAnswer> Of(std::span<const Part> parts, std::span<const Part> decode) const {
     const std::optional<KindAnswer> prefill = PathOf(parts);
     if (!prefill || decode.empty()) return prefill;
     const std::optional<KindAnswer> answers = PathOf(decode);
@@ -385,7 +418,7 @@ class KindSearch {
       head_rate += able.head_s > 0 ? 1 / able.head_s : 0;
       for (const size_t to : layer->nodes) {
         if (to == node) continue;
-        const GroupProblem::Link& link = problem_.group.link(node, to);
+        const GroupProblem::Link& link = problem_.group.gather_link(node, to);
         message_s = std::max(message_s, link.message_s + kGatherOverheadS);
         byte_s = std::max(byte_s, link.byte_s);
       }
@@ -414,7 +447,7 @@ class KindSearch {
   }
 
   // One that is there.
-  std::optional<KindAnswer> PathOf(std::span<const KindAnswer::Part> parts) const {
+  std::optional<KindAnswer> PathOf(std::span<const Part> parts) const {
     if (parts.size() == 1 && parts[0].nodes.size() > 1) {
       const auto group = GroupWith(problem_.group, parts[0].nodes, parts[0].shares, parts[0].form);
       return group ? std::optional(WholeGroupAnswer(problem_, *group)) : std::nullopt;
@@ -422,7 +455,7 @@ class KindSearch {
     Staged staged{.units = {}, .problem = problem_.split};
     staged.problem.nodes.clear();
     SplitAnswer split;
-    for (const KindAnswer::Part& part : parts) {
+    for (const Part& part : parts) {
       split.parts.push_back({.node = staged.units.size(), .begin = part.begin, .end = part.end});
       if (part.nodes.size() == 1) {
         AddUnit(part.nodes, staged);
@@ -467,17 +500,24 @@ class KindSearch {
                       .exchange_s = decode.exchange_s};
     // Rows travel while the next frame is computed; the last one's are waited for.
     const double chunk_tokens = problem_.group.chunk_tokens;
-    const uint32_t prompt = std::max(problem_.prompt_tokens, 1u) - 1;
     answer.chunk_s = std::max(prefill.chunk_s, *row_s * chunk_tokens);
-    answer.transfer_s = *row_s * LastFrame(prompt, prefill.parts.size());
-    answer.first_token_s =
-        PrefillTime(problem_, prefill, *row_s, prompt) + answer.transfer_s + decode.token_s;
+    const auto transfer_s = [&](uint32_t prompt) { return *row_s * LastFrame(prompt, prefill); };
+    // The last token is decode's.
+    const auto first_s = [&](uint32_t tokens) {
+      const uint32_t prompt = std::max(tokens, 1u) - 1;
+      return PrefillTime(problem_, prefill, *row_s, prompt) + transfer_s(prompt) + decode.token_s;
+    };
+    std::vector<Part> parts = prefill.parts;
+    parts.insert(parts.end(), decode.parts.begin(), decode.parts.end());
+    TimeFirstToken(problem_, parts, first_s, answer);
+    const uint32_t computed = problem_.prompt_tokens - answer.held_tokens;
+    answer.transfer_s = transfer_s(std::max(computed, 1u) - 1);
     AddRequest(problem_, answer);
     return answer;
   }
 
-  uint32_t LastFrame(uint32_t tokens, size_t stages) const {
-    PromptFrames frames(tokens, stages, problem_.group.chunk_tokens);
+  uint32_t LastFrame(uint32_t tokens, const KindAnswer& prefill) const {
+    PromptFrames frames(problem_, prefill, tokens);
     uint32_t last = 0;
     for (uint32_t rows = frames.Next(); rows > 0; rows = frames.Next()) last = rows;
     return last;
@@ -485,8 +525,8 @@ class KindSearch {
 
   // Slices of one node that overlap are one; what it has of a group it holds beside.
   bool Fits(const KindAnswer& prefill, const KindAnswer& decode) const {
-    const KindAnswer::Part& whole = decode.parts.front();
-    for (const KindAnswer::Part& part : prefill.parts) {
+    const Part& whole = decode.parts.front();
+    for (const Part& part : prefill.parts) {
       const size_t node = part.nodes.front();
       const auto member = std::ranges::find(whole.nodes, node);
       if (whole.nodes.size() == 1 || member == whole.nodes.end()) continue;
@@ -501,32 +541,15 @@ class KindSearch {
   }
 
   // Of a token's rows, from the nodes that compute them to those that decode: all send at once,
-  // each what it has. What a group has goes through the node that leads it. Nothing where a link is
-  // not known.
+  // each what it has. Nothing where a link is not known.
   std::optional<double> TransferTime(const KindAnswer& prefill, const KindAnswer& decode) const {
     std::vector<double> sending_s(problem_.split.nodes.size());
-    const auto send = [&](size_t from, size_t to, double layers) {
-      const GroupProblem::Link& link = problem_.group.link(from, to);
-      sending_s[from] += link.byte_s * problem_.kv_row_bytes * layers;
-      return link.byte_s > 0;
-    };
-    const auto share_of = [](const KindAnswer::Part& part, size_t i) {
-      return part.shares[i] / std::accumulate(part.shares.begin(), part.shares.end(), 0.0);
-    };
-    for (const KindAnswer::Part& source : prefill.parts) {
-      for (const KindAnswer::Part& target : decode.parts) {
+    for (const Part& source : prefill.parts) {
+      for (const Part& target : decode.parts) {
         const uint32_t begin = std::max(source.begin, target.begin);
         const uint32_t end = std::min(source.end, target.end);
-        if (begin >= end) continue;
-        const size_t from = source.nodes.front(), to = target.nodes.front();
-        const double layers = end - begin;
-        for (size_t i = 1; i < source.nodes.size(); ++i) {
-          if (!send(source.nodes[i], from, layers * share_of(source, i))) return std::nullopt;
-        }
-        if (from != to && !send(from, to, layers)) return std::nullopt;
-        for (size_t i = 1; i < target.nodes.size(); ++i) {
-          if (!send(to, target.nodes[i], layers * share_of(target, i))) return std::nullopt;
-        }
+        if (begin < end && !SendRows(problem_, source, target, end - begin, sending_s))
+          return std::nullopt;
       }
     }
     return *std::ranges::max_element(sending_s);
@@ -551,9 +574,8 @@ KindAnswer PipelineAnswer(const KindProblem& problem, const SplitAnswer& split) 
   return StagedAnswer(problem, NodesAlone(problem), split);
 }
 
-std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem,
-                                       std::span<const KindAnswer::Part> parts,
-                                       std::span<const KindAnswer::Part> decode) {
+std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem, std::span<const Part> parts,
+                                       std::span<const Part> decode) {
   return KindSearch(problem).Of(parts, decode);
 }
 

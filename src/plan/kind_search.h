@@ -18,22 +18,6 @@
 
 namespace aster::plan {
 
-struct KindProblem {
-  SplitProblem split;
-  // The same nodes as groups: of all layers and the head, and of a layer alone. Without heads there
-  // are no groups.
-  GroupProblem group = {};
-  GroupProblem layer = {};
-  // How frames of each node grow, alone and in groups; without any each row costs the same.
-  std::vector<FrameShape> alone_frames = {};
-  std::vector<FrameShape> group_frames = {};
-  double logits_bytes = 0;  // of a token, that a group with the head sends the node that leads
-  // Of KV cache, a token's in one layer; 0: none may be sent to other nodes.
-  double kv_row_bytes = 0;
-  uint32_t prompt_tokens = 0;
-  uint32_t answer_tokens = 0;
-};
-
 // From the simplest to the one that takes most machines and messages.
 enum class PlanKind : uint8_t {
   kOneNode,
@@ -64,8 +48,34 @@ struct KindAnswer {
   double token_s = 0;             // from one token to the next
   double exchange_s = 0;          // of token_s: messages between nodes
   double transfer_s = 0;          // of KV rows, from the end of prefill on
+  uint32_t held_tokens = 0;       // of the prompt, whose KV rows are there or come from other nodes
+  double fetch_s = 0;             // of first_token_s, until those of other nodes have come
   double first_token_s = 0;       // of the request
   double request_s = 0;
+};
+
+struct KindProblem {
+  SplitProblem split;
+  // The same nodes as groups: of all layers and the head, and of a layer alone. Without heads there
+  // are no groups.
+  GroupProblem group = {};
+  GroupProblem layer = {};
+  // How frames of each node grow, alone and in groups; without any each row costs the same.
+  std::vector<FrameShape> alone_frames = {};
+  std::vector<FrameShape> group_frames = {};
+  double logits_bytes = 0;  // of a token, that a group with the head sends the node that leads
+  // Of KV cache, a token's in one layer; 0: none may be sent to other nodes.
+  double kv_row_bytes = 0;
+  double longest_frame_s = 0;  // at a stage, of a prompt; 0: all are of chunks
+  uint32_t prompt_tokens = 0;
+  uint32_t answer_tokens = 0;
+  // KV rows of the prompt's beginning that nodes have: such a part of a plan has those of its
+  // layers, and sends them to others.
+  struct Held {
+    KindAnswer::Part by;
+    uint32_t tokens = 0;
+  };
+  std::vector<Held> held = {};
 };
 
 // The best of each kind for the request, in the order of kinds; those that are not possible are

@@ -139,6 +139,9 @@ TEST(KindSearch, APromptTakesItsFrames) {
   EXPECT_NEAR(first_token_s(256), chunk_s + head_s, 1e-9);
   EXPECT_NEAR(first_token_s(257), chunk_s + one_s + head_s, 1e-9);
   EXPECT_NEAR(first_token_s(1024), 4 * chunk_s + head_s, 1e-9);
+  // A chunk takes 0.49 s: in 0.3 s half of it is computed.
+  problem.longest_frame_s = 0.3;
+  EXPECT_NEAR(first_token_s(1024), 8 * (one_s + 127 * row_s) + head_s, 1e-9);
 }
 
 // Short frames of one node use it less well, by what was seen of it; what a group's nodes send one
@@ -252,6 +255,84 @@ TEST(KindSearch, AGroupBesideAnotherStage) {
   const auto same = AnswerOfPlan(problem, chosen.parts, {});
   ASSERT_TRUE(same);
   EXPECT_NEAR(same->request_s, chosen.request_s, 1e-9);
+}
+
+// A prompt of 513 tokens, of which the first node has all KV rows but the last token's.
+class KindsWithHeldRows : public testing::Test {
+ protected:
+  static KindAnswer::Part Of(std::vector<size_t> nodes, uint32_t begin, uint32_t end) {
+    KindAnswer::Part part;
+    part.nodes = std::move(nodes);
+    if (part.nodes.size() > 1) part.shares.assign(part.nodes.size(), 1);
+    part.begin = begin;
+    part.end = end;
+    return part;
+  }
+  void Hold(KindAnswer::Part part) { problem_.held.push_back({std::move(part), kHeld}); }
+  KindAnswer Answer(const std::vector<KindAnswer::Part>& parts,
+                    const std::vector<KindAnswer::Part>& decode = {}) const {
+    return AnswerOfPlan(problem_, parts, decode).value();
+  }
+  static KindProblem Problem(TestLink link) {
+    KindProblem problem = ProblemOf({1e10, 1e10}, link);
+    problem.prompt_tokens = kHeld + 1;
+    problem.answer_tokens = 1;
+    return problem;
+  }
+
+  static constexpr uint32_t kHeld = 512;
+  static constexpr double kLayerRowsBytes = kHeld * 4096.0;
+  // Of the token that is left, through all layers and the head.
+  static constexpr double kTokenS = (kLayers * kLayerBytes + kHeadBytes) / 1e10;
+  KindProblem problem_ = Problem({.round_trip_s = 1e-4, .bytes_per_s = 1e9});
+};
+
+TEST_F(KindsWithHeldRows, AreNotComputedWhereTheyAre) {
+  problem_ = Problem({.round_trip_s = 1e-4, .bytes_per_s = 1e8});
+  const double computing_s = Answer({Of({0}, 0, kLayers)}).first_token_s;
+  EXPECT_GT(computing_s, 0.98);  // two frames of 0.49 s
+  Hold(Of({0}, 0, kLayers));
+  const KindAnswer there = Answer({Of({0}, 0, kLayers)});
+  EXPECT_EQ(there.held_tokens, kHeld);
+  EXPECT_EQ(there.fetch_s, 0);
+  EXPECT_NEAR(there.first_token_s, kTokenS, 1e-9);
+  // So that node answers, alone: a group would wait for 0.17 s.
+  const auto answers = Search(problem_);
+  const KindAnswer& chosen = answers.at(ChooseKind(answers).value());
+  EXPECT_EQ(chosen.kind, PlanKind::kOneNode);
+  EXPECT_THAT(chosen.parts[0].nodes, ElementsAre(0));
+}
+
+TEST_F(KindsWithHeldRows, AreFetchedWhereThatIsSooner) {
+  Hold(Of({0}, 0, kLayers));
+  const KindAnswer other = Answer({Of({1}, 0, kLayers)});
+  EXPECT_EQ(other.held_tokens, kHeld);
+  EXPECT_NEAR(other.fetch_s, kLayers * kLayerRowsBytes / 1e9, 1e-9);
+  EXPECT_NEAR(other.first_token_s, other.fetch_s + kTokenS, 1e-9);
+  // Of a pipeline one node has its layers' rows.
+  const KindAnswer pipeline = Answer({Of({0}, 0, 8), Of({1}, 8, kLayers)});
+  EXPECT_NEAR(pipeline.fetch_s, 8 * kLayerRowsBytes / 1e9, 1e-9);
+  // Half of each row's columns go to the other node of a group.
+  const KindAnswer group = Answer({Of({0, 1}, 0, kLayers)});
+  EXPECT_NEAR(group.fetch_s, kLayers * kLayerRowsBytes / 2 / 1e9, 1e-9);
+  // Both paths need them; layers that a node has in both have one KV cache.
+  const KindAnswer apart = Answer({Of({0}, 0, 8), Of({1}, 8, kLayers)}, {Of({1}, 0, kLayers)});
+  EXPECT_EQ(apart.held_tokens, kHeld);
+  EXPECT_NEAR(apart.fetch_s, kLayers * kLayerRowsBytes / 1e9, 1e-9);
+}
+
+TEST_F(KindsWithHeldRows, AreComputedWhereFetchingTakesLongerOrNoNodeHasAll) {
+  problem_ = Problem({.round_trip_s = 1e-4, .bytes_per_s = 3e7});
+  const double computing_s = Answer({Of({1}, 0, kLayers)}).first_token_s;
+  Hold(Of({0}, 0, kLayers));  // 1.1 s
+  EXPECT_NEAR(Answer({Of({1}, 0, kLayers)}).first_token_s, computing_s, 1e-9);
+  EXPECT_EQ(Answer({Of({1}, 0, kLayers)}).held_tokens, 0u);
+  problem_.held.clear();
+  Hold(Of({1}, 0, kLayers - 1));
+  EXPECT_EQ(Answer({Of({1}, 0, kLayers)}).held_tokens, 0u);
+  // The nearest of those that have the last layer.
+  Hold(Of({0}, 8, kLayers));
+  EXPECT_NEAR(Answer({Of({1}, 0, kLayers)}).fetch_s, kLayerRowsBytes / 3e7, 1e-9);
 }
 
 // Whatever is chosen, every layer is computed once by nodes that have memory for it, and no kind is

@@ -40,7 +40,7 @@ class Comparison {
   // Behind all tokens, which say what the head takes of a frame.
   void AddChunks(std::span<const MeasuredSlice> slices) {
     for (const MeasuredSlice& slice : slices) {
-      const auto& [seconds, rows, context] = slice.chunk;
+      const auto& [seconds, rows, context, waited_s] = slice.chunk;
       if (seconds <= 0 || rows < 2) continue;
       const uint32_t seen = context - std::min(context, rows / 2);
       const double flops = load_.FlopsPerLayer(seen) / load_.flops_per_layer;

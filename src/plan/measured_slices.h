@@ -22,6 +22,7 @@ struct MeasuredSlice {
     double seconds = 0;
     uint32_t rows = 0;
     uint32_t context = 0;
+    double waited_s = 0;  // beside `seconds`, for the other nodes of a group; 0: not known
   };
   uint32_t begin = 0;
   uint32_t end = 0;

@@ -17,37 +17,18 @@
 #include "plan/alternatives.h"
 #include "plan/group_search.h"
 #include "plan/kind_search.h"
-#include "plan/measured_slices.h"
+#include "plan/known_rates.h"
+#include "plan/seen_gathers.h"
 #include "plan/split_search.h"
 
 namespace aster::plan {
 namespace {
 
-// No rate was measured: the model is divided as if all nodes were alike, and nothing is predicted.
-constexpr double kAnyRate = 1e9;
-// Anything less is no rate of a machine, and times would have no end.
-constexpr double kLeastRate = 1e-6;
 // Behind the layers the logits, and before them what is to be computed.
 constexpr uint32_t kGathersOfHead = 2;
 
 std::string Seconds(double seconds) {
   return FormatDuration(static_cast<int64_t>(std::min(seconds, 1e9) * 1e9));
-}
-
-// The median of the known rates in place of unknown ones; nothing where none is known.
-std::optional<double> FillUnknown(std::vector<double>& rates) {
-  std::vector<double> known;
-  for (double& rate : rates) {
-    if (!std::isfinite(rate) || rate < kLeastRate) rate = 0;
-    if (rate > 0) known.push_back(rate);
-  }
-  std::ranges::sort(known);
-  const size_t count = known.size();
-  const double median = count == 0 ? kAnyRate : (known[(count - 1) / 2] + known[count / 2]) / 2;
-  for (double& rate : rates) {
-    if (rate == 0) rate = median;
-  }
-  return known.empty() ? std::nullopt : std::optional(median);
 }
 
 // A sum that no node's memory can hold stays one: it saturates.
@@ -71,6 +52,7 @@ class Planning {
     // The search knows nodes and layers by number only.
     const std::optional<SplitAnswer> fast_prefill = SearchSplit(problem_);
     if (!fast_prefill) return WhyNot();
+    DescribeRequest();
     DescribeGroups();
     taken_ = PipelineAnswer(kinds_, *fast_prefill);
     // Kinds are compared by rates that were measured.
@@ -94,6 +76,7 @@ class Planning {
   // Of a plan that is there.
   std::optional<SplitPlan> Predict(const Plan& plan) {
     if (!knows_flops_ || !knows_reads_) return std::nullopt;
+    DescribeRequest();
     DescribeGroups();
     const auto parts = PartsOf(plan.stages);
     const auto decode = PartsOf(plan.decode);
@@ -223,6 +206,7 @@ class Planning {
     }
   }
 
+  void DescribeRequest();
   void DescribeGroups();
 
   model::Slice SliceOf(uint32_t begin, uint32_t end) const {
@@ -249,10 +233,11 @@ class Planning {
     if (!knows_flops_ || !knows_reads_) return;
     split.first_token_s = taken_.first_token_s;
     split.request_s = taken_.request_s;
+    split.held_tokens = taken_.held_tokens;
+    split.fetch_s = taken_.fetch_s;
   }
 
   void Explain(SplitPlan& split) const;
-  std::string Predicted(const SplitPlan& split) const;
   std::string ExplainPart(std::span<const KindAnswer::Part> parts, size_t index) const;
   std::string ExplainDevices(const KindAnswer::Part& part) const;
   std::string ExplainOwners(const KindAnswer::Part& part) const;
@@ -278,10 +263,6 @@ class Planning {
 // A pipeline gets along without what was measured of links; a group does not.
 void Planning::DescribeGroups() {
   const ModelLoad::Together& together = load_.together;
-  kinds_.split = problem_;
-  kinds_.prompt_tokens = options_.prompt_tokens;
-  kinds_.answer_tokens = options_.answer_tokens;
-  const double row_bytes = options_.exact_transfers ? load_.kv_row_bytes : 0;
   // An MTP block, with a whole head, on the node that leads: any of them may.
   const uint64_t next_bytes = load_.next_bytes > 0 ? load_.head_bytes : 0;
   const auto problem_of = [&](uint32_t layers, bool has_head) {
@@ -337,9 +318,23 @@ void Planning::DescribeGroups() {
     return problem;
   };
   kinds_.group = problem_of(layer_count(), /*has_head=*/true);
+  if (const auto seen = FindGathers(nodes_, layer_count())) CorrectGathers(*seen, kinds_.group);
   kinds_.layer = problem_of(1, /*has_head=*/false);
+  kinds_.layer.seen_links = kinds_.group.seen_links;
   kinds_.logits_bytes = static_cast<double>(together.logit_bytes);
-  kinds_.kv_row_bytes = row_bytes;
+}
+
+void Planning::DescribeRequest() {
+  kinds_.split = problem_;
+  kinds_.longest_frame_s = options_.longest_frame_s;
+  kinds_.prompt_tokens = options_.prompt_tokens;
+  kinds_.answer_tokens = options_.answer_tokens;
+  kinds_.kv_row_bytes = options_.exact_transfers ? load_.kv_row_bytes : 0;
+  for (const HeldRows& held : options_.held) {
+    const auto parts = PartsOf(std::span(&held.stage, 1));
+    if (parts && kinds_.kv_row_bytes > 0)
+      kinds_.held.push_back({.by = parts->front(), .tokens = held.tokens});
+  }
 }
 
 std::optional<std::vector<KindAnswer::Part>> Planning::PartsOf(
@@ -493,17 +488,14 @@ void Planning::Explain(SplitPlan& split) const {
                     problem_.head_reads / layer_reads,
                     options_.all_logits ? "" : "; of a prompt only the last token meets it"));
   }
-  if (knows_flops_ || knows_reads_) split.lines.push_back(Predicted(split));
-}
-
-// What a plan promises.
-std::string Planning::Predicted(const SplitPlan& split) const {
+  if (!knows_flops_ && !knows_reads_) return;
   std::vector<std::string> rates;
   if (knows_flops_) {
     rates.push_back("prefill " + FormatRate(split.prefill_tokens_per_s, "tokens"));
   }
   if (knows_reads_) rates.push_back("decode " + FormatRate(split.decode_tokens_per_s, "tokens"));
-  return fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", "));
+  split.lines.push_back(
+      fmt::format("predicted at {} tokens: {}", load_.context, fmt::join(rates, ", ")));
 }
 
 std::string Planning::RoomOf(size_t node) const {

@@ -56,10 +56,17 @@ struct LinkAbility {
   double bytes_per_s = 0;  // 0: not known
 };
 
+// KV rows of the beginning of a request's text, which a node or a group has of some layers.
+struct HeldRows {
+  PlanStage stage;
+  uint32_t tokens = 0;
+};
+
 struct PlannerOptions {
   uint64_t reserved_bytes = 0;  // on every node, for the KV cache
   bool all_nodes = false;       // else those that would only be in the way are left out
   uint32_t chunk_tokens = 256;  // that flow through the stages together
+  double longest_frame_s = 0;   // at a stage; fewer tokens flow together where more take longer
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only
   // Whether a node alone, a group or two paths are taken where they answer such a request sooner;
   // else a pipeline, which several requests share best.
@@ -68,6 +75,9 @@ struct PlannerOptions {
   bool exact_transfers = true;  // as groups want KV rows
   uint32_t prompt_tokens = 512;
   uint32_t answer_tokens = 256;
+  // Plans need not compute these of the prompt: its nodes have them, or get them from those that do
+  // where that is sooner.
+  std::vector<HeldRows> held = {};
 };
 
 // The best plan of a kind for the request.
@@ -77,6 +87,8 @@ struct Alternative {
   double first_token_s = 0;
   double decode_tokens_per_s = 0;
   double request_s = 0;
+  uint32_t held_tokens = 0;  // of the prompt, that are not computed
+  double fetch_s = 0;        // of first_token_s, until their KV rows have come from other nodes
   bool is_taken = false;
   std::string why;  // it is not taken; empty of the one that is
 };
@@ -99,6 +111,8 @@ struct SplitPlan {
   // Of the options' request; likewise.
   double first_token_s = 0;
   double request_s = 0;
+  uint32_t held_tokens = 0;  // as an Alternative's
+  double fetch_s = 0;
   // For people: who does what in which time, who is left out and why, and what the next best kind
   // of plan would take.
   std::vector<std::string> lines;

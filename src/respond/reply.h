@@ -38,8 +38,10 @@ struct PlanUsed {
   uint64_t held_tokens = 0;     // of the prompt, whose KV rows the nodes had
   uint64_t fetched_tokens = 0;  // of these, that came from other nodes
   uint64_t others = 0;          // requests that ran when it began
+  double fetch_s = 0;           // until these had come, before it began to run
   double first_token_s = 0;     // from when it began to run
   double token_s = 0;           // from one token to the next
+  double came_fetch_s = 0;
   double came_first_token_s = 0;
   double came_token_s = 0;
 };

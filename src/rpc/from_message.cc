@@ -156,7 +156,10 @@ cluster::DiskCacheStatus FromDiskCache(const v1::DiskCacheStatus& message) {
 }
 
 cluster::WorkRate::Times FromTimes(const v1::WorkRate::Times& message) {
-  return {.ns = message.ns(), .rows = message.rows(), .context = message.context()};
+  return {.ns = message.ns(),
+          .rows = message.rows(),
+          .context = message.context(),
+          .waited_ns = message.waited_ns()};
 }
 
 Result<cluster::WorkRate> FromRate(const v1::WorkRate& message) {

@@ -117,7 +117,7 @@ inline cluster::NodeStatus SampleStatus() {
                      .head = true,
                      .part = 0.25,
                      .decode = {.ns = 31, .rows = 1, .context = 32},
-                     .prefill = {.ns = 33, .rows = 256, .context = 34}}},
+                     .prefill = {.ns = 33, .rows = 256, .context = 34, .waited_ns = 35}}},
           .is_drained = true,
           .leaving = 3};
 }

@@ -105,6 +105,7 @@ void Fill(const cluster::WorkRate::Times& times, v1::WorkRate::Times* message) {
   message->set_ns(times.ns);
   message->set_rows(times.rows);
   message->set_context(times.context);
+  message->set_waited_ns(times.waited_ns);
 }
 
 void Fill(const cluster::WorkRate& rate, v1::WorkRate* message) {

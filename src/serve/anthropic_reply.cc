@@ -6,6 +6,7 @@
 
 #include "base/json_limits.h"
 #include "serve/anthropic.h"
+#include "serve/timings.h"
 
 namespace aster::serve {
 namespace {
@@ -87,6 +88,7 @@ class MessagesAtOnce final : public CollectingWriter {
     json["stop_reason"] = ReasonName(said.reason);
     json["stop_sequence"] = StopSequence(said.reason, said.stop_string);
     json["usage"] = UsageJson(usage);
+    json["timings"] = TimingsJson(usage);
     if (said.ensemble) json["ensemble"] = *said.ensemble;
     SendJson(200, json);
   }
@@ -153,7 +155,8 @@ class MessagesStream final : public ReplyWriter {
                           {"delta",
                            {{"stop_reason", ReasonName(reason_)},
                             {"stop_sequence", StopSequence(reason_, stop_string_)}}},
-                          {"usage", UsageJson(usage)}};
+                          {"usage", UsageJson(usage)},
+                          {"timings", TimingsJson(usage)}};
     if (ensemble_) delta["ensemble"] = *ensemble_;
     Send("message_delta", delta);
     Send("message_stop", {{"type", "message_stop"}});

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "serve/ollama.h"
 #include "serve/openai_reply.h"
+#include "serve/timings.h"
 
 namespace aster::serve {
 namespace {
@@ -60,6 +61,7 @@ class Document {
     json_["prompt_eval_duration"] = times.prefill_ns;
     json_["eval_count"] = usage.answer;
     json_["eval_duration"] = times.decode_ns;
+    json_["timings"] = TimingsJson(usage);
     return *this;
   }
   Document& By(const JsonPtr& ensemble) {

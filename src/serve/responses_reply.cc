@@ -9,6 +9,7 @@
 
 #include "serve/openai_reply.h"
 #include "serve/responses.h"
+#include "serve/timings.h"
 
 namespace aster::serve {
 namespace {
@@ -118,6 +119,7 @@ class ResponsesWriter final : public ReplyWriter {
                             {"accepted_prediction_tokens", usage.accepted},
                             {"rejected_prediction_tokens", usage.rejected()}}},
                           {"total_tokens", usage.prompt + usage.answer}};
+    response_["timings"] = TimingsJson(usage);
     if (keep_) keep_(response_);
     if (!pieces_) {
       return frame_.stream->Send(200, "application/json", DumpJson(response_));

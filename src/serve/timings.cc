@@ -26,6 +26,8 @@ ordered_json PlanJson(const respond::PlanUsed& used) {
           {"held_n", used.held_tokens},
           {"fetched_n", used.fetched_tokens},
           {"beside", used.others},
+          {"expected_fetch_ms", SecondsAsMs(used.fetch_s)},
+          {"fetch_ms", SecondsAsMs(used.came_fetch_s)},
           {"expected_first_token_ms", SecondsAsMs(used.first_token_s)},
           {"first_token_ms", SecondsAsMs(used.came_first_token_s)},
           {"expected_per_token_ms", SecondsAsMs(used.token_s)},

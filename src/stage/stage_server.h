@@ -128,6 +128,8 @@ class StageServer final : public LocalStages {
     bool awaits_parts = false;   // of other nodes of the group
     int64_t waits_since_ns = 0;  // for these
     uint64_t gather_ns = 0;      // that it has waited for them
+    uint64_t busy_ns = 0;        // that it was computed here
+    bool is_alone = true;        // no other frame was in flight beside it
     uint32_t rows = 0;
     uint32_t context = 0;      // the end of its longest text
     bool has_answers = false;  // several rows, some of them of answers or drafts

@@ -248,6 +248,9 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
   }
   begun.frame = *std::move(frame);
   begun.awaits_parts = route.group != nullptr && route.group_index == entry.index;
+  begun.busy_ns = static_cast<uint64_t>(network_.clock().NowNs() - begun.start_ns);
+  begun.is_alone = under_way_.empty();
+  for (UnderWay& other : under_way_) other.is_alone = false;
   // Without a device it is done now.
   if (Advance(begun) == model::Progress::kDone) {
     return Finish(std::move(begun));
@@ -257,14 +260,15 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
 
 // Counts the time in which a frame of a group waits for the other nodes.
 model::Progress StageServer::Advance(UnderWay& frame) const {
+  const int64_t begin_ns = network_.clock().NowNs();
   if (frame.waits_since_ns != 0) {
-    frame.gather_ns += static_cast<uint64_t>(network_.clock().NowNs() - frame.waits_since_ns);
+    frame.gather_ns += static_cast<uint64_t>(begin_ns - frame.waits_since_ns);
   }
   frame.waits_since_ns = 0;
   const model::Progress progress = frame.entry->stage->Advance(*frame.frame);
-  if (progress == model::Progress::kWaiting && frame.awaits_parts) {
-    frame.waits_since_ns = network_.clock().NowNs();
-  }
+  const int64_t end_ns = network_.clock().NowNs();
+  frame.busy_ns += static_cast<uint64_t>(end_ns - begin_ns);
+  if (progress == model::Progress::kWaiting && frame.awaits_parts) frame.waits_since_ns = end_ns;
   return progress;
 }
 
@@ -311,13 +315,20 @@ void StageServer::Finish(UnderWay done) {
                       .gather_bytes = output.gathered.bytes,
                       .gathers = output.gathered.gathers,
                       .gather_send_ns = output.gathered.ns};
-  const uint64_t own_ns =
-      hop.compute_ns - std::min(hop.compute_ns, hop.gather_ns + hop.gather_send_ns);
+  // Of two frames of a group one is computed while the other waits: what it waited says nothing
+  // then, and each took as long as it was computed.
+  const bool overlaps = done.awaits_parts && !done.is_alone;
+  const uint64_t took_ns = overlaps ? done.busy_ns : hop.compute_ns;
+  const uint64_t shared_ns =
+      std::min(took_ns, hop.gather_send_ns + (overlaps ? 0 : hop.gather_ns));
+  const uint64_t own_ns = took_ns - shared_ns;
+  const uint64_t waited_ns = overlaps ? 0 : shared_ns;
   if (done.rows == 1 || !done.has_answers) {
     model::Slice computed = entry.counters.slice;
     computed.head &= done.computes_head;
     rates_.Learn(entry.counters.fingerprint, computed, done.rows, done.context,
-                 static_cast<double>(own_ns) / kNsPerSecond);
+                 static_cast<double>(own_ns) / kNsPerSecond,
+                 static_cast<double>(waited_ns) / kNsPerSecond);
   }
   // Before SendOn moves the tokens away, which generations continue.
   GoOn(entry, output);

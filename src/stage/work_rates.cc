@@ -12,11 +12,12 @@ WorkRate::Times WorkRates::Frames::Times(uint32_t enough) const {
   if (count < enough) return {};
   return {.seconds = seconds.value(),
           .rows = static_cast<uint32_t>(rows.value()),
-          .context = static_cast<uint32_t>(context.value())};
+          .context = static_cast<uint32_t>(context.value()),
+          .waited_s = waited_s.value()};
 }
 
 void WorkRates::Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows,
-                      uint32_t context, double own_s) {
+                      uint32_t context, double own_s, double waited_s) {
   const bool is_chunk = rows >= kFewestRows;
   if (own_s <= 0 || (rows != 1 && !is_chunk)) return;
   const auto found = std::ranges::find_if(known_, [&](const Known& known) {
@@ -32,6 +33,7 @@ void WorkRates::Learn(const Hash128& fingerprint, const model::Slice& slice, uin
   Frames& frames =
       is_chunk ? known.chunks[static_cast<uint32_t>(std::bit_width(rows))] : known.tokens;
   frames.seconds.Add(own_s);
+  if (waited_s > 0) frames.waited_s.Add(waited_s);
   frames.rows.Add(rows);
   frames.context.Add(context);
   ++frames.count;

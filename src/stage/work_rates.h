@@ -23,6 +23,7 @@ struct WorkRate {
     double seconds = 0;
     uint32_t rows = 0;
     uint32_t context = 0;  // tokens of the text up to its end
+    double waited_s = 0;   // beside `seconds`, for the other nodes of its group; 0: not known
   };
 
   Hash128 fingerprint;  // of the model
@@ -34,10 +35,10 @@ struct WorkRate {
 // Not for concurrent use.
 class WorkRates {
  public:
-  // A frame of `rows` rows took `own_s`, without what it waited for other nodes; `slice`: what was
+  // A frame of `rows` rows took `own_s`, and `waited_s` more for other nodes; `slice`: what was
   // computed of them; `context`: the end of its longest text.
   void Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows, uint32_t context,
-             double own_s);
+             double own_s, double waited_s = 0);
   // The newest slice last; of those of which there were enough frames. The first one of a slice has
   // its tokens and its longest frames, those behind it have shorter ones.
   std::vector<WorkRate> All() const;
@@ -51,6 +52,7 @@ class WorkRates {
   // Frames of several requests: plans that follow each of them would change with each.
   struct Frames {
     TypicalOf<31> seconds;
+    TypicalOf<31> waited_s;
     TypicalOf<31> rows;
     TypicalOf<31> context;
     uint32_t count = 0;

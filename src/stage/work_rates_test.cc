@@ -31,6 +31,14 @@ TEST(WorkRates, AFewFramesMakeATime) {
   EXPECT_EQ(rate.chunk.rows, 0U);
 }
 
+TEST(WorkRates, WhatAGroupWaitedForIsCountedBesides) {
+  WorkRates rates;
+  for (const double waited_s : {0.01, 0.02, 0.5})
+    rates.Learn(kModel, kSlice, 256, 256, 0.3, waited_s);
+  EXPECT_DOUBLE_EQ(rates.All().at(0).chunk.seconds, 0.3);
+  EXPECT_DOUBLE_EQ(rates.All().at(0).chunk.waited_s, 0.02);
+}
+
 TEST(WorkRates, OneThatWasHeldUpChangesNothing) {
   WorkRates rates;
   LearnTimes(rates, 4, 1, 0.02);

@@ -220,10 +220,15 @@ class Dialects(unittest.TestCase):
 
     def test_a_message_begins_with_what_was_remembered(self):
         body = {"max_tokens": 4, "messages": [{"role": "user", "content": "A remembered question? " * 8}]}
-        self.server.post("/v1/messages", body)
+        first = self.server.post("/v1/messages", body)
         events = self.server.stream("/v1/messages", body)
         begun = next(data for name, data in events if name == "message_start")["message"]["usage"]
-        ended = next(data for name, data in events if name == "message_delta")["usage"]
+        delta = next(data for name, data in events if name == "message_delta")
+        ended = delta["usage"]
+        for whole in (first, delta):
+            timings, usage = whole["timings"], whole["usage"]
+            self.assertEqual([timings["cache_n"], timings["prompt_n"], timings["predicted_n"]],
+                             [usage["cache_read_input_tokens"], usage["input_tokens"], usage["output_tokens"]])
         self.assertGreater(begun["cache_read_input_tokens"], 0)
         for key in ("input_tokens", "cache_read_input_tokens"):
             self.assertEqual(begun[key], ended[key])

@@ -76,6 +76,9 @@ class LocalDialects(unittest.TestCase):
         for key in ("done_reason", "prompt_eval_count", "eval_count"):
             self.assertEqual(lines[-1][key], whole[key])
         self.assertGreater(whole["total_duration"], 0)
+        for last in (lines[-1], whole):
+            self.assertAlmostEqual(last["timings"]["predicted_ms"], last["eval_duration"] / 1e6)
+            self.assertEqual(last["timings"]["prompt_n"] + last["timings"]["cache_n"], last["prompt_eval_count"])
         same = self.server.post("/v1/chat/completions", {"messages": HELLO, "max_tokens": 12, "temperature": 0})
         self.assertEqual(same["choices"][0]["message"]["content"], whole["message"]["content"])
         self.assertEqual(same["usage"]["prompt_tokens"], whole["prompt_eval_count"])

@@ -47,9 +47,11 @@ class Stored(unittest.TestCase):
         self.assertEqual(second["previous_response_id"], first["id"])
         self.assertEqual(second["output"][0]["content"], whole["output"][0]["content"])
         self.assertEqual(second["usage"]["input_tokens"], whole["usage"]["input_tokens"])
+        self.assertEqual(second["timings"]["predicted_n"], second["usage"]["output_tokens"])
         # And on from there; in a stream, too.
         third = self.server.stream("/v1/responses", {"input": "x", "previous_response_id": second["id"],
                                                      "max_output_tokens": 4}, {"Authorization": "Bearer one"})[-1][1]
+        self.assertEqual(third["response"]["timings"]["predicted_n"], 4)
         items = self.request("GET", f"/v1/responses/{third['response']['id']}/input_items")["data"]
         self.assertEqual([item.get("role") for item in items], ["user", "assistant", "user", "assistant", "user"])
         self.request("GET", f"/v1/responses/{whole['id']}", 404)

@@ -36,11 +36,45 @@ class Plans(ClusterCase):
         told = json.loads(desk.aster("run", self.tiny, *PROMPT, "-n", 20, "--cluster", "--explain", "--json"))
         self.assertEqual(sum(plan["taken"] for plan in told["plans"]), 1)
 
-    def test_a_server_takes_in_a_node_that_joins(self):
-        # Long enough to compute that a second node brings something, whatever this machine does beside.
+    def large(self):
+        """Long enough to compute that plans differ, whatever this machine does beside."""
         model = self.folder / "large.gguf"
+        self.machine("desk").aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K")
+        return model
+
+    def test_what_nodes_have_in_their_kv_caches_is_part_of_a_plan(self):
+        model = self.large()
+        desk, _ = self.two(model)
+        ids = self.folder / "prompt.ids"
+        ids.write_text(" ".join(str(number * 7 % 250) for number in range(300)))
+        asked = ("--ids", ids, "--cluster")
+        self.assertNotIn("KV rows", desk.aster("plan", model, *asked).decode())
+        alone = desk.aster("run", model, *asked, "--split", "desk=0:out", "-n", 1, "--temp", 0, "-q")
+        plans = json.loads(desk.aster("plan", model, *asked, "--tokens", 1, "--json"))["alternatives"]
+        self.assertIn(256, [plan.get("held_tokens") for plan in plans], plans)
+        told = json.loads(desk.aster("run", model, *asked, "-n", 1, "--temp", 0, "--explain", "--json"))
+        self.assertEqual(told["text"].encode(), alone.rstrip(b"\n"))
+        self.assertIn(256, [plan.get("held_tokens") for plan in told["plans"]], told["plans"])
+
+    def test_a_node_on_standby_takes_over_from_the_only_one_with_the_file(self):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(self.tiny)
+        lap = self.invited(desk, "lap")
+        # By name: the server has no file either.
+        server = Server(self.tiny.stem, "--cluster", "--kv-memory", "64MiB", environment=lap.environment)
+        self.addCleanup(server.stop)
+        ask = {"prompt": "the rain in", "max_tokens": 12, "temperature": 0, "ignore_eos": True}
+        alone = server.post("/v1/completions", ask)["choices"][0]["text"]
+        lap.start_node("--join", desk.address, "--standby", "--log-level", "info")
+        self.await_complaint(lap, "keeps weights that one other node has")
+        desk.stop_node(signal.SIGKILL)
+        self.assertEqual(server.post("/v1/completions", ask)["choices"][0]["text"], alone)
+        self.assertEqual({hop["node"] for hop in server.get("/v1/status")["models"][0]["hops"]}, {"lap"})
+
+    def test_a_server_takes_in_a_node_that_joins(self):
+        model = self.large()
         desk, lap = self.machine("desk"), None
-        desk.aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(model)
         server = Server(model, "--cluster", "--kv-memory", "64MiB", environment=desk.environment)

@@ -113,6 +113,16 @@ export interface Device {
   bus_bytes_per_s: number | null;
 }
 
+// What plans can use a machine for; rates of a model are of a frame that it computed lately.
+export interface Role {
+  role: string;
+  model?: string;
+  layer_begin?: number;
+  layer_end?: number;
+  rows?: number;
+  tokens_per_s?: number | null;
+}
+
 export interface Node {
   node: string;
   name: string;
@@ -130,8 +140,11 @@ export interface Node {
   memory_bytes_per_s?: number | null;
   models?: { name: string; layer_count: number; layers: [number, number][]; tensor_bytes: number }[];
   devices?: Device[];
+  roles?: Role[];
   uptime_ms?: number;
   memory_used_bytes?: number;
+  drained?: boolean; // for all servers, by aster cluster drain
+  leaving?: number; // of a drained one: front ends that still have layers or KV rows there
   disk_cache?: DiskCacheStatus | null;
   slices?: Slice[];
   links?: Link[];

@@ -4,7 +4,7 @@
 // The machines of the cluster, and the links between them.
 import type { JSX } from 'preact';
 import { InviteButton, NodeActions } from './changes';
-import type { ClusterState, Device, Link, Node, Status } from './figures';
+import type { ClusterState, Device, Link, Node, Role, Status } from './figures';
 import { byteRate, bytes, digits, duration, percent, plural, since } from './format';
 import { Bar, DiskCache } from './parts';
 
@@ -21,6 +21,65 @@ function DeviceLine({ device }: { device: Device }): JSX.Element {
   return (
     <p class="faint">
       <strong>{device.name}</strong> · {facts.join(' · ')}
+    </p>
+  );
+}
+
+const roleNames: Record<string, string> = {
+  prefill: 'prefill',
+  decode: 'decode',
+  group: 'part of a group',
+  ensemble_member: 'ensemble member',
+  drafter: 'drafter',
+  kv_cache: 'KV cache',
+};
+
+// Each role once, with the models that it is for.
+function Roles({ roles }: { roles: Role[] }): JSX.Element | null {
+  const models = new Map<string, Set<string>>();
+  for (const { role, model } of roles) {
+    const of = models.get(role) ?? new Set();
+    if (model && (role === 'drafter' || role === 'ensemble_member')) of.add(model);
+    models.set(role, of);
+  }
+  if (models.size === 0) return null;
+  const texts = [...models].map(([role, of]) => {
+    const name = roleNames[role] ?? role;
+    return of.size > 0 ? `${name} (${[...of].join(', ')})` : name;
+  });
+  return <p class="faint">Roles: {texts.join(', ')}</p>;
+}
+
+// Of one role, model and slice, the longest frame.
+function RoleRates({ roles }: { roles: Role[] }): JSX.Element | null {
+  const longest = new Map<string, Role>();
+  for (const role of roles) {
+    if (role.rows === undefined || role.layer_end === undefined) continue;
+    const key = [role.role, role.model, role.layer_begin, role.layer_end].join();
+    if (role.rows > (longest.get(key)?.rows ?? 0)) longest.set(key, role);
+  }
+  if (longest.size === 0) return null;
+  return (
+    <p class="faint">
+      Measured:{' '}
+      {[...longest.values()]
+        .map(
+          ({ role, model, layer_begin: begin, layer_end: end, tokens_per_s: rate }) =>
+            `${role} of ${model || 'a model'}, ${layersText(begin ?? 0, end ?? 0)}, ${digits(rate ?? 0)} tokens/s`,
+        )
+        .join('; ')}
+    </p>
+  );
+}
+
+function Drained({ node }: { node: Node }): JSX.Element | null {
+  if (!node.drained) return null;
+  const left = node.leaving ?? 0;
+  return (
+    <p>
+      {left === 0
+        ? 'Drained: nothing is computed here, and it may be switched off.'
+        : `Drained: ${plural(left, 'front end')} still ${left === 1 ? 'has' : 'have'} layers or KV rows here.`}
     </p>
   );
 }
@@ -45,9 +104,12 @@ function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
         <span class={`dot ${node.answered ? node.state : 'dead'}`} aria-hidden="true" />
         {node.name}
         <small>{node.answered || !node.why ? node.state : `does not answer: ${node.why}`}</small>
-        {isDrained && <span class="mark other">drained</span>}
+        {(isDrained || node.drained) && <span class="mark other">drained</span>}
       </h3>
+      <Drained node={node} />
       <p class="faint">{facts.join(' · ')}</p>
+      <Roles roles={node.roles ?? []} />
+      <RoleRates roles={node.roles ?? []} />
       {(node.devices ?? []).map((device, index) => (
         <DeviceLine key={index} device={device} />
       ))}

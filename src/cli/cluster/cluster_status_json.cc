@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cluster/cluster_rates.h"
+#include "cli/cluster/node_roles.h"
 
 namespace aster::cli {
 namespace {
@@ -63,13 +64,14 @@ ordered_json LinkJson(const ClusterSample& sample, const ClusterSample* earlier,
 
 // What plans can use the node for, with the rates that they go by: of any model, and of those that
 // it has computed lately.
-ordered_json RolesJson(const cluster::Description& description,
-                       const std::optional<cluster::NodeStatus>& status) {
+ordered_json RolesJson(const node::NodeView& node) {
+  const cluster::Description& description = *node.description;
+  const NodeRoles can = RolesOf(node);
   ordered_json roles = ordered_json::array();
   const auto add = [&](const char* role, const char* rate, double value) {
     roles.push_back({{"role", role}, {rate, Measured(value)}});
   };
-  if (description.memory_bytes > 0) {
+  if (can.computes) {
     add("prefill", "multiply_flops_per_s", description.multiply_flops_per_s);
     add("decode", "memory_bytes_per_s", description.memory_bytes_per_s);
     // Processors compute a group's layers.
@@ -89,25 +91,31 @@ ordered_json RolesJson(const cluster::Description& description,
                      {"rows", times.rows},
                      {"context", times.context}});
   };
-  for (const cluster::WorkRate& rate : status ? status->rates : std::vector<cluster::WorkRate>()) {
+  const bool has_rates = can.computes && node.status;
+  for (const cluster::WorkRate& rate :
+       has_rates ? node.status->rates : std::vector<cluster::WorkRate>()) {
     add_work("prefill", rate, rate.prefill);
     add_work("decode", rate, rate.decode);
   }
   for (const cluster::HeldModel& model : description.models) {
     const bool fits = model.tensor_bytes <= description.memory_bytes;
-    if (model.is_whole() && fits)
+    if (can.answers && model.is_whole() && fits)
       roles.push_back({{"role", "ensemble_member"}, {"model", model.name}});
   }
   for (const cluster::DrafterDescription& drafter : description.drafters) {
+    if (!can.drafts) break;
     roles.push_back({{"role", "drafter"},
                      {"model", drafter.model},
                      {"tokens_per_s", Measured(drafter.tokens_per_s)}});
   }
+  if (can.has_kv_rows) {
+    roles.push_back({{"role", "kv_cache"}, {"bytes_limit", node.status->disk_cache->bytes_limit}});
+  }
   return roles;
 }
 
-ordered_json DescriptionJson(const cluster::Description& description,
-                             const std::optional<cluster::NodeStatus>& status) {
+ordered_json DescriptionJson(const node::NodeView& node) {
+  const cluster::Description& description = *node.description;
   ordered_json models = ordered_json::array();
   for (const cluster::HeldModel& model : description.models) {
     ordered_json layers = ordered_json::array();
@@ -151,7 +159,7 @@ ordered_json DescriptionJson(const cluster::Description& description,
           {"memory_total_bytes", description.memory_total_bytes},
           {"multiply_flops_per_s", Measured(description.multiply_flops_per_s)},
           {"memory_bytes_per_s", Measured(description.memory_bytes_per_s)},
-          {"roles", RolesJson(description, status)},
+          {"roles", RolesJson(node)},
           {"models", models},
           {"devices", devices},
           {"drafters", drafters}};
@@ -177,7 +185,7 @@ ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
                        {"answered", node.status.has_value()}};
   if (!node.why.empty()) json["why"] = node.why;
   json["addresses"] = node.member.control_addresses;
-  if (node.description) json.update(DescriptionJson(*node.description, node.status));
+  if (node.description) json.update(DescriptionJson(node));
   if (!node.status) return json;
   json["uptime_ms"] = node.status->uptime_ms;
   json["memory_used_bytes"] = node.status->memory_used_bytes;

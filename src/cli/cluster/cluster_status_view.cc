@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/cluster/cluster_rates.h"
+#include "cli/cluster/node_roles.h"
 #include "cli/terminal/columns.h"
 
 namespace aster::cli {
@@ -75,6 +76,7 @@ class Text {
     Summary();
     Versions();
     Nodes();
+    Roles();
     Models();
     Links();
     return std::move(text_);
@@ -138,6 +140,8 @@ class Text {
       line += "  up " + FormatDuration(static_cast<int64_t>(
                             std::min<uint64_t>(node.status->uptime_ms, kMostMs) * 1'000'000));
       Line(line);
+      if (is_drained)
+        Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrain(*node.status)));
       if (!node.description) continue;
       for (const cluster::DeviceDescription& device : node.description->devices)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
@@ -159,6 +163,33 @@ class Text {
 
   void MoreThanShown(size_t count, std::string_view what) {
     if (count > kMostSilent) Line(fmt::format("  and {} more that {}", count - kMostSilent, what));
+  }
+
+  static std::string DescribeDrain(const cluster::NodeStatus& status) {
+    if (status.leaving == 0) return "nothing is computed here, and it may be switched off";
+    return Plural(status.leaving, "front end still has", "front ends still have") +
+           " layers or KV rows here";
+  }
+
+  // What plans can use the nodes for, a line for each role.
+  void Roles() {
+    Line("");
+    Line("roles");
+    RoleLine("prefill, decode, group", &NodeRoles::computes);
+    RoleLine("ensemble member", &NodeRoles::answers);
+    RoleLine("drafter", &NodeRoles::drafts);
+    RoleLine("KV cache", &NodeRoles::has_kv_rows);
+  }
+
+  void RoleLine(std::string_view role, bool NodeRoles::* has) {
+    std::string names;
+    size_t count = 0;
+    for (const node::NodeView& node : sample_.nodes) {
+      if (!(RolesOf(node).*has)) continue;
+      names += (count++ == 0 ? "" : ", ") + NameOf(node);
+    }
+    const bool is_all = count > 1 && count == sample_.nodes.size();
+    if (count > 0) Line(fmt::format("  {:<22}  {}", role, is_all ? "all nodes" : names));
   }
 
   static std::string DescribeMachine(const cluster::Description& machine,

@@ -318,6 +318,44 @@ TEST(ClusterStatus, JsonSaysWhichRolesANodeCanTake) {
   EXPECT_THAT(roles_of(1), testing::ElementsAre("prefill", "decode", "group"));
 }
 
+TEST(ClusterStatus, ShowsRolesAndDrainedNodes) {
+  ClusterSample sample = TwoNodes();
+  cluster::Description& attic = *sample.nodes[0].description;
+  attic.models[0].layers = {{0, 36}};
+  attic.models[0].embedding = attic.models[0].head = true;
+  attic.drafters.emplace_back().model = "llama-1b";
+  const auto text = [&] { return ClusterStatusText(sample, nullptr, 200); };
+  EXPECT_THAT(text(), HasSubstr("roles\n"
+                                "  prefill, decode, group  attic, 屋根裏\n"
+                                "  ensemble member         attic\n"
+                                "  drafter                 attic\n"
+                                "\nmodels\n"));
+  sample.nodes.pop_back();
+  EXPECT_THAT(text(), HasSubstr("  prefill, decode, group  all nodes\n"));
+
+  // A drained node computes nothing, and still hands out what it has on its disk.
+  sample.nodes[0].status->is_drained = true;
+  sample.nodes[0].status->leaving = 2;
+  sample.nodes[0].status->disk_cache = {.bytes_limit = 9, .files = 0};
+  sample.nodes[0].status->rates = {{.model = "llama-1b",
+                                    .fingerprint = {7, 8},
+                                    .layers = {0, 21},
+                                    .decode = {.ns = 20'000'000, .rows = 1, .context = 90},
+                                    .prefill = {}}};
+  EXPECT_THAT(text(), HasSubstr("  attic   drained    8 cores"));
+  EXPECT_THAT(text(), HasSubstr("          2 front ends still have layers or KV rows here\n"));
+  EXPECT_THAT(text(), HasSubstr("roles\n"
+                                "  prefill, decode, group  屋根裏\n"
+                                "  KV cache                attic\n"
+                                "\nmodels\n"));
+  sample.nodes[0].status->leaving = 0;
+  EXPECT_THAT(text(),
+              HasSubstr("          nothing is computed here, and it may be switched off\n"));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  EXPECT_EQ(json["nodes"][0]["roles"],
+            nlohmann::json::parse(R"([{"role": "kv_cache", "bytes_limit": 9}])"));
+}
+
 TEST(ClusterStatus, JsonNamesEverything) {
   const auto json = nlohmann::json::parse(ClusterStatusJson(TwoNodes(), nullptr));
   const auto& node = json["nodes"][1];

@@ -48,6 +48,7 @@ struct NodeFlags {
   std::string memory;
   std::vector<std::string> draft_for;
   bool no_discovery = false;
+  bool standby = false;
   bool local = false;
 };
 
@@ -172,6 +173,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
   daemon.listen = options.listen;
   daemon.advertise = options.advertise;
   daemon.join = TRY(SeedsOf(options.join));
+  daemon.keeps_standby = options.standby;
   if (!options.no_discovery) daemon.discovery_port = TRY(discovery::PortFromEnvironment());
   daemon.memory_bytes = TRY(MemoryOf(options));
   const engine::LocalModelOptions engine = TRY(options.model.ForEngine());
@@ -229,6 +231,10 @@ Run DeclareNode(CLI::App& app) {
       ->type_name("HOST[:PORT]");
   app.add_flag("--no-discovery", options->no_discovery,
                "Do not look for the cluster's nodes on the local networks, nor answer there");
+  app.add_flag(
+      "--standby", options->standby,
+      "Keep weights here of layers that only one other node has, so that this one can take "
+      "over from it without fetching them");
   DeclareThreads(app, options->model);
   DeclareGpuLayers(app, options->model);
   DeclareKvCacheOptions(app, options->model.kv_cache);

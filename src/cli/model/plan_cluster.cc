@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/options/token_ids.h"
 #include "cli/run/run_report.h"
 #include "cli/terminal/table.h"
 #include "open/model_files.h"
 #include "open/node_session.h"
+#include "plan/alternatives.h"
 
 namespace aster::cli {
 namespace {
@@ -38,9 +40,11 @@ void PrintAlternatives(const open::NodeSession& nodes, const ClusterPlanFlags& f
                 flags.prompt_tokens, flags.answer_tokens, table.Render(2));
   for (const plan::Alternative& of : nodes.alternatives()) {
     if (of.is_taken) {
-      console.Print("{}, {}, is taken.\n", of.kind, plan::OptionsText(*of.plan));
+      console.Print("{}, {}, is taken{}.\n", of.kind, plan::OptionsText(*of.plan),
+                    plan::DescribeHeld(of));
     } else if (of.plan) {
-      console.Print("{}, {}, is not: {}.\n", of.kind, plan::OptionsText(*of.plan), of.why);
+      console.Print("{}, {}, is not: {}{}.\n", of.kind, plan::OptionsText(*of.plan), of.why,
+                    plan::DescribeHeld(of));
     } else {
       console.Print("{} is not possible: {}.\n", of.kind, of.why);
     }
@@ -75,12 +79,19 @@ void PrintPlanJson(const open::NodeSession& nodes, const plan::Plan& taken,
 
 }  // namespace
 
-Result<ExitStatus> ShowClusterPlan(const ClusterPlanFlags& flags, Console& console) {
+Result<ExitStatus> ShowClusterPlan(ClusterPlanFlags flags, Console& console) {
+  std::vector<int32_t> prompt;
+  if (!flags.ids_path.empty()) {
+    prompt = TRY(ReadIds(flags.ids_path));
+    if (prompt.empty()) return InvalidArgument("--ids: the file has no tokens");
+    flags.prompt_tokens = static_cast<uint32_t>(prompt.size());
+  }
   open::ClusterOptions cluster;
   cluster.cluster = true;
   cluster.via = flags.via;
   cluster.only_request = {.prompt_tokens = flags.prompt_tokens,
                           .answer_tokens = flags.answer_tokens};
+  cluster.only_tokens = std::move(prompt);
   open::ModelOptions model;
   model.paths = flags.models;
   model.kv_memory = flags.kv_memory;

@@ -20,10 +20,11 @@ struct ClusterPlanFlags {
   std::vector<std::string> via;
   std::string kv_memory = "1GiB";
   uint32_t prompt_tokens = 512;
+  std::string ids_path;  // the prompt itself, in place of its length
   uint32_t answer_tokens = 256;
   bool json = false;
 };
 
-Result<ExitStatus> ShowClusterPlan(const ClusterPlanFlags& flags, Console& console);
+Result<ExitStatus> ShowClusterPlan(ClusterPlanFlags flags, Console& console);
 
 }  // namespace aster::cli

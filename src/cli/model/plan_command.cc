@@ -462,10 +462,17 @@ void DeclareClusterPlan(CLI::App& app, PlanFlags& options) {
       ->needs(cluster)
       ->allow_extra_args(false)
       ->type_name("HOST:PORT");
-  app.add_option("--prompt", flags.prompt_tokens, "With --cluster: prompt in tokens")
+  CLI::Option* const length =
+      app.add_option("--prompt", flags.prompt_tokens, "With --cluster: prompt in tokens")
+          ->needs(cluster)
+          ->check(CLI::Range(1u, 1u << 20))
+          ->type_name("N");
+  app.add_option("--ids", flags.ids_path,
+                 "With --cluster: file of the prompt's token ids; what nodes have of it in their "
+                 "KV caches counts")
       ->needs(cluster)
-      ->check(CLI::Range(1u, 1u << 20))
-      ->type_name("N");
+      ->excludes(length)
+      ->type_name("FILE");
   app.add_option("-n,--tokens", flags.answer_tokens, "With --cluster: answer in tokens")
       ->needs(cluster)
       ->check(CLI::Range(1u, 1u << 20))

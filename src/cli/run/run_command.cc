@@ -80,9 +80,32 @@ Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32
   return Ok();
 }
 
+// What was asked, from where it was given; of ids there is no text.
+struct Asked {
+  std::string text;
+  std::vector<int32_t> ids;
+};
+
+// Of the first prompt, before it is asked; none where that is not known.
+std::vector<int32_t> TokensOf(const RunOptions& options, const Loaded& loaded, const Asked& asked) {
+  if (!asked.ids.empty()) return asked.ids;
+  // A session's text is before it.
+  if (asked.text.empty() || !options.session.empty() || loaded.prompt == nullptr) return {};
+  if (!loaded.prompt->has_template()) {
+    auto tokens = loaded.prompt->EncodeRaw(asked.text, /*begins=*/true);
+    return tokens.ok() ? *std::move(tokens) : std::vector<int32_t>();
+  }
+  respond::Conversation first = loaded.base;
+  if (!options.system.empty())
+    first.messages.push_back({{"role", "system"}, {"content", options.system}});
+  first.messages.push_back({{"role", "user"}, {"content", asked.text}});
+  auto prompt = respond::MakePrompt(loaded.model, first);
+  return prompt.ok() ? std::move(prompt->tokens) : std::vector<int32_t>();
+}
+
 // What can be wrong with the options comes first: weights take their time.
-Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Clock& clock,
-                    bool is_kept, Console& console) {
+Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Asked& asked,
+                    const Clock& clock, bool is_kept, Console& console) {
   Loaded loaded;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   if (options.context > shape.context_length) {
@@ -97,10 +120,16 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
                           options.has_form() || text::HasVocab(files.metadata());
   if (needs_text) TRY(LoadText(options, files, shape.vocab_size, loaded, console));
   const int64_t start_ns = clock.NowNs();
+  open::ClusterOptions cluster = options.cluster;
+  if (cluster.only_request) {
+    cluster.only_tokens = TokensOf(options, loaded, asked);
+    if (!cluster.only_tokens.empty())
+      cluster.only_request->prompt_tokens = static_cast<uint32_t>(cluster.only_tokens.size());
+  }
   // Batches are small enough that Ctrl-C is noticed and progress is shown within a second.
   loaded.opened = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
                                       {.model = &options.model,
-                                       .cluster = &options.cluster,
+                                       .cluster = &cluster,
                                        .draft = &options.draft,
                                        .batch_tokens = 256,
                                        .longest_step_ns = open::kLongestStepNs,
@@ -110,12 +139,6 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   loaded.load_ns = clock.NowNs() - start_ns;
   return loaded;
 }
-
-// What was asked, from where it was given; of ids there is no text.
-struct Asked {
-  std::string text;
-  std::vector<int32_t> ids;
-};
 
 Result<Asked> ReadAsked(const RunOptions& options) {
   Asked asked;
@@ -157,18 +180,35 @@ Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelF
   return chat.Ask(asked.text, printer);
 }
 
+std::string FormatSeconds(double seconds) {
+  return FormatDuration(static_cast<int64_t>(seconds * 1e9));
+}
+
+// KV rows that were there, or came from other nodes.
+std::string ExplainRows(const plan::Alternative& planned, const conduct::Foreseen& came) {
+  const auto fetch = [](double seconds) {
+    return seconds > 0 ? fmt::format(", some from other nodes in {}", FormatSeconds(seconds)) : "";
+  };
+  return fmt::format("KV rows: of {} tokens predicted{}; of {} tokens found{}", planned.held_tokens,
+                     fetch(planned.fetch_s), came.held_tokens, fetch(came.came_fetch_s));
+}
+
 // What was predicted, beside what came; and what other kinds of plan would have taken.
 void ExplainPlan(const open::OpenedModel& opened, const engine::RequestTimes& times,
                  Console& console) {
   const std::vector<plan::Alternative> alternatives = opened.alternatives();
+  const std::vector<conduct::Foreseen> foreseen = opened.foreseen();
+  const conduct::Foreseen last = foreseen.empty() ? conduct::Foreseen() : foreseen.back();
+  const auto fetch_ns = static_cast<int64_t>(last.came_fetch_s * 1e9);
   for (const plan::Alternative& of : alternatives) {
     if (!of.is_taken) continue;
     console.Note(fmt::format(
         "{} was taken, with the first token predicted after {}, in all {}; it came after {}, in "
         "all {}",
-        of.kind, FormatDuration(static_cast<int64_t>(of.first_token_s * 1e9)),
-        FormatDuration(static_cast<int64_t>(of.request_s * 1e9)), FormatDuration(times.prefill_ns),
-        FormatDuration(times.prefill_ns + times.decode_ns)));
+        of.kind, FormatSeconds(of.first_token_s), FormatSeconds(of.request_s),
+        FormatDuration(fetch_ns + times.prefill_ns),
+        FormatDuration(fetch_ns + times.prefill_ns + times.decode_ns)));
+    if (of.held_tokens > 0 || last.held_tokens > 0) console.Note(ExplainRows(of, last));
   }
   for (const std::string& line : plan::DescribeOthers(alternatives)) console.Note(line);
   if (alternatives.empty())
@@ -219,7 +259,7 @@ Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files,
   // What draft tokens save is not predicted.
   if (!options.draft.wanted()) options.cluster.only_request = Expected(options, asked);
   SystemClock clock;
-  Loaded loaded = TRY(Load(options, files, clock, !options.session.empty(), console));
+  Loaded loaded = TRY(Load(options, files, asked, clock, !options.session.empty(), console));
   ReplyPrinter printer(console, clock,
                        {.is_silent = options.json, .shows_parts = options.shows_parts()});
   const respond::Answered answered =
@@ -244,7 +284,7 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
   constexpr open::ExpectedRequest kUsualTurn = {.prompt_tokens = 256, .answer_tokens = 256};
   if (!options.draft.wanted()) options.cluster.only_request = kUsualTurn;
   SystemClock clock;
-  Loaded loaded = TRY(Load(options, files, clock, /*is_kept=*/true, console));
+  Loaded loaded = TRY(Load(options, files, /*asked=*/{}, clock, /*is_kept=*/true, console));
   engine::Generator& generator = loaded.opened->generator();
   respond::Chat chat(generator, loaded.model, loaded.settings, loaded.base, options.system);
   // A conversation works without a folder to keep it in.

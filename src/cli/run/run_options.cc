@@ -14,6 +14,7 @@
 #include "cli/options/model_options.h"
 #include "cli/options/ranges.h"
 #include "cli/run/form_files.h"
+#include "cli/terminal/console.h"
 #include "engine/stops.h"
 
 namespace aster::cli {

@@ -69,6 +69,10 @@ ordered_json AlternativeToJson(const plan::Alternative& of) {
     json["first_token_s"] = of.first_token_s;
     json["decode_tokens_per_s"] = of.decode_tokens_per_s;
     json["request_s"] = of.request_s;
+    if (of.held_tokens > 0) {
+      json["held_tokens"] = of.held_tokens;
+      json["fetch_s"] = of.fetch_s;
+    }
   }
   if (!of.is_taken) json["why"] = of.why;
   return json;
@@ -128,6 +132,10 @@ ordered_json RunToJson(const RunReport& report) {
   if (!report.foreseen.empty() && report.foreseen.back().token_s > 0) {
     const conduct::Foreseen& of = report.foreseen.back();
     json["predicted"] = {{"prefill_s", of.first_token_s}, {"decode_tokens_per_s", 1 / of.token_s}};
+    if (of.came_fetch_s > 0) {
+      json["predicted"]["fetch_s"] = of.fetch_s > 0 ? ordered_json(of.fetch_s) : ordered_json();
+      json["timings"]["fetch_s"] = of.came_fetch_s;
+    }
   }
   for (const plan::Alternative& of : report.alternatives)
     json["plans"].push_back(AlternativeToJson(of));

@@ -205,8 +205,10 @@ std::shared_ptr<const respond::PlanUsed> PlanOf(const open::OpenedModel& opened,
                         .held_tokens = of.held_tokens,
                         .fetched_tokens = of.fetched_tokens,
                         .others = of.others,
+                        .fetch_s = of.fetch_s,
                         .first_token_s = of.first_token_s,
                         .token_s = of.token_s,
+                        .came_fetch_s = of.came_fetch_s,
                         .came_first_token_s = of.came_first_token_s,
                         .came_token_s = of.came_token_s});
 }

@@ -483,8 +483,8 @@ async function isReadable(page) {
   await show(page, 'narrow');
 }
 
-// GPUs of a machine, where it has any: here the server's answer is given two.
-async function showsDevices(page, machine) {
+// GPUs of a machine, where it has any, and one that was drained: here both are put into the server's answer.
+async function showsDevices(page, machine, other) {
   const gpu = { name: 'Card One', memory_bytes: 16 * 2 ** 30, multiply_flops_per_s: 2e12, memory_bytes_per_s: 5e11,
                 bus_bytes_per_s: 1.2e10 };
   await page.route('**/v1/cluster', async (route) => {
@@ -492,6 +492,8 @@ async function showsDevices(page, machine) {
     const cluster = await response.json();
     for (const node of cluster.nodes.filter(({ name }) => name === 'desk'))
       node.devices = [gpu, { ...gpu, multiply_flops_per_s: null, memory_bytes_per_s: null, bus_bytes_per_s: null }];
+    for (const node of cluster.nodes.filter(({ name }) => name === 'lap'))
+      Object.assign(node, { drained: true, leaving: 1, roles: [{ role: 'kv_cache', bytes_limit: 1 }] });
     await route.fulfill({ response, json: cluster });
   });
   await machine.getByText('Card One').nth(1).waitFor(patience);
@@ -500,6 +502,9 @@ async function showsDevices(page, machine) {
     'Card One · 16 GiB of its own · 500 GB/s memory · 2,000 Gflop/s · 12 GB/s bus',
     'Card One · 16 GiB of its own',
   ]);
+  await other.getByText('Drained: 1 front end still has layers or KV rows here.').waitFor(patience);
+  await other.getByText('drained', { exact: true }).waitFor(patience);
+  await other.getByText('Roles: KV cache', { exact: true }).waitFor(patience);
   await page.unroute('**/v1/cluster');
 }
 
@@ -507,7 +512,7 @@ async function showsDevices(page, machine) {
 async function changesTheCluster(page) {
   await page.getByRole('link', { name: 'Cluster' }).click();
   const machine = (name) => page.getByRole('region', { name: `Machine ${name}` });
-  await showsDevices(page, machine('desk'));
+  await showsDevices(page, machine('desk'), machine('lap'));
   await page.getByRole('button', { name: 'Invite a machine' }).click(patience);
   const field = page.getByLabel("Administrator's key", { exact: true });
   await field.waitFor(patience);

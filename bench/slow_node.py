@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""How soon a server gives fewer layers to a node that has become slow: two machines, one of which loses half its core.
+
+    bench/slow_node.py --aster build/release/bin/aster
+
+Two nodes, a core each, stand for two machines, and a server on one of them has layers of a model on both. Several
+clients ask without a pause. Once answers come, another program takes half of the second node's core, and stays. Told
+is the time until that node has fewer layers, or none, and the clients' answers a second before, until then, and after.
+Ends with status 1 where it takes longer than --within.
+"""
+import argparse
+import http.client
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from machines import PATIENCE_S, pair, prompt_ids
+
+
+class Load:
+    """Clients of a server, each of which asks again as soon as it is answered."""
+
+    def __init__(self, port, options):
+        self.port, self.options, self.ends, self.number, self.is_over = port, options, [], 0, False
+        self.lock = threading.Lock()
+        self.threads = [threading.Thread(target=self.ask, daemon=True) for _ in range(options.clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self):
+        while not self.is_over:
+            with self.lock:
+                self.number += 1
+                prompt = prompt_ids(self.options.prompt, self.number)
+            body = {"prompt": prompt, "max_tokens": self.options.answer, "ignore_eos": True, "temperature": 0}
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+            connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            told = response.read()
+            if response.status != 200:
+                sys.exit(f"status {response.status}: {told.decode(errors='replace')}")
+            self.ends.append(time.monotonic())
+            connection.close()
+
+    def rate(self, begin, end):
+        return sum(begin <= at < end for at in self.ends) / max(end - begin, 1e-9)
+
+    def stop(self):
+        self.is_over = True
+        for thread in self.threads:
+            thread.join(PATIENCE_S)
+
+
+def layers_of(port, name):
+    """How many layers of the route are on that node."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.request("GET", "/v1/status")
+    hops = json.loads(connection.getresponse().read())["models"][0]["hops"]
+    connection.close()
+    return sum(hop["layer_end"] - hop["layer_begin"] for hop in hops if hop["node"] == name)
+
+
+def measure(options, machines, model):
+    machines.start((model, "--kv-now"), (model, "--kv-now"))
+    server = machines.desk.begin("serve", model, "--cluster", "--port", 0, "--kv-memory", "256MiB")
+    hog = load = None
+    try:
+        line = server.stdout.readline()
+        found = re.search(r"http://[^:]+:(\d+)", line) or sys.exit(f"no address in {line!r}")
+        port = int(found[1])
+        load = Load(port, options)
+        begin = time.monotonic()
+        while layers_of(port, "lap") == 0 or time.monotonic() - begin < options.before:
+            if time.monotonic() - begin > PATIENCE_S:
+                sys.exit("the server does not use the second node")
+            time.sleep(0.2)
+        layers = layers_of(port, "lap")
+        slow = time.monotonic()
+        hog = subprocess.Popen(["taskset", "-c", str(machines.lap.core), sys.executable, "-c", "while True: pass"])
+        while layers_of(port, "lap") >= layers and time.monotonic() - slow < options.patience:
+            time.sleep(0.2)
+        relieved = time.monotonic()
+        left = layers_of(port, "lap")
+        time.sleep(options.before)
+        end = time.monotonic()
+        took = relieved - slow
+        print(f"{layers} layers before, {left} after {took:.1f} s; answers/s: "
+              f"{load.rate(slow - options.before, slow):.2f} before, {load.rate(slow, relieved):.2f} until then, "
+              f"{load.rate(relieved, end):.2f} after", flush=True)
+        return took if left < layers else float("inf")
+    finally:
+        if hog is not None:
+            hog.kill()
+            hog.wait()
+        if load is not None:
+            load.is_over = True
+        server.kill()
+        server.wait()
+        machines.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--aster", required=True, help="the program")
+    parser.add_argument("--clients", type=int, default=3)
+    parser.add_argument("--prompt", type=int, default=300, help="tokens")
+    parser.add_argument("--answer", type=int, default=16, help="tokens")
+    parser.add_argument("--before", type=float, default=10, help="seconds of load before and after")
+    parser.add_argument("--patience", type=float, default=90, help="seconds that are waited for")
+    parser.add_argument("--within", type=float, default=30, help="seconds that it may take")
+    parser.add_argument("--rounds", type=int, default=1)
+    options = parser.parse_args()
+    took = []
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / "model.gguf"
+        subprocess.run([options.aster, "synth", model, "--layers", "16", "--embedding", "1024", "--ff", "4096",
+                        "--type", "Q4_K"], check=True, stdout=subprocess.DEVNULL)
+        for _ in range(options.rounds):
+            with pair(options.aster) as (machines, _):
+                took.append(measure(options, machines, model))
+    print(f"relieved after {', '.join(f'{seconds:.1f} s' for seconds in took)}; {options.within:.0f} s are allowed")
+    return 0 if max(took) <= options.within else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

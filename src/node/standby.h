@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Keeps weights on this machine of layers that only one other node has, so that it can take over
+// from that node without fetching them. Must not know how they are fetched.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "cluster/description.h"
+#include "model/slice.h"
+
+namespace aster::node {
+
+// Another node, as it answers.
+struct StandbyPeer {
+  cluster::Description description;
+  cluster::NodeStatus status;
+};
+
+// Of a model, with the weights that `from` alone has.
+struct StandbySlice {
+  Hash128 fingerprint;
+  model::Slice slice;
+  cluster::NodeId from;
+
+  bool operator==(const StandbySlice&) const = default;
+};
+
+// Layers that are computed now and that one of the other nodes has, but neither another one nor
+// this one, in a file or for what it computes itself.
+std::vector<StandbySlice> SlicesToKeep(const StandbyPeer& self,
+                                       std::span<const StandbyPeer> others);
+
+struct StandbyOptions {
+  int64_t look_ns = 10 * kNsPerSecond;
+  int64_t first_look_ns = 2 * kNsPerSecond;  // once this node knows others
+};
+
+// Start and Stop belong to one thread.
+class Standby {
+ public:
+  struct Seen {
+    StandbyPeer self;
+    std::vector<StandbyPeer> others;
+  };
+  using Look = std::function<Seen()>;
+  // Fetches what is lacking. ResourceExhausted where there is no room for it.
+  using Keep = std::function<Status(const StandbySlice& slice, const std::stop_token& stop)>;
+
+  // The clock outlives it; the functions are called by its thread.
+  Standby(Look look, Keep keep, Clock& clock, const StandbyOptions& options = {});
+  ~Standby();
+  Standby(const Standby&) = delete;
+  Standby& operator=(const Standby&) = delete;
+
+  Status Start();
+  void Stop();
+
+  // What the thread does each time; for tests, without Start.
+  void KeepAll();
+
+ private:
+  void Main() EXCLUDES(mu_);
+
+  const Look look_;
+  const Keep keep_;
+  Clock& clock_;
+  const StandbyOptions options_;
+  // Of its thread: what is kept, or was tried and had no room.
+  std::vector<StandbySlice> done_;
+
+  std::stop_source stop_;
+  Mutex mu_;
+  CondVar stop_asked_;
+  std::thread thread_;
+};
+
+}  // namespace aster::node

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What nodes have in their KV caches of a text, before there is a plan for it. Must not know plans,
+// nor routes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kv/layout.h"
+#include "net/network.h"
+#include "plan/planner.h"
+
+namespace aster::open {
+
+// Asks all of the nodes, and waits half a second for their answers at most. Rows of full pages, and
+// not of the last token, which is computed in any case. Nothing else is received meanwhile.
+std::vector<plan::HeldRows> FindHeldRows(net::Network& network,
+                                         std::span<const plan::PlanNode> nodes,
+                                         const kv::Layout& layout, std::span<const int32_t> tokens);
+
+}  // namespace aster::open

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rates of nodes of which some were not measured. Must not know what they are rates of.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace aster::plan {
+
+// The median of the known rates in place of unknown ones; nothing where none is known: then all are
+// alike.
+std::optional<double> FillUnknown(std::vector<double>& rates);
+
+}  // namespace aster::plan
