@@ -319,8 +319,7 @@ void StageServer::Finish(UnderWay done) {
   // then, and each took as long as it was computed.
   const bool overlaps = done.awaits_parts && !done.is_alone;
   const uint64_t took_ns = overlaps ? done.busy_ns : hop.compute_ns;
-  const uint64_t shared_ns =
-      std::min(took_ns, hop.gather_send_ns + (overlaps ? 0 : hop.gather_ns));
+  const uint64_t shared_ns = std::min(took_ns, hop.gather_send_ns + (overlaps ? 0 : hop.gather_ns));
   const uint64_t own_ns = took_ns - shared_ns;
   const uint64_t waited_ns = overlaps ? 0 : shared_ns;
   if (done.rows == 1 || !done.has_answers) {
