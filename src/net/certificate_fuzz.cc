@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests and certificates and addresses from anybody: an answer or an error.
+// Requests and certificates and addresses from any machine: an answer or an error.
 
 #include "base/check.h"
 #include "net/certificate.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From protobuf's messages, which anybody may have sent, to our values: an error where a message
-// cannot be one. Must not know how messages travel.
+// From protobuf's messages, which any machine may have sent, to our values: an error where a
+// message cannot be one. Must not know how messages travel.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@ namespace aster::rpc {
 
 grpc::Status ToGrpc(const Error& error);
 grpc::Status ToGrpc(const Status& status);
-// Of a status that is not OK. Its text, which anybody may have written, is made fit to be shown.
+// Of a status that is not OK. Its text, which any machine may have written, is made fit to be
+// shown.
 Error FromGrpc(const grpc::Status& status);
 
 gpr_timespec DeadlineIn(int64_t duration_ns);

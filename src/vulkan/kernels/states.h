@@ -81,7 +81,7 @@ struct DeltaConvolutionJob {
 Status RecordDeltaConvolution(Kernels& kernels, Commands& commands, const DeltaConvolutionJob& job);
 
 // DeltaTable::run, from states in pages to states in pages: of the tokens in one page of each
-// course, where it has so many. The next page begins with what this one leaves.
+// course that reaches it. The next page begins with what this one leaves.
 struct DeltaStatesJob {
   DeltaSizes sizes;
   StateCourses courses;
