@@ -66,7 +66,7 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
   // The token's embedding and the streams behind the one before it, both normed,
   TRY(commands_->Embed(*weights_.embedding, tokens, /*copies=*/1, embedded_.tensor()));
   TRY(commands_->Upload({streams, tokens.size() * shape.hidden_width()}, streams_.tensor()));
-  // A row is normed first, as the head of the model or the block that made it does; streams are not.
+  // Rows are normed first, as the head or the block that made them norms its own; streams are not.
   if (!shape.is_latent()) {
     const bool is_model = whose == RowsOf::kModel;
     TRY(normalise(streams_, is_model ? weights_.output_norm : next.block.output_norm));
