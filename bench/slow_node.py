@@ -30,9 +30,8 @@ class Load:
     def __init__(self, port, options):
         self.port, self.options, self.ends, self.number, self.is_over = port, options, [], 0, False
         self.lock = threading.Lock()
-        self.threads = [threading.Thread(target=self.ask, daemon=True) for _ in range(options.clients)]
-        for thread in self.threads:
-            thread.start()
+        for _ in range(options.clients):
+            threading.Thread(target=self.ask, daemon=True).start()
 
     def ask(self):
         while not self.is_over:
@@ -41,9 +40,14 @@ class Load:
                 prompt = prompt_ids(self.options.prompt, self.number)
             body = {"prompt": prompt, "max_tokens": self.options.answer, "ignore_eos": True, "temperature": 0}
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-            connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            told = response.read()
+            try:
+                connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                told = response.read()
+            except (OSError, http.client.HTTPException):
+                if self.is_over:  # and the server has been stopped
+                    return
+                raise
             if response.status != 200:
                 sys.exit(f"status {response.status}: {told.decode(errors='replace')}")
             self.ends.append(time.monotonic())
@@ -51,11 +55,6 @@ class Load:
 
     def rate(self, begin, end):
         return sum(begin <= at < end for at in self.ends) / max(end - begin, 1e-9)
-
-    def stop(self):
-        self.is_over = True
-        for thread in self.threads:
-            thread.join(PATIENCE_S)
 
 
 def layers_of(port, name):
