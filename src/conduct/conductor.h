@@ -206,7 +206,7 @@ class Conductor final : public engine::Generator {
   RouteMemory* MemoryOf(engine::Sequence& sequence) const;
   Result<RouteMemory*> IdleMemoryOf(engine::Sequence& sequence) const;
   Status CheckWholeRows() const;
-  Status StartTransfer(const engine::Sequence& sequence, const RouteMemory& memory);
+  Status StartTransfer(const engine::Sequence& sequence, RouteMemory& memory);
   Status TransferUntil(FunctionRef<bool()> is_done);
 
   net::Network& network_;
@@ -219,6 +219,7 @@ class Conductor final : public engine::Generator {
   // Whatever the routes are.
   ConductorCounters counters_;
   Numbers numbers_;
+  uint64_t freed_epoch_ = 0;  // the newest one when stages were last told to free a sequence
   FetchedByNode fetched_;
   std::deque<Foreseen> foreseen_;
   std::deque<std::pair<engine::RequestId, Foreseen>> ended_;  // whatever was learnt of them

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 
 #include <deque>
+#include <ranges>
+#include <set>
 
 #include "conduct/cluster_for_test.h"
 
@@ -56,6 +58,7 @@ class ScriptedStages final : public stage::LocalStages {
       Tell(std::move(state));
     } else if (const auto* begin = std::get_if<wire::Begin>(&event.message)) {
       begun.push_back(begin->sequence);
+      if (!says_holds) return;
       wire::Holds nothing;
       nothing.route = begin->route;
       nothing.sequence = begin->sequence;
@@ -71,7 +74,8 @@ class ScriptedStages final : public stage::LocalStages {
   void Compute() override {
     wire::Work work = std::move(works_.front());
     works_.pop_front();
-    for (wire::WorkSegment& segment : work.segments) {
+    // The last of them first: no order is agreed on.
+    for (wire::WorkSegment& segment : work.segments | std::views::reverse) {
       const Status why = refuse ? refuse(segment) : Ok();
       if (!why.ok()) {
         Refuse(work.route, segment, why.error());
@@ -84,6 +88,7 @@ class ScriptedStages final : public stage::LocalStages {
   int64_t next_tick_ns() const override { return kNeverNs; }
 
   std::function<Status(const wire::WorkSegment&)> refuse;
+  bool says_holds = true;
   bool is_silent = false;
   std::vector<wire::SequenceId> begun;
   std::vector<wire::SequenceId> ended;
@@ -206,6 +211,38 @@ TEST_F(ConductorLocalTest, TheYoungestRequestIsPreemptedWhereMemoryIsShort) {
   EXPECT_THAT(oldest.tokens, ElementsAre(10, 11, 12));
   EXPECT_THAT(youngest.tokens, ElementsAre(20, 21, 22));
   EXPECT_THAT(stages_.ended, testing::Contains(2));
+}
+
+// Both are refused before either makes room: the second finds what the first has freed.
+TEST_F(ConductorLocalTest, RequestsThatOneFrameRefusesAreBothAnswered) {
+  std::set<wire::SequenceId> refused;
+  stages_.refuse = [&](const wire::WorkSegment& segment) {
+    return refused.insert(segment.sequence).second
+               ? Status(ResourceExhausted("there is no page left"))
+               : Ok();
+  };
+  const Asked& oldest = Ask(10, 3);
+  const Asked& youngest = Ask(20, 3);
+  Run();
+  EXPECT_EQ(conductor_.counters().preempted, 1u);
+  EXPECT_THAT(oldest.tokens, ElementsAre(10, 11, 12));
+  EXPECT_THAT(youngest.tokens, ElementsAre(20, 21, 22));
+}
+
+// Stages were told its text and nothing else, and may have found rows of it in their KV cache.
+TEST_F(ConductorLocalTest, ARequestThatIsCancelledWhileItBeginsIsFreedOnTheStages) {
+  Ask(10, 3);
+  Run();
+  const Asked& asked = Ask(20, 3);
+  stages_.says_holds = false;
+  while (stages_.begun.size() < 2) ASSERT_TRUE(conductor_.Step().ok());
+  conductor_.Cancel(2);
+  Run();
+  stages_.says_holds = true;
+  EXPECT_EQ(asked.finish->reason, engine::FinishReason::kCancelled);
+  Ask(30, 1);
+  Run();
+  EXPECT_THAT(stages_.ended, ElementsAre(2));
 }
 
 TEST_F(ConductorLocalTest, SequencesThatNoRequestHasAreEvictedFirst) {

@@ -67,6 +67,7 @@ void Conductor::Begin(LiveRequest& live) {
   route_->search.End(live);
   const wire::SequenceId sequence = live.memory->id();
   if (route_->sequence && route_->sequence->sequence() == sequence) route_->sequence.reset();
+  live.memory->Begin();
   // A new epoch: results and messages of the one before are ignored.
   live.holds.clear();
   live.epoch = ++numbers_.epoch;
@@ -202,6 +203,10 @@ void Conductor::Refuse(LiveRequest& live, const Error& why) {
 // A stage has no memory for the request: sequences that no request has are evicted first, then the
 // youngest request is preempted. One that is alone fails.
 void Conductor::MakeRoom(LiveRequest& live, const Error& why) {
+  // Memory that was freed since the stage was asked may be enough: one frame can refuse several
+  // requests, of which the first has made room already.
+  SendForgotten();
+  if (live.epoch <= freed_epoch_) return Begin(live);
   if (!ForgetUnused()) {
     LiveRequest& youngest = *queue_.running().back();
     if (queue_.running().size() == 1) return Fail(live, why);
@@ -218,7 +223,7 @@ bool Conductor::ForgetUnused() {
   for (RouteMemory* memory : memories_->all) {
     const bool is_used = std::ranges::any_of(
         queue_.running(), [&](const auto& other) { return other->memory == memory; });
-    if (is_used || memory->length() == 0) continue;
+    if (is_used || !memory->is_begun()) continue;
     memory->Forget();
     has_forgotten = true;
   }
@@ -236,6 +241,7 @@ void Conductor::Preempt(LiveRequest& live) {
 }
 
 void Conductor::SendForgotten() {
+  if (!memories_->forgotten.empty()) freed_epoch_ = numbers_.epoch;
   for (const wire::SequenceId id : std::exchange(memories_->forgotten, {})) {
     route_->client.SendToAll(wire::End{.route = route_->client.id(), .sequence = id});
   }

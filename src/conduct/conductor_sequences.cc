@@ -142,10 +142,11 @@ Status Conductor::TransferUntil(FunctionRef<bool()> is_done) {
 }
 
 // All stages say what they hold of the sequence, unless that is known.
-Status Conductor::StartTransfer(const engine::Sequence& sequence, const RouteMemory& memory) {
+Status Conductor::StartTransfer(const engine::Sequence& sequence, RouteMemory& memory) {
   if (!is_ready()) TRY(Open());
   auto& transfer = route_->sequence;
   if (!transfer || !transfer->IsFor(memory.id(), sequence.tokens())) {
+    memory.Begin();
     transfer.emplace(network_, route_->client, numbers_, memory.id(), sequence.tokens());
   }
   return TransferUntil([this] { return route_->sequence->has_begun(); });

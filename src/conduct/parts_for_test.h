@@ -41,7 +41,8 @@ class TestRequests {
   }
 
  private:
-  std::shared_ptr<RouteMemories> memories_ = std::make_shared<RouteMemories>();
+  std::shared_ptr<RouteMemories> memories_ =
+      std::make_shared<RouteMemories>(RouteMemories{.route = 1, .all = {}, .forgotten = {}});
   std::deque<engine::Sequence> sequences_;
 };
 

@@ -24,7 +24,7 @@ void RouteMemory::SetLength(uint32_t length) {
 }
 
 void RouteMemory::Forget() {
-  if (route_ == memories_->route && route_ != 0) memories_->forgotten.push_back(id_);
+  if (is_begun()) memories_->forgotten.push_back(id_);
   route_ = 0;
   length_ = 0;
 }

@@ -34,7 +34,11 @@ class RouteMemory final : public engine::SequenceMemory {
 
   wire::SequenceId id() const { return id_; }
 
-  uint32_t length() const override { return route_ == memories_->route ? length_ : 0; }
+  // Whether stages were told its text, so that they may hold rows of it.
+  bool is_begun() const { return route_ == memories_->route && route_ != 0; }
+  uint32_t length() const override { return is_begun() ? length_ : 0; }
+  // Stages are told its text.
+  void Begin() { SetLength(length()); }
   // All stages hold this many positions.
   void SetLength(uint32_t length);
   // It is not needed any more: stages are told to release it.
