@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <span>
+
+#include "base/float_text.h"
 
 namespace aster {
 namespace {
@@ -55,7 +56,7 @@ std::optional<uint64_t> ParseScaled(std::string_view text, std::span<const Unit>
   text = Trimmed(text);
   double number = 0;
   const auto [rest, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+      FloatFromChars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc{} || !(number >= 0)) return {};
   const std::string_view name = Trimmed(text.substr(static_cast<size_t>(rest - text.data())));
   for (const Unit& unit : units) {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 
+#include "base/float_text.h"
 #include "base/utf8.h"
 
 namespace aster::eval {
@@ -146,7 +147,7 @@ class Reader {
     text_.remove_prefix(end);
     if (end == integer_end) return AppendInteger(number, size, out);
     double value = 0;
-    const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+    const auto parsed = FloatFromChars(number.data(), number.data() + number.size(), value);
     if (parsed.ec == std::errc::result_out_of_range) value = BeyondRange(number);
     out += CanonicalFloat(value);
     return true;

@@ -44,7 +44,7 @@ void ExpectExtremesSurvive(const std::string& path) {
   MetadataBuilder metadata;
   const std::vector<T> values = {std::numeric_limits<T>::lowest(), T(0), T(1),
                                  std::numeric_limits<T>::max()};
-  for (size_t i = 0; i < values.size(); ++i) metadata.Set(fmt::format("k{}", i), values[i]);
+  for (size_t i = 0; i < values.size(); ++i) metadata.Set(fmt::format("k{}", i), T(values[i]));
   metadata.Set("all", values);
   auto writer = Writer::Create(path, metadata, {});
   ASSERT_TRUE(writer.ok()) << writer.error().message();

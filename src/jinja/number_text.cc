@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/float_text.h"
 #include "jinja/string_methods.h"
 
 namespace aster::jinja {
@@ -57,11 +58,11 @@ std::optional<double> ParseFloat(std::string_view text) {
   const std::optional<std::string> stripped = WithoutUnderscores(text);
   if (!stripped) return std::nullopt;
   const std::string& plain = *stripped;
-  // from_chars also takes "nan(...)", which Python does not.
+  // FloatFromChars also takes "nan(...)", which Python does not.
   if (plain.find('(') != std::string::npos) return std::nullopt;
   double value = 0;
   const char* end = plain.data() + plain.size();
-  const auto [stop, error] = std::from_chars(plain.data(), end, value);
+  const auto [stop, error] = FloatFromChars(plain.data(), end, value);
   if (stop != end || plain.empty()) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
     // Too large or too small: which of them shows in the sign of the exponent.
@@ -88,7 +89,7 @@ double Rounded(double value, int64_t digits) {
   if (!std::isfinite(value) || digits > kMostDigits) return value;
   const std::string text = fmt::format("{:.{}f}", value, digits);
   double rounded = value;
-  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  FloatFromChars(text.data(), text.data() + text.size(), rounded);
   return rounded;
 }
 

@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/float_text.h"
 #include "base/log.h"
 #include "base/percent.h"
 #include "base/random.h"
@@ -42,7 +42,7 @@ int64_t TimeoutOf(const HttpRequest& request, Problem& problem) {
   const std::string_view text = request.Header("x-request-timeout");
   if (text.empty()) return 0;
   double seconds = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const auto parsed = FloatFromChars(text.data(), text.data() + text.size(), seconds);
   const bool is_all = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
   if (is_all && seconds > 0 && seconds <= kMostSeconds)
     return static_cast<int64_t>(seconds * static_cast<double>(kNsPerSecond));

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/float_text.h"
 #include "eval/competence.h"
 #include "eval/result_file.h"
 #include "open/placed_model.h"
@@ -21,7 +21,7 @@ namespace {
 std::optional<double> NumberOf(const std::string& text) {
   double number = 0;
   const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
+  const auto parsed = FloatFromChars(text.data(), end, number);
   if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
   return number;
 }

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "base/float_text.h"
 #include "cli/options/ranges.h"
 
 namespace aster::cli {
@@ -20,7 +21,7 @@ Result<engine::TokenBias> ParseBias(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto id = std::from_chars(text.data(), end, bias.id);
   if (id.ec == std::errc() && id.ptr != end && *id.ptr == '=') {
-    const auto value = std::from_chars(id.ptr + 1, end, bias.bias);
+    const auto value = FloatFromChars(id.ptr + 1, end, bias.bias);
     if (value.ec == std::errc() && value.ptr == end) return bias;
   }
   return InvalidArgument(fmt::format(
