@@ -137,14 +137,15 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
         fmt::format("rows of {}: this architecture has its own KV rows; leave --kv-type out",
                     TypeName(options.type)));
   }
-  if (options.window != 0 || options.sinks != 0) {
+  // Of an MTP block the window is its own.
+  if (options.window != shape.sliding_window || options.sinks != 0) {
     return Unimplemented(fmt::format(
         "a window of {} and {} sinks: layers of this architecture see all; leave --kv-window out",
         options.window, options.sinks));
   }
   std::vector<std::vector<kv::Stream>> layers;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    layers.push_back({LatentStream(MlaRowFormat(shape), 1, 0)});
+    layers.push_back({LatentStream(MlaRowFormat(shape), 1, options.window)});
     if (shape.has_index(layer)) layers.back().push_back(LatentStream(MlaIndexFormat(shape), 1, 0));
   }
   return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));

@@ -133,8 +133,9 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
   // With an index all rows are far ones, of which tokens see those that it has chosen: in this
   // layer, or in the one before.
   const bool is_indexed = shape_.is_indexed();
+  const uint32_t window = shape_.sliding_window > 0 ? shape_.sliding_window : UINT32_MAX;
   return commands_.AttendRows({.pages = {layer, kMlaStream, spans},
-                               .window = is_indexed ? 0 : UINT32_MAX,
+                               .window = is_indexed ? 0 : window,
                                .far_stream = kMlaStream,
                                .ratio = is_indexed ? 1u : 0u,
                                .top = shape_.index.top,

@@ -3,6 +3,7 @@
 
 #include "model/next_tokens.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -139,10 +140,13 @@ class NextRow : public testing::TestWithParam<Arch> {
 };
 
 TEST_P(NextRow, DraftsAgreeWithTheirDescription) {
-  const std::string own = "blk.3.nextn.shared_head_norm.weight";
-  EXPECT_LT(Distance(Run(table_, 0, kCount).logits, Reference("output_norm.weight")), 1e-3);
+  const std::string own =
+      GetParam() == Arch::kMimo2
+          ? fmt::format("blk.{}.layer_output_norm.weight", shape_.layer_count)
+          : fmt::format("blk.{}.nextn.shared_head_norm.weight", shape_.layer_count);
+  EXPECT_LT(Distance(Run(table_, 0, kCount).logits, Reference("output_norm.weight")), 2e-3);
   kv::PageTable other(layout_, pages_, {0, 1});
-  EXPECT_LT(Distance(Run(other, 0, kCount, RowsOf::kBlock).logits, Reference(own)), 1e-3);
+  EXPECT_LT(Distance(Run(other, 0, kCount, RowsOf::kBlock).logits, Reference(own)), 2e-3);
 }
 
 TEST_P(NextRow, TheSameDraftsHoweverPairsCome) {
@@ -171,8 +175,13 @@ TEST_P(NextRow, RowsOfTheModelAreTheSameBesideItsLogits) {
 
 INSTANTIATE_TEST_SUITE_P(All, NextRow,
                          testing::Values(Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe,
-                                         Arch::kGlm4Moe),
-                         [](const auto& test) { return std::string(ArchName(test.param)); });
+                                         Arch::kGlm4Moe, Arch::kMimo2, Arch::kDeepSeek2,
+                                         Arch::kGlmDsa),
+                         [](const auto& test) {
+                           std::string name(ArchName(test.param));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace aster::model

@@ -92,7 +92,8 @@ Shape DeepSeek2LiteShape() {
   return shape;
 }
 
-// Everything that a DeepSeek V3 has, as small as blocks of 256 allow.
+// Everything that a DeepSeek V3 has, and the MTP block of GLM 4.7 Flash, as small as blocks of 256
+// allow.
 Shape TinyDeepSeek2Shape() {
   Shape shape = DeepSeek3Shape(4, 1, 8);
   shape.context_length = 65536;
@@ -105,6 +106,7 @@ Shape TinyDeepSeek2Shape() {
   shape.experts.used_groups = 2;
   shape.experts.feed_forward = 256;
   shape.mla.query_rank = 256;
+  shape.next_layers = 1;
   return shape;
 }
 
@@ -142,6 +144,7 @@ Shape TinyGlm5Shape(uint32_t layers, bool shares_index) {
   shape.mla.value_dim = 128;
   shape.index.heads = 8;
   shape.index.top = 64;
+  shape.next_layers = 1;
   return shape;
 }
 

@@ -75,8 +75,11 @@ class Reference {
     joined.insert(joined.end(), behind.begin(), behind.end());
     Row x = Multiply(Layer("nextn.eh_proj.weight"), joined, shape_.embedding);
     PlainLayer(x, position);
+    const bool is_mimo = shape_.arch == Arch::kMimo2;
+    const char* const behind_it =
+        is_mimo ? "layer_output_norm.weight" : "nextn.shared_head_norm.weight";
     return Multiply(Weights(files_, shape_.tied_head ? "token_embd.weight" : "output.weight"),
-                    Normalised(x, "nextn.shared_head_norm.weight"), shape_.vocab_size);
+                    Normalised(x, behind_it), shape_.vocab_size);
   }
 
  private:
@@ -334,7 +337,7 @@ class Reference {
     Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
     Turn(std::span(row).subspan(rank), unscaled, {}, true, position);
     keys_[layer_].push_back(std::move(row));
-    if (shape_.index.heads > 0) ChooseRows(x, position);
+    if (HasIndex()) ChooseRows(x, position);
     Row out;
     for (size_t head = 0; head < shape_.head_count; ++head) {
       const Row part(query.begin() + static_cast<ptrdiff_t>(head * of_head),
@@ -355,6 +358,9 @@ class Reference {
     const Row low = Multiply(Layer("attn_q_a.weight"), x, shape_.mla.query_rank);
     return Normalised(low, "attn_q_a_norm.weight");
   }
+
+  // An MTP block sees fewer rows than an index would choose.
+  bool HasIndex() const { return shape_.index.heads > 0 && layer_ < shape_.layer_count; }
 
   // GLM 5: all rows, or those that the heads of an index rank highest; layers without one take what
   // the last has chosen.
@@ -406,7 +412,7 @@ class Reference {
     Row out(width);
     double sum = 0;
     for (size_t token = 0; token < keys_[layer_].size(); ++token) {
-      if (shape_.index.heads > 0 && !is_seen_[token]) continue;
+      if (HasIndex() && !is_seen_[token]) continue;
       const Row& row = keys_[layer_][token];
       double score = 0;
       for (size_t i = 0; i < still; ++i) {
@@ -529,7 +535,10 @@ class Reference {
   }
 
   Row FeedForward(const Row& x) const {
-    if (shape_.experts.count == 0 || layer_ < shape_.experts.dense_layers)
+    const bool is_block = layer_ == shape_.layer_count;
+    const bool is_dense = layer_ < shape_.experts.dense_layers ||
+                          (is_block && shape_.arch == Arch::kMimo2);
+    if (shape_.experts.count == 0 || is_dense)
       return Network(x, ".weight", shape_.feed_forward, 0);
     if (HasRouterKeys(shape_.arch)) return MixtureByKeys(x);
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);

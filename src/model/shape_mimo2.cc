@@ -119,7 +119,8 @@ void WriteMimo2(const Shape& shape, gguf::MetadataBuilder& metadata) {
   std::vector<uint32_t> kv_heads;
   std::vector<bool> windowed;
   // Blocks behind the last layer are as layers with a window.
-  for (uint32_t block = 0; block < shape.layer_count + shape.left_out; ++block) {
+  const uint32_t blocks = shape.layer_count + shape.next_layers + shape.left_out;
+  for (uint32_t block = 0; block < blocks; ++block) {
     const bool has_window = block >= shape.layer_count || WindowOf(shape, block) > 0;
     windowed.push_back(has_window);
     kv_heads.push_back(has_window ? shape.kinds.window_kv_heads : shape.kv_head_count);

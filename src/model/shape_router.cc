@@ -100,6 +100,11 @@ Status LeaveNextOut(const Keys& keys, Shape& shape) {
   return Ok();
 }
 
+std::string_view NormOfNext(const Shape& shape) {
+  if (shape.next_apart) return "norm.weight";
+  return shape.is_mimo2() ? "layer_output_norm.weight" : "nextn.shared_head_norm.weight";
+}
+
 void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
   const uint32_t blocks = shape.next_layers + shape.left_out;
   if (blocks == 0) return;

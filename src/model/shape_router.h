@@ -19,6 +19,9 @@ Status LeaveNextOut(const Keys& keys, Shape& shape);
 // Of a shape that has such blocks; the number of layers is written again.
 void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata);
 
+// The norm behind such a block, by its name behind the block's.
+std::string_view NormOfNext(const Shape& shape);
+
 // How experts are scored, chosen and weighed, which of them every token uses, and the width of the
 // first layers where those have none. Of what files leave out, `shape` has what is usual.
 Status ReadRouter(const Keys& keys, Shape& shape);

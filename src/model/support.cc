@@ -53,15 +53,20 @@ class Sentences {
 // MTP blocks that are never computed: their tensors have no place, and need none.
 bool IsLeftOut(const Shape& shape, std::string_view tensor_name) {
   const std::optional<uint32_t> layer = LayerOf(tensor_name);
-  return layer && *layer >= shape.layer_count && *layer < shape.layer_count + shape.left_out;
+  const uint32_t first = shape.layer_count + shape.next_layers;
+  return layer && *layer >= first && *layer < first + shape.left_out;
 }
 
-// Files may have the embedding and the head once more for the block; it takes the model's.
-bool IsCopyOfNext(const Shape& shape, std::string_view tensor_name) {
-  if (shape.next_layers == 0) return false;
-  const std::string own = fmt::format("blk.{}.nextn.", shape.layer_count);
-  return tensor_name == own + "embed_tokens.weight" ||
-         tensor_name == own + "shared_head_head.weight";
+// Files may have the embedding and the head once more for the block, which takes the model's, and
+// an index where it has none: for the block, and for layers that take what another's has chosen.
+bool IsIdle(const Shape& shape, std::string_view tensor_name) {
+  const std::optional<uint32_t> layer = LayerOf(tensor_name);
+  if (!layer || *layer >= shape.layer_count + shape.next_layers) return false;
+  const bool is_next = *layer >= shape.layer_count;
+  const std::string_view name = tensor_name.substr(tensor_name.find('.', 4) + 1);
+  if (name.starts_with("indexer.") && shape.is_indexed())
+    return is_next || !shape.has_index(*layer);
+  return is_next && (name == "nextn.embed_tokens.weight" || name == "nextn.shared_head_head.weight");
 }
 
 void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
@@ -100,7 +105,7 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     if (known.contains(entry.tensor->name)) continue;
     if (ranks && IsTensorOfRankHead(entry.tensor->name)) continue;
-    if (IsLeftOut(shape, entry.tensor->name) || IsCopyOfNext(shape, entry.tensor->name)) continue;
+    if (IsLeftOut(shape, entry.tensor->name) || IsIdle(shape, entry.tensor->name)) continue;
     const bool is_next = entry.tensor->name.find(".nextn.") != std::string_view::npos;
     unexpected.Add(fmt::format("tensor {} has no place in this architecture{}", entry.tensor->name,
                                is_next ? " without the key nextn_predict_layers" : ""));
@@ -108,12 +113,13 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   std::move(unexpected).MoveTo(obstacles);
 }
 
-// A block that is not as its family's are known is left out: drafts change no answer.
+// A block that is not as its family's are known is left out, and so is every one behind the first:
+// drafts change no answer.
 void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
-  if (!CanDraftNext(shape) || shape.left_out != 1) return;
+  if (!CanDraftNext(shape) || shape.left_out == 0) return;
   Shape with = shape;
-  with.left_out = 0;
-  with.next_layers = 1;
+  --with.left_out;
+  ++with.next_layers;
   std::set<std::string_view> known;
   const std::vector<TensorSpec> specs = TensorsOf(with);
   for (const TensorSpec& spec : specs) {
@@ -124,7 +130,7 @@ void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
   }
   for (const gguf::ModelFiles::Entry& entry : files.entries()) {
     const std::string_view name = entry.tensor->name;
-    if (IsLeftOut(shape, name) && !known.contains(name) && !IsCopyOfNext(with, name)) return;
+    if (LayerOf(name) == shape.layer_count && !known.contains(name) && !IsIdle(with, name)) return;
   }
   shape = with;
 }

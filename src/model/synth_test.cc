@@ -160,6 +160,26 @@ TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
   EXPECT_FALSE(CheckShape(shape).ok());
 }
 
+// A file of these tensors, all zeros.
+void WriteZeros(const std::string& path, const Shape& shape,
+                const std::vector<gguf::TensorSpec>& tensors) {
+  gguf::MetadataBuilder metadata;
+  WriteShape(shape, metadata);
+  gguf::Writer writer = gguf::Writer::Create(path, metadata, tensors).value();
+  for (const gguf::TensorSpec& tensor : tensors) {
+    const std::vector<uint8_t> zeros(gguf::TensorBytes(tensor.type, tensor.dims).value());
+    ASSERT_TRUE(writer.Append(tensor.name, zeros).ok());
+  }
+  ASSERT_TRUE(writer.Finish().ok());
+}
+
+std::vector<gguf::TensorSpec> FloatsOf(const Shape& shape) {
+  std::vector<gguf::TensorSpec> tensors;
+  for (const TensorSpec& spec : TensorsOf(shape))
+    tensors.push_back({spec.name, gguf::TensorType::kF32, spec.dims});
+  return tensors;
+}
+
 // As in published files that keep some of its tensors only.
 TEST(Support, AnMtpBlockThatIsNotWholeIsLeftOut) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
@@ -167,29 +187,53 @@ TEST(Support, AnMtpBlockThatIsNotWholeIsLeftOut) {
   Shape shape = ShapeOfPreset("glm-tiny").value();
   shape.next_layers = 0;
   shape.left_out = 1;
-  gguf::MetadataBuilder metadata;
-  WriteShape(shape, metadata);
-  std::vector<gguf::TensorSpec> tensors;
-  for (const TensorSpec& spec : TensorsOf(shape))
-    tensors.push_back({spec.name, gguf::TensorType::kF32, spec.dims});
+  std::vector<gguf::TensorSpec> tensors = FloatsOf(shape);
   for (const char* name : {"blk.4.nextn.eh_proj.weight", "blk.4.attn_norm.weight"})
     tensors.push_back({name, gguf::TensorType::kF32, {4}});
-  const auto write = [&] {
-    gguf::Writer writer = gguf::Writer::Create(path, metadata, tensors).value();
-    for (const gguf::TensorSpec& tensor : tensors) {
-      const std::vector<uint8_t> zeros(gguf::TensorBytes(tensor.type, tensor.dims).value());
-      ASSERT_TRUE(writer.Append(tensor.name, zeros).ok());
-    }
-    ASSERT_TRUE(writer.Finish().ok());
-  };
-  ASSERT_NO_FATAL_FAILURE(write());
+  ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
   const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
   ASSERT_TRUE(support.ok()) << support.obstacles.front();
   EXPECT_TRUE(support.shape->head_norms);
   EXPECT_EQ(support.shape->layer_count, 4u);
   EXPECT_EQ(support.shape->next_layers, 0u);
   tensors.push_back({"blk.5.nextn.enorm.weight", gguf::TensorType::kF32, {4}});
-  ASSERT_NO_FATAL_FAILURE(write());
+  ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
+  EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());
+}
+
+// As in published files of MiMo V2, which have three.
+TEST(Support, OfSeveralMtpBlocksTheFirstDrafts) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  Shape shape = ShapeOfPreset("mimo2-tiny").value();
+  shape.left_out = 2;
+  std::vector<gguf::TensorSpec> tensors = FloatsOf(shape);
+  for (const char* name : {"blk.7.nextn.eh_proj.weight", "blk.8.layer_output_norm.weight"})
+    tensors.push_back({name, gguf::TensorType::kF32, {4}});
+  ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
+  const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
+  ASSERT_TRUE(support.ok()) << support.obstacles.front();
+  EXPECT_EQ(support.shape->layer_count, 6u);
+  EXPECT_EQ(support.shape->next_layers, 1u);
+  EXPECT_EQ(support.shape->left_out, 2u);
+}
+
+// As in published files of GLM 5.2, which have an index in every layer.
+TEST(Support, AnIndexWhereNoneIsUsedIsNotRead) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  const Shape shape = ShapeOfPreset("glm-5.2-tiny").value();
+  ASSERT_FALSE(shape.has_index(3));
+  std::vector<gguf::TensorSpec> tensors = FloatsOf(shape);
+  for (const char* name : {"blk.3.indexer.proj.weight", "blk.7.indexer.k_norm.bias",
+                           "blk.7.nextn.shared_head_head.weight"})
+    tensors.push_back({name, gguf::TensorType::kF32, {4}});
+  ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
+  const Support support = CheckSupport(gguf::ModelFiles::Open(path).value());
+  ASSERT_TRUE(support.ok()) << support.obstacles.front();
+  EXPECT_EQ(support.shape->next_layers, 1u);
+  tensors.push_back({"blk.3.nextn.embed_tokens.weight", gguf::TensorType::kF32, {4}});
+  ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
   EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());
 }
 

@@ -74,7 +74,7 @@ class TensorLoader {
   void Done(const gguf::Tensor& tensor, uint64_t rows);
 
   const gguf::ModelFiles& files_;
-  const Shape& shape_;
+  Shape shape_;  // of the model, then of its MTP block
   compute::Backend& backend_;
   std::string prefix_;  // of the layer being loaded
   uint32_t layer_ = 0;  // that is being loaded, but an MTP block

@@ -6,6 +6,7 @@
 #include "model/shape.h"
 #include "model/shape_deepseek4.h"
 #include "model/shape_phi3.h"
+#include "model/shape_router.h"
 
 namespace aster::model {
 namespace {
@@ -248,7 +249,9 @@ void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   block.Vector("nextn.hnorm.weight", {embedding});
   block.Matrix("nextn.eh_proj.weight", {2 * embedding, embedding});
   AddLayer(ShapeOfNext(shape), 0, block);
-  block.Vector("nextn.shared_head_norm.weight", {embedding});
+  block.Vector(NormOfNext(shape), {embedding});
+  if (shape.is_mimo2())
+    block.FallBackTo(fmt::format("blk.{}.nextn.shared_head_norm.weight", shape.layer_count));
   block.FallBackTo("output_norm.weight");
 }
 
@@ -285,7 +288,8 @@ std::string_view FeedForwardNormOf(const Shape& shape) {
 }
 
 bool CanDraftNext(const Shape& shape) {
-  return shape.is_latent() || shape.is_recurrent() || shape.is_glm();
+  return shape.is_latent() || shape.is_recurrent() || shape.is_glm() || shape.is_mla() ||
+         shape.is_mimo2();
 }
 
 Shape ShapeOfNext(const Shape& shape) {
@@ -297,8 +301,16 @@ Shape ShapeOfNext(const Shape& shape) {
     next.experts.hash_layers = 0;
     return next;
   }
+  // That of MiMo 2 is as a layer with a window, but without experts.
+  if (shape.is_mimo2()) {
+    next.kinds.first_sees_all = false;
+    next.experts.dense_layers = 1;
+    return next;
+  }
   next.sliding_window = kNextWindow;
   next.experts.dense_layers = 0;
+  // An index would choose more rows than the window has.
+  next.index = {};
   if (shape.is_recurrent()) next.recurrence.full_every = 1;
   return next;
 }

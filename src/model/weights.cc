@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/shape_router.h"
 #include "model/support.h"
 #include "model/tensor_loader.h"
 #include "model/weight_rows.h"
@@ -33,7 +34,7 @@ class Loader : TensorLoader {
     if (shape_.kinds.input > 0) weights.layer_embedding = &Find(std::string(kLayerEmbedding));
     if (shape_.rope_factors) weights.rope_factors = TRY(RopeFactors());
     for (uint32_t layer = slice.layer_begin; layer < slice.layer_end; ++layer) {
-      weights.layers.push_back(TRY(Layer(layer)));
+      weights.layers.push_back(TRY(LayerAt(layer)));
     }
     if (slice.head) {
       if (shape_.is_latent()) weights.merge = TRY(MixOf("output_hc_"));
@@ -56,6 +57,9 @@ class Loader : TensorLoader {
     const std::string own = prefix_ + (shape_.next_apart ? "" : "nextn.");
     next->token_norm = TRY(Floats(own + "enorm.weight"));
     next->stream_norm = TRY(Floats(own + "hnorm.weight"));
+    // What is behind it is loaded as the one layer of a model.
+    shape_ = ShapeOfNext(shape_);
+    layer_ = 0;
     if (shape_.next_apart) {
       next->join_token = TRY(Matrix(Name("e_proj.weight")));
       next->join_stream = TRY(Matrix(Name("h_proj.weight")));
@@ -64,23 +68,27 @@ class Loader : TensorLoader {
       next->join_stream = TRY(HalfOfColumns(Find(own + "eh_proj.weight"), 1, backend_));
       Done(Find(own + "eh_proj.weight"));
     }
-    next->block.shape = ShapeOfNext(shape_);
+    next->block.shape = shape_;
     next->block.slice = {.layer_begin = 0, .layer_end = 1, .head = true};
     next->block.layers.resize(1);
     if (shape_.is_latent()) {
       TRY(LatentLayer(/*ratio=*/0, /*hashed=*/false, next->block.layers[0]));
       next->block.merge = TRY(MixOf(own + "hc_head_"));
     } else {
-      next->block.layers[0] = TRY(Layer(shape_.layer_count));
+      next->block.layers[0] = TRY(Layer());
     }
-    next->block.output_norm =
-        TRY(Floats(own + (shape_.next_apart ? "norm.weight" : "shared_head_norm.weight")));
+    next->block.output_norm = TRY(Floats(prefix_ + std::string(NormOfNext(shape_))));
     return std::shared_ptr<const NextWeights>(std::move(next));
   }
 
-  Result<LayerWeights> Layer(uint32_t index) {
+  Result<LayerWeights> LayerAt(uint32_t index) {
     prefix_ = fmt::format("blk.{}.", index);
     layer_ = index;
+    return Layer();
+  }
+
+  Result<LayerWeights> Layer() {
+    const uint32_t index = layer_;
     LayerWeights layer;
     if (shape_.is_latent()) {
       const uint32_t ratio = shape_.latent.ratios[index];

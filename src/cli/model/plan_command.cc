@@ -74,7 +74,7 @@ struct Plan {
   std::vector<model::Slice> slices;
   std::vector<Machine> machines;  // [slices], where machines were named
   std::vector<uint32_t> contexts;
-  std::optional<uint64_t> next_block_bytes;  // published apart
+  std::optional<uint64_t> next_block_bytes;  // beside the rest
 };
 
 // What a computation needs beside, for each slice: positions that are computed at once.
@@ -397,7 +397,7 @@ Status PrintTables(const Plan& plan, Console& console) {
                 FormatBytes(uint64_t{plan.shape.hidden_width()} * sizeof(float)),
                 plan.shape.hidden_width());
   if (plan.next_block_bytes) {
-    console.Print("The MTP block is published as a file of its own: {} more on the last machine.\n",
+    console.Print("The MTP block, where a file has it, takes {} more on the last machine.\n",
                   FormatBytes(*plan.next_block_bytes));
   }
   return plan.machines.empty() ? Ok() : PrintFits(plan, console);
