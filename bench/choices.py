@@ -5,7 +5,7 @@
 nodes for the prompt than for the answer, over links of several speeds.
 
     bench/choices.py --aster build/release/bin/aster model.gguf other.gguf
-    sudo bench/choices.py --aster build/release/bin/aster model.gguf --link loopback --link 0.2ms,10Gbit --link 1ms,1Gbit
+    sudo bench/choices.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
     bench/choices.py --aster build/release/bin/aster --more-nodes
 
 Two nodes with a core each stand for two machines. They are connected by each link that is named: loopback, or one that
@@ -84,8 +84,8 @@ def tell_more_nodes(program):
     """The table on the virtual clock, and whether all predictions and choices of it were right."""
     done = subprocess.run([program, "--gtest_filter=*GroupTimes*", "--gtest_brief=1"], capture_output=True, text=True)
     print(*(line for line in done.stdout.splitlines() if "ms a token" in line or " nodes" in line), sep="\n")
-    print("Each prediction is within 15 %, and each choice the fastest, or within a tenth of it." if done.returncode == 0
-          else "Not all predictions are within 15 %, or not all choices within a tenth of the fastest.")
+    what = "All predictions are within 15 %, and all choices within a tenth of the fastest"
+    print(f"{what}." if done.returncode == 0 else f"Not so: {what}.")
 
 
 def main():

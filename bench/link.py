@@ -61,4 +61,3 @@ class Link:
         for process in self.processes:
             process.kill()
             process.wait()
-
