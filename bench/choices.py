@@ -6,23 +6,26 @@ nodes for the prompt than for the answer, over links of several speeds.
 
     bench/choices.py --aster build/release/bin/aster model.gguf other.gguf
     sudo bench/choices.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
+    bench/choices.py --aster build/release/bin/aster --more-nodes
 
-Two nodes with a core each stand for two machines. They are connected by loopback, and then by each link that is named
-(link.py, which takes root); nodes measure their own rates and the link when they start. For each model, link and
+Two nodes with a core each stand for two machines. They are connected by each link that is named: loopback, or one that
+link.py makes, which takes root; nodes measure their own rates and the link when they start. For each model, link and
 request, the kinds of plan are measured in turns, each with what nodes knew of the model before the turn, and the
 medians are printed beside what was predicted: for fresh nodes in the first turn, and in the later ones for nodes that
-know what they took. Three and four nodes are in tests/sim/group_times_test.cc, on a virtual clock: two cores cannot
-show what they would take.
+know what they took. Two cores cannot show what three and four nodes would take: with --more-nodes the table of one to
+four nodes follows, of real nodes and messages on a virtual clock (tests/sim/group_times_test.cc).
 """
 import argparse
 import pathlib
 import shlex
 import statistics
+import subprocess
 import sys
 
 from machines import pair
 from predictions import ask
 
+LOOPBACK = "loopback"
 # A pipeline with groups takes three nodes.
 KINDS = {"one node alone": "one node", "a pipeline": "pipeline", "a group": "group",
          "prefill and decode apart": "apart"}
@@ -50,7 +53,7 @@ def tell(model, link, prompt, answer, turns):
         return [times[kind] for _, times in some if kind in times]
 
     measured = {kind: statistics.median(time for _, time in of(kind, turns)) for kind in KINDS if of(kind, turns)}
-    line = f"{model:20} {link or 'loopback':13} {prompt:6} {answer:6}"
+    line = f"{model:20} {link:13} {prompt:6} {answer:6}"
     near = count = 0
     for kind in KINDS:
         predicted = [statistics.median(time for time, _ in of(kind, some)) if of(kind, some) else None
@@ -71,11 +74,27 @@ def tell(model, link, prompt, answer, turns):
     return near, count, rights
 
 
+def tell_totals(near, count, fresh, known, cells):
+    print(f"Measured, and in brackets predicted. Of nodes that know their times {near} of {count} predictions are "
+          f"within 15 %. The kind that auto takes is the fastest, or within a tenth of it, in {fresh} of {cells} cells "
+          f"with fresh nodes and in {known} with nodes that know their times.")
+
+
+def tell_more_nodes(program):
+    """The table on the virtual clock, and whether all predictions and choices of it were right."""
+    done = subprocess.run([program, "--gtest_filter=*GroupTimes*", "--gtest_brief=1"], capture_output=True, text=True)
+    print(*(line for line in done.stdout.splitlines() if "ms a token" in line or " nodes" in line), sep="\n")
+    what = "All predictions are within 15 %, and all choices within a tenth of the fastest"
+    print(f"{what}." if done.returncode == 0 else f"Not so: {what}.")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+")
+    parser.add_argument("models", nargs="*")
     parser.add_argument("--aster", required=True, help="the program")
-    parser.add_argument("--link", action="append", default=[], help="such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--link", action="append", default=[],
+                        help="loopback, or such as 1ms,1Gbit; repeatable")
+    parser.add_argument("--more-nodes", action="store_true", help="one to four nodes on a virtual clock as well")
     parser.add_argument("--request", action="append", default=[], help="PROMPT:ANSWER in tokens; repeatable")
     parser.add_argument("--kv-memory", default="256MiB")
     parser.add_argument("--rounds", type=int, default=3, help="turns, the first with fresh nodes")
@@ -84,22 +103,25 @@ def main():
     if options.rounds < 2:
         parser.error("--rounds: one with fresh nodes and one more, at least")
     requests = [tuple(map(int, request.split(":"))) for request in options.request or ["64:48"]]
-    print(f"{'model':20} {'link':13} {'prompt':>6} {'answer':>6}" +
-          "".join(f"  {name + ' (fresh, known)':>26}" for name in KINDS.values()) + "  auto: fresh, known")
+    if not options.models and not options.more_nodes:
+        parser.error("a model, or --more-nodes")
+    if options.models:
+        print(f"{'model':20} {'link':13} {'prompt':>6} {'answer':>6}" +
+              "".join(f"  {name + ' (fresh, known)':>26}" for name in KINDS.values()) + "  auto: fresh, known")
     totals = [0, 0, 0, 0, 0]
     for model in options.models:
         options.model = model
-        for link in ("", *options.link):
+        for link in options.link or [LOOPBACK]:
             for prompt, answer in requests:
-                with pair(options.aster, link) as (machines, folder):
+                with pair(options.aster, "" if link == LOOPBACK else link) as (machines, folder):
                     machines.start((model, "--kv-now"), (model, "--kv-now"))
                     turns = [turn(machines, folder, options, prompt, answer) for _ in range(options.rounds)]
                 near, count, rights = tell(pathlib.Path(model).stem, link, prompt, answer, turns)
                 totals = [sum(pair_of) for pair_of in zip(totals, (near, count, rights[0], rights[1], 1))]
-    near, count, fresh, known, cells = totals
-    print(f"Measured, and in brackets predicted. Of nodes that know their times {near} of {count} predictions are "
-          f"within 15 %. The kind that auto takes is the fastest, or within a tenth of it, in {fresh} of {cells} cells "
-          f"with fresh nodes and in {known} with nodes that know their times.")
+    if options.models:
+        tell_totals(*totals)
+    if options.more_nodes:
+        tell_more_nodes(pathlib.Path(options.aster).with_name("sim_test"))
 
 
 if __name__ == "__main__":

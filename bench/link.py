@@ -2,21 +2,13 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """A link of a given latency and rate between two machines of this one, each a network namespace: packets pass from one
-namespace to the other through this program, which keeps each for as long as the link would. To the programs of both
-sides it is a network like any other, whose latency and rate they measure for themselves. Takes root.
-
-    bench/link.py 0.2ms,10Gbit PID PID     PID: of a process in each namespace
+namespace to the other through the program `link` (link.cc), which keeps each for as long as the link would. To the
+programs of both sides it is a network like any other, whose latency and rate they measure for themselves. Takes root.
 
 Sides have addresses 10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
 """
-import collections
-import contextlib
-import ctypes
-import fcntl
 import os
 import re
-import select
-import struct
 import subprocess
 import sys
 import time
@@ -33,77 +25,28 @@ def parse(link):
     return delay_s, bytes_per_s
 
 
-def open_device(pid):
-    """A network device in the process's namespace, at whose other end is this file."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    with open("/proc/self/ns/net") as own, open(f"/proc/{pid}/ns/net") as other:
-        if libc.setns(other.fileno(), 0) != 0:
-            sys.exit(f"the network of process {pid}: {os.strerror(ctypes.get_errno())}; run it as root")
-        device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-        set_interface, tun, without_header = 0x400454CA, 0x0001, 0x1000
-        fcntl.ioctl(device, set_interface, struct.pack("16sH22x", b"link0", tun | without_header))
-        libc.setns(own.fileno(), 0)
-    return device
-
-
-class Way:
-    """One direction: packets wait until the last byte would have come."""
-
-    def __init__(self, source, target, delay_s, bytes_per_s):
-        self.source, self.target, self.delay_s, self.bytes_per_s = source, target, delay_s, bytes_per_s
-        self.free_s = 0.0  # when the link has sent everything before
-        self.waiting = collections.deque()
-
-    def take(self):
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                packet = os.read(self.source, MTU + 100)
-                self.free_s = max(self.free_s, time.monotonic()) + len(packet) / self.bytes_per_s
-                self.waiting.append((self.free_s + self.delay_s, packet))
-
-    def deliver(self):
-        while self.waiting and self.waiting[0][0] <= time.monotonic():
-            with contextlib.suppress(OSError):  # a side that is down or full loses packets, as anywhere
-                os.write(self.target, self.waiting.popleft()[1])
-
-
-def relay(link, pids):
-    devices = [open_device(pid) for pid in pids]
-    ways = [Way(devices[i], devices[1 - i], *parse(link)) for i in (0, 1)]
-    # It has little to do, and that at once.
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-    ctypes.CDLL(None).prctl(29, 1, 0, 0, 0)  # PR_SET_TIMERSLACK: wake up when it was said
-    print("ready", flush=True)
-    while True:
-        due = [way.waiting[0][0] for way in ways if way.waiting]
-        timeout = max(0.0, min(due) - time.monotonic()) if due else None
-        select.select(devices, [], [], timeout)
-        for way in ways:
-            way.take()
-            way.deliver()
-
-
 class Link:
     """Two namespaces, connected so. A side's `enter` goes before a command that is to run there."""
 
-    def __init__(self, link):
+    def __init__(self, program, link):
         self.processes = [subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for _ in ADDRESSES]
         try:
-            self.start(link)
+            self.start(program, link)
         except BaseException:
             self.stop()
             raise
 
-    def start(self, link):
+    def start(self, program, link):
         own = os.readlink("/proc/self/ns/net")
         for side in self.processes:
             while os.readlink(f"/proc/{side.pid}/ns/net") == own:
                 if side.poll() is not None:
                     sys.exit("no network namespace of its own: run it as root")
                 time.sleep(0.01)
-        pids = [str(side.pid) for side in self.processes]
-        self.processes.append(subprocess.Popen([sys.executable, __file__, link, *pids], stdout=subprocess.PIPE,
-                                               text=True))
+        pids = [side.pid for side in self.processes]
+        delay_s, bytes_per_s = parse(link)
+        command = [program, round(1e9 * delay_s), round(bytes_per_s), *pids]
+        self.processes.append(subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True))
         if self.processes[-1].stdout.readline().strip() != "ready":
             sys.exit("the link could not be made")
         for i, address in enumerate(ADDRESSES):
@@ -118,9 +61,3 @@ class Link:
         for process in self.processes:
             process.kill()
             process.wait()
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 4:
-        sys.exit(__doc__)
-    relay(sys.argv[1], sys.argv[2:])

@@ -102,7 +102,7 @@ def pair(aster, link=""):
     folder = pathlib.Path(tempfile.mkdtemp())
     between, machines = None, None
     try:
-        between = Link(link) if link else None
+        between = Link(pathlib.Path(aster).with_name("link"), link) if link else None
         machines = Pair(aster, folder, between)
         yield machines, folder
     finally:

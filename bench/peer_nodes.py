@@ -4,17 +4,21 @@
 """What a second node brings, here and with other engines: each alone on one core, then on two cores that stand for
 two machines on loopback. In turns, medians, and the ratio of two to one.
 
-    bench/peer_nodes.py --prompt 2048 --aster build/release/bin/aster --model l1b-Q4_0.gguf \\
-        --llama-cpp …/llama.cpp/build/bin \\
+    bench/peer_nodes.py --aster build/release/bin/aster --model l1b-Q8_0.gguf --model l1b-Q4_K.gguf \\
+        --split auto --split group --llama-cpp …/llama.cpp/build/bin \\
         --dllama …/dllama --dllama-model l1b.m --dllama-vocabulary l1b.t
 
 llama.cpp must be built with GGML_RPC: its two servers hold the layers. distributed-llama cuts every matrix instead;
-bench/peers/dllama_model.py writes it a model. An engine that is not named is left out.
+bench/peers/dllama_model.py writes it a model of 4 bits, in Q40. An engine that is not named is left out. --split says
+how two nodes of aster divide a model: as a pipeline, or as a group, which cuts every matrix, too.
 """
 import argparse
+import collections
 import contextlib
+import functools
 import json
 import os
+import pathlib
 import re
 import socket
 import statistics
@@ -55,15 +59,16 @@ def server(core, command, port):
         process.wait()
 
 
-def aster(options, nodes):
-    report = json.loads(run([options.aster, "bench", options.model, "--local-nodes", nodes, "--pin", "--threads", 1,
-                             "--prompt", options.prompt, "--gen", options.gen, "--reps", 1, "--json"]))
+def aster(options, model, split, nodes):
+    report = json.loads(run([options.aster, "bench", model, "--local-nodes", nodes, "--pin", "--threads", 1,
+                             "--prompt", options.prompt, "--gen", options.gen, "--reps", 1, "--json",
+                             *(("--split", split) if nodes > 1 else ())]))
     return {case["kind"]: case["tokens_per_s"] for case in report["results"]}
 
 
-def llama_cpp(options, nodes):
+def llama_cpp(options, model, nodes):
     bench = os.path.join(options.llama_cpp, "llama-bench")
-    command = [bench, "-m", options.model, "-t", 1, "-p", options.prompt, "-n", options.gen, "-r", 1, "-o", "json"]
+    command = [bench, "-m", model, "-t", 1, "-p", options.prompt, "-n", options.gen, "-r", 1, "-o", "json"]
     with contextlib.ExitStack() as servers:
         if nodes == 1:
             command = on_core(0, command)
@@ -97,31 +102,48 @@ def dllama(options, nodes):
     return {"prefill": float(rates[0]), "decode": float(rates[1])}
 
 
+def engines_of(options):
+    """By name: what measures as many nodes. aster's nodes are measured alone only once for a model."""
+    engines = {}
+    for model in options.model:
+        name = pathlib.Path(model).stem
+        for i, split in enumerate(options.split or ["auto"]) if options.aster else ():
+            measure = functools.partial(aster, options, model, split)
+            engines[f"aster {split}, {name}"] = (measure, f"aster, {name}", i == 0)
+        if options.llama_cpp:
+            engines[f"llama.cpp, {name}"] = (functools.partial(llama_cpp, options, model), f"llama.cpp, {name}", True)
+    if options.dllama:
+        engines["distributed-llama, Q40"] = (functools.partial(dllama, options), "distributed-llama", True)
+    return engines
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--prompt", type=int, default=2048)
+    parser.add_argument("--model", action="append", default=[], help="of aster and llama.cpp; repeatable")
+    parser.add_argument("--prompt", type=int, default=256)
     parser.add_argument("--gen", type=int, default=48)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--aster")
+    parser.add_argument("--split", action="append", default=[], help="auto (unless said) or group; repeatable")
     parser.add_argument("--llama-cpp")
     parser.add_argument("--dllama")
     parser.add_argument("--dllama-model")
     parser.add_argument("--dllama-vocabulary")
     options = parser.parse_args()
-    engines = [engine for engine in (aster, llama_cpp, dllama) if getattr(options, engine.__name__)]
-    rates = {engine: ([], []) for engine in engines}
+    engines = engines_of(options)
+    alone, together = collections.defaultdict(list), collections.defaultdict(list)
     for _ in range(options.rounds):
-        for engine in engines:
-            for nodes in (1, 2):
-                rates[engine][nodes - 1].append(engine(options, nodes))
-    print(f"{'':12} {'':8} {'one node':>9} {'two':>9}")
-    for engine in engines:
+        for name, (measure, alone_name, is_first) in engines.items():
+            if is_first:
+                alone[alone_name].append(measure(1))
+            together[name].append(measure(2))
+    width = max(map(len, engines))
+    print(f"{'':{width}} {'':8} {'one node':>9} {'two':>9}")
+    for name, (_, alone_name, _) in engines.items():
         for kind in ("prefill", "decode"):
-            one, two = ([round_[kind] for round_ in rounds] for rounds in rates[engine])
+            one, two = ([round_[kind] for round_ in rounds] for rounds in (alone[alone_name], together[name]))
             ratio = statistics.median(b / a for a, b in zip(one, two))
-            print(f"{engine.__name__:12} {kind:8} {statistics.median(one):9.1f} {statistics.median(two):9.1f} "
-                  f"{ratio:6.2f}×")
+            print(f"{name:{width}} {kind:8} {statistics.median(one):9.1f} {statistics.median(two):9.1f} {ratio:6.2f}×")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #include "net/delaying_proxy.h"
 
 #include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -18,6 +20,15 @@ namespace {
 constexpr size_t kPieceBytes = 64 << 10;
 // In a direction, before the sender has to wait: a long link at a high rate holds much.
 constexpr uint64_t kMostBytes = uint64_t{32} << 20;
+
+// A link does not wait for a core, and its bytes arrive when they are due: without this a thread
+// among others that compute is a quarter of a millisecond late. Without the right to be ahead of
+// them nothing is lost.
+void BeOnTime() {
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  const sched_param ahead{.sched_priority = 1};
+  static_cast<void>(sched_setscheduler(0, SCHED_FIFO, &ahead));
+}
 
 }  // namespace
 
@@ -38,7 +49,7 @@ Result<std::unique_ptr<DelayingProxy>> DelayingProxy::Start(const std::string& t
 }
 
 DelayingProxy::DelayingProxy(Socket listener, const Endpoint& target, const LinkOptions& link)
-    : listener_(std::move(listener)), target_(target), link_(link) {}
+    : listener_(std::move(listener)), target_(target), link_(link), received_(kPieceBytes) {}
 
 DelayingProxy::~DelayingProxy() {
   is_stopping_.store(true);
@@ -72,6 +83,7 @@ int64_t DelayingProxy::NextDue() const {
 }
 
 void DelayingProxy::Run() {
+  BeOnTime();
   while (!is_stopping_.load()) {
     const bool is_unplugged = is_unplugged_.load();
     std::vector<pollfd> polled = {{waker_.descriptor(), POLLIN, 0}};
@@ -129,10 +141,7 @@ void DelayingProxy::Accept() {
 void DelayingProxy::Receive(Pair& pair, int from, const LinkOptions& link) {
   Flow& flow = pair.flows[from];
   while (!flow.has_ended && flow.bytes < kMostBytes) {
-    Flow::Piece piece;
-    piece.bytes.resize(kPieceBytes);
-    const ssize_t count =
-        recv(pair.ends[from].descriptor(), piece.bytes.data(), piece.bytes.size(), 0);
+    const ssize_t count = recv(pair.ends[from].descriptor(), received_.data(), kPieceBytes, 0);
     if (count < 0) {
       // A socket that is still connecting has nothing yet either.
       if (errno != EAGAIN && errno != EINTR && errno != ENOTCONN) pair.is_broken = true;
@@ -144,7 +153,8 @@ void DelayingProxy::Receive(Pair& pair, int from, const LinkOptions& link) {
       flow.is_shut = flow.has_ended;
       continue;
     }
-    piece.bytes.resize(static_cast<size_t>(count));
+    Flow::Piece piece;
+    piece.bytes.assign(received_.begin(), received_.begin() + count);
     // The link sends one piece after another, and each takes its time to arrive.
     int64_t& free_ns = free_ns_[from];
     free_ns = std::max(free_ns, clock_.NowNs());

@@ -89,6 +89,7 @@ class DelayingProxy {
 
   // Of the thread.
   std::list<Pair> pairs_;
+  std::vector<uint8_t> received_;
   int64_t free_ns_[2] = {0, 0};  // when the link has sent what it took, in each direction
 
   std::thread thread_;  // last: it uses all the others

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A link of a given latency and rate between two network namespaces (link.py): packets pass from
+// one to the other through this program, which keeps each for as long as the link would. Takes
+// root.
+//
+//   link LATENCY_NS BYTES_PER_S PID PID     PID: of a process in each namespace
+//
+// Each namespace gets a device link0. It prints a line when both are there.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace aster {
+namespace {
+
+constexpr size_t kMostPacketBytes = 66'000;
+
+// A descriptor whose other end is a new network device in the process's namespace; -1: none.
+int OpenDevice(const std::string& pid) {
+  const int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  const int other = open(fmt::format("/proc/{}/ns/net", pid).c_str(), O_RDONLY | O_CLOEXEC);
+  if (other < 0 || setns(other, CLONE_NEWNET) != 0) return -1;
+  const int device = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  ifreq request = {};
+  std::strncpy(request.ifr_name, "link0", IFNAMSIZ - 1);
+  request.ifr_flags = IFF_TUN | IFF_NO_PI;
+  if (device < 0 || ioctl(device, TUNSETIFF, &request) != 0) return -1;
+  const bool is_back = setns(own, CLONE_NEWNET) == 0;
+  close(own);
+  close(other);
+  return is_back ? device : -1;
+}
+
+// One direction: packets wait until their last byte would have come.
+class Way {
+ public:
+  Way(int source, int target, int64_t latency_ns, double bytes_per_s)
+      : source_(source),
+        target_(target),
+        latency_ns_(latency_ns),
+        bytes_per_s_(bytes_per_s),
+        packet_(kMostPacketBytes) {}
+
+  void Take() {
+    for (;;) {
+      const ssize_t count = read(source_, packet_.data(), packet_.size());
+      if (count <= 0) return;
+      free_ns_ = std::max(free_ns_, clock_.NowNs()) +
+                 static_cast<int64_t>(static_cast<double>(count) * kNsPerSecond / bytes_per_s_);
+      waiting_.push_back({free_ns_ + latency_ns_, {packet_.begin(), packet_.begin() + count}});
+    }
+  }
+  void Deliver() {
+    while (!waiting_.empty() && waiting_.front().due_ns <= clock_.NowNs()) {
+      const std::vector<uint8_t>& bytes = waiting_.front().bytes;
+      // A side that is down or full loses packets, as anywhere.
+      static_cast<void>(!write(target_, bytes.data(), bytes.size()));
+      waiting_.pop_front();
+    }
+  }
+  std::optional<int64_t> next_ns() const {
+    return waiting_.empty() ? std::nullopt : std::optional(waiting_.front().due_ns);
+  }
+  int source() const { return source_; }
+
+ private:
+  struct Packet {
+    int64_t due_ns;
+    std::vector<uint8_t> bytes;
+  };
+
+  const int source_;
+  const int target_;
+  const int64_t latency_ns_;
+  const double bytes_per_s_;
+  SystemClock clock_;
+  int64_t free_ns_ = 0;  // when the link has sent everything before
+  std::deque<Packet> waiting_;
+  std::vector<uint8_t> packet_;
+};
+
+[[noreturn]] void Relay(std::array<Way, 2>& ways) {
+  const SystemClock clock;
+  for (;;) {
+    int64_t wait_ns = kNsPerSecond;
+    for (const Way& way : ways) {
+      if (const auto next_ns = way.next_ns())
+        wait_ns = std::min(wait_ns, std::max<int64_t>(0, *next_ns - clock.NowNs()));
+    }
+    pollfd polled[] = {{ways[0].source(), POLLIN, 0}, {ways[1].source(), POLLIN, 0}};
+    const timespec wait{wait_ns / kNsPerSecond, wait_ns % kNsPerSecond};
+    ppoll(polled, 2, &wait, nullptr);
+    for (Way& way : ways) {
+      way.Take();
+      way.Deliver();
+    }
+  }
+}
+
+template <typename T>
+bool Parse(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0;
+}
+
+int Main(int argc, char** argv) {
+  int64_t latency_ns = 0;
+  double bytes_per_s = 0;
+  if (argc != 5 || !Parse(argv[1], latency_ns) || !Parse(argv[2], bytes_per_s)) {
+    fmt::print(stderr, "usage: link LATENCY_NS BYTES_PER_S PID PID\n");
+    return 2;
+  }
+  int devices[2];
+  for (int i = 0; i < 2; ++i) {
+    devices[i] = OpenDevice(argv[3 + i]);
+    if (devices[i] >= 0) continue;
+    fmt::print(stderr, "the network of process {}: {}; run it as root\n", argv[3 + i],
+               std::generic_category().message(errno));
+    return 1;
+  }
+  // It has little to do, and that at once.
+  const sched_param ahead{.sched_priority = 1};
+  sched_setscheduler(0, SCHED_FIFO, &ahead);
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+  fmt::print("ready\n");
+  std::fflush(stdout);
+  std::array<Way, 2> ways = {Way(devices[0], devices[1], latency_ns, bytes_per_s),
+                             Way(devices[1], devices[0], latency_ns, bytes_per_s)};
+  Relay(ways);
+}
+
+}  // namespace
+}  // namespace aster
+
+int main(int argc, char** argv) { return aster::Main(argc, argv); }
