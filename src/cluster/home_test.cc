@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "cluster/home_for_test.h"
+#include "cluster/join.h"
 
 namespace aster::cluster {
 namespace {
@@ -73,6 +74,10 @@ TEST(Home, AProcessThatHoldsItsKeysLeavesNoCoreDump) {
   EXPECT_EQ(may_be_dumped_after([] {}), 1);
   EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadIdentity(kTestWallS); }), 0);
   EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadAuthority(); }), 0);
+  // Nor one that has just made them, and has not written them yet.
+  EXPECT_EQ(may_be_dumped_after([] { (void)MakeClusterAuthority("attic", kTestWallS); }), 0);
+  const InviteCode code = InviteCode::Draw().value();
+  EXPECT_EQ(may_be_dumped_after([&] { (void)Joining::Begin(code, "bob"); }), 0);
 }
 
 TEST(Home, ACompleteClusterOrNone) {

@@ -3,6 +3,12 @@
 
 #include "cluster/identity.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/process_limits.h"
 #include "net/certificate.h"
 
 namespace aster::cluster {
@@ -19,6 +25,7 @@ net::Validity YearsFrom(int64_t wall_s, int64_t years) {
 
 Result<Authority> MakeClusterAuthority(std::string_view cluster_name, int64_t wall_s) {
   TRY(CheckNodeName(cluster_name).In("the cluster's name"));
+  ForbidCoreDumps();
   Authority authority;
   authority.key = TRY(net::MakePrivateKey());
   authority.certificate =

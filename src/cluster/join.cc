@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/log.h"
+#include "base/process_limits.h"
 #include "cluster/signature.h"
 #include "crypto/secrets.h"
 
@@ -59,6 +60,7 @@ Status CheckClock(const JoinRequest& request, int64_t wall_s) {
 
 Result<Joining> Joining::Begin(const InviteCode& code, const std::string& name, int64_t wall_s) {
   TRY(CheckNewNodeName(name));
+  ForbidCoreDumps();
   std::string key = TRY(net::MakePrivateKey());
   JoinRequest request;
   request.invitation = code.Id();

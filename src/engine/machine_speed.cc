@@ -147,12 +147,6 @@ class Rows {
   std::unique_ptr<compute::Operand> operand_;
 };
 
-uint64_t StreamBytes() {
-  const uint64_t wanted =
-      std::clamp(2 * DetectCacheSizes().l3_bytes, kLeastStreamBytes, kMostStreamBytes);
-  return std::min(wanted, DetectMemory().available_bytes / 4);
-}
-
 // More than caches hold.
 Result<std::vector<Matrix>> Matrices(compute::Backend& backend) {
   const std::vector<uint8_t> weights = Weights();
@@ -165,7 +159,9 @@ Result<std::vector<Matrix>> Matrices(compute::Backend& backend) {
                             .data = weights};
   std::vector<Matrix> matrices;
   uint64_t bytes = 0;
-  for (const uint64_t wanted = StreamBytes(); matrices.empty() || bytes < wanted;) {
+  const uint64_t wanted = machine_speed_internal::StreamBytes(DetectCacheSizes().l3_bytes,
+                                                              DetectMemory().available_bytes);
+  while (matrices.empty() || bytes < wanted) {
     matrices.push_back(TRY(Matrix::Pack(tensor, 0, backend)));
     bytes += matrices.back().bytes();
   }
@@ -188,6 +184,15 @@ Result<double> SecondsEach(Rows& rows, std::span<const Matrix> matrices, const C
 constexpr double kPromptFlops = 2.0 * kColumns * kRows * kPromptRows;
 
 }  // namespace
+
+namespace machine_speed_internal {
+
+uint64_t StreamBytes(uint64_t cache_bytes, uint64_t available_bytes) {
+  const uint64_t wanted = std::clamp(2 * cache_bytes, kLeastStreamBytes, kMostStreamBytes);
+  return std::min(wanted, available_bytes / 4);
+}
+
+}  // namespace machine_speed_internal
 
 vulkan::KernelUse MeasuredUse() { return {.weights = {kernels::WeightType::kQ8_0}}; }
 

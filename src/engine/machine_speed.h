@@ -42,4 +42,13 @@ struct DeviceSpeed {
 vulkan::KernelUse MeasuredUse();
 Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock);
 
+// For tests.
+namespace machine_speed_internal {
+
+// Of weights that single tokens are measured with, beside a cache of that size, where that much
+// memory is available: a node in a small control group must not be killed for measuring itself.
+uint64_t StreamBytes(uint64_t cache_bytes, uint64_t available_bytes);
+
+}  // namespace machine_speed_internal
+
 }  // namespace aster::engine

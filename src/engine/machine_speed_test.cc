@@ -24,6 +24,17 @@ TEST(MachineSpeedTest, WhatIsMeasuredIsThere) {
   EXPECT_THAT(speed->how, testing::HasSubstr("2 threads"));
 }
 
+// One of 48 MiB was killed while it measured itself.
+TEST(MachineSpeedTest, ANodeInASmallControlGroupTakesAQuarterOfWhatIsThere) {
+  using machine_speed_internal::StreamBytes;
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  EXPECT_EQ(StreamBytes(0, 30 * kMiB), 30 * kMiB / 4);
+  EXPECT_EQ(StreamBytes(300 * kMiB, 30 * kMiB), 30 * kMiB / 4);
+  EXPECT_EQ(StreamBytes(0, 8192 * kMiB), 64 * kMiB);
+  EXPECT_EQ(StreamBytes(50 * kMiB, 8192 * kMiB), 100 * kMiB);
+  EXPECT_EQ(StreamBytes(300 * kMiB, 8192 * kMiB), 256 * kMiB);
+}
+
 TEST(MachineSpeedTest, ADeviceAndItsBusAreMeasuredLikewise) {
   const SystemClock clock;
   ThreadPool pool(2);

@@ -11,6 +11,24 @@
 #include <stop_token>
 
 namespace aster::fetch {
+namespace {
+
+// Of a fetch that failed. Unavailable is for a neighbour that cannot be reached, and most others
+// are for what no node could do; here it is this node that does not have the weights.
+Code CodeForCaller(Code code) {
+  switch (code) {
+    case Code::kCancelled:
+    case Code::kDataLoss:
+    case Code::kPermissionDenied:
+    case Code::kResourceExhausted:
+    case Code::kUnimplemented:
+      return code;
+    default:
+      return Code::kNotFound;
+  }
+}
+
+}  // namespace
 
 struct FetchingSliceSource::Fetch {
   stage::SliceRequest request;
@@ -134,13 +152,13 @@ void FetchingSliceSource::Run(Fetch& fetch) {
   } else if (!room.ok()) {
     fetch.fetched.emplace(std::move(room).error());
   } else {
-    // The caller takes Unavailable for another node that cannot be reached: here is none.
     const Error why = std::move(ensured).error();
-    const bool is_elsewhere = why.code() == Code::kUnavailable;
     const char* const advice =
-        is_elsewhere ? "; start `aster node --model FILE` on a machine that has the file" : "";
+        why.code() == Code::kUnavailable
+            ? "; start `aster node --model FILE` on a machine that has the file"
+            : "";
     fetch.fetched.emplace(
-        Error(is_elsewhere ? Code::kNotFound : why.code(),
+        Error(CodeForCaller(why.code()),
               fmt::format("no file here is the model {} (there are: {}), and fetching its weights "
                           "from other nodes failed: {}{}",
                           fetch.request.fingerprint.ToHex().substr(0, 8), files_.Models(),

@@ -132,6 +132,18 @@ TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {
   EXPECT_EQ(taken->error().code(), Code::kNotFound);
 }
 
+// A node that could not keep what it fetched made every automatic plan fail: the front end took the
+// error for one of the request, which other nodes would not answer otherwise.
+TEST_F(FetchingSliceSourceTest, WhatCannotBeKeptHereMayBeElsewhere) {
+  AtomicFile file = AtomicFile::Create(folder_.File("weights")).value();  // in place of the folder
+  ASSERT_TRUE(file.Commit().ok());
+  const auto source = Source({std::make_shared<FakePeer>("a")});
+  const auto loading = source->Start(RequestOf(kFirst)).value();
+  const Taken taken = Await(*loading);
+  ASSERT_TRUE(taken && !taken->ok());
+  EXPECT_EQ(taken->error().code(), Code::kNotFound);
+}
+
 TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
   const auto peer = std::make_shared<FakePeer>("a");
   const auto source = Source({peer}, BytesIn(kFirst) + kKvBytes - 1);

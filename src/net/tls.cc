@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mutex.h"
+#include "base/process_limits.h"
 #include "net/certificate.h"
 #include "net/node_id.h"
 #include "net/openssl_ptr.h"
@@ -360,6 +361,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::MakeForClients(const std::string
     return OpensslError(Code::kInvalidArgument,
                         certificate_path + ": no certificate in PEM can be read here");
   }
+  ForbidCoreDumps();
   if (SSL_CTX_use_PrivateKey_file(context.get(), key_path.c_str(), SSL_FILETYPE_PEM) != 1) {
     return OpensslError(Code::kInvalidArgument,
                         fmt::format("{}: no private key in PEM, without a password, that is of {}",

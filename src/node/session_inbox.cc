@@ -16,6 +16,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "disk/input_file.h"
 
@@ -39,6 +40,17 @@ constexpr int64_t kInterruptedNs = 60 * kNsPerSecond;
 constexpr uint64_t kCopies = 2;
 constexpr uint64_t kSpareBytes = uint64_t{256} << 20;
 constexpr size_t kHashedAtOnce = size_t{1} << 20;
+
+// What a reason says behind the path in the folder with which it begins: where this machine keeps
+// its files is its own business.
+std::string WithoutPath(const std::string& why, const std::string& folder) {
+  if (why.find(folder) == std::string::npos) return why;
+  const size_t end = why.starts_with(folder) ? why.find(": ") : std::string::npos;
+  std::string rest = end == std::string::npos ? "" : why.substr(end + 2);
+  return rest.empty() || rest.find(folder) != std::string::npos
+             ? "it cannot be kept there; the log of the node says why"
+             : rest;
+}
 
 uint64_t SizeOf(const std::string& path) {
   std::error_code error;
@@ -234,6 +246,17 @@ Result<std::shared_ptr<SessionInbox::Incoming>> SessionInbox::Find(const std::st
 
 Result<rpc::SessionReceipt> SessionInbox::Take(const rpc::NodeId& from,
                                                const rpc::SessionPart& part) {
+  auto taken = TakePart(from, part);
+  if (taken.ok()) return taken;
+  const Error& why = taken.error();
+  std::string told = WithoutPath(why.message(), path_);
+  if (told == why.message()) return taken;
+  log::Warn("a session that moves here was not kept", {{"why", why.message()}});
+  return Error(why.code(), std::move(told));
+}
+
+Result<rpc::SessionReceipt> SessionInbox::TakePart(const rpc::NodeId& from,
+                                                   const rpc::SessionPart& part) {
   TRY(CheckName(part));
   const std::string path =
       fmt::format("{}/{}{}-{}", path_, kPrefix, from.value.ToHex(), part.content.ToHex());

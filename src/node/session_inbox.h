@@ -43,6 +43,8 @@ class SessionInbox {
     bool is_over GUARDED_BY(mu) = false;
   };
 
+  Result<rpc::SessionReceipt> TakePart(const rpc::NodeId& from, const rpc::SessionPart& part)
+      EXCLUDES(mu_);
   Status CheckName(const rpc::SessionPart& part) const;
   Status CheckIsFree(const rpc::SessionPart& part) const;
   bool WasKept(const rpc::SessionPart& part) const REQUIRES(mu_);

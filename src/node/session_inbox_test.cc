@@ -212,6 +212,20 @@ TEST_F(SessionInboxTest, DamageIsSeenAndNothingIsLeft) {
   EXPECT_EQ(FileCount(), 0u);
 }
 
+// Their system's errors and those of damaged files name files.
+TEST_F(SessionInboxTest, NodesTellNoPathsOfTheirMachine) {
+  const auto expect_no_path = [&](const std::string& why, const std::string& wanted) {
+    EXPECT_THAT(why, HasSubstr(wanted));
+    EXPECT_THAT(why, testing::Not(HasSubstr(holder_.File(""))));
+  };
+  std::ranges::fill(file_, uint8_t{7});
+  expect_no_path(WhyNot(Part(0, file_.size(), true)), "session");
+  std::filesystem::remove_all(folder_);
+  AtomicFile in_its_place = AtomicFile::Create(folder_).value();
+  ASSERT_TRUE(in_its_place.Commit().ok());
+  expect_no_path(WhyNot(Part(0, 1000)), "ot a directory");
+}
+
 TEST_F(SessionInboxTest, WhatDoesNotFitIsRefusedBeforeItComes) {
   rpc::SessionPart part = Part(0, 1000);
   part.total_bytes = uint64_t{1} << 60;

@@ -377,7 +377,17 @@ void NodeSession::NoteLeftOut(std::span<const wire::NodeId> lost, const Error& w
   for (const AbsentNode& node : pool_->absent()) {
     if (std::ranges::count(lost, node.id) == 0) continue;
     left_out_.push_back(fmt::format("node {} is left out: {}", node.name, why.message()));
+    failures_[node.id] = why.message();
   }
+}
+
+std::vector<AbsentNode> NodeSession::LeftOut() const {
+  std::vector<AbsentNode> nodes = pool_->absent();
+  for (AbsentNode& node : nodes) {
+    const auto found = failures_.find(node.id);
+    if (found != failures_.end()) node.why = fmt::format("failed: {}", found->second);
+  }
+  return nodes;
 }
 
 // The nodes that are left take over.

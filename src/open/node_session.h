@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -95,8 +96,9 @@ class NodeSession {
   const std::vector<std::string>& reasons() const { return reasons_; }
   // Kinds of plan that were compared for it; none where it was typed, or rates are not known.
   const std::vector<plan::Alternative>& alternatives() const { return alternatives_; }
-  // Nodes of the cluster that plans leave out, and why.
-  const std::vector<AbsentNode>& absent() const { return pool_->absent(); }
+  // Nodes of the cluster that plans leave out, and why: what a node answered that could not load
+  // its layers.
+  std::vector<AbsentNode> LeftOut() const;
   // Tokens/s that the last plan expects, of long prompts and of a single answer; 0: not known.
   struct PlannedRates {
     double prefill_tokens_per_s = 0;
@@ -158,8 +160,9 @@ class NodeSession {
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
   std::vector<plan::Alternative> alternatives_;
-  std::string unused_gpus_;            // of the newest plan, and not said yet
-  std::vector<std::string> left_out_;  // while a route is opened, and not said yet
+  std::string unused_gpus_;                       // of the newest plan, and not said yet
+  std::vector<std::string> left_out_;             // while a route is opened, and not said yet
+  std::map<wire::NodeId, std::string> failures_;  // of nodes that were left out for it
   PlannedRates planned_;
   NodeShares shares_;  // of their rates that nodes have
   std::vector<ExpectedRequest> usual_requests_;

@@ -113,6 +113,7 @@ class OpenedRoute final : public OpenedModel {
     return Computed{.plan = plan::SplitText(conductor_->plan()), .foreseen = *foreseen};
   }
   std::vector<plan::Alternative> alternatives() const override { return nodes_->alternatives(); }
+  std::vector<AbsentNode> left_out() const override { return nodes_->LeftOut(); }
   // Of the route as it is now: another one may have more, or less.
   uint32_t capacity_tokens() const override {
     const conduct::RouteClient* const route = conductor_->route();

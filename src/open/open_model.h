@@ -111,6 +111,8 @@ class OpenedModel {
   }
   // Kinds of plan that were compared, and the one that was taken; none where nothing was planned.
   virtual std::vector<plan::Alternative> alternatives() const { return {}; }
+  // Nodes of the cluster that can be given no layers now, and why.
+  virtual std::vector<AbsentNode> left_out() const { return {}; }
   // What runs now, on a cluster; nothing elsewhere. On the generator's thread.
   virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
   // Plans anew, with nodes that have that much of their rates, for such requests (none: for

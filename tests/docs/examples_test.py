@@ -75,6 +75,18 @@ class Examples(unittest.TestCase):
         listed = [name for row in rows for name in re.findall(r"`(.*?)`", row)]
         self.assertEqual(sorted(listed), sorted(known))
 
+    def test_every_test_that_a_table_names_exists(self):
+        section = (ROOT / "docs/cluster.md").read_text().partition("## What broke once")[2].partition("\n## ")[0]
+        named = re.findall(r"`((?:[A-Z]\w*\.)?(?:[A-Z]\w*|test_\w+))`", section)
+        self.assertGreater(len(named), 20)
+        sources = "\n".join(path.read_text() for folder in ("src", "tests") for ending in ("cc", "py")
+                            for path in (ROOT / folder).rglob(f"*_test.{ending}"))
+        tests = re.findall(r"^TEST(?:_F|_P)?\((\w+), (\w+)\)", sources, re.MULTILINE)
+        there = {name for suite, test in tests for name in (suite, f"{suite}.{test}")}
+        there.update(re.findall(r"def (test_\w+)\(", sources))
+        for name in named:
+            self.assertIn(name, there)
+
     def test_every_link_leads_somewhere(self):
         for page in pages():
             for target, anchor in LINK.findall(page.read_text()):

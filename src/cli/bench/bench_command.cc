@@ -186,6 +186,8 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
                      .chunk = plan.chunk,
                      .split = plan::SplitText(conductor->plan()),
                      .inexact = nodes->Inexact(),
+                     .reasons = nodes->reasons(),
+                     .left_out = nodes->LeftOut(),
                      .measured = {}};
   for (const gguf::File& file : files.files()) report.file_bytes += file.size_bytes();
   Progress steps(console, clock, "", Progress::Unit::kSteps);

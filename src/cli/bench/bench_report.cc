@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/units.h"
+#include "cli/run/run_report.h"
 #include "cli/terminal/seconds.h"
 #include "cli/terminal/table.h"
 
@@ -143,6 +144,8 @@ ordered_json BenchToJson(const BenchReport& report) {
       {"results", std::move(results)},
       {"peak_memory_bytes", report.peak_bytes}};
   if (!report.inexact.empty()) json["inexact"] = report.inexact;
+  if (!report.reasons.empty()) json["reasons"] = report.reasons;
+  if (!report.left_out.empty()) json["left_out"] = LeftOutToJson(report.left_out);
   return json;
 }
 
@@ -152,6 +155,9 @@ void PrintHead(const BenchReport& report, Console& console) {
                   report.architecture, report.split, report.load_threads,
                   report.load_threads == 1 ? "" : "s", FormatDuration(report.load_ns));
     if (!report.inexact.empty()) console.Print("not exact: {}\n", report.inexact);
+    for (const std::string& reason : report.reasons) console.Print("{}\n", reason);
+    for (const open::AbsentNode& node : report.left_out)
+      console.Print("{} is left out: it {}\n", node.name, node.why);
     return;
   }
   console.Print("{}  {}, {} packed; kernels for {}\n", report.model, report.architecture,

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cli/terminal/console.h"
 #include "engine/measure.h"
+#include "open/node_pool.h"
 
 namespace aster::cli {
 
@@ -38,8 +39,10 @@ struct BenchReport {
   uint64_t peak_bytes = 0;       // at the end, with sequences and what limits are measured with
   uint32_t repetitions = 0;
   uint32_t chunk = 0;
-  std::string split = {};    // of nodes; empty: on this machine alone
-  std::string inexact = {};  // NodeSession::Inexact
+  std::string split = {};                       // of nodes; empty: on this machine alone
+  std::string inexact = {};                     // NodeSession::Inexact
+  std::vector<std::string> reasons = {};        // why the plan is as it is
+  std::vector<open::AbsentNode> left_out = {};  // nodes that it could not have
   engine::MeasureReport measured;
 };
 

@@ -59,7 +59,7 @@ void PrintPlan(const open::NodeSession& nodes, const ClusterPlanFlags& flags, Co
   }
   console.Print("\n");
   for (const std::string& reason : nodes.reasons()) console.Print("{}\n", reason);
-  for (const open::AbsentNode& node : nodes.absent())
+  for (const open::AbsentNode& node : nodes.LeftOut())
     console.Print("{} is left out: it {}\n", node.name, node.why);
 }
 
@@ -68,12 +68,10 @@ void PrintPlanJson(const open::NodeSession& nodes, const plan::Plan& taken,
   Json alternatives = Json::array();
   for (const plan::Alternative& of : nodes.alternatives())
     alternatives.push_back(AlternativeToJson(of));
-  Json absent = Json::array();
-  for (const open::AbsentNode& node : nodes.absent())
-    absent.push_back({{"node", node.id.ToText()}, {"name", node.name}, {"why", node.why}});
-  const Json json = {{"prompt_tokens", flags.prompt_tokens}, {"answer_tokens", flags.answer_tokens},
-                     {"options", plan::OptionsText(taken)},  {"alternatives", alternatives},
-                     {"reasons", nodes.reasons()},           {"left_out", absent}};
+  const Json json = {
+      {"prompt_tokens", flags.prompt_tokens}, {"answer_tokens", flags.answer_tokens},
+      {"options", plan::OptionsText(taken)},  {"alternatives", alternatives},
+      {"reasons", nodes.reasons()},           {"left_out", LeftOutToJson(nodes.LeftOut())}};
   console.Print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -230,6 +230,8 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
                               .foreseen = loaded.opened->foreseen(),
                               .alternatives = options.explain ? loaded.opened->alternatives()
                                                               : std::vector<plan::Alternative>(),
+                              .reasons = loaded.opened->hops().reasons,
+                              .left_out = loaded.opened->left_out(),
                               .inexact = loaded.opened->inexact()};
     console.Print("{}\n",
                   RunToJson(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -78,6 +78,13 @@ ordered_json AlternativeToJson(const plan::Alternative& of) {
   return json;
 }
 
+ordered_json LeftOutToJson(const std::vector<open::AbsentNode>& nodes) {
+  ordered_json json = ordered_json::array();
+  for (const open::AbsentNode& node : nodes)
+    json.push_back({{"node", node.id.ToText()}, {"name", node.name}, {"why", node.why}});
+  return json;
+}
+
 std::string DumpLine(const ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -139,6 +146,8 @@ ordered_json RunToJson(const RunReport& report) {
   }
   for (const plan::Alternative& of : report.alternatives)
     json["plans"].push_back(AlternativeToJson(of));
+  if (!report.reasons.empty()) json["reasons"] = report.reasons;
+  if (!report.left_out.empty()) json["left_out"] = LeftOutToJson(report.left_out);
   for (const open::RowsFromNode& from : report.fetched) {
     json["fetched"].push_back(
         {{"node", from.node}, {"tokens", from.tokens}, {"bytes", from.bytes}});

@@ -28,6 +28,8 @@ struct RunReport {
   std::vector<open::HopFigures> hops = {};           // of the route as it is at the end
   std::vector<conduct::Foreseen> foreseen = {};      // on nodes
   std::vector<plan::Alternative> alternatives = {};  // where they are to be told
+  std::vector<std::string> reasons = {};             // why the plan is as it is
+  std::vector<open::AbsentNode> left_out = {};       // and which nodes it could not have
   std::string inexact = {};                          // OpenedModel::inexact
 };
 
@@ -36,6 +38,8 @@ nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);
 nlohmann::ordered_json CallToJson(const respond::Call& call);
 // A kind of plan: what it would take, and why it is not taken.
 nlohmann::ordered_json AlternativeToJson(const plan::Alternative& of);
+// Nodes that got no layers, and why.
+nlohmann::ordered_json LeftOutToJson(const std::vector<open::AbsentNode>& nodes);
 // One line; bytes that are no characters become U+FFFD.
 std::string DumpLine(const nlohmann::ordered_json& json);
 nlohmann::ordered_json RunToJson(const RunReport& report);

@@ -84,6 +84,9 @@ Status Compute(engine::Generator& generator, respond::Chat& chat, Console& conso
 }
 
 Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
+  SystemClock clock;
+  // A name that cannot be is refused before anything is computed.
+  static_cast<void>(TRY(TRY(UserSessions(clock)).PathOf(options.name)));
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
@@ -91,7 +94,6 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   const respond::Model model = respond::ModelOf(prompt);
   respond::Transcript transcript = TRY(TranscriptToKeep(options, model, shape.vocab_size));
   if (transcript.tokens.empty()) return InvalidArgument("there is no text to keep");
-  SystemClock clock;
   const auto opened = TRY(open::OpenModel(
       files, tokenizer.get(), clock,
       {.model = &options.model, .cluster = &options.cluster, .max_running = 1, .is_kept = true},

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Asterism authors
+# SPDX-License-Identifier: MIT
+"""What broke when strangers, faults and small machines were tried on a cluster, as far as it takes whole processes to
+show; docs/cluster.md lists the tests of the rest, under the same numbers."""
+import contextlib
+import errno
+import json
+import os
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import socket
+import ssl
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from cluster_case import PROMPT, ClusterCase  # noqa: E402
+from fixture import INPUT  # noqa: E402
+from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
+
+DESCRIPTORS = 1024
+
+
+def place_of(machine):
+    host, _, port = machine.address.rpartition(":")
+    return host, int(port)
+
+
+class WhatBroke(ClusterCase):
+    def founder(self, *of_node, **keywords):
+        desk = self.machine("desk")
+        desk.aster("cluster", "init", "--name", "home", "--node", "desk")
+        desk.start_node(*of_node, **keywords)
+        return desk
+
+    def test_what_broke_1_strangers_take_the_control_plane_away(self):
+        own, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (own, most))
+        # As shells start programs.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, most))
+        desk = self.founder(self.tiny)
+        self.assertEqual(resource.prlimit(desk.node.pid, resource.RLIMIT_NOFILE)[0], min(16384, most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        # As where the system lets it have no more.
+        resource.prlimit(desk.node.pid, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+        with contextlib.ExitStack() as stack:
+            for _ in range(DESCRIPTORS + 76):
+                stranger = stack.enter_context(socket.socket())
+                stranger.setblocking(False)
+                self.assertIn(stranger.connect_ex(place_of(desk)), (0, errno.EINPROGRESS))
+            # A machine that joins is a stranger itself.
+            lap = self.invited(desk, "lap")
+            self.assertTrue(json.loads(lap.aster("cluster", "status", "--json"))["nodes"][0]["answered"])
+        self.assertEqual(desk.stop_node()[0], 0)
+
+    def test_what_broke_1_tls_1_2_is_accepted(self):
+        desk = self.founder()
+
+        def version_of(newest, place):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.set_ciphers("ALL:@SECLEVEL=0")
+            context.set_alpn_protocols(["h2"])
+            context.maximum_version = newest
+            with socket.create_connection(place) as plain, context.wrap_socket(plain) as protected:
+                return protected.version()
+
+        host, port = place_of(desk)
+        for place in ((host, port), (host, port + 1)):
+            self.assertEqual(version_of(ssl.TLSVersion.TLSv1_3, place), "TLSv1.3")
+            with self.assertRaises(OSError) as refused:
+                version_of(ssl.TLSVersion.TLSv1_2, place)
+            # By the node, and not by this end.
+            if not isinstance(refused.exception, ConnectionResetError):
+                self.assertRegex(refused.exception.reason, "EOF|ALERT")
+
+    def test_what_broke_2_a_node_that_cannot_load_makes_automatic_plans_fail(self):
+        model = self.folder / "wide.gguf"
+        self.machine("desk").aster("synth", model, "--layers", 4, "--embedding", 512, "--ff", 2048, "--type", "Q8_0")
+        # lap alone has memory for all of it, and no place to keep what it fetches.
+        small = ("--memory", f"{10 + model.stat().st_size * 3 // 4 // 2**20}MiB")
+        desk = self.founder(model, *small)
+        lap, shed = self.invited(desk, "lap"), self.invited(desk, "shed")
+        (lap.folder / "cache").write_text("a file in place of the folder")
+        shed.start_node("--join", desk.address, *small)
+        plan = ("plan", model, "--cluster", "--prompt", 2, "--tokens", 20, "--kv-memory", "8MiB", "--json")
+
+        def is_planned():
+            # Each start measures anew: on a busy machine lap may seem slower than the two others together.
+            lap.stop_node()
+            lap.start_node("--join", desk.address)
+            self.await_members(desk, 3)
+            return "lap" in json.loads(desk.aster(*plan))["options"]
+
+        wait_for(is_planned, "a plan with lap")
+        options = (model, *PROMPT, "-n", 20, "--kv-memory", "8MiB")
+        run = desk.start("run", *options, "--cluster", "--json")
+        text, note = run.communicate(timeout=DEADLINE_S)
+        self.assertEqual(run.returncode, 0, note.decode())
+        report = json.loads(text)
+        self.assertEqual(report["ids"], json.loads(desk.aster("run", *options, "--json"))["ids"])
+        self.assertRegex(note.decode(), "node lap is left out: node lap .*no file here is the model")
+        [left_out] = report["left_out"]
+        self.assertEqual(left_out["name"], "lap")
+        self.assertRegex(left_out["why"], "failed: node lap .*no file here is the model")
+        self.assertEqual({hop["node"] for hop in report["hops"]}, {"desk", "shed"})
+        # A bench says it, too, and why nodes that could be asked are not.
+        desk.stop_node()
+        desk.start_node(self.tiny, listen=desk.address)
+        self.await_members(desk, 3)
+        lap.stop_node(signal.SIGKILL)
+        bench = ("bench", self.tiny, "--cluster", "--prompt", 8, "--gen", 2, "--reps", 1)
+        report = json.loads(desk.aster(*bench, "--json"))
+        self.assertEqual([node["name"] for node in report["left_out"]], ["lap"])
+        self.assertIn("does not answer", report["left_out"][0]["why"])
+        self.assertTrue(any(line.startswith("shed is left out: ") for line in report["reasons"]), report)
+        text = desk.aster(*bench).decode()
+        self.assertIn("lap is left out: it does not answer", text)
+        self.assertIn("shed is left out: ", text)
+
+    @contextlib.contextmanager
+    def small_group(self, limit_bytes):
+        """What is started meanwhile is in a control group with so little memory."""
+        groups = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
+        version1 = [path for _, controllers, path in groups if "memory" in controllers.split(",")]
+        root = pathlib.Path("/sys/fs/cgroup/memory" if version1 else "/sys/fs/cgroup")
+        own = root / (version1 or [groups[-1][2]])[0].lstrip("/")
+        group = root / f"aster-test-{os.getpid()}"
+        me = str(os.getpid())
+
+        def remove():
+            with contextlib.suppress(OSError):  # the node has ended, and is still being counted
+                group.rmdir()
+            return not group.exists()
+
+        try:
+            group.mkdir()
+            self.addCleanup(wait_for, remove, "the end of a control group")
+            (group / ("memory.limit_in_bytes" if version1 else "memory.max")).write_text(str(limit_bytes))
+            (group / "cgroup.procs").write_text(me)
+        except OSError as error:
+            self.skipTest(f"no control group with a limit can be made here: {error}")
+        try:
+            yield
+        finally:
+            # In a container the path is the host's, whose last folder is seen as the root.
+            ((own if own.exists() else root) / "cgroup.procs").write_text(me)
+
+    def test_what_broke_12_a_node_in_a_small_control_group_measures_itself(self):
+        limit_bytes = 48 << 20
+        with self.small_group(limit_bytes):
+            desk = self.founder(self.tiny)
+        self.addCleanup(desk.stop_node, signal.SIGKILL)
+        [node] = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
+        self.assertEqual(node["memory_total_bytes"], limit_bytes)
+        self.assertLess(node["memory_bytes"], limit_bytes)
+        self.assertGreater(node["memory_bytes_per_s"], 0)
+        options = (self.tiny, *PROMPT, "-n", 20, "--kv-memory", "8MiB")
+        self.assertEqual(desk.aster("run", *options, "--cluster"), desk.aster("run", *options))
+
+    def test_what_broke_13_via_without_a_port(self):
+        # Of loopback's addresses one that nobody else uses, whatever the ports are.
+        host = f"127.{random.randrange(1, 255)}.{random.randrange(256)}.{random.randrange(1, 255)}"
+        desk = self.founder(self.tiny, listen=host)
+        self.assertEqual(desk.address, f"{host}:7424")
+        lap = self.machine("lap")
+        code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
+        lap.aster("cluster", "join", code, host, "--name", "lap")
+        options = (self.tiny, *PROMPT, "-n", 20)
+        self.assertEqual(lap.aster("run", *options, "--cluster", "--via", host), desk.aster("run", *options))
+
+    def test_what_broke_13_ipv6_alone(self):
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError as error:
+            self.skipTest(f"there is no IPv6 here: {error}")
+        place = f"[::1]:{port_to_keep()}"
+        desk = self.founder(self.tiny, listen=place)
+        self.assertEqual(json.loads(desk.aster("cluster", "invite", "--json"))["addresses"], [place])
+        lap = self.invited(desk, "lap")
+        lap.start_node(listen="[::1]:0")
+        self.await_members(desk, 2)
+        options = (self.tiny, *PROMPT, "-n", 20)
+        self.assertEqual(lap.aster("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out"),
+                         desk.aster("run", *options))
+
+    def test_what_broke_13_a_copied_folder_runs_beside_the_original(self):
+        desk = self.founder(self.tiny)
+        twin = self.machine("twin")
+        shutil.copytree(desk.folder / "config", twin.folder / "config")
+        twin.start_node("--join", desk.address)
+        for machine in (desk, twin):
+            self.await_complaint(machine, "another process runs with this node's identity")
+
+    def test_what_broke_13_names_of_splits_and_of_other_nodes(self):
+        desk = self.machine("desk")
+        self.assertIn("--split and --decode use it", desk.aster("cluster", "init", "--node", "out", check=INPUT))
+        desk.aster("cluster", "init", "--name", "home", "--node", "a")
+        desk.start_node(self.tiny)
+        code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
+        join = ("cluster", "join", code, desk.address, "--name")
+        lap = self.machine("lap")
+        self.assertIn("a node called a is in the cluster already", lap.aster(*join, "A", check=INPUT))
+        self.assertIn("--split and --decode use it", lap.aster(*join, "out", check=INPUT))
+        lap.aster(*join, "b")  # the code was not used up
+        words = self.folder / "words"
+        words.write_text("hello")
+        save = ("session", "save", "to\u202eld", self.tiny, "--prompt-file", words, "--raw")
+        self.assertIn("a session cannot have that name", desk.aster(*save, check=INPUT))
+
+    def test_what_broke_13_keys_in_a_core_dump(self):
+        own, most = resource.getrlimit(resource.RLIMIT_CORE)
+        if most == 0:
+            self.skipTest("no process here leaves a core dump")
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, (own, most))
+        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+        desk = self.founder()
+        self.assertEqual(resource.prlimit(desk.node.pid, resource.RLIMIT_CORE)[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
