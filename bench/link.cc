@@ -58,11 +58,11 @@ int OpenDevice(const std::string& pid) {
 // One direction: packets wait until their last byte would have come.
 class Way {
  public:
-  Way(int source, int target, int64_t latency_ns, double bytes_per_s)
+  Way(int source, int target, int64_t latency_ns, int64_t bytes_per_s)
       : source_(source),
         target_(target),
         latency_ns_(latency_ns),
-        bytes_per_s_(bytes_per_s),
+        ns_per_byte_(1e9 / static_cast<double>(bytes_per_s)),
         packet_(kMostPacketBytes) {}
 
   void Take() {
@@ -70,7 +70,7 @@ class Way {
       const ssize_t count = read(source_, packet_.data(), packet_.size());
       if (count <= 0) return;
       free_ns_ = std::max(free_ns_, clock_.NowNs()) +
-                 static_cast<int64_t>(static_cast<double>(count) * kNsPerSecond / bytes_per_s_);
+                 static_cast<int64_t>(static_cast<double>(count) * ns_per_byte_);
       waiting_.push_back({free_ns_ + latency_ns_, {packet_.begin(), packet_.begin() + count}});
     }
   }
@@ -96,7 +96,7 @@ class Way {
   const int source_;
   const int target_;
   const int64_t latency_ns_;
-  const double bytes_per_s_;
+  const double ns_per_byte_;
   SystemClock clock_;
   int64_t free_ns_ = 0;  // when the link has sent everything before
   std::deque<Packet> waiting_;
@@ -121,15 +121,14 @@ class Way {
   }
 }
 
-template <typename T>
-bool Parse(std::string_view text, T& number) {
+bool Parse(std::string_view text, int64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && number > 0;
 }
 
 int Main(int argc, char** argv) {
   int64_t latency_ns = 0;
-  double bytes_per_s = 0;
+  int64_t bytes_per_s = 0;
   if (argc != 5 || !Parse(argv[1], latency_ns) || !Parse(argv[2], bytes_per_s)) {
     fmt::print(stderr, "usage: link LATENCY_NS BYTES_PER_S PID PID\n");
     return 2;
