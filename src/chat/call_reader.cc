@@ -321,6 +321,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
     case Family::kHermes:
       return std::make_unique<ObjectCallReader>(OfObject{.close = "</tool_call>"}, tools);
     case Family::kLlama:
+    case Family::kPhi:
       return std::make_unique<ObjectCallReader>(OfObject{.close = "", .opens_with_brace = false},
                                                 tools);
     case Family::kMistral:

@@ -40,6 +40,7 @@ Family FamilyOf(std::string_view source) {
       {"<|tool_calls_section_begin|>", Family::kKimi},
       {"<minimax:tool_call>", Family::kMiniMax},
       {"<|tool_call>call:", Family::kGemma},
+      {"<|tool_call|>[", Family::kPhi},
       {"[TOOL_CALLS]", Family::kMistral},
       {"<arg_key>", Family::kGlm},
       {"<function=", Family::kQwenXml},
@@ -234,6 +235,8 @@ std::string_view FamilyName(Family family) {
       return "MiniMax";
     case Family::kGemma:
       return "Gemma 4";
+    case Family::kPhi:
+      return "Phi 4 mini";
     case Family::kHarmony:
       return "Harmony";
   }
@@ -251,6 +254,8 @@ std::string_view CallsOpen(Family family) {
       return "<|tool_call>";
     case Family::kMistral:
       return "[TOOL_CALLS]";
+    case Family::kPhi:
+      return "<|tool_call|>";
     case Family::kDeepSeek:
       return "<｜tool▁calls▁begin｜>";
     case Family::kDsml:

@@ -30,6 +30,7 @@ enum class Family : uint8_t {
   kKimi,      // <|tool_calls_section_begin|>…
   kMiniMax,   // <minimax:tool_call><invoke name="…"><parameter name="…">
   kGemma,     // <|tool_call>call:name{key:<|"|>text<|"|>}<tool_call|>: Gemma 4
+  kPhi,       // <|tool_call|>[{"name": …, "arguments": …}, …]<|/tool_call|>: Phi 4 mini
   kHarmony,   // messages in channels, <|channel|>…: gpt-oss (harmony_reply.h)
 };
 std::string_view FamilyName(Family family);

@@ -34,6 +34,7 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
+  known.push_back({"phi", std::string(jinja::ReplacementTemplate("phi3", kPhiTemplate))});
   known.push_back({"gemma4", std::string(kGemmaTemplate)});
   known.push_back({"mimo", std::string(kMimoTemplate)});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
@@ -117,7 +118,7 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     std::string reply = with_call->substr(std::min(before->size(), with_call->size()));
     for (const std::string_view end :
          {"<|im_end|>\n", "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<eos>",
-          "<｜end▁of▁sentence｜>", "<end_of_turn>\n", "[e~[\n", "<turn|>\n"}) {
+          "<｜end▁of▁sentence｜>", "<end_of_turn>\n", "[e~[\n", "<turn|>\n", "<|end|>"}) {
       if (reply.ends_with(end)) reply.erase(reply.size() - end.size());
     }
     const Tools tools = {.has_tool = [](std::string_view tool) { return tool == "find"; },

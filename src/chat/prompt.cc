@@ -81,9 +81,12 @@ std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view ro
 
 std::string ChatTemplateSource(const gguf::Metadata& metadata) {
   const auto source = metadata.Get<std::string_view>("tokenizer.chat_template");
-  if (source.ok()) return std::string(*source);
   const auto architecture = metadata.Get<std::string_view>("general.architecture");
-  return architecture.ok() ? std::string(jinja::FallbackTemplate(*architecture)) : "";
+  if (!source.ok())
+    return architecture.ok() ? std::string(jinja::FallbackTemplate(*architecture)) : "";
+  const std::string_view better =
+      architecture.ok() ? jinja::ReplacementTemplate(*architecture, *source) : std::string_view();
+  return std::string(better.empty() ? *source : better);
 }
 
 Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,

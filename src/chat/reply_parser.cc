@@ -14,6 +14,7 @@ namespace {
 using Kind = ReplyEvent::Kind;
 
 constexpr std::string_view kPythonTag = "<|python_tag|>";
+constexpr std::string_view kPhiCallsEnd = "<|/tool_call|>";
 constexpr std::string_view kSpace = " \t\r\n";
 
 // What opens one call within the calls, and what ends them all; empty where nothing does.
@@ -130,7 +131,8 @@ void ReplyParser::Dispatch(char c) {
     case State::kContent:
       return InText(c);
     case State::kSection:
-      return is_family(Family::kMistral) ? InMistralSection(c) : InSection(c);
+      return is_family(Family::kMistral) || is_family(Family::kPhi) ? InListSection(c)
+                                                                    : InSection(c);
     case State::kCall:
       return InCall(c);
   }
@@ -246,7 +248,8 @@ void ReplyParser::InSection(char c) {
   for (const char earlier : held) Dispatch(earlier);
 }
 
-void ReplyParser::InMistralSection(char c) {
+// Calls as a list; of Mistral also one after the other, by name.
+void ReplyParser::InListSection(char c) {
   raw_ += c;
   if (kSpace.find(c) != std::string_view::npos) return;
   if (c == '[' && !in_list_ && !any_call_) {
@@ -258,7 +261,11 @@ void ReplyParser::InMistralSection(char c) {
   } else if (c == ']' && in_list_) {
     if (any_call_) raw_.clear();
     LeaveSection();
-  } else if (!in_list_ && c != '[') {
+    if (any_call_ && is_family(Family::kPhi)) {
+      optional_ = kPhiCallsEnd;
+      optional_matched_ = 0;
+    }
+  } else if (!in_list_ && c != '[' && is_family(Family::kMistral)) {
     if (any_call_) {
       raw_.pop_back();
       LeaveSection();

@@ -69,7 +69,7 @@ class ReplyParser final : private CallSink {
   void InText(char c);
   bool MatchesText();
   void InSection(char c);
-  void InMistralSection(char c);
+  void InListSection(char c);
   void InCall(char c);
   void OpenCall(std::unique_ptr<CallReader> reader);
   void LeaveSection();

@@ -66,9 +66,9 @@ std::string Parse(Family family, std::string_view reply, std::string_view prompt
 }
 
 TEST(ReplyParser, TextIsText) {
-  for (const Family family :
-       {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral, Family::kDeepSeek,
-        Family::kDsml, Family::kGlm, Family::kKimi, Family::kMiniMax, Family::kGemma}) {
+  for (const Family family : {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral,
+                              Family::kDeepSeek, Family::kDsml, Family::kGlm, Family::kKimi,
+                              Family::kMiniMax, Family::kGemma, Family::kPhi}) {
     for (const std::string_view text :
          {"", "hello", "a < b and [TOOL or <tool_ca", "\n\n", "  x  \n", "{", "{\"a\": 1}",
           "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta"}) {
@@ -167,6 +167,18 @@ TEST(ReplyParser, Mistral) {
             "<<f#abcdefghi {\"a\": 1}>><<g {}>>");
   EXPECT_EQ(Parse(Family::kMistral, "Well.[TOOL_CALLS]f[ARGS]{\"a\": 1}[TOOL_CALLS]g[ARGS]{}"),
             "Well.<<f {\"a\": 1}>><<g {}>>");
+}
+
+TEST(ReplyParser, Phi) {
+  EXPECT_EQ(Parse(Family::kPhi,
+                  "So: <|tool_call|>[{\"name\": \"f\", \"arguments\": {\"a\": 1}}, "
+                  "{\"name\": \"g\", \"arguments\": {}}]<|/tool_call|>"),
+            "So: <<f {\"a\": 1}>><<g {}>>");
+  EXPECT_EQ(Parse(Family::kPhi, "<|tool_call|>[{\"name\":\"f\"}] and more"), "<<f {}>> and more");
+  for (const std::string_view text :
+       {"<|tool_call|>", "<|tool_call|>[", "<|tool_call|>[]<|/tool_call|>", "<|tool_call|>f(1)",
+        "<|tool_call|>[{\"name\": \"nobody\", \"arguments\": {}}]<|/tool_call|>"})
+    EXPECT_EQ(Parse(Family::kPhi, text), text);
 }
 
 TEST(ReplyParser, DeepSeek) {

@@ -52,6 +52,13 @@ inline constexpr std::string_view kGemmaTemplate = R"jinja(
 {%- if add_generation_prompt -%}{{- '<|turn>model\n' -}}{%- endif -%}
 )jinja";
 
+// As that of Phi 4 mini, which takes tools as a text of the system's message.
+inline constexpr std::string_view kPhiTemplate =
+    "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}"
+    "{% if message['tools'] %}{{ '<|tool|>' + message['tools'] + '<|/tool|>' }}{% endif %}"
+    "{{ '<|end|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% else %}{{ eos_token }}{% endif %}";
+
 // As MiMo V2 writes turns, thoughts and calls: values without line breaks around them.
 inline constexpr std::string_view kMimoTemplate = R"jinja(
 {%- for tool in tools or [] -%}

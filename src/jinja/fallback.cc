@@ -338,7 +338,56 @@ constexpr std::string_view kMiniMax = R"jinja(
 {%- endif -%}
 )jinja";
 
+// As the template of Phi 4 mini, which takes tools as a text in the system's message and knows no
+// calls: these are written as the model was taught.
+constexpr std::string_view kPhi4Mini = R"jinja(
+{%- macro text_of(content) -%}
+  {%- if content is string -%}{{ content }}
+  {%- elif content -%}
+    {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
+  {%- endif -%}
+{%- endmacro -%}
+{%- macro all_tools() -%}
+  {%- if tools is defined and tools -%}
+    {{- '<|tool|>[' -}}
+    {%- for tool in tools -%}
+      {{- ', ' if not loop.first else '' -}}{{- (tool.function or tool) | tojson -}}
+    {%- endfor -%}
+    {{- ']<|/tool|>' -}}
+  {%- endif -%}
+{%- endmacro -%}
+{%- set has_system = messages and messages[0].role == 'system' -%}
+{%- if tools is defined and tools and not has_system -%}
+  {{- '<|system|>You are a helpful assistant with some tools.' ~ all_tools() ~ '<|end|>' -}}
+{%- endif -%}
+{%- for message in messages -%}
+  {{- '<|' ~ message.role ~ '|>' ~ text_of(message.content) -}}
+  {{- all_tools() if loop.first and has_system else '' -}}
+  {%- for call in message.tool_calls or [] -%}
+    {%- set function = call.function or call -%}
+    {{- '<|tool_call|>[' if loop.first else ', ' -}}
+    {{- '{"name": ' ~ (function.name | tojson) ~ ', "arguments": ' -}}
+    {{- function.arguments if function.arguments is string else function.arguments | tojson -}}
+    {{- '}' ~ (']<|/tool_call|>' if loop.last else '') -}}
+  {%- endfor -%}
+  {{- '<|end|>' -}}
+{%- endfor -%}
+{%- if add_generation_prompt is defined and add_generation_prompt -%}
+{{- '<|assistant|>' -}}
+{%- else -%}{{- eos_token if eos_token is defined else '' -}}{%- endif -%}
+)jinja";
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
 }  // namespace
+
+std::string_view ReplacementTemplate(std::string_view architecture, std::string_view source) {
+  const bool is_phi = architecture == "phi3" && Has(source, "<|tool|>") &&
+                      Has(source, "message['tools']") && !Has(source, "tool_calls");
+  return is_phi ? kPhi4Mini : std::string_view();
+}
 
 std::string_view FallbackTemplate(std::string_view architecture) {
   if (architecture == "minimax-m2") return kMiniMax;

@@ -13,4 +13,8 @@ namespace aster::jinja {
 // are those of July's refresh: effort_table = "0731"), response_format (a schema).
 std::string_view FallbackTemplate(std::string_view architecture);
 
+// What stands in for a file's own template where that takes tools in a way of its own; empty where
+// the file's serves. Without tools it writes the same.
+std::string_view ReplacementTemplate(std::string_view architecture, std::string_view source);
+
 }  // namespace aster::jinja

@@ -62,6 +62,33 @@ TEST(FallbackTemplate, OfGptOssDeclaresToolsAndShowsCalls) {
                      "<|start|>assistant"));
 }
 
+TEST(ReplacementTemplate, OfPhi4MiniWritesToolsAndCalls) {
+  constexpr std::string_view kOwn = "{{ '<|tool|>' + message['tools'] }}";
+  EXPECT_EQ(ReplacementTemplate("phi3", "{{ message['content'] }}"), "");
+  EXPECT_EQ(ReplacementTemplate("llama", kOwn), "");
+  const auto parsed = ChatTemplate::Parse(ReplacementTemplate("phi3", kOwn));
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message();
+  const auto render = [&](std::string_view variables) {
+    const auto text = parsed->RenderJson(variables);
+    return text.ok() ? *text : text.error().message();
+  };
+  EXPECT_EQ(render(R"({"messages": [{"role": "system", "content": "Be brief."},
+                                    {"role": "user", "content": "Hi"}],
+                       "add_generation_prompt": true})"),
+            "<|system|>Be brief.<|end|><|user|>Hi<|end|><|assistant|>");
+  EXPECT_EQ(render(R"({"eos_token": "<e>", "messages": [
+                {"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "", "tool_calls": [
+                  {"function": {"name": "f", "arguments": {"a": 1}}},
+                  {"function": {"name": "g", "arguments": "{}"}}]},
+                {"role": "tool", "content": "2"}],
+              "tools": [{"type": "function", "function": {"name": "f"}}, {"name": "g"}]})"),
+            "<|system|>You are a helpful assistant with some tools."
+            "<|tool|>[{\"name\": \"f\"}, {\"name\": \"g\"}]<|/tool|><|end|><|user|>Hi<|end|>"
+            "<|assistant|><|tool_call|>[{\"name\": \"f\", \"arguments\": {\"a\": 1}}, "
+            "{\"name\": \"g\", \"arguments\": {}}]<|/tool_call|><|end|><|tool|>2<|end|><e>");
+}
+
 std::string RenderGemma3(std::string_view variables) {
   const auto parsed = ChatTemplate::Parse(FallbackTemplate("gemma3"));
   if (!parsed.ok()) return parsed.error().message();

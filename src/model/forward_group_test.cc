@@ -177,6 +177,7 @@ Shape FourHeads(Arch arch, std::string_view kind = {}) {
     return shape;
   }
   if (kind == "two shared") shape.experts.shared = 2;
+  if (kind == "joint") shape.kinds.fused = true;
   if (kind == "one matrix") shape.recurrence.one_matrix = true;
   if (HasWholeKeys(shape)) return shape;
   shape.layer_count = 2;
@@ -393,8 +394,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Arch::kGlm4Moe, TensorType::kQ8_0}, Case{Arch::kMiniMaxM2, TensorType::kQ8_0},
         Case{Arch::kDeepSeek2, TensorType::kQ8_0}, Case{Arch::kDeepSeek2, TensorType::kQ4_K},
         Case{Arch::kDeepSeek2, TensorType::kQ8_0, "two shared"},
-        Case{Arch::kGlmDsa, TensorType::kQ8_0}, Case{Arch::kMimo2, TensorType::kQ8_0},
-        Case{Arch::kQwen3Next, TensorType::kQ4_K},
+        Case{Arch::kDeepSeek2, TensorType::kQ8_0, "joint"}, Case{Arch::kGlmDsa, TensorType::kQ8_0},
+        Case{Arch::kMimo2, TensorType::kQ8_0}, Case{Arch::kQwen3Next, TensorType::kQ4_K},
         Case{Arch::kQwen3Next, TensorType::kQ8_0, "one matrix"},
         Case{Arch::kQwen35, TensorType::kQ8_0}, Case{Arch::kQwen35Moe, TensorType::kQ8_0},
         Case{Arch::kGemma4, TensorType::kQ8_0},

@@ -37,8 +37,10 @@ double RelativeError(std::span<const float> logits, std::span<const double> refe
 TEST(Forward, AgreesWithTheTextbook) {
   std::vector<Shape> shapes;
   for (const Arch arch : kArchs) shapes.push_back(SmallShape(arch));
-  shapes.push_back(SmallShape(Arch::kMimo2));
-  shapes.back().kinds.fused = true;
+  for (const Arch arch : {Arch::kMimo2, Arch::kDeepSeek2}) {
+    shapes.push_back(SmallShape(arch));
+    shapes.back().kinds.fused = true;
+  }
   for (Shape& shape : shapes) {
     const Arch arch = shape.arch;
     // Which rows an index chooses halves may decide, another test looks at that; and of its small

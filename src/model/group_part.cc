@@ -63,6 +63,7 @@ std::optional<PartRange> RowsOfAttention(const PartRange& groups, const Shape& s
   const PartRange heads = groups * HeadsOfGroup(shape);
   if (product == "attn_sinks" || IsOfEachHead(shape, product)) return heads;
   if (product == "attn_output_a") return groups * shape.latent.output_rank;
+  if (product == "attn_kv_b") return heads * (shape.mla.key_dim + shape.mla.value_dim);
   if (IsOneOf(product, {"attn_q", "attn_q_b"})) {
     if (shape.is_mla()) return heads * (shape.mla.key_dim + shape.rope.dimensions);
     // Where what heads give is gated, every head has a query and a gate.

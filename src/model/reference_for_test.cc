@@ -76,10 +76,9 @@ class Reference {
     Row x = Multiply(Layer("nextn.eh_proj.weight"), joined, shape_.embedding);
     PlainLayer(x, position);
     const bool is_mimo = shape_.arch == Arch::kMimo2;
-    const char* const behind_it =
-        is_mimo ? "layer_output_norm.weight" : "nextn.shared_head_norm.weight";
-    return Multiply(Weights(files_, shape_.tied_head ? "token_embd.weight" : "output.weight"),
-                    Normalised(x, behind_it), shape_.vocab_size);
+    x = Normalised(x, is_mimo ? "layer_output_norm.weight" : "nextn.shared_head_norm.weight");
+    return Multiply(Weights(files_, shape_.tied_head ? "token_embd.weight" : "output.weight"), x,
+                    shape_.vocab_size);
   }
 
  private:
@@ -361,14 +360,13 @@ class Reference {
 
   // An MTP block sees fewer rows than an index would choose.
   bool HasIndex() const { return shape_.index.heads > 0 && layer_ < shape_.layer_count; }
-
   // GLM 5: all rows, or those that the heads of an index rank highest; layers without one take what
   // the last has chosen.
   void ChooseRows(const Row& x, size_t position) {
     if (shape_.index.own[layer_] == 0) return;
     const size_t heads = shape_.index.heads, dim = shape_.index.dim;
     Row row = Multiply(Layer("indexer.attn_k.weight"), x, dim);
-    NormaliseLayer(row, Layer("indexer.k_norm.weight"), Layer("indexer.k_norm.bias"));
+    reference::NormaliseLayer(row, Layer("indexer.k_norm.weight"), Layer("indexer.k_norm.bias"));
     Turn(row, shape_.rope, {}, true, position);
     values_[layer_].push_back(std::move(row));
     Row query = Multiply(Layer("indexer.attn_q_b.weight"), LowQuery(x), heads * dim);
@@ -391,20 +389,14 @@ class Reference {
     for (const auto& [rank, token] : ranks) is_seen_[token] = true;
   }
 
-  static void NormaliseLayer(Row& row, const std::vector<float>& weight,
-                             const std::vector<float>& bias) {
-    const auto count = static_cast<double>(row.size());
-    const double mean = std::accumulate(row.begin(), row.end(), 0.0) / count;
-    double variance = 0;
-    for (const double value : row) variance += (value - mean) * (value - mean) / count;
-    for (size_t i = 0; i < row.size(); ++i)
-      row[i] = (row[i] - mean) / std::sqrt(variance + 1e-6) * double{weight[i]} + double{bias[i]};
-  }
-
   Row SharedRowHead(const Row& query, size_t head) const {
     const size_t still = shape_.mla.key_dim, width = shape_.mla.value_dim;
     const size_t rank = shape_.mla.row_rank, turning = shape_.rope.dimensions;
-    const auto key_matrix = Layer("attn_k_b.weight"), value_matrix = Layer("attn_v_b.weight");
+    const bool is_joint = shape_.kinds.fused;
+    const auto key_matrix = Layer(is_joint ? "attn_kv_b.weight" : "attn_k_b.weight");
+    const auto value_matrix = is_joint ? key_matrix : Layer("attn_v_b.weight");
+    const size_t keys_at = head * (still + width) * rank;  // where both stand together
+    const size_t values_at = is_joint ? keys_at + still * rank : head * width * rank;
     double size = 1.0;
     if (shape_.rope.scaling == RopeScaling::kYarn)
       size += double{shape_.rope.log_multiplier} * std::log(double{shape_.rope.factor});
@@ -418,13 +410,16 @@ class Reference {
       for (size_t i = 0; i < still; ++i) {
         double key = 0;
         for (size_t r = 0; r < rank; ++r)
-          key += double{key_matrix[(head * rank + r) * still + i]} * row[r];
+          key +=
+              double{
+                  key_matrix[is_joint ? keys_at + i * rank + r : (head * rank + r) * still + i]} *
+              row[r];
         score += query[i] * key;
       }
       for (size_t i = 0; i < turning; ++i) score += query[still + i] * row[rank + i];
       const double share = std::exp(score * scale);
       const Row low(row.begin(), row.begin() + static_cast<ptrdiff_t>(rank));
-      Row value = Multiply(value_matrix, low, width, head * width * rank);
+      Row value = Multiply(value_matrix, low, width, values_at);
       Scale(value, share);
       Add(out, value);
       sum += share;
@@ -535,10 +530,8 @@ class Reference {
   }
 
   Row FeedForward(const Row& x) const {
-    const bool is_block = layer_ == shape_.layer_count;
-    const bool is_dense = layer_ < shape_.experts.dense_layers ||
-                          (is_block && shape_.arch == Arch::kMimo2);
-    if (shape_.experts.count == 0 || is_dense)
+    const bool is_dense_block = layer_ == shape_.layer_count && shape_.arch == Arch::kMimo2;
+    if (shape_.experts.count == 0 || layer_ < shape_.experts.dense_layers || is_dense_block)
       return Network(x, ".weight", shape_.feed_forward, 0);
     if (HasRouterKeys(shape_.arch)) return MixtureByKeys(x);
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +85,17 @@ inline void Turn(std::span<double> head, const Rope& rope, const std::vector<flo
     b = size * (a * std::sin(angle) + b * std::cos(angle));
     a = turned;
   }
+}
+
+// With the mean taken out, and a bias.
+inline void NormaliseLayer(Row& row, const std::vector<float>& weight,
+                           const std::vector<float>& bias) {
+  const auto count = static_cast<double>(row.size());
+  const double mean = std::accumulate(row.begin(), row.end(), 0.0) / count;
+  double variance = 0;
+  for (const double value : row) variance += (value - mean) * (value - mean) / count;
+  for (size_t i = 0; i < row.size(); ++i)
+    row[i] = (row[i] - mean) / std::sqrt(variance + 1e-6) * double{weight[i]} + double{bias[i]};
 }
 
 inline double Gelu(double x) {

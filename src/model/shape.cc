@@ -193,6 +193,21 @@ Status CheckRope(const Shape& shape) {
   return Ok();
 }
 
+// That which begins most alike; empty where none does. Of several the first.
+std::string_view NearestTo(std::string_view name) {
+  constexpr size_t kLeastAlike = 3;
+  std::string_view nearest;
+  size_t most = kLeastAlike - 1;
+  for (const ArchEntry& entry : kArchs) {
+    const auto end = std::ranges::mismatch(name, entry.name).in1;
+    const auto alike = static_cast<size_t>(end - name.begin());
+    if (alike <= most) continue;
+    most = alike;
+    nearest = entry.name;
+  }
+  return nearest;
+}
+
 }  // namespace
 
 std::string_view ArchName(Arch arch) {
@@ -205,8 +220,10 @@ Result<Arch> ParseArch(std::string_view name) {
   for (const ArchEntry& entry : kArchs) {
     if (entry.name == name) return entry.arch;
   }
-  return Unimplemented(
-      fmt::format("architecture \"{}\" is not supported; {} are", name, KnownArchs()));
+  const std::string_view nearest = NearestTo(name);
+  return Unimplemented(fmt::format(
+      "architecture \"{}\" is not supported{}; {} are", name,
+      nearest.empty() ? "" : fmt::format(" (the nearest that is: {})", nearest), KnownArchs()));
 }
 
 std::string KnownArchs() {

@@ -24,31 +24,34 @@ Status ExpectRowsOf(const Keys& keys, const Shape& shape) {
   return keys.ExpectNumber("attention.value_length", shape.mla.row_rank);
 }
 
+// Until 2025 files said what each head would have.
+bool IsOfEachHead(const Keys& keys, const Shape& shape) {
+  return shape.arch == Arch::kDeepSeek2 && !keys.Contains(kHeadKey);
+}
+
 }  // namespace
 
 Status ReadMlaHeads(const Keys& keys, Shape& shape) {
   Mla& mla = shape.mla;
   shape.head_count = TRY(keys.UniformCount("attention.head_count", shape.layer_count, kMaxWidth));
   shape.kv_head_count = 1;
-  if (!keys.Contains(kHeadKey)) {
-    return Unimplemented(fmt::format(
-        "{} is missing: files with attn_kv_b in place of attn_k_b and attn_v_b are not supported; "
-        "get one that was converted since 2025",
-        keys.Full(kHeadKey)));
-  }
+  const bool of_each = IsOfEachHead(keys, shape);
+  const std::string_view head_key = of_each ? "attention.key_length" : kHeadKey;
   const uint32_t turning = TRY(keys.Count("rope.dimension_count", kMaxWidth));
-  const uint32_t of_head = TRY(keys.Count(kHeadKey, kMaxWidth));
+  const uint32_t of_head = TRY(keys.Count(head_key, kMaxWidth));
   if (of_head <= turning) {
     return keys.Unexpected(
-        kHeadKey, fmt::format("{}", of_head),
+        head_key, fmt::format("{}", of_head),
         fmt::format("more than the {} of {}", turning, keys.Full("rope.dimension_count")));
   }
   mla.key_dim = of_head - turning;
-  mla.value_dim = TRY(keys.Count("attention.value_length_mla", kMaxWidth));
+  mla.value_dim =
+      TRY(keys.Count(of_each ? "attention.value_length" : "attention.value_length_mla", kMaxWidth));
   mla.query_rank = TRY(keys.OptionalCount("attention.q_lora_rank", kMaxWidth));
   mla.row_rank = TRY(keys.Count("attention.kv_lora_rank", kMaxWidth));
   shape.head_dim = mla.row_rank + turning;
-  TRY(ExpectRowsOf(keys, shape));
+  TRY(of_each ? keys.ExpectNumber("attention.head_count_kv", shape.head_count)
+              : ExpectRowsOf(keys, shape));
   TRY(keys.ExpectNumber("attention.sliding_window", 0));
   shape.norm_epsilon = TRY(keys.Fraction("attention.layer_norm_rms_epsilon"));
   return Ok();
@@ -94,10 +97,14 @@ void WriteMla(const Shape& shape, gguf::MetadataBuilder& metadata) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
   const Mla& mla = shape.mla;
-  set("attention.key_length", shape.head_dim);
-  set("attention.value_length", mla.row_rank);
-  set(kHeadKey, mla.key_dim + shape.rope.dimensions);
-  set("attention.value_length_mla", mla.value_dim);
+  const uint32_t of_head = mla.key_dim + shape.rope.dimensions;
+  if (shape.kinds.fused) set("attention.head_count_kv", shape.head_count);
+  set("attention.key_length", shape.kinds.fused ? of_head : shape.head_dim);
+  set("attention.value_length", shape.kinds.fused ? mla.value_dim : mla.row_rank);
+  if (!shape.kinds.fused) {
+    set(kHeadKey, of_head);
+    set("attention.value_length_mla", mla.value_dim);
+  }
   set("attention.kv_lora_rank", mla.row_rank);
   if (mla.query_rank > 0) set("attention.q_lora_rank", mla.query_rank);
 }

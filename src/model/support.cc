@@ -64,9 +64,13 @@ bool IsIdle(const Shape& shape, std::string_view tensor_name) {
   if (!layer || *layer >= shape.layer_count + shape.next_layers) return false;
   const bool is_next = *layer >= shape.layer_count;
   const std::string_view name = tensor_name.substr(tensor_name.find('.', 4) + 1);
+  // Beside what makes both for all heads files may have each for itself.
+  const bool is_of_each = name == "attn_k_b.weight" || name == "attn_v_b.weight";
+  if (is_of_each && shape.is_mla() && shape.kinds.fused) return true;
   if (name.starts_with("indexer.") && shape.is_indexed())
     return is_next || !shape.has_index(*layer);
-  return is_next && (name == "nextn.embed_tokens.weight" || name == "nextn.shared_head_head.weight");
+  return is_next &&
+         (name == "nextn.embed_tokens.weight" || name == "nextn.shared_head_head.weight");
 }
 
 void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
@@ -188,6 +192,8 @@ void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
   if (shape.is_gemma4())
     shape.kinds.keys_are_values = !HasInFullLayers(files, shape, "attn_v.weight");
   if (shape.is_mimo2()) FindMimo2(files, shape);
+  if (shape.arch == Arch::kDeepSeek2)
+    shape.kinds.fused = HasInLayers(files, shape, "attn_kv_b.weight");
   if (shape.is_mla()) shape.experts.choice_bias = HasInLayers(files, shape, "exp_probs_b.bias");
 }
 

@@ -112,9 +112,14 @@ void AddMlaAttention(const Shape& shape, LayerSpecs& layer) {
   }
   layer.Matrix("attn_kv_a_mqa.weight", {embedding, shape.head_dim});
   layer.Vector("attn_kv_a_norm.weight", {rank});
-  // Rows of one head's key are too short for most types.
-  layer.Fine("attn_k_b.weight", {mla.key_dim, rank, heads});
-  layer.Matrix("attn_v_b.weight", {rank, mla.value_dim, heads});
+  if (shape.kinds.fused) {
+    // As files had them until 2025: of every head what makes its key, then what makes its value.
+    layer.Matrix("attn_kv_b.weight", {rank, heads * (mla.key_dim + mla.value_dim)});
+  } else {
+    // Rows of one head's key are too short for most types.
+    layer.Fine("attn_k_b.weight", {mla.key_dim, rank, heads});
+    layer.Matrix("attn_v_b.weight", {rank, mla.value_dim, heads});
+  }
   layer.Matrix("attn_output.weight", {heads * mla.value_dim, embedding});
 }
 

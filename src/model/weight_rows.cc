@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/bytes.h"
+#include "quant/dequantize.h"
+#include "quant/half.h"
 
 namespace aster::model {
 
@@ -76,6 +79,19 @@ Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<floa
     }
   }
   return PackFloats(tensor, values, backend);
+}
+
+Result<compute::Matrix> PackTurned(const gguf::Tensor& tensor, compute::Backend& backend) {
+  std::vector<float> values(tensor.dims[0] * tensor.dims[1]);
+  TRY(quant::Dequantize(tensor.type, tensor.data, values).In(std::string(tensor.name)));
+  std::vector<uint16_t> halves;
+  for (const float value : Transposed(values, tensor.dims[0]))
+    halves.push_back(quant::FloatToHalf(value));
+  gguf::Tensor turned = tensor;
+  std::swap(turned.dims[0], turned.dims[1]);
+  turned.type = gguf::TensorType::kF16;
+  turned.data = {reinterpret_cast<const uint8_t*>(halves.data()), halves.size() * sizeof(uint16_t)};
+  return compute::Matrix::Pack(turned, 0, backend);
 }
 
 Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count) {

@@ -43,6 +43,9 @@ Result<compute::Matrix> PackFloats(const gguf::Tensor& tensor, std::span<const f
 Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<float> values,
                                     compute::Backend& backend);
 
+// Its columns as rows, in halves.
+Result<compute::Matrix> PackTurned(const gguf::Tensor& tensor, compute::Backend& backend);
+
 // Whole numbers, each that of one of `count` experts.
 Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count);
 

@@ -285,12 +285,36 @@ class Loader : TensorLoader {
     TRY(MlaQueries(Name(shape_.mla.query_rank > 0 ? "attn_q_b.weight" : "attn_q.weight"), mla));
     mla.row = TRY(Matrix(Name("attn_kv_a_mqa.weight")));
     mla.row_norm = TRY(Floats(Name("attn_kv_a_norm.weight")));
-    mla.keys = TRY(HeadMatrices(Name("attn_k_b.weight")));
-    mla.values = TRY(HeadMatrices(Name("attn_v_b.weight")));
+    if (shape_.kinds.fused) {
+      TRY(JointHeads(mla));
+    } else {
+      mla.keys = TRY(HeadMatrices(Name("attn_k_b.weight")));
+      mla.values = TRY(HeadMatrices(Name("attn_v_b.weight")));
+    }
     const std::vector<float> none(mla.keys.size(), -std::numeric_limits<float>::infinity());
     mla.no_sinks = TRY(compute::Array::Of(backend_, none));
     mla.output = TRY(Matrix(Name("attn_output.weight")));
     return shape_.has_index(layer_) ? RowIndex(mla.index) : Ok();
+  }
+
+  // Of every head the rows that make its key, which are turned round, and those of its value.
+  Status JointHeads(MlaWeights& mla) {
+    const std::string name = Name("attn_kv_b.weight");
+    const gguf::Tensor tensor = RowsWithin(name, name, 0, Find(name).dims[1]);
+    const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
+    const uint64_t of_head = shape_.mla.key_dim + shape_.mla.value_dim;
+    for (uint64_t head = 0; head < tensor.dims[1] / of_head; ++head) {
+      gguf::Tensor part = tensor;
+      part.dims[1] = shape_.mla.key_dim;
+      part.data = tensor.data.subspan(head * of_head * row_bytes, part.dims[1] * row_bytes);
+      mla.keys.push_back(TRY(PackTurned(part, backend_)));
+      part.data = tensor.data.subspan((head * of_head + part.dims[1]) * row_bytes,
+                                      shape_.mla.value_dim * row_bytes);
+      part.dims[1] = shape_.mla.value_dim;
+      mla.values.push_back(TRY(compute::Matrix::Pack(part, 0, backend_)));
+    }
+    Done(tensor);
+    return Ok();
   }
 
   Status RowIndex(RowIndexWeights& index) {

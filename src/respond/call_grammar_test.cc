@@ -38,6 +38,7 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
+  known.push_back({"phi", std::string(jinja::ReplacementTemplate("phi3", chat::kPhiTemplate))});
   known.push_back({"gemma4", std::string(chat::kGemmaTemplate)});
   known.push_back({"mimo", std::string(chat::kMimoTemplate)});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";

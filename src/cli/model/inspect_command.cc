@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/model/architectures.h"
 #include "cli/model/inspect_report.h"
 #include "jinja/template.h"
 #include "open/builtin_models.h"
@@ -23,6 +24,7 @@ struct InspectFlags {
   bool metadata = false;
   bool fingerprint = false;
   bool json = false;
+  bool architectures = false;
 };
 
 Status CheckTokenizer(const gguf::Metadata& metadata) {
@@ -79,11 +81,17 @@ Run DeclareInspect(CLI::App& app) {
   app.add_flag("--fingerprint", options->fingerprint,
                "Hash the content and print the model's fingerprint");
   app.add_flag("--json", options->json, "Print one JSON document");
+  app.add_flag("--architectures", options->architectures,
+               "Print which architectures can be run, and what works with them");
   app.footer(
       "Only the file's head is read, so large files take no longer than small ones (--fingerprint "
       "reads all).\n"
       "The exit status is 0 also for models that cannot be run: see \"supported\" in the JSON.");
   return [options](Console& console) -> Result<ExitStatus> {
+    if (options->architectures) {
+      console.Print("{}", ArchitecturesTable());
+      return kExitOk;
+    }
     if (options->paths.empty()) options->paths.emplace_back(open::kDefaultModel);
     for (std::string& path : options->paths) path = TRY(open::FindModel(path));
     return Inspect(*options, console);
