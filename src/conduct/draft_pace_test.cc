@@ -163,7 +163,7 @@ TEST(DraftPace, ManyRowsAreTriedWhereTheSecondIsDear) {
   EXPECT_GT(GainOf(line, 0.9, 300), 2.3);
 }
 
-// A frame that costs messages when it was sent in vain.
+// A cancelled frame costs messages.
 TEST(DraftPace, WhatMessagesCostIsSeen) {
   const Line line{.stages = 2, .row_share = 0.3};
   FrameTimes times = line.Times();

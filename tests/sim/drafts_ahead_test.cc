@@ -375,7 +375,7 @@ TEST(DraftsAhead, ManyRowsAreTriedWhereTheSecondIsDear) {
   }
 }
 
-// Frames that are sent in vain cost messages at least, which no stage tells.
+// Cancelled frames cost messages at least, which no stage tells.
 TEST(DraftsAhead, NothingIsLostToMessages) {
   for (const double message_share : {0.05, 0.2}) {
     for (const uint32_t right : {0U, 12U, 30U}) {
