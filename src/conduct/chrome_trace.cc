@@ -251,13 +251,16 @@ class ChromeTrace {
     writer_.Overlapping("waiting", "waiting", span.frame, place, span.arrived_ns, span.started_ns,
                         arguments);
     const wire::Hop& hop = frame.hops[span.stage - frame.first_stage];
-    std::string gathered;
+    std::string more;
+    if (const int64_t filled_ns = FilledNs(span, frame.certain_ns); filled_ns > 0) {
+      more = fmt::format(",\"bubble_filled_us\":{}", filled_ns / 1000);
+    }
     if (hop.gather_bytes > 0) {
-      gathered = fmt::format(
+      more += fmt::format(
           ",\"gathers\":{},\"gather_us\":{},\"gather_send_us\":{},\"gather_bytes\":{}", hop.gathers,
           hop.gather_ns / 1000, hop.gather_send_ns / 1000, hop.gather_bytes);
     }
-    writer_.Span(NameOf(frame), place, span.started_ns, span.ended_ns, arguments + gathered);
+    writer_.Span(NameOf(frame), place, span.started_ns, span.ended_ns, arguments + more);
     writer_.Overlapping("sending", "sending", span.frame, place, span.ended_ns, span.delivered_ns,
                         fmt::format("{},\"bytes\":{}", arguments, hop.bytes_out));
   }

@@ -122,6 +122,7 @@ void Conductor::SendFrames() {
   for (const Frame& frame : schedule_.Decodes(queue_.running(), route_->pipeline.decodes())) {
     SendFrame(frame);
   }
+  route_->pipeline.SendCancels();
   // Prompts fill each path up to its number of frames in flight.
   std::vector<Path> paths{route_->client.prefill_path()};
   if (route_->client.has_decode_path()) paths.push_back(route_->client.decode_path());

@@ -29,6 +29,10 @@ struct ConductorCounters {
   uint64_t fetches_given_up = 0;
   uint64_t frames_ahead = 0;            // of draft tokens behind draft tokens in flight
   uint64_t frames_ahead_cancelled = 0;  // of these
+  // Times that a stage computed a frame that was sent ahead, and was right, before that was known;
+  // a frame at a time it would have been idle.
+  uint64_t bubbles_filled = 0;
+  int64_t bubbles_filled_ns = 0;
 };
 
 // The newest of numbers that a conductor gives once, whatever its routes are.

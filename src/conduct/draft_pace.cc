@@ -28,22 +28,29 @@ void AcceptanceRate::Learn(bool is_accepted) {
   checked_ = kMemory * checked_ + 1;
 }
 
+double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns) {
+  const double held_up_ns =
+      step.frames > 1 ? std::clamp(step.frames * frame.before_last_ns - frame.round_trip_ns, 0.0,
+                                   frame.before_last_ns)
+                      : 0;
+  return frame.round_trip_ns + draft_ns * (step.rows - 1) + held_up_ns;
+}
+
 double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
                    double draft_ns) {
   rate = std::clamp(rate, 0.0, kSurest);
   // From one wrong draft token to the next: the first frame's way, and as many frames as are right
   // in full.
-  const double first_ns = frame.round_trip_ns + draft_ns * (step.rows - 1);
+  const bool is_ahead = step.frames > 1;
+  const double first_ns =
+      FirstNs(step, frame, draft_ns) + (is_ahead ? frame.ahead_gap_ns : frame.gap_ns);
   double next_ns = first_ns;
-  double held_up_ns = 0;
-  if (step.frames > 1) {
+  if (is_ahead) {
     next_ns = std::max({frame.slowest_ns, frame.round_trip_ns / step.frames, draft_ns * step.rows});
-    held_up_ns =
-        std::clamp(step.frames * frame.slowest_ns - frame.round_trip_ns, 0.0, frame.slowest_ns);
   }
   const double whole = std::pow(rate, step.rows);
   const double frames = whole / (1 - whole);
-  return 1 / (1 - rate) / (first_ns + held_up_ns + next_ns * frames);
+  return 1 / (1 - rate) / (first_ns + next_ns * frames);
 }
 
 // The step with draft tokens that gives the most, and what it gives beside plain decode.

@@ -60,6 +60,8 @@ class DraftPace {
   uint32_t since_ = 0;   // it was
 };
 
+// From the first frame behind a wrong draft token until it is back, with those behind it.
+double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
 // Tokens a nanosecond. Of n frames in flight each answers a part of the time later; a draft token
 // that is wrong costs a whole round trip, and the time in which frames behind it are still
 // computed.

@@ -19,8 +19,11 @@ struct Line {
   double row_share = 0.3;  // of the first row's time, for each further row
   double stage_ns = 1e6;   // of one row
   double link_ns = 0;
+  double second_share = 0;  // of the first row's time, that the second one takes beyond row_share
 
-  double StageNs(uint32_t rows) const { return stage_ns * (1 + row_share * (rows - 1)); }
+  double StageNs(uint32_t rows) const {
+    return stage_ns * (1 + row_share * (rows - 1) + (rows > 1 ? second_share : 0));
+  }
   double RoundTripNs(uint32_t rows) const {
     return stages * StageNs(rows) + (stages + 1) * link_ns;
   }
@@ -149,6 +152,43 @@ TEST(DraftPace, FramesInFlightGainWhatTheModelSays) {
   EXPECT_GT(GainOf({.stages = 2, .row_share = 0.6}, 0.7), 1.4);
   EXPECT_GT(GainOf({.stages = 2, .row_share = 0.05}, 0.7), 1.9);
   EXPECT_GT(GainOf({.stages = 2, .row_share = 0.6}, 0.9), 1.7);
+}
+
+// As in a mixture of experts: two rows in a frame do not pay, and many do.
+TEST(DraftPace, ManyRowsAreTriedWhereTheSecondIsDear) {
+  const Line line{.stages = 2, .row_share = 0.15, .second_share = 0.5};
+  const FrameTimes times = line.Times();
+  const double plain = TokensPerNs({}, 0.9, times.Of(1), 0);
+  EXPECT_GT(TokensPerNs({.rows = 8, .frames = 2}, 0.9, times.Of(8), 0) / plain, 2.8);
+  EXPECT_GT(GainOf(line, 0.9, 300), 2.3);
+}
+
+// A cancelled frame costs messages.
+TEST(DraftPace, WhatMessagesCostIsSeen) {
+  const Line line{.stages = 2, .row_share = 0.3};
+  FrameTimes times = line.Times();
+  DraftPace pace(0.15);
+  EXPECT_NE(pace.Next(times, kWide), DraftPace::Step());
+  for (int i = 0; i < 3; ++i) times.LearnGap(0.3 * line.RoundTripNs(1), /*was_ahead=*/true);
+  EXPECT_EQ(DraftPace(0.15).Next(times, kWide), DraftPace::Step());
+  EXPECT_NE(DraftPace(0.7).Next(times, kWide), DraftPace::Step());
+  // What every token costs says nothing against draft tokens.
+  times = line.Times();
+  for (int i = 0; i < 3; ++i) times.LearnGap(0.3 * line.RoundTripNs(1), /*was_ahead=*/false);
+  EXPECT_NE(DraftPace(0.15).Next(times, kWide), DraftPace::Step());
+}
+
+// Draft tokens that are wrong are not computed at the last stage, so one that is slower there holds
+// nothing up.
+TEST(DraftPace, ASlowLastStageIsNotHeldUp) {
+  FrameTimes times;
+  times.Learn(1,
+              std::vector<wire::Hop>{{.queue_ns = 0, .compute_ns = 100, .bytes_out = 0},
+                                     {.queue_ns = 0, .compute_ns = 160, .bytes_out = 0}},
+              260);
+  EXPECT_EQ(DraftPace(0.3).Next(times, kWide), (DraftPace::Step{1, 2}));
+  EXPECT_NEAR(TokensPerNs({1, 2}, 0.3, times.Of(1), 0) * 260, 1 / 0.7 / (1 + 160 * 0.3 / 0.7 / 260),
+              0.001);
 }
 
 TEST(DraftPace, NothingIsLostWhereDraftTokensAreWrong) {

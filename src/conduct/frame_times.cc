@@ -9,18 +9,23 @@
 namespace aster::conduct {
 namespace {
 
-// Of the first row's time, for each further row, until more rows were seen: machines that read
-// weights from memory need less, mixtures of experts more.
+// Of the first row's time, for each further row, beyond the rows that were seen, unless those took
+// less. Machines that read weights from memory need less. A mixture's second row may take far more
+// than those behind it, as it chooses other experts, and of those there are fewer and fewer: so
+// what few rows took says nothing against many, and a frame of them is soon tried and known.
 constexpr double kFurtherRow = 0.3;
 constexpr uint32_t kMostFrames = 16;
+// Gaps after which what frames ahead cost is not known any more: who sends none never learns it.
+constexpr uint32_t kForgetAhead = 512;
 
 }  // namespace
 
 void FrameTimes::Learn(uint32_t rows, std::span<const wire::Hop> hops, int64_t round_trip_ns) {
   if (rows == 0 || rows > kMostRows || hops.empty()) return;
-  double slowest_ns = 0, all_ns = 0, queue_ns = 0;
+  double slowest_ns = 0, before_last_ns = 0, all_ns = 0, queue_ns = 0;
   for (const wire::Hop& hop : hops) {
     const auto compute_ns = static_cast<double>(hop.compute_ns);
+    before_last_ns = slowest_ns;
     slowest_ns = std::max(slowest_ns, compute_ns);
     all_ns += compute_ns;
     queue_ns += static_cast<double>(hop.queue_ns);
@@ -28,8 +33,22 @@ void FrameTimes::Learn(uint32_t rows, std::span<const wire::Hop> hops, int64_t r
   // Clocks of machines differ, and stages may say anything.
   if (round_trip_ns <= 0) return;
   frames_[rows].slowest_ns.Add(std::max(slowest_ns, 1.0));
+  frames_[rows].before_last_ns.Add(before_last_ns);
   frames_[rows].all_ns.Add(std::max(all_ns, 1.0));
   on_the_way_ns_.Add(std::max(0.0, static_cast<double>(round_trip_ns) - all_ns - queue_ns));
+}
+
+Typical FrameTimes::NoGap() {
+  Typical gap;
+  gap.Add(0);
+  gap.Add(0);
+  return gap;
+}
+
+void FrameTimes::LearnGap(double gap_ns, bool was_ahead) {
+  (was_ahead ? ahead_gap_ns_ : gap_ns_).Add(std::max(gap_ns, 0.0));
+  since_ahead_ = was_ahead ? 0 : since_ahead_ + 1;
+  if (since_ahead_ == kForgetAhead) ahead_gap_ns_ = NoGap();
 }
 
 bool FrameTimes::is_known() const { return on_the_way_ns_.is_known(); }
@@ -50,15 +69,18 @@ double FrameTimes::Between(uint32_t rows, Typical Frame::* time) const {
   }
   uint32_t least = 1;
   while (!is_known(least)) ++least;
-  const double slope = least < below ? (value(below) - value(least)) / (below - least)
-                                     : kFurtherRow * value(below) / below;
+  double slope = kFurtherRow * value(least) / least;
+  if (least < below) slope = std::min(slope, (value(below) - value(least)) / (below - least));
   return value(below) + std::max(slope, 0.0) * (rows - below);
 }
 
 FrameTimes::Times FrameTimes::Of(uint32_t rows) const {
   rows = std::clamp<uint32_t>(rows, 1, kMostRows);
   return {.slowest_ns = Between(rows, &Frame::slowest_ns),
-          .round_trip_ns = Between(rows, &Frame::all_ns) + on_the_way_ns_.value()};
+          .round_trip_ns = Between(rows, &Frame::all_ns) + on_the_way_ns_.value(),
+          .before_last_ns = Between(rows, &Frame::before_last_ns),
+          .gap_ns = gap_ns_.value(),
+          .ahead_gap_ns = std::max(gap_ns_.value(), ahead_gap_ns_.value())};
 }
 
 uint32_t FrameTimes::FramesInFlight() const {

@@ -36,12 +36,45 @@ TEST(FrameTimes, AreInterpolatedBetweenNumbersOfRows) {
   EXPECT_EQ(times.Of(7).slowest_ns, 220);
 }
 
+TEST(FrameTimes, ADearSecondRowSaysNothingOfManyRows) {
+  FrameTimes times;
+  times.Learn(1, Hops(100, 200), 300);
+  times.Learn(2, Hops(170, 340), 510);
+  EXPECT_EQ(times.Of(4).slowest_ns, 460);
+  EXPECT_EQ(times.Of(4).before_last_ns, 230);
+  EXPECT_EQ(times.Of(4).round_trip_ns, 690);
+  times.Learn(4, Hops(180, 360), 540);
+  EXPECT_EQ(times.Of(5).slowest_ns, 360 + 160.0 / 3);
+}
+
 TEST(FrameTimes, OneThatWasHeldUpCountsForNothing) {
   FrameTimes times;
   for (int i = 0; i < 4; ++i) times.Learn(1, Hops(100, 100), 250);
   times.Learn(1, Hops(90000, 100), 90150);
   EXPECT_EQ(times.Of(1).slowest_ns, 100);
   EXPECT_EQ(times.Of(1).round_trip_ns, 250);
+}
+
+TEST(FrameTimes, GapsBehindFramesAheadAreNoShorterThanOthers) {
+  const auto learn = [](FrameTimes& times, int count, double gap_ns, bool was_ahead) {
+    for (int i = 0; i < count; ++i) times.LearnGap(gap_ns, was_ahead);
+  };
+  FrameTimes times;
+  times.Learn(1, Hops(100, 100), 250);
+  learn(times, 2, 5000, /*was_ahead=*/false);
+  EXPECT_EQ(times.Of(1).gap_ns, 0) << "they may have been held up";
+  learn(times, 3, 30, /*was_ahead=*/false);
+  EXPECT_EQ(times.Of(3).gap_ns, 30);
+  EXPECT_EQ(times.Of(3).ahead_gap_ns, 30);
+  learn(times, 3, 90, /*was_ahead=*/true);
+  EXPECT_EQ(times.Of(1).gap_ns, 30);
+  EXPECT_EQ(times.Of(1).ahead_gap_ns, 90);
+  // From frames that were shorter than others.
+  learn(times, 3, -5, /*was_ahead=*/false);
+  EXPECT_EQ(times.Of(1).gap_ns, 0);
+  // It may be otherwise by now.
+  learn(times, 600, 10, /*was_ahead=*/false);
+  EXPECT_EQ(times.Of(1).ahead_gap_ns, 10);
 }
 
 TEST(FrameTimes, WhatMakesNoSenseIsNotLearnt) {

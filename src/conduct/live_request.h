@@ -59,6 +59,13 @@ struct DraftChain {
   bool has_ended = false;       // the drafter knows none that follow, until a token comes
   bool is_paced = false;        // `step` says how many there are
   DraftPace::Step step;
+  // The newest frame that is no draft tokens ahead: from when it was sent no other request had
+  // anything in flight, until now or until the next one.
+  int64_t sent_ns = 0;
+  uint32_t length = 0;  // of the text before it
+  uint32_t rows = 1;
+  uint32_t ahead = 0;  // frames that were sent behind it
+  bool is_alone = false;
 };
 
 // What was expected of a request's times when it began, and what came. Zeros are not known.

@@ -71,8 +71,11 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
   uint32_t more = is_continued ? live.TokensBehindNext() : 0;
   std::vector<int32_t> drafts;
   if (frame.is_decode && more == 0) {
+    const bool is_alone = IsAlone(frame);
+    live.chain.is_alone &= is_alone;
     const uint32_t most = engine::DraftShare(frame.items.size(), index);
     drafts = at_.drafts.For(live, at_.route, wanted, most);
+    live.chain.is_alone = is_alone;
     if (drafts.empty() && wanted == wire::Wanted::kToken) more = RouteDrafts::PlainBehindNext(live);
   }
   // The tokens, with drafts behind them; hashes of the history around them let stages check that
@@ -107,6 +110,14 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
   live.sent = end;
   ++live.in_flight;
   return message;
+}
+
+// Whether nothing of another request is in flight beside the frame.
+bool Pipeline::IsAlone(const Frame& frame) const {
+  const LiveRequest* const live = frame.items.front().live;
+  return frame.items.size() == 1 && std::ranges::all_of(segments_, [&](const auto& item) {
+           return item.second.live == nullptr || item.second.live == live;
+         });
 }
 
 bool Pipeline::MayGoAhead(const LiveRequest& live) const {
@@ -153,6 +164,7 @@ void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
                         .is_ahead = true,
                         .first = drafts.front()};
   ++live.in_flight;
+  ++live.chain.ahead;
   ++at_.counters.frames_ahead;
   const auto end = begin + static_cast<uint32_t>(drafts.size());
   EnterFrame({.open = 1,
@@ -317,7 +329,10 @@ void Pipeline::Settle(LiveRequest* live) {
   const std::span<const int32_t> text = live->request.sequence().tokens();
   if (text.size() == next->end && text.back() == next->first && !live->request.cancelled()) {
     next->is_ahead = false;
-    frames_.at(next->frame).is_ahead = false;
+    FrameInFlight& frame = frames_.at(next->frame);
+    frame.is_ahead = false;
+    frame.certain_ns = at_.clock.NowNs();
+    if (at_.trace != nullptr) at_.trace->IsCertain(next->frame, frame.certain_ns);
     live->sent = next->end;
     return;
   }
@@ -341,11 +356,17 @@ bool Pipeline::Drop(const LiveRequest& live, uint64_t first) {
   return has_dropped;
 }
 
-// And no stage has to compute them.
+// And no stage has to compute them. Stages are told when what is certain has left: that overtakes
+// them in each queue, and must not wait behind messages that save no more than idle time.
 void Pipeline::Cancel(const LiveRequest& live) {
-  if (!Drop(live)) return;
-  at_.route.SendToAll(wire::Cancel{
-      .route = at_.route.id(), .sequence = live.memory->id(), .attempt = at_.numbers.attempt});
+  if (Drop(live)) cancelled_[live.memory->id()] = at_.numbers.attempt;
+}
+
+void Pipeline::SendCancels() {
+  for (const auto& [sequence, attempt] : std::exchange(cancelled_, {})) {
+    at_.route.SendToAll(
+        wire::Cancel{.route = at_.route.id(), .sequence = sequence, .attempt = attempt});
+  }
 }
 
 Segment Pipeline::Land(uint64_t attempt) {
@@ -396,6 +417,19 @@ void Pipeline::Continue(uint64_t attempt) {
              std::move(traced));
 }
 
+// A frame that was sent ahead, and was right. What stages computed of it while its first token was
+// not known to be right is time in which they would have had nothing to compute: nothing is sent
+// ahead where other work fills them (MayGoAhead).
+void Pipeline::CountBubbles(const TracedFrame& frame, int64_t certain_ns) {
+  std::vector<StageSpan> spans;
+  PlaceFrame(frame, 0, spans);
+  for (const StageSpan& span : spans) {
+    const int64_t filled_ns = FilledNs(span, certain_ns);
+    if (filled_ns > 0) ++at_.counters.bubbles_filled;
+    at_.counters.bubbles_filled_ns += filled_ns;
+  }
+}
+
 // All results of a message are of one frame.
 void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
   if (done.results.empty()) return;
@@ -406,6 +440,13 @@ void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
   const int64_t sent_ns = std::exchange(frame.sent_ns, 0);
   if (frame.rows > 0 && sent_ns > 0) {
     at_.frame_times.Learn(frame.rows, done.hops, arrived_ns - sent_ns);
+  }
+  if (sent_ns > 0 && frame.certain_ns > 0) {
+    TracedFrame placed;
+    placed.sent_ns = sent_ns;
+    placed.ended_ns = arrived_ns;
+    placed.hops = done.hops;
+    CountBubbles(placed, frame.certain_ns);
   }
   at_.times.Add(segment.path.begin, done.hops, sent_ns, arrived_ns);
   const uint32_t rows = frame.is_decode ? std::max(frame.rows, 1u) : frame.tokens;
@@ -419,6 +460,7 @@ void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
 
 void Pipeline::Halt(const LiveRequest& live) {
   Cancel(live);
+  SendCancels();
   for (auto& [attempt, segment] : segments_) {
     if (segment.live != &live || segment.is_halted) continue;
     // Tokens behind accepted drafts are told in any case.
@@ -440,6 +482,7 @@ bool Pipeline::IsComputing(const LiveRequest& live) const {
 
 void Pipeline::Abandon(LiveRequest& live) {
   Cancel(live);
+  SendCancels();
   live.chain = {};
   for (auto& [attempt, segment] : segments_) {
     // The segments stay: their results still arrive, and are counted for their frames.

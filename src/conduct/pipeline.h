@@ -85,6 +85,8 @@ class Pipeline {
   bool MayGoAhead(const LiveRequest& live) const;
   // Sends draft tokens behind those that are in flight (DraftChain).
   void SendAhead(LiveRequest& live, std::vector<int32_t> drafts);
+  // Tells stages what they need not compute. After frames that are certain were sent.
+  void SendCancels();
 
   // Whether it answers what was asked.
   Status Check(const wire::Done& done) const;
@@ -113,10 +115,12 @@ class Pipeline {
     bool is_ahead = false;  // draft tokens behind draft tokens: it fills what others leave
     uint32_t rows = 0;      // of decode
     Path path;
-    int64_t sent_ns = 0;  // 0: the stage went on by itself
+    int64_t sent_ns = 0;     // 0: the stage went on by itself
+    int64_t certain_ns = 0;  // when its draft tokens were not ahead any more; 0: they never were
   };
 
   wire::WorkSegment Launch(const Frame& frame, size_t index);
+  bool IsAlone(const Frame& frame) const;
   Segment Land(uint64_t attempt);
   Segment* FirstAhead(const LiveRequest* live);
   size_t AheadOf(const LiveRequest& live) const;
@@ -131,10 +135,12 @@ class Pipeline {
   void LeaveFrame(uint64_t number);
   size_t FloatsOf(const Segment& segment) const;
   void CountHops(const wire::Done& done, int64_t arrived_ns);
+  void CountBubbles(const TracedFrame& frame, int64_t certain_ns);
 
   const Context at_;
-  std::map<uint64_t, Segment> segments_;      // by attempt
-  std::map<uint64_t, FrameInFlight> frames_;  // by number
+  std::map<uint64_t, Segment> segments_;            // by attempt
+  std::map<uint64_t, FrameInFlight> frames_;        // by number
+  std::map<wire::SequenceId, uint64_t> cancelled_;  // attempts up to which, until stages are told
 };
 
 }  // namespace aster::conduct

@@ -219,8 +219,9 @@ class PipelineAheadTest : public PipelineTest {
     return network_.Take<wire::Work>().at(0).second.segments.at(0);
   }
   // The token behind position `end`, and what the conductor does with it.
-  size_t Answer(const wire::WorkSegment& segment, uint32_t end, int32_t token) {
-    wire::Done done{.route = 7, .results = {}, .hops = {}, .logits = {}};
+  size_t Answer(const wire::WorkSegment& segment, uint32_t end, int32_t token,
+                std::vector<wire::Hop> hops = {}) {
+    wire::Done done{.route = 7, .results = {}, .hops = std::move(hops), .logits = {}};
     wire::SegmentResult& result = done.results.emplace_back();
     result.sequence = segment.sequence;
     result.attempt = segment.attempt;
@@ -228,7 +229,7 @@ class PipelineAheadTest : public PipelineTest {
     result.token = token;
     EXPECT_EQ(Mistake(done), "");
     size_t answers = 0;
-    pipeline_->Take(done, 0,
+    pipeline_->Take(done, network_.clock().NowNs(),
                     [&](const Segment&, const wire::SegmentResult&, std::span<const float>) {
                       ++answers;
                       live_->request.TakeChoice(engine::Choice{.id = token}, 1);
@@ -270,11 +271,35 @@ TEST_F(PipelineAheadTest, WhatIsRightGoesOnWithoutBeingAskedFor) {
   EXPECT_EQ(counters_.frames_ahead_cancelled, 0u);
 }
 
+// The first stage computed the second frame while the second one had the first, and before the
+// front end knew that its token was right.
+TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
+  const auto hops = [](uint64_t waited_ns) {
+    return std::vector<wire::Hop>{{.queue_ns = waited_ns, .compute_ns = 100, .bytes_out = 0},
+                                  {.queue_ns = 0, .compute_ns = 100, .bytes_out = 0}};
+  };
+  network_.virtual_clock.AdvanceBy(200);
+  Answer(first_, 20, 11, hops(0));
+  EXPECT_EQ(counters_.bubbles_filled, 0u);
+  network_.virtual_clock.AdvanceBy(100);
+  Answer(second_, 21, 12, hops(100));
+  EXPECT_EQ(counters_.bubbles_filled, 1u);
+  EXPECT_EQ(counters_.bubbles_filled_ns, 100);
+  // What is wrong fills nothing, whatever was computed of it.
+  Answer(second_, 22, 99);
+  network_.virtual_clock.AdvanceBy(100);
+  Answer(third_, 23, 14, hops(200));
+  EXPECT_EQ(counters_.bubbles_filled, 1u);
+}
+
 TEST_F(PipelineAheadTest, WhatIsWrongIsCancelledOnEveryStage) {
   EXPECT_EQ(Answer(first_, 20, 99), 1u);
   // The next frame may go at once; results and refusals of the others are of no use.
   EXPECT_TRUE(live_->lacks_last_token());
   EXPECT_EQ(counters_.frames_ahead_cancelled, 2u);
+  // It does not wait for messages about what is of no use.
+  EXPECT_THAT(network_.Take<wire::Cancel>(), IsEmpty());
+  pipeline_->SendCancels();
   const auto cancels = network_.Take<wire::Cancel>();
   ASSERT_EQ(cancels.size(), 2u);
   EXPECT_EQ(cancels[0].second.attempt, third_.attempt);
@@ -288,6 +313,7 @@ TEST_F(PipelineAheadTest, AWrongTokenInTheMiddleOfAFrame) {
   EXPECT_EQ(Answer(second_, 21, 98), 1u);
   EXPECT_TRUE(live_->lacks_last_token());
   EXPECT_EQ(live_->sent, 21u);
+  pipeline_->SendCancels();
   EXPECT_EQ(network_.Take<wire::Cancel>().size(), 2u);
 }
 

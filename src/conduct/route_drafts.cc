@@ -56,9 +56,18 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   live.chain.is_paced = IsPaced(live, route);
   const uint32_t room = std::min(live.request.DraftRoom(), most);
   if (live.chain.is_paced) {
-    live.chain.tokens.clear();
-    live.chain.step = live.pace.Next(frame_times_, LimitsOf(live, route));
-    return Propose(live, std::min(room, live.chain.step.rows - 1));
+    const int64_t now_ns = clock_.NowNs();
+    const DraftPace::Limits limits = LimitsOf(live, route);
+    LearnGap(live, limits.draft_ns, now_ns);
+    DraftChain& chain = live.chain;
+    chain.tokens.clear();
+    chain.step = live.pace.Next(frame_times_, limits);
+    std::vector<int32_t> drafts = Propose(live, std::min(room, chain.step.rows - 1));
+    chain.sent_ns = now_ns;
+    chain.length = live.length();
+    chain.rows = 1 + static_cast<uint32_t>(drafts.size());
+    chain.ahead = 0;
+    return drafts;
   }
   if (engine::Speculation* const speculation = live.request.speculation()) {
     const auto drafts = speculation->Propose(live.request.sequence().tokens(), room);
@@ -68,6 +77,17 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   if (drafts.length != live.length()) return {};
   drafts.tokens.resize(std::min<size_t>(drafts.tokens.size(), room));
   return std::exchange(drafts.tokens, {});
+}
+
+// The frame before gave one token, so any draft token was wrong: what that took says what formulas
+// of stages' times do not know.
+void RouteDrafts::LearnGap(const LiveRequest& live, double draft_ns, int64_t now_ns) {
+  const DraftChain& chain = live.chain;
+  const bool is_one_token = chain.sent_ns > 0 && live.length() == chain.length + 1;
+  if (!is_one_token || !chain.is_alone || !frame_times_.is_known()) return;
+  const DraftPace::Step step{.rows = chain.rows, .frames = 1 + chain.ahead};
+  const double way_ns = FirstNs(step, frame_times_.Of(step.rows), draft_ns);
+  frame_times_.LearnGap(static_cast<double>(now_ns - chain.sent_ns) - way_ns, chain.ahead > 0);
 }
 
 uint32_t RouteDrafts::PlainBehindNext(const LiveRequest& live) {

@@ -30,9 +30,9 @@ namespace aster::conduct {
 class RouteDrafts {
  public:
   // Null `proposers`: none draft on this machine.
-  // `times`: what frames take on the route.
+  // `times`: what frames take on the route; is told how long it is from one to the next.
   RouteDrafts(const model::Shape& shape, engine::ProposerSource* proposers, const Clock& clock,
-              const FrameTimes& times)
+              FrameTimes& times)
       : shape_(shape), proposers_(proposers), clock_(clock), frame_times_(times) {}
 
   // What drafts for the request on this machine; null where nothing does, or a stage does.
@@ -70,13 +70,14 @@ class RouteDrafts {
  private:
   bool IsPaced(const LiveRequest& live, const RouteClient& route) const;
   DraftPace::Limits LimitsOf(LiveRequest& live, const RouteClient& route) const;
+  void LearnGap(const LiveRequest& live, double draft_ns, int64_t now_ns);
   std::vector<int32_t> Propose(LiveRequest& live, uint32_t most);
   void NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns);
 
   const model::Shape& shape_;
   engine::ProposerSource* const proposers_;
   const Clock& clock_;
-  const FrameTimes& frame_times_;
+  FrameTimes& frame_times_;
   engine::DraftTimesByKind times_;
   // By DraftKind: of a drafter here, for a token and for the first after a pause.
   static constexpr size_t kKinds = std::tuple_size_v<engine::DraftTimesByKind>;

@@ -77,6 +77,10 @@ void Trace::GoesAhead(uint64_t frame) {
   if (TracedFrame* const traced = FrameUnderWay(frame)) traced->is_ahead = true;
 }
 
+void Trace::IsCertain(uint64_t frame, int64_t now_ns) {
+  if (TracedFrame* const traced = FrameUnderWay(frame)) traced->certain_ns = now_ns;
+}
+
 void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns) {
   TracedFrame* const traced = FrameUnderWay(frame);
   if (traced == nullptr) return;
@@ -155,6 +159,10 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
     span.delivered_ns = now_ns;
     spans.push_back(span);
   }
+}
+
+int64_t FilledNs(const StageSpan& span, int64_t certain_ns) {
+  return std::max<int64_t>(0, std::min(span.ended_ns, certain_ns) - span.started_ns);
 }
 
 std::vector<StageSpan> PlaceFrames(const Trace& trace) {

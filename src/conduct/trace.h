@@ -32,7 +32,8 @@ struct TracedFrame {
   bool is_ahead = false;  // draft tokens behind draft tokens in flight
   Fate fate = Fate::kUnderWay;
   int64_t sent_ns = 0;
-  int64_t ended_ns = 0;  // its result arrived, or is not waited for any more
+  int64_t certain_ns = 0;  // of draft tokens ahead: when those before them had come, and were right
+  int64_t ended_ns = 0;    // its result arrived, or is not waited for any more
   std::vector<TracedSegment> segments;
   std::vector<wire::Hop> hops;  // of kDone, by stage from the first that it went to
   uint32_t first_stage = 0;
@@ -81,6 +82,8 @@ class Trace {
             uint32_t first_stage = 0);
   // The frame that was sent last is of draft tokens behind draft tokens.
   void GoesAhead(uint64_t frame);
+  // It is not ahead of anything any more, and its first token is right.
+  void IsCertain(uint64_t frame, int64_t now_ns);
   // The answer came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
   // Its result is not waited for any more: it was refused, unless it was done.
@@ -119,6 +122,10 @@ struct StageSpan {
   int64_t ended_ns = 0;
   int64_t delivered_ns = 0;  // at the next stage, or at the conductor
 };
+
+// Of a frame that was sent ahead, and was right: the part of the time at a stage in which this was
+// not known. A frame at a time, the stage would have had nothing to compute then.
+int64_t FilledNs(const StageSpan& span, int64_t certain_ns);
 
 // Appends where a frame that is done was, as if it had been alone.
 void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans);

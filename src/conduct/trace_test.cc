@@ -242,6 +242,22 @@ TEST(ChromeTrace, DraftTokensAreTold) {
   EXPECT_THAT(json, HasSubstr("{\"name\":\"draft tokens ahead\""));
 }
 
+TEST(ChromeTrace, BubblesThatDraftTokensFillAreTold) {
+  Trace trace;
+  trace.OpenRoute(1, PlanOf("0:1,2:out"), 0);
+  trace.Send(1, true, {{.sequence = 4, .begin = 9, .end = 10}}, 1'000'000);
+  trace.Send(2, true, {{.sequence = 4, .begin = 10, .end = 11, .drafts = 1}}, 1'000'000);
+  trace.GoesAhead(2);
+  trace.Done(1, {{0, 500'000, 0}, {0, 500'000, 0}}, 2'000'000);
+  trace.IsCertain(2, 2'000'000);
+  trace.Done(2, {{500'000, 500'000, 0}, {0, 500'000, 0}}, 2'500'000);
+  const std::string json = ToChromeTrace(trace);
+  const std::string kFilled = "\"bubble_filled_us\":";
+  // By its first stage alone: the second one waited for it.
+  EXPECT_THAT(json, HasSubstr(kFilled + "500"));
+  EXPECT_EQ(json.find(kFilled), json.rfind(kFilled));
+}
+
 TEST(ChromeTrace, AFrameThatBeganAtALaterStageStandsThere) {
   Trace trace;
   trace.OpenRoute(1, PlanOf("0:0,1:1,2:out"), 0);

@@ -31,6 +31,11 @@ constexpr uint32_t kTrySteps = 2;
 // Where drafts gain much, a try without them costs much: at least this many times as long passes as
 // it loses.
 constexpr double kTryShare = 64;
+// Of a step without draft tokens, for each draft token beyond those that were timed, unless these
+// took less. A mixture's second row may take far more than those behind it, as it chooses other
+// experts, and of those there are fewer and fewer: so what short drafts took says nothing against
+// long ones, and one of them is soon tried and known.
+constexpr double kFurtherRow = 0.3;
 // Without draft tokens one behind the other: enough to tell what one takes, and so many that what
 // comes between two runs of them is next to nothing.
 constexpr uint32_t kFewSteps = 4;
@@ -96,19 +101,20 @@ double DraftTimes::BeginningCost() const {
 
 bool DraftTimes::CanPayFor(bool begins) const { return credit_ > (begins ? BeginningCost() : 0); }
 
-// Interpolated between the nearest draft lengths that were timed; beyond the longest, on the line
-// from no drafts to it.
+// Interpolated between the nearest draft lengths that were timed; beyond the longest, as on the
+// line from no drafts to it, or less.
 double DraftTimes::Duration(uint32_t drafts) const {
   uint32_t below = drafts;
   while (!steps_[below].is_known()) --below;  // none is
   uint32_t above = drafts;
   while (above <= kMostDrafts && !steps_[above].is_known()) ++above;
   if (below == drafts) return steps_[drafts].value();
-  if (above > kMostDrafts) {
-    above = below;
-    below = 0;
-  }
   const double first = steps_[below].value();
+  if (above > kMostDrafts) {
+    const double none = steps_[0].value();
+    const double slope = std::min((first - none) / below, kFurtherRow * none);
+    return std::max(first + slope * (drafts - below), 1.0);
+  }
   const double slope = (steps_[above].value() - first) / (above - below);
   return std::max(first + slope * (drafts - below), 1.0);
 }

@@ -37,6 +37,8 @@ struct HopsFigures {
   uint64_t exposed_ns = 0;                // from when they were read to their first token
   uint64_t frames_ahead = 0;              // of draft tokens behind draft tokens in flight
   uint64_t frames_ahead_cancelled = 0;    // of these
+  uint64_t bubbles_filled = 0;            // times that a stage computed one, and was idle else
+  uint64_t bubbles_filled_ns = 0;         // and for how long
   uint64_t drafts_proposed = 0;           // draft tokens that other machines have pushed
   uint64_t drafts_accepted = 0;           // of these, that the texts then had
   uint64_t drafts_cancelled = 0;          // and that were of no use

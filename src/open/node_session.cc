@@ -455,8 +455,10 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
   if (counters.frames_ahead > 0) {
     lines += fmt::format(
         "\n"
-        "{} frames of draft tokens sent behind draft tokens in flight; {} of them cancelled",
-        counters.frames_ahead, counters.frames_ahead_cancelled);
+        "{} frames of draft tokens sent behind draft tokens in flight; {} of them cancelled; {} "
+        "bubbles filled, {} in all",
+        counters.frames_ahead, counters.frames_ahead_cancelled, counters.bubbles_filled,
+        FormatDuration(counters.bubbles_filled_ns));
   }
   return lines;
 }

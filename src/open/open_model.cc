@@ -134,6 +134,8 @@ class OpenedRoute final : public OpenedModel {
         .exposed_ns = static_cast<uint64_t>(std::max<int64_t>(0, transfers.exposed_ns)),
         .frames_ahead = conductor_->counters().frames_ahead,
         .frames_ahead_cancelled = conductor_->counters().frames_ahead_cancelled,
+        .bubbles_filled = conductor_->counters().bubbles_filled,
+        .bubbles_filled_ns = static_cast<uint64_t>(conductor_->counters().bubbles_filled_ns),
         .reasons = nodes_->reasons(),
         .planned_prefill_tokens_per_s = nodes_->planned().prefill_tokens_per_s,
         .planned_decode_tokens_per_s = nodes_->planned().decode_tokens_per_s};

@@ -113,6 +113,10 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
     {"counter", "aster_draft_frames_cancelled_total",
      "Of these, frames cancelled as a draft token before them was rejected.",
      &open::HopsFigures::frames_ahead_cancelled},
+    {"counter", "aster_draft_bubbles_filled_total",
+     "Times that a stage computed such a frame, which was right, before that was known; a frame at "
+     "a time it would have been idle.",
+     &open::HopsFigures::bubbles_filled},
     {"counter", "aster_remote_draft_tokens_total", "Draft tokens pushed by other machines.",
      &open::HopsFigures::drafts_proposed},
     {"counter", "aster_remote_draft_tokens_accepted_total",
@@ -120,6 +124,18 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
     {"counter", "aster_remote_draft_tokens_cancelled_total",
      "Of these, draft tokens dropped as the text went on otherwise.",
      &open::HopsFigures::drafts_cancelled},
+};
+
+constexpr Figure<open::HopsFigures> kRouteTimes[] = {
+    {"counter", "aster_draft_bubble_seconds_total",
+     "Time that stages computed what aster_draft_bubbles_filled_total counts.",
+     &open::HopsFigures::bubbles_filled_ns},
+    {"counter", "aster_kv_transfer_exposed_seconds_total",
+     "Time from the end of prefill to the first token of prompts with a KV transfer.",
+     &open::HopsFigures::exposed_ns},
+    {"counter", "aster_handed_over_exposed_seconds_total",
+     "The earlier name of aster_kv_transfer_exposed_seconds_total.",
+     &open::HopsFigures::exposed_ns},
 };
 
 constexpr Figure<open::KvFigures> kKv[] = {
@@ -173,16 +189,12 @@ std::string HopsText(std::span<const ModelFigures> models) {
       text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.hops.*figure.value);
     }
   }
-  for (const auto& [name, help] :
-       {std::pair{"aster_kv_transfer_exposed_seconds_total",
-                  "Time from the end of prefill to the first token of prompts with a KV transfer."},
-        std::pair{"aster_handed_over_exposed_seconds_total",
-                  "The earlier name of aster_kv_transfer_exposed_seconds_total."}}) {
-    text += Head("counter", name, help);
+  for (const auto& figure : kRouteTimes) {
+    text += Head(figure.kind, figure.name, figure.help);
     for (const ModelFigures& model : models) {
       if (model.hops.hops.empty()) continue;
-      text += fmt::format("{}{{{}}} {}\n", name, LabelOf(model),
-                          static_cast<double>(model.hops.exposed_ns) / kNsPerS);
+      text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model),
+                          static_cast<double>(model.hops.*figure.value) / kNsPerS);
     }
   }
   return text;

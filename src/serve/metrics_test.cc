@@ -206,11 +206,16 @@ TEST(Metrics, KvTransfersAlsoUnderTheirEarlierNames) {
 
 TEST(Metrics, DraftTokensInFlight) {
   ModelFigures model{.model = "m"};
-  model.hops = {
-      .hops = {{.node = "n", .layers = "l"}}, .frames_ahead = 7, .frames_ahead_cancelled = 2};
+  model.hops = {.hops = {{.node = "n", .layers = "l"}},
+                .frames_ahead = 7,
+                .frames_ahead_cancelled = 2,
+                .bubbles_filled = 5,
+                .bubbles_filled_ns = 2'500'000'000};
   const auto samples = SamplesOf(ToPrometheus({}, 0, {&model, 1}));
   EXPECT_EQ(ValueOf(samples, "aster_draft_frames_ahead_total", {{"model", "m"}}), "7");
   EXPECT_EQ(ValueOf(samples, "aster_draft_frames_cancelled_total", {{"model", "m"}}), "2");
+  EXPECT_EQ(ValueOf(samples, "aster_draft_bubbles_filled_total", {{"model", "m"}}), "5");
+  EXPECT_EQ(ValueOf(samples, "aster_draft_bubble_seconds_total", {{"model", "m"}}), "2.5");
 }
 
 TEST(Metrics, TotalsAddUp) {
