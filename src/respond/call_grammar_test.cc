@@ -119,10 +119,8 @@ class CallGrammar : public testing::TestWithParam<bool> {
     EXPECT_GE(families, 1U);
   }
 
-  void Append(int32_t token, std::vector<int32_t>& answer, std::string& text,
-              std::string& spelled) const {
+  void Append(int32_t token, std::vector<int32_t>& answer, std::string& text) const {
     answer.push_back(token);
-    spelled += tree_->BytesOf(token);
     text += token < 2 + 256 ? std::string(tree_->BytesOf(token))
                             : tokenizer_->vocab().tokens[static_cast<size_t>(token)];
   }
@@ -146,8 +144,18 @@ class CallGrammar : public testing::TestWithParam<bool> {
     grammar::TokenMasks masks(form.rest, tree_);
     std::vector<int32_t> answer;
     std::string text = form.begun;
-    std::string spelled;  // without what is begun
+    grammar::Matcher matcher(*form.rest);
+    grammar::StateId state = matcher.start();  // behind the answer
+    const auto along = [&](grammar::StateId from, std::string_view bytes) {
+      for (const char c : bytes) from = matcher.Next(from, static_cast<uint8_t>(c));
+      return from;
+    };
+    const auto append = [&](int32_t token) {
+      Append(token, answer, text);
+      state = along(state, tree_->BytesOf(token));
+    };
     for (int step = 0; step < 3000; ++step) {
+      matcher.AddWork(1 << 20);
       std::vector<float> logits(tree_->vocab_size(), 1.0F);
       masks.Apply(answer, logits);
       if (logits[1] == 1.0F && random.NextBelow(2) == 0) return text;
@@ -155,8 +163,8 @@ class CallGrammar : public testing::TestWithParam<bool> {
       const chat::CallForm& calls = *dialect_.calls;
       const std::string close =
           tree_->Spelled(calls.quote.empty() ? calls.value_close : calls.quote);
-      if (!close.empty() && random.NextBelow(6) == 0 && Judge(form, spelled + close).may_be) {
-        for (const int32_t token : TokensOf(close)) Append(token, answer, text, spelled);
+      if (!close.empty() && random.NextBelow(6) == 0 && along(state, close) != grammar::kDead) {
+        for (const int32_t token : TokensOf(close)) append(token);
         continue;
       }
       std::vector<int32_t> ways;
@@ -176,7 +184,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
         const bool closes = id == 2 + '"' || id == 2 + '}' || id == 2 + ']';
         if ((closes || id >= 2 + 256) && random.NextBelow(3) == 0) next = id;
       }
-      Append(next, answer, text, spelled);
+      append(next);
     }
     return std::nullopt;
   }
