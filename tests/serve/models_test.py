@@ -81,7 +81,8 @@ class SeveralModels(unittest.TestCase):
 
 class Files(unittest.TestCase):
     def refused(self, *arguments):
-        run = subprocess.run([ASTER, "serve", "--port", "0", *map(str, arguments)], capture_output=True, timeout=DEADLINE_S)
+        run = subprocess.run([ASTER, "serve", "--port", "0", *map(str, arguments)], capture_output=True,
+                             timeout=DEADLINE_S)
         self.assertNotEqual(run.returncode, 0)
         return run.stderr.decode()
 
@@ -190,7 +191,8 @@ class Tls(unittest.TestCase):
     def test_what_does_not_belong_together(self):
         for arguments in ((self.certificate,), (self.key, self.key), ("/nowhere", self.key)):
             flags = [part for pair in zip(("--tls-cert", "--tls-key"), map(str, arguments)) for part in pair]
-            run = subprocess.run([ASTER, "serve", str(NOVA), "--port", "0", *flags], capture_output=True, timeout=DEADLINE_S)
+            run = subprocess.run([ASTER, "serve", str(NOVA), "--port", "0", *flags], capture_output=True,
+                                 timeout=DEADLINE_S)
             self.assertNotEqual(run.returncode, 0, arguments)
 
 

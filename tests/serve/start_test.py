@@ -18,7 +18,8 @@ HELLO = [{"role": "user", "content": "Tell me a long story about the sea."}]
 
 class Refused(unittest.TestCase):
     def refused(self, *arguments):
-        run = subprocess.run([ASTER, "serve", *map(str, arguments), "--port", "0"], capture_output=True, timeout=DEADLINE_S)
+        run = subprocess.run([ASTER, "serve", *map(str, arguments), "--port", "0"], capture_output=True,
+                             timeout=DEADLINE_S)
         self.assertNotEqual(run.returncode, 0)
         return run.stderr.decode()
 
