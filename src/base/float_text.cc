@@ -3,10 +3,9 @@
 
 #include "base/float_text.h"
 
-#include <locale.h>  // newlocale, which C++'s header need not have
-#include <stdlib.h>
-
+#include <clocale>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <type_traits>

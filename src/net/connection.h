@@ -76,8 +76,12 @@ class Connection {
   Status Step(bool is_readable, bool is_writable);
   // When to call Step() again at the latest.
   int64_t deadline_ns() const;
-  // The loop did not run for `pause_ns`: silence in this time says nothing.
-  void Forgive(int64_t pause_ns) { silence_.Forgive(pause_ns); }
+  // The loop did not run for `pause_ns`: silence in this time says nothing, nor does a Hello that
+  // is late.
+  void Forgive(int64_t pause_ns) {
+    silence_.Forgive(pause_ns);
+    started_ns_ += pause_ns;
+  }
 
   // Says why and hangs up, as far as that is possible: Step() until kClosed.
   void Close(const Error& why);

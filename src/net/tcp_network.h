@@ -26,6 +26,7 @@
 #include "net/connection.h"
 #include "net/credentials.h"
 #include "net/event_queue.h"
+#include "net/lateness.h"
 #include "net/network.h"
 #include "net/resolution.h"
 #include "net/socket.h"
@@ -147,6 +148,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   void Run() EXCLUDES(loop_mu_);
   std::vector<pollfd> Watched();
   void Step(std::span<const pollfd> polled);
+  void ForgiveLateness() REQUIRES(loop_mu_);
   std::vector<Connection*> Everybody();
   int64_t NextDeadline();
   void AcceptAll(const Socket& listener);
@@ -184,6 +186,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   // Held while connections are stepped, by the loop's thread or one that pumps; before mu_.
   Mutex loop_mu_;
   uint64_t pumps_ GUARDED_BY(loop_mu_) = 0;  // in which sockets were ready
+  Lateness lateness_ GUARDED_BY(loop_mu_);
   // Until then the loop's thread leaves the sockets to the one that pumps; 0: nothing pumps.
   std::atomic<int64_t> pumped_until_ns_ = 0;
 

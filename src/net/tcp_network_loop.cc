@@ -22,9 +22,6 @@ namespace {
 constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
 constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
 constexpr int64_t kNoteNs = 500 * kNsPerMs;
-// A loop that was late by more (its machine is busy, or slept) does not count that as silence of
-// its peers.
-constexpr int64_t kLateNs = 100 * kNsPerMs;
 // For how long the loop's thread leaves the sockets to one that pumps: longer than what that
 // computes in between, and not noticed where it has stopped.
 constexpr int64_t kPumpedNs = 5 * kNsPerMs;
@@ -123,42 +120,42 @@ std::vector<pollfd> TcpNetwork::Watched() {
 // The loop of the one thread that owns all connections: waits until a socket, a request or a
 // deadline needs it, then steps every connection.
 void TcpNetwork::Run() {
-  int64_t last_ns = clock_.NowNs();
   while (!is_stopping_.load()) {
     // While another thread pumps, this one has requests only, and leaves the lock to that one.
     const int64_t pumped_ns = pumped_until_ns_.load() - clock_.NowNs();
     pollfd requests = {waker_->descriptor(), POLLIN, 0};
-    if (pumped_ns > 0 && poll(&requests, 1, MillisecondsOf(pumped_ns)) == 0) {
-      last_ns = clock_.NowNs();
-      continue;
-    }
+    if (pumped_ns > 0 && poll(&requests, 1, MillisecondsOf(pumped_ns)) == 0) continue;
     std::vector<pollfd> polled;
     int64_t deadline_ns = 0;
     uint64_t pumps = 0;
     {
       MutexLock lock(loop_mu_);
+      ForgiveLateness();
       polled = Watched();
       deadline_ns = NextDeadline();
+      lateness_.Expect(std::max(deadline_ns, clock_.NowNs()));
       pumps = pumps_;
     }
     const int64_t wait_ns = std::max<int64_t>(0, deadline_ns - clock_.NowNs());
     poll(polled.data(), polled.size(), MillisecondsOf(wait_ns));
     waker_->Reset();
 
-    // Time in which this thread should have run and did not: peers on the same machine, or on one
-    // that sleeps as long, could say nothing either.
     MutexLock lock(loop_mu_);
-    const int64_t now_ns = clock_.NowNs();
-    if (const int64_t late_ns = now_ns - last_ns - wait_ns; late_ns > kLateNs) {
-      for (Connection* connection : Everybody()) connection->Forgive(late_ns);
-    }
-    last_ns = now_ns;
+    ForgiveLateness();
+    lateness_.Expect(clock_.NowNs());
     // Descriptors may be other sockets' since another thread has stepped them.
     if (pumps != pumps_) polled.clear();
     Step(polled);
   }
   MutexLock lock(loop_mu_);
   SayGoodbye();
+}
+
+// Time in which a thread should have stepped and none did is no silence of peers.
+void TcpNetwork::ForgiveLateness() {
+  const int64_t late_ns = lateness_.Arrive(clock_.NowNs());
+  if (late_ns == 0) return;
+  for (Connection* connection : Everybody()) connection->Forgive(late_ns);
 }
 
 // One round: other threads' requests, then every connection, then new ones.
@@ -179,12 +176,14 @@ bool TcpNetwork::Pump() {
   pumped_until_ns_.store(clock_.NowNs() + kPumpedNs);
   // Where the loop's thread is at it, this one sleeps until it is done: it may need this core.
   MutexLock lock(loop_mu_);
+  ForgiveLateness();
   std::vector<pollfd> polled = Watched();
   const bool is_due = NextDeadline() <= clock_.NowNs();
   if (poll(polled.data(), polled.size(), 0) > 0 || is_due) {
     ++pumps_;
     Step(polled);
   }
+  lateness_.ExpectAnother(clock_.NowNs() + kPumpedNs);
   return true;
 }
 

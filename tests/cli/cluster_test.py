@@ -8,23 +8,19 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from fixture import ASTER, INPUT, NO, OK, SYSTEM, USAGE, aster
 from multicast import discovery_port
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+from processes import DEADLINE_S, port_to_keep  # noqa: E402
+
 CODE = re.compile(r"\b(?:[0-9A-Z]{5}-){3}[0-9A-Z]{5}\b")
-DEADLINE_S = 300  # only a hang takes so long
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Machine:
@@ -44,7 +40,7 @@ class Machine:
     @contextlib.contextmanager
     def inviting(self, *options):
         """A process that waits for a machine to join; gives it, the code and the address."""
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{port_to_keep()}"
         with subprocess.Popen([ASTER, "cluster", "invite", "--wait", "--listen", address, "--json", *map(str, options)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env={**os.environ, **self.environment}) as process:
@@ -309,7 +305,7 @@ class Cluster(unittest.TestCase):
     def test_nobody_there_and_somebody_else_there(self):
         lap = self.machine("lap")
         code = json.loads(self.founder().aster("invite", "--json"))["code"]
-        error = lap.aster("join", code, f"127.0.0.1:{free_port()}", check=SYSTEM)
+        error = lap.aster("join", code, f"127.0.0.1:{port_to_keep()}", check=SYSTEM)
         self.assertIn("aster cluster invite --wait", error)
         self.assertIn("nonsense", lap.aster("join", code, "nonsense:x", check=INPUT))
         # A machine of another cluster cannot pass for the one that was meant.

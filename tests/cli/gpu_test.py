@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """--gpu-layers: what a GPU computes has the processor's bits, here, in sessions and on nodes. Any driver will do: the
-first that `aster devices` lists, which may be one that computes on the processor."""
+first that `aster devices` lists, which may be one that computes on the processor. That one compiles its shaders for
+every process, for most of a minute of a core: as few as there are ways."""
 import json
 import sys
 import unittest
@@ -41,11 +42,10 @@ class Gpu(Case):
         self.assertTrue(report["equal"], report)
         self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
 
-    def test_an_answer_is_the_same_with_some_layers_and_all(self):
+    def test_an_answer_is_the_same_with_some_layers(self):
+        """With all of them: in the next test."""
         plain = aster("run", self.tiny, *STORY).stdout
-        for layers in (1, 99):
-            run = self.on_gpu("run", self.tiny, *STORY, "--gpu-layers", layers)
-            self.assertEqual(run.stdout, plain, layers)
+        self.assertEqual(self.on_gpu("run", self.tiny, *STORY, "--gpu-layers", 1).stdout, plain)
 
     def test_a_session_moves_to_the_gpu_and_back(self):
         text = self.folder / "text"
@@ -58,9 +58,9 @@ class Gpu(Case):
             answers.add(self.on_gpu("run", self.tiny, "--session", saved, *ask, *sides[resumed]).stdout)
         self.assertEqual(len(answers), 1)
 
-    def test_nodes_with_a_gpu(self):
+    def test_a_node_with_a_gpu(self):
         plain = aster("run", self.tiny, *STORY).stdout
-        nodes = ("--local-nodes", 2, "--gpu-layers", 1)
+        nodes = ("--local-nodes", 1, "--gpu-layers", 1)
         self.assertEqual(self.on_gpu("run", self.tiny, *STORY, *nodes).stdout, plain)
 
     def test_what_cannot_be_is_refused(self):

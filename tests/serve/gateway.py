@@ -6,10 +6,14 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
-from server import ASTER, Server
+from server import ASTER, DEADLINE_S, ROOT, Server
+
+sys.path.insert(0, str(ROOT / "tests/system"))
+from processes import port_to_keep  # noqa: E402
 
 # Debian's is in a folder that users need not have in their path.
 HAPROXY = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
@@ -21,12 +25,6 @@ def config_of(*options):
                           text=True).stdout
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class Gateway(Server):
     """The gateway of servers, by their names; requests to it are made as to one of them."""
 
@@ -34,7 +32,7 @@ class Gateway(Server):
         self.holder = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self.holder.name)
         self.socket = self.folder / "socket"
-        self.scheme, self.host, self.port = scheme, "127.0.0.1", free_port()
+        self.scheme, self.host, self.port = scheme, "127.0.0.1", port_to_keep()
         self.servers = servers
         where = [f"--server={name}={'https://localhost' if server.scheme == 'https' else server.host}:{server.port}"
                  for name, server in servers.items()]
@@ -46,7 +44,7 @@ class Gateway(Server):
                                         stderr=self.errors)
         self.await_ready()
 
-    def await_ready(self, deadline_s=60):
+    def await_ready(self, deadline_s=DEADLINE_S):
         end = time.monotonic() + deadline_s
         while time.monotonic() < end and self.process.poll() is None:
             try:

@@ -12,7 +12,7 @@ import struct
 import time
 import unittest
 
-from server import NOVA, Server, events_of, metrics_of
+from server import DEADLINE_S, NOVA, Server, events_of, metrics_of
 
 HELLO = {"messages": [{"role": "user", "content": "Tell me a long story about the sea."}]}
 
@@ -26,7 +26,7 @@ class Hostile(unittest.TestCase):
     def tearDownClass(cls):
         cls.server.stop()
 
-    def raw(self, data, timeout=30):
+    def raw(self, data, timeout=DEADLINE_S):
         """What comes back for these bytes, until the server closes or a whole reply is there."""
         with socket.create_connection((self.server.host, self.server.port), timeout=timeout) as connection:
             connection.sendall(data)
@@ -295,7 +295,7 @@ class Many(unittest.TestCase):
             free = next(i for i in range(len(taken) + 1) if i not in taken)
             soft, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
-            with socket.create_connection((server.host, server.port), timeout=30) as waits:
+            with socket.create_connection((server.host, server.port), timeout=DEADLINE_S) as waits:
                 waits.sendall(b"GET /health HTTP/1.1\r\n\r\n")
                 before = used()
                 time.sleep(2)
@@ -313,7 +313,7 @@ class Many(unittest.TestCase):
         for _ in range(5):
             server.process.send_signal(signal.SIGINT)
             time.sleep(0.02)
-        self.assertIn(server.process.wait(timeout=60), (0, -signal.SIGINT))
+        self.assertIn(server.process.wait(timeout=DEADLINE_S), (0, -signal.SIGINT))
         connection.close()
         server.stop(expected=None)
 

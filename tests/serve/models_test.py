@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from server import ASTER, COMET, NOVA, Server, metrics_of
+from server import ASTER, COMET, DEADLINE_S, NOVA, Server, metrics_of
 from slices import write_slices
 
 HELLO = [{"role": "user", "content": "Hello"}]
@@ -81,7 +81,8 @@ class SeveralModels(unittest.TestCase):
 
 class Files(unittest.TestCase):
     def refused(self, *arguments):
-        run = subprocess.run([ASTER, "serve", "--port", "0", *map(str, arguments)], capture_output=True, timeout=60)
+        run = subprocess.run([ASTER, "serve", "--port", "0", *map(str, arguments)], capture_output=True,
+                             timeout=DEADLINE_S)
         self.assertNotEqual(run.returncode, 0)
         return run.stderr.decode()
 
@@ -165,13 +166,13 @@ class Tls(unittest.TestCase):
     @unittest.skipUnless(shutil.which("curl"), "there is no curl here")
     def test_curl(self):
         run = subprocess.run(["curl", "-sSk", f"https://{self.server.host}:{self.server.port}/v1/models"],
-                             capture_output=True, timeout=60)
+                             capture_output=True, timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(json.loads(run.stdout)["data"][0]["id"], "nova")
 
     def test_silent_and_malformed_clients_are_closed(self):
         silent = [socket.create_connection((self.server.host, self.server.port)) for _ in range(50)]
-        plain = socket.create_connection((self.server.host, self.server.port), timeout=30)
+        plain = socket.create_connection((self.server.host, self.server.port), timeout=DEADLINE_S)
         plain.sendall(b"GET /health HTTP/1.1\r\n\r\n")
         received = b""
         try:
@@ -183,14 +184,15 @@ class Tls(unittest.TestCase):
         plain.close()
         self.assertEqual(self.server.get("/health"), {"status": "ok"})
         for connection in silent:
-            connection.settimeout(30)
+            connection.settimeout(DEADLINE_S)
             self.assertEqual(connection.recv(1), b"")  # its time was over
             connection.close()
 
     def test_what_does_not_belong_together(self):
         for arguments in ((self.certificate,), (self.key, self.key), ("/nowhere", self.key)):
             flags = [part for pair in zip(("--tls-cert", "--tls-key"), map(str, arguments)) for part in pair]
-            run = subprocess.run([ASTER, "serve", str(NOVA), "--port", "0", *flags], capture_output=True, timeout=60)
+            run = subprocess.run([ASTER, "serve", str(NOVA), "--port", "0", *flags], capture_output=True,
+                                 timeout=DEADLINE_S)
             self.assertNotEqual(run.returncode, 0, arguments)
 
 

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from server import ASTER, NOVA, Server
+from server import ASTER, DEADLINE_S, NOVA, Server
 
 HELLO = [{"role": "user", "content": "What is the capital of France?"}]
 TOOL = {"type": "function", "function": {
@@ -399,7 +399,7 @@ class Keys(unittest.TestCase):
             self.assertEqual(server.request("GET", "/v1/models", headers={"x-api-key": "secret"})[0], 200)
             self.assertEqual(server.request("GET", "/health")[0], 200)
             # Without a key the request's body is not waited for.
-            with socket.create_connection((server.host, server.port), timeout=30) as stranger:
+            with socket.create_connection((server.host, server.port), timeout=DEADLINE_S) as stranger:
                 stranger.sendall(b"POST /v1/completions HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n")
                 self.assertIn(b" 401 ", stranger.recv(4096))
             server.post("/v1/completions", {"prompt": "A heliotrope armadillo", "max_tokens": 2},

@@ -16,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
 NOVA = ROOT / "models/nova.gguf"
 COMET = ROOT / "models/comet.gguf"
+# Of what takes a moment: only a hang takes so long, however busy the machine is.
+DEADLINE_S = 300
 
 
 class Server:
@@ -34,7 +36,7 @@ class Server:
         self.errors.seek(0)
         return self.errors.read().decode(errors="replace")
 
-    def connect(self, timeout=120):
+    def connect(self, timeout=DEADLINE_S):
         if self.scheme == "https":
             # The certificates of tests are signed by no authority.
             context = ssl._create_unverified_context()
@@ -72,7 +74,7 @@ class Server:
             raise AssertionError(f"{path}: {status}: {answer.decode(errors='replace')}")
         return events_of(answer.decode())
 
-    def until_running(self, deadline_s=60):
+    def until_running(self, deadline_s=DEADLINE_S):
         """Returns when an answer is being computed."""
         end = time.monotonic() + deadline_s
         while self.get("/v1/status")["now"]["running"] == 0:
@@ -83,7 +85,7 @@ class Server:
     def stop(self, expected=0):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(timeout=60)
+        status = self.process.wait(timeout=DEADLINE_S)
         self.process.stdout.close()
         errors = self.stderr()
         self.errors.close()

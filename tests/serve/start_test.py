@@ -3,19 +3,23 @@
 """How aster serve begins: what it says or refuses, what there is memory for, what it logs, and how waiting looks."""
 import http.client
 import json
-import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 
-from server import ASTER, COMET, NOVA, Server, metrics_of
+from server import ASTER, COMET, DEADLINE_S, NOVA, ROOT, Server, metrics_of
+
+sys.path.insert(0, str(ROOT / "tests/system"))
+from processes import port_to_keep  # noqa: E402
 
 HELLO = [{"role": "user", "content": "Tell me a long story about the sea."}]
 
 
 class Refused(unittest.TestCase):
     def refused(self, *arguments):
-        run = subprocess.run([ASTER, "serve", *map(str, arguments), "--port", "0"], capture_output=True, timeout=120)
+        run = subprocess.run([ASTER, "serve", *map(str, arguments), "--port", "0"], capture_output=True,
+                             timeout=DEADLINE_S)
         self.assertNotEqual(run.returncode, 0)
         return run.stderr.decode()
 
@@ -104,19 +108,18 @@ class Logs(unittest.TestCase):
 
 class Waiting(unittest.TestCase):
     def test_a_server_that_loads_is_not_ready(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = port_to_keep()
         process = subprocess.Popen([ASTER, "serve", NOVA, COMET, "--port", str(port)], stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL)
         seen = set()
         try:
             while 200 not in seen:
-                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
                 try:
                     connection.request("GET", "/ready")
                     response = connection.getresponse()
                 except ConnectionRefusedError:
+                    self.assertIsNone(process.poll())
                     continue
                 finally:
                     connection.close()
@@ -124,12 +127,12 @@ class Waiting(unittest.TestCase):
             self.assertLessEqual(seen, {200, 503})
         finally:
             process.terminate()
-            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(process.wait(timeout=DEADLINE_S), 0)
             process.stdout.close()
 
     def first_lines(self, server, path, body):
         """What a stream has said when it has said something."""
-        connection = http.client.HTTPConnection(server.host, server.port, timeout=120)
+        connection = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_S)
         connection.request("POST", path, json.dumps({**body, "stream": True}))
         response = connection.getresponse()
         self.assertEqual(response.status, 200)
@@ -140,7 +143,7 @@ class Waiting(unittest.TestCase):
     def test_who_waits_is_told_so(self):
         server = Server(NOVA, "--parallel", 1)
         try:
-            busy = http.client.HTTPConnection(server.host, server.port, timeout=120)
+            busy = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_S)
             busy.request("POST", "/v1/completions", json.dumps({
                 "prompt": "The sea", "n": 16, "max_tokens": 8000, "ignore_eos": True, "temperature": 1}))
             while metrics_of(server)['aster_running{model="nova"}'] == 0:

@@ -4,6 +4,7 @@
 """A cluster of several machines, each a folder of settings and processes on this one: from the first invitation to
 an answer that many compute, and what happens when one of them is gone."""
 import contextlib
+import itertools
 import json
 import pathlib
 import signal
@@ -16,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from cluster_case import PROMPT, ClusterCase  # noqa: E402
 from fixture import INPUT, SYSTEM  # noqa: E402
 from multicast import discovery_port  # noqa: E402
-from processes import DEADLINE_S, wait_for  # noqa: E402
+from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 from valve import Valve  # noqa: E402
 
@@ -26,9 +27,9 @@ READY = b"\x1b[?2004h" + READY_FOR_MORE
 def pair_of_ports():
     """Two free ports, one behind the other, on both addresses of loopback that are used here."""
     while True:
+        first = port_to_keep()
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
-            first = stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
-            for host, port in (("127.0.0.1", first + 1), ("127.0.0.2", first), ("127.0.0.2", first + 1)):
+            for host, port in itertools.product(("127.0.0.1", "127.0.0.2"), (first, first + 1)):
                 stack.enter_context(socket.create_server((host, port)))
             return first
 
