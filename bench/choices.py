@@ -9,11 +9,12 @@ nodes for the prompt than for the answer, over links of several speeds.
     bench/choices.py --aster build/release/bin/aster --more-nodes
 
 Two nodes with a core each stand for two machines. They are connected by each link that is named: loopback, or one that
-link.py makes, which takes root; nodes measure their own rates and the link when they start. For each model, link and
-request, the kinds of plan are measured in turns, each with what nodes knew of the model before the turn, and the
-medians are printed beside what was predicted: for fresh nodes in the first turn, and in the later ones for nodes that
-know what they took. Two cores cannot show what three and four nodes would take: with --more-nodes the table of one to
-four nodes follows, of real nodes and messages on a virtual clock (tests/sim/group_times_test.cc).
+link.py makes, which takes root; nodes measure their own rates and the link when they start. No core sleeps while a link
+is awaited (nodes.py --awake). For each model, link and request, the kinds of plan are measured in turns, each with what
+nodes knew of the model before the turn, and the medians are printed beside what was predicted: for fresh nodes in the
+first turn, and in the later ones for nodes that know what they took. Two cores cannot show what three and four nodes
+would take: with --more-nodes the table of one to four nodes follows, of real nodes and messages on a virtual clock
+(tests/sim/group_times_test.cc).
 """
 import argparse
 import pathlib
@@ -23,6 +24,7 @@ import subprocess
 import sys
 
 from machines import pair
+from nodes import awake
 from predictions import ask
 
 LOOPBACK = "loopback"
@@ -113,7 +115,7 @@ def main():
         options.model = model
         for link in options.link or [LOOPBACK]:
             for prompt, answer in requests:
-                with pair(options.aster, "" if link == LOOPBACK else link) as (machines, folder):
+                with awake(), pair(options.aster, "" if link == LOOPBACK else link) as (machines, folder):
                     machines.start((model, "--kv-now"), (model, "--kv-now"))
                     turns = [turn(machines, folder, options, prompt, answer) for _ in range(options.rounds)]
                 near, count, rights = tell(pathlib.Path(model).stem, link, prompt, answer, turns)
