@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 # The modules that are built for another processor or with another standard library, and the libraries that they need,
-# out of headers and sources that are the same for all of them: no packages for that one are needed. Headers are linked into a folder of their own,
-# so that the system's others stay away.
+# out of headers and sources that are the same for all of them: no packages for that one are needed. Headers are linked
+# into a folder of their own, so that the system's others stay away.
 
 set(ASTER_CROSS_MODULES base gguf quant kernels kv compute model)
 # Of the models' tests, those that compare with what other processors have computed.
