@@ -121,7 +121,10 @@ async function goesOnWithout(page) {
   const before = (await statusOf(page)).models[0];
   assert.deepEqual([before.hops.map(({ node }) => node), before.replans], [['desk', 'lap'], 0]);
   await page.getByRole('link', { name: 'Cluster' }).click();
-  await page.getByRole('region', { name: 'Machine lap' }).waitFor(patience);
+  // Roles are of machines that answer: lap is killed below.
+  for (const [name, roles] of [['desk', /^Roles: prefill, decode, part of a group, .*KV cache/],
+                               ['lap', /^Roles: prefill, decode, part of a group$/]])
+    await page.getByRole('region', { name: `Machine ${name}` }).getByText(roles).waitFor(patience);
   await show(page, 'cluster');
   await page.goBack();
   await untilDone(page);
@@ -506,6 +509,8 @@ async function showsDevices(page, machine, other) {
   await other.getByText('drained', { exact: true }).waitFor(patience);
   await other.getByText('Roles: KV cache', { exact: true }).waitFor(patience);
   await page.unroute('**/v1/cluster');
+  await machine.getByText('Card One').first().waitFor({ state: 'detached', ...patience });
+  await other.getByText('drained', { exact: true }).waitFor({ state: 'detached', ...patience });
 }
 
 // What an administrator does: invites a machine, drains and revokes others.
