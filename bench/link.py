@@ -7,7 +7,7 @@ sides it is a network like any other, whose latency and rate they measure for th
 
     bench/link.py 0.2ms,10Gbit PID PID     PID: of a process in each namespace
 
-Sides have addresses 10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
+A line on standard input says which directions are cut: 0 (from the first side), 1, 01, or none. Sides have addresses 10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
 """
 import collections
 import contextlib
@@ -33,16 +33,25 @@ def parse(link):
     return delay_s, bytes_per_s
 
 
-def open_device(pid):
-    """A network device in the process's namespace, at whose other end is this file."""
+@contextlib.contextmanager
+def network_of(pid):
+    """Sockets and devices that this thread makes meanwhile are in the process's namespace."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open("/proc/self/ns/net") as own, open(f"/proc/{pid}/ns/net") as other:
         if libc.setns(other.fileno(), 0) != 0:
             sys.exit(f"the network of process {pid}: {os.strerror(ctypes.get_errno())}; run it as root")
+        try:
+            yield
+        finally:
+            libc.setns(own.fileno(), 0)
+
+
+def open_device(pid):
+    """A network device in the process's namespace, at whose other end is this file."""
+    with network_of(pid):
         device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         set_interface, tun, without_header = 0x400454CA, 0x0001, 0x1000
         fcntl.ioctl(device, set_interface, struct.pack("16sH22x", b"link0", tun | without_header))
-        libc.setns(own.fileno(), 0)
     return device
 
 
@@ -53,11 +62,14 @@ class Way:
         self.source, self.target, self.delay_s, self.bytes_per_s = source, target, delay_s, bytes_per_s
         self.free_s = 0.0  # when the link has sent everything before
         self.waiting = collections.deque()
+        self.is_cut = False
 
     def take(self):
         with contextlib.suppress(BlockingIOError):
             while True:
                 packet = os.read(self.source, MTU + 100)
+                if self.is_cut:
+                    continue
                 self.free_s = max(self.free_s, time.monotonic()) + len(packet) / self.bytes_per_s
                 self.waiting.append((self.free_s + self.delay_s, packet))
 
@@ -77,7 +89,13 @@ def relay(link, pids):
     while True:
         due = [way.waiting[0][0] for way in ways if way.waiting]
         timeout = max(0.0, min(due) - time.monotonic()) if due else None
-        select.select(devices, [], [], timeout)
+        ready, _, _ = select.select([*devices, sys.stdin], [], [], timeout)
+        if sys.stdin in ready:
+            cut = sys.stdin.readline()
+            if not cut:
+                return
+            for i, way in enumerate(ways):
+                way.is_cut = str(i) in cut
         for way in ways:
             way.take()
             way.deliver()
@@ -102,8 +120,8 @@ class Link:
                     sys.exit("no network namespace of its own: run it as root")
                 time.sleep(0.01)
         pids = [str(side.pid) for side in self.processes]
-        self.processes.append(subprocess.Popen([sys.executable, __file__, link, *pids], stdout=subprocess.PIPE,
-                                               text=True))
+        self.processes.append(subprocess.Popen([sys.executable, __file__, link, *pids], stdin=subprocess.PIPE,
+                                               stdout=subprocess.PIPE, text=True))
         if self.processes[-1].stdout.readline().strip() != "ready":
             sys.exit("the link could not be made")
         for i, address in enumerate(ADDRESSES):
@@ -113,6 +131,14 @@ class Link:
 
     def enter(self, side):
         return ["nsenter", "--target", str(self.processes[side].pid), "--net"]
+
+    def network(self, side):
+        return network_of(self.processes[side].pid)
+
+    def cut(self, *directions):
+        """Packets from these sides are lost from now on, and no others."""
+        self.processes[-1].stdin.write("".join(map(str, directions)) + "\n")
+        self.processes[-1].stdin.flush()
 
     def stop(self):
         for process in self.processes:
