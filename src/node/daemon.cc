@@ -18,6 +18,7 @@
 #include "node/addresses.h"
 #include "node/announce.h"
 #include "node/ask.h"
+#include "node/machine_state.h"
 #include "node/member_peer.h"
 
 namespace aster::node {
@@ -475,6 +476,9 @@ cluster::NodeStatus Daemon::GetStatus() const {
   const std::vector<stage::StageRouteStatus> stages = node_->Snapshot();
   status.is_drained = drain_.is_drained();
   status.leaving = static_cast<uint32_t>(FrontEndsHere(stages));
+  const MachineState machine = LookAtMachine();
+  status.load = machine.load;
+  status.battery = machine.battery;
   for (const stage::StageRouteStatus& stage : stages) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);

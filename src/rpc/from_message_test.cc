@@ -141,6 +141,8 @@ TEST(FromMessage, RefusesStatusThatCannotBe) {
                                     [](M& m) { m.mutable_rates(0)->mutable_layers()->set_end(1); },
                                     [](M& m) { m.mutable_rates(0)->set_part(0); },
                                     [](M& m) { m.mutable_rates(0)->set_part(1.5); },
+                                    [](M& m) { m.set_load(-1); },
+                                    [](M& m) { m.mutable_battery()->set_charge(-0.5); },
                                     [](M& m) {
                                       for (int i = 0; i < 4096; ++i) *m.add_rates() = m.rates(0);
                                     },

@@ -119,7 +119,9 @@ class Load {
     EXPECT_GT(replans, 0u);
     // The only front end's beginnings are on its own route, and no longer whole where a node of it
     // has died.
-    if (fronts_.size() > 1) EXPECT_GT(fetched, 0u);
+    if (fronts_.size() > 1) {
+      EXPECT_GT(fetched, 0u);
+    }
   }
 
  private:
