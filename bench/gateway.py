@@ -145,7 +145,9 @@ def lose_two(options, servers, conversations):
     """Drains a server and kills another one while the conversations go on."""
     all_turns = options.conversations * options.turns
     for part, lose in ((1 / 3, servers[0].process.terminate), (1 / 2, servers[1].process.kill)):
-        while sum(one.turns for one in conversations) < part * all_turns and any(one.is_alive() for one in conversations):
+        while sum(one.turns for one in conversations) < part * all_turns:
+            if not any(one.is_alive() for one in conversations):
+                return
             time.sleep(0.01)
         lose()
 

@@ -7,7 +7,8 @@ sides it is a network like any other, whose latency and rate they measure for th
 
     bench/link.py 0.2ms,10Gbit PID PID     PID: of a process in each namespace
 
-A line on standard input says which directions are cut: 0 (from the first side), 1, 01, or none. Sides have addresses 10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
+A line on standard input says which directions are cut: 0 (from the first side), 1, 01, or none. Sides have addresses
+10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
 """
 import collections
 import contextlib

@@ -105,7 +105,7 @@ class Daemon {
   const DaemonOptions options_;
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
-  engine::MachineSpeed speed_;  // at the start
+  engine::MachineSpeed speed_;                // at the start
   std::vector<stage::WorkRate> model_rates_;  // at the start, of its files
   std::vector<cluster::DeviceDescription> devices_;
   std::optional<std::vector<uint64_t>> gpu_bytes_;  // FileSliceOptions::gpu_bytes

@@ -102,8 +102,7 @@ Result<std::vector<WorkRate>> MeasureLayers(const Hash128& fingerprint,
   options.slice = slice;
   options.memory_bytes = kKvBytes;
   options.name = fingerprint;
-  const std::unique_ptr<engine::LocalModel> model =
-      TRY(engine::LocalModel::Load(files, options));
+  const std::unique_ptr<engine::LocalModel> model = TRY(engine::LocalModel::Load(files, options));
   Text text(*model, clock);
   WorkRate rate{.fingerprint = fingerprint, .slice = *slice, .token = {}, .chunk = {}};
   std::vector<WorkRate> rates;

@@ -329,8 +329,7 @@ TEST(ClusterStatus, ShowsLoadAndBattery) {
   EXPECT_THAT(text, HasSubstr("  battery 100 %\n"));
   const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
   EXPECT_EQ(json["nodes"][0]["load"], 3.25);
-  EXPECT_EQ(json["nodes"][0]["battery"],
-            nlohmann::json({{"charge", 0.63}, {"discharges", true}}));
+  EXPECT_EQ(json["nodes"][0]["battery"], nlohmann::json({{"charge", 0.63}, {"discharges", true}}));
   EXPECT_EQ(json["nodes"][2]["name"], "cellar");
   EXPECT_FALSE(json["nodes"][2].contains("load"));
 }
