@@ -5,9 +5,12 @@
 and with the fewest connections: what of the prompts was in a KV cache, and the time to the first token.
 
     bench/gateway.py --aster build/release/bin/aster --model nova --conversations 24 --turns 6 --think 0.2
+    bench/gateway.py --aster build/release/bin/aster --model nova --ways affinity --lose
 
 Conversations run at once; each waits --think seconds (half to half as much again) between its turns. For each way, in
-turns over the rounds, the servers are started anew and have a thread each.
+turns over the rounds, the servers are started anew and have a thread each. With --lose one server is drained (SIGTERM)
+once a third of the turns is over, and another one is killed after half of them; answers of which a part had come are
+cut then, and their turns are asked again. Any other request that fails ends the program with status 1.
 """
 import argparse
 import http.client
@@ -76,10 +79,11 @@ class Conversation(threading.Thread):
         self.options, self.port, self.chance = options, port, random.Random(seed)
         self.messages = [{"role": "system", "content": some_words(self.chance, options.system_words)}]
         self.first, self.prompt, self.cached, self.servers, self.failure = [], 0, 0, set(), None
+        self.turns, self.cut = 0, 0
 
     def run(self):
         try:
-            for _ in range(self.options.turns):
+            while self.turns < self.options.turns:
                 time.sleep(self.options.think * self.chance.uniform(0.5, 1.5))
                 self.turn()
         except (OSError, RuntimeError, http.client.HTTPException, ValueError) as error:
@@ -98,12 +102,27 @@ class Conversation(threading.Thread):
         self.servers.add(response.headers["X-Asterism-Server"])
         answer = self.read(response, began)
         connection.close()
+        if answer is None:
+            self.messages.pop()
+            self.cut += 1
+            return
         self.messages.append({"role": "assistant", "content": answer})
+        self.turns += 1
 
     def read(self, response, began):
-        text, is_first = "", True
+        """The answer; None where it was cut."""
+        try:
+            return self.read_all(response, began)
+        except http.client.HTTPException:
+            if self.options.lose:
+                return None
+            raise
+
+    def read_all(self, response, began):
+        text, is_first, is_whole = "", True, False
         for line in response:
-            if not line.startswith(b"data: ") or line.startswith(b"data: [DONE]"):
+            is_whole |= line.startswith(b"data: [DONE]")
+            if not line.startswith(b"data: ") or is_whole:
                 continue
             event = json.loads(line[6:])
             for choice in event["choices"]:
@@ -115,7 +134,22 @@ class Conversation(threading.Thread):
             if event.get("usage"):
                 self.prompt += event["usage"]["prompt_tokens"]
                 self.cached += event["usage"]["prompt_tokens_details"]["cached_tokens"]
-        return text
+        if is_whole:
+            return text
+        if self.options.lose:
+            return None
+        raise RuntimeError(f"an answer was cut: {text[-100:]!r}")
+
+
+def lose_two(options, servers, conversations):
+    """Drains a server and kills another one while the conversations go on."""
+    all_turns = options.conversations * options.turns
+    for part, lose in ((1 / 3, servers[0].process.terminate), (1 / 2, servers[1].process.kill)):
+        while sum(one.turns for one in conversations) < part * all_turns:
+            if not any(one.is_alive() for one in conversations):
+                return
+            time.sleep(0.01)
+        lose()
 
 
 def measure(options, way, seed, folder):
@@ -128,6 +162,8 @@ def measure(options, way, seed, folder):
                          for number in range(options.conversations)]
         for conversation in conversations:
             conversation.start()
+        if options.lose:
+            lose_two(options, servers, conversations)
         for conversation in conversations:
             conversation.join()
         took = time.perf_counter() - began
@@ -141,7 +177,8 @@ def measure(options, way, seed, folder):
     first = [seconds for conversation in conversations for seconds in conversation.first]
     return {"cached": sum(one.cached for one in conversations) / sum(one.prompt for one in conversations),
             "ttft_p50_ms": quantile(first, 0.5) * 1e3, "ttft_p99_ms": quantile(first, 0.99) * 1e3,
-            "servers_a_conversation": statistics.mean(len(one.servers) for one in conversations), "seconds": took}
+            "servers_a_conversation": statistics.mean(len(one.servers) for one in conversations), "seconds": took,
+            "cut": sum(one.cut for one in conversations)}
 
 
 def main():
@@ -160,6 +197,7 @@ def main():
     parser.add_argument("--max-load", type=int, default=300, help="as aster gateway config has it")
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--lose", action="store_true", help="two of the servers")
     options = parser.parse_args()
     if HAPROXY is None:
         raise SystemExit("there is no haproxy here: apt install haproxy")
@@ -170,11 +208,12 @@ def main():
             # In turn, and the other one first in the next round.
             for way in ways if number % 2 == 0 else reversed(ways):
                 rounds[way].append(measure(options, way, number, folder))
-    print(f"{'':<12}{'cached':>8}{'TTFT p50':>12}{'p99':>12}{'servers':>9}{'all':>10}")
+    print(f"{'':<12}{'cached':>8}{'TTFT p50':>12}{'p99':>12}{'servers':>9}{'all':>10}{'cut':>6}")
     for way in ways:
         middle = {key: statistics.median(one[key] for one in rounds[way]) for key in rounds[way][0]}
         print(f"{way:<12}{100 * middle['cached']:>6.1f} %{middle['ttft_p50_ms']:>9.1f} ms"
-              f"{middle['ttft_p99_ms']:>9.1f} ms{middle['servers_a_conversation']:>9.2f}{middle['seconds']:>8.1f} s")
+              f"{middle['ttft_p99_ms']:>9.1f} ms{middle['servers_a_conversation']:>9.2f}{middle['seconds']:>8.1f} s"
+              f"{sum(one['cut'] for one in rounds[way]):>6}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@
 //
 //   link LATENCY_NS BYTES_PER_S PID PID     PID: of a process in each namespace
 //
-// Each namespace gets a device link0. It prints a line when both are there.
+// Each namespace gets a device link0. It prints a line when both are there. A line on standard
+// input says which directions are cut: 0 (from the first process), 1, 01, or none. It ends with its
+// input.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if.h>
@@ -69,6 +71,7 @@ class Way {
     for (;;) {
       const ssize_t count = read(source_, packet_.data(), packet_.size());
       if (count <= 0) return;
+      if (is_cut) continue;
       free_ns_ = std::max(free_ns_, clock_.NowNs()) +
                  static_cast<int64_t>(static_cast<double>(count) * ns_per_byte_);
       waiting_.push_back({free_ns_ + latency_ns_, {packet_.begin(), packet_.begin() + count}});
@@ -87,6 +90,8 @@ class Way {
   }
   int source() const { return source_; }
 
+  bool is_cut = false;
+
  private:
   struct Packet {
     int64_t due_ns;
@@ -103,7 +108,16 @@ class Way {
   std::vector<uint8_t> packet_;
 };
 
-[[noreturn]] void Relay(std::array<Way, 2>& ways) {
+// False: there are no more lines.
+bool Cut(std::array<Way, 2>& ways) {
+  char line[16] = {};
+  if (std::fgets(line, sizeof(line), stdin) == nullptr) return false;
+  ways[0].is_cut = std::strchr(line, '0') != nullptr;
+  ways[1].is_cut = std::strchr(line, '1') != nullptr;
+  return true;
+}
+
+void Relay(std::array<Way, 2>& ways) {
   const SystemClock clock;
   for (;;) {
     int64_t wait_ns = kNsPerSecond;
@@ -111,9 +125,11 @@ class Way {
       if (const auto next_ns = way.next_ns())
         wait_ns = std::min(wait_ns, std::max<int64_t>(0, *next_ns - clock.NowNs()));
     }
-    pollfd polled[] = {{ways[0].source(), POLLIN, 0}, {ways[1].source(), POLLIN, 0}};
+    pollfd polled[] = {
+        {STDIN_FILENO, POLLIN, 0}, {ways[0].source(), POLLIN, 0}, {ways[1].source(), POLLIN, 0}};
     const timespec wait{wait_ns / kNsPerSecond, wait_ns % kNsPerSecond};
-    ppoll(polled, 2, &wait, nullptr);
+    ppoll(polled, 3, &wait, nullptr);
+    if (polled[0].revents != 0 && !Cut(ways)) return;
     for (Way& way : ways) {
       way.Take();
       way.Deliver();
@@ -150,6 +166,7 @@ int Main(int argc, char** argv) {
   std::array<Way, 2> ways = {Way(devices[0], devices[1], latency_ns, bytes_per_s),
                              Way(devices[1], devices[0], latency_ns, bytes_per_s)};
   Relay(ways);
+  return 0;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@ programs of both sides it is a network like any other, whose latency and rate th
 
 Sides have addresses 10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
 """
+import contextlib
+import ctypes
 import os
 import re
 import subprocess
@@ -23,6 +25,19 @@ def parse(link):
     numbers = (re.fullmatch(r"([0-9.]+)(\D+)", part).groups() for part in link.split(","))
     delay_s, bytes_per_s = (float(number) * UNITS[unit] for number, unit in numbers)
     return delay_s, bytes_per_s
+
+
+@contextlib.contextmanager
+def network_of(pid):
+    """Sockets that this thread makes meanwhile are in the process's namespace."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/self/ns/net") as own, open(f"/proc/{pid}/ns/net") as other:
+        if libc.setns(other.fileno(), 0) != 0:
+            sys.exit(f"the network of process {pid}: {os.strerror(ctypes.get_errno())}; run it as root")
+        try:
+            yield
+        finally:
+            libc.setns(own.fileno(), 0)
 
 
 class Link:
@@ -46,7 +61,8 @@ class Link:
         pids = [side.pid for side in self.processes]
         delay_s, bytes_per_s = parse(link)
         command = [program, round(1e9 * delay_s), round(bytes_per_s), *pids]
-        self.processes.append(subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True))
+        self.processes.append(subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE,
+                                               stdout=subprocess.PIPE, text=True))
         if self.processes[-1].stdout.readline().strip() != "ready":
             sys.exit("the link could not be made")
         for i, address in enumerate(ADDRESSES):
@@ -56,6 +72,14 @@ class Link:
 
     def enter(self, side):
         return ["nsenter", "--target", str(self.processes[side].pid), "--net"]
+
+    def network(self, side):
+        return network_of(self.processes[side].pid)
+
+    def cut(self, *directions):
+        """Packets from these sides are lost from now on, and no others."""
+        self.processes[-1].stdin.write("".join(map(str, directions)) + "\n")
+        self.processes[-1].stdin.flush()
 
     def stop(self):
         for process in self.processes:

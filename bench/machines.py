@@ -70,6 +70,7 @@ class Pair:
     """desk and lap, in one cluster. Their nodes start with what is given; lap's may have no file."""
 
     def __init__(self, aster, folder, link=None):
+        self.link = link
         cores = sorted(os.sched_getaffinity(0))
         self.desk, self.lap = (Machine(aster, folder, name, cores[i % len(cores)],
                                        *((ADDRESSES[i], link.enter(i)) if link else ()))

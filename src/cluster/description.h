@@ -164,6 +164,14 @@ struct WorkRate {
   bool operator==(const WorkRate&) const = default;
 };
 
+// Of a machine, all of its batteries together.
+struct Battery {
+  double charge = 0;  // from 0 to 1
+  bool discharges = false;
+
+  bool operator==(const Battery&) const = default;
+};
+
 struct NodeStatus {
   NodeId node;
   std::string name;
@@ -176,6 +184,9 @@ struct NodeStatus {
   std::vector<WorkRate> rates;  // by model and slice
   bool is_drained = false;      // front ends are to give it no layers
   uint32_t leaving = 0;         // front ends that still have layers or KV rows here, once it is
+  // Threads of all programs that wanted to compute, a mean of the last minute; 0: not known too.
+  double load = 0;
+  std::optional<Battery> battery = {};
 
   bool operator==(const NodeStatus&) const = default;
 };

@@ -18,6 +18,7 @@
 #include "node/addresses.h"
 #include "node/announce.h"
 #include "node/ask.h"
+#include "node/machine_state.h"
 #include "node/member_peer.h"
 
 namespace aster::node {
@@ -33,6 +34,8 @@ constexpr uint64_t kOpenFiles = 16384;
 constexpr uint64_t kWakingNs = 2 * kNsPerMs;
 // Of a draft model's KV cache, for the texts of all front ends.
 constexpr uint64_t kDraftKvBytes = uint64_t{256} << 20;
+// A node that starts does not measure more models once it has measured for so long.
+constexpr int64_t kMeasureModelsNs = 2 * kNsPerSecond;
 
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
   if (asked_bytes > 0) return asked_bytes;
@@ -135,6 +138,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonO
     TRY(daemon->OpenModels(pool));
     TRY(daemon->MeasureMachine(pool));
   }
+  daemon->MeasureModels();
   TRY(daemon->LoadDrafters());
   daemon->files_.emplace(daemon->SliceOptions());
   daemon->models_.AddTo(*daemon->files_);
@@ -163,6 +167,24 @@ Status Daemon::MeasureMachine(ThreadPool& pool) {
                                       {"memory_bytes_per_s", speed_.memory_bytes_per_s}});
   if (options_.gpu_layers.wanted() && options_.open_gpus) MeasureGpus(host);
   return Ok();
+}
+
+// Of as many models as there is time for.
+void Daemon::MeasureModels() {
+  // GPUs have rates of their own, which say nothing of these.
+  if (!options_.measure || options_.gpu_layers.wanted()) return;
+  const int64_t end_ns = clock_.NowNs() + kMeasureModelsNs;
+  for (const cluster::HeldModel& model : models_.Describe()) {
+    if (!model.is_whole() || clock_.NowNs() > end_ns) continue;
+    const auto measured = stage::MeasureLayers(
+        model.fingerprint, *models_.Find(model.fingerprint)->files, options_.threads, clock_);
+    if (!measured.ok()) {
+      log::Warn("a model could not be measured",
+                {{"model", model.name}, {"why", measured.error().message()}});
+      continue;
+    }
+    model_rates_.insert(model_rates_.end(), measured->begin(), measured->end());
+  }
 }
 
 // While there are no layers, nor front ends for which it drafts.
@@ -454,12 +476,19 @@ cluster::NodeStatus Daemon::GetStatus() const {
   const std::vector<stage::StageRouteStatus> stages = node_->Snapshot();
   status.is_drained = drain_.is_drained();
   status.leaving = static_cast<uint32_t>(FrontEndsHere(stages));
+  const MachineState machine = LookAtMachine();
+  status.load = machine.load;
+  status.battery = machine.battery;
   for (const stage::StageRouteStatus& stage : stages) {
     status.slices.push_back(ToStatus(stage));
     status.slices.back().model = NameOfModel(stage.fingerprint);
     if (!stage.is_counted) status.memory_used_bytes += stage.main_memory_bytes;
   }
-  for (const stage::WorkRate& rate : node_->Rates()) {
+  std::vector<stage::WorkRate> rates = node_->Rates();
+  const engine::MachineSpeed speed = self_meter_ ? self_meter_->speed() : speed_;
+  stage::AddMeasured(model_rates_, speed_.memory_bytes_per_s / speed.memory_bytes_per_s,
+                     speed_.multiply_flops_per_s / speed.multiply_flops_per_s, rates);
+  for (const stage::WorkRate& rate : rates) {
     status.rates.push_back(ToStatus(rate));
     status.rates.back().model = NameOfModel(rate.fingerprint);
   }

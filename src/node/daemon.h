@@ -38,6 +38,7 @@
 #include "node/weight_offers.h"
 #include "rpc/control_server.h"
 #include "stage/file_slice_source.h"
+#include "stage/layer_meter.h"
 #include "stage/node.h"
 
 namespace aster::node {
@@ -62,7 +63,7 @@ struct DaemonOptions {
   std::vector<drafting::DraftFor> draft_for;  // drafters for front ends on other machines
   std::string pages_folder;                   // of pages, for look-ups; empty: none
   bool keeps_standby = false;                 // weights of layers that only one other node has
-  bool measure = true;  // what the machine can do, for plans; takes a third of a second
+  bool measure = true;  // what the machine can do, for plans; takes seconds at most
 };
 
 class Daemon {
@@ -84,6 +85,7 @@ class Daemon {
   stage::FileSliceOptions SliceOptions() const;
   Status OpenModels(ThreadPool& pool);
   Status MeasureMachine(ThreadPool& pool);
+  void MeasureModels();
   Status MeasureAgain();
   Status LoadDrafters();
   void MeasureGpus(compute::Context& host);
@@ -103,7 +105,8 @@ class Daemon {
   const DaemonOptions options_;
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
-  engine::MachineSpeed speed_;  // at the start
+  engine::MachineSpeed speed_;                // at the start
+  std::vector<stage::WorkRate> model_rates_;  // at the start, of its files
   std::vector<cluster::DeviceDescription> devices_;
   std::optional<std::vector<uint64_t>> gpu_bytes_;  // FileSliceOptions::gpu_bytes
   HeldModels models_;

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Hash128 kModel{1, 2};
+constexpr Hash128 kOnStandby{1, 2};
 
 cluster::NodeId Node(uint64_t number) { return {Hash128{number, number}}; }
 
@@ -25,7 +25,7 @@ StandbyPeer Peer(uint64_t number) {
 StandbyPeer Computing(uint64_t number, uint32_t begin, uint32_t end) {
   StandbyPeer peer = Peer(number);
   cluster::SliceStatus& slice = peer.status.slices.emplace_back();
-  slice.fingerprint = kModel;
+  slice.fingerprint = kOnStandby;
   slice.layers = {begin, end};
   slice.embedding = begin == 0;
   slice.head = end == 8;
@@ -34,7 +34,7 @@ StandbyPeer Computing(uint64_t number, uint32_t begin, uint32_t end) {
 }
 
 StandbyPeer WithFile(StandbyPeer peer, uint32_t begin = 0, uint32_t end = 8) {
-  peer.description.models.push_back({.fingerprint = kModel,
+  peer.description.models.push_back({.fingerprint = kOnStandby,
                                      .name = "m",
                                      .architecture = "llama",
                                      .layer_count = 8,
@@ -45,7 +45,7 @@ StandbyPeer WithFile(StandbyPeer peer, uint32_t begin = 0, uint32_t end = 8) {
 }
 
 StandbySlice Slice(uint64_t from, uint32_t begin, uint32_t end, bool embedding, bool head) {
-  return {.fingerprint = kModel,
+  return {.fingerprint = kOnStandby,
           .slice = {.layer_begin = begin, .layer_end = end, .embedding = embedding, .head = head},
           .from = Node(from)};
 }

@@ -296,6 +296,12 @@ Result<cluster::NodeStatus> FromMessage(const v1::NodeStatus& message) {
     status.rates.push_back(TRY(FromRate(rate).In("a rate")));
   status.is_drained = message.is_drained();
   status.leaving = message.leaving();
+  status.load = TRY(Rate(message.load(), "load"));
+  if (message.has_battery()) {
+    const double charge = TRY(Rate(message.battery().charge(), "charge"));
+    status.battery = cluster::Battery{.charge = std::min(charge, 1.0),
+                                      .discharges = message.battery().discharges()};
+  }
   return status;
 }
 

@@ -132,24 +132,26 @@ TEST(FromMessage, RefusesDescriptionsThatCannotBe) {
 
 TEST(FromMessage, RefusesStatusThatCannotBe) {
   using M = v1::NodeStatus;
-  ExpectRefused<M>(SampleStatus(), {[](M& m) { m.clear_node(); }, [](M& m) { m.clear_name(); },
-                                    [](M& m) { m.mutable_slices(0)->mutable_layers()->set_end(1); },
-                                    [](M& m) { m.mutable_slices(0)->set_model("\x7f"); },
-                                    [](M& m) { m.mutable_links(0)->clear_peer(); },
-                                    [](M& m) { m.mutable_links(0)->set_bytes_per_s(-1); },
-                                    [](M& m) { m.mutable_members(0)->set_name(""); },
-                                    [](M& m) { m.mutable_rates(0)->mutable_layers()->set_end(1); },
-                                    [](M& m) { m.mutable_rates(0)->set_part(0); },
-                                    [](M& m) { m.mutable_rates(0)->set_part(1.5); },
-                                    [](M& m) {
-                                      for (int i = 0; i < 4096; ++i) *m.add_rates() = m.rates(0);
-                                    },
-                                    [](M& m) {
-                                      for (int i = 0; i < 4096; ++i) *m.add_links() = m.links(0);
-                                    },
-                                    [](M& m) {
-                                      for (int i = 0; i < 4096; ++i) m.add_slices();
-                                    }});
+  ExpectRefused<M>(SampleStatus(),
+                   {[](M& m) { m.clear_node(); }, [](M& m) { m.clear_name(); },
+                    [](M& m) { m.mutable_slices(0)->mutable_layers()->set_end(1); },
+                    [](M& m) { m.mutable_slices(0)->set_model("\x7f"); },
+                    [](M& m) { m.mutable_links(0)->clear_peer(); },
+                    [](M& m) { m.mutable_links(0)->set_bytes_per_s(-1); },
+                    [](M& m) { m.mutable_members(0)->set_name(""); },
+                    [](M& m) { m.mutable_rates(0)->mutable_layers()->set_end(1); },
+                    [](M& m) { m.mutable_rates(0)->set_part(0); },
+                    [](M& m) { m.mutable_rates(0)->set_part(1.5); }, [](M& m) { m.set_load(-1); },
+                    [](M& m) { m.mutable_battery()->set_charge(-0.5); },
+                    [](M& m) {
+                      for (int i = 0; i < 4096; ++i) *m.add_rates() = m.rates(0);
+                    },
+                    [](M& m) {
+                      for (int i = 0; i < 4096; ++i) *m.add_links() = m.links(0);
+                    },
+                    [](M& m) {
+                      for (int i = 0; i < 4096; ++i) m.add_slices();
+                    }});
 }
 
 TEST(FromMessage, RefusesJoiningThatCannotBe) {

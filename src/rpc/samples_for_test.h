@@ -119,7 +119,9 @@ inline cluster::NodeStatus SampleStatus() {
                      .decode = {.ns = 31, .rows = 1, .context = 32},
                      .prefill = {.ns = 33, .rows = 256, .context = 34, .waited_ns = 35}}},
           .is_drained = true,
-          .leaving = 3};
+          .leaving = 3,
+          .load = 1.5,
+          .battery = {{.charge = 0.25, .discharges = true}}};
 }
 
 inline cluster::JoinRequest SampleJoinRequest() {

@@ -191,6 +191,11 @@ void ToMessage(const cluster::NodeStatus& status, v1::NodeStatus* message) {
   for (const cluster::WorkRate& rate : status.rates) Fill(rate, message->add_rates());
   message->set_is_drained(status.is_drained);
   message->set_leaving(status.leaving);
+  message->set_load(status.load);
+  if (status.battery) {
+    message->mutable_battery()->set_charge(status.battery->charge);
+    message->mutable_battery()->set_discharges(status.battery->discharges);
+  }
 }
 
 void ToMessage(const SessionPart& part, v1::SessionPart* message) {

@@ -117,7 +117,11 @@ class Load {
     EXPECT_LE(MostPassedBy(), 2 * kMaxRunning);
     EXPECT_GT(deaths_, 0u);
     EXPECT_GT(replans, 0u);
-    EXPECT_GT(fetched, 0u);
+    // The only front end's beginnings are on its own route, and no longer whole where a node of it
+    // has died.
+    if (fronts_.size() > 1) {
+      EXPECT_GT(fetched, 0u);
+    }
   }
 
  private:

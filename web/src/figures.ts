@@ -144,6 +144,8 @@ export interface Node {
   uptime_ms?: number;
   memory_used_bytes?: number;
   drained?: boolean; // for all servers, by aster cluster drain
+  load?: number; // of all programs; 0: not known
+  battery?: { charge: number; discharges: boolean } | null;
   leaving?: number; // of a drained one: front ends that still have layers or KV rows there
   disk_cache?: DiskCacheStatus | null;
   slices?: Slice[];

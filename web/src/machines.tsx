@@ -97,6 +97,8 @@ function NodeCard({ node, isDrained, takesChanges }: NodeProps): JSX.Element {
     node.multiply_flops_per_s && `${digits(node.multiply_flops_per_s / 1e9)} Gflop/s`,
     node.version && `version ${node.version}`,
     node.uptime_ms !== undefined && `up ${since(node.uptime_ms)}`,
+    node.load !== undefined && node.load > 0 && `load ${digits(node.load)}`,
+    node.battery && `${node.battery.discharges ? 'on battery,' : 'battery'} ${percent(node.battery.charge)}`,
   ].filter(Boolean);
   return (
     <section class="card node" aria-label={`Machine ${node.name}`}>

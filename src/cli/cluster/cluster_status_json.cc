@@ -165,6 +165,12 @@ ordered_json DescriptionJson(const node::NodeView& node) {
           {"drafters", drafters}};
 }
 
+// Null where the machine has none.
+ordered_json BatteryJson(const std::optional<cluster::Battery>& battery) {
+  if (!battery) return nullptr;
+  return {{"charge", battery->charge}, {"discharges", battery->discharges}};
+}
+
 // Null where the node has none.
 ordered_json DiskCacheJson(const std::optional<cluster::DiskCacheStatus>& cache) {
   if (!cache) return nullptr;
@@ -191,6 +197,8 @@ ordered_json NodeJson(const ClusterSample& sample, const ClusterSample* earlier,
   json["memory_used_bytes"] = node.status->memory_used_bytes;
   json["drained"] = node.status->is_drained;
   json["leaving"] = node.status->leaving;
+  json["load"] = node.status->load;
+  json["battery"] = BatteryJson(node.status->battery);
   json["slices"] = ordered_json::array();
   for (const cluster::SliceStatus& slice : node.status->slices) {
     json["slices"].push_back(SliceJson(sample, earlier, node, slice));

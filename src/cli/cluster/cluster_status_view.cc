@@ -139,6 +139,9 @@ class Text {
       if (node.description) line += DescribeMachine(*node.description, *node.status);
       line += "  up " + FormatDuration(static_cast<int64_t>(
                             std::min<uint64_t>(node.status->uptime_ms, kMostMs) * 1'000'000));
+      if (node.status->load > 0)
+        line += fmt::format("  load {:.2f}", std::min(node.status->load, 1e6));
+      if (node.status->battery) line += "  " + DescribeBattery(*node.status->battery);
       Line(line);
       if (is_drained)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrain(*node.status)));
@@ -163,6 +166,11 @@ class Text {
 
   void MoreThanShown(size_t count, std::string_view what) {
     if (count > kMostSilent) Line(fmt::format("  and {} more that {}", count - kMostSilent, what));
+  }
+
+  static std::string DescribeBattery(const cluster::Battery& battery) {
+    return fmt::format("{} {:.0f} %", battery.discharges ? "on battery," : "battery",
+                       100 * battery.charge);
   }
 
   static std::string DescribeDrain(const cluster::NodeStatus& status) {

@@ -318,6 +318,22 @@ TEST(ClusterStatus, JsonSaysWhichRolesANodeCanTake) {
   EXPECT_THAT(roles_of(1), testing::ElementsAre("prefill", "decode", "group"));
 }
 
+TEST(ClusterStatus, ShowsLoadAndBattery) {
+  ClusterSample sample = TwoNodes();
+  EXPECT_THAT(ClusterStatusText(sample, nullptr, 200), testing::Not(HasSubstr("load")));
+  sample.nodes[0].status->load = 3.25;
+  sample.nodes[0].status->battery = {.charge = 0.63, .discharges = true};
+  sample.nodes[1].status->battery = {.charge = 1};
+  const std::string text = ClusterStatusText(sample, nullptr, 200);
+  EXPECT_THAT(text, HasSubstr("  load 3.25  on battery, 63 %\n"));
+  EXPECT_THAT(text, HasSubstr("  battery 100 %\n"));
+  const auto json = nlohmann::json::parse(ClusterStatusJson(sample, nullptr));
+  EXPECT_EQ(json["nodes"][0]["load"], 3.25);
+  EXPECT_EQ(json["nodes"][0]["battery"], nlohmann::json({{"charge", 0.63}, {"discharges", true}}));
+  EXPECT_EQ(json["nodes"][2]["name"], "cellar");
+  EXPECT_FALSE(json["nodes"][2].contains("load"));
+}
+
 TEST(ClusterStatus, ShowsRolesAndDrainedNodes) {
   ClusterSample sample = TwoNodes();
   cluster::Description& attic = *sample.nodes[0].description;

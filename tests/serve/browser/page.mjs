@@ -121,7 +121,10 @@ async function goesOnWithout(page) {
   const before = (await statusOf(page)).models[0];
   assert.deepEqual([before.hops.map(({ node }) => node), before.replans], [['desk', 'lap'], 0]);
   await page.getByRole('link', { name: 'Cluster' }).click();
-  await page.getByRole('region', { name: 'Machine lap' }).waitFor(patience);
+  // Roles are of machines that answer: lap is killed below.
+  for (const [name, roles] of [['desk', /^Roles: prefill, decode, part of a group, .*KV cache/],
+                               ['lap', /^Roles: prefill, decode, part of a group$/]])
+    await page.getByRole('region', { name: `Machine ${name}` }).getByText(roles).waitFor(patience);
   await show(page, 'cluster');
   await page.goBack();
   await untilDone(page);
@@ -493,7 +496,8 @@ async function showsDevices(page, machine, other) {
     for (const node of cluster.nodes.filter(({ name }) => name === 'desk'))
       node.devices = [gpu, { ...gpu, multiply_flops_per_s: null, memory_bytes_per_s: null, bus_bytes_per_s: null }];
     for (const node of cluster.nodes.filter(({ name }) => name === 'lap'))
-      Object.assign(node, { drained: true, leaving: 1, roles: [{ role: 'kv_cache', bytes_limit: 1 }] });
+      Object.assign(node, { drained: true, leaving: 1, load: 1.5, battery: { charge: 0.63, discharges: true },
+                            roles: [{ role: 'kv_cache', bytes_limit: 1 }] });
     await route.fulfill({ response, json: cluster });
   });
   await machine.getByText('Card One').nth(1).waitFor(patience);
@@ -503,9 +507,12 @@ async function showsDevices(page, machine, other) {
     'Card One · 16 GiB of its own',
   ]);
   await other.getByText('Drained: 1 front end still has layers or KV rows here.').waitFor(patience);
+  await other.getByText(/load 1\.5 · on battery, 63\s%$/).waitFor(patience);
   await other.getByText('drained', { exact: true }).waitFor(patience);
   await other.getByText('Roles: KV cache', { exact: true }).waitFor(patience);
   await page.unroute('**/v1/cluster');
+  await machine.getByText('Card One').first().waitFor({ state: 'detached', ...patience });
+  await other.getByText('drained', { exact: true }).waitFor({ state: 'detached', ...patience });
 }
 
 // What an administrator does: invites a machine, drains and revokes others.
