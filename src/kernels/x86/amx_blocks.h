@@ -54,10 +54,6 @@ struct Unpacked {
 // --- The order in which tiles and vectors work. A unit is a block of columns of a part. Its sums
 // are stored while the tiles work on the next unit, and then scaled: a sum that is stored as soon
 // as it is asked for keeps the tiles waiting.
-//
-// `Kernel` has Results; Dots<turn>(g, i, before), which leaves the sums of part g and unpacked
-// block i in the tiles of that turn and stores those of the other turn; Store<turn>(before); and
-// Add(), which scales what was stored.
 
 struct Columns {
   const Part* parts;  // [part_count]
@@ -65,6 +61,9 @@ struct Columns {
   size_t first;  // block of the matrix
   size_t count;  // of blocks
 };
+
+// Of all parts.
+using PanelSums = Stored[kSetParts];
 
 template <typename Kernel>
 [[gnu::always_inline]] inline void AddRows(const Kernel& kernel, const Columns& columns, size_t g,
@@ -91,8 +90,11 @@ template <typename Kernel>
   for (size_t m = 0; m < kGroupRows; ++m) __builtin_prefetch(pieces + m * kPieceBytes);
 }
 
+// `Kernel` has Results; Dots<turn>(g, i, before), which leaves the sums of part g and unpacked
+// block i in the tiles of that turn and stores those of the other turn; Store<turn>(before); and
+// Add(), which scales what was stored.
 template <typename Kernel>
-void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Coming coming, Stored* sums) {
+void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Stored* sums) {
   typename Kernel::Results results[2];
   size_t part_before = 0;
   size_t block_before = 0;
@@ -104,7 +106,6 @@ void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Coming coming
     for (size_t i = 0; i < columns.count; ++i, ++unit) {
       auto& before = results[unit % 2];
       const uint8_t* next = NextPieces<Kernel>(columns, g, i);
-      if constexpr (Kernel::kAsksForWeights) coming.AskForSome();
       unit % 2 == 0 ? kernel.template Dots<0>(columns, g, i, next, &before)
                     : kernel.template Dots<1>(columns, g, i, next, &before);
       if (unit > 0) add();
@@ -127,8 +128,11 @@ class ScaledTiles {
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
   static constexpr size_t kTileRowBytes = 32;
   static constexpr size_t kFewestRows = 16;
-  static constexpr size_t kBlocks = 8;            // that are unpacked together
-  static constexpr bool kAsksForWeights = false;  // gains nothing
+  static constexpr size_t kBlocks = 8;  // that are unpacked together
+  static constexpr size_t kPanels = 1;  // the same
+
+  // Asks for no weights: nothing is gained.
+  static size_t UnitsOfPanel(const Columns&) { return 1; }
 
   struct Rows {};
   struct Results {
@@ -139,7 +143,7 @@ class ScaledTiles {
 
   void Start(const Columns&) {}
 
-  void Unpack(const Block* blocks, size_t count) {
+  void Unpack(size_t, const Block* blocks, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       for (int group = 0; group < 2; ++group) {
         Unroll<8>([&](auto quad) __attribute__((always_inline)) {
@@ -151,6 +155,10 @@ class ScaledTiles {
         _mm512_store_ps(scales_[i][group], Q::Scale(blocks[i], group));
       }
     }
+  }
+
+  void Multiply(const Columns& columns, size_t, Coming*, PanelSums* sums) const {
+    MultiplyInTurns(*this, columns, sums[0]);
   }
 
   template <int turn>
@@ -203,6 +211,9 @@ class ScaledTiles {
 //
 // The products of minima with sums of activations are less than 2^24 together, so bfloat16 and
 // floats hold them exactly: a sum is 32 a + b, two numbers of bfloat16 beside each other.
+//
+// A tile of weights is loaded once for two parts, and the rows of a part come from the second-level
+// cache once for all panels that are unpacked together.
 
 template <typename TilesType, typename Q, int kPlanes>
 class SuperTiles {
@@ -212,16 +223,12 @@ class SuperTiles {
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
   static constexpr size_t kTileRowBytes = kPieceBytes;
   static constexpr size_t kFewestRows = 16;
-  static constexpr size_t kBlocks = 2;  // that are unpacked together
-  static constexpr bool kAsksForWeights = true;
+  static constexpr size_t kBlocks = 1;            // that are unpacked together
+  static constexpr size_t kPanels = 4 / kPlanes;  // the same: half of a first-level cache at most
 
   // Of the rows' activations: the sums of each group.
   struct Rows {
     Stored sums[kBlocks][kSetParts];
-  };
-  struct Results {
-    Stored planes[kPlanes];
-    Stored mins;
   };
 
   explicit SuperTiles(Rows* rows) : rows_(rows) {}
@@ -238,87 +245,39 @@ class SuperTiles {
     }
   }
 
-  void Unpack(const Block* blocks, size_t count) {
+  void Unpack(size_t panel, const Block* blocks, size_t count) {
     for (size_t i = 0; i < count; ++i) {
+      Weights& to = weights_[panel][i];
       for (int pair = 0; pair < kPairs; ++pair) {
         Unroll<2>([&](auto half) __attribute__((always_inline)) {
-          UnpackGroup<decltype(half)::value>(blocks[i], pair, planes_[i]);
+          UnpackGroup<decltype(half)::value>(blocks[i], pair, to);
         });
         if constexpr (Q::kMins) {
           const __m512i mins = Q::SumFactors(blocks[i], pair);
           const __m512i first = _mm512_and_si512(mins, _mm512_set1_epi32(0xffff));
           const __m512i second = _mm512_srli_epi32(mins, 16);
-          mins_[i].Set(2 * pair, Bfloat16Pairs(first, first));
-          mins_[i].Set(2 * pair + 1, Bfloat16Pairs(second, second));
+          to.mins.Set(2 * pair, Bfloat16Pairs(first, first));
+          to.mins.Set(2 * pair + 1, Bfloat16Pairs(second, second));
         }
       }
-      scales_[i] = Q::BlockScale(blocks[i]);
+      to.scale = Q::BlockScale(blocks[i]);
       if constexpr (Q::kMins) {
-        for (int row = kGroups; row < 16; ++row) mins_[i].Set(row, Vector::ZeroInts());
-        min_scales_[i] = Vector::LoadHalves(blocks[i].min_scale);
+        for (int row = kGroups; row < 16; ++row) to.mins.Set(row, Vector::ZeroInts());
+        to.min_scale = Vector::LoadHalves(blocks[i].min_scale);
       }
     }
   }
 
-  template <int turn>
-  [[gnu::always_inline]] void Dots(const Columns& columns, size_t g, size_t i, const uint8_t* next,
-                                   Results* before) const {
-    const Part& part = columns.parts[g];
-    Unroll<kPlanes>([&](auto plane) __attribute__((always_inline)) {
-      Tiles::template Zero<SumTile(turn, decltype(plane)::value)>();
-    });
-    Unroll<kSteps>([&](auto at) __attribute__((always_inline)) {
-      constexpr int step = decltype(at)::value;
-      LoadRows<Tiles, kRows>(part, kSteps * (columns.first + i) + step, 0);
-      LoadTile<Tiles, WeightTile(0)>(planes_[i].at[0][step]);
-      if constexpr (kPlanes == 1) AskFor(next + step * kGroupRows * kPieceBytes);
-      Tiles::template AddUnsignedDots<SumTile(turn, 0), kRows, WeightTile(0)>();
-      if constexpr (kPlanes == 2) {
-        LoadTile<Tiles, WeightTile(1)>(planes_[i].at[1][step]);
-        Tiles::template AddSignedDots<SumTile(turn, 1), kRows, WeightTile(1)>();
-      }
-      if constexpr (step < kPlanes) {
-        StoreTile<Tiles, SumTile(1 - turn, step)>(&before->planes[step]);
-      }
-      if constexpr (step == kPlanes && Q::kMins) StoreTile<Tiles, kMinSums>(&before->mins);
-    });
-    if constexpr (Q::kMins) {
-      Tiles::template Zero<kMinSums>();
-      LoadTile<Tiles, kRows>(rows_->sums[i][g]);
-      LoadTile<Tiles, WeightTile(0)>(mins_[i]);
-      Tiles::template AddBfloat16Dots<kMinSums, kRows, WeightTile(0)>();
-    }
+  // Asks for some of coming[p] with each unit of panel p, which has so many.
+  static size_t UnitsOfPanel(const Columns& columns) {
+    return (columns.part_count + 1) / 2 * columns.count;
   }
 
-  template <int turn>
-  void Store(Results* results) const {
-    Unroll<kPlanes>([&](auto plane) __attribute__((always_inline)) {
-      constexpr int p = decltype(plane)::value;
-      StoreTile<Tiles, SumTile(turn, p)>(&results->planes[p]);
-    });
-    if constexpr (Q::kMins) StoreTile<Tiles, kMinSums>(&results->mins);
-  }
-
-  template <int kRows>
-  [[gnu::always_inline]] void Add(const Columns& columns, size_t g, size_t i, size_t m,
-                                  const Results& results, Stored* sums) const {
-    const uint8_t* scales =
-        columns.parts[g].word((columns.first + i) * kPer256Words + kPer256Scale);
-    Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
-      const size_t r = m + decltype(row)::value;
-      const __m512 row_scale = Vector::Broadcast(scales + r * kWordBytes);
-      __m512i total = results.planes[0].ints(r);
-      if constexpr (kPlanes == 2) {
-        total = _mm512_add_epi32(total, Times256(results.planes[1].ints(r)));
-      }
-      const __m512 scale = Q::Scale(Vector::Multiply(scales_[i], row_scale));
-      __m512 sum = Vector::Fma(Vector::ToFloats(total), scale, sums->floats(r));
-      if constexpr (Q::kMins) {
-        const __m512 min_scale = Vector::Multiply(min_scales_[i], row_scale);
-        sum = Vector::FmaMinus(results.mins.floats(r), min_scale, sum);
-      }
-      sums->Set(r, sum);
-    });
+  void Multiply(const Columns& columns, size_t panels, Coming* coming, PanelSums* sums) const {
+    const Call call = {columns, panels, coming, sums};
+    const size_t in_pairs = columns.part_count / 2 * 2;
+    if (in_pairs > 0) MultiplyParts<2>(call, 0, in_pairs);
+    if (in_pairs < columns.part_count) MultiplyParts<1>(call, in_pairs, columns.part_count);
   }
 
  private:
@@ -326,12 +285,147 @@ class SuperTiles {
   static constexpr int kGroups = 2 * kPairs;
   static constexpr int kSteps = 4;  // of 64 columns
   static constexpr size_t kFirstSum = Q::kQuads == 8 ? kPer256Sums32 : kPer256Sums16;
-  static constexpr int kRows = RowTile(0);
-  static constexpr int kMinSums = RowTile(1);
 
-  struct Planes {
-    Stored at[kPlanes][kSteps];
+  // A block.
+  struct Weights {
+    Stored planes[kPlanes][kSteps];
+    Stored mins;
+    __m512 scale;
+    __m512 min_scale;
   };
+  struct Call {
+    const Columns& columns;
+    size_t panels;
+    Coming* coming;
+    PanelSums* sums;
+  };
+  // Of a part and block.
+  struct Results {
+    Stored planes[kPlanes];
+    Stored mins;
+  };
+  // A block of a panel, and one or two parts.
+  struct Unit {
+    size_t part;
+    size_t panel;
+    size_t block;
+  };
+
+  // Parts `begin` to `end`, kParts at a time: weights are loaded into tiles once for them.
+  template <int kParts>
+  void MultiplyParts(const Call& call, size_t begin, size_t end) const {
+    Results results[2][kParts];
+    Unit before = {};
+    bool has_before = false;
+    size_t turn = 0;
+    for (size_t g = begin; g < end; g += kParts) {
+      for (size_t p = 0; p < call.panels; ++p) {
+        for (size_t i = 0; i < call.columns.count; ++i) {
+          call.coming[p].AskForSome();
+          const Unit unit = {g, p, i};
+          Results* const those = results[1 - turn];
+          if constexpr (Q::kMins) MultiplyMins<kParts>(unit);
+          Unroll<kSteps>([&](auto at) __attribute__((always_inline)) {
+            constexpr int step = decltype(at)::value;
+            MultiplyStep<kParts, step>(call, unit, those, results[turn]);
+            if (has_before) AddRows<kParts>(call, before, 4 * step, those);
+          });
+          before = unit;
+          has_before = true;
+          turn = 1 - turn;
+        }
+      }
+    }
+    Results* const those = results[1 - turn];
+    Unroll<kParts * kPlanes>([&](auto sum) __attribute__((always_inline)) {
+      constexpr int part = decltype(sum)::value / kPlanes, plane = decltype(sum)::value % kPlanes;
+      StoreTile<Tiles, SumTile(part, plane)>(&those[part].planes[plane]);
+    });
+    for (size_t m = 0; m < kGroupRows; m += 4) AddRows<kParts>(call, before, m, those);
+  }
+
+  // Into the last tiles of rows and weights, which are free until a unit's first product is made.
+  template <int kParts>
+  [[gnu::always_inline]] void MultiplyMins(const Unit& unit) const {
+    LoadTile<Tiles, WeightTile(0)>(weights_[unit.panel][unit.block].mins);
+    Unroll<kParts>([&](auto part) __attribute__((always_inline)) {
+      constexpr int p = decltype(part)::value;
+      Tiles::template Zero<MinSumTile(p)>();
+      LoadTile<Tiles, RowTile(0)>(rows_->sums[unit.block][unit.part + p]);
+      Tiles::template AddBfloat16Dots<MinSumTile(p), RowTile(0), WeightTile(0)>();
+    });
+  }
+  static constexpr int MinSumTile(int part) { return part == 0 ? RowTile(1) : WeightTile(1); }
+
+  // A unit's sums are stored while the tiles work on the next one: `before` gets those of the unit
+  // before, `here` the products of minima of this one.
+  template <int kParts, int step>
+  [[gnu::always_inline]] void MultiplyStep(const Call& call, const Unit& unit, Results* before,
+                                           Results* here) const {
+    const Weights& weights = weights_[unit.panel][unit.block];
+    Unroll<kParts * kPlanes>([&](auto sum) __attribute__((always_inline)) {
+      constexpr int part = decltype(sum)::value / kPlanes, plane = decltype(sum)::value % kPlanes;
+      constexpr int kSum = SumTile(part, plane), kRows = RowTile(part);
+      if constexpr (plane == 0) {
+        LoadRows<Tiles, kRows>(call.columns.parts[unit.part + part],
+                               kSteps * (call.columns.first + unit.block) + step, 0);
+      }
+      if constexpr (part == 0) LoadTile<Tiles, WeightTile(plane)>(weights.planes[plane][step]);
+      if constexpr (step == 0) {
+        StoreTile<Tiles, kSum>(&before[part].planes[plane]);
+        Tiles::template Zero<kSum>();
+      }
+      if constexpr (plane + 1 < kPlanes || kPlanes == 1) {
+        Tiles::template AddUnsignedDots<kSum, kRows, WeightTile(plane)>();
+      } else {
+        Tiles::template AddSignedDots<kSum, kRows, WeightTile(plane)>();
+      }
+      if constexpr (Q::kMins && step == 0 && kSum == 0) {
+        Unroll<kParts>([&](auto min) __attribute__((always_inline)) {
+          constexpr int p = decltype(min)::value;
+          StoreTile<Tiles, MinSumTile(p)>(&here[p].mins);
+        });
+      }
+    });
+  }
+
+  // Rows m to m + 3 of each part.
+  template <int kParts>
+  [[gnu::always_inline]] void AddRows(const Call& call, const Unit& unit, size_t m,
+                                      const Results* results) const {
+    for (int p = 0; p < kParts; ++p) {
+      const Part& part = call.columns.parts[unit.part + p];
+      const size_t block = call.columns.first + unit.block;
+      const uint8_t* scales = part.word(block * kPer256Words + kPer256Scale);
+      const Weights& weights = weights_[unit.panel][unit.block];
+      Stored* sums = &call.sums[unit.panel][unit.part + p];
+      if (m + 4 <= part.rows) [[likely]] {
+        Add<4>(weights, scales, m, results[p], sums);
+      } else {
+        for (size_t r = m; r < part.rows; ++r) Add<1>(weights, scales, r, results[p], sums);
+      }
+    }
+  }
+
+  template <int kRows>
+  [[gnu::always_inline]] static void Add(const Weights& weights, const uint8_t* scales, size_t m,
+                                         const Results& results, Stored* sums) {
+    Unroll<kRows>([&](auto row) __attribute__((always_inline)) {
+      const size_t r = m + decltype(row)::value;
+      const __m512 row_scale = Vector::Broadcast(scales + r * kWordBytes);
+      __m512i total = results.planes[0].ints(r);
+      if constexpr (kPlanes == 2) {
+        total = _mm512_add_epi32(total, Times256(results.planes[1].ints(r)));
+      }
+      const __m512 scale = Q::Scale(Vector::Multiply(weights.scale, row_scale));
+      __m512 sum = Vector::Fma(Vector::ToFloats(total), scale, sums->floats(r));
+      if constexpr (Q::kMins) {
+        const __m512 min_scale = Vector::Multiply(weights.min_scale, row_scale);
+        sum = Vector::FmaMinus(results.mins.floats(r), min_scale, sum);
+      }
+      sums->Set(r, sum);
+    });
+  }
 
   // Shifted by bytes, which other ports do than those of floats.
   static __m512i Times256(__m512i ints) {
@@ -376,7 +470,7 @@ class SuperTiles {
   }
 
   template <int h>
-  [[gnu::always_inline]] static void UnpackGroup(const Block& block, int pair, Planes& planes) {
+  [[gnu::always_inline]] static void UnpackGroup(const Block& block, int pair, Weights& to) {
     const auto group = Q::template LoadGroup<h>(block, pair);
     Unroll<Q::kQuads>([&](auto quad) __attribute__((always_inline)) {
       constexpr int t = decltype(quad)::value;
@@ -387,10 +481,10 @@ class SuperTiles {
       const __m512i odd_product = _mm512_mullo_epi16(odd, group.scale);
       const __m512i low_bytes = _mm512_set1_epi16(0xff);
       const int at = (2 * pair + h) * Q::kQuads + t;
-      planes.at[0][at / 16].Set(at % 16, _mm512_or_si512(_mm512_and_si512(even_product, low_bytes),
+      to.planes[0][at / 16].Set(at % 16, _mm512_or_si512(_mm512_and_si512(even_product, low_bytes),
                                                          _mm512_slli_epi16(odd_product, 8)));
       if constexpr (kPlanes == 2) {
-        planes.at[1][at / 16].Set(at % 16,
+        to.planes[1][at / 16].Set(at % 16,
                                   _mm512_or_si512(_mm512_srli_epi16(even_product, 8),
                                                   _mm512_andnot_si512(low_bytes, odd_product)));
       }
@@ -398,10 +492,7 @@ class SuperTiles {
   }
 
   Rows* rows_;
-  Planes planes_[kBlocks];
-  Stored mins_[kBlocks];
-  __m512 scales_[kBlocks];
-  __m512 min_scales_[kBlocks];
+  Weights weights_[kPanels][kBlocks];
 };
 
 struct Iq2XxsUnpacked : Iq2XxsInRegisters<Unpacked> {

@@ -98,6 +98,7 @@ class TileCall {
 // Weights that are needed soon, asked for by and by: into the second-level cache.
 class Coming {
  public:
+  Coming() = default;
   // At most `times` calls of AskForSome() ask for all.
   Coming(const void* from, size_t bytes, size_t times)
       : at_(static_cast<const uint8_t*>(from)),
@@ -114,9 +115,9 @@ class Coming {
  private:
   static constexpr size_t kLine = 64;
 
-  const uint8_t* at_;
-  size_t lines_;
-  size_t lines_at_once_;
+  const uint8_t* at_ = nullptr;
+  size_t lines_ = 0;
+  size_t lines_at_once_ = 0;
 };
 
 // --- Tiles: sums of part (or turn) g and plane (or panel) p are tile 2 g + p; rows of part g are

@@ -137,15 +137,22 @@ class QuantisedLoops {
     for (size_t first = 0; first < blocks; first += Kernel::kBlocks) {
       const Columns columns = {parts, part_count, first, Least(Kernel::kBlocks, blocks - first)};
       kernel.Start(columns);
-      for (size_t p = 0; p < panel_count; ++p) {
+      for (size_t p = 0; p < panel_count; p += Kernel::kPanels) {
+        const size_t panels = Least(Kernel::kPanels, panel_count - p);
         const Block* const here = weights + p * blocks + first;
-        kernel.Unpack(here, columns.count);
-        const bool is_last = p + 1 == panel_count;
-        const Block* const next = is_last ? weights + first + columns.count : here + blocks;
+        const bool is_last = p + panels == panel_count;
+        const Block* const next =
+            is_last ? weights + first + columns.count : here + Kernel::kPanels * blocks;
         const size_t next_count =
             is_last ? Least(columns.count, blocks - first - columns.count) : columns.count;
-        const Coming coming(next, next_count * sizeof(Block), part_count * columns.count);
-        MultiplyInTurns(kernel, columns, coming, sums[p]);
+        // Asking for a panel that is not there does nothing.
+        Coming coming[Kernel::kPanels];
+        for (size_t k = 0; k < panels; ++k) {
+          kernel.Unpack(k, here + k * blocks, columns.count);
+          coming[k] =
+              Coming(next + k * blocks, next_count * sizeof(Block), Kernel::UnitsOfPanel(columns));
+        }
+        kernel.Multiply(columns, panels, coming, sums + p);
       }
     }
   }

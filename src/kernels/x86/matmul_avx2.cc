@@ -112,8 +112,9 @@ struct ScaledDotSum : Products16 {
   Words<Products16, kFold> dot;
 };
 
-// `kTileRows` rows of activations at a time; `kSignsMove` from weights to activations.
-template <int kTileRows, bool kSignsMove>
+// `kTileRows` rows of activations at a time; `kSignsMove` from weights to activations. From
+// `kManyRows` on weights are unpacked once for all rows.
+template <int kTileRows, bool kSignsMove, size_t kManyRows>
 struct Avx2Of {
   struct V : VectorAvx2 {
     static constexpr int kPanels = 1;
@@ -121,8 +122,7 @@ struct Avx2Of {
     static constexpr int kFewRows = 4;
     // Of floats twelve are sums.
     static constexpr int kFloatRows = 6;
-    // From this number of rows on, weights are unpacked once for all of them.
-    static constexpr size_t kUnfoldedRows = 12;
+    static constexpr size_t kUnfoldedRows = kManyRows;
   };
   static constexpr bool kSigned = kSignsMove;
 
@@ -160,11 +160,13 @@ struct Avx2Of {
 };
 
 // Eight of the sixteen registers hold sums.
-using Avx2 = Avx2Of<4, true>;
+using Avx2 = Avx2Of<4, true, 12>;
+// Unpacking takes long beside multiplying.
+using UnpackedSooner = Avx2Of<4, true, 8>;
 // Six, where as many more hold sums of 16 bits.
-using FewerRows = Avx2Of<3, true>;
+using FewerRows = Avx2Of<3, true, 8>;
 // Where unpacking is done once for many rows, an offset is cheaper than signs.
-using WithOffsets = Avx2Of<4, false>;
+using WithOffsets = Avx2Of<4, false, 8>;
 
 // Levels from -kBelow to kBelow, as unsigned weights.
 template <int kBelow, int kFold>
@@ -206,7 +208,7 @@ void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
 constexpr MatmulTable kTable = {
     .products = {Products<FloatTile<Avx2::V, F32<Avx2::V>>>::Run,
                  UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
-                 UnfoldedProducts<UnfoldedBF16<Avx2::V>>::Run, kScaled<Q8_0<Avx2>>,
+                 UnfoldedProducts<UnfoldedBF16<UnpackedSooner::V>>::Run, kScaled<Q8_0<Avx2>>,
                  kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
                  kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, Q6_K<Avx2>>,
                  kSuper<IQ2_XXS<WithOffsets>, IQ2_XXS<Avx2>>, kScaled<IQ4_NL<Avx2>>,
