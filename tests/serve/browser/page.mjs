@@ -153,13 +153,16 @@ async function findsItAgain(page) {
   const title = 'What is 12 * 7?';
   await page.reload();
   await page.getByRole('link', { name: title }).click();
+  const turns = (tab) => tab.locator('.turn.user');
+  await turns(page).nth(1).waitFor(patience);
   const asked = await page.locator('.turn.user .bubble').allInnerTexts();
   assert.deepEqual(asked, [title, 'What is 5 + 6?']);
   await page.getByText('1 / 2').waitFor();
   // In another tab, too.
   const other = await newPage(page.context());
   await other.goto(page.url());
-  assert.equal(await other.locator('.turn.user').count(), 2);
+  await turns(other).nth(1).waitFor(patience);
+  assert.equal(await turns(other).count(), 2);
   await other.close();
 }
 
@@ -256,7 +259,7 @@ async function showsTheCluster(page) {
   await page.getByRole('link', { name: 'Cluster' }).click();
   await page.getByRole('heading', { name: 'Cluster' }).waitFor();
   await page.getByRole('heading', { name: 'Tokens/s' }).waitFor(patience);
-  assert.ok((await page.locator('.stage').count()) >= 1);
+  await page.locator('.stage').first().waitFor(patience);
   assert.match(await page.locator('.stage').first().innerText(), /layers/);
   await page.locator('.curve canvas').first().waitFor();
   // Its timeline says in words what it does.
