@@ -4,13 +4,13 @@
 #include "node/machine_state.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
 #include "base/files.h"
+#include "base/float_text.h"
 
 namespace aster::node {
 namespace {
@@ -25,7 +25,7 @@ std::string FirstLine(const std::string& path) {
 
 std::optional<double> Number(std::string_view text) {
   double number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto parsed = FloatFromChars(text.data(), text.data() + text.size(), number);
   if (parsed.ec != std::errc() || !(number >= 0 && number <= 1e9)) return std::nullopt;
   return number;
 }

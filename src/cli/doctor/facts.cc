@@ -7,7 +7,9 @@
 
 #include <charconv>
 #include <numeric>
+#include <type_traits>
 
+#include "base/float_text.h"
 #include "base/machine.h"
 
 namespace aster::cli {
@@ -17,9 +19,15 @@ template <typename T>
 std::optional<T> NumberIn(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return std::nullopt;
+  const char* const end = text.data() + text.size();
   T value{};
-  const auto [end, error] = std::from_chars(text.data() + begin, text.data() + text.size(), value);
-  if (error != std::errc{}) return std::nullopt;
+  std::from_chars_result read{};
+  if constexpr (std::is_floating_point_v<T>) {
+    read = FloatFromChars(text.data() + begin, end, value);
+  } else {
+    read = std::from_chars(text.data() + begin, end, value);
+  }
+  if (read.ec != std::errc{}) return std::nullopt;
   return value;
 }
 
