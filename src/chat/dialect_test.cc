@@ -48,5 +48,37 @@ TEST(Dialect, OfMimo) {
   EXPECT_EQ(dialect.think_open_tail, "");
 }
 
+TEST(Dialect, OfQwenCoder) {
+  const auto chat_template = jinja::ChatTemplate::Parse(kQwenCoderTemplate);
+  ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+  const Dialect dialect =
+      FindDialect(kQwenCoderTemplate, *chat_template, {{"eos_token", "<|im_end|>"}});
+  EXPECT_EQ(dialect.family, Family::kQwenXml);
+  EXPECT_TRUE(dialect.has_tools);
+  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
+  EXPECT_EQ(dialect.call_lead, "\n");
+  ASSERT_TRUE(dialect.calls.has_value());
+  EXPECT_EQ(dialect.calls->key_open, "\n<parameter=");
+  EXPECT_EQ(dialect.calls->value_open, ">\n");
+  EXPECT_EQ(dialect.calls->value_close, "\n</parameter>");
+  EXPECT_EQ(dialect.calls->close, "\n</function>\n</tool_call>");
+  EXPECT_TRUE(IsThinkingBehind(dialect, "<|im_start|>assistant\n<think>\n"));
+}
+
+TEST(Dialect, OfMistral3) {
+  const auto chat_template = jinja::ChatTemplate::Parse(kMistral3Template);
+  ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+  const Dialect dialect = FindDialect(kMistral3Template, *chat_template,
+                                      {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+  EXPECT_EQ(dialect.family, Family::kMistral);
+  EXPECT_TRUE(dialect.has_tools);
+  EXPECT_TRUE(dialect.takes_system);
+  ASSERT_TRUE(dialect.calls.has_value());
+  EXPECT_EQ(dialect.calls->open, "[TOOL_CALLS]");
+  EXPECT_EQ(dialect.calls->middle, "[ARGS]");
+  EXPECT_EQ(dialect.calls->next, "[TOOL_CALLS]");
+}
+
 }  // namespace
 }  // namespace aster::chat

@@ -37,6 +37,8 @@ std::vector<Known> KnownTemplates() {
   known.push_back({"phi", std::string(jinja::ReplacementTemplate("phi3", kPhiTemplate))});
   known.push_back({"gemma4", std::string(kGemmaTemplate)});
   known.push_back({"mimo", std::string(kMimoTemplate)});
+  known.push_back({"mistral 3", std::string(kMistral3Template)});
+  known.push_back({"qwen coder", std::string(kQwenCoderTemplate)});
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -83,4 +83,52 @@ inline constexpr std::string_view kMimoTemplate = R"jinja(
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}
 )jinja";
 
+// As Qwen3 Coder and Qwen3.5 write them: values on lines of their own.
+inline constexpr std::string_view kQwenCoderTemplate = R"jinja(
+{%- for tool in tools or [] -%}
+  {{- '<function>\n<name>' ~ tool.function.name ~ '</name>\n</function>' -}}
+{%- endfor -%}
+{%- for message in messages -%}
+  {{- '<|im_start|>' ~ message.role ~ '\n' -}}
+  {%- if message.reasoning_content -%}
+    {{- '<think>\n' ~ message.reasoning_content ~ '\n</think>\n\n' -}}
+  {%- endif -%}
+  {{- message.content -}}
+  {%- for call in message.tool_calls or [] -%}
+    {{- '\n<tool_call>\n<function=' ~ call.function.name ~ '>\n' -}}
+    {%- for name, value in call.function.arguments | items -%}
+      {{- '<parameter=' ~ name ~ '>\n' ~ (value if value is string else value | tojson) -}}
+      {{- '\n</parameter>\n' -}}
+    {%- endfor -%}
+    {{- '</function>\n</tool_call>' -}}
+  {%- endfor -%}
+  {{- '<|im_end|>' -}}
+{%- endfor -%}
+{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n<think>\n' -}}{%- endif -%}
+)jinja";
+
+// As Mistral 3 writes turns, tools and calls.
+inline constexpr std::string_view kMistral3Template = R"jinja(
+{{- bos_token -}}
+{%- if messages[0].role == 'system' -%}
+  {{- '[SYSTEM_PROMPT]' ~ messages[0].content ~ '[/SYSTEM_PROMPT]' -}}
+{%- endif -%}
+{%- if tools -%}{{- '[AVAILABLE_TOOLS]' ~ (tools | tojson) ~ '[/AVAILABLE_TOOLS]' -}}{%- endif -%}
+{%- for message in messages -%}
+  {%- if message.role == 'user' -%}
+    {{- '[INST]' ~ message.content ~ '[/INST]' -}}
+  {%- elif message.role == 'assistant' -%}
+    {{- message.content -}}
+    {%- for call in message.tool_calls or [] -%}
+      {%- set arguments = call.function.arguments -%}
+      {{- '[TOOL_CALLS]' ~ call.function.name ~ '[ARGS]' -}}
+      {{- arguments if arguments is string else arguments | tojson -}}
+    {%- endfor -%}
+    {{- eos_token -}}
+  {%- elif message.role == 'tool' -%}
+    {{- '[TOOL_RESULTS]' ~ message.content ~ '[/TOOL_RESULTS]' -}}
+  {%- endif -%}
+{%- endfor -%}
+)jinja";
+
 }  // namespace aster::chat

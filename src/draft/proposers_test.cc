@@ -21,7 +21,10 @@ using testing::HasSubstr;
 
 // With streams and a window of 24, or with rows, states and a window that is longer than the texts.
 model::Shape WithNextBlock(model::Arch arch) {
-  return arch == model::Arch::kDeepSeek4 ? model::SmallDeepSeek4({0, 4}) : model::SmallShape(arch);
+  if (arch == model::Arch::kDeepSeek4) return model::SmallDeepSeek4({0, 4});
+  model::Shape shape = model::SmallShape(arch);
+  shape.next_layers = 1;
+  return shape;
 }
 
 std::unique_ptr<engine::LocalModel> Load(const model::ModelFile& file) {
@@ -140,8 +143,15 @@ TEST_P(Drafting, WhatCannotBeHadIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Drafting,
-                         testing::Values(model::Arch::kDeepSeek4, model::Arch::kQwen35),
-                         [](const auto& test) { return std::string(ArchName(test.param)); });
+                         testing::Values(model::Arch::kDeepSeek4, model::Arch::kQwen35,
+                                         model::Arch::kQwen35Moe, model::Arch::kGlm4Moe,
+                                         model::Arch::kMimo2, model::Arch::kDeepSeek2,
+                                         model::Arch::kGlmDsa),
+                         [](const auto& test) {
+                           std::string name(ArchName(test.param));
+                           std::erase(name, '-');
+                           return name;
+                         });
 
 TEST(Vocabulary, HasToBeTheSame) {
   text::Vocab first, second;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/memory.h"
+#include "model/stream_reads.h"
 
 namespace aster::engine {
 namespace {
@@ -63,16 +63,9 @@ double KvReadBytes(const model::Shape& shape, const kv::Layout& layout, kv::Laye
   double bytes = 0;
   const uint64_t past = uint64_t{position} + 1;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
-    for (uint32_t i = 0;
-         const kv::Stream& stream : layout.streams(model::KvLayerOf(shape, layer))) {
-      uint64_t seen =
-          stream.window == 0 ? past : std::min(past, uint64_t{stream.window} + stream.sinks);
-      // Where an index chooses rows, those alone are read, and all of its own.
-      if (shape.is_indexed() && i++ == model::kMlaStream)
-        seen = std::min(seen, uint64_t{shape.index.top});
-      bytes += static_cast<double>(seen / stream.stride) *
-               static_cast<double>(stream.codec->row_bytes());
-    }
+    const uint32_t source = model::KvLayerOf(shape, layer);
+    for (uint32_t i = 0; const kv::Stream& stream : layout.streams(source))
+      bytes += model::ReadsOf(shape, source, i++, stream).At(past);
   }
   return bytes;
 }

@@ -75,5 +75,35 @@ TEST(CostTest, TheWindowBoundsWhatIsRead) {
   EXPECT_DOUBLE_EQ(KvReadBytes(shape, windowed, windowed.all_layers(), 5000), 104 * row);
 }
 
+// Of compressed rows those that an index has chosen, and all rows of the index.
+TEST(CostTest, AnIndexBoundsWhatIsRead) {
+  const model::Shape shape = model::SmallDeepSeek4({0, model::kShortRatio, model::kLongRatio});
+  const auto layout =
+      model::MakeMemoryLayout(shape, model::Narrowed({}, shape), Hash128{1, 2}).value();
+  const auto row_bytes = [&](uint32_t layer, uint32_t stream) {
+    return static_cast<double>(layout.streams(layer)[stream].codec->row_bytes());
+  };
+  const auto read = [&](uint32_t layer, uint32_t position) {
+    return KvReadBytes(shape, layout, {layer, layer + 1}, position);
+  };
+  EXPECT_DOUBLE_EQ(read(0, 5000), shape.sliding_window * row_bytes(0, model::kWindowStream));
+  EXPECT_DOUBLE_EQ(read(1, 5000 + 128) - read(1, 5000), 32 * row_bytes(1, model::kIndexStream));
+  EXPECT_DOUBLE_EQ(read(2, 5000 + 128) - read(2, 5000), row_bytes(2, model::kFarStream));
+  EXPECT_GT(read(1, 5000), shape.latent.index_top * row_bytes(1, model::kFarStream));
+}
+
+// The states, and what the convolution joins, however long the text is.
+TEST(CostTest, StatesAreReadOnce) {
+  const model::Shape shape = model::SmallShape(model::Arch::kQwen35);
+  const auto layout = model::MakeMemoryLayout(shape, {}, Hash128{1, 2}).value();
+  const model::Recurrence& states = shape.recurrence;
+  const auto inputs = static_cast<double>(
+      layout.streams(0)[model::kStateInputStream].codec->row_bytes() * states.taps);
+  const double bytes = 4.0 * states.values() * states.key_dim + inputs;
+  ASSERT_TRUE(shape.has_state(0));
+  for (const uint32_t position : {10u, 500u, 50'000u})
+    EXPECT_DOUBLE_EQ(KvReadBytes(shape, layout, {0, 1}, position), bytes);
+}
+
 }  // namespace
 }  // namespace aster::engine

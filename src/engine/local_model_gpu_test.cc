@@ -111,10 +111,7 @@ class ForwardGpuTest : public testing::Test {
 
 TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
   constexpr size_t kChunks[] = {37, 1, 1, 91, 3};
-  for (const Arch arch :
-       {Arch::kLlama, Arch::kMistral3, Arch::kQwen2, Arch::kQwen3, Arch::kQwen3Moe, Arch::kGemma2,
-        Arch::kGemma3, Arch::kGemma4, Arch::kMimo2, Arch::kPhi3, Arch::kGptOss, Arch::kGlm4Moe,
-        Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa, Arch::kQwen3Next, Arch::kQwen35}) {
+  for (const Arch arch : EveryArch()) {
     const Shape shape = SmallShape(arch);
     SCOPED_TRACE(ArchName(arch));
     ExpectEqual(ModelFile(shape, TensorType::kQ4_K), shape, {}, kChunks);

@@ -31,12 +31,7 @@ std::vector<VerifiedWay> VerifyAll(const model::Shape& shape, std::span<const in
 }
 
 TEST(Verify, EveryWayOfEveryArchitectureGivesTheSameBits) {
-  for (const model::Arch arch :
-       {model::Arch::kLlama, model::Arch::kMistral3, model::Arch::kQwen2, model::Arch::kQwen3,
-        model::Arch::kQwen3Moe, model::Arch::kGemma3, model::Arch::kPhi3, model::Arch::kGptOss,
-        model::Arch::kGlm4Moe, model::Arch::kMiniMaxM2, model::Arch::kDeepSeek2,
-        model::Arch::kMimo2, model::Arch::kGlmDsa, model::Arch::kQwen3Next, model::Arch::kQwen35,
-        model::Arch::kQwen35Moe, model::Arch::kGemma2, model::Arch::kGemma4}) {
+  for (const model::Arch arch : model::EveryArch()) {
     const model::Shape shape = model::SmallShape(arch);
     const auto ways =
         VerifyAll(shape, model::RandomTokens(kSanitized ? 30 : 140, shape.vocab_size));

@@ -123,9 +123,7 @@ TEST(Forward, LongPastsAreSharedOutAmongThreads) {
 }
 
 TEST(Forward, CompanionsInABatchChangeNothing) {
-  for (const Arch arch : {Arch::kLlama, Arch::kMistral3, Arch::kQwen3Moe, Arch::kGemma3,
-                          Arch::kGptOss, Arch::kGlm4Moe, Arch::kMiniMaxM2, Arch::kDeepSeek2,
-                          Arch::kGlmDsa, Arch::kMimo2, Arch::kGemma2, Arch::kGemma4}) {
+  for (const Arch arch : EveryArch()) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2);

@@ -79,8 +79,39 @@ inline Shape SmallMimo2() {
   return shape;
 }
 
+// DeepSeek V4 with windows, ratios and choices as small as 300 tokens need; a layer for each ratio.
+inline Shape SmallDeepSeek4(const std::vector<uint32_t>& ratios) {
+  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
+  shape.layer_count = static_cast<uint32_t>(ratios.size());
+  shape.embedding = 64;
+  shape.head_count = 2;
+  shape.head_dim = 64;
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  shape.rope.dimensions = 16;
+  shape.experts.count = 4;
+  shape.experts.feed_forward = 32;
+  shape.experts.hash_layers = 1;
+  shape.latent.ratios = ratios;
+  shape.latent.query_rank = 32;
+  shape.latent.output_rank = 16;
+  shape.latent.rope.dimensions = 16;
+  shape.latent.index_heads = 3;
+  shape.latent.index_dim = 32;
+  shape.latent.index_top = 12;
+  return shape;
+}
+
+inline std::vector<Arch> EveryArch() {
+  std::vector<Arch> all;
+  for (int arch = 0; arch <= static_cast<int>(Arch::kDeepSeek4); ++arch)
+    all.push_back(static_cast<Arch>(arch));
+  return all;
+}
+
 // A small shape of an architecture.
 inline Shape SmallShape(Arch arch) {
+  if (arch == Arch::kDeepSeek4) return SmallDeepSeek4({0, kShortRatio, kLongRatio});
   Shape shape = ShapeOfPreset("tiny").value();
   shape.arch = arch;
   shape.layer_count = 3;
@@ -131,29 +162,6 @@ inline Shape SmallShape(Arch arch) {
     shape.rope = ShapeOfPreset("phi4-mini-tiny")->rope;
     shape.rope_factors = true;
   }
-  return shape;
-}
-
-// DeepSeek V4 with windows, ratios and choices as small as 300 tokens need; a layer for each ratio.
-inline Shape SmallDeepSeek4(const std::vector<uint32_t>& ratios) {
-  Shape shape = ShapeOfPreset("flash-shape-tiny").value();
-  shape.layer_count = static_cast<uint32_t>(ratios.size());
-  shape.embedding = 64;
-  shape.head_count = 2;
-  shape.head_dim = 64;
-  shape.vocab_size = 300;
-  shape.sliding_window = 24;
-  shape.rope.dimensions = 16;
-  shape.experts.count = 4;
-  shape.experts.feed_forward = 32;
-  shape.experts.hash_layers = 1;
-  shape.latent.ratios = ratios;
-  shape.latent.query_rank = 32;
-  shape.latent.output_rank = 16;
-  shape.latent.rope.dimensions = 16;
-  shape.latent.index_heads = 3;
-  shape.latent.index_dim = 32;
-  shape.latent.index_top = 12;
   return shape;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,10 +33,21 @@ class TestModel {
     static TestModel model(MixtureShape(), kMixtureFingerprint);
     return model;
   }
+  // One of another family. Not for concurrent use.
+  static TestModel& OfFamily(model::Arch arch) {
+    auto& model = families()[arch];
+    // tidy: allow(ownership) nothing else calls the constructor
+    if (!model) model.reset(new TestModel(FamilyShape(arch), FamilyFingerprint(arch)));
+    return *model;
+  }
   // The one of these that has this fingerprint, or null.
   static TestModel* Of(const Hash128& fingerprint) {
     if (fingerprint == kFingerprint) return &Get();
-    return fingerprint == kMixtureFingerprint ? &WithExperts() : nullptr;
+    if (fingerprint == kMixtureFingerprint) return &WithExperts();
+    for (const auto& [arch, model] : families()) {
+      if (fingerprint == FamilyFingerprint(arch)) return model.get();
+    }
+    return nullptr;
   }
 
   const gguf::ModelFiles& files() const { return file_.files(); }
@@ -66,6 +78,29 @@ class TestModel {
     shape.experts.used = 2;
     shape.experts.feed_forward = 64;
     return shape;
+  }
+  // Of four layers too, whatever kinds of layers there are, and with experts as small.
+  static model::Shape FamilyShape(model::Arch arch) {
+    if (arch == model::Arch::kDeepSeek4) return model::SmallDeepSeek4({0, 4, 128, 4});
+    model::Shape shape = model::SmallShape(arch);
+    shape.layer_count = kTestLayers;
+    if (shape.experts.count > 0) {
+      shape.experts.count = 4;
+      shape.experts.used = 2;
+      shape.experts.groups = std::min(shape.experts.groups, 2u);
+      shape.experts.used_groups = std::min(shape.experts.used_groups, 1u);
+      shape.experts.feed_forward = 64;
+    }
+    if (shape.is_gemma4()) shape.kinds.sharing = 1;
+    if (shape.is_indexed()) shape.index.own = {1, 0, 1, 0};
+    return shape;
+  }
+  static Hash128 FamilyFingerprint(model::Arch arch) {
+    return {0x1235, static_cast<uint64_t>(arch)};
+  }
+  static std::map<model::Arch, std::unique_ptr<TestModel>>& families() {
+    static std::map<model::Arch, std::unique_ptr<TestModel>> families;
+    return families;
   }
   static model::Shape WithHeads(model::Shape shape) {
     shape.layer_count = kTestLayers;

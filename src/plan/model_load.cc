@@ -18,6 +18,7 @@
 #include "kernels/pack.h"
 #include "model/group_part.h"
 #include "model/shape.h"
+#include "model/stream_reads.h"
 #include "model/support.h"
 
 namespace aster::plan {
@@ -220,6 +221,11 @@ ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape
 // What a layer's attention takes for each position that is seen.
 void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory, uint32_t layer,
                   ModelLoad& load) {
+  // States decay, take what they lack and are asked, whatever they have seen.
+  if (shape.has_state(layer)) {
+    const model::Recurrence& states = shape.recurrence;
+    return load.AddLookBack({.positions = 1, .flops = 6.0 * states.values() * states.key_dim});
+  }
   const model::MemoryOptions own = model::MemoryOfLayer(memory, shape, layer);
   uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
   // An index looks at all rows, and heads at those that it has chosen.
@@ -228,7 +234,17 @@ void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory,
     load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
   // A multiplication and an addition for each element of keys, and the same for values.
   const double dims = model::HeadDimOf(shape, layer) + model::ValueDimOf(shape, layer);
-  load.AddLookBack({.positions = kept, .flops = 2.0 * shape.head_count * dims});
+  const double flops = 2.0 * shape.head_count * dims;
+  load.AddLookBack({.positions = kept, .flops = flops});
+  const uint32_t ratio = shape.is_latent() ? shape.latent.ratios[layer] : 0;
+  if (ratio == 0) return;
+  // Behind its window compressed rows: of short ones those that an index has chosen.
+  const bool is_ranked = ratio == model::kShortRatio;
+  load.AddLookBack({.positions = is_ranked ? uint64_t{shape.latent.index_top} * ratio : 0,
+                    .flops = flops / ratio});
+  if (!is_ranked) return;
+  const model::Latent& latent = shape.latent;
+  load.AddLookBack({.positions = 0, .flops = 2.0 * latent.index_heads * latent.index_dim / ratio});
 }
 
 }  // namespace
@@ -288,9 +304,8 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     load.may_begin.push_back(shape.can_begin(layer));
   Division division;
   AddWeights(files, shape, load, division);
-  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    if (!shape.has_state(layer)) AddAttention(shape, narrowed, layer, load);
-  }
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
+    AddAttention(shape, narrowed, layer, load);
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
   // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
@@ -298,11 +313,9 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     // Rows may be another layer's: then they are read here, too, and are there once.
     const uint32_t source = model::KvLayerOf(shape, layer);
     for (uint32_t i = 0; const kv::Stream& stream : layout.streams(source)) {
-      uint64_t kept = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
-      // Of all rows that are kept the chosen ones are read; of the index all.
-      if (shape.is_indexed() && i++ == model::kMlaStream) kept = shape.index.top;
+      const model::StreamReads reads = model::ReadsOf(shape, source, i++, stream);
+      load.AddLookBack({.positions = reads.positions, .read_bytes = reads.position_bytes});
       const double row_bytes = static_cast<double>(stream.codec->row_bytes()) / stream.stride;
-      load.AddLookBack({.positions = kept, .read_bytes = row_bytes});
       if (source == layer) load.kv_row_bytes += row_bytes;
     }
     load.kv_bytes_per_layer =

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "engine/cost.h"
+#include "engine/local_model.h"
 #include "model/presets.h"
 #include "model/runner_for_test.h"
 #include "plan/model_for_test.h"
@@ -124,6 +126,26 @@ TEST(ModelLoad, OfMlaInAGroup) {
       LoadOf(other.files(), {}, 1024, 100)->together.gathered_bytes,
       together.gathered_bytes + (2 * (OfBlocks(chosen) + 4 * shared) - 2 * OfBlocks(wide)) / 3);
   EXPECT_GT(together.whole_bytes, load.kv_bytes_per_layer * shape.layer_count);
+}
+
+// What is planned for is what is loaded and read. Panels of packed weights may be wider than files'
+// rows, and small products are left out there.
+TEST(ModelLoad, OfEveryArchitectureIsWhatIsComputed) {
+  for (const model::Arch arch : model::EveryArch()) {
+    SCOPED_TRACE(ArchName(arch));
+    const model::Shape shape = model::SmallShape(arch);
+    const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
+    const auto model = engine::LocalModel::Load(file.files(), {}).value();
+    const ModelLoad load = LoadOf(file.files(), {}, 1024, 300).value();
+    double read_bytes = static_cast<double>(load.head_bytes - load.next_bytes);
+    for (const ModelLoad::Layer& layer : load.layers) read_bytes += layer.read_bytes;
+    const engine::WeightCost cost = engine::CostOf(model->weights(), 1);
+    EXPECT_NEAR(read_bytes / cost.step_bytes, 1, 0.05);
+    const double products = (load.matrix_flops + load.head_flops) / 2;
+    EXPECT_NEAR(products / (cost.layer_multiply_adds + cost.head_multiply_adds), 1, 0.05);
+    EXPECT_DOUBLE_EQ(load.KvReadBytes(300) * shape.layer_count,
+                     engine::KvReadBytes(shape, model->layout(), {0, shape.layer_count}, 299));
+  }
 }
 
 }  // namespace

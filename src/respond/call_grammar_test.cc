@@ -35,7 +35,9 @@ std::vector<std::pair<std::string, std::string>> KnownTemplates() {
       {"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))},
       {"phi", std::string(jinja::ReplacementTemplate("phi3", chat::kPhiTemplate))},
       {"gemma4", std::string(chat::kGemmaTemplate)},
-      {"mimo", std::string(chat::kMimoTemplate)}};
+      {"mimo", std::string(chat::kMimoTemplate)},
+      {"mistral 3", std::string(chat::kMistral3Template)},
+      {"qwen coder", std::string(chat::kQwenCoderTemplate)}};
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder))

@@ -89,6 +89,33 @@ def write_slices(path, outputs):
         output.write_bytes(head + bytes(-len(head) % ALIGNMENT) + content)
 
 
+def _packed_key(key, kind, value):
+    return struct.pack("<Q", len(key)) + key.encode() + struct.pack("<I", kind) + value
+
+
+def write_split(path, prefix, count):
+    """The same model as a download of several files, PREFIX-00001-of-0000N.gguf: the first has the keys, and each a
+    part of the tensors. Returns the files."""
+    reader = Reader(path)
+    outputs = []
+    for i in range(count):
+        chosen = reader.infos[len(reader.infos) * i // count:len(reader.infos) * (i + 1) // count]
+        keys = _packed_key("split.no", 2, struct.pack("<H", i))
+        keys += _packed_key("split.count", 2, struct.pack("<H", count))
+        keys += _packed_key("split.tensors.count", 5, struct.pack("<i", len(reader.infos)))
+        infos, content = b"", b""
+        for _, _, _, info, offset in chosen:
+            infos += info + struct.pack("<Q", len(content))
+            content += reader.content(offset)
+            content += bytes(-len(content) % ALIGNMENT)
+        head = struct.pack("<4sIQQ", reader.magic, reader.version, len(chosen), 3 + (reader.key_count if i == 0 else 0))
+        head += (reader.keys if i == 0 else b"") + keys + infos
+        output = prefix.with_name(f"{prefix.name}-{i + 1:05}-of-{count:05}.gguf")
+        output.write_bytes(head + bytes(-len(head) % ALIGNMENT) + content)
+        outputs.append(output)
+    return outputs
+
+
 def write_with_template(path, output, source):
     """The same model with another chat template."""
     reader = Reader(path)

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "engine/scheduler.h"
+#include "model/group_part.h"
+#include "model/memory.h"
 
 namespace aster::sim {
 namespace {
@@ -20,7 +22,31 @@ constexpr int64_t kLongestNs = 3600 * kNsPerSecond;
 constexpr uint64_t kMostSteps = 400'000;
 constexpr uint32_t kVocab = 298;
 constexpr uint64_t kPlentyBytes = uint64_t{1} << 24;
-constexpr uint64_t kPageBytes = 128 * 64 * 2 * 2;  // of a layer: positions, numbers, both, f16
+constexpr uint32_t kLongest = 5 * 128;  // positions of a text
+
+// What is kept of the past differs in each: windows and sinks, rows that other layers see, states,
+// layers of two kinds, rows of all heads, an index of them, compressed rows.
+constexpr model::Arch kFamilies[] = {
+    model::Arch::kGptOss, model::Arch::kGemma4,    model::Arch::kQwen35Moe,
+    model::Arch::kMimo2,  model::Arch::kDeepSeek2, model::Arch::kGlmDsa,
+    model::Arch::kDeepSeek4};
+
+plan::TestModel& ModelOf(uint64_t seed) {
+  if (seed % 5 == 2) return plan::TestModel::OfFamily(kFamilies[seed / 5 % std::size(kFamilies)]);
+  return seed % 4 == 1 ? plan::TestModel::WithExperts() : plan::TestModel::Get();
+}
+
+// With a window of its own choosing, where the model's rows can have one.
+model::MemoryOptions WindowOf(const model::Shape& shape) {
+  if (shape.is_mla() || shape.is_latent()) return {};
+  return {.window = 200, .sinks = 4};
+}
+
+// Hardly enough for the longest text.
+uint64_t TightBytes(const model::Shape& shape, const model::MemoryOptions& memory) {
+  return model::MakeMemoryLayout(shape, model::Narrowed(memory, shape), Hash128())
+      ->BytesFor({0, plan::kTestLayers}, kLongest, /*chunk=*/256);
+}
 
 // Seeds share it, so that what one has computed the next need not.
 engine::LocalModel& WholeModel(plan::TestModel& model, const model::MemoryOptions& memory) {
@@ -40,16 +66,15 @@ plan::RouteModel WithDrafter(plan::RouteModel model) {
 }  // namespace
 
 World::World(uint64_t seed, bool keep_lines)
-    : model_(seed % 4 == 1 ? plan::TestModel::WithExperts() : plan::TestModel::Get()),
+    : model_(ModelOf(seed)),
       random_(seed),
       prophet_(seed),
       trace_(keep_lines),
       hub_(clock_, random_, trace_),
       is_calm_(Chance(5)),
       gives_up_(Chance(3)),
-      memory_(Chance(4) ? model::MemoryOptions{.window = 200, .sinks = 4} : model::MemoryOptions{}),
-      // Hardly enough for the longest of them, or plenty.
-      kv_bytes_(Chance(4) ? kPageBytes * 4 * 5 : kPlentyBytes),
+      memory_(Chance(4) ? WindowOf(model_.shape()) : model::MemoryOptions{}),
+      kv_bytes_(Chance(4) ? TightBytes(model_.shape(), memory_) : kPlentyBytes),
       source_(kv_bytes_, static_cast<int>(Below(3))) {
   for (uint64_t i = 0; i < 1 + Below(4); ++i) AddMachine(i + 1);
   for (int i = 0; i < 2; ++i) beginnings_.push_back(model::RandomTokens(250, kVocab, Below(1000)));
@@ -143,11 +168,21 @@ void World::Kill(size_t index, int64_t away_ns) {
   machine.returns_ns = clock_.NowNs() + away_ns;
 }
 
+// The first place from a layer on where the model can be cut.
+uint32_t World::CutFrom(uint32_t layer) {
+  while (layer < plan::kTestLayers && !model_.shape().can_begin(layer)) ++layer;
+  return layer;
+}
+
+bool World::CanShareLayers() {
+  return model::CheckGroup({.count = 2, .shares = {1, 1}}, model_.shape()).ok();
+}
+
 // Any cuts, any order of nodes, some of them twice.
 std::vector<plan::PlanStage> World::RandomPath(const std::vector<size_t>& among) {
   std::vector<plan::PlanStage> stages;
   for (uint32_t begin = 0; begin < plan::kTestLayers;) {
-    const uint32_t end = begin + 1 + Below(plan::kTestLayers - begin);
+    const uint32_t end = CutFrom(begin + 1 + Below(plan::kTestLayers - begin));
     const wire::NodeId id = machines_[among[Below(static_cast<uint32_t>(among.size()))]]->id;
     stages.push_back({.node = {.id = id, .name = fmt::format("n{}", id.value.low), .addresses = {}},
                       .slice = {.layer_begin = begin,
@@ -173,7 +208,8 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
     group.replicas = Below(3);
   }
   if (among.size() < 3 || Chance(2)) return {.stages = {group}, .decode = {}};
-  const uint32_t cut = 1 + Below(plan::kTestLayers - 1);
+  const uint32_t cut = CutFrom(1 + Below(plan::kTestLayers - 1));
+  if (cut == plan::kTestLayers) return {.stages = {group}, .decode = {}};
   group.slice = {0, cut, true, false};
   return {.stages = {group, {.node = node(2), .slice = {cut, plan::kTestLayers, false, true}}},
           .decode = {}};
@@ -182,7 +218,7 @@ plan::Plan World::GroupPlan(const std::vector<size_t>& among) {
 // In half of them others answer than read: mostly one with all layers, or a group; but where rows
 // travel in fewer bits, no group takes them.
 plan::Plan World::RandomPlan(const std::vector<size_t>& among, bool is_small) {
-  if (among.size() > 1 && Chance(6)) {
+  if (among.size() > 1 && Chance(6) && CanShareLayers()) {
     std::vector<size_t> order = among;
     std::rotate(order.begin(), order.begin() + Below(static_cast<uint32_t>(order.size())),
                 order.end());

@@ -108,6 +108,8 @@ class World {
   void AddTroubles();
   void Kill(size_t index, int64_t away_ns);
   void Boot(Machine& machine);
+  uint32_t CutFrom(uint32_t layer);
+  bool CanShareLayers();
   std::vector<plan::PlanStage> RandomPath(const std::vector<size_t>& among);
   plan::Plan GroupPlan(const std::vector<size_t>& among);
   plan::Plan RandomPlan(const std::vector<size_t>& among, bool is_small);
