@@ -69,8 +69,8 @@ TEST(Dialect, OfQwenCoder) {
 TEST(Dialect, OfMistral3) {
   const auto chat_template = jinja::ChatTemplate::Parse(kMistral3Template);
   ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
-  const Dialect dialect = FindDialect(kMistral3Template, *chat_template,
-                                      {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+  const Dialect dialect =
+      FindDialect(kMistral3Template, *chat_template, {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
   EXPECT_EQ(dialect.family, Family::kMistral);
   EXPECT_TRUE(dialect.has_tools);
   EXPECT_TRUE(dialect.takes_system);
