@@ -90,8 +90,8 @@ inline constexpr std::string_view kQwenCoderTemplate = R"jinja(
 {%- endfor -%}
 {%- for message in messages -%}
   {{- '<|im_start|>' ~ message.role ~ '\n' -}}
-  {%- if message.reasoning_content -%}
-    {{- '<think>\n' ~ message.reasoning_content ~ '\n</think>\n\n' -}}
+  {%- if message.role == 'assistant' -%}
+    {{- '<think>\n' ~ (message.reasoning_content or '') ~ '\n</think>\n\n' -}}
   {%- endif -%}
   {{- message.content -}}
   {%- for call in message.tool_calls or [] -%}
