@@ -9,6 +9,7 @@
 
 #include "kernels/matmul_table_of.h"
 #include "kernels/matmul_unfolded.h"
+#include "kernels/x86/iq2_xxs_row_avx2.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
@@ -192,6 +193,12 @@ constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q>>::Run;
 template <typename Q, typename Few = Q>
 constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>, Products<SuperTile<Few>>>::Run;
 
+void Iq2XxsProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
+  const MatmulFunction product =
+      job.batch == 1 ? Products<Iq2XxsRow<Avx2>>::Run : kSuper<IQ2_XXS<WithOffsets>, IQ2_XXS<Avx2>>;
+  product(job, panel_begin, panel_end);
+}
+
 // All blocks of a matrix have the same levels.
 void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   int largest = 0;
@@ -210,9 +217,8 @@ constexpr MatmulTable kTable = {
                  UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
                  UnfoldedProducts<UnfoldedBF16<UnpackedSooner::V>>::Run, kScaled<Q8_0<Avx2>>,
                  kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
-                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, Q6_K<Avx2>>,
-                 kSuper<IQ2_XXS<WithOffsets>, IQ2_XXS<Avx2>>, kScaled<IQ4_NL<Avx2>>,
-                 kScaled<Q5_1<Avx2>>, LevelProducts},
+                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, Q6_K<Avx2>>, Iq2XxsProducts,
+                 kScaled<IQ4_NL<Avx2>>, kScaled<Q5_1<Avx2>>, LevelProducts},
     .prepare = {PrepareF32<Avx2::V>, PrepareBF16<Avx2::V>, PrepareInt8Per32<Avx2::V>,
                 PrepareInt8Per256<Avx2::V>},
 };
