@@ -114,7 +114,9 @@ TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
   for (const Arch arch : EveryArch()) {
     const Shape shape = SmallShape(arch);
     SCOPED_TRACE(ArchName(arch));
-    ExpectEqual(ModelFile(shape, TensorType::kQ4_K), shape, {}, kChunks);
+    // Blocks of 256 are too long for the small DeepSeek V4.
+    const TensorType type = shape.is_latent() ? TensorType::kQ8_0 : TensorType::kQ4_K;
+    ExpectEqual(ModelFile(shape, type), shape, Narrowed({}, shape), kChunks);
   }
 }
 
@@ -126,7 +128,7 @@ TEST_F(ForwardGpuTest, WeightTypes) {
         TensorType::kQ5_K, TensorType::kQ6_K, TensorType::kQ2_K, TensorType::kIQ2_XXS,
         TensorType::kMXFP4}) {
     SCOPED_TRACE(gguf::TensorTypeName(type));
-    ExpectEqual(ModelFile(shape, type), shape, {}, kChunks);
+    ExpectEqual(ModelFile(shape, type), shape, Narrowed({}, shape), kChunks);
   }
 }
 

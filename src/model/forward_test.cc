@@ -126,7 +126,8 @@ TEST(Forward, CompanionsInABatchChangeNothing) {
   for (const Arch arch : EveryArch()) {
     const Shape shape = SmallShape(arch);
     const ModelFile model(shape, TensorType::kQ8_0);
-    Runner runner(model.files(), Slice::Whole(shape), 2);
+    Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(),
+                  Narrowed({}, shape));
     const auto tokens = RandomTokens(90, shape.vocab_size);
     const auto strangers = RandomTokens(300, shape.vocab_size, 8);
     const auto expected = runner.Logits(tokens, 90);
