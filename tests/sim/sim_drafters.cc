@@ -3,15 +3,24 @@
 
 #include "sim_drafters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace aster::sim {
 namespace {
 
 constexpr uint64_t kFirst = 200;
 constexpr Hash128 kDrafter{5, 6};
+// More than a drafter may send for a message that it gets.
+constexpr int kFlood = 64;
+
+// What is wrong with a machine.
+enum class Manner : uint8_t { kHonest, kLies, kFloods, kIsSilent, kIsStranger };
+constexpr const char* kMannerNames[] = {"honest", "liar", "flooder", "silent", "stranger"};
 
 // Drafts what is no token.
 class Liar final : public engine::ProposerSource {
@@ -42,7 +51,7 @@ class Liar final : public engine::ProposerSource {
 
 struct SimDrafters::Machine {
   wire::NodeId id;
-  bool is_liar = false;
+  Manner manner = Manner::kHonest;
   std::unique_ptr<SimNetwork> network;
   std::unique_ptr<drafting::DraftServer> server;  // null while it is gone
   std::vector<net::Event> inbox;
@@ -63,7 +72,9 @@ SimDrafters::SimDrafters(uint64_t seed, bool is_calm, uint32_t vocab_size, Virtu
   for (uint64_t i = 0; i < 1 + random_.NextBelow(2); ++i) {
     Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
     machine.id = wire::NodeId{Hash128{kFirst + i, kFirst + i}};
-    machine.is_liar = random_.NextBelow(6) == 0;
+    // Half of them are honest.
+    machine.manner = static_cast<Manner>(std::max<int64_t>(
+        0, static_cast<int64_t>(random_.NextBelow(2 * std::size(kMannerNames) - 2)) - 3));
     machine.network = std::make_unique<SimNetwork>(hub_, machine.id);
     if (!is_calm && random_.NextBelow(2) == 0) {
       machine.dies_ns = static_cast<int64_t>(random_.NextBelow(500)) * kNsPerMs;
@@ -77,10 +88,12 @@ SimDrafters::~SimDrafters() = default;
 
 void SimDrafters::Boot(Machine& machine) {
   machine.returns_ns = kNeverNs;
-  engine::ProposerSource* const source = machine.is_liar ? liar_.get() : &prophet_;
+  const bool is_liar = machine.manner == Manner::kLies;
+  engine::ProposerSource* const source = is_liar ? liar_.get() : &prophet_;
   // A liar says that it has the vocabulary, and checks what it drafts by a larger one.
   drafting::Vocabulary vocabulary = vocabulary_;
-  if (machine.is_liar) ++vocabulary.size;
+  if (is_liar) ++vocabulary.size;
+  if (machine.manner == Manner::kIsStranger) ++vocabulary.digest.low;
   machine.server = std::make_unique<drafting::DraftServer>(
       *machine.network, std::vector<drafting::Drafter>{{.name = kDrafter,
                                                         .vocabulary = vocabulary,
@@ -98,16 +111,37 @@ void SimDrafters::Kill(Machine& machine, int64_t away_ns) {
   machine.returns_ns = clock_.NowNs() + away_ns;
 }
 
-std::unique_ptr<drafting::RemoteProposers> SimDrafters::ProposersFor(net::Network& network) const {
+// For each message many, which say what was said, or what cannot be of use any more.
+void SimDrafters::Flood(Machine& machine, const net::Event& event) {
+  const auto* const begin = std::get_if<wire::BeginDraft>(&event.message);
+  const auto* const follow = std::get_if<wire::FollowDraft>(&event.message);
+  if (event.kind != net::Event::Kind::kMessage || (begin == nullptr && follow == nullptr)) return;
+  wire::DraftTokens drafts;
+  drafts.draft = begin != nullptr ? begin->draft : follow->draft;
+  drafts.begin = begin != nullptr ? static_cast<uint32_t>(begin->tokens.size()) : follow->begin;
+  drafts.tokens = {1, 2, 3};
+  for (int i = 0; i < kFlood; ++i) {
+    static_cast<void>(machine.network->Send(event.from, drafts));
+  }
+}
+
+std::unique_ptr<drafting::RemoteProposers> SimDrafters::ProposersFor(net::Network& network) {
   std::vector<drafting::RemoteDrafter> drafters;
   for (const auto& machine : machines_) {
-    drafters.push_back({.node = machine->id,
-                        .name = std::to_string(machine->id.value.low),
-                        .addresses = {},
-                        .drafter = kDrafter});
+    drafters.push_back(
+        {.node = machine->id,
+         .name = fmt::format("{} {}", kMannerNames[static_cast<size_t>(machine->manner)],
+                             machine->id.value.low),
+         .addresses = {},
+         .drafter = kDrafter});
   }
   return std::make_unique<drafting::RemoteProposers>(
-      &network, std::move(drafters), drafting::RemoteOptions{.vocabulary = vocabulary_});
+      &network, std::move(drafters),
+      drafting::RemoteOptions{
+          .vocabulary = vocabulary_,
+          .complain = [this, front = network.self().value.low](const std::string& why) {
+            ++complaints_[fmt::format("{}: {}", front, why)];
+          }});
 }
 
 int64_t SimDrafters::next_ns() const {
@@ -127,6 +161,8 @@ void SimDrafters::Run() {
     if (machine->dies_ns <= clock_.NowNs()) Kill(*machine, machine->away_ns);
     if (!machine->server || machine->busy_until_ns > clock_.NowNs()) continue;
     for (const net::Event& event : std::exchange(machine->inbox, {})) {
+      if (machine->manner == Manner::kIsSilent) continue;
+      if (machine->manner == Manner::kFloods) Flood(*machine, event);
       machine->server->Handle(event);
     }
     if (!machine->server->has_work()) continue;

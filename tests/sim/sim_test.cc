@@ -4,11 +4,36 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "sim_options.h"
 #include "sim_world.h"
 
 namespace aster::sim {
 namespace {
+
+void AddTo(SimResult& all, const SimResult& result) {
+  all.answered += result.answered;
+  all.failed += result.failed;
+  all.cancelled += result.cancelled;
+  all.continued += result.continued;
+  all.small_answered += result.small_answered;
+  all.small_alike += result.small_alike;
+  all.replans += result.replans;
+  all.replayed += result.replayed;
+  all.preempted += result.preempted;
+  all.fetched += result.fetched;
+  all.small_fetched += result.small_fetched;
+  all.given_up += result.given_up;
+  all.drafts += result.drafts;
+  all.frames_ahead += result.frames_ahead;
+  all.frames_cancelled += result.frames_cancelled;
+  all.remote_drafts += result.remote_drafts;
+  all.remote_drafts_accepted += result.remote_drafts_accepted;
+  all.remote_left_out += result.remote_left_out;
+  for (const auto& [what, count] : result.complaints) all.complaints[what] += count;
+}
 
 TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   SimResult all;
@@ -22,24 +47,7 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
           "{}\nseed {}: {}\nsee it again: sim_test --seeds 1 --first {} --print\n",
           fmt::join(again.lines, "\n"), seed, fmt::join(result.mistakes, "; "), seed);
     }
-    all.answered += result.answered;
-    all.failed += result.failed;
-    all.cancelled += result.cancelled;
-    all.continued += result.continued;
-    all.small_answered += result.small_answered;
-    all.small_alike += result.small_alike;
-    all.replans += result.replans;
-    all.replayed += result.replayed;
-    all.preempted += result.preempted;
-    all.fetched += result.fetched;
-    all.small_fetched += result.small_fetched;
-    all.given_up += result.given_up;
-    all.drafts += result.drafts;
-    all.frames_ahead += result.frames_ahead;
-    all.frames_cancelled += result.frames_cancelled;
-    all.remote_drafts += result.remote_drafts;
-    all.remote_drafts_accepted += result.remote_drafts_accepted;
-    all.remote_left_out += result.remote_left_out;
+    AddTo(all, result);
   }
   fmt::print(
       "{} seeds: {} answered, {} cancelled, {} failed cleanly, {} of them continued; {} "
@@ -75,6 +83,14 @@ TEST(Sim, EverySeedEndsWithTheTokensOfOneMachineOrACleanError) {
   EXPECT_GT(all.remote_drafts_accepted, options.seeds / 2);
   EXPECT_GT(all.remote_drafts, all.remote_drafts_accepted + options.seeds / 4);
   EXPECT_GT(all.remote_left_out, options.seeds / 20);
+  const auto is_told = [&](const std::string& what) {
+    return std::ranges::any_of(all.complaints, [&](const auto& complaint) {
+      return complaint.first.find(what) != std::string::npos;
+    });
+  };
+  for (const std::string what : {"liar", "flooder", "stranger", "disconnected", "not replied"}) {
+    EXPECT_TRUE(is_told(what)) << what;
+  }
   EXPECT_GT(all.frames_ahead, options.seeds / 2);
   EXPECT_GT(all.frames_cancelled, options.seeds / 10);
   EXPECT_GT(all.drafts.drafted, all.drafts.accepted + options.seeds / 2);

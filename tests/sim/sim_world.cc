@@ -556,6 +556,10 @@ SimResult World::Run() {
       result.remote_left_out += of.is_left_out;
     }
   }
+  if (drafters_) result.complaints = drafters_->complaints();
+  for (const auto& [what, count] : result.complaints) {
+    if (count > 1) Mistake(fmt::format("it was said {} times: {}", count, what));
+  }
   result.drafts = drafts_;
   visitors_.clear();
   result.trace = trace_.Digest();

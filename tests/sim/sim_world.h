@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,9 +49,10 @@ struct SimResult {
   engine::DraftCounts drafts;
   uint64_t frames_ahead = 0;  // of draft tokens behind draft tokens
   uint64_t frames_cancelled = 0;
-  uint64_t remote_drafts = 0;           // draft tokens that came from other machines
-  uint64_t remote_drafts_accepted = 0;  // of them
-  uint64_t remote_left_out = 0;         // drafters, at the end
+  uint64_t remote_drafts = 0;                  // draft tokens that came from other machines
+  uint64_t remote_drafts_accepted = 0;         // of them
+  uint64_t remote_left_out = 0;                // drafters, at the end
+  std::map<std::string, uint64_t> complaints;  // about them (SimDrafters::complaints)
 };
 
 class World {
