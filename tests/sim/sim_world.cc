@@ -31,7 +31,9 @@ constexpr model::Arch kFamilies[] = {
     model::Arch::kDeepSeek2, model::Arch::kGlmDsa, model::Arch::kDeepSeek4};
 
 plan::TestModel& ModelOf(uint64_t seed) {
-  if (seed % 5 == 2) return plan::TestModel::OfFamily(kFamilies[seed / 5 % std::size(kFamilies)]);
+  // Not where rows travel in fewer bits.
+  if (seed % 5 == 2 && seed % 3 != 0)
+    return plan::TestModel::OfFamily(kFamilies[seed / 5 % std::size(kFamilies)]);
   return seed % 4 == 1 ? plan::TestModel::WithExperts() : plan::TestModel::Get();
 }
 
@@ -42,8 +44,8 @@ model::MemoryOptions WindowOf(const model::Shape& shape) {
 }
 
 // Hardly enough for the longest text.
-uint64_t TightBytes(const model::Shape& shape, const model::MemoryOptions& memory) {
-  return model::MakeMemoryLayout(shape, model::Narrowed(memory, shape), Hash128())
+uint64_t TightBytes(const model::Shape& shape) {
+  return model::MakeMemoryLayout(shape, model::Narrowed({}, shape), Hash128())
       ->BytesFor({0, plan::kTestLayers}, kLongest, /*chunk=*/256);
 }
 
@@ -73,7 +75,7 @@ World::World(uint64_t seed, bool keep_lines)
       is_calm_(Chance(5)),
       gives_up_(Chance(3)),
       memory_(Chance(4) ? WindowOf(model_.shape()) : model::MemoryOptions{}),
-      kv_bytes_(Chance(4) ? TightBytes(model_.shape(), memory_) : kPlentyBytes),
+      kv_bytes_(Chance(4) ? TightBytes(model_.shape()) : kPlentyBytes),
       source_(kv_bytes_, static_cast<int>(Below(3))) {
   for (uint64_t i = 0; i < 1 + Below(4); ++i) AddMachine(i + 1);
   for (int i = 0; i < 2; ++i) beginnings_.push_back(model::RandomTokens(250, kVocab, Below(1000)));
