@@ -160,7 +160,7 @@ struct Context {
     }
     std::vector<float> q(rows * static_cast<size_t>(dim));
     FillNormal(2, 0, 0, q);
-    queries.resize(QueryFloats(rows, dim));
+    queries.resize(QueryFloats(layout, rows));
     table.prepare_queries(layout, q.data(),
                           {.rows = rows,
                            .heads = heads,
@@ -192,7 +192,7 @@ struct Context {
   int64_t seen = 0;  // pairs of a query and a position
 };
 
-constexpr const char* kTypeNames[] = {"f16", "bf16", "q8"};
+constexpr const char* kTypeNames[] = {"f16", "bf16", "q8", "q8i"};
 
 // The last 512 tokens of a context.
 void Prefill(benchmark::State& state, KvType type, int dim, size_t heads, int64_t length) {
@@ -287,7 +287,7 @@ void Swiglu(benchmark::State& state, size_t count) {
 }
 
 void RegisterAttention() {
-  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int}) {
     const std::string name = kTypeNames[static_cast<size_t>(type)];
     for (const auto& [dim, heads] : {std::pair{64, 4}, std::pair{128, 2}, std::pair{128, 8}}) {
       const std::string shape =

@@ -39,7 +39,7 @@ namespace {
 std::set<Hash128> LayoutsOf(const model::Shape& shape, const Hash128& fingerprint) {
   std::set<Hash128> layouts;
   using kernels::KvType;
-  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int}) {
     for (const bool is_plain : {false, true}) {
       const model::MemoryOptions memory{.type = type, .plain_rows = is_plain};
       const auto layout = plan::LayoutOf(shape, memory, fingerprint);

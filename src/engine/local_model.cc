@@ -112,6 +112,10 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
     gpu_note_ = "no GPU is used: the processor computes a group's part of the layers";
     return found;
   }
+  if (options.memory.type == kernels::KvType::kQ8Int) {
+    gpu_note_ = "no GPU is used: the processor attends in integers (--kv-type q8i), GPUs do not";
+    return found;
+  }
   const bool is_automatic = !options.gpu_layers.count;
   const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   Result<Gpus> gpus = options.open_gpus(UseOf(files, shape, options.memory), context_);

@@ -196,7 +196,10 @@ class Verifier {
       if (gpus.size() > most_gpus) gpus.resize(most_gpus);
       return gpus;
     };
-    return LocalModel::Load(files_, options);
+    auto model = TRY(LocalModel::Load(files_, options));
+    // A way is not called what it is not.
+    if (gpu_layers > 0 && model->gpu_count() == 0) return Unimplemented(model->gpu_note());
+    return model;
   }
 
   uint32_t MostGpuLayers(uint32_t layer_count) const {

@@ -22,8 +22,11 @@ float QueryFactor(float scale) {
   return static_cast<float>(static_cast<double>(scale) * kLog2E);
 }
 
-size_t QueryFloats(size_t rows, int key_dim) {
-  return (rows + kQueryGroup - 1) / kQueryGroup * kQueryGroup * static_cast<size_t>(key_dim);
+size_t QueryFloats(const PageLayout& layout, size_t rows) {
+  const auto dim = static_cast<size_t>(layout.key_dim);
+  const size_t words = (dim + kIntQuad - 1) / kIntQuad + 2 * ((dim + kQ8Group - 1) / kQ8Group);
+  return (rows + kQueryGroup - 1) / kQueryGroup * kQueryGroup *
+         (layout.type == KvType::kQ8Int ? words : dim);
 }
 
 void ResetAttention(const PageLayout& layout, size_t rows, const AttentionState& state) {
@@ -36,8 +39,9 @@ const AttentionTable& Attention(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
     case Isa::kAvx2:
-    case Isa::kAvxVnni:
       return kAttentionAvx2;
+    case Isa::kAvxVnni:
+      return kAttentionAvxVnni;
     case Isa::kAvx512:
     case Isa::kAmx:
       return kAttentionAvx512;

@@ -41,8 +41,14 @@ struct RowGrid {
   size_t head_stride;
 };
 
-// Queries are prepared in groups of this many rows: [groups][key_dim][kQueryGroup].
+// Queries are prepared in groups of this many rows: [groups][key_dim][kQueryGroup] floats; for
+// kQ8Int [groups][words][kQueryGroup]: four signed bytes of a row to a word, zeros behind its end;
+// then for each 32 bytes the float scale; then for each 32 the integer -128 times their sum.
 inline constexpr int kQueryGroup = 12;
+
+// kQ8Int: the largest weight of a page is this number: two planes of seven bits.
+inline constexpr int kIntWeight = 16383;
+inline constexpr int kIntPlaneBits = 7;
 
 struct AttentionJob {
   const PageLayout* layout;
@@ -70,7 +76,7 @@ struct AttentionTable {
                      size_t key_stride, const float* values, size_t value_stride, uint8_t* page);
 
   // queries = what AttentionJob wants, of rows of key_dim floats times `factor` (QueryFactor).
-  // QueryFloats(rows, key_dim) floats are written.
+  // QueryFloats(layout, rows) floats are written.
   void (*prepare_queries)(const PageLayout& layout, const float* q, const RowGrid& grid,
                           float factor, float* queries);
 
@@ -95,8 +101,8 @@ struct AttentionTable {
 // cap of scores.
 float QueryFactor(float scale);
 
-// Floats of prepared queries.
-size_t QueryFloats(size_t rows, int key_dim);
+// Floats (and words) of prepared queries.
+size_t QueryFloats(const PageLayout& layout, size_t rows);
 
 // Nothing seen yet.
 void ResetAttention(const PageLayout& layout, size_t rows, const AttentionState& state);
@@ -106,6 +112,7 @@ const AttentionTable& Attention(Isa isa);
 
 extern const AttentionTable kAttentionRef;
 extern const AttentionTable kAttentionAvx2;
+extern const AttentionTable kAttentionAvxVnni;
 extern const AttentionTable kAttentionAvx512;
 extern const AttentionTable kAttentionNeon;
 

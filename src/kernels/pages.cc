@@ -18,7 +18,14 @@ constexpr size_t Groups(int32_t dim) {
   return RoundUp(static_cast<size_t>(dim), kQ8Group) / kQ8Group;
 }
 
-size_t ElementBytes(KvType type) { return type == KvType::kQ8 ? 1 : 2; }
+bool IsBytes(KvType type) { return type == KvType::kQ8 || type == KvType::kQ8Int; }
+
+size_t ElementBytes(KvType type) { return IsBytes(type) ? 1 : 2; }
+
+// Elements of a key that stand side by side, and positions of a value.
+size_t Together(KvType type) {
+  return type == KvType::kBf16 ? 2 : type == KvType::kQ8Int ? kIntQuad : 1;
+}
 
 // Calls visit(page, bytes) for every piece of the position's row, in the order of an exported row.
 template <typename Byte, typename Visit>
@@ -27,29 +34,26 @@ void ForEachPiece(const PageLayout& layout, Byte* page, int position, Visit visi
   const size_t size = ElementBytes(layout.type);
   Byte* block = page + p / kKeyBlock * layout.key_block_bytes;
   const size_t lane = p % kKeyBlock;
+  const size_t together = Together(layout.type);
   for (size_t d = 0; d < static_cast<size_t>(layout.key_dim); ++d) {
-    // bf16 keeps two elements of a position together.
-    const size_t element = layout.type == KvType::kBf16 ? (d / 2 * kKeyBlock + lane) * 2 + d % 2
-                                                        : d * kKeyBlock + lane;
-    visit(block + element * size, size);
+    visit(block + ((d / together * kKeyBlock + lane) * together + d % together) * size, size);
   }
-  if (layout.type == KvType::kQ8) {
+  if (IsBytes(layout.type)) {
     for (size_t g = 0; g < Groups(layout.key_dim); ++g) {
       visit(block + layout.key_scales_offset + (g * kKeyBlock + lane) * 2, size_t{2});
     }
   }
-  Byte* values = page + layout.values_offset;
   const auto stride = static_cast<size_t>(layout.value_stride);
-  if (layout.type == KvType::kBf16) {
-    // Two positions stand together.
-    Byte* pair = values + (p / 2 * stride * 2 + p % 2) * size;
+  Byte* values =
+      page + layout.values_offset + (p / together * stride * together + p % together) * size;
+  if (together == 1) {
+    visit(values, static_cast<size_t>(layout.value_dim) * size);
+  } else {
     for (size_t d = 0; d < static_cast<size_t>(layout.value_dim); ++d) {
-      visit(pair + d * 2 * size, size);
+      visit(values + d * together * size, size);
     }
-    return;
   }
-  visit(values + p * stride * size, static_cast<size_t>(layout.value_dim) * size);
-  if (layout.type == KvType::kQ8) {
+  if (IsBytes(layout.type)) {
     for (size_t g = 0; g < Groups(layout.value_dim); ++g) {
       visit(page + layout.value_scales_offset + (g * kPagePositions + p) * 2, size_t{2});
     }
@@ -61,17 +65,19 @@ void ZeroValuePadding(const PageLayout& layout, int position, uint8_t* page) {
   const auto stride = static_cast<size_t>(layout.value_stride);
   const auto used = static_cast<size_t>(layout.value_dim);
   const size_t size = ElementBytes(layout.type);
+  const size_t together = Together(layout.type);
   uint8_t* values = page + layout.values_offset;
-  if (layout.type != KvType::kBf16) {
+  if (together == 1) {
     std::memset(values + (p * stride + used) * size, 0, (stride - used) * size);
     return;
   }
   for (size_t d = used; d < stride; ++d) {
-    std::memset(values + ((p / 2 * stride + d) * 2 + p % 2) * size, 0, size);
+    std::memset(values + ((p / together * stride + d) * together + p % together) * size, 0, size);
   }
 }
 
-// An odd number of bf16 keys leaves one of a pair empty.
+// An odd number of bf16 keys leaves one of a pair empty. (Of integers, what is empty meets zeros of
+// the query.)
 void ZeroKeyPadding(const PageLayout& layout, int position, uint8_t* page) {
   if (layout.type != KvType::kBf16 || layout.key_dim % 2 == 0) return;
   const auto p = static_cast<size_t>(position);
@@ -90,9 +96,9 @@ PageLayout MakePageLayout(KvType type, int key_dim, int value_dim) {
   layout.value_dim = value_dim;
   layout.value_stride = static_cast<int32_t>(RoundUp(static_cast<size_t>(value_dim), kKeyBlock));
   const size_t size = ElementBytes(type);
-  const size_t keys = RoundUp(static_cast<size_t>(key_dim), type == KvType::kBf16 ? 2 : 1);
-  const size_t key_scales = type == KvType::kQ8 ? Groups(key_dim) * 2 : 0;
-  const size_t value_scales = type == KvType::kQ8 ? Groups(value_dim) * 2 : 0;
+  const size_t keys = RoundUp(static_cast<size_t>(key_dim), Together(type));
+  const size_t key_scales = IsBytes(type) ? Groups(key_dim) * 2 : 0;
+  const size_t value_scales = IsBytes(type) ? Groups(value_dim) * 2 : 0;
   layout.key_scales_offset = keys * kKeyBlock * size;
   layout.key_block_bytes = layout.key_scales_offset + key_scales * kKeyBlock;
   layout.values_offset = RoundUp(layout.key_block_bytes * (kPagePositions / kKeyBlock), 64);

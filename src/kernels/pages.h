@@ -19,8 +19,11 @@ inline constexpr int kPagePositions = 128;
 // Keys stand in blocks of this many positions.
 inline constexpr int kKeyBlock = 16;
 
-// One f16 scale for this many elements of a kQ8 row.
+// One f16 scale for this many elements of a row of bytes.
 inline constexpr int kQ8Group = 32;
+
+// kQ8Int: bytes that stand together, one word of integer dot products.
+inline constexpr int kIntQuad = 4;
 
 // No key or value row is longer.
 inline constexpr int kMaxHeadDim = 1024;
@@ -29,7 +32,11 @@ enum class KvType : uint8_t {
   kF16,
   kBf16,  // arithmetic follows the bf16 tiles of AMX: docs/attention.md
   kQ8,    // bytes with an f16 scale per 32
+  // The rows of kQ8, attended to in integers: four elements of a key stand together, and four
+  // positions of values.
+  kQ8Int,
 };
+inline constexpr int kKvTypeCount = 4;
 
 // Where everything is, in bytes from the start of a page; made by MakePageLayout.
 struct PageLayout {
@@ -39,12 +46,12 @@ struct PageLayout {
   int32_t value_stride;  // value_dim rounded up to 16: elements per value row, the rest zero
 
   size_t key_block_bytes;    // from one block of 16 positions to the next
-  size_t key_scales_offset;  // kQ8: within a block; [groups][16] f16
+  size_t key_scales_offset;  // of bytes: within a block; [groups][16] f16
   size_t values_offset;
-  size_t value_scales_offset;  // kQ8: [groups][positions] f16
+  size_t value_scales_offset;  // of bytes: [groups][positions] f16
   size_t bytes;                // of the page; a multiple of 64
 
-  size_t key_row_bytes;  // of one exported row: elements, then for kQ8 their scales
+  size_t key_row_bytes;  // of one exported row: elements, then of bytes their scales
   size_t value_row_bytes;
 };
 

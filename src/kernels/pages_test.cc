@@ -17,7 +17,7 @@
 namespace aster::kernels {
 namespace {
 
-constexpr KvType kTypes[] = {KvType::kF16, KvType::kBf16, KvType::kQ8};
+constexpr KvType kTypes[] = {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int};
 
 TEST(PagesTest, PagesAreNoLargerThanTheirRows) {
   const PageLayout f16 = MakePageLayout(KvType::kF16, 64, 128);

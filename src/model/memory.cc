@@ -25,6 +25,8 @@ std::string_view TypeName(kernels::KvType type) {
       return "bf16";
     case kernels::KvType::kQ8:
       return "q8";
+    case kernels::KvType::kQ8Int:
+      return "q8i";
   }
   return "";
 }

@@ -33,7 +33,8 @@ Result<engine::LocalModelOptions> ModelOptions::ForEngine() const {
   options.open_gpus = OpenChosenGpus;
   options.memory.type = kv_type == "f16"    ? kernels::KvType::kF16
                         : kv_type == "bf16" ? kernels::KvType::kBf16
-                                            : kernels::KvType::kQ8;
+                        : kv_type == "q8"   ? kernels::KvType::kQ8
+                                            : kernels::KvType::kQ8Int;
   if (kv_sinks > 0 && kv_window == 0) {
     return InvalidArgument("--kv-sinks needs a sliding window: give --kv-window too");
   }

@@ -195,7 +195,7 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
         "everywhere",
         Self(), kernels::kArithmeticVersion, open.arithmetic));
   }
-  if (KvTypeNumber(open) > static_cast<uint8_t>(kernels::KvType::kQ8)) {
+  if (KvTypeNumber(open) >= kernels::kKvTypeCount) {
     return InvalidArgument(
         fmt::format("a KV type of number {}, which does not exist", open.kv_type));
   }

@@ -21,6 +21,7 @@ class PageTypes {
   PageTypes(std::initializer_list<kernels::KvType> types) {
     for (const kernels::KvType type : types) types_.set(static_cast<size_t>(type));
   }
+  // That there are shaders for.
   static PageTypes All() {
     return {kernels::KvType::kF16, kernels::KvType::kBf16, kernels::KvType::kQ8};
   }
@@ -28,7 +29,7 @@ class PageTypes {
   bool Contains(kernels::KvType type) const { return types_.test(static_cast<size_t>(type)); }
 
  private:
-  std::bitset<3> types_;
+  std::bitset<kernels::kKvTypeCount> types_;
 };
 
 struct KernelUse {

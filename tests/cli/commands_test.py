@@ -351,14 +351,21 @@ class Synth(Case):
 
 
 class Verify(Case):
-    def check(self, model):
-        report = json.loads(aster("verify", model, "--tokens", 150, "--json").stdout)
+    def check(self, model, *options):
+        report = json.loads(aster("verify", model, "--tokens", 150, *options, "--json").stdout)
         self.assertTrue(report["equal"])
         self.assertGreater(len(report["ways"]), 10)
         self.assertEqual(len({way["hash"] for way in report["ways"]}), 1)
 
     def test_every_way_gives_the_same_bits(self):
         self.check(self.tiny)
+
+    def test_attention_in_integers(self):
+        self.check(self.tiny, "--kv-type", "q8i")
+        self.check(self.tiny, "--kv-type", "q8i", "--kv-window", 24, "--kv-sinks", 3)
+        without = aster("run", self.tiny, "-p", "a", "--raw", "--temp", 0, "-n", 2, "--kv-type", "q8i", "--gpu-layers",
+                        "auto")
+        self.assertIn(b"no GPU is used", without.stderr)
 
     def test_what_cannot_be_run_is_told_apart(self):
         odd = self.folder / "odd.gguf"

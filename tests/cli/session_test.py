@@ -412,6 +412,19 @@ class Sessions(Home):
         self.assertEqual(json.loads(run.stdout)["ids"],
                          self.answer(self.tiny, "-p", TEXT + " x", "--raw", "--kv-type", "q8")["ids"])
 
+    def test_rows_attended_to_in_integers_are_a_type_of_their_own(self):
+        whole = self.answer(self.tiny, "-p", TEXT + " x", "--raw", "--kv-type", "q8i")
+        self.save("integers", "--raw", "--kv-type", "q8i")
+        kept = self.run_here("run", "--session", "integers", "--kv-type", "q8i", "--raw", "-p", " x", "-n", 8, "--temp",
+                             0, "--json")
+        self.assertNotIn(b"computed again", kept.stderr)
+        self.assertGreater(json.loads(kept.stdout)["tokens"]["cached"], 0)
+        self.assertEqual(json.loads(kept.stdout)["ids"], whole["ids"])
+        # The rows have the same bytes as those of q8, and came from other numbers.
+        other = self.run_here("run", "--session", "integers", "--kv-type", "q8", "--raw", "-p", " x", "-n", 8, "--temp",
+                              0, "--json")
+        self.assertIn(b"computed again", other.stderr)
+
     def test_wrong_usage(self):
         self.session("save", "kept", self.tiny, check=USAGE)
         self.session("save", ".hidden", self.tiny, "--prompt-file", self.prompt, check=INPUT)

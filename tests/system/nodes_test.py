@@ -200,6 +200,8 @@ class Nodes(Case):
         run = aster(*ask, *nodes, "--kv-wire", "q8", "--kv-type", "q8")
         self.assertNotIn("inexact", json.loads(run.stdout))
         self.assertEqual(json.loads(run.stdout)["ids"], json.loads(aster(*ask, "--kv-type", "q8").stdout)["ids"])
+        integers = aster(*ask, *nodes, "--kv-type", "q8i")
+        self.assertEqual(json.loads(integers.stdout)["ids"], json.loads(aster(*ask, "--kv-type", "q8i").stdout)["ids"])
         refused = aster("verify", self.tiny, "--local-nodes", 2, "--kv-wire", "q8", check=INPUT)
         self.assertIn(b"verify compares bits", refused.stderr)
         aster(*ask, "--kv-wire", "q8", check=USAGE)

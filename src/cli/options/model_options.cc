@@ -40,8 +40,10 @@ void DeclareGpuLayers(CLI::App& app, open::ModelOptions& options) {
 }
 
 void DeclareMemory(CLI::App& app, open::ModelOptions& options) {
-  app.add_option("--kv-type", options.kv_type, "Number format of the KV cache")
-      ->check(CLI::IsMember({"f16", "bf16", "q8"}))
+  app.add_option("--kv-type", options.kv_type,
+                 "Number format of the KV cache: f16, bf16, q8 (8 bits), or q8i (8 bits, attention "
+                 "in integers)")
+      ->check(CLI::IsMember({"f16", "bf16", "q8", "q8i"}))
       ->type_name("TYPE");
   app.add_option("--kv-window", options.kv_window,
                  "Sliding window of attention in tokens, the current one included")

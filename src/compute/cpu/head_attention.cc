@@ -174,7 +174,7 @@ Status CpuHeadAttention::PlanParts() {
 Status CpuHeadAttention::PlanScratch() {
   scratch_bytes_ = RoundUp(max_rows_ * sizeof(kernels::VisibleRows)) +
                    RoundUp(max_pages_ * sizeof(uint8_t*)) +
-                   RoundUp(kernels::QueryFloats(max_rows_, head_page_.key_dim) * sizeof(float)) +
+                   RoundUp(kernels::QueryFloats(head_page_, max_rows_) * sizeof(float)) +
                    2 * RoundUp(max_rows_ * sizeof(float)) +
                    RoundUp(max_rows_ * head_page_.value_stride * sizeof(float));
   return scratch_.Grow(scratch_bytes_ * context_.pool.thread_count());
@@ -185,7 +185,7 @@ CpuHeadAttention::Scratch CpuHeadAttention::ScratchOf(size_t thread) {
   Scratch scratch{};
   scratch.visible = carver.Take<kernels::VisibleRows>(max_rows_);
   scratch.pages = carver.Take<const uint8_t*>(max_pages_);
-  scratch.queries = carver.Take<float>(kernels::QueryFloats(max_rows_, head_page_.key_dim));
+  scratch.queries = carver.Take<float>(kernels::QueryFloats(head_page_, max_rows_));
   scratch.state.max = carver.Take<float>(max_rows_);
   scratch.state.sum = carver.Take<float>(max_rows_);
   scratch.state.values = carver.Take<float>(max_rows_ * head_page_.value_stride);

@@ -11,6 +11,9 @@ const aster::kernels::OpsTable& kRowOps = aster::kernels::kOpsNeon;
 }  // namespace
 
 // Written in those lanes.
+#include "kernels/arm/attention_dots_neon.inc"
+
+// Written with those products.
 #include "kernels/attention_body.inc"
 
 namespace aster::kernels {

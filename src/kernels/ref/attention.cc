@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "kernels/ops.h"
+#include "kernels/ref/activations_ref.h"
 #include "kernels/ref/math.h"
 #include "quant/half.h"
 
@@ -30,7 +31,7 @@ uint16_t LoadHalf(const uint8_t* p) {
   return half;
 }
 
-// Row `position` of a page, as floats; exact. Of kQ8 the bytes, with their scales beside.
+// Row `position` of a page, as floats; exact. Of bytes themselves, with their scales beside.
 struct Row {
   std::array<float, kMaxHeadDim> key;
   std::array<float, kMaxHeadDim> value;
@@ -48,6 +49,7 @@ void Decode(KvType type, const uint8_t* elements, int dim, float* out, float* sc
         out[d] = quant::Bfloat16ToFloat(LoadHalf(elements + 2 * d));
         break;
       case KvType::kQ8:
+      case KvType::kQ8Int:
         out[d] = static_cast<float>(static_cast<int8_t>(elements[d]));
         scales[d / kQ8Group] = quant::HalfToFloat(LoadHalf(elements + dim + d / kQ8Group * 2));
         break;
@@ -65,7 +67,7 @@ void ReadRow(const PageLayout& layout, const uint8_t* page, int position, Row& r
 
 // Bytes of one exported half row.
 void Encode(KvType type, const float* x, int dim, uint8_t* out) {
-  if (type == KvType::kQ8) {
+  if (type == KvType::kQ8 || type == KvType::kQ8Int) {
     std::array<int8_t, kMaxHeadDim> quants;
     std::array<uint16_t, kMaxHeadDim / kQ8Group> scales;
     kOpsRef.to_q8(x, static_cast<size_t>(dim), quants.data(), scales.data());
@@ -92,13 +94,65 @@ void WriteRows(const PageLayout& layout, int first, int count, const float* keys
   }
 }
 
+// Of bit patterns of magnitudes, which compare as integers do: NaN is above infinity. Returns what
+// times the largest is `most`, and the reciprocal; zero where all are next to nothing.
+struct Units {
+  float inverse;
+  float unit;
+};
+Units UnitsOf(uint32_t largest, float most) {
+  if (largest >= kInfinityBits) return {0.0f, std::numeric_limits<float>::quiet_NaN()};
+  if (largest < kSmallestScaledBits) return {0.0f, 0.0f};
+  const float magnitude = std::bit_cast<float>(largest);
+  return {most / magnitude, magnitude / most};
+}
+
+uint32_t MagnitudeBits(float x) { return std::bit_cast<uint32_t>(x) & 0x7fffffffu; }
+
+// A whole number; zero if there are no units.
+int Rounded(float x, const Units& units) {
+  return units.inverse == 0.0f ? 0 : static_cast<int>(std::nearbyintf(x * units.inverse));
+}
+
+size_t QuadsOf(size_t dim) { return (dim + kIntQuad - 1) / kIntQuad; }
+size_t GroupsOf(size_t dim) { return (dim + kQ8Group - 1) / kQ8Group; }
+
+// Byte d of a row of prepared queries.
+size_t QueryByte(size_t d) { return d / kIntQuad * kQueryGroup * sizeof(float) + d % kIntQuad; }
+
+// One row of kQ8Int, from its first word on.
+void PrepareIntQuery(const float* row, size_t dim, float factor, float* out) {
+  auto* const bytes = reinterpret_cast<uint8_t*>(out);
+  for (size_t begin = 0; begin < dim; begin += kQ8Group) {
+    const size_t end = std::min(dim, begin + kQ8Group);
+    uint32_t largest = 0;
+    for (size_t d = begin; d < end; ++d)
+      largest = std::max(largest, MagnitudeBits(row[d] * factor));
+    const Units units = UnitsOf(largest, 127.0f);
+    int32_t start = 0;
+    for (size_t d = begin; d < end; ++d) {
+      const int quant = Rounded(row[d] * factor, units);
+      bytes[QueryByte(d)] = static_cast<uint8_t>(quant);
+      start -= 128 * quant;
+    }
+    const size_t scale = QuadsOf(dim) + begin / kQ8Group;
+    out[scale * kQueryGroup] = units.unit;
+    std::memcpy(out + (scale + GroupsOf(dim)) * kQueryGroup, &start, sizeof(start));
+  }
+}
+
 void PrepareQueries(const PageLayout& layout, const float* q, const RowGrid& grid, float factor,
                     float* queries) {
   const auto dim = static_cast<size_t>(layout.key_dim);
-  std::fill_n(queries, QueryFloats(grid.rows, layout.key_dim), 0.0f);
+  const size_t group_floats = QueryFloats(layout, kQueryGroup);
+  std::fill_n(queries, QueryFloats(layout, grid.rows), 0.0f);
   for (size_t r = 0; r < grid.rows; ++r) {
     const float* row = q + r / grid.heads * grid.token_stride + r % grid.heads * grid.head_stride;
-    float* group = queries + r / kQueryGroup * kQueryGroup * dim;
+    float* group = queries + r / kQueryGroup * group_floats;
+    if (layout.type == KvType::kQ8Int) {
+      PrepareIntQuery(row, dim, factor, group + r % kQueryGroup);
+      continue;
+    }
     for (size_t d = 0; d < dim; ++d) {
       const float x = row[d] * factor;
       group[d * kQueryGroup + r % kQueryGroup] = layout.type == KvType::kBf16 ? RoundToBf16(x) : x;
@@ -131,6 +185,24 @@ float Chain(KvType type, int count, A a, B b, Present present) {
   return sum;
 }
 
+// Sums of bytes' products are exact, and the scales of both come behind.
+float IntScore(const PageLayout& layout, const float* query, const Row& row) {
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(query);
+  const size_t quads = QuadsOf(static_cast<size_t>(layout.key_dim));
+  float score = 0.0f;
+  for (int begin = 0; begin < layout.key_dim; begin += kQ8Group) {
+    int dot = 0;
+    for (int d = begin; d < std::min(layout.key_dim, begin + kQ8Group); ++d) {
+      dot += static_cast<int8_t>(bytes[QueryByte(static_cast<size_t>(d))]) *
+             static_cast<int>(row.key[d]);
+    }
+    const auto group = static_cast<size_t>(begin / kQ8Group);
+    const float query_scale = query[(quads + group) * kQueryGroup];
+    score = std::fma(static_cast<float>(dot), query_scale * row.key_scales[group], score);
+  }
+  return score;
+}
+
 // kQ8 sums the products with the bytes of a group and then applies the scale.
 float Score(const PageLayout& layout, const float* query, const Row& row) {
   const auto chain = [&](int begin, int count) {
@@ -138,6 +210,7 @@ float Score(const PageLayout& layout, const float* query, const Row& row) {
         layout.type, count, [&](int i) { return query[(begin + i) * kQueryGroup]; },
         [&](int i) { return row.key[begin + i]; }, [](int) { return true; });
   };
+  if (layout.type == KvType::kQ8Int) return IntScore(layout, query, row);
   if (layout.type != KvType::kQ8) return chain(0, layout.key_dim);
   float score = 0.0f;
   for (int begin = 0; begin < layout.key_dim; begin += kQ8Group) {
@@ -156,6 +229,28 @@ float TreeOf(float (*join)(float, float), std::array<float, kLanes> lanes) {
 
 float AddOf(float a, float b) { return a + b; }
 
+using Weights = std::array<float, kPagePositions>;
+using Seen = std::array<bool, kPagePositions>;
+
+// The values of a group of elements, their scales folded into the weights, and those rounded to
+// whole numbers of which the largest is kIntWeight.
+void IntValues(const std::array<Row, kPagePositions>& rows, const Weights& weights,
+               const Seen& sees, int group, int dim, float* values) {
+  const auto weight = [&](int p) { return std::fabs(weights[p] * rows[p].value_scales[group]); };
+  uint32_t largest = 0;
+  for (int p = 0; p < kPagePositions; ++p) {
+    if (sees[p]) largest = std::max(largest, MagnitudeBits(weight(p)));
+  }
+  const Units units = UnitsOf(largest, static_cast<float>(kIntWeight));
+  for (int d = group * kQ8Group; d < std::min(dim, (group + 1) * kQ8Group); ++d) {
+    int dot = 0;
+    for (int p = 0; p < kPagePositions; ++p) {
+      if (sees[p]) dot += Rounded(weight(p), units) * static_cast<int>(rows[p].value[d]);
+    }
+    values[d] = static_cast<float>(dot) * units.unit + 0.0f;  // no negative zero
+  }
+}
+
 // What one query makes of one page.
 struct PageResult {
   float max;
@@ -164,9 +259,8 @@ struct PageResult {
 };
 
 void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>& rows,
-                const float* query, const std::array<bool, kPagePositions>& sees, float cap,
-                PageResult& result) {
-  std::array<float, kPagePositions> weights;
+                const float* query, const Seen& sees, float cap, PageResult& result) {
+  Weights weights;
   std::array<float, kLanes> lanes;
   lanes.fill(-kInfinity);
   for (int p = 0; p < kPagePositions; ++p) {
@@ -185,6 +279,11 @@ void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>&
     lanes[p % kLanes] += weights[p];
   }
   result.sum = TreeOf(AddOf, lanes);
+  if (layout.type == KvType::kQ8Int) {
+    for (int group = 0; group * kQ8Group < layout.value_dim; ++group)
+      IntValues(rows, weights, sees, group, layout.value_dim, result.values.data());
+    return;
+  }
   for (int d = 0; d < layout.value_dim; ++d) {
     const float value = Chain(
         layout.type, kPagePositions,
@@ -209,16 +308,15 @@ void ForEachResult(const AttentionJob& job, Use use) {
     const int64_t start = (job.first_page + static_cast<int64_t>(i)) * kPagePositions;
     bool read = false;
     for (size_t r = 0; r < job.rows; ++r) {
-      std::array<bool, kPagePositions> sees;
+      Seen sees;
       for (int p = 0; p < kPagePositions; ++p) sees[p] = Sees(job.visible[r], start + p);
       if (std::find(sees.begin(), sees.end(), true) == sees.end()) continue;
       if (!read) {
         for (int p = 0; p < kPagePositions; ++p) ReadRow(layout, job.pages[i], p, rows[p]);
         read = true;
       }
-      const float* query = job.queries +
-                           r / kQueryGroup * kQueryGroup * static_cast<size_t>(layout.key_dim) +
-                           r % kQueryGroup;
+      const float* query =
+          job.queries + r / kQueryGroup * QueryFloats(layout, kQueryGroup) + r % kQueryGroup;
       PageResult result;
       AttendPage(layout, rows, query, sees, job.cap, result);
       use(i, r, result);

@@ -8,9 +8,16 @@ namespace {
 
 const aster::kernels::OpsTable& kRowOps = aster::kernels::kOpsAvx512;
 
+OPS_INLINE Ints DotBytes(Ints sum, Ints unsigned_bytes, Ints signed_bytes) {
+  return _mm512_dpbusd_epi32(sum, unsigned_bytes, signed_bytes);
+}
+
 }  // namespace
 
 // Written in those lanes.
+#include "kernels/x86/attention_dots_vnni.inc"
+
+// Written with those products.
 #include "kernels/attention_body.inc"
 
 namespace aster::kernels {

@@ -165,7 +165,7 @@ std::vector<float> Attention::Reference() {
   const auto key_dim = static_cast<size_t>(size.key_dim);
   std::vector<float> out(size_t{size.tokens} * all_heads * value_dim);
   const size_t rows = size_t{size.tokens} * size.heads;
-  std::vector<float> prepared(kernels::QueryFloats(rows, size.key_dim));
+  std::vector<float> prepared(kernels::QueryFloats(layout, rows));
   std::vector<kernels::VisibleRows> seen;
   for (size_t row = 0; row < rows; ++row) seen.push_back(visible[row / size.heads]);
   std::vector<float> max(rows), sum(rows), state_values(rows * layout.value_stride);

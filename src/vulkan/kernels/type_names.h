@@ -20,7 +20,8 @@ inline const char* NameOfType(kernels::WeightType type) {
 }
 
 inline const char* NameOfType(kernels::KvType type) {
-  static constexpr std::array<const char*, 3> kNames = {"f16", "bf16", "q8"};
+  static constexpr std::array<const char*, kernels::kKvTypeCount> kNames = {"f16", "bf16", "q8",
+                                                                            "q8i"};
   return kNames[static_cast<size_t>(type)];
 }
 
