@@ -4,10 +4,12 @@
 """What it costs to let rows travel between nodes in fewer bits (--wire): the divergence (KL) of the distributions of
 the next token from the exact ones, and how often the most likely token is the same. With --kv the same of KV
 rows (--kv-wire): a prefill node computes the first half of the text, and the decode node goes on from its rows;
-what is compared is the second half.
+what is compared is the second half. With --kv-types the same of types of the KV cache (--kv-type), on one machine,
+beside f16.
 
     bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --nodes 2,3 nova
     bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --kv --tokens 2048 nova
+    bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --kv-types bf16,q8,q8i nova
 """
 import argparse
 import pathlib
@@ -33,6 +35,10 @@ def log_probabilities(rows):
 
 # How many nodes, how rows travel, and the options that say so.
 def ways(options):
+    if options.kv_types:
+        for rows in options.kv_types.split(","):
+            yield 1, rows, ("--kv-type", rows)
+        return
     if options.kv:
         for rows in ("exact", "q8"):
             yield 2, rows, ("--split", "node-1", "--decode", "node-2", "--kv-wire", rows)
@@ -50,6 +56,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--nodes", default="2")
     parser.add_argument("--kv", action="store_true")
+    parser.add_argument("--kv-types")
     options = parser.parse_args()
     text = pathlib.Path(options.text).read_bytes()
     print(f"{'model':24} {'nodes':>5} {'rows':>5} {'KL':>10} {'same choice':>12}")
@@ -61,7 +68,8 @@ def main():
             exact = log_probabilities(logits(options, model, ids.name))
             first = options.tokens // 2 if options.kv else 0
             for nodes, rows, how in ways(options):
-                other = log_probabilities(logits(options, model, ids.name, "--local-nodes", nodes, *how))[first:]
+                where = () if nodes == 1 else ("--local-nodes", nodes)
+                other = log_probabilities(logits(options, model, ids.name, *where, *how))[first:]
                 divergence = (numpy.exp(exact[first:]) * (exact[first:] - other)).sum(axis=1).mean()
                 same = (exact[first:].argmax(axis=1) == other.argmax(axis=1)).mean()
                 print(f"{pathlib.Path(model).name:24} {nodes:>5} {rows:>5} {divergence:10.2e} {same:12.1%}")
