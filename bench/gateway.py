@@ -5,9 +5,14 @@
 and with the fewest connections: what of the prompts was in a KV cache, and the time to the first token.
 
     bench/gateway.py --aster build/release/bin/aster --model nova --conversations 24 --turns 6 --think 0.2
+    bench/gateway.py --aster build/release/bin/aster --model nova --ways affinity:150,affinity:300,roundrobin
     bench/gateway.py --aster build/release/bin/aster --model nova --ways affinity --lose
 
-Conversations run at once; each waits --think seconds (half to half as much again) between its turns. For each way, in
+`affinity:150` is with --max-load 150. Beside the times to all first tokens are those of the first turns and of
+the later ones, and how many requests a server had at the same time at most.
+
+Conversations run at once; each waits --think seconds (half to half as much again) between its turns. They begin within
+--begin seconds; with 0 all prompts have to be computed at the same time first. For each way, in
 turns over the rounds, the servers are started anew and have a thread each. With --lose one server is drained (SIGTERM)
 once a third of the turns is over, and another one is killed after half of them; answers of which a part had come are
 cut then, and their turns are asked again. Any other request that fails ends the program with status 1.
@@ -31,11 +36,14 @@ from serve import WORDS, Server, free_port, quantile
 
 HAPROXY = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 WAYS = ("affinity", "roundrobin", "leastconn")
+COLUMNS = (("cached", "cached", "{:.1%}"), ("p50_s", "TTFT p50", "{:.2f} s"), ("p99_s", "p99", "{:.2f} s"),
+           ("first_p99_s", "turn 1 p99", "{:.2f} s"), ("later_p99_s", "later p99", "{:.2f} s"),
+           ("most_at_once", "at once", "{:.0f}"), ("servers", "servers", "{:.2f}"), ("seconds", "all", "{:.1f} s"))
 
 
 def without_affinity(text, way):
     """The configuration with another way to choose a server."""
-    if way == "affinity":
+    if way.startswith("affinity"):
         return text
     text = re.sub(r"^ +(hash-type|hash-balance-factor) .*\n", "", text, flags=re.MULTILINE)
     return text.replace("balance hash var(txn.key)", f"balance {way}")
@@ -44,9 +52,11 @@ def without_affinity(text, way):
 class Gateway:
     def __init__(self, options, servers, way, folder):
         self.port = free_port()
+        max_load = way.partition(":")[2]
+        of_way = ["--max-load", max_load] if max_load else []
         where = [f"--server=s{number}={server.host}:{server.port}" for number, server in enumerate(servers)]
         text = subprocess.run([options.aster, "gateway", "config", *where, "--listen", f"127.0.0.1:{self.port}",
-                               "--max-load", str(options.max_load), "--socket", "", "--user", ""], check=True,
+                               *of_way, "--socket", "", "--user", ""], check=True,
                               capture_output=True, text=True).stdout
         config = pathlib.Path(folder, f"{way}.cfg")
         config.write_text(without_affinity(text, way))
@@ -78,11 +88,13 @@ class Conversation(threading.Thread):
         super().__init__()
         self.options, self.port, self.chance = options, port, random.Random(seed)
         self.messages = [{"role": "system", "content": some_words(self.chance, options.system_words)}]
-        self.first, self.prompt, self.cached, self.servers, self.failure = [], 0, 0, set(), None
+        self.prompt, self.cached, self.failure = 0, 0, None
         self.turns, self.cut = 0, 0
+        self.requests = []  # of which an answer came
 
     def run(self):
         try:
+            time.sleep(self.options.begin * self.chance.random())
             while self.turns < self.options.turns:
                 time.sleep(self.options.think * self.chance.uniform(0.5, 1.5))
                 self.turn()
@@ -99,8 +111,10 @@ class Conversation(threading.Thread):
         response = connection.getresponse()
         if response.status != 200:
             raise RuntimeError(f"{response.status}: {response.read()[:300]}")
-        self.servers.add(response.headers["X-Asterism-Server"])
-        answer = self.read(response, began)
+        self.first = None
+        answer = self.read(response)
+        self.requests.append({"turn": self.turns, "server": response.headers["X-Asterism-Server"], "began": began,
+                              "first": self.first, "ended": time.perf_counter()})
         connection.close()
         if answer is None:
             self.messages.pop()
@@ -109,17 +123,17 @@ class Conversation(threading.Thread):
         self.messages.append({"role": "assistant", "content": answer})
         self.turns += 1
 
-    def read(self, response, began):
+    def read(self, response):
         """The answer; None where it was cut."""
         try:
-            return self.read_all(response, began)
+            return self.read_all(response)
         except http.client.HTTPException:
             if self.options.lose:
                 return None
             raise
 
-    def read_all(self, response, began):
-        text, is_first, is_whole = "", True, False
+    def read_all(self, response):
+        text, is_whole = "", False
         for line in response:
             is_whole |= line.startswith(b"data: [DONE]")
             if not line.startswith(b"data: ") or is_whole:
@@ -127,9 +141,8 @@ class Conversation(threading.Thread):
             event = json.loads(line[6:])
             for choice in event["choices"]:
                 piece = choice["delta"].get("content")
-                if piece and is_first:
-                    self.first.append(time.perf_counter() - began)
-                    is_first = False
+                if piece and self.first is None:
+                    self.first = time.perf_counter()
                 text += piece or ""
             if event.get("usage"):
                 self.prompt += event["usage"]["prompt_tokens"]
@@ -174,10 +187,31 @@ def measure(options, way, seed, folder):
     failures = [conversation.failure for conversation in conversations if conversation.failure]
     if failures:
         raise SystemExit(f"{len(failures)} of {len(conversations)} conversations failed: {failures[0]}")
-    first = [seconds for conversation in conversations for seconds in conversation.first]
+    return summary(conversations) | {"seconds": took}
+
+
+def most_at_once(requests):
+    """Of the requests of each server those that ran at the same time, at most."""
+    most = 0
+    for server in {request["server"] for request in requests}:
+        count = 0
+        its = [request for request in requests if request["server"] == server]
+        for _, change in sorted([(one["began"], 1) for one in its] + [(one["ended"], -1) for one in its]):
+            count += change
+            most = max(most, count)
+    return most
+
+
+def summary(conversations):
+    requests = [request for one in conversations for request in one.requests]
+    answered = [one for one in requests if one["first"]]
+    times = {is_first: [one["first"] - one["began"] for one in answered if (one["turn"] == 0) == is_first]
+             for is_first in (True, False)}
+    both = times[True] + times[False]
     return {"cached": sum(one.cached for one in conversations) / sum(one.prompt for one in conversations),
-            "ttft_p50_ms": quantile(first, 0.5) * 1e3, "ttft_p99_ms": quantile(first, 0.99) * 1e3,
-            "servers_a_conversation": statistics.mean(len(one.servers) for one in conversations), "seconds": took,
+            "p50_s": quantile(both, 0.5), "p99_s": quantile(both, 0.99), "first_p99_s": quantile(times[True], 0.99),
+            "later_p99_s": quantile(times[False] or times[True], 0.99), "most_at_once": most_at_once(requests),
+            "servers": statistics.mean(len({request["server"] for request in one.requests}) for one in conversations),
             "cut": sum(one.cut for one in conversations)}
 
 
@@ -190,13 +224,14 @@ def main():
     parser.add_argument("--conversations", type=int, default=24, help="at once")
     parser.add_argument("--turns", type=int, default=6, help="of each")
     parser.add_argument("--think", type=float, default=0.2, help="seconds between turns")
+    parser.add_argument("--begin", type=float, default=0, help="seconds within which conversations begin")
     parser.add_argument("--system-words", type=int, default=150, help="of each conversation's instructions")
     parser.add_argument("--words", type=int, default=20, help="of a question")
     parser.add_argument("--tokens", type=int, default=24, help="of an answer, at most")
     parser.add_argument("--kv-memory", default="256MiB", help="of each server")
-    parser.add_argument("--max-load", type=int, default=300, help="as aster gateway config has it")
-    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--ways", default=",".join(WAYS), help="affinity:PERCENT as well")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0, help="of the first round; those behind it count on")
     parser.add_argument("--lose", action="store_true", help="two of the servers")
     options = parser.parse_args()
     if HAPROXY is None:
@@ -207,13 +242,14 @@ def main():
         for number in range(options.rounds):
             # In turn, and the other one first in the next round.
             for way in ways if number % 2 == 0 else reversed(ways):
-                rounds[way].append(measure(options, way, number, folder))
-    print(f"{'':<12}{'cached':>8}{'TTFT p50':>12}{'p99':>12}{'servers':>9}{'all':>10}{'cut':>6}")
+                rounds[way].append(measure(options, way, options.seed + number, folder))
+    print(f"{'':<14}" + "".join(f"{name:>12}" for _, name, _ in COLUMNS) + f"{'cut':>6}")
     for way in ways:
         middle = {key: statistics.median(one[key] for one in rounds[way]) for key in rounds[way][0]}
-        print(f"{way:<12}{100 * middle['cached']:>6.1f} %{middle['ttft_p50_ms']:>9.1f} ms"
-              f"{middle['ttft_p99_ms']:>9.1f} ms{middle['servers_a_conversation']:>9.2f}{middle['seconds']:>8.1f} s"
+        print(f"{way:<14}" + "".join(f"{form.format(middle[key]):>12}" for key, _, form in COLUMNS) +
               f"{sum(one['cut'] for one in rounds[way]):>6}")
+        if options.rounds > 1:
+            print(" " * 14 + "p99 of the rounds: " + ", ".join(f"{one['p99_s']:.2f} s" for one in rounds[way]))
 
 
 if __name__ == "__main__":
