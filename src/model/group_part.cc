@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "kernels/packed.h"
+#include "model/part_bytes.h"
 #include "model/shape.h"
 
 namespace aster::model {
@@ -74,14 +75,6 @@ std::optional<PartRange> RowsOfAttention(const PartRange& groups, const Shape& s
   const uint32_t layer = LayerOf(name);
   const uint32_t dim = product == "attn_k" ? HeadDimOf(shape, layer) : ValueDimOf(shape, layer);
   return groups * (KvHeadsOf(shape, layer) / HeadGroupsOf(shape) * dim);
-}
-
-// Which of a tensor's dimensions is divided: of several matrices the rows of each, but of matrices
-// of heads whole ones.
-size_t DividedDimension(const Shape& shape, const TensorSpec& tensor) {
-  if (IsOfEachHead(shape, ProductOf(tensor.name))) return 2;
-  const bool is_matrix = tensor.dims.size() > 1 && !tensor.name.ends_with(".bias");
-  return is_matrix ? 1 : 0;
 }
 
 }  // namespace
@@ -195,15 +188,27 @@ PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
   return {at(before), is_last ? count : at(before + part.shares[part.index])};
 }
 
+PartRanges RangesOf(const GroupPart& part, const PartRanges& all) {
+  const auto rows = [&](const PartRange& range) { return RangeOf(part, range.count(), kRowStep); };
+  return {.head_groups = RangeOf(part, all.head_groups.count()),
+          .embedding = rows(all.embedding),
+          .feed_forward = rows(all.feed_forward),
+          .sharing = rows(all.sharing),
+          .experts = rows(all.experts),
+          .channels = rows(all.channels),
+          .values = rows(all.values),
+          .vocab = rows(all.vocab)};
+}
+
 PartRanges RangesOf(const GroupPart& part, const Shape& shape) {
-  return {.head_groups = RangeOf(part, HeadGroupsOf(shape)),
-          .embedding = RangeOf(part, shape.embedding, kRowStep),
-          .feed_forward = RangeOf(part, DenseWidth(shape), kRowStep),
-          .sharing = RangeOf(part, shape.kinds.sharing_feed_forward, kRowStep),
-          .experts = RangeOf(part, shape.experts.feed_forward, kRowStep),
-          .channels = RangeOf(part, shape.recurrence.channels(), kRowStep),
-          .values = RangeOf(part, shape.recurrence.values(), kRowStep),
-          .vocab = RangeOf(part, shape.vocab_size, kRowStep)};
+  return RangesOf(part, {.head_groups = {0, HeadGroupsOf(shape)},
+                         .embedding = {0, shape.embedding},
+                         .feed_forward = {0, DenseWidth(shape)},
+                         .sharing = {0, shape.kinds.sharing_feed_forward},
+                         .experts = {0, shape.experts.feed_forward},
+                         .channels = {0, shape.recurrence.channels()},
+                         .values = {0, shape.recurrence.values()},
+                         .vocab = {0, shape.vocab_size}});
 }
 
 Shape ShapeOfPart(const GroupPart& part, const Shape& shape) {
@@ -226,9 +231,22 @@ Shape ShapeOfPart(const GroupPart& part, const Shape& shape) {
   return own;
 }
 
+bool IsOfExperts(const TensorSpec& tensor) {
+  return tensor.name.ends_with(".weight") && IsOfExperts(ProductOf(tensor.name));
+}
+
+size_t DividedDimension(const Shape& shape, const TensorSpec& tensor) {
+  if (IsOfEachHead(shape, ProductOf(tensor.name))) return 2;
+  const bool is_matrix = tensor.dims.size() > 1 && !tensor.name.ends_with(".bias");
+  return is_matrix ? 1 : 0;
+}
+
 uint64_t RowsOfSeveral(const GroupPart& part, const Shape& shape, std::string_view name) {
-  if (part.is_whole()) return 0;
-  const PartRanges own = RangesOf(part, shape);
+  return part.is_whole() ? 0 : RowsOfSeveral(RangesOf(part, shape), part.owns_experts, shape, name);
+}
+
+uint64_t RowsOfSeveral(const PartRanges& own, bool owns_experts, const Shape& shape,
+                       std::string_view name) {
   const std::string_view product = ProductOf(name);
   const bool is_fused = shape.is_fused() || shape.kinds.fused;
   if (product == "attn_qkv" && is_fused) {
@@ -241,7 +259,7 @@ uint64_t RowsOfSeveral(const GroupPart& part, const Shape& shape, std::string_vi
   }
   if (product == "ffn_up" && shape.is_fused()) return 2 * uint64_t{own.feed_forward.count()};
   if (product == "ssm_in") return uint64_t{own.channels.count()} + own.values.count();
-  if (part.owns_experts) return 0;
+  if (owns_experts) return 0;
   // Several shared experts stand together as a wide one.
   if (IsOneOf(product, {"ffn_gate_shexp", "ffn_up_shexp"}) && shape.experts.shared > 1)
     return uint64_t{shape.experts.shared} * own.experts.count();
@@ -261,9 +279,14 @@ std::optional<PartRange> RowsOfDeltaNet(const PartRanges& own, std::string_view 
 
 std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
                                      std::string_view name) {
+  if (part.is_whole()) return std::nullopt;
+  return DividedRows(RangesOf(part, shape), part.owns_experts, shape, name);
+}
+
+std::optional<PartRange> DividedRows(const PartRanges& own, bool owns_experts, const Shape& shape,
+                                     std::string_view name) {
   // What scales an expert is one number.
-  if (part.is_whole() || name.ends_with(".scale")) return std::nullopt;
-  const PartRanges own = RangesOf(part, shape);
+  if (name.ends_with(".scale")) return std::nullopt;
   if (const auto rows = RowsOfAttention(own.head_groups, shape, name)) return rows;
   const std::string_view product = ProductOf(name);
   if (shape.is_recurrent()) {
@@ -278,7 +301,7 @@ std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
     return KvLayerOf(shape, layer) == layer ? own.feed_forward : own.sharing;
   }
   // Experts that a part owns it has as a whole, and the shared one is on all of them.
-  if (part.owns_experts) return std::nullopt;
+  if (owns_experts) return std::nullopt;
   if (IsOneOf(product, {"ffn_down_exps", "ffn_down_shexp"})) return own.embedding;
   if (IsOneOf(product, {"ffn_gate_exps", "ffn_up_exps"})) return own.experts;
   if (IsOneOf(product, {"ffn_gate_shexp", "ffn_up_shexp"}) && shape.experts.shared == 1)
@@ -293,21 +316,10 @@ bool IsDividedByHeads(const Shape& shape, std::string_view name) {
 uint64_t BytesOfPart(const GroupPart& part, const Shape& shape, const TensorSpec& tensor,
                      uint64_t bytes) {
   if (part.is_whole()) return bytes;
-  if (IsOfNextBlock(tensor)) return part.leads() ? bytes : 0;
-  if (const uint64_t rows = RowsOfSeveral(part, shape, tensor.name))
-    return bytes / tensor.dims[1] * rows;
-  if (part.owns_experts && tensor.name.ends_with(".weight") &&
-      IsOfExperts(ProductOf(tensor.name))) {
-    const auto layer = static_cast<uint32_t>(tensor.layer);
-    return bytes / shape.experts.count * ExpertsOf(part, shape, layer).size();
-  }
-  const auto rows = DividedRows(part, shape, tensor.name);
-  if (!rows) return bytes;
-  // For an MTP block the node that leads has the whole head beside its rows.
-  const bool is_there_twice =
-      part.leads() && shape.next_layers > 0 && tensor.name == "output.weight";
-  return bytes / tensor.dims[DividedDimension(shape, tensor)] * rows->count() +
-         (is_there_twice ? bytes : 0);
+  const PartBytes all = PartBytesOf(shape, tensor, bytes, part.owns_experts);
+  const uint64_t experts =
+      all.expert == 0 ? 0 : ExpertsOf(part, shape, static_cast<uint32_t>(tensor.layer)).size();
+  return all.Of(RangesOf(part, shape), part.leads(), experts);
 }
 
 namespace {

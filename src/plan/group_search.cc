@@ -273,8 +273,18 @@ void CorrectGathers(const SeenGathers& seen, GroupProblem& problem) {
   }
 }
 
+uint64_t BytesOfMember(const GroupMemory& memory, std::span<const uint32_t> shares,
+                       const GroupForm& form, size_t member, uint32_t begin, uint32_t end) {
+  return memory.Of(PartOf(shares, form).At(static_cast<uint32_t>(member)), begin, end);
+}
+
 double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares,
                    const GroupForm& form, size_t member) {
+  if (problem.memory != nullptr) {
+    const uint32_t layers = problem.memory->layer_count();
+    return static_cast<double>(BytesOfMember(*problem.memory, shares, form, member, 0, layers) +
+                               problem.reserved_bytes);
+  }
   const auto all = std::accumulate(shares.begin(), shares.end(), 0u);
   const double rows = static_cast<double>(shares[member]) / all;
   const GroupPart part = PartOf(shares, form).At(static_cast<uint32_t>(member));

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/group_memory.h"
+
 namespace aster::plan {
 
 // How experts are divided: rows of each, or some as a whole, beside some of each layer that all
@@ -61,6 +63,10 @@ struct GroupProblem {
   uint64_t gathered_bytes = 0;  // a token's columns in all of these, of all nodes together
   uint32_t chunk_tokens = 0;
   Experts experts = {};
+  // What nodes take to the byte, where it is known: in place of shares of `bytes` and what is
+  // whole. It outlives the problem.
+  const GroupMemory* memory = nullptr;
+  uint64_t reserved_bytes = 0;  // beside, on each
   std::vector<Node> nodes = {};
   std::vector<Link> links = {};  // [nodes, nodes]
   // Where it is known what gathers took, in place of `links`.
@@ -101,6 +107,10 @@ std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<cons
 // Memory that one of a group's nodes takes.
 double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares,
                    const GroupForm& form, size_t member);
+
+// Likewise for some of the layers, and nothing reserved.
+uint64_t BytesOfMember(const GroupMemory& memory, std::span<const uint32_t> shares,
+                       const GroupForm& form, size_t member, uint32_t begin, uint32_t end);
 
 // What nodes waited for each other as a group, beside their own work: the least of them, as the
 // others waited for the slowest one.

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <limits>
 #include <set>
 #include <utility>
 
 #include "base/function_ref.h"
 #include "model/group_part.h"
+#include "plan/kind_memory.h"
 #include "plan/row_transfer.h"
 
 namespace aster::plan {
@@ -306,7 +306,8 @@ class KindSearch {
   void KeepStaged(const Staged& staged, std::optional<SplitAnswer> split) {
     if (!split) return;
     TimeChunks(staged, *split);
-    Keep(StagedAnswer(problem_, staged, *split));
+    KindAnswer answer = StagedAnswer(problem_, staged, *split);
+    if (GroupsFit(problem_, answer)) Keep(std::move(answer));
   }
 
   // Times of chunks may have been left out of a search.
@@ -409,9 +410,6 @@ class KindSearch {
     const GroupAnswer* const layer = &group;
     // One more gather before the layers, and one behind them.
     double message_s = 0, byte_s = 0, head_rate = 0;
-    double memory = std::numeric_limits<double>::infinity();
-    const double layer_bytes =
-        static_cast<double>(problem_.layer.bytes + problem_.layer.whole_bytes);
     for (size_t i = 0; i < layer->nodes.size(); ++i) {
       const size_t node = layer->nodes[i];
       const SplitProblem::Node& able = problem_.split.nodes[node];
@@ -422,11 +420,6 @@ class KindSearch {
         message_s = std::max(message_s, link.message_s + kGatherOverheadS);
         byte_s = std::max(byte_s, link.byte_s);
       }
-      // The group takes as many layers as the fullest of its nodes has room for.
-      const double part = MemberBytes(problem_.layer, layer->shares, layer->form, i) / layer_bytes;
-      const double room = static_cast<double>(able.memory_bytes) -
-                          static_cast<double>(able.kv_bytes + problem_.split.embedding_bytes);
-      memory = std::min(memory, std::max(room, 0.0) / part);
     }
     const double others = 1 - 1.0 / static_cast<double>(layer->nodes.size());
     const double extra_s = 2 * message_s + others * problem_.logits_bytes * byte_s;
@@ -437,7 +430,7 @@ class KindSearch {
                             .other_exchange_s = extra_s,
                             .layer_chunk_exchange_s = layer->chunk_exchange_s});
     staged.problem.nodes.push_back(
-        {.memory_bytes = static_cast<uint64_t>(std::min(memory, 1e18)),
+        {.memory_bytes = MemoryAsStage(problem_, *layer),
          .kv_bytes = 0,
          .layer_s = layer->chunk_s,
          .head_s = head_rate > 0 ? 1 / head_rate : 0,
@@ -485,7 +478,7 @@ class KindSearch {
   void TryApart(const KindAnswer& prefill, const KindAnswer& decode) {
     const bool is_same =
         prefill.parts.size() == 1 && prefill.parts[0].nodes == decode.parts[0].nodes;
-    if (is_same || !Fits(prefill, decode)) return;
+    if (is_same || !FitsApart(problem_, prefill, decode)) return;
     if (std::optional<KindAnswer> answer = Apart(prefill, decode)) Keep(*std::move(answer));
   }
 
@@ -521,23 +514,6 @@ class KindSearch {
     uint32_t last = 0;
     for (uint32_t rows = frames.Next(); rows > 0; rows = frames.Next()) last = rows;
     return last;
-  }
-
-  // Slices of one node that overlap are one; what it has of a group it holds beside.
-  bool Fits(const KindAnswer& prefill, const KindAnswer& decode) const {
-    const Part& whole = decode.parts.front();
-    for (const Part& part : prefill.parts) {
-      const size_t node = part.nodes.front();
-      const auto member = std::ranges::find(whole.nodes, node);
-      if (whole.nodes.size() == 1 || member == whole.nodes.end()) continue;
-      const SplitProblem::Node& able = problem_.split.nodes[node];
-      const double bytes =
-          static_cast<double>(PartMemory(problem_.split, able, part.begin, part.end)) +
-          MemberBytes(problem_.group, whole.shares, whole.form,
-                      static_cast<size_t>(member - whole.nodes.begin()));
-      if (bytes > static_cast<double>(able.memory_bytes)) return false;
-    }
-    return true;
   }
 
   // Of a token's rows, from the nodes that compute them to those that decode: all send at once,

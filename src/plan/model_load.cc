@@ -17,6 +17,7 @@
 #include "kernels/activations.h"
 #include "kernels/pack.h"
 #include "model/group_part.h"
+#include "model/part_bytes.h"
 #include "model/shape.h"
 #include "model/stream_reads.h"
 #include "model/support.h"
@@ -24,7 +25,6 @@
 namespace aster::plan {
 namespace {
 
-bool IsOfExperts(const model::TensorSpec& spec) { return spec.name.ends_with("_exps.weight"); }
 bool IsOfSharedExpert(const model::TensorSpec& spec) {
   return spec.name.ends_with("_shexp.weight");
 }
@@ -186,9 +186,49 @@ bool IsNewlyDivided(model::Arch arch) {
   return std::ranges::count(kDividedBefore, arch) == 0;
 }
 
+// What of it each node of a group has. KV rows of each head are its node's.
+GroupMemory MemoryOf(const gguf::ModelFiles& files, const model::Shape& shape,
+                     uint64_t kv_bytes_per_layer) {
+  model::GroupPart whole;
+  GroupMemory memory{.all = model::RangesOf(whole, shape), .expert_count = shape.experts.count};
+  const std::vector<model::TensorSpec> specs = model::TensorsOf(shape);
+  for (GroupMemory::Form* const form : {&memory.rows, &memory.owners}) {
+    std::vector<model::PartBytes> layers(shape.layer_count);
+    for (model::PartBytes& layer : layers) {
+      if (HasWholeRows(shape)) {
+        layer.whole = kv_bytes_per_layer;
+      } else {
+        const uint64_t heads = model::HeadGroupsOf(shape);
+        layer.each.front() = (kv_bytes_per_layer + heads - 1) / heads;
+      }
+    }
+    for (const model::TensorSpec& spec : specs) {
+      const model::PartBytes own =
+          model::PartBytesOf(shape, spec, TensorLoad(files, shape, spec).bytes,
+                             /*owns_experts=*/form == &memory.owners);
+      if (spec.part == model::Part::kLayer) {
+        layers[static_cast<size_t>(spec.layer)] += own;
+        continue;
+      }
+      for (const bool embedding : {false, true}) {
+        for (const bool head : {false, true}) {
+          const model::Slice slice{.embedding = embedding, .head = head};
+          if (slice.Needs(shape, spec)) form->ends[embedding][head] += own;
+        }
+      }
+    }
+    form->before.resize(1);
+    for (const model::PartBytes& layer : layers) {
+      form->before.push_back(form->before.back());
+      form->before.back() += layer;
+    }
+  }
+  return memory;
+}
+
 // What nodes of a group divide and send one another.
 ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape& shape,
-                               const Division& division) {
+                               const Division& division, uint64_t kv_bytes_per_layer) {
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
   if (!model::CheckGroup(two, shape).ok()) return {};
   const model::Experts& experts = shape.experts;
@@ -202,7 +242,8 @@ ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape
                                .gathers = rows.count,
                                .gathered_bytes = rows.bytes,
                                .logit_bytes = uint64_t{shape.vocab_size} * sizeof(float),
-                               .is_new = IsNewlyDivided(shape.arch)};
+                               .is_new = IsNewlyDivided(shape.arch),
+                               .memory = MemoryOf(files, shape, kv_bytes_per_layer)};
   if (experts.count == 0) return together;
   // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
   const GatherCount::Gathers owned = gathers.Mean(/*owns_experts=*/true);
@@ -326,7 +367,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.kv_read_bytes = load.KvReadBytes(context);
   division.AddKv(shape, load.kv_read_bytes * shape.layer_count);
   if (HasWholeRows(shape)) division.whole_bytes += load.kv_bytes_per_layer * shape.layer_count;
-  load.together = TogetherOf(files, shape, division);
+  load.together = TogetherOf(files, shape, division, load.kv_bytes_per_layer);
   return load;
 }
 

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "gguf/model_files.h"
 #include "model/memory.h"
+#include "plan/group_memory.h"
 
 namespace aster::plan {
 
@@ -75,6 +76,7 @@ struct ModelLoad {
       uint64_t sum_bytes = 0;       // likewise, which each node sends beside
     };
     Experts experts = {};
+    GroupMemory memory = {};
   };
   Together together;
 

@@ -104,8 +104,13 @@ class Planning {
                                       load_.kv_read_bytes);
     }
     problem_.embedding_bytes = load_.embedding_bytes;
-    problem_.head_bytes = load_.head_bytes;
-    problem_.shared_bytes = load_.tied_head ? std::min(load_.embedding_bytes, load_.head_bytes) : 0;
+    // An MTP block reads the embedding beside the head.
+    const bool has_own = load_.next_bytes > 0 && !load_.tied_head;
+    problem_.head_bytes =
+        SaturatedAdd(load_.head_bytes, has_own ? load_.embedding_bytes : uint64_t{0});
+    problem_.shared_bytes = load_.tied_head ? std::min(load_.embedding_bytes, load_.head_bytes)
+                            : has_own       ? load_.embedding_bytes
+                                            : 0;
     problem_.head_reads = static_cast<double>(load_.head_bytes - load_.next_bytes);
   }
 
@@ -288,7 +293,9 @@ void Planning::DescribeGroups() {
         .head_reads = has_head ? problem_.head_reads : 0,
         .gathers = gathers_of(together.gathers),
         .gathered_bytes = together.gathered_bytes * layers + (has_head ? together.logit_bytes : 0),
-        .chunk_tokens = options_.chunk_tokens};
+        .chunk_tokens = options_.chunk_tokens,
+        .memory = together.memory.is_known() && has_head ? &together.memory : nullptr,
+        .reserved_bytes = has_head ? options_.reserved_bytes : 0};
     const ModelLoad::Together::Experts& experts = together.experts;
     problem.experts = {
         .count = experts.count,

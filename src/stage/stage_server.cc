@@ -472,6 +472,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
                        in_flight_, &network_.clock());
       }
       if (is_group && route.members) MakeGroupRows(route, *slice.model);
+      entry->is_of_group = is_group;
       // Within a group rows travel as they are.
       const auto encoding = route.follows() ? wire::RowEncoding::kF32 : route.open.encoding;
       entry->stage.emplace(route.open.route, encoding, *memory, entry->counters.slice, entry->index,

@@ -21,6 +21,7 @@
 #include "base/result.h"
 #include "engine/proposer.h"
 #include "net/network.h"
+#include "stage/answer_turns.h"
 #include "stage/expert_uses.h"
 #include "stage/group.h"
 #include "stage/group_members.h"
@@ -50,6 +51,8 @@ struct StageOptions {
   // Counts which experts are chosen here, and says which are on every node of a group that this one
   // leads; null: nothing is counted.
   std::shared_ptr<ExpertUses> expert_uses = nullptr;
+  // Whether answers of a group may be computed in two frames that take turns, where that is faster.
+  bool answers_in_turns = true;
 };
 
 // For people, and for plans.
@@ -133,6 +136,7 @@ class StageServer final : public LocalStages {
     uint32_t rows = 0;
     uint32_t context = 0;      // the end of its longest text
     bool has_answers = false;  // several rows, some of them of answers or drafts
+    size_t continued = 0;      // answers that the stage decodes by itself, in all frames; 0: others
     bool computes_head = false;
   };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
@@ -155,12 +159,15 @@ class StageServer final : public LocalStages {
     std::deque<QueuedWork> decodes;  // one token a sequence
     std::deque<QueuedWork> prefills;
     std::map<wire::SequenceId, Generation> generations;
+    bool is_of_group = false;
+    AnswerTurns turns;
     bool prefill_is_next = false;  // prefills and decodes take turns where both wait
     bool decode_is_next = false;   // decodes that were sent and generations, likewise
     uint64_t queued_bytes = 0;
     StageRouteStatus counters;
 
-    bool continues() const;  // whether a generation has a token to compute
+    size_t waiting() const;  // generations that have a token to compute
+    bool continues() const { return waiting() > 0; }
     bool has_work() const { return !decodes.empty() || !prefills.empty() || continues(); }
   };
   struct Route {
@@ -248,6 +255,8 @@ class StageServer final : public LocalStages {
   bool CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const;
   bool CanBegin(const StageEntry& entry) const;
   bool CanContinue(const StageEntry& entry) const;
+  size_t InFlight(const StageEntry& entry) const;
+  size_t MostContinued(const StageEntry& entry) const;
   QueuedWork NextWork(StageEntry& entry, bool& continues);
   bool BeginNext();
   void BeginFrame(Route& route, StageEntry& entry);

@@ -150,9 +150,27 @@ bool StageServer::CanBegin(const StageEntry& entry, const std::deque<QueuedWork>
 }
 
 bool StageServer::CanContinue(const StageEntry& entry) const {
-  return entry.continues() && std::ranges::none_of(entry.generations, [&](const auto& item) {
+  const bool has_some = entry.continues() && MostContinued(entry) > 0;
+  return has_some && std::ranges::none_of(entry.generations, [&](const auto& item) {
            return item.second.token && IsUnderWay(entry, item.first);
          });
+}
+
+// Answers that the stage decodes by itself, and whose next tokens are being computed.
+size_t StageServer::InFlight(const StageEntry& entry) const {
+  size_t count = 0;
+  for (const UnderWay& frame : under_way_) {
+    if (frame.entry == &entry && frame.continued > 0) count += frame.sequences.size();
+  }
+  return count;
+}
+
+// How many of those that wait the next frame has at most. A group computes them all at once, or in
+// two frames that take turns; where others have begun since, they wait for those in flight.
+size_t StageServer::MostContinued(const StageEntry& entry) const {
+  if (!entry.is_of_group) return entry.waiting();
+  const size_t in_flight = InFlight(entry);
+  return entry.turns.MostInFrame(entry.waiting() + in_flight, in_flight);
 }
 
 bool StageServer::CanBegin(const StageEntry& entry) const {
@@ -171,9 +189,9 @@ const wire::NodeId& StageServer::Route::Before(uint32_t index) const {
   return begins ? open.conductor.node : open.stages[index - 1].node;
 }
 
-bool StageServer::StageEntry::continues() const {
-  return std::ranges::any_of(generations,
-                             [](const auto& item) { return item.second.token.has_value(); });
+size_t StageServer::StageEntry::waiting() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      generations, [](const auto& item) { return item.second.token.has_value(); }));
 }
 
 // The next frame of a stage. Prefills and decodes take turns where both wait, and so do decodes
@@ -201,10 +219,9 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
   QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
   queued.work.route = entry.counters.route;
   // Drafts are shared out between them, as few as are cheap in one frame.
-  const auto answers = static_cast<size_t>(std::ranges::count_if(
-      entry.generations, [](const auto& item) { return item.second.token.has_value(); }));
+  const size_t answers = std::min(entry.waiting(), MostContinued(entry));
   for (auto& [sequence, generation] : entry.generations) {
-    if (!generation.token) continue;
+    if (!generation.token || queued.work.segments.size() == answers) continue;
     queued.arrived_ns = std::min(queued.arrived_ns, generation.since_ns);
     const uint32_t most_drafts =
         std::min(generation.more, engine::DraftShare(answers, queued.work.segments.size()));
@@ -227,6 +244,7 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
                  .arrived_ns = queued.arrived_ns,
                  .start_ns = network_.clock().NowNs(),
                  .frame = nullptr};
+  if (continues) begun.continued = queued.work.segments.size() + InFlight(entry) + entry.waiting();
   for (const wire::WorkSegment& segment : queued.work.segments) {
     begun.sequences.push_back(segment.sequence);
     const auto count = static_cast<uint32_t>(segment.tokens.size());
@@ -328,6 +346,12 @@ void StageServer::Finish(UnderWay done) {
     rates_.Learn(entry.counters.fingerprint, computed, done.rows, done.context,
                  static_cast<double>(own_ns) / kNsPerSecond,
                  static_cast<double>(waited_ns) / kNsPerSecond);
+  }
+  if (done.continued > 0 && options_.answers_in_turns) {
+    entry.turns.Learn({.answers = done.continued,
+                       .own = done.sequences.size(),
+                       .took_ns = static_cast<int64_t>(hop.compute_ns),
+                       .waited_ns = static_cast<int64_t>(done.gather_ns)});
   }
   // Before SendOn moves the tokens away, which generations continue.
   GoOn(entry, output);

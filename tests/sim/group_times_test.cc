@@ -4,7 +4,8 @@
 // What a token takes of one node, of a pipeline and of a group, on a virtual clock: up to four
 // machines with a memory each, links of three speeds, and small models whose layers take as long as
 // those of large ones. Real nodes exchange real messages; only weights take a known time. Held
-// against what the planner predicts and takes. And what several prompts at once take of a group.
+// against what the planner predicts and takes. And what several prompts, and several answers, at
+// once take of a group.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -176,13 +177,14 @@ int64_t Ns(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 // each row of a frame behind the first takes, in parts of the first.
 class TimedNode final : public net::Network {
  public:
-  TimedNode(SimHub& hub, const wire::NodeId& id, Model& model, double bytes_per_s, double more_rows)
+  TimedNode(SimHub& hub, const wire::NodeId& id, Model& model, double bytes_per_s, double more_rows,
+            const stage::StageOptions& options)
       : hub_(hub),
         network_(hub, id),
         source_(model, bytes_per_s),
         more_rows_(more_rows),
         steps_of_layer_(4),
-        server_(*this, source_, stage::StageOptions{}) {
+        server_(*this, source_, options) {
     hub.Add(id, [this](net::Event event) { inbox_.push_back(std::move(event)); });
   }
 
@@ -194,6 +196,8 @@ class TimedNode final : public net::Network {
   const Clock& clock() const override { return network_.clock(); }
   Status Send(const wire::NodeId& to, wire::Message message) override {
     NoteRows(message);
+    if (const auto* work = std::get_if<wire::Work>(&message); work != nullptr && work->job != 0)
+      ++others_of_job_[work->job];
     Charge(message);
     hub_.SetSendDelay(std::max<int64_t>(0, busy_until_ns_ - clock().NowNs()));
     Status sent = network_.Send(to, std::move(message));
@@ -207,16 +211,14 @@ class TimedNode final : public net::Network {
   void Run() {
     if (busy_until_ns_ > clock().NowNs()) return;
     for (net::Event& event : std::exchange(inbox_, {})) {
-      // The node that leads computes its rows of the head while those of the others come.
-      const auto* rows = std::get_if<wire::PartRows>(&event.message);
-      if (rows != nullptr && rows->gather + 1 == GathersOf()) has_head_rows_ = true;
       NoteRows(event.message);
+      NoteLastStep(event.message);
       server_.Handle(std::move(event));
     }
     server_.Tick();
     if (!server_.has_work()) return;
-    if (!has_head_rows_) last_step_ns_ = clock().NowNs();
     server_.Compute();
+    ChargeHeads();
   }
   // Of the last token, where it leads a group.
   uint64_t gathers() const { return gathers_; }
@@ -234,6 +236,25 @@ class TimedNode final : public net::Network {
     for (const wire::WorkSegment& segment : work->segments) rows += segment.tokens.size();
     rows_of_job_[work->job] = rows;
   }
+  // Rows of the head come last: the node that leads sends none, but computes its own when it has
+  // what the layers before give.
+  void NoteLastStep(const wire::Message& message) {
+    const auto* const rows = std::get_if<wire::PartRows>(&message);
+    if (rows != nullptr && rows->gather + 2 == GathersOf() && others_of_job_.contains(rows->job))
+      ++last_steps_[rows->job];
+  }
+  void ChargeHeads() {
+    std::erase_if(last_steps_, [this](const auto& item) {
+      if (item.second < others_of_job_.at(item.first)) return false;
+      busy_until_ns_ = std::max(busy_until_ns_, clock().NowNs()) +
+                       Ns(AsOne(item.first) * source_.costs().head_s);
+      return true;
+    });
+  }
+  // A row's time in which the rows of a job are computed.
+  double AsOne(uint64_t job) const {
+    return 1 + more_rows_ * (static_cast<double>(rows_of_job_.at(job)) - 1);
+  }
   // What has been computed for it.
   void Charge(const wire::Message& message) {
     const Costs& costs = source_.costs();
@@ -246,10 +267,9 @@ class TimedNode final : public net::Network {
         return;
       }
       const size_t layer = rows->gather / steps_of_layer_;
-      const double as_one = 1 + more_rows_ * (static_cast<double>(rows_of_job_.at(rows->job)) - 1);
-      busy_until_ns_ +=
-          Ns(layer < costs.layers_s.size() ? as_one * costs.layers_s[layer] / steps_of_layer_
-                                           : costs.head_s);
+      busy_until_ns_ += Ns(AsOne(rows->job) * (layer < costs.layers_s.size()
+                                                   ? costs.layers_s[layer] / steps_of_layer_
+                                                   : costs.head_s));
       return;
     }
     const auto* const done = std::get_if<wire::Done>(&message);
@@ -262,8 +282,6 @@ class TimedNode final : public net::Network {
     if (hop.gathers > 0) {
       gathers_ = hop.gathers;
       gather_bytes_ = hop.gather_bytes;
-      busy_until_ns_ = std::max(busy_until_ns_, last_step_ns_ + Ns(costs.head_s));
-      has_head_rows_ = false;
     } else {
       busy_until_ns_ +=
           Ns(std::accumulate(costs.layers_s.begin(), costs.layers_s.end(), 0.0) + costs.head_s);
@@ -279,8 +297,10 @@ class TimedNode final : public net::Network {
   stage::StageServer server_;
   std::vector<net::Event> inbox_;
   std::pair<uint64_t, uint32_t> last_gather_ = {0, 0};
-  bool has_head_rows_ = false;
-  int64_t last_step_ns_ = 0;  // when the last step began whose rows others do not send
+  // Of jobs that this node leads: how many others there are, and how many of them have sent their
+  // rows of the last layer.
+  std::map<uint64_t, size_t> others_of_job_;
+  std::map<uint64_t, size_t> last_steps_;
   int64_t busy_until_ns_ = 0;
   uint64_t gathers_ = 0;
   uint64_t gather_bytes_ = 0;
@@ -290,8 +310,12 @@ class TimedNode final : public net::Network {
 class Route {
  public:
   Route(Model& model, const plan::Plan& plan, double bytes_per_s, SimHub::Link link,
-        double more_rows = 0)
-      : random_(1), trace_(false), hub_(clock_, random_, trace_), more_rows_(more_rows) {
+        double more_rows = 0, stage::StageOptions stage_options = {})
+      : random_(1),
+        trace_(false),
+        hub_(clock_, random_, trace_),
+        more_rows_(more_rows),
+        stage_options_(std::move(stage_options)) {
     const plan::PlanStage& first = plan.stages.front();
     const wire::NodeId front = plan::TestNode(99);
     link.together = {first.node.id, front};
@@ -317,6 +341,14 @@ class Route {
     const int64_t few_ns = TimeOf(kFew), many_ns = TimeOf(kMany);
     return static_cast<double>(many_ns - few_ns) / (kMany - kFew) / 1e9;
   }
+  // From one token of all answers to the next.
+  double RoundSeconds(size_t answers, bool one_by_one = false) {
+    constexpr uint64_t kFew = 16, kMany = 64;
+    TimeOf(32, answers);  // turns are tried meanwhile
+    const int64_t few_ns = TimeOf(kFew, answers, kPrompt, one_by_one);
+    const int64_t many_ns = TimeOf(kMany, answers, kPrompt, one_by_one);
+    return static_cast<double>(many_ns - few_ns) / (kMany - kFew) / 1e9;
+  }
   // Of prompts that come at once.
   double PrefillSeconds(size_t prompts, uint32_t length) {
     TimeOf(1);
@@ -326,15 +358,20 @@ class Route {
 
  private:
   void AddMachine(const wire::NodeId& id, Model& model, double bytes_per_s) {
-    machines_.push_back(std::make_unique<TimedNode>(hub_, id, model, bytes_per_s, more_rows_));
+    machines_.push_back(
+        std::make_unique<TimedNode>(hub_, id, model, bytes_per_s, more_rows_, stage_options_));
   }
 
-  // Until as many requests have as many tokens each.
-  int64_t TimeOf(uint64_t tokens, size_t requests = 1, uint32_t prompt = kPrompt) {
+  // Until as many requests have as many tokens each, which come at once or each when the one before
+  // has been answered for a while.
+  int64_t TimeOf(uint64_t tokens, size_t requests = 1, uint32_t prompt = kPrompt,
+                 bool one_by_one = false) {
     std::vector<engine::Sequence> sequences;
     sequences.reserve(requests);
     uint64_t count = 0;
+    const int64_t start_ns = clock_.NowNs();
     for (size_t i = 0; i < requests; ++i) {
+      while (one_by_one && count < 3 * i) Step();
       sequences.push_back(conductor_->NewSequence());
       sequences.back().SetHistory(model::RandomTokens(prompt, 298, ++requests_));
       engine::Request request;
@@ -345,7 +382,6 @@ class Route {
       request.on_finish = [](const engine::Finish& finish) { CHECK(finish.status.ok()); };
       CHECK(conductor_->Submit(std::move(request)).ok());
     }
-    const int64_t start_ns = clock_.NowNs();
     while (!conductor_->idle()) Step();
     CHECK(count == tokens * requests);
     return clock_.NowNs() - start_ns;
@@ -365,6 +401,7 @@ class Route {
   Trace trace_;
   SimHub hub_;
   const double more_rows_;
+  const stage::StageOptions stage_options_;
   std::vector<std::unique_ptr<TimedNode>> machines_;
   std::unique_ptr<SimNetwork> front_;
   std::unique_ptr<conduct::Conductor> conductor_;
@@ -518,6 +555,44 @@ TEST(GroupOfTwo, ComputesTwoPromptsInTurns) {
   fmt::print("a prompt of 1024 tokens in {:.0f} ms, two of 512 in {:.0f} ms\n", 1e3 * long_s,
              1e3 * two_s);
   EXPECT_LT(two_s, 0.85 * long_s);
+}
+
+// Answers are computed in two frames that take turns where that is faster, and in one elsewhere.
+// What a row behind the first takes: where rows are nearly free, and on a core with AVX2.
+TEST(GroupOfTwo, ComputesAnswersInTurnsWhereThatIsFaster) {
+  const Stand stand = Stands()[0];
+  Model model(stand);
+  const plan::Plan plan = plan::ParseSplit("group", 4, plan::TestNodes(2)).value();
+  const auto check = [&](const Way& way, double more_rows, size_t answers) {
+    const Problem problem = ProblemOf(model, stand, way, 2);
+    const auto round_s = [&](bool in_turns) {
+      return Route(model, plan, problem.bytes_per_s, problem.link, more_rows,
+                   {.answers_in_turns = in_turns})
+          .RoundSeconds(answers);
+    };
+    const double one_s = round_s(false), turns_s = round_s(true);
+    fmt::print(
+        "{:13} {:.2f} {:2} answers: {:.1f} ms a token of all in one frame, {:.1f} in turns\n",
+        way.name, more_rows, answers, 1e3 * one_s, 1e3 * turns_s);
+    const double most = way.latency_s == 1e-3 && answers == 8 ? 0.92 : 1.01;
+    EXPECT_LT(turns_s, most * one_s);
+  };
+  for (const Way& way : kWays) {
+    for (const double more_rows : {0.05, 0.25}) check(way, more_rows, kSanitized ? 2 : 8);
+  }
+}
+
+// Those that come later join the others' frame: two frames would read the weights twice.
+TEST(GroupOfTwo, AnswersThatBeginLaterAreComputedWithTheOthers) {
+  const Stand stand = Stands()[0];
+  Model model(stand);
+  const Problem problem = ProblemOf(model, stand, kWays[0], 2);
+  const plan::Plan plan = plan::ParseSplit("group", 4, plan::TestNodes(2)).value();
+  const auto round_s = [&](bool one_by_one) {
+    return Route(model, plan, problem.bytes_per_s, problem.link, 0.05, {.answers_in_turns = false})
+        .RoundSeconds(4, one_by_one);
+  };
+  EXPECT_LT(round_s(true), 1.02 * round_s(false));
 }
 
 }  // namespace

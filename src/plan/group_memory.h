@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// What memory a group's nodes take for some layers, to the byte, as they count it themselves when
+// they load them. Only numbers: must not know files or nodes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/group_part.h"
+#include "model/part_bytes.h"
+
+namespace aster::plan {
+
+struct GroupMemory {
+  struct Form {
+    std::vector<model::PartBytes> before;  // [layers + 1]: of those before
+    // Of what comes with the embedding, with the head, and with both.
+    std::array<std::array<model::PartBytes, 2>, 2> ends = {};  // [embedding][head]
+  };
+  Form rows;                  // each node has rows of every expert
+  Form owners;                // each has experts of its own
+  model::PartRanges all;      // what is divided
+  uint32_t expert_count = 0;  // of a layer
+
+  bool is_known() const { return !rows.before.empty(); }
+  uint32_t layer_count() const { return static_cast<uint32_t>(rows.before.size()) - 1; }
+  // Of layers [begin, end); with the first one the embedding, and with the last one the head.
+  // Where some experts are on all nodes, these may be the other nodes' own.
+  uint64_t Of(const model::GroupPart& part, uint32_t begin, uint32_t end) const;
+};
+
+}  // namespace aster::plan

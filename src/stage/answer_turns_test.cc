@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "stage/answer_turns.h"
+
+#include <gtest/gtest.h>
+
+namespace aster::stage {
+namespace {
+
+// A group whose rounds take as long as is said, with all answers in one frame and in two.
+class TimedGroup {
+ public:
+  TimedGroup(size_t answers, int64_t one_ns, int64_t two_ns, int64_t waited_ns)
+      : answers_(answers), one_ns_(one_ns), two_ns_(two_ns), waited_ns_(waited_ns) {}
+
+  // Whether it ended in two frames.
+  bool Run(AnswerTurns& turns, size_t rounds) {
+    in_turns_ = 0;
+    for (size_t i = 0; i < rounds; ++i) {
+      const size_t most = turns.MostInFrame(answers_, 0);
+      in_turns_ += turns.AreInTurns(answers_) ? 1 : 0;
+      if (most == answers_) {
+        turns.Learn(
+            {.answers = answers_, .own = most, .took_ns = one_ns_, .waited_ns = waited_ns_});
+        continue;
+      }
+      for (const size_t own : {most, answers_ - most})
+        turns.Learn({.answers = answers_, .own = own, .took_ns = two_ns_ / 2});
+    }
+    return turns.AreInTurns(answers_);
+  }
+  size_t in_turns() const { return in_turns_; }
+
+ private:
+  const size_t answers_;
+  const int64_t one_ns_, two_ns_, waited_ns_;
+  size_t in_turns_ = 0;
+};
+
+TEST(AnswerTurns, AreTakenWhereTheyAreFaster) {
+  AnswerTurns turns;
+  EXPECT_TRUE(TimedGroup(7, 1000, 800, 400).Run(turns, 100));
+  EXPECT_EQ(turns.MostInFrame(7, 0), 4u);
+  EXPECT_EQ(turns.MostInFrame(7, 4), 4u);
+  // Of other numbers of answers nothing is known yet.
+  EXPECT_FALSE(turns.AreInTurns(8));
+  EXPECT_EQ(turns.MostInFrame(8, 0), 8u);
+}
+
+TEST(AnswerTurns, AreTriedAndGivenUpWhereTheyAreSlower) {
+  AnswerTurns turns;
+  TimedGroup group(4, 1000, 1500, 400);
+  EXPECT_FALSE(group.Run(turns, 20));
+  EXPECT_EQ(group.in_turns(), 8u);
+  // Later and later.
+  EXPECT_FALSE(group.Run(turns, 10'000));
+  EXPECT_LT(group.in_turns(), 60u);
+}
+
+TEST(AnswerTurns, AreNotTriedWhereNobodyWaits) {
+  AnswerTurns turns;
+  TimedGroup group(4, 1000, 500, 100);
+  EXPECT_FALSE(group.Run(turns, 10'000));
+  EXPECT_EQ(group.in_turns(), 0u);
+}
+
+TEST(AnswerTurns, FollowTheLink) {
+  AnswerTurns turns;
+  EXPECT_TRUE(TimedGroup(4, 1000, 700, 400).Run(turns, 100));
+  EXPECT_FALSE(TimedGroup(4, 700, 900, 50).Run(turns, 1000));
+  EXPECT_TRUE(TimedGroup(4, 1000, 700, 400).Run(turns, 20'000));
+}
+
+// Nothing is computed beside answers that are in flight, so that those that began later join them.
+TEST(AnswerTurns, OneFrameHasAllAnswers) {
+  const AnswerTurns turns;
+  EXPECT_EQ(turns.MostInFrame(3, 2), 0u);
+  EXPECT_EQ(turns.MostInFrame(3, 0), 3u);
+  EXPECT_EQ(turns.MostInFrame(1, 0), 1u);
+}
+
+TEST(AnswerTurns, OneAnswerHasNone) {
+  AnswerTurns turns;
+  for (int i = 0; i < 100; ++i)
+    turns.Learn({.answers = 1, .own = 1, .took_ns = 1000, .waited_ns = 900});
+  EXPECT_FALSE(turns.AreInTurns(1));
+}
+
+TEST(AnswerTurns, ManyAnswers) {
+  AnswerTurns turns;
+  EXPECT_TRUE(TimedGroup(1000, 1000, 800, 400).Run(turns, 100));
+  EXPECT_EQ(turns.MostInFrame(1000, 500), 500u);
+}
+
+}  // namespace
+}  // namespace aster::stage
