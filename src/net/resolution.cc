@@ -32,7 +32,8 @@ Result<std::vector<Endpoint>> ResolveAll(const std::vector<HostPort>& wanted) {
 
 }  // namespace
 
-Resolution::Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker> waker)
+Resolution::Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker> waker,
+                       std::shared_ptr<const PathRates> rates)
     : shared_(std::make_shared<Shared>()) {
   std::vector<HostPort> wanted;
   MutexLock lock(shared_->mu);
@@ -53,9 +54,9 @@ Resolution::Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker
     return;
   }
   try {
-    std::thread([shared = shared_, wanted, waker] {
+    std::thread([shared = shared_, wanted, waker, rates] {
       Result<std::vector<Endpoint>> answer = ResolveAll(wanted);
-      if (answer.ok()) answer = NearestFirst(*std::move(answer), SystemClock());
+      if (answer.ok()) answer = NearestFirst(*std::move(answer), SystemClock(), rates.get());
       {
         MutexLock thread_lock(shared->mu);
         shared->answer = std::move(answer);

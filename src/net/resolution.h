@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "net/path_rates.h"
 #include "net/socket.h"
 #include "net/waker.h"
 
@@ -22,7 +23,8 @@ class Resolution {
  public:
   // Names are asked for in a thread of their own (which stays behind if this object goes earlier);
   // the waker is woken when that is done. A single number is there at once.
-  Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker> waker);
+  Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker> waker,
+             std::shared_ptr<const PathRates> rates = nullptr);
 
   // All endpoints of all addresses, the nearest first; an error if there is none; nothing yet.
   std::optional<Result<std::vector<Endpoint>>> Take();

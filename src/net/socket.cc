@@ -91,14 +91,18 @@ uint16_t Endpoint::port() const {
   return ntohs(v6.sin6_port);
 }
 
-std::string Endpoint::ToText() const {
+std::string Endpoint::host() const {
   char host[NI_MAXHOST];
-  if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof(host), nullptr, 0,
-                  NI_NUMERICHOST) != 0) {
-    return "an unknown address";
-  }
-  return address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host, port())
-                                       : fmt::format("{}:{}", host, port());
+  const int failed = getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host,
+                                 sizeof(host), nullptr, 0, NI_NUMERICHOST);
+  return failed != 0 ? "" : host;
+}
+
+std::string Endpoint::ToText() const {
+  const std::string number = host();
+  if (number.empty()) return "an unknown address";
+  return address.ss_family == AF_INET6 ? fmt::format("[{}]:{}", number, port())
+                                       : fmt::format("{}:{}", number, port());
 }
 
 Result<HostPort> ParseHostPort(std::string_view text) {

@@ -24,6 +24,8 @@ struct Endpoint {
 
   bool is_loopback() const;
   uint16_t port() const;
+  // "192.168.0.7", "fe80::1".
+  std::string host() const;
   // "192.168.0.7:7777", "[fe80::1]:7777".
   std::string ToText() const;
 };

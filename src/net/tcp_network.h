@@ -28,6 +28,7 @@
 #include "net/event_queue.h"
 #include "net/lateness.h"
 #include "net/network.h"
+#include "net/path_rates.h"
 #include "net/resolution.h"
 #include "net/socket.h"
 #include "net/tls.h"
@@ -55,6 +56,8 @@ struct TcpOptions {
   // who it is, and its instances (of which it is told the node). Nodes that were revoked, for
   // example.
   std::function<Status(const wire::NodeId&)> admit;
+  // Of paths to nodes with several addresses, as they are measured; or none.
+  std::shared_ptr<const PathRates> path_rates = nullptr;
 };
 
 // How things are with one node.

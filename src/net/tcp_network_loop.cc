@@ -230,7 +230,8 @@ void TcpNetwork::TakeRequests() {
       if (!peer.outbox) continue;
       Outgoing outgoing;
       outgoing.outbox = peer.outbox;
-      outgoing.resolution = std::make_unique<Resolution>(peer.addresses, waker_);
+      outgoing.resolution =
+          std::make_unique<Resolution>(peer.addresses, waker_, options_.path_rates);
       outgoing.begin_ns = std::max(clock_.NowNs(), backoffs_[request.node].next_ns);
       outgoing_.emplace(request.node, std::move(outgoing));
     }

@@ -2,27 +2,31 @@
 // SPDX-License-Identifier: MIT
 
 // Asks a member of the cluster something at whichever of its addresses it answers: a machine with
-// several networks tells them all, and not everybody reaches each. Must not know what is asked.
+// several networks tells them all, and not everybody reaches each, nor at every time. Must not know
+// what is asked.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "cluster/identity.h"
 #include "cluster/member.h"
+#include "net/nearest.h"
 #include "rpc/control_client.h"
 
 namespace aster::node {
 
-// ask(rpc::ControlClient&) gives a Result; that of the first address where it succeeds is returned,
-// or the last address's error.
+// ask(rpc::ControlClient&) gives a Result; that of the nearest address where it succeeds is
+// returned, or the last address's error.
 template <typename Ask>
 auto AskAnywhere(const cluster::Identity& identity, const cluster::Member& member, const Ask& ask)
     -> decltype(ask(std::declval<rpc::ControlClient&>())) {
   Error why(Code::kUnavailable, fmt::format("node {} has no address", member.name));
-  for (const std::string& address : member.control_addresses) {
+  const SystemClock clock;
+  for (const std::string& address : net::NearestAddressesFirst(member.control_addresses, clock)) {
     const auto client =
         rpc::ControlClient::Make({.identity = identity, .address = address, .expect = member.node});
     if (!client.ok()) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/nearest.h"
 #include "node/ask.h"
 
 namespace aster::node {
@@ -110,20 +111,29 @@ Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId
   if (told.ok()) return told->members;
   // Any other will do, or the same one over a new connection.
   const bool is_silent = told.error().code() == Code::kDeadlineExceeded;
-  auto other = AskOther([&](const Member& member) {
-    return is_entry(member) ? !is_silent : !may_be_gone && !is_doubted(member);
-  });
+  auto other = AskOther(
+      [&](const Member& member) {
+        return is_entry(member) || (!may_be_gone && !is_doubted(member));
+      },
+      is_silent ? entry_address_ : "");
   if (!other.ok() && other.error().code() == Code::kNotFound) return told.error();
   return other;
 }
 
 Result<std::vector<Member>> ClusterView::AskOther(
-    const std::function<bool(const Member&)>& may_know) {
-  std::vector<std::string> addresses;
+    const std::function<bool(const Member&)>& may_know, const std::string& silent) {
+  std::vector<std::vector<std::string>> addresses_of;
   for (const Member& member : members_) {
-    if (MayAnswer(member) && may_know(member) && !member.control_addresses.empty())
-      addresses.push_back(member.control_addresses.front());
+    if (!MayAnswer(member) || !may_know(member)) continue;
+    std::vector<std::string> its = member.control_addresses;
+    std::erase(its, silent);
+    if (!its.empty()) addresses_of.push_back(std::move(its));
   }
+  std::vector<std::string> addresses(addresses_of.size());
+  const SystemClock clock;
+  Together(addresses.size(), [&](size_t i) {
+    addresses[i] = net::NearestAddressesFirst(addresses_of[i], clock).front();
+  });
   if (addresses.empty()) return NotFound("no other node of the cluster is known");
   std::unique_ptr<ClusterView> again = TRY(Connect(identity_, addresses));
   entry_ = std::move(again->entry_);

@@ -70,9 +70,10 @@ class ClusterView {
                                              std::span<const std::string> addresses,
                                              Reasons& reasons);
   Result<std::vector<cluster::Member>> Members(std::span<const cluster::NodeId> doubted);
-  // From any of the members for which `may_know` holds, which is asked from then on.
+  // From any of the members for which `may_know` holds, which is asked from then on. The address
+  // that is silent is not tried.
   Result<std::vector<cluster::Member>> AskOther(
-      const std::function<bool(const cluster::Member&)>& may_know);
+      const std::function<bool(const cluster::Member&)>& may_know, const std::string& silent = "");
   void AskAbout(NodeView& view, int64_t patience_ns) const;
 
   const cluster::Identity identity_;

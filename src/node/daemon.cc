@@ -294,7 +294,8 @@ Status Daemon::Listen() {
        .listen = listen.data,
        .name = identity_.name,
        .arithmetic = kernels::kArithmeticVersion,
-       .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); }}));
+       .admit = [answers = answers_.get()](const NodeId& node) { return answers->Admit(node); },
+       .path_rates = path_rates_}));
   source_ = std::make_unique<fetch::FetchingSliceSource>(
       *files_, store_, [this](const Hash128& model) { return PeersToFetchFrom(model); },
       fetch::FetchingOptions{.loading = SliceOptions(),
@@ -310,8 +311,8 @@ Status Daemon::Listen() {
   }
   node_ = std::make_unique<stage::Node>(*network_, *source_, std::move(stages));
   node_->Start();
-  links_ =
-      std::make_unique<LinkMeter>(identity_, [this] { return membership_->Members(); }, clock_);
+  links_ = std::make_unique<LinkMeter>(
+      identity_, [this] { return membership_->Members(); }, path_rates_, clock_);
   server_ =
       TRY(rpc::ControlServer::Start({.identity = identity_, .listen = listen.control}, *answers_));
   OwnAddresses reachable = TRY(Reachable());

@@ -27,6 +27,7 @@
 #include "engine/machine_speed.h"
 #include "fetch/fetching_slice_source.h"
 #include "fetch/tensor_store.h"
+#include "net/path_rates.h"
 #include "net/tcp_network.h"
 #include "node/control_answers.h"
 #include "node/drain.h"
@@ -113,6 +114,7 @@ class Daemon {
   std::optional<stage::FileSliceSource> files_;  // made once GPUs are known
   fetch::TensorStore store_;
   std::unique_ptr<Membership> membership_;
+  const std::shared_ptr<net::PathRates> path_rates_ = std::make_shared<net::PathRates>();
   std::unique_ptr<LinkMeter> links_;
   std::unique_ptr<SelfMeter> self_meter_;   // or none
   std::unique_ptr<SessionInbox> sessions_;  // or none

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "net/connect_time.h"
-#include "node/ask.h"
+#include "net/nearest.h"
 
 namespace aster::node {
 namespace {
@@ -17,16 +17,8 @@ constexpr int64_t kMeterLookNs = 1 * kNsPerSecond;
 constexpr int64_t kMeasureNs = 20 * kNsPerSecond;
 constexpr int64_t kConnectNs = 2 * kNsPerSecond;
 
-// An answer comes when threads of both machines have woken up, which takes longer than the way
-// where that is short; messages of a group of nodes need not wait for them.
-void ShortenToWay(const cluster::Member& member, const Clock& clock, rpc::LinkMeasurement& link) {
-  for (const std::string& address : member.control_addresses) {
-    const Result<int64_t> way_ns = net::ConnectTime(address, clock, kConnectNs);
-    if (!way_ns.ok()) continue;
-    link.round_trip_ns = std::min(link.round_trip_ns, static_cast<uint64_t>(*way_ns));
-    return;
-  }
-}
+// Of a node. More are hardly paths of their own.
+constexpr size_t kMaxPaths = 4;
 
 }  // namespace
 
@@ -43,10 +35,11 @@ std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& membe
   return {living.begin(), living.end()};
 }
 
-LinkMeter::LinkMeter(cluster::Identity identity, Members members, Clock& clock,
-                     LinkMeterOptions options)
+LinkMeter::LinkMeter(cluster::Identity identity, Members members,
+                     std::shared_ptr<net::PathRates> rates, Clock& clock, LinkMeterOptions options)
     : identity_(std::move(identity)),
       members_(std::move(members)),
+      rates_(std::move(rates)),
       clock_(clock),
       options_(options) {}
 
@@ -92,22 +85,68 @@ void LinkMeter::MeasureDue() {
   const std::set<cluster::NodeId> sampled = SampledPeers(members, options_.sampled);
   for (size_t i = 1; i < members.size(); ++i) {
     const cluster::Member& member = members[i];
-    if (member.state != cluster::MemberState::kAlive || member.control_addresses.empty()) continue;
-    {
-      const MutexLock lock(mu_);
-      if (stopping_) return;
-      if (clock_.NowNs() < links_[member.node].due_ns) continue;
-    }
+    if (!IsDue(member)) continue;
     const uint64_t bytes = sampled.contains(member.node) ? options_.bytes : 0;
-    Result<rpc::LinkMeasurement> measured =
-        AskAnywhere(identity_, member,
-                    [&](rpc::ControlClient& client) { return client.Measure(bytes, kMeasureNs); });
-    if (measured.ok()) ShortenToWay(member, clock_, *measured);
+    const Result<rpc::LinkMeasurement> measured = MeasurePaths(member, bytes);
     const MutexLock lock(mu_);
+    if (stopping_) return;
     Entry& entry = links_[member.node];
     if (measured.ok()) entry.last = *measured;
+    entry.addresses = member.control_addresses;
     entry.due_ns = clock_.NowNs() + (measured.ok() ? options_.again_ns : options_.retry_ns);
   }
+}
+
+bool LinkMeter::IsDue(const cluster::Member& member) {
+  if (member.state != cluster::MemberState::kAlive || member.control_addresses.empty())
+    return false;
+  const MutexLock lock(mu_);
+  const auto found = links_.find(member.node);
+  if (stopping_ || found == links_.end()) return !stopping_;
+  return clock_.NowNs() >= found->second.due_ns ||
+         found->second.addresses != member.control_addresses;
+}
+
+Result<rpc::LinkMeasurement> LinkMeter::MeasurePaths(const cluster::Member& member,
+                                                     uint64_t bytes) const {
+  std::vector<std::string> addresses = net::NearestAddressesFirst(member.control_addresses, clock_);
+  addresses.resize(std::min(addresses.size(), kMaxPaths));
+  Result<rpc::LinkMeasurement> best = Error(Code::kUnavailable, "no path was measured");
+  const auto cost_ns = [](const rpc::LinkMeasurement& path) {
+    return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
+  };
+  for (const std::string& address : addresses) {
+    Result<rpc::LinkMeasurement> path = MeasurePath(member, address, bytes);
+    if (!path.ok() && !best.ok()) best = path.error();
+    if (path.ok() && (!best.ok() || cost_ns(*path) < cost_ns(*best))) best = path;
+  }
+  return best;
+}
+
+Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& member,
+                                                    const std::string& address,
+                                                    uint64_t bytes) const {
+  // An answer comes when threads of both machines have woken up, which takes longer than the way
+  // where that is short; messages of a group of nodes need not wait for them.
+  const int64_t way_ns = TRY(net::ConnectTime(address, clock_, kConnectNs));
+  const auto client = TRY(
+      rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node}));
+  Result<rpc::LinkMeasurement> measured = client->Measure(bytes, kMeasureNs);
+  const bool is_too_slow =
+      bytes > 0 && !measured.ok() && measured.error().code() == Code::kDeadlineExceeded;
+  if (is_too_slow) {
+    // It is no faster than this.
+    const double seconds = static_cast<double>(kMeasureNs) / kNsPerSecond;
+    measured = rpc::LinkMeasurement{.round_trip_ns = static_cast<uint64_t>(way_ns),
+                                    .bytes_per_s = static_cast<double>(bytes) / seconds};
+  }
+  rpc::LinkMeasurement path = TRY(std::move(measured));
+  path.round_trip_ns = std::min(path.round_trip_ns, static_cast<uint64_t>(way_ns));
+  if (path.bytes_per_s > 0) {
+    const auto endpoints = TRY(net::Resolve(TRY(net::ParseHostPort(address))));
+    rates_->Set(endpoints.front().host(), path.bytes_per_s);
+  }
+  return path;
 }
 
 }  // namespace aster::node

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Measures the ways to other nodes: soon after they come, and seldom again, one at a time; round
-// trips to all of them, and rates from a few, so that it is no burden however many nodes there are.
-// Must not know what the figures are for.
+// Measures the paths to other nodes, one for each of their addresses: soon after they come or their
+// addresses change, and seldom again, one at a time; round trips to all of them, and rates from a
+// few, so that it is no burden however many nodes there are. Must not know what the figures are
+// for.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -17,6 +19,7 @@
 #include "base/mutex.h"
 #include "cluster/identity.h"
 #include "cluster/member.h"
+#include "net/path_rates.h"
 #include "rpc/control_client.h"
 
 namespace aster::node {
@@ -37,9 +40,10 @@ class LinkMeter {
  public:
   using Members = std::function<std::vector<cluster::Member>()>;
 
-  // The clock outlives it. `members` is called by its thread; the first is this node.
-  LinkMeter(cluster::Identity identity, Members members, Clock& clock,
-            LinkMeterOptions options = {});
+  // The clock outlives it. `members` is called by its thread; the first is this node. Rates of
+  // paths are put into `rates`, too.
+  LinkMeter(cluster::Identity identity, Members members, std::shared_ptr<net::PathRates> rates,
+            Clock& clock, LinkMeterOptions options = {});
   ~LinkMeter();
   LinkMeter(const LinkMeter&) = delete;
   LinkMeter& operator=(const LinkMeter&) = delete;
@@ -47,20 +51,26 @@ class LinkMeter {
   Status Start();
   void Stop();
 
-  // Zeros where nothing is known.
+  // Of the path that costs the least; zeros where nothing is known.
   rpc::LinkMeasurement Of(const cluster::NodeId& node) const EXCLUDES(mu_);
 
  private:
   struct Entry {
     rpc::LinkMeasurement last;
+    std::vector<std::string> addresses;  // that were measured
     int64_t due_ns = 0;
   };
 
   void Main();
   void MeasureDue() EXCLUDES(mu_);
+  bool IsDue(const cluster::Member& member) EXCLUDES(mu_);
+  Result<rpc::LinkMeasurement> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
+  Result<rpc::LinkMeasurement> MeasurePath(const cluster::Member& member,
+                                           const std::string& address, uint64_t bytes) const;
 
   const cluster::Identity identity_;
   const Members members_;
+  const std::shared_ptr<net::PathRates> rates_;
   Clock& clock_;
   const LinkMeterOptions options_;
 

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
+#include "net/nearest.h"
+
 namespace aster::node {
 namespace {
 
@@ -16,7 +19,8 @@ constexpr int64_t kReachNs = 3 * kNsPerSecond / 2;
 Result<rpc::ControlClient*> MemberPeer::Reach() {
   if (client_) return client_.get();
   Error why(Code::kUnavailable, fmt::format("node {} has no address", member_.name));
-  for (const std::string& address : member_.control_addresses) {
+  const SystemClock clock;
+  for (const std::string& address : net::NearestAddressesFirst(member_.control_addresses, clock)) {
     auto client = TRY(rpc::ControlClient::Make(
         {.identity = identity_, .address = address, .expect = member_.node}));
     auto answer = client->Describe(kReachNs);

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "net/nearest.h"
 #include "node/ask.h"
 #include "rpc/limits.h"
 
@@ -174,19 +175,38 @@ bool Membership::IsAliveAt(const std::string& address) const {
 
 void Membership::TalkTo(const cluster::Contact& contact) {
   Status last;
-  for (const std::string& address : contact.addresses) {
+  for (const std::string& address : ConnectedFirst(contact)) {
     last = TalkAt(contact, address);
     if (last.ok()) return;
-    // A node that refuses is there.
-    if (!contact.node || last.error().code() == Code::kPermissionDenied) continue;
-    const MutexLock lock(mu_);
-    state_.Unanswered(*contact.node, clock_.NowNs());
   }
   if (!last.ok()) {
+    // A node that refuses is there.
+    if (contact.node && last.error().code() != Code::kPermissionDenied) {
+      const MutexLock lock(mu_);
+      state_.Unanswered(*contact.node, clock_.NowNs());
+    }
     log::Debug("a node could not be reached",
                {{"address", contact.addresses.back()}, {"why", last.error().message()}});
     Complain(contact.addresses.back(), last.error());
   }
+}
+
+// Where it answered last, or else where it answers soonest: of several networks one may fail.
+std::vector<std::string> Membership::ConnectedFirst(const cluster::Contact& contact) const {
+  if (contact.addresses.size() < 2) return contact.addresses;
+  if (contact.node) {
+    std::vector<std::string> addresses = contact.addresses;
+    const MutexLock lock(mu_);
+    const auto connected =
+        std::ranges::find_if(addresses, [&](const std::string& address) REQUIRES(mu_) {
+          return clients_.contains({*contact.node, address});
+        });
+    if (connected != addresses.end()) {
+      std::rotate(addresses.begin(), connected, connected + 1);
+      return addresses;
+    }
+  }
+  return net::NearestAddressesFirst(contact.addresses, clock_);
 }
 
 void Membership::Complain(const std::string& address, const Error& why) {

@@ -82,6 +82,7 @@ class Membership {
   void TalkMain();
   bool IsAliveAt(const std::string& address) const REQUIRES(mu_);
   void TalkTo(const cluster::Contact& contact) EXCLUDES(mu_);
+  std::vector<std::string> ConnectedFirst(const cluster::Contact& contact) const EXCLUDES(mu_);
   // What a person should know of a talk that failed, once.
   void Complain(const std::string& address, const Error& why) EXCLUDES(mu_);
   Status TalkAt(const cluster::Contact& contact, const std::string& address) EXCLUDES(mu_);

@@ -225,7 +225,7 @@ const Service::Route* Service::FindRoute(const HttpRequest& request, Problem& pr
   } else if (found->method != method) {
     problem.Set(405, "", fmt::format("{} does not take {}", request.path, request.method));
     problem.allow = found->method == "GET" ? "GET, HEAD" : std::string(found->method);
-  } else if (!found->is_open) {
+  } else if (!found->is_open && (options_.metrics_need_key || found->path != "/metrics")) {
     IsAllowed(request, problem);
   }
   return found;

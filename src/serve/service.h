@@ -53,6 +53,7 @@ struct ServiceOptions {
   ModelPulls* pulls = nullptr;        // outlives the service; null: no model is pulled
   SavedSessions* sessions = nullptr;  // outlives the service; null: none are shown
   bool files_need_admin = true;       // pulls and sessions: an administrator's key
+  bool metrics_need_key = true;       // what endpoint pickers of gateways do not have
 };
 
 // How long a client waits, as its header says, in nanoseconds; 0 where it says nothing.

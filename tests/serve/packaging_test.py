@@ -226,6 +226,40 @@ class Orchestrator(Pods):
         for metric in scaler["metrics"]:
             self.assertIn(f"\n{metric['pods']['metric']['name']}{{", metrics)
 
+    @unittest.skipUnless(yaml, "there is no python3-yaml here")
+    def test_an_endpoint_picker_finds_servers_and_metrics(self):
+        folder = PACKAGING / "kubernetes/several"
+        runs = next(document for document in self.documents(folder) if document["kind"] == "StatefulSet")["spec"]
+        common, = yaml.safe_load((folder / "kustomization.yaml").read_text())["labels"]
+        labels = runs["template"]["metadata"]["labels"] | common["pairs"]
+        # A pool has these, and no others that are required (inference.networking.k8s.io/v1).
+        pool = yaml.safe_load((folder / "inference-pool.yaml").read_text())
+        self.assertEqual((pool["apiVersion"], pool["kind"]), ("inference.networking.k8s.io/v1", "InferencePool"))
+        self.assertEqual(set(pool["spec"]), {"selector", "targetPorts", "endpointPickerRef"})
+        self.assertLessEqual(pool["spec"]["selector"]["matchLabels"].items(), labels.items())
+        ports = [port["containerPort"] for port in runs["template"]["spec"]["containers"][0]["ports"]]
+        self.assertEqual([port["number"] for port in pool["spec"]["targetPorts"]], ports)
+        picker = pool["spec"]["endpointPickerRef"]
+        self.assertEqual((set(picker), picker["failureMode"]), ({"name", "port", "failureMode"}, "FailOpen"))
+        # What the page says that a picker is to be told.
+        [text] = re.findall(r"```yaml\n(plugins:.*?)```", (ROOT / "docs/gateway.md").read_text(), re.DOTALL)
+        [plugin] = yaml.safe_load(text)["plugins"]
+        [engine] = plugin["parameters"]["engineConfigs"]
+        self.assertEqual(labels[plugin["parameters"]["engineLabelKey"]], engine["name"])
+        # It has no key. Each name is a gauge of one value, with no time.
+        server = Server(NOVA, "--kv-memory", "64MiB", "--open-metrics", environment={"ASTER_API_KEY": "secret"})
+        try:
+            self.assertEqual(server.request("GET", "/v1/models")[0], 401)
+            status, _, answer = server.request("GET", "/metrics")
+        finally:
+            server.stop()
+        self.assertEqual(status, 200)
+        for spec in ("queuedRequestsSpec", "runningRequestsSpec", "kvUsageSpec"):
+            self.assertIn(f"# TYPE {engine[spec]} gauge\n", answer.decode())
+            value, = re.findall(rf"^{engine[spec]}{{.*}} (\S+)$", answer.decode(), re.MULTILINE)
+            self.assertTrue(0 <= float(value) <= 1, spec)
+        self.assertEqual(self.server.request("GET", "/metrics")[0], 401)
+
     @unittest.skipUnless(shutil.which("bash"), "there is no bash here")
     def test_the_container_s_health_check(self):
         command = json.loads(re.search(r"^HEALTHCHECK .*?CMD (\[.*\])$", CONTAINER.read_text(), re.MULTILINE)[1])

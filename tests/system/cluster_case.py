@@ -24,12 +24,13 @@ class Machine:
         self.folder = pathlib.Path(folder) / name
         self.node = None
         self.address = None
+        self.enter = ()  # goes before its commands
         self.environment = os.environ | {"ASTER_CONFIG": str(self.folder / "config"),
                                          "XDG_CACHE_HOME": str(self.folder / "cache"),
                                          "XDG_DATA_HOME": str(self.folder / "data")}
 
     def start(self, *command):
-        return subprocess.Popen([str(part) for part in (ASTER, *command)], env=self.environment,
+        return subprocess.Popen([str(part) for part in (*self.enter, ASTER, *command)], env=self.environment,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
 
     def aster(self, *command, check=0):

@@ -416,6 +416,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
                                         .version = ASTER_VERSION,
                                         .stored_responses = options.stored_responses};
   service_options.files_need_admin = options.IsShared();
+  service_options.metrics_need_key = !options.open_metrics;
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   const Names names = TRY(NameAll(options, wanted));
   const bool is_protected = http_options.tls != nullptr;

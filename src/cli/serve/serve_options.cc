@@ -119,6 +119,9 @@ void ServeOptions::Declare(CLI::App& app) {
       "File of the keys that may change the cluster: like that of --keys", "FILE");
   app.add_flag("--open", open, "Allow requests from other machines without a key")
       ->group(kServerGroup);
+  app.add_flag("--open-metrics", open_metrics,
+               "Answer /metrics without a key, as endpoint pickers of gateways ask")
+      ->group(kServerGroup);
   add("--cors", cors, "Origin of web pages that may send requests; *: all. Repeatable", "ORIGIN")
       ->allow_extra_args(false);
   add("--ctx", context, "Context length in tokens, for prompt and answer (default: as trained)",

@@ -35,6 +35,7 @@ struct ServeOptions {
   std::string keys_path;          // a file with a SHA-256 in hex on each line
   std::string admin_keys_path;    // likewise, of those who may change the cluster
   bool open = false;              // to other machines without a key
+  bool open_metrics = false;      // those alone
   std::vector<std::string> cors;  // origins of web pages
 
   uint32_t context = 0;     // 0: what the model was trained for
