@@ -59,7 +59,7 @@ wire::Message MessageOf(Choices& choices) {
       end.draft = choices.Next() % 4;
       return end;
     default:
-      drafts.draft = choices.Next() % 8;
+      drafts.draft = kMostDrafters * (choices.Next() % 4) + choices.Next() % 3;
       drafts.begin = choices.Next() % 16;
       drafts.tokens = choices.Tokens();
       drafts.has_failed = choices.Next() % 8 == 0;

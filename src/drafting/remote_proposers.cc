@@ -106,6 +106,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
 
   // Why it cannot be; nothing where it can.
   std::string Take(size_t peer, const wire::DraftTokens& drafts) {
+    if (peer >= chains_.size()) return "it drafted for an answer that began without it";
     Chain& chain = chains_[peer];
     if (drafts.begin > text_.size()) {
       return fmt::format("it drafted behind token {} of a text of {}", drafts.begin, text_.size());
@@ -132,6 +133,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
 
   // It will draft no more for this answer.
   void Drop(size_t peer) {
+    if (peer >= chains_.size()) return;  // it was found later
     Chain& chain = chains_[peer];
     source_.peers_[peer].counts.cancelled += chain.tokens.size();
     chain = {};
@@ -144,7 +146,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
   };
 
   // A node may have several drafters, and hears of a text from each.
-  uint64_t DraftOf(size_t peer) const { return id_ * source_.peers_.size() + peer; }
+  uint64_t DraftOf(size_t peer) const { return id_ * kMostDrafters + peer; }
 
   void Begin(size_t i) {
     Peer& peer = source_.peers_[i];
@@ -199,19 +201,36 @@ void RemoteProposers::Peer::Learn(bool is_right) {
 RemoteProposers::RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
                                  RemoteOptions options)
     : network_(network), options_(std::move(options)) {
-  for (RemoteDrafter& drafter : drafters) {
-    Peer peer;
-    peer.counts.name = drafter.name;
-    peer.who = std::move(drafter);
-    network_->Introduce(peer.who.node, peer.who.addresses);
-    peers_.push_back(std::move(peer));
+  for (RemoteDrafter& drafter : drafters) Add(std::move(drafter));
+}
+
+// A new one, or one that is known and may be somewhere else now.
+void RemoteProposers::Add(RemoteDrafter drafter) {
+  const auto known = std::ranges::find_if(peers_, [&](const Peer& peer) {
+    return peer.who.node == drafter.node && peer.who.drafter == drafter.drafter;
+  });
+  if (known != peers_.end()) {
+    if (known->who.addresses == drafter.addresses) return;
+    known->who.addresses = std::move(drafter.addresses);
+    network_->Introduce(known->who.node, known->who.addresses);
+    return;
   }
+  if (peers_.size() == kMostDrafters) return;
+  Peer peer;
+  peer.counts.name = drafter.name;
+  peer.who = std::move(drafter);
+  network_->Introduce(peer.who.node, peer.who.addresses);
+  peers_.push_back(std::move(peer));
 }
 
 RemoteProposers::~RemoteProposers() { DCHECK(answers_.empty()); }
 
 Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Request& request) {
   Poll();
+  // Answers that are under way go on without them.
+  if (options_.found) {
+    for (RemoteDrafter& drafter : options_.found()) Add(std::move(drafter));
+  }
   std::unique_ptr<engine::Proposer> beside;
   if (options_.beside != nullptr) {
     engine::Request asked;
@@ -280,8 +299,8 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
   const auto is_sender = [&](const Peer& peer) { return peer.who.node == from; };
   auto found = std::ranges::find_if(peers_, is_sender);
   if (found == peers_.end()) return;
-  const auto index = static_cast<size_t>(drafts.draft % peers_.size());
-  const bool is_told = is_sender(peers_[index]);
+  const auto index = static_cast<size_t>(drafts.draft % kMostDrafters);
+  const bool is_told = index < peers_.size() && is_sender(peers_[index]);
   Peer& peer = is_told ? peers_[index] : *found;
   if (!peer.is_usable()) return;
   peer.unheard_ns = 0;
@@ -291,7 +310,7 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
   if (--peer.credit < 0) {
     return LeaveOut(peer, /*for_good=*/true, "it sends more than it is asked for");
   }
-  const auto answer = answers_.find(drafts.draft / peers_.size());
+  const auto answer = answers_.find(drafts.draft / kMostDrafters);
   if (answer == answers_.end()) return;  // it has ended meanwhile
   if (drafts.has_failed) {
     answer->second->Drop(index);

@@ -23,6 +23,9 @@
 
 namespace aster::drafting {
 
+// That a front end uses at most.
+inline constexpr size_t kMostDrafters = 64;
+
 struct RemoteDrafter {
   wire::NodeId node;
   std::string name;  // for people: "comet on attic"
@@ -47,6 +50,9 @@ struct RemoteOptions {
   std::function<void(const std::string&)> complain = nullptr;
   int64_t silent_ns = 30 * kNsPerSecond;  // after which a drafter that was told something is silent
   int64_t again_ns = 10 * kNsPerSecond;   // before one that was gone is asked again
+  // Those that were found since it was asked last, known ones among them; takes no time. Null: none
+  // are looked for.
+  std::function<std::vector<RemoteDrafter>()> found = nullptr;
   // Whether it takes events from the network itself, where no other code does.
   bool receives = false;
 };
@@ -54,7 +60,8 @@ struct RemoteOptions {
 // Belongs to the thread that generates.
 class RemoteProposers final : public engine::ProposerSource {
  public:
-  // The network outlives it, and it outlives what it makes. Null where there are no drafters.
+  // The network outlives it, and it outlives what it makes. Null where there are no drafters, nor
+  // will be any.
   RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
                   RemoteOptions options);
   ~RemoteProposers() override;
@@ -87,6 +94,7 @@ class RemoteProposers final : public engine::ProposerSource {
   };
 
   void Poll();
+  void Add(RemoteDrafter drafter);
   // Whether it was sent.
   bool Push(Peer& peer, wire::Message message);
   void OnDrafts(const wire::NodeId& from, const wire::DraftTokens& drafts);

@@ -24,6 +24,8 @@ using testing::SizeIs;
 constexpr Vocabulary kTokens{.digest = {7, 8}, .size = 1000};
 const wire::NodeId kNode = TestNode(1);
 const wire::NodeId kSecond = TestNode(2);
+// What the first drafter drafts for the first answer, and the second one behind it.
+constexpr uint64_t kFirst = kMostDrafters;
 
 class RemoteProposersTest : public testing::Test {
  protected:
@@ -40,7 +42,8 @@ class RemoteProposersTest : public testing::Test {
         &network_, std::move(drafters),
         RemoteOptions{.vocabulary = kTokens,
                       .beside = beside,
-                      .complain = [this](const std::string& text) { said_.push_back(text); }});
+                      .complain = [this](const std::string& text) { said_.push_back(text); },
+                      .found = [this] { return std::exchange(found_, {}); }});
   }
   std::unique_ptr<engine::Proposer> Answer() {
     engine::Request request;
@@ -81,6 +84,7 @@ class RemoteProposersTest : public testing::Test {
 
   KeepingNetwork network_;
   std::vector<std::string> said_;
+  std::vector<RemoteDrafter> found_;
   std::optional<RemoteProposers> source_;
 };
 
@@ -121,9 +125,9 @@ TEST_F(RemoteProposersTest, DraftTokensThatAreLateAreOfUseAsFarAsTheyAgree) {
   const auto answer = Answer();
   Follow(*answer, {1, 2});
   Follow(*answer, {1, 2, 3});
-  Draft(1, 2, {3, 4, 5});
+  Draft(kFirst, 2, {3, 4, 5});
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
-  Draft(1, 2, {9, 4, 5});  // of a text that went on otherwise
+  Draft(kFirst, 2, {9, 4, 5});  // of a text that went on otherwise
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
   EXPECT_THAT(said_, IsEmpty());
 }
@@ -134,14 +138,14 @@ TEST_F(RemoteProposersTest, WhatCannotBeIsSaidOnceAndTheDrafterIsLeftOut) {
     said_.clear();
     const auto answer = Answer();
     Follow(*answer, {1, 2});
-    Draft(1, 2, {3});
-    Draft(1, 2, tokens);
+    Draft(kFirst, 2, {3});
+    Draft(kFirst, 2, tokens);
     ASSERT_THAT(said_, SizeIs(1));
     EXPECT_THAT(said_[0], HasSubstr("of a vocabulary of 1000"));
     EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
     network_.Take();
     // Nor does it hear of anything any more.
-    Draft(1, 2, tokens);
+    Draft(kFirst, 2, tokens);
     Follow(*answer, {1, 2, 3});
     network_.virtual_clock.AdvanceBy(3600 * kNsPerSecond);
     const auto next = Answer();
@@ -156,7 +160,7 @@ TEST_F(RemoteProposersTest, ATextThatWasNotSentYetCannotBeDraftedFor) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
-  Draft(1, 3, {3});
+  Draft(kFirst, 3, {3});
   ASSERT_THAT(said_, SizeIs(1));
   EXPECT_THAT(said_[0], HasSubstr("behind token 3 of a text of 2"));
 }
@@ -165,7 +169,7 @@ TEST_F(RemoteProposersTest, AFloodIsEnded) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
-  for (int i = 0; i < 1000 && said_.empty(); ++i) Draft(1, 2, {3});
+  for (int i = 0; i < 1000 && said_.empty(); ++i) Draft(kFirst, 2, {3});
   ASSERT_THAT(said_, SizeIs(1));
   EXPECT_THAT(said_[0], HasSubstr("more than it is asked for"));
 }
@@ -174,7 +178,8 @@ TEST_F(RemoteProposersTest, AFloodOfAnswersThatNobodyHasIsEnded) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
-  for (uint64_t i = 0; i < 1000 && said_.empty(); ++i) Draft(1000 + i, 2, {3});
+  for (uint64_t i = 0; i < 1000 && said_.empty(); ++i)
+    Draft(1000 * kFirst + kMostDrafters * i, 2, {3});
   EXPECT_THAT(said_, SizeIs(1));
 }
 
@@ -182,11 +187,11 @@ TEST_F(RemoteProposersTest, OtherNodesAreNotListenedTo) {
   Make({kNode, kSecond});
   const auto answer = Answer();
   Follow(*answer, {1, 2});
-  Draft(2, 2, {3}, TestNode(5));
+  Draft(kFirst, 2, {3}, TestNode(5));
   EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
   EXPECT_THAT(said_, IsEmpty());
   // The number is the first drafter's.
-  Draft(2, 2, {3}, kSecond);
+  Draft(kFirst, 2, {3}, kSecond);
   EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
   ASSERT_THAT(said_, SizeIs(1));
   EXPECT_THAT(said_[0], HasSubstr("does not follow"));
@@ -223,7 +228,7 @@ TEST_F(RemoteProposersTest, OneThatSaysThatItHasNothingIsNotSilent) {
   const auto answer = Answer();
   Follow(*answer, {1});
   for (int32_t i = 1; i < 10; ++i) {
-    Draft(1, 1, {});
+    Draft(kFirst, 1, {});
     network_.virtual_clock.AdvanceBy(29 * kNsPerSecond);
     Follow(*answer, std::vector<int32_t>(static_cast<size_t>(i) + 1, 1));
   }
@@ -234,7 +239,7 @@ TEST_F(RemoteProposersTest, OneThatIsGoneIsAskedAgainLater) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1});
-  Draft(1, 1, {2, 3});
+  Draft(kFirst, 1, {2, 3});
   source_->Handle(DownOf(kNode));
   EXPECT_THAT(Propose(*answer, {1}), IsEmpty());
   ASSERT_THAT(said_, SizeIs(1));
@@ -264,7 +269,7 @@ TEST_F(RemoteProposersTest, OneThatCannotBeReachedOrHasAnotherVocabulary) {
   Make({kNode});
   const auto next = Answer();
   Follow(*next, {1});
-  Refuse(1, FailedPrecondition("its vocabulary is another one"));
+  Refuse(kFirst, FailedPrecondition("its vocabulary is another one"));
   EXPECT_THAT(said_.back(), HasSubstr("vocabulary is another one"));
 }
 
@@ -272,7 +277,7 @@ TEST_F(RemoteProposersTest, OneThatHasNoRoomIsAskedForTheNextAnswer) {
   Make({kNode});
   const auto answer = Answer();
   Follow(*answer, {1});
-  Refuse(1, ResourceExhausted("it follows 256 texts already"));
+  Refuse(kFirst, ResourceExhausted("it follows 256 texts already"));
   network_.Take();
   Follow(*answer, {1, 2});
   EXPECT_THAT(network_.Take(), IsEmpty());
@@ -289,17 +294,53 @@ TEST_F(RemoteProposersTest, TheOneWithTheBetterRecordGoesFirst) {
   Follow(*answer, text);
   for (int32_t token = 2; token < 10; ++token) {
     const auto length = static_cast<uint32_t>(text.size());
-    Draft(2, length, {500});             // the first: always wrong
-    Draft(3, length, {token}, kSecond);  // the second: always right
+    Draft(kFirst, length, {500});                 // the first: always wrong
+    Draft(kFirst + 1, length, {token}, kSecond);  // the second: always right
     text.push_back(token);
     Follow(*answer, text);
   }
-  Draft(2, static_cast<uint32_t>(text.size()), {500});
-  Draft(3, static_cast<uint32_t>(text.size()), {10}, kSecond);
+  Draft(kFirst, static_cast<uint32_t>(text.size()), {500});
+  Draft(kFirst + 1, static_cast<uint32_t>(text.size()), {10}, kSecond);
   EXPECT_THAT(Propose(*answer, text), ElementsAre(10));
   // Where it has nothing, the other one has.
-  Draft(3, static_cast<uint32_t>(text.size()), {}, kSecond);
+  Draft(kFirst + 1, static_cast<uint32_t>(text.size()), {}, kSecond);
   EXPECT_THAT(Propose(*answer, text), ElementsAre(500));
+}
+
+TEST_F(RemoteProposersTest, OneThatIsFoundLaterIsUsedForTheNextAnswer) {
+  Make({});
+  const auto first = Answer();
+  Follow(*first, {1});
+  found_ = {{.node = kNode, .name = "comet", .addresses = {"lap:7424"}, .drafter = {1, 2}}};
+  const auto second = Answer();
+  Follow(*first, {1, 2});
+  Follow(*second, {1, 2});
+  EXPECT_EQ(Sent<wire::FollowDraft>(), 0u);
+  Draft(2 * kMostDrafters, 2, {3});
+  EXPECT_THAT(Propose(*second, {1, 2}), ElementsAre(3));
+  EXPECT_THAT(Propose(*first, {1, 2}), IsEmpty());
+  // Found again, it is the same one, whether its address is or not.
+  for (const char* const address : {"lap:7424", "lap:8000"}) {
+    found_ = {{.node = kNode, .name = "comet", .addresses = {address}, .drafter = {1, 2}}};
+    Follow(*Answer(), {1});
+    EXPECT_THAT(source_->counts(), SizeIs(1));
+    EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
+  }
+  // It has not heard of the first answer.
+  EXPECT_THAT(said_, IsEmpty());
+  Draft(kFirst, 1, {2});
+  EXPECT_THAT(said_, SizeIs(1));
+  EXPECT_TRUE(source_->counts()[0].is_left_out);
+}
+
+TEST_F(RemoteProposersTest, NoMoreAreUsedThanHaveNumbers) {
+  Make({});
+  for (uint64_t i = 0; i < 2 * kMostDrafters; ++i) {
+    found_.push_back({.node = TestNode(i), .name = "one", .addresses = {}, .drafter = {1, 2}});
+  }
+  Follow(*Answer(), {1});
+  EXPECT_THAT(source_->counts(), SizeIs(kMostDrafters));
+  EXPECT_EQ(Sent<wire::BeginDraft>(), kMostDrafters);
 }
 
 TEST_F(RemoteProposersTest, WhereNobodyHasAnythingALookUpHereMay) {
@@ -308,7 +349,7 @@ TEST_F(RemoteProposersTest, WhereNobodyHasAnythingALookUpHereMay) {
   auto answer = Answer();
   Follow(*answer, {1});
   EXPECT_THAT(Propose(*answer, {1}, 2), ElementsAre(2, 3));
-  Draft(1, 1, {7});
+  Draft(kFirst, 1, {7});
   EXPECT_THAT(Propose(*answer, {1}, 2), ElementsAre(7));
   answer.reset();
   Make({}, &look_up);
@@ -320,7 +361,7 @@ TEST_F(RemoteProposersTest, AnAnswerThatEndsIsSaidToBeOver) {
   Follow(*Answer(), {1});
   EXPECT_EQ(Sent<wire::EndDraft>(), 1u);
   // What still comes is of no use, and no lie.
-  Draft(1, 1, {2});
+  Draft(kFirst, 1, {2});
   EXPECT_THAT(said_, IsEmpty());
 }
 

@@ -53,7 +53,8 @@ Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
                                              const ClusterOptions& cluster, Reporter& reporter) {
   auto drafts = std::make_unique<Drafts>();
   if (const auto node = flags.NodeToAsk()) {
-    drafts->remote_ = TRY(RemoteDrafts::Find(*node, files, cluster).In("--draft"));
+    drafts->remote_ =
+        TRY(RemoteDrafts::Find(*node, files, cluster, flags.keeps_looking).In("--draft"));
     return drafts;
   }
   if (flags.ForEngine().kind != engine::DraftKind::kModel) return drafts;

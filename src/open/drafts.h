@@ -24,6 +24,7 @@ struct DraftOptions {
   // "mtp", "ngram", a model, "node:" and a node's name, or "auto"; empty: no drafts.
   std::string draft;
   uint32_t most = 4;
+  bool keeps_looking = false;  // for drafters of the cluster that come later
 
   bool wanted() const { return !draft.empty(); }
   // Whether drafters of the cluster may be used, and of which node; empty: of all.

@@ -5,9 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/log.h"
+#include "cluster/home.h"
 #include "crypto/secrets.h"
 #include "kernels/arithmetic_version.h"
 #include "node/cluster_view.h"
@@ -40,15 +43,29 @@ std::vector<drafting::RemoteDrafter> DraftersOf(const node::NodeView& view,
   return found;
 }
 
+// Those of a node, or of all where it has no name.
+std::vector<drafting::RemoteDrafter> DraftersOf(const std::string& node,
+                                                const std::vector<node::NodeView>& views,
+                                                const Hash128& vocabulary) {
+  std::vector<drafting::RemoteDrafter> found;
+  for (const node::NodeView& view : views) {
+    if (!node.empty() && view.member.name != node) continue;
+    std::ranges::move(DraftersOf(view, vocabulary), std::back_inserter(found));
+  }
+  return found;
+}
+
+// Why a named node drafts nothing: an error where that will stay so, and otherwise a warning.
 Status CheckFound(const std::string& node, const std::vector<node::NodeView>& views, size_t found) {
   if (node.empty() || found > 0) return Ok();
   for (const node::NodeView& view : views) {
     if (view.member.name != node) continue;
-    if (!view.description) {
-      return Error(Code::kUnavailable, fmt::format("node {} does not answer: {}", node, view.why));
+    const bool is_drained = view.status && view.status->is_drained;
+    if (!view.description || is_drained) {
+      log::Warn("a node drafts nothing",
+                {{"node", node}, {"why", is_drained ? "it is drained" : view.why}});
+      return Ok();
     }
-    if (view.status && view.status->is_drained)
-      return Error(Code::kUnavailable, fmt::format("node {} is drained", node));
     return FailedPrecondition(
         fmt::format("node {} has no drafter of this model's vocabulary; it drafts for: {}. Give "
                     "its `aster node` --draft-for",
@@ -71,28 +88,60 @@ Result<std::unique_ptr<net::TcpNetwork>> StartNetwork(const cluster::Identity& i
                                  .admit = nullptr});
 }
 
+Result<cluster::Identity> IdentityOfUser() {
+  const SystemClock clock;
+  const cluster::Home home = TRY(cluster::Home::OfUser());
+  return home.LoadIdentity(clock.WallNs() / kNsPerSecond);
+}
+
+Result<std::vector<node::NodeView>> LookAt(const std::vector<std::string>& via) {
+  return TRY(ViewOfCluster(via))->Look();
+}
+
+// By the nodes that answer.
+DrafterSearch::Look LookInto(const std::vector<std::string>& via, const std::string& node,
+                             const Hash128& vocabulary) {
+  std::shared_ptr<node::ClusterView> view;
+  return [=]() mutable -> Result<DrafterSearch::Found> {
+    if (view == nullptr) view = TRY(ViewOfCluster(via));
+    auto views = view->Look();
+    if (!views.ok()) {
+      // It was through one of them that the others were found.
+      view.reset();
+      return views.error();
+    }
+    return DrafterSearch::Found{DraftersOf(node, *views, vocabulary), views->size()};
+  };
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RemoteDrafts>> RemoteDrafts::Find(const std::string& node,
                                                          const gguf::ModelFiles& files,
-                                                         const ClusterOptions& cluster) {
+                                                         const ClusterOptions& cluster,
+                                                         bool keeps_looking) {
   auto drafts = std::make_unique<RemoteDrafts>();
   drafts->vocabulary_ = TRY(drafting::VocabularyOf(files));
   if (node.empty()) drafts->beside_ = std::make_unique<draft::Proposers>(/*answers=*/nullptr);
-  auto view = ViewOfCluster(cluster.via);
-  if (!view.ok()) {
-    if (!node.empty()) return view.error();
-    log::Info("nodes draft nothing", {{"why", view.error().message()}});
+  // Without a cluster nothing is found, now or later.
+  const auto identity = IdentityOfUser();
+  if (!identity.ok()) {
+    if (!node.empty()) return identity.error();
+    log::Info("nodes draft nothing", {{"why", identity.error().message()}});
     return drafts;
   }
-  const std::vector<node::NodeView> views = TRY((*view)->Look());
-  for (const node::NodeView& seen : views) {
-    if (!node.empty() && seen.member.name != node) continue;
-    for (drafting::RemoteDrafter& drafter : DraftersOf(seen, drafts->vocabulary_.digest))
-      drafts->drafters_.push_back(std::move(drafter));
+  const auto views = LookAt(cluster.via);
+  if (views.ok()) {
+    drafts->drafters_ = DraftersOf(node, *views, drafts->vocabulary_.digest);
+    TRY(CheckFound(node, *views, drafts->drafters_.size()));
+  } else {
+    log::Warn("nodes draft nothing", {{"why", views.error().message()}});
   }
-  TRY(CheckFound(node, views, drafts->drafters_.size()));
-  if (!cluster.cluster) drafts->network_ = TRY(StartNetwork((*view)->identity()));
+  if (!cluster.cluster) drafts->network_ = TRY(StartNetwork(*identity));
+  if (keeps_looking) {
+    drafts->search_ = std::make_unique<DrafterSearch>(
+        LookInto(cluster.via, node, drafts->vocabulary_.digest), drafts->clock_);
+  }
   return drafts;
 }
 
@@ -104,6 +153,7 @@ engine::ProposerSource& RemoteDrafts::Source(net::Network* network) {
   options.complain = [](const std::string& text) {
     log::Warn("a drafter is left out", {{"why", text}});
   };
+  if (search_ != nullptr) options.found = [this] { return search_->Take(); };
   // On a network of its own nothing else takes events.
   options.receives = network_ != nullptr;
   net::Network* const used = network_ != nullptr ? network_.get() : network;

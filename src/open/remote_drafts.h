@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "draft/proposers.h"
 #include "drafting/remote_proposers.h"
@@ -16,16 +17,19 @@
 #include "net/network.h"
 #include "net/tcp_network.h"
 #include "open/cluster_options.h"
+#include "open/drafter_search.h"
 
 namespace aster::open {
 
 class RemoteDrafts {
  public:
   // `node`: by its name; empty: all drafters, and n-gram lookup here where they have nothing; then
-  // there need not be a cluster.
+  // there need not be a cluster. A node that cannot be reached drafts nothing; `keeps_looking`:
+  // until it can be.
   static Result<std::unique_ptr<RemoteDrafts>> Find(const std::string& node,
                                                     const gguf::ModelFiles& files,
-                                                    const ClusterOptions& cluster);
+                                                    const ClusterOptions& cluster,
+                                                    bool keeps_looking);
 
   // The same each time. The network is that which the cluster's nodes compute on, where it is to be
   // used: it outlives all that is here, and its owner passes events on.
@@ -37,8 +41,10 @@ class RemoteDrafts {
  private:
   std::vector<drafting::RemoteDrafter> drafters_;
   drafting::Vocabulary vocabulary_;
-  std::unique_ptr<draft::Proposers> beside_;           // or null
-  std::unique_ptr<net::TcpNetwork> network_;           // or null: it is another's
+  std::unique_ptr<draft::Proposers> beside_;  // or null
+  std::unique_ptr<net::TcpNetwork> network_;  // or null: it is another's
+  SystemClock clock_;
+  std::unique_ptr<DrafterSearch> search_;              // or null
   std::unique_ptr<drafting::RemoteProposers> source_;  // once it was asked for
 };
 

@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import unittest
+import urllib.request
 
 from cluster_case import ClusterCase
 from fixture import INPUT
@@ -13,6 +14,7 @@ from processes import DEADLINE_S, wait_for
 
 STORY = ("-p", "Tell me a story about a rabbit.", "--temp", 0.8, "--seed", 7)
 AT_LAP = ("--draft", "node:lap")
+REMOTE = re.compile(r'^aster_remote_draft_tokens_total\{model="nova"\} (\d+)$', re.MULTILINE)
 PROPOSED = re.compile(r"comet on lap: (\d+) draft tokens proposed")
 
 
@@ -94,7 +96,27 @@ class Drafters(ClusterCase):
             if how == signal.SIGSTOP:
                 lap.node.send_signal(signal.SIGCONT)
         # Nor while it is gone, to begin with: it is looked for, and not found.
-        self.assertEqual(self.run_story(desk, *long, "--draft", "auto")[0], plain)
+        for options in (("--draft", "auto"), AT_LAP):
+            self.assertEqual(self.run_story(desk, *long, *options)[0], plain, options)
+
+    def test_one_that_comes_later_is_used_by_a_server(self):
+        desk, lap = self.desk_and_drafter()
+        options = lap.stop_node() and ("--draft-for", "nova=comet", "--join", desk.address)
+        server = desk.start("serve", "nova", *AT_LAP, "--port", 0)
+        try:
+            address = re.search(r"http://[\d.:]+", server.stdout.readline().decode())[0]
+            lap.start_node(*options)
+
+            def proposes():
+                body = json.dumps({"prompt": "Tell me a story about a rabbit.", "max_tokens": 100}).encode()
+                urllib.request.urlopen(address + "/v1/completions", body, DEADLINE_S).read()
+                metrics = urllib.request.urlopen(address + "/metrics", timeout=DEADLINE_S).read().decode()
+                return int(REMOTE.search(metrics)[1]) > 0
+
+            wait_for(proposes, "draft tokens of a machine that came later")
+        finally:
+            server.kill()
+            server.communicate()
 
 
 if __name__ == "__main__":

@@ -145,6 +145,7 @@ void ServeOptions::Declare(CLI::App& app) {
   DeclareEnsembles(app);
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
+  draft.keeps_looking = true;
   // What the command line leaves open may stand in the environment.
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
