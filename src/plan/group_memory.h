@@ -16,14 +16,14 @@ namespace aster::plan {
 
 struct GroupMemory {
   struct Form {
-    std::vector<model::PartBytes> before;  // [layers + 1]: of those before
+    std::vector<model::PartBytes> before = {};  // [layers + 1]: of those before
     // Of what comes with the embedding, with the head, and with both.
     std::array<std::array<model::PartBytes, 2>, 2> ends = {};  // [embedding][head]
   };
-  Form rows;                  // each node has rows of every expert
-  Form owners;                // each has experts of its own
-  model::PartRanges all;      // what is divided
-  uint32_t expert_count = 0;  // of a layer
+  Form rows = {};              // each node has rows of every expert
+  Form owners = {};            // each has experts of its own
+  model::PartRanges all = {};  // what is divided
+  uint32_t expert_count = 0;   // of a layer
 
   bool is_known() const { return !rows.before.empty(); }
   uint32_t layer_count() const { return static_cast<uint32_t>(rows.before.size()) - 1; }
