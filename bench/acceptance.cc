@@ -28,6 +28,7 @@
 #include "base/files.h"
 #include "draft/ngram_proposer.h"
 #include "engine/generate.h"
+#include "folders_for_test.h"
 #include "gguf/model_files.h"
 #include "jinja/template.h"
 #include "kv/pool.h"

@@ -5,6 +5,8 @@
 
 include(GoogleTest)
 
+configure_file("${CMAKE_SOURCE_DIR}/cmake/folders_for_test.h.in" "${CMAKE_BINARY_DIR}/folders/folders_for_test.h" @ONLY)
+
 # How what is COLD and what tests is compiled: it takes longer to compile than to run.
 set(ASTER_COLD_OPTIONS "$<$<CONFIG:Release>:-O1>")
 set(ASTER_TEST_OPTIONS "$<$<CONFIG:Release>:-O1>")
@@ -64,8 +66,7 @@ function(aster_module name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE
       aster_${name} ${arg_TEST_DEPS} GTest::gmock GTest::gtest_main aster_test_options)
-    target_compile_definitions(${name}_test PRIVATE
-      ASTER_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared" ASTER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_include_directories(${name}_test PRIVATE "${CMAKE_BINARY_DIR}/folders")
     target_compile_options(${name}_test PRIVATE ${ASTER_TEST_OPTIONS})
     aster_fast_to_compile(${name}_test precompiled_test.h ${arg_OWN_HEADERS} ${ASTER_TEST_OPTIONS})
     # What the tests compare with computes as much as what they test.

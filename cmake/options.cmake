@@ -58,6 +58,8 @@ if(CCACHE)
   # Precompiled headers are compared by content then, and clang leaves their time of day out.
   set(CMAKE_CXX_COMPILER_LAUNCHER
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${CCACHE}")
+  # __FILE__ is the same in every clone.
+  add_compile_options("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
   if(ASTER_SANITIZE)
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   endif()

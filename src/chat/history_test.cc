@@ -13,6 +13,7 @@
 #include "chat/dialect.h"
 #include "chat/reply_parser.h"
 #include "chat/templates_for_test.h"
+#include "folders_for_test.h"
 #include "jinja/fallback.h"
 #include "jinja/template.h"
 

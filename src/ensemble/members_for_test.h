@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "ensemble/open_members.h"
+#include "folders_for_test.h"
 
 namespace aster::ensemble {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "folders_for_test.h"
 #include "gguf/raw_file_for_test.h"
 
 namespace aster::gguf {

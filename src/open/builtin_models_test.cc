@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "folders_for_test.h"
 
 namespace aster::open {
 namespace {
