@@ -26,9 +26,9 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/folders_for_test.h"
 #include "draft/ngram_proposer.h"
 #include "engine/generate.h"
-#include "folders_for_test.h"
 #include "gguf/model_files.h"
 #include "jinja/template.h"
 #include "kv/pool.h"

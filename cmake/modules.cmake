@@ -5,7 +5,8 @@
 
 include(GoogleTest)
 
-configure_file("${CMAKE_SOURCE_DIR}/cmake/folders_for_test.h.in" "${CMAKE_BINARY_DIR}/folders/folders_for_test.h" @ONLY)
+configure_file(
+  "${CMAKE_SOURCE_DIR}/src/base/folders_for_test.h.in" "${CMAKE_BINARY_DIR}/folders/base/folders_for_test.h" @ONLY)
 
 # How what is COLD and what tests is compiled: it takes longer to compile than to run.
 set(ASTER_COLD_OPTIONS "$<$<CONFIG:Release>:-O1>")

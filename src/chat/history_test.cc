@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/folders_for_test.h"
 #include "chat/dialect.h"
 #include "chat/reply_parser.h"
 #include "chat/templates_for_test.h"
-#include "folders_for_test.h"
 #include "jinja/fallback.h"
 #include "jinja/template.h"
 

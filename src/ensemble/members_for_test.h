@@ -12,8 +12,8 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/folders_for_test.h"
 #include "ensemble/open_members.h"
-#include "folders_for_test.h"
 
 namespace aster::ensemble {
 

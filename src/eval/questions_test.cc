@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "folders_for_test.h"
+#include "base/folders_for_test.h"
 
 namespace aster::eval {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "folders_for_test.h"
+#include "base/folders_for_test.h"
 #include "gguf/raw_file_for_test.h"
 
 namespace aster::gguf {

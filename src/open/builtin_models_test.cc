@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "folders_for_test.h"
+#include "base/folders_for_test.h"
 
 namespace aster::open {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/folders_for_test.h"
 #include "base/random.h"
 #include "chat/reply_parser.h"
 #include "chat/templates_for_test.h"
-#include "folders_for_test.h"
 #include "grammar/gbnf.h"
 #include "jinja/fallback.h"
 #include "respond/model_for_test.h"

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "folders_for_test.h"
+#include "base/folders_for_test.h"
 #include "gguf/file.h"
 #include "text/random_text_for_test.h"
 #include "text/tokenizer.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "folders_for_test.h"
+#include "base/folders_for_test.h"
 #include "wire/codec.h"
 #include "wire/samples_for_test.h"
 

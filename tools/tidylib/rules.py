@@ -164,7 +164,9 @@ def check_include_direction(file, _):
 def check_include_paths(file, paths):
     for number, bracket, name in file.includes():
         beside = file.path.rpartition("/")[0] + "/" + name
-        known = "src/" + name in paths or (file.module is None and beside in paths) or name.endswith(".pb.h")
+        ours = "src/" + name
+        known = ours in paths or ours + ".in" in paths or (file.module is None and beside in paths)
+        known = known or name.endswith(".pb.h")
         if bracket == '"' and not known:
             yield number, f"'{name}': name our headers by their path below src/, others in <>"
 
