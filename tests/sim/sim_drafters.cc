@@ -18,8 +18,7 @@ constexpr Hash128 kDrafter{5, 6};
 // More than a drafter may send for a message that it gets.
 constexpr int kFlood = 64;
 
-// What is wrong with a machine.
-enum class Manner : uint8_t { kHonest, kLies, kFloods, kIsSilent, kIsStranger };
+// Of Machine::Manner.
 constexpr const char* kMannerNames[] = {"honest", "liar", "flooder", "silent", "stranger"};
 
 // Drafts what is no token.
@@ -50,6 +49,9 @@ class Liar final : public engine::ProposerSource {
 }  // namespace
 
 struct SimDrafters::Machine {
+  // What is wrong with it.
+  enum class Manner : uint8_t { kHonest, kLies, kFloods, kIsSilent, kIsStranger };
+
   wire::NodeId id;
   Manner manner = Manner::kHonest;
   std::unique_ptr<SimNetwork> network;
@@ -73,7 +75,7 @@ SimDrafters::SimDrafters(uint64_t seed, bool is_calm, uint32_t vocab_size, Virtu
     Machine& machine = *machines_.emplace_back(std::make_unique<Machine>());
     machine.id = wire::NodeId{Hash128{kFirst + i, kFirst + i}};
     // Half of them are honest.
-    machine.manner = static_cast<Manner>(std::max<int64_t>(
+    machine.manner = static_cast<Machine::Manner>(std::max<int64_t>(
         0, static_cast<int64_t>(random_.NextBelow(2 * std::size(kMannerNames) - 2)) - 3));
     machine.network = std::make_unique<SimNetwork>(hub_, machine.id);
     if (!is_calm && random_.NextBelow(2) == 0) {
@@ -88,12 +90,12 @@ SimDrafters::~SimDrafters() = default;
 
 void SimDrafters::Boot(Machine& machine) {
   machine.returns_ns = kNeverNs;
-  const bool is_liar = machine.manner == Manner::kLies;
+  const bool is_liar = machine.manner == Machine::Manner::kLies;
   engine::ProposerSource* const source = is_liar ? liar_.get() : &prophet_;
   // A liar says that it has the vocabulary, and checks what it drafts by a larger one.
   drafting::Vocabulary vocabulary = vocabulary_;
   if (is_liar) ++vocabulary.size;
-  if (machine.manner == Manner::kIsStranger) ++vocabulary.digest.low;
+  if (machine.manner == Machine::Manner::kIsStranger) ++vocabulary.digest.low;
   machine.server = std::make_unique<drafting::DraftServer>(
       *machine.network, std::vector<drafting::Drafter>{{.name = kDrafter,
                                                         .vocabulary = vocabulary,
@@ -161,8 +163,8 @@ void SimDrafters::Run() {
     if (machine->dies_ns <= clock_.NowNs()) Kill(*machine, machine->away_ns);
     if (!machine->server || machine->busy_until_ns > clock_.NowNs()) continue;
     for (const net::Event& event : std::exchange(machine->inbox, {})) {
-      if (machine->manner == Manner::kIsSilent) continue;
-      if (machine->manner == Manner::kFloods) Flood(*machine, event);
+      if (machine->manner == Machine::Manner::kIsSilent) continue;
+      if (machine->manner == Machine::Manner::kFloods) Flood(*machine, event);
       machine->server->Handle(event);
     }
     if (!machine->server->has_work()) continue;
