@@ -64,8 +64,7 @@ struct DraftChain {
   int64_t sent_ns = 0;
   uint32_t length = 0;  // of the text before it
   uint32_t rows = 1;
-  uint32_t ahead = 0;   // frames that were sent behind it
-  double begin_ns = 0;  // for which the drafter read a text that it had not seen
+  uint32_t ahead = 0;  // frames that were sent behind it
   bool is_alone = false;
 };
 

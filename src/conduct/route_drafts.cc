@@ -58,11 +58,10 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   if (live.chain.is_paced) {
     const int64_t now_ns = clock_.NowNs();
     const DraftPace::Limits limits = LimitsOf(live, route);
-    LearnRun(live, limits.draft_ns, now_ns);
+    LearnGap(live, limits.draft_ns, now_ns);
     DraftChain& chain = live.chain;
     chain.tokens.clear();
-    chain.begin_ns = 0;
-    chain.step = MayDraft(live) ? live.pace.Next(frame_times_, limits) : DraftPace::Step();
+    chain.step = live.pace.Next(frame_times_, limits);
     std::vector<int32_t> drafts = Propose(live, std::min(room, chain.step.rows - 1));
     chain.sent_ns = now_ns;
     chain.length = live.length();
@@ -80,35 +79,15 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   return std::exchange(drafts.tokens, {});
 }
 
-// What came since the frame before, and how long that took.
-void RouteDrafts::LearnRun(const LiveRequest& live, double draft_ns, int64_t now_ns) {
+// The frame before gave one token, so any draft token was wrong: what that took says what formulas
+// of stages' times do not know.
+void RouteDrafts::LearnGap(const LiveRequest& live, double draft_ns, int64_t now_ns) {
   const DraftChain& chain = live.chain;
-  if (chain.sent_ns == 0 || live.length() <= chain.length || !chain.is_alone) return;
-  const uint32_t tokens = live.length() - chain.length;
-  const auto spent_ns = static_cast<double>(now_ns - chain.sent_ns);
+  const bool is_one_token = chain.sent_ns > 0 && live.length() == chain.length + 1;
+  if (!is_one_token || !chain.is_alone || !frame_times_.is_known()) return;
   const DraftPace::Step step{.rows = chain.rows, .frames = 1 + chain.ahead};
-  DraftLedger& ledger = ledgers_[static_cast<size_t>(live.request.request().draft.kind)];
-  if (step != DraftPace::Step()) {
-    ledger.LearnRun(tokens, spent_ns, chain.begin_ns);
-  } else if (chain.step == DraftPace::Step() && tokens == 1) {
-    // Where a drafter was asked and had nothing, the time is that of neither.
-    ledger.LearnPlain(spent_ns);
-  }
-  if (tokens > 1 || !frame_times_.is_known()) return;
-  // The frame before gave one token, so any draft token was wrong: what that took says what
-  // formulas of stages' times do not know.
   const double way_ns = FirstNs(step, frame_times_.Of(step.rows), draft_ns);
-  frame_times_.LearnGap(spent_ns - way_ns, chain.ahead > 0);
-}
-
-// After a pause a drafter reads the text in between first.
-bool RouteDrafts::CatchesUp(const LiveRequest& live) {
-  return live.length() > live.drafted_to + kFewTokens;
-}
-
-bool RouteDrafts::MayDraft(const LiveRequest& live) {
-  const auto kind = static_cast<size_t>(live.request.request().draft.kind);
-  return ledgers_[kind].MayDraft(CatchesUp(live) ? try_ns_[kind] : 0);
+  frame_times_.LearnGap(static_cast<double>(now_ns - chain.sent_ns) - way_ns, chain.ahead > 0);
 }
 
 uint32_t RouteDrafts::PlainBehindNext(const LiveRequest& live) {
@@ -171,12 +150,12 @@ std::vector<int32_t> RouteDrafts::Propose(LiveRequest& live, uint32_t most) {
 
 void RouteDrafts::NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns) {
   const auto kind = static_cast<size_t>(live.request.request().draft.kind);
-  const bool catches_up = CatchesUp(live);
+  // After a pause the drafter reads the text in between first.
+  const bool catches_up = live.length() > live.drafted_to + kFewTokens;
   live.drafted_to = live.length();
   const auto spent_ns = static_cast<double>(duration_ns);
   if (catches_up) {
     try_ns_[kind] = spent_ns;
-    live.chain.begin_ns += spent_ns;
   } else if (count > 0) {
     draft_ns_[kind].Add(spent_ns / static_cast<double>(count));
   }

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/typical.h"
-#include "conduct/draft_ledger.h"
 #include "conduct/draft_pace.h"
 #include "conduct/frame_times.h"
 #include "conduct/live_request.h"
@@ -71,9 +70,7 @@ class RouteDrafts {
  private:
   bool IsPaced(const LiveRequest& live, const RouteClient& route) const;
   DraftPace::Limits LimitsOf(LiveRequest& live, const RouteClient& route) const;
-  static bool CatchesUp(const LiveRequest& live);
-  bool MayDraft(const LiveRequest& live);
-  void LearnRun(const LiveRequest& live, double draft_ns, int64_t now_ns);
+  void LearnGap(const LiveRequest& live, double draft_ns, int64_t now_ns);
   std::vector<int32_t> Propose(LiveRequest& live, uint32_t most);
   void NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns);
 
@@ -87,7 +84,6 @@ class RouteDrafts {
   std::array<Typical, kKinds> draft_ns_;
   std::array<double, kKinds> try_ns_ = {};
   std::array<AcceptanceRate, kKinds> rates_;
-  std::array<DraftLedger, kKinds> ledgers_;  // of requests whose draft tokens are paced
 };
 
 }  // namespace aster::conduct

@@ -16,6 +16,15 @@ constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
 // Drafting has to bring this much: times are never known exactly.
 constexpr double kLeastGain = 1.02;
+// Of a step's time without drafts, what is lent for trying drafts: the most that they can lose in
+// the long run.
+constexpr double kLent = 0.01;
+// What drafts have saved is not kept for ever: a text that has become harder may cost this many
+// steps, and the beginnings of a few answers.
+constexpr double kMostCredit = 16;
+constexpr double kMostBeginnings = 4;
+// Above this, tries stay as frequent as they began.
+constexpr double kEnough = 4;
 // In the first step of a try the drafter reads the text that it has not seen; that step is not
 // counted.
 constexpr uint32_t kTrySteps = 2;
@@ -57,29 +66,31 @@ void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
   if (drafts > kMostDrafts) return;
   // A clock that stands still: all steps take the same.
   steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
-  if (drafts == 0) return account_.Lend(1);
-  if (steps_[0].is_known()) account_.Add(tokens - Duration(drafts) / Duration(0), BeginningCost());
+  if (drafts == 0) return Settle(kLent);
+  if (steps_[0].is_known()) Settle(tokens - Duration(drafts) / Duration(0));
 }
 
 void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   if (steps == 0) return;
   Learn(0, 1, duration_ns / steps);
-  account_.Lend(steps - 1);
+  Settle(kLent * (steps - 1));
   since_ += steps - 1;
 }
 
 uint32_t DraftTimes::StepsWithoutDrafts() const {
   if (!steps_[0].is_sure() || was_drafting_) return kFewSteps;
-  const uint32_t until_paid = account_.StepsUntilItCanPay(BeginningCost());
-  return std::clamp(std::max(pause_ - std::min(since_, pause_), until_paid), 1u, kManySteps);
+  return std::clamp(pause_ - std::min(since_, pause_), 1u, kManySteps);
 }
 
 void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
   // In the very first one the drafter's memory was allocated, which is not done again.
   if (!std::exchange(has_begun_, true)) return;
   catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
-  if (!steps_[0].is_known()) return;
-  account_.Add(tokens - catch_up_.value() / Duration(0), BeginningCost());
+  if (steps_[0].is_known()) Settle(tokens - catch_up_.value() / Duration(0));
+}
+
+void DraftTimes::Settle(double gain) {
+  credit_ = std::min(credit_ + gain, std::max(kMostCredit, kMostBeginnings * BeginningCost()));
 }
 
 // In steps without drafts.
@@ -88,9 +99,7 @@ double DraftTimes::BeginningCost() const {
   return std::max(0.0, catch_up_.value() / Duration(0) - 1);
 }
 
-bool DraftTimes::CanPayFor(bool begins) const {
-  return account_.CanPay(begins ? BeginningCost() : 0);
-}
+bool DraftTimes::CanPayFor(bool begins) const { return credit_ > (begins ? BeginningCost() : 0); }
 
 // Interpolated between the nearest draft lengths that were timed; beyond the longest, as on the
 // line from no drafts to it, or less.
@@ -133,14 +142,11 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
     const double least = std::min<double>(kTryShare * kTrySteps * (gain - 1), kLongestPause);
     pause_ = std::max(pause_, static_cast<uint32_t>(least));
   }
-  const double try_cost = kTrySteps * (1 - gain) * Duration(best) / Duration(0);
-  const bool can_pay = CanPayFor(begins);
-  const bool drafts_now = is_drafting != IsTimeToTry(is_drafting, try_cost, can_pay);
-  return drafts_now && can_pay ? best : 0;
+  const bool drafts_now = is_drafting != IsTimeToTry(is_drafting);
+  return drafts_now && CanPayFor(begins) ? best : 0;
 }
 
-// `try_cost`: what drafting is expected to lose, in steps without draft tokens.
-bool DraftTimes::IsTimeToTry(bool is_drafting, double try_cost, bool can_pay) {
+bool DraftTimes::IsTimeToTry(bool is_drafting) {
   if (tries_left_ > 0) {
     --tries_left_;
     return true;
@@ -151,14 +157,10 @@ bool DraftTimes::IsTimeToTry(bool is_drafting, double try_cost, bool can_pay) {
     since_ = 0;
     return false;
   }
-  if (++since_ < pause_ || (!is_drafting && !can_pay)) return false;
+  if (++since_ < pause_) return false;
   since_ = 0;
-  // As long as there is enough to pay for them, tries stay as frequent as what is lent pays for:
-  // few draft tokens say little.
-  const double paid_for = is_drafting ? 0 : try_cost / DraftAccount::kLent;
-  if (is_drafting || !account_.has_plenty() || paid_for > pause_) {
-    pause_ = std::min(2 * pause_, kLongestPause);
-  }
+  // As long as there is enough to pay for them, tries stay frequent: few draft tokens say little.
+  if (is_drafting || credit_ < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = kTrySteps - 1;
   return true;
 }

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "engine/acceptance_rates.h"
-#include "engine/draft_account.h"
 #include "engine/proposer.h"
 
 namespace aster::engine {
@@ -43,6 +42,7 @@ class DraftTimes {
   void LearnRates(uint32_t drafted, uint32_t accepted) { rates_.Learn(drafted, accepted); }
 
  private:
+  static constexpr double kLentAtFirst = 8;
   // The weight of the last draft in the acceptance rates of all answers.
   static constexpr float kNews = 0.03F;
 
@@ -63,9 +63,10 @@ class DraftTimes {
   };
 
   double Duration(uint32_t drafts) const;
+  void Settle(double gain);
   bool CanPayFor(bool begins) const;
   double BeginningCost() const;
-  bool IsTimeToTry(bool is_drafting, double try_cost, bool can_pay);
+  bool IsTimeToTry(bool is_drafting);
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
   bool was_drafting_ = true;                    // what was best the last time
@@ -74,7 +75,9 @@ class DraftTimes {
   uint32_t tries_left_ = 0;
   Typical catch_up_;
   bool has_begun_ = false;
-  DraftAccount account_;
+  // What drafts have saved so far less what they have cost, in steps without drafts: some are lent
+  // to begin with, and a few more with each step without drafts.
+  double credit_ = kLentAtFirst;
   AcceptanceRates rates_{kAcceptanceAtFirst, kNews};
 };
 

@@ -356,15 +356,9 @@ TEST(DraftsAhead, NothingIsLostWhereDraftTokensAreWrong) {
   // A node that would go on by itself is asked for every token only where draft tokens pay.
   for (const uint32_t right : {0U, 20U}) {
     Asked asked{"0:out", 1, right, DraftKind::kModel};
-    // What is lent to begin with is four steps, and then a hundredth of the time.
+    // What is lent to begin with is eight steps, and then a hundredth of the time.
     asked.tokens = 1000;
     EXPECT_GT(GainOf(asked), 0.975);
-  }
-  // Nor where most are right, and rows cost what they save.
-  for (const uint32_t right : {30U, 50U, 70U}) {
-    Asked asked{"0:out", 0.6, right, DraftKind::kModel};
-    asked.tokens = 4 * kAnswerTokens;
-    EXPECT_GT(GainOf(asked), 0.98);
   }
 }
 
