@@ -80,7 +80,7 @@ class Ensembles(ClusterCase):
             return [": alone " in line for line in explained.splitlines() if line.startswith("taken")]
 
         # One that stands still for a while is there again at the end of a span.
-        alone = spans_without_lap(1500, lambda: lap.node.send_signal(signal.SIGSTOP),
+        alone = spans_without_lap(3000, lambda: lap.node.send_signal(signal.SIGSTOP),
                                   lambda: lap.node.send_signal(signal.SIGCONT))
         self.assertEqual((alone[0], True in alone, alone[-1]), (False, True, False))
         alone = spans_without_lap(300, lambda: lap.stop_node(signal.SIGKILL), lambda: None)
