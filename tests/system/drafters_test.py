@@ -99,25 +99,6 @@ class Drafters(ClusterCase):
         for options in (("--draft", "auto"), AT_LAP):
             self.assertEqual(self.run_story(desk, *long, *options)[0], plain, options)
 
-    def test_one_that_comes_later_is_used_by_a_server(self):
-        desk, lap = self.desk_and_drafter()
-        options = lap.stop_node() and ("--draft-for", "nova=comet", "--join", desk.address)
-        server = desk.start("serve", "nova", *AT_LAP, "--port", 0)
-        try:
-            address = re.search(r"http://[\d.:]+", server.stdout.readline().decode())[0]
-            lap.start_node(*options)
-
-            def proposes():
-                body = json.dumps({"prompt": "Tell me a story about a rabbit.", "max_tokens": 100}).encode()
-                urllib.request.urlopen(address + "/v1/completions", body, DEADLINE_S).read()
-                metrics = urllib.request.urlopen(address + "/metrics", timeout=DEADLINE_S).read().decode()
-                return int(REMOTE.search(metrics)[1]) > 0
-
-            wait_for(proposes, "draft tokens of a machine that came later")
-        finally:
-            server.kill()
-            server.communicate()
-
 
 if __name__ == "__main__":
     unittest.main()
