@@ -317,7 +317,8 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
     // For this answer it has no room; others it may have.
     const Code code = drafts.why.code();
     if (code == Code::kResourceExhausted || code == Code::kAborted) return;
-    return LeaveOut(peer, /*for_good=*/true, drafts.why.message());
+    // A node that was started again may have other drafters, and later this one again.
+    return LeaveOut(peer, /*for_good=*/code != Code::kNotFound, drafts.why.message());
   }
   const std::string wrong = answer->second->Take(index, drafts);
   if (!wrong.empty()) LeaveOut(peer, /*for_good=*/true, wrong);

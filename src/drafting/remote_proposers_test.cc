@@ -287,6 +287,24 @@ TEST_F(RemoteProposersTest, OneThatHasNoRoomIsAskedForTheNextAnswer) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
+TEST_F(RemoteProposersTest, OneThatItsNodeDoesNotHaveNowIsAskedForLater) {
+  Make({kNode});
+  const auto answer = Answer();
+  Follow(*answer, {1});
+  Refuse(kFirst, NotFound("no such drafter is here"));
+  ASSERT_THAT(said_, SizeIs(1));
+  EXPECT_THAT(said_[0], HasSubstr("no such drafter"));
+  EXPECT_TRUE(source_->counts()[0].is_left_out);
+  network_.Take();
+  Follow(*Answer(), {1});
+  EXPECT_THAT(network_.Take(), IsEmpty());
+  network_.virtual_clock.AdvanceBy(20 * kNsPerSecond);
+  const auto next = Answer();
+  Follow(*next, {1});
+  EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
+  EXPECT_FALSE(source_->counts()[0].is_left_out);
+}
+
 TEST_F(RemoteProposersTest, TheOneWithTheBetterRecordGoesFirst) {
   Make({kNode, kSecond});
   const auto answer = Answer();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What an open model's memory and nodes have done, in plain numbers. Must not know who shows them.
+// What an open model's memory, nodes and drafters have done, in numbers. Must not know who asks.
 #pragma once
 
 #include <cstdint>
@@ -39,13 +39,18 @@ struct HopsFigures {
   uint64_t frames_ahead_cancelled = 0;    // of these
   uint64_t bubbles_filled = 0;            // times that a stage computed one, and was idle else
   uint64_t bubbles_filled_ns = 0;         // and for how long
-  uint64_t drafts_proposed = 0;           // draft tokens that other machines have pushed
-  uint64_t drafts_accepted = 0;           // of these, that the texts then had
-  uint64_t drafts_cancelled = 0;          // and that were of no use
   std::vector<std::string> reasons = {};  // why the plan is as it is, in lines for people
   // Tokens/s that the plan expects, of long prompts and of a single answer; 0: not known.
   double planned_prefill_tokens_per_s = 0;
   double planned_decode_tokens_per_s = 0;
+};
+
+// All drafters on other machines, wherever the model itself is computed.
+struct RemoteDraftFigures {
+  uint64_t drafters = 0;   // that are known, and not left out
+  uint64_t proposed = 0;   // draft tokens that they have pushed
+  uint64_t accepted = 0;   // of these, that the texts then had
+  uint64_t cancelled = 0;  // and that were of no use
 };
 
 // A cache of KV pages on the disk, since it was opened but for the first three.

@@ -51,6 +51,9 @@ class OpenedLocalModel final : public OpenedModel {
             .limit_tokens = capacity_tokens_,
             .disk = disk()};
   }
+  RemoteDraftFigures remote_drafts() const override {
+    return drafts_ == nullptr ? RemoteDraftFigures() : FiguresOf(drafts_->remote_counts());
+  }
 
  private:
   DiskFigures disk() const {
@@ -139,13 +142,6 @@ class OpenedRoute final : public OpenedModel {
         .reasons = nodes_->reasons(),
         .planned_prefill_tokens_per_s = nodes_->planned().prefill_tokens_per_s,
         .planned_decode_tokens_per_s = nodes_->planned().decode_tokens_per_s};
-    if (drafts_ != nullptr) {
-      for (const drafting::RemoteDraftCounts& of : drafts_->remote_counts()) {
-        figures.drafts_proposed += of.proposed;
-        figures.drafts_accepted += of.accepted;
-        figures.drafts_cancelled += of.cancelled;
-      }
-    }
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
     const std::vector<conduct::HopTotals> totals = conductor_->hops();
     for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
@@ -165,6 +161,9 @@ class OpenedRoute final : public OpenedModel {
                               .gather_send_ns = totals[i].gather_send_ns});
     }
     return figures;
+  }
+  RemoteDraftFigures remote_drafts() const override {
+    return drafts_ == nullptr ? RemoteDraftFigures() : FiguresOf(drafts_->remote_counts());
   }
   Status SetDrained(const std::vector<wire::NodeId>& nodes) override {
     TRY(nodes_->SetDrained(nodes));

@@ -94,6 +94,8 @@ class OpenedModel {
   virtual KvFigures kv() const = 0;
   // What the nodes have spent; nothing where there are none. On the generator's thread.
   virtual HopsFigures hops() const { return {}; }
+  // What other machines have drafted. On the generator's thread.
+  virtual RemoteDraftFigures remote_drafts() const { return {}; }
   // Nodes that held KV rows of the prompts, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   virtual KvTransfers kv_transfers() const { return {}; }

@@ -55,6 +55,20 @@ std::vector<drafting::RemoteDrafter> DraftersOf(const std::string& node,
   return found;
 }
 
+// Nodes that were started since a node went off do not know of it; this machine may.
+bool IsKnownHere(const std::string& node) {
+  const auto home = cluster::Home::OfUser();
+  if (!home.ok()) return false;
+  const auto peers = home->LoadPeers();
+  return peers.ok() && std::ranges::count(*peers, node, &cluster::KnownPeer::name) > 0;
+}
+
+// Nodes that are known to be off are not asked.
+std::string WhySilent(const node::NodeView& view) {
+  if (!view.why.empty()) return view.why;
+  return fmt::format("it does not run ({})", cluster::MemberStateName(view.member.state));
+}
+
 // Why a named node drafts nothing: an error where that will stay so, and otherwise a warning.
 Status CheckFound(const std::string& node, const std::vector<node::NodeView>& views, size_t found) {
   if (node.empty() || found > 0) return Ok();
@@ -63,7 +77,7 @@ Status CheckFound(const std::string& node, const std::vector<node::NodeView>& vi
     const bool is_drained = view.status && view.status->is_drained;
     if (!view.description || is_drained) {
       log::Warn("a node drafts nothing",
-                {{"node", node}, {"why", is_drained ? "it is drained" : view.why}});
+                {{"node", node}, {"why", is_drained ? "it is drained" : WhySilent(view)}});
       return Ok();
     }
     return FailedPrecondition(
@@ -71,7 +85,9 @@ Status CheckFound(const std::string& node, const std::vector<node::NodeView>& vi
                     "its `aster node` --draft-for",
                     node, DescribeDrafters(view.description->drafters)));
   }
-  return NotFound(fmt::format("no node of the cluster is called {}", node));
+  if (!IsKnownHere(node)) return NotFound(fmt::format("no node of the cluster is called {}", node));
+  log::Warn("a node drafts nothing", {{"node", node}, {"why", "it does not run"}});
+  return Ok();
 }
 
 // A front end is not the machine's node, which has the same certificate and may run beside it.
@@ -174,6 +190,17 @@ std::string DescribeRemoteDrafts(const std::vector<drafting::RemoteDraftCounts>&
                          of.is_left_out ? "; it is left out" : "");
   }
   return lines;
+}
+
+RemoteDraftFigures FiguresOf(const std::vector<drafting::RemoteDraftCounts>& counts) {
+  RemoteDraftFigures figures;
+  for (const drafting::RemoteDraftCounts& of : counts) {
+    figures.drafters += of.is_left_out ? 0 : 1;
+    figures.proposed += of.proposed;
+    figures.accepted += of.accepted;
+    figures.cancelled += of.cancelled;
+  }
+  return figures;
 }
 
 }  // namespace aster::open

@@ -18,6 +18,7 @@
 #include "net/tcp_network.h"
 #include "open/cluster_options.h"
 #include "open/drafter_search.h"
+#include "open/figures.h"
 
 namespace aster::open {
 
@@ -50,5 +51,7 @@ class RemoteDrafts {
 
 // "comet on attic: 120 draft tokens proposed, 71 accepted, 40 cancelled", a line each.
 std::string DescribeRemoteDrafts(const std::vector<drafting::RemoteDraftCounts>& counts);
+
+RemoteDraftFigures FiguresOf(const std::vector<drafting::RemoteDraftCounts>& counts);
 
 }  // namespace aster::open

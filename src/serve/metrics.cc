@@ -60,6 +60,18 @@ constexpr Figure<ModelFigures> kNow[] = {
     {"gauge", "aster_running", "Answers that are being computed.", &ModelFigures::running},
 };
 
+constexpr Figure<open::RemoteDraftFigures> kRemoteDrafts[] = {
+    {"gauge", "aster_remote_drafters", "Drafters on other machines that the last answer could use.",
+     &open::RemoteDraftFigures::drafters},
+    {"counter", "aster_remote_draft_tokens_total", "Draft tokens pushed by other machines.",
+     &open::RemoteDraftFigures::proposed},
+    {"counter", "aster_remote_draft_tokens_accepted_total",
+     "Of these, draft tokens that the text then had.", &open::RemoteDraftFigures::accepted},
+    {"counter", "aster_remote_draft_tokens_cancelled_total",
+     "Of these, draft tokens dropped as the text went on otherwise.",
+     &open::RemoteDraftFigures::cancelled},
+};
+
 constexpr Figure<open::HopFigures> kHops[] = {
     {"counter", "aster_hop_frames_total", "Frames that a node has computed.",
      &open::HopFigures::frames},
@@ -117,13 +129,6 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
      "Times that a stage computed such a frame, which was right, before that was known; a frame at "
      "a time it would have been idle.",
      &open::HopsFigures::bubbles_filled},
-    {"counter", "aster_remote_draft_tokens_total", "Draft tokens pushed by other machines.",
-     &open::HopsFigures::drafts_proposed},
-    {"counter", "aster_remote_draft_tokens_accepted_total",
-     "Of these, draft tokens that the text then had.", &open::HopsFigures::drafts_accepted},
-    {"counter", "aster_remote_draft_tokens_cancelled_total",
-     "Of these, draft tokens dropped as the text went on otherwise.",
-     &open::HopsFigures::drafts_cancelled},
 };
 
 constexpr Figure<open::HopsFigures> kRouteTimes[] = {
@@ -291,6 +296,11 @@ void Metrics::SetHops(open::HopsFigures hops) {
   hops_ = std::move(hops);
 }
 
+void Metrics::SetRemoteDrafts(const open::RemoteDraftFigures& drafts) {
+  const MutexLock lock(mu_);
+  remote_drafts_ = drafts;
+}
+
 void Metrics::SetKv(const open::KvFigures& kv) {
   const MutexLock lock(mu_);
   kv_ = kv;
@@ -326,6 +336,11 @@ Histogram Metrics::next_token() const {
 open::HopsFigures Metrics::hops() const {
   const MutexLock lock(mu_);
   return hops_;
+}
+
+open::RemoteDraftFigures Metrics::remote_drafts() const {
+  const MutexLock lock(mu_);
+  return remote_drafts_;
 }
 
 open::KvFigures Metrics::kv() const {
@@ -371,6 +386,12 @@ std::string ToPrometheus(const RequestCounts::Map& requests, uint64_t connection
     text += Head(figure.kind, figure.name, figure.help);
     for (const ModelFigures& model : models)
       text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model), model.*figure.value);
+  }
+  for (const auto& figure : kRemoteDrafts) {
+    text += Head(figure.kind, figure.name, figure.help);
+    for (const ModelFigures& model : models)
+      text += fmt::format("{}{{{}}} {}\n", figure.name, LabelOf(model),
+                          model.remote_drafts.*figure.value);
   }
   for (const Distribution& one : kDistributions) {
     text += Head("histogram", one.name, one.help);

@@ -63,6 +63,7 @@ class Metrics {
   void AddFirstToken(int64_t ns) EXCLUDES(mu_);
   void AddNextToken(int64_t ns) EXCLUDES(mu_);
   void SetHops(open::HopsFigures hops) EXCLUDES(mu_);
+  void SetRemoteDrafts(const open::RemoteDraftFigures& drafts) EXCLUDES(mu_);
   void SetKv(const open::KvFigures& kv) EXCLUDES(mu_);
   // How fast a prompt was read, or an answer given; nothing where that took no time.
   void AddPromptRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
@@ -72,6 +73,7 @@ class Metrics {
   Histogram first_token() const EXCLUDES(mu_);
   Histogram next_token() const EXCLUDES(mu_);
   open::HopsFigures hops() const EXCLUDES(mu_);
+  open::RemoteDraftFigures remote_drafts() const EXCLUDES(mu_);
   open::KvFigures kv() const EXCLUDES(mu_);
   Histogram prompt_rate() const EXCLUDES(mu_);
   Histogram answer_rate() const EXCLUDES(mu_);
@@ -84,6 +86,7 @@ class Metrics {
   Histogram prompt_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
   Histogram answer_rate_ GUARDED_BY(mu_) = Histogram(Histogram::kTokensPerSecond);
   open::HopsFigures hops_ GUARDED_BY(mu_);
+  open::RemoteDraftFigures remote_drafts_ GUARDED_BY(mu_);
   open::KvFigures kv_ GUARDED_BY(mu_);
 };
 
@@ -110,6 +113,7 @@ struct ModelFigures {
   Histogram prompt_rate = Histogram(Histogram::kTokensPerSecond);
   Histogram answer_rate = Histogram(Histogram::kTokensPerSecond);
   open::HopsFigures hops = {};
+  open::RemoteDraftFigures remote_drafts = {};
   open::KvFigures kv = {};
 };
 

@@ -218,6 +218,30 @@ TEST(Metrics, DraftTokensInFlight) {
   EXPECT_EQ(ValueOf(samples, "aster_draft_bubble_seconds_total", {{"model", "m"}}), "2.5");
 }
 
+TEST(Metrics, DraftersOfOtherMachinesAreShownWhereverTheModelIs) {
+  Metrics metrics;
+  metrics.SetRemoteDrafts({.drafters = 2, .proposed = 9, .accepted = 6, .cancelled = 3});
+  const ModelFigures models[] = {
+      {.model = "here", .remote_drafts = metrics.remote_drafts()},
+      {.model = "on nodes",
+       .hops = {.hops = {{.node = "n", .layers = "l"}}},
+       .remote_drafts = {.drafters = 1, .proposed = 4, .accepted = 4, .cancelled = 0}},
+      {.model = "without"}};
+  const auto samples = SamplesOf(ToPrometheus({}, 0, models));
+  const auto value = [&](const char* name, const char* model) {
+    return ValueOf(samples, name, {{"model", model}});
+  };
+  EXPECT_EQ(value("aster_remote_drafters", "here"), "2");
+  EXPECT_EQ(value("aster_remote_draft_tokens_total", "here"), "9");
+  EXPECT_EQ(value("aster_remote_draft_tokens_accepted_total", "here"), "6");
+  EXPECT_EQ(value("aster_remote_draft_tokens_cancelled_total", "here"), "3");
+  EXPECT_EQ(value("aster_remote_drafters", "on nodes"), "1");
+  EXPECT_EQ(value("aster_remote_draft_tokens_total", "on nodes"), "4");
+  // From the start, not only once there is one.
+  EXPECT_EQ(value("aster_remote_drafters", "without"), "0");
+  EXPECT_EQ(value("aster_remote_draft_tokens_total", "without"), "0");
+}
+
 TEST(Metrics, TotalsAddUp) {
   Metrics metrics;
   metrics.Add({.prompt_tokens = 5, .drafted_tokens = 4, .accepted_tokens = 3, .answers = 1});

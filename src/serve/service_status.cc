@@ -27,6 +27,7 @@ std::vector<ModelFigures> Service::Figures() const {
                    .prompt_rate = metrics.prompt_rate(),
                    .answer_rate = metrics.answer_rate(),
                    .hops = metrics.hops(),
+                   .remote_drafts = metrics.remote_drafts(),
                    .kv = metrics.kv()});
   }
   return all;
@@ -84,6 +85,20 @@ ordered_json KvTransfersJson(const open::HopsFigures& hops) {
   return {{"prompts", hops.transferred_prompts},
           {"bytes", hops.transferred_bytes},
           {"exposed_ns", hops.exposed_ns}};
+}
+
+ordered_json DraftFramesJson(const open::HopsFigures& hops) {
+  return {{"ahead", hops.frames_ahead},
+          {"cancelled", hops.frames_ahead_cancelled},
+          {"bubbles_filled", hops.bubbles_filled},
+          {"bubbles_filled_ns", hops.bubbles_filled_ns}};
+}
+
+ordered_json RemoteDraftsJson(const open::RemoteDraftFigures& drafts) {
+  return {{"drafters", drafts.drafters},
+          {"proposed", drafts.proposed},
+          {"accepted", drafts.accepted},
+          {"cancelled", drafts.cancelled}};
 }
 
 ordered_json QuantilesJson(const Histogram& histogram) {
@@ -162,7 +177,9 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["kv"] = KvJson(model.kv);
     json["kv_transfers"] = KvTransfersJson(model.hops);
     json["handed_over"] = json["kv_transfers"];  // its earlier name, which scripts may use
+    json["remote_drafts"] = RemoteDraftsJson(model.remote_drafts);
     json["hops"] = HopsJson(model.hops);
+    json["draft_frames"] = DraftFramesJson(model.hops);
     json["replans"] = model.hops.replans;
     json["planned"] = PlannedJson(model.hops);
     json["plan_reasons"] = model.hops.reasons;

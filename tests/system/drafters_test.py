@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """Drafters on other machines: whatever becomes of them, answers are those without drafts."""
+import contextlib
 import json
 import re
 import signal
@@ -12,9 +13,9 @@ from cluster_case import ClusterCase
 from fixture import INPUT
 from processes import DEADLINE_S, wait_for
 
-STORY = ("-p", "Tell me a story about a rabbit.", "--temp", 0.8, "--seed", 7)
+TEXT = "Tell me a story about a rabbit."
+STORY = ("-p", TEXT, "--temp", 0.8, "--seed", 7)
 AT_LAP = ("--draft", "node:lap")
-REMOTE = re.compile(r'^aster_remote_draft_tokens_total\{model="nova"\} (\d+)$', re.MULTILINE)
 PROPOSED = re.compile(r"comet on lap: (\d+) draft tokens proposed")
 
 
@@ -98,6 +99,70 @@ class Drafters(ClusterCase):
         # Nor while it is gone, to begin with: it is looked for, and not found.
         for options in (("--draft", "auto"), AT_LAP):
             self.assertEqual(self.run_story(desk, *long, *options)[0], plain, options)
+
+    def test_one_that_comes_later_is_used_by_a_server(self):
+        desk, lap = self.desk_and_drafter()
+        for options in (AT_LAP, ("--draft", "auto")):
+            lap.stop_node()
+            # A node that has just been started has not heard of one that is off.
+            desk.stop_node()
+            desk.start_node("nova")
+            with Server(desk, *options) as server:
+                plain = server.answer()
+                self.assertEqual(server.drafts("draft_tokens_total"), 0)
+                # It comes, and goes, and comes back with another address.
+                for how in (signal.SIGTERM, signal.SIGKILL):
+                    before = server.drafts("draft_tokens_total")
+                    lap.start_node("--draft-for", "nova=comet", "--join", desk.address)
+                    self.assertEqual(server.await_drafts(before), {plain})
+                    self.assertEqual(server.drafts("drafters"), 1)
+                    status = json.loads(server.open("/v1/status"))["models"][0]["remote_drafts"]
+                    self.assertEqual(status["proposed"], server.drafts("draft_tokens_total"))
+                    lap.stop_node(how)
+                    self.assertEqual(server.answer(), plain)
+
+
+class Server:
+    """One that runs on a machine for as long as it is used, and answers the same request again and again."""
+
+    def __init__(self, machine, *options):
+        self.process = machine.start("serve", "nova", *options, "--port", 0)
+
+    def __enter__(self):
+        line = self.process.stdout.readline().decode()
+        self.address = line and re.search(r"http://[\d.:]+", line)[0]
+        if not self.address:
+            raise AssertionError(self.process.communicate(timeout=DEADLINE_S)[1].decode())
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def open(self, path, body=None):
+        with contextlib.closing(urllib.request.urlopen(self.address + path, body, DEADLINE_S)) as reply:
+            return reply.read().decode()
+
+    def answer(self):
+        body = {"messages": [{"role": "user", "content": TEXT}], "temperature": 0.8, "seed": 7}
+        # A short one is over before anybody can draft for it.
+        body |= {"max_tokens": 150, "ignore_eos": True}
+        reply = json.loads(self.open("/v1/chat/completions", json.dumps(body).encode()))
+        return reply["choices"][0]["message"]["content"]
+
+    def drafts(self, name):
+        return int(re.search(rf'^aster_remote_{name}\{{model="nova"\}} (\d+)$', self.open("/metrics"), re.MULTILINE)[1])
+
+    def await_drafts(self, before):
+        """The answers until draft tokens of another machine have come."""
+        answers = set()
+
+        def proposes():
+            answers.add(self.answer())
+            return self.drafts("draft_tokens_total") > before
+
+        wait_for(proposes, "draft tokens of another machine for a server")
+        return answers
 
 
 if __name__ == "__main__":

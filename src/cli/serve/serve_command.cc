@@ -105,6 +105,7 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   serve::AnswerLoopOptions loop{.max_queued = options.queue, .max_running = options.parallel};
   loop.on_step = [opened = served.opened.get(), metrics = served.metrics.get()] {
     metrics->SetHops(opened->hops());
+    metrics->SetRemoteDrafts(opened->remote_drafts());
     metrics->SetKv(opened->kv());
   };
   // What memory and nodes look like can be seen before the first request.
