@@ -12,7 +12,7 @@
 namespace aster::sim {
 
 SimOptions& Options() {
-  static SimOptions options{.seeds = kSanitized ? 40u : 2000u};
+  static SimOptions options{.seeds = kSanitized ? 40u : 1000u};
   return options;
 }
 

@@ -69,15 +69,14 @@ TEST_P(PagesTest, TheLargestBlocksOfEveryDimension) {
                           .tokens = 23,
                           .position = 370,
                           .largest_blocks = true};
-    for (const bool split : {false, true}) {
-      size.split = split;
-      size.sinks = split;
-      size.window = split ? 100 : 0;
-      for (const float scale : {1.0f, 40.0f}) {
-        size.query_scale = scale;
-        for (const CheckValues values : {CheckValues::kOrdinary, CheckValues::kHostile})
-          EXPECT_OK(CheckAttention(bench(), GetParam(), size, values, ++seed));
-      }
+    // A software driver compiles each of these for a minute.
+    size.split = key > 128;
+    size.sinks = size.split;
+    size.window = size.split ? 100 : 0;
+    for (const float scale : {1.0f, 40.0f}) {
+      size.query_scale = scale;
+      for (const CheckValues values : {CheckValues::kOrdinary, CheckValues::kHostile})
+        EXPECT_OK(CheckAttention(bench(), GetParam(), size, values, ++seed));
     }
   }
 }
