@@ -14,7 +14,6 @@ namespace aster::node {
 namespace {
 
 constexpr int64_t kMeterLookNs = 1 * kNsPerSecond;
-constexpr int64_t kMeasureNs = 20 * kNsPerSecond;
 constexpr int64_t kConnectNs = 2 * kNsPerSecond;
 
 // Of a node. More are hardly paths of their own.
@@ -97,6 +96,11 @@ void LinkMeter::MeasureDue() {
   }
 }
 
+bool LinkMeter::IsStopping() const {
+  const MutexLock lock(mu_);
+  return stopping_;
+}
+
 bool LinkMeter::IsDue(const cluster::Member& member) {
   if (member.state != cluster::MemberState::kAlive || member.control_addresses.empty())
     return false;
@@ -116,6 +120,7 @@ Result<rpc::LinkMeasurement> LinkMeter::MeasurePaths(const cluster::Member& memb
     return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
   };
   for (const std::string& address : addresses) {
+    if (IsStopping()) break;
     Result<rpc::LinkMeasurement> path = MeasurePath(member, address, bytes);
     if (!path.ok() && !best.ok()) best = path.error();
     if (path.ok() && (!best.ok() || cost_ns(*path) < cost_ns(*best))) best = path;
@@ -131,14 +136,14 @@ Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& membe
   const int64_t way_ns = TRY(net::ConnectTime(address, clock_, kConnectNs));
   const auto client = TRY(
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node}));
-  Result<rpc::LinkMeasurement> measured = client->Measure(bytes, kMeasureNs);
-  const bool is_too_slow =
+  Result<rpc::LinkMeasurement> measured = client->Measure(bytes, options_.measure_ns);
+  const bool is_late =
       bytes > 0 && !measured.ok() && measured.error().code() == Code::kDeadlineExceeded;
-  if (is_too_slow) {
-    // It is no faster than this.
-    const double seconds = static_cast<double>(kMeasureNs) / kNsPerSecond;
-    measured = rpc::LinkMeasurement{.round_trip_ns = static_cast<uint64_t>(way_ns),
-                                    .bytes_per_s = static_cast<double>(bytes) / seconds};
+  if (is_late) {
+    // A node that answers has a slow path: it is no faster than this. Any other may stand still.
+    measured = TRY(client->Measure(/*bytes=*/0, options_.measure_ns));
+    const double seconds = static_cast<double>(options_.measure_ns) / kNsPerSecond;
+    measured->bytes_per_s = static_cast<double>(bytes) / seconds;
   }
   rpc::LinkMeasurement path = TRY(std::move(measured));
   path.round_trip_ns = std::min(path.round_trip_ns, static_cast<uint64_t>(way_ns));

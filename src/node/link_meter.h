@@ -28,7 +28,8 @@ struct LinkMeterOptions {
   uint64_t bytes = uint64_t{4} << 20;  // fetched from each of the sampled
   size_t sampled = 8;                  // nodes
   int64_t again_ns = 1800 * kNsPerSecond;
-  int64_t retry_ns = 30 * kNsPerSecond;  // of nodes that could not be measured
+  int64_t retry_ns = 30 * kNsPerSecond;    // of nodes that could not be measured
+  int64_t measure_ns = 20 * kNsPerSecond;  // most, for a path
 };
 
 // Of the nodes that are alive those of which rates are measured by the first one: the next `count`
@@ -63,6 +64,7 @@ class LinkMeter {
 
   void Main();
   void MeasureDue() EXCLUDES(mu_);
+  bool IsStopping() const EXCLUDES(mu_);
   bool IsDue(const cluster::Member& member) EXCLUDES(mu_);
   Result<rpc::LinkMeasurement> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
   Result<rpc::LinkMeasurement> MeasurePath(const cluster::Member& member,

@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+
+#include "net/socket.h"
+#include "rpc/rpc_for_test.h"
 
 namespace aster::node {
 namespace {
@@ -44,6 +48,30 @@ TEST(LinkMeter, InASmallClusterAllThatLiveAreMeasured) {
   members.back().state = cluster::MemberState::kDead;
   EXPECT_EQ(SampledPeers(members, 8).size(), 3u);
   EXPECT_TRUE(SampledPeers({}, 8).empty());
+}
+
+// The system accepts connections of a process that stands still; when it goes on, its link is not a
+// slow one.
+TEST(LinkMeter, ANodeThatStandsStillHasNoRate) {
+  const auto address = net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front();
+  const net::Socket silent = net::Listen(address).value();
+  const cluster::Identity identity = rpc::ClusterForTest().NewNode("desk");
+  std::vector<cluster::Member> members = {Living(1), Living(2)};
+  members[1].control_addresses = {net::LocalEndpoint(silent)->ToText()};
+  std::atomic<int> looks = 0;
+  const auto rates = std::make_shared<net::PathRates>();
+  SystemClock clock;
+  LinkMeter meter(identity,
+                  [&] {
+                    ++looks;
+                    return members;
+                  },
+                  rates, clock, {.measure_ns = 100 * kNsPerMs});
+  ASSERT_TRUE(meter.Start().ok());
+  // The second look begins when the first one has measured.
+  while (looks < 2) clock.SleepFor(10 * kNsPerMs);
+  EXPECT_EQ(rates->Of("127.0.0.1"), 0);
+  EXPECT_EQ(meter.Of(members[1].node).bytes_per_s, 0);
 }
 
 }  // namespace
