@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/units.h"
+#include "engine/why_no_gpu.h"
 #include "kernels/isa_choice.h"
 #include "kernels/pack.h"
 #include "kv/page_codec.h"
@@ -107,13 +108,8 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   std::vector<FoundGpu> found;
   // Without the option, or a way to open a GPU, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
-  // The parts of a group exchange rows within a layer, which the processor has at hand.
-  if (!slice.part.is_whole()) {
-    gpu_note_ = "no GPU is used: the processor computes a group's part of the layers";
-    return found;
-  }
-  if (options.memory.type == kernels::KvType::kQ8Int) {
-    gpu_note_ = "no GPU is used: the processor attends in integers (--kv-type q8i), GPUs do not";
+  if (const std::string why = WhyNoGpu(slice, options.memory); !why.empty()) {
+    gpu_note_ = "no GPU is used: " + why;
     return found;
   }
   const bool is_automatic = !options.gpu_layers.count;

@@ -180,12 +180,13 @@ class Planning {
     std::vector<uint64_t> free_bytes;
     double sum = 0;
     for (const DeviceAbility& device : able.devices) {
-      const bool is_known = device.multiply_flops_per_s > 0 && device.memory_bytes_per_s > 0;
+      const bool is_usable =
+          load_.may_use_gpus && device.multiply_flops_per_s > 0 && device.memory_bytes_per_s > 0;
       const bool is_last = &device == &able.devices.back();
       const uint64_t taken = SaturatedAdd(
           SaturatedAdd(engine::GpuReserveBytes(device.memory_bytes), load_.gpu_scratch_bytes),
           is_last ? load_.head_bytes : 0);
-      const uint64_t memory = is_known ? device.memory_bytes : 0;
+      const uint64_t memory = is_usable ? device.memory_bytes : 0;
       free_bytes.push_back(memory - std::min(memory, taken));
       sum += static_cast<double>(free_bytes.back());
     }
@@ -508,7 +509,7 @@ void Planning::Explain(SplitPlan& split) const {
 std::string Planning::RoomOf(size_t node) const {
   std::string bytes = FormatBytes(nodes_[node].memory_bytes);
   for (const DeviceAbility& device : nodes_[node].devices) {
-    if (device.shares_memory) continue;
+    if (device.shares_memory || !load_.may_use_gpus) continue;
     bytes += fmt::format(" and {} on {}", FormatBytes(device.memory_bytes), device.name);
   }
   if (options_.reserved_bytes == 0) return bytes;

@@ -18,6 +18,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
@@ -95,6 +96,18 @@ TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
               HasSubstr(" on Radeon: as many as --gpu-layers allows), "));
   nodes[1].devices[0].bus_bytes_per_s = 1e6;
   EXPECT_EQ(layers_of_b(), 0u);
+}
+
+TEST(Planner, AKvTypeThatGpusDoNotHaveLeavesThemOut) {
+  auto nodes = Nodes({1e12}, 500 * kMiB);
+  nodes[0].devices = {{.name = "Radeon",
+                       .memory_bytes = 4096 * kMiB,
+                       .multiply_flops_per_s = 1e12,
+                       .memory_bytes_per_s = 1e10}};
+  ModelLoad load = Load(10);
+  EXPECT_TRUE(PlanSplit(nodes, {}, load).ok());
+  load.may_use_gpus = false;
+  EXPECT_THAT(PlanSplit(nodes, {}, load).error().message(), Not(HasSubstr("Radeon")));
 }
 
 // A GPU's layers, the head with them and their share of the KV cache take none of main memory.
