@@ -173,15 +173,16 @@ bool Service::HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const Http
   return found;
 }
 
-bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
+bool Service::IsAllowed(const HttpRequest& request, bool needs_key, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
   const std::string_view host = request.Header("host");
   const std::vector<std::string>& origins = options_.cors_origins;
   const bool takes_all = std::ranges::find(origins, "*") != origins.end();
   // A key protects from DNS rebinding: a stranger's page has none. Without one, the name must do.
+  const bool has_key = HasKeyOf(options_.keys, request) || HasKeyOf(options_.admin_keys, request);
   const bool is_known =
       takes_all || IsLocalHost(host) || std::ranges::find(origins, host, HostOf) != origins.end();
-  if (options_.keys.empty() && !is_known) {
+  if (!needs_key && !has_key && !is_known) {
     problem.Set(403, "",
                 fmt::format("this server is not known as {}: use its address, or start it with an "
                             "API key or with --cors http://{}",
@@ -198,15 +199,12 @@ bool Service::IsAllowed(const HttpRequest& request, Problem& problem) const {
             origin));
     return false;
   }
-  if (options_.keys.empty() || HasKeyOf(options_.keys, request) ||
-      HasKeyOf(options_.admin_keys, request)) {
-    return true;
-  }
-  const bool has_one =
+  if (!needs_key || has_key) return true;
+  const bool has_another =
       !request.Header("authorization").empty() || !request.Header("x-api-key").empty();
   problem.Set(401, "",
-              has_one ? "the API key is wrong: the server has none like it"
-                      : "give an API key: Authorization: Bearer KEY, or x-api-key: KEY",
+              has_another ? "the API key is wrong: the server has none like it"
+                          : "give an API key: Authorization: Bearer KEY, or x-api-key: KEY",
               "invalid_api_key");
   return false;
 }
@@ -225,8 +223,10 @@ const Service::Route* Service::FindRoute(const HttpRequest& request, Problem& pr
   } else if (found->method != method) {
     problem.Set(405, "", fmt::format("{} does not take {}", request.path, request.method));
     problem.allow = found->method == "GET" ? "GET, HEAD" : std::string(found->method);
-  } else if (!found->is_open && (options_.metrics_need_key || found->path != "/metrics")) {
-    IsAllowed(request, problem);
+  } else if (!found->is_open) {
+    const bool has_keys = !options_.keys.empty();
+    const bool is_open = found->path == "/metrics" && !options_.metrics_need_key;
+    IsAllowed(request, /*needs_key=*/has_keys && !is_open, problem);
   }
   return found;
 }

@@ -86,7 +86,7 @@ class Service {
   static const std::vector<Route>& Routes();
   // The route of a request; null, or one of another method, and a problem, where it has none.
   const Route* FindRoute(const HttpRequest& request, Problem& problem) const;
-  bool IsAllowed(const HttpRequest& request, Problem& problem) const;
+  bool IsAllowed(const HttpRequest& request, bool needs_key, Problem& problem) const;
   static bool HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const HttpRequest& request);
   // Null where there is none of the name, as people write it; an empty one is the first model's.
   const ServedModel* FindModel(const std::string& written) const;

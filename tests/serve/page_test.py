@@ -109,6 +109,18 @@ class AccessTest(unittest.TestCase):
         finally:
             server.stop()
 
+    def test_metrics_that_need_no_key_are_not_for_pages_of_others(self):
+        server = Server(NOVA, "--open-metrics", environment={"ASTER_API_KEY": "secret"})
+        key = {"Authorization": "Bearer secret"}
+        try:
+            for headers, expected in (({}, 200), ({"Host": "chat.example"}, 403), ({"Host": "chat.example"} | key, 200),
+                                      ({"Origin": "https://chat.example"}, 403)):
+                self.assertEqual(server.request("GET", "/metrics", headers=headers)[0], expected, headers)
+                self.assertEqual(server.request("GET", "/v1/models", headers=headers)[0], 403 if "Origin" in headers
+                                 else 200 if "Authorization" in headers else 401, headers)
+        finally:
+            server.stop()
+
     def test_each_of_several_origins_reads_its_own_answers(self):
         server = Server(NOVA, "--cors", "https://a.example", "--cors", "https://b.example")
         try:
