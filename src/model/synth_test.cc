@@ -67,6 +67,16 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
   EXPECT_NE(one, HashOfFile(Write(other, "other.gguf")));
 }
 
+// Else tests of every architecture would leave out one that is added behind the last.
+TEST(EveryArch, HasAllThatHaveNames) {
+  std::string names;
+  for (const Arch arch : EveryArch()) {
+    if (!names.empty()) names += ", ";
+    names += ArchName(arch);
+  }
+  EXPECT_EQ(names, KnownArchs());
+}
+
 TEST_F(Synth, EveryArchitectureCanRun) {
   for (const Arch arch : EveryArch()) {
     for (const Shape& shape : TinyShapes(arch)) {
