@@ -121,7 +121,7 @@ def use_page(holder, chromium):
         for name, server in (("open", slow), ("locked", locked), ("together", together),
                              ("clustered", cluster.server)):
             what[name] = f"http://{server.host}:{server.port}"
-        return subprocess.run(["node", "page.mjs", json.dumps(what)], cwd=folder, timeout=600).returncode
+        return subprocess.run(["node", "page.mjs", json.dumps(what)], cwd=folder, timeout=1800).returncode
 
 
 def main():

@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 
 const what = JSON.parse(process.argv[2]);
 const { chromium: program, open, locked, together, clustered, key, adminKey, lap, screenshots } = what;
-const patience = { timeout: 60_000 };
+const patience = { timeout: 300_000 };
 const problems = [];
 
 async function newPage(context) {
