@@ -62,7 +62,8 @@ Status Workbench::Run(FunctionRef<Status(Commands&)> record) {
   TRY(commands.Begin());
   TRY(record(commands));
   TRY(commands.End());
-  return commands.Run(kTimeoutNs);
+  const bool is_software = kernels_.device().traits().type == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  return commands.Run(is_software ? kSoftwareTimeoutNs : kTimeoutNs);
 }
 
 std::vector<float> CheckFloats(size_t count, CheckValues values, uint64_t seed) {

@@ -25,9 +25,10 @@ namespace aster::vulkan {
 // as long as this lives.
 class Workbench {
  public:
-  // A check that takes longer has failed. Software drivers compile shaders as late as here: tens of
-  // seconds each, several times that beside other work.
-  static constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
+  // A check that takes longer has failed. A software driver compiles shaders as late as here: tens
+  // of seconds each, several times that beside other work.
+  static constexpr int64_t kTimeoutNs = int64_t{60} * 1'000'000'000;
+  static constexpr int64_t kSoftwareTimeoutNs = int64_t{600} * 1'000'000'000;
 
   explicit Workbench(Kernels& kernels) : kernels_(kernels) {}
 
