@@ -79,7 +79,7 @@ class Ensembles(ClusterCase):
             self.assertRegex(explained, r"absent +pulsar-of-lap: .* \(\d+ of \d+ spans\)")
             return [": alone " in line for line in explained.splitlines() if line.startswith("taken")]
 
-        # One that stands still for a while is there again at the end of a span, though later ones may be too soon for it.
+        # One that stands still for a while is back at the end of a span; later ones may be too soon for it.
         alone = spans_without_lap(3000, lambda: lap.node.send_signal(signal.SIGSTOP),
                                   lambda: lap.node.send_signal(signal.SIGCONT))
         self.assertEqual((alone[0], True in alone), (False, True))
