@@ -23,11 +23,11 @@ class LongPrompts(Faulty):
         aster("synth", cls.model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K", "--context", 16384)
         words = cls.folder / "words"
         words.write_text("the rain in spain falls mainly in the plain " * 400)
-        cls.command = ("run", cls.model, "--prompt-file", words, "--raw", "--temp", 0, "--ignore-eos", "-q")
+        cls.command = ("run", cls.model, "--prompt-file", words, "--raw", "--temp", 0, "-n", 8, "--ignore-eos", "-q")
 
-    def start_reading(self, nodes, tokens=8):
+    def start_reading(self, nodes):
         """The run and its nodes, all of which have begun to compute."""
-        run = self.start((*self.command, "-n", tokens), nodes)
+        run = self.start(self.command, nodes)
         wait_for(lambda: run.poll() is not None or
                  (len(children_of(run.pid)) == nodes and min(map(cpu_seconds_of, children_of(run.pid))) > 0.4),
                  "nodes that compute")
@@ -36,7 +36,7 @@ class LongPrompts(Faulty):
         return run, started
 
     def test_a_killed_node(self):
-        alone = aster(*self.command, "-n", 8).stdout
+        alone = aster(*self.command).stdout
         for victim in (0, 1):
             run, started = self.start_reading(2)
             os.kill(started[victim], signal.SIGKILL)
@@ -46,11 +46,10 @@ class LongPrompts(Faulty):
 
     def test_nodes_end_with_the_command_that_started_them(self):
         for how in (signal.SIGKILL, signal.SIGINT):
-            # An answer that is not over when the signal comes, however late that is.
-            run, started = self.start_reading(2, tokens=5000)
+            run, started = self.start_reading(2)
             run.send_signal(how)
-            run.communicate(timeout=DEADLINE_S)
-            self.assertEqual(run.returncode, -how)
+            text, _ = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual((run.returncode, text), (-how, b""))
             self.expect_no_process(started)
 
 
