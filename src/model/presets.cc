@@ -56,6 +56,54 @@ const Shape kQwen3 = {.arch = Arch::kQwen3,
                       .rope = {.base = 1000000.0f, .dimensions = 128},
                       .tied_head = true};
 
+// A Llama 3 of 8 B parameters or more.
+Shape Llama3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t feed_forward) {
+  Shape shape = kLlama1b;
+  shape.layer_count = layers;
+  shape.embedding = embedding;
+  shape.head_count = heads;
+  shape.head_dim = 128;
+  shape.feed_forward = feed_forward;
+  shape.rope.dimensions = 128;
+  shape.tied_head = false;
+  return shape;
+}
+
+Shape Qwen25Of7b() {
+  return {.arch = Arch::kQwen2,
+          .layer_count = 28,
+          .context_length = 32768,
+          .embedding = 3584,
+          .head_count = 28,
+          .kv_head_count = 4,
+          .head_dim = 128,
+          .feed_forward = 18944,
+          .vocab_size = 152064,
+          .norm_epsilon = 1e-6f,
+          .rope = {.base = 1000000.0f, .dimensions = 128}};
+}
+
+// A dense Qwen3 of 8 B parameters or more.
+Shape Qwen3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t feed_forward) {
+  Shape shape = kQwen3;
+  shape.layer_count = layers;
+  shape.embedding = embedding;
+  shape.head_count = heads;
+  shape.feed_forward = feed_forward;
+  shape.tied_head = false;
+  return shape;
+}
+
+// A Qwen3 with experts.
+Shape Qwen3MoeShape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t experts,
+                    uint32_t of_expert) {
+  Shape shape = Qwen3Shape(layers, embedding, heads, 0);
+  shape.arch = Arch::kQwen3Moe;
+  shape.kv_head_count = 4;
+  shape.experts = {.count = experts, .used = 8, .feed_forward = of_expert};
+  return shape;
+}
+
 const Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
                               .layer_count = 12,
                               .context_length = 32768,
@@ -381,6 +429,15 @@ std::vector<Preset> MakePresets() {
       {"tiny", "a small Llama of 4 layers", kTiny},
       {"llama-1b", "the shape of a Llama of 1.2 B parameters", kLlama1b},
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
+      {"llama-8b", "the shape of Llama 3.1 8B", Llama3Shape(32, 4096, 32, 14336)},
+      {"llama-70b", "the shape of Llama 3.1 and 3.3 70B", Llama3Shape(80, 8192, 64, 28672)},
+      {"qwen2.5-7b", "the shape of Qwen2.5 7B", Qwen25Of7b()},
+      {"qwen3-8b", "the shape of Qwen3 8B", Qwen3Shape(36, 4096, 32, 12288)},
+      {"qwen3-32b", "the shape of Qwen3 32B", Qwen3Shape(64, 5120, 64, 25600)},
+      {"qwen3-30b-a3b", "the shape of Qwen3 30B A3B", Qwen3MoeShape(48, 2048, 32, 128, 768)},
+      {"qwen3-235b-a22b", "the shape of Qwen3 235B A22B", Qwen3MoeShape(94, 4096, 64, 128, 1536)},
+      {"qwen3-moe-proportions", "a Qwen3 30B A3B of 4 layers and 16 experts: real widths",
+       Qwen3MoeShape(4, 2048, 32, 16, 768)},
       {"qwen3-moe-small", "a mixture of 32 experts, 4 of them used, in 0.7 B parameters",
        kQwen3MoeSmall},
       {"gemma3-tiny", "every part of a Gemma 3, in 6 small layers", TinyGemma3Shape()},
@@ -401,6 +458,8 @@ std::vector<Preset> MakePresets() {
       {"devstral2-24b", "the shape of Devstral Small 2: 24 B parameters",
        Mistral3Shape(40, 5120, 32, 32768, 1e8f, 48.0f, 8192)},
       {"phi4-mini-tiny", "every part of a Phi 4 mini, in 4 small layers", TinyPhi4MiniShape()},
+      {"phi4-proportions", "a Phi 4 of 4 layers: real widths",
+       Phi3Shape(4, 5120, 40, 10, 17920, 100352)},
       {"phi4-mini", "the shape of Phi 4 mini: 3.8 B parameters", Phi4Mini()},
       {"phi3.5-mini", "the shape of Phi 3.5 mini: 3.8 B parameters",
        Lengthened(Phi3Shape(32, 3072, 32, 32, 8192, 32064), 96)},

@@ -87,8 +87,9 @@ Shape Gemma4Effective(uint32_t layers, uint32_t embedding, uint32_t kv_heads, ui
   return shape;
 }
 
-Shape Gemma4Of2b() {
-  Shape shape = Gemma4Effective(35, 1536, 1, 6144, 20, 12288);
+// The widths of E2B; the last `sharing` layers share KV rows.
+Shape Gemma4Of2b(uint32_t layers, uint32_t sharing) {
+  Shape shape = Gemma4Effective(layers, 1536, 1, 6144, sharing, 12288);
   shape.full_every = 5;
   return shape;
 }
@@ -139,7 +140,8 @@ std::vector<Preset> GemmaPresets() {
        Gemma4Shape(6, 5376, 32, 4, 16, 21504)},
       {"gemma4-moe-proportions", "a Gemma 4 A4B of 6 layers and 16 experts: real widths",
        Gemma4MoeShape(6, 16)},
-      {"gemma4-e2b", "the shape of Gemma 4 E2B: 5 B parameters", Gemma4Of2b()},
+      {"gemma4-e-proportions", "a Gemma 4 E2B of 10 layers: real widths", Gemma4Of2b(10, 5)},
+      {"gemma4-e2b", "the shape of Gemma 4 E2B: 5 B parameters", Gemma4Of2b(35, 20)},
       {"gemma4-e4b", "the shape of Gemma 4 E4B: 8 B parameters",
        Gemma4Effective(42, 2560, 2, 10240, 18, 10240)},
       {"gemma4-31b", "the shape of Gemma 4 31B", Gemma4Shape(60, 5376, 32, 4, 16, 21504)},

@@ -28,8 +28,8 @@ Shape QwenNextShape(uint32_t layers, uint32_t experts) {
                          .taps = 4}};
 }
 
-Shape Qwen35MoeShape() {
-  Shape shape = QwenNextShape(40, 256);
+Shape Qwen35MoeShape(uint32_t layers, uint32_t experts) {
+  Shape shape = QwenNextShape(layers, experts);
   shape.arch = Arch::kQwen35Moe;
   shape.vocab_size = 248320;
   shape.experts.used = 8;
@@ -40,9 +40,8 @@ Shape Qwen35MoeShape() {
 // A dense one, by its widths.
 Shape Qwen35Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
                   uint32_t feed_forward, uint32_t states) {
-  Shape shape = Qwen35MoeShape();
+  Shape shape = Qwen35MoeShape(layers, 0);
   shape.arch = Arch::kQwen35;
-  shape.layer_count = layers;
   shape.embedding = embedding;
   shape.head_count = heads;
   shape.kv_head_count = kv_heads;
@@ -90,7 +89,12 @@ std::vector<Preset> QwenNextPresets() {
       {"qwen3-next-proportions", "a Qwen3-Next of 4 layers and 16 experts: real widths",
        QwenNextShape(4, 16)},
       {"qwen3-next-80b", "the shape of Qwen3-Next: 80 B parameters", QwenNextShape(48, 512)},
-      {"qwen3.5-35b", "the shape of Qwen3.5 and 3.6 35B A3B: 35 B parameters", Qwen35MoeShape()},
+      {"qwen3.5-proportions", "a Qwen3.5 of 4 layers: the widths of 9 B parameters",
+       Qwen35Shape(4, 4096, 16, 4, 12288, 32)},
+      {"qwen3.5-moe-proportions", "a Qwen3.5 A3B of 4 layers and 16 experts: real widths",
+       Qwen35MoeShape(4, 16)},
+      {"qwen3.5-35b", "the shape of Qwen3.5 and 3.6 35B A3B: 35 B parameters",
+       Qwen35MoeShape(40, 256)},
       {"qwen3.5-9b", "the shape of Qwen3.5 9B", Qwen35Shape(32, 4096, 16, 4, 12288, 32)},
       {"qwen3.5-27b", "the shape of Qwen3.5 and 3.6 27B", Qwen35Shape(64, 5120, 24, 4, 17408, 48)},
   };
