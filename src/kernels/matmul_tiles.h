@@ -426,7 +426,7 @@ class Products {
  public:
   static void Run(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
     const Products products(job);
-    if (job.batch <= V::kFewRows) {
+    if (job.batch <= kStreamedRows) {
       products.FewRows(panel_begin, panel_end);
     } else {
       products.ManyRows(panel_begin, panel_end);
@@ -436,6 +436,12 @@ class Products {
  private:
   using V = typename Tile::V;
   using Block = typename Tile::Block;
+
+  // So many rows go by panel by panel, in tiles of V::kFewRows.
+  static constexpr size_t kStreamedRows = []() -> size_t {
+    if constexpr (requires { V::kStreamedRows; }) return V::kStreamedRows;
+    return V::kFewRows;
+  }();
 
   static constexpr size_t Min(size_t a, size_t b) { return a < b ? a : b; }
   static constexpr size_t Max(size_t a, size_t b) { return a < b ? b : a; }

@@ -122,9 +122,13 @@ struct UnfoldedSuper {
       Unroll<2>([&](auto half) __attribute__((always_inline)) {
         constexpr int h = decltype(half)::value;
         const auto group = Q::template LoadGroup<h>(packed, pair);
-        Unroll<kQuads>([&](auto quad) __attribute__((always_inline)) {
-          constexpr int t = decltype(quad)::value;
-          Sum::StoreWeights(group.template Quad<t>(), block->quads[2 * pair + h][t]);
+        // Two quads may be looked up by the same bytes, which are read once if no store is between.
+        Unroll<kQuads / 2>([&](auto two) __attribute__((always_inline)) {
+          constexpr int t = 2 * decltype(two)::value;
+          const auto even = group.template Quad<t>();
+          const auto odd = group.template Quad<t + 1>();
+          Sum::StoreWeights(even, block->quads[2 * pair + h][t]);
+          Sum::StoreWeights(odd, block->quads[2 * pair + h][t + 1]);
         });
         V::StoreInts(group.scale, &block->scales[2 * pair + h]);
       });

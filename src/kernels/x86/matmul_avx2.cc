@@ -121,6 +121,7 @@ struct Avx2Of {
     static constexpr int kPanels = 1;
     static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 4;
+    static constexpr size_t kStreamedRows = kManyRows - 1;
     // Of floats twelve are sums.
     static constexpr int kFloatRows = 6;
     static constexpr size_t kUnfoldedRows = kManyRows;
@@ -167,7 +168,7 @@ using UnpackedSooner = Avx2Of<4, true, 8>;
 // Six, where as many more hold sums of 16 bits.
 using FewerRows = Avx2Of<3, true, 8>;
 // Where unpacking is done once for many rows, an offset is cheaper than signs.
-using WithOffsets = Avx2Of<4, false, 8>;
+using WithOffsets = Avx2Of<4, false, 5>;
 
 // Levels from -kBelow to kBelow, as unsigned weights.
 template <int kBelow, int kFold>
