@@ -17,22 +17,30 @@ import tempfile
 
 import numpy
 
-PRESETS = (
-    "tiny",
-    "gpt-oss-tiny",
-    "glm-tiny",
-    "minimax-m2-tiny",
-    "qwen3-next-tiny",
-    "qwen3.5-tiny",
-    "qwen3.5-moe-tiny",
-    "deepseek2-proportions",
-    "deepseek-v2-lite",
-    "glm-4.7-flash",
-    "glm-5.2-tiny",
-)
-# Heads as published, everything else small.
-NARROW = "--embedding 256 --heads 4 --ff 512 --experts 8 --experts-used 3 --expert-ff 256 --vocab 1024".split()
-NARROWED = {"deepseek2-proportions": "4", "deepseek-v2-lite": "27", "glm-4.7-flash": "4"}  # with as many layers
+DENSE = "--embedding 256 --ff 512 --vocab 1024"
+EXPERTS = "--experts 8 --experts-used 3 --expert-ff 256"
+PRESETS = {  # what is made smaller: heads stay as published, and layers where a peer knows a model by their number
+    "tiny": "",
+    "qwen3-0.6b": "",
+    "qwen3-moe-small": "",
+    "gpt-oss-tiny": "",
+    "glm-tiny": "",
+    "minimax-m2-tiny": "",
+    "qwen3-next-tiny": "",
+    "qwen3.5-tiny": "",
+    "qwen3.5-moe-tiny": "",
+    "gemma2-2b": DENSE,
+    "gemma3-1b": DENSE,
+    "gemma4-e-proportions": DENSE,
+    "gemma4-proportions": "--embedding 512 --ff 512 --vocab 1024",
+    "gemma4-moe-proportions": f"--embedding 512 --ff 512 --vocab 1024 {EXPERTS}",
+    "ministral3-3b": f"{DENSE} --heads 4 --kv-heads 2",
+    "mimo-v2-flash": f"{DENSE} --heads 8 {EXPERTS}",
+    "deepseek2-proportions": f"{DENSE} --heads 4 {EXPERTS} --layers 4",
+    "deepseek-v2-lite": f"{DENSE} --heads 4 {EXPERTS} --layers 27",
+    "glm-4.7-flash": f"{DENSE} --heads 4 {EXPERTS} --layers 4",
+    "glm-5.2-tiny": "",
+}
 
 
 def logits_of(command, out, positions):
@@ -44,7 +52,7 @@ def logits_of(command, out, positions):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("presets", nargs="*", default=PRESETS)
+    parser.add_argument("presets", nargs="*", default=list(PRESETS))
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--peer", required=True, help="the other engine's")
     parser.add_argument("--tokens", type=int, default=96, help="how many positions (%(default)s)")
@@ -58,8 +66,7 @@ def main():
         ids.write_text(" ".join(str(token) for token in tokens))
         for preset in arguments.presets:
             synth = [arguments.aster, "synth", model, "--preset", preset, "--type", "F32"]
-            if preset in NARROWED:
-                synth += NARROW + ["--layers", NARROWED[preset]]
+            synth += PRESETS.get(preset, "").split()
             subprocess.run([str(part) for part in synth], check=True, stdout=subprocess.DEVNULL)
             ours = logits_of((arguments.aster, "logits", model, "--ids", ids, "--out", out), out, len(tokens))
             if ours is None:

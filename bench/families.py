@@ -27,12 +27,12 @@ FAMILIES = {  # by `general.architecture`, and the size where there are several
     "qwen3next": "--preset qwen3-next-proportions",
     "qwen35": "--preset qwen3.5-proportions",
     "qwen35moe": "--preset qwen3.5-moe-proportions",
-    "gemma2": "--preset gemma2-9b --layers 2",
+    "gemma2": "--preset gemma2-2b",  # whole, as peers know it by its layers
     "gemma3": "--preset gemma3-4b --layers 6 --type Q4_0",
     "gemma4 E2B": "--preset gemma4-e-proportions",
     "gemma4 31B": "--preset gemma4-proportions",
     "gemma4 A4B": "--preset gemma4-moe-proportions",
-    "phi3": "--preset phi4-proportions --layers 2",
+    "phi3": "--preset phi4-proportions --layers 2 --window 4096",  # peers ask for one
     "gpt-oss": "--preset gpt-oss-proportions --layers 2 --type MXFP4_MOE",
     "glm4moe": "--preset glm-proportions --layers 2",
     "minimax-m2": "--preset minimax-m2-proportions --layers 2",
@@ -54,7 +54,7 @@ def working(options, model):
             for case in options.case:
                 engine.rate(case)
             engines.append(engine)
-        except (SystemExit, BrokenPipeError):
+        except (SystemExit, BrokenPipeError, ValueError):
             print(f"{text}: left out", flush=True)
     return engines
 
