@@ -23,7 +23,11 @@ class Late final : public engine::Generator {
   const model::Shape& shape() const override { return inner_.shape(); }
   engine::Sequence NewSequence() override { return inner_.NewSequence(); }
   Result<engine::RequestId> Submit(engine::Request request) override {
-    late_steps = lateness;
+    late_steps = is_warm ? lateness : warm_up;
+    request.on_finish = [this, on_finish = std::move(request.on_finish)](const auto& finish) {
+      is_warm = is_warm || finish.reason != engine::FinishReason::kCancelled;
+      on_finish(finish);
+    };
     return inner_.Submit(std::move(request));
   }
   void Cancel(engine::RequestId id) override { inner_.Cancel(id); }
@@ -50,6 +54,9 @@ class Late final : public engine::Generator {
 
   int lateness = 0;  // steps, before anything that is submitted begins
   int late_steps = 0;
+  // What any request waits for until one has ended that was not cancelled: a node that loads.
+  int warm_up = 0;
+  bool is_warm = true;
   std::chrono::microseconds pause{0};  // before every step
   const Late* after = nullptr;         // does nothing before that one has, or null
   std::atomic<bool> has_finished = false;

@@ -18,6 +18,12 @@ constexpr double kNothing = -700;
 
 }  // namespace
 
+double SumOf(std::span<const float> logprobs) {
+  double sum = 0;
+  for (const float logprob : logprobs) sum += logprob;
+  return sum;
+}
+
 double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights) {
   CHECK(log_chances.size() == weights.size());
   // Relative to the largest, which may be too small for a probability of its own.

@@ -14,6 +14,9 @@ namespace aster::ensemble {
 // Of a text that a member gives no probability, or could not rate.
 inline constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
+// Natural logarithm of the probability of all tokens, from those of each.
+double SumOf(std::span<const float> logprobs);
+
 // Natural logarithm of the mean of e^log_chances, weighted; weights are at least 0 and not all 0.
 double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights);
 

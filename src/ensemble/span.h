@@ -48,6 +48,8 @@ struct Span {
 
 // Tokens of a span that goes on where nothing ends it.
 inline constexpr uint32_t kMostSpanTokens = 48;
+// Tokens of the longest span: it ends where a character does, up to three tokens later.
+inline constexpr uint32_t kLongestSpanTokens = kMostSpanTokens + 4;
 
 // Whether the bytes end within a character of UTF-8 that begins in them.
 bool EndsWithinCharacter(std::string_view bytes);

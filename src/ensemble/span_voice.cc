@@ -8,48 +8,11 @@
 
 #include "base/check.h"
 #include "engine/stops.h"
-#include "ensemble/span_rating.h"
 #include "ensemble/span_tokens.h"
 #include "ensemble/symbols.h"
 #include "respond/response.h"
 
 namespace aster::ensemble {
-namespace {
-
-double SumOf(std::span<const float> logprobs) {
-  double sum = 0;
-  for (const float logprob : logprobs) sum += logprob;
-  return sum;
-}
-
-// Tokens of the longest span: it ends where a character does, up to three tokens later.
-constexpr uint64_t kLongestSpanTokens = kMostSpanTokens + 4;
-
-}  // namespace
-
-// Says once that a request is over, at the latest when nothing knows of it any more.
-class SpanVoice::Ticket {
- public:
-  using Then = std::function<void(SpanVoice&)>;
-
-  Ticket(Post post, uint64_t round) : post_(std::move(post)), round_(round) {}
-  ~Ticket() {
-    Over([](SpanVoice&) {});
-  }
-  Ticket(const Ticket&) = delete;
-  Ticket& operator=(const Ticket&) = delete;
-
-  void Over(Then then) {
-    if (is_over_.exchange(true)) return;
-    post_(
-        [round = round_, then = std::move(then)](SpanVoice& voice) { voice.OnOver(round, then); });
-  }
-
- private:
-  const Post post_;
-  const uint64_t round_;
-  std::atomic<bool> is_over_ = false;
-};
 
 // What the member writes next, on the thread that computes it.
 class SpanVoice::Drafting final : public respond::Listener {
@@ -191,24 +154,15 @@ void SpanVoice::Forget() {
   if (has_begun_) member_.engine->Forget(conversation_);
 }
 
-bool SpanVoice::Return() {
-  if (is_askable_ && owed_ == 0 && in_flight_ == 0) absence_.reset();
-  return is_present();
-}
-
 void SpanVoice::Leave(Error why) {
+  if (!absence_) absence_ = last_absence_ = std::move(why);
   owed_ += std::exchange(in_flight_, 0);
   ahead_.reset();
+  unchecked_.clear();
   ++round_;
   *is_dropped_ = true;
   is_dropped_ = std::make_shared<std::atomic<bool>>(false);
-  OnFailed(why);
-}
-
-void SpanVoice::OnFailed(const Error& error) {
-  DropAhead();
-  unchecked_.clear();
-  if (!absence_) absence_ = last_absence_ = error;
+  has_caught_up_ = false;
 }
 
 std::shared_ptr<SpanVoice::Ticket> SpanVoice::NewTicket() {
@@ -221,7 +175,7 @@ void SpanVoice::Submit(Work work, const std::shared_ptr<Ticket>& ticket) {
   work.conversation = conversation_;
   work.is_followup = std::exchange(has_begun_, true);
   work.on_refused = [ticket](const Error& error) {
-    ticket->Over([error](SpanVoice& voice) { voice.OnFailed(error); });
+    ticket->Over([error](SpanVoice& voice) { voice.Leave(error); });
   };
   member_.engine->Begin(std::move(work));
 }
@@ -262,7 +216,7 @@ void SpanVoice::Read() {
   work.request.on_finish = [ticket](const engine::Finish& finish) {
     ticket->Over([finish](SpanVoice& voice) {
       voice.Count(finish);
-      if (!finish.status.ok()) voice.OnFailed(finish.status.error());
+      if (!finish.status.ok()) voice.Leave(finish.status.error());
     });
   };
   work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
@@ -334,7 +288,7 @@ void SpanVoice::OnAheadStopped(const std::shared_ptr<Ahead>& ahead, const Span& 
 void SpanVoice::OnDraftOver(const std::shared_ptr<Ahead>& ahead, const Span& span,
                             const Status& status) {
   if (ahead != ahead_) return;
-  if (!status.ok()) return OnFailed(status.error());
+  if (!status.ok()) return Leave(status.error());
   if (ahead) ahead->is_over = true;
   OnDrafted(ahead, span);
 }
@@ -413,122 +367,13 @@ void SpanVoice::Know(const Span& span, size_t number) {
                      .is_own = true};
 }
 
-void SpanVoice::Check(const std::vector<Numbered>& spans) {
-  for (const auto& [span, number] : spans) {
-    checks_.resize(std::max(checks_.size(), number + 1));
-    checks_[number] = {};
-    auto checked = TokensOf(span);
-    if (!checked.ok()) return OnFailed(checked.error());
-    RateFromOwn(*checked);
-    checks_[number] = *std::move(checked);
-    if (checks_[number].logprobs.size() < checks_[number].tokens.size())
-      unchecked_.push_back(number);
-  }
-  if (unchecked_.empty()) return;
-  StopAhead();
-  CheckWhereReady();
-}
-
-// Its KV rows are where its requests have ended.
-void SpanVoice::CheckWhereReady() {
-  if (unchecked_.empty() || IsBusy()) return;
-  for (const size_t number : std::exchange(unchecked_, {})) {
-    RateFromOwn(checks_[number]);
-    if (!checks_[number].is_rated()) SubmitCheck(number);
-  }
-}
-
-// As far as it has written the same by itself.
-void SpanVoice::RateFromOwn(Checked& checked) const {
-  // What it has missed is rated with what comes.
-  if (checked.base != tokens_.size() || logprobs_.size() != tokens_.size()) return;
-  const std::vector<int32_t>& tokens = checked.tokens;
-  const text::Vocab& vocab = member_.model.tokenizer->vocab();
-  const auto compare = [&](std::span<const int32_t> own, std::span<const float> logprobs) {
-    size_t count = 0;
-    for (; count < std::min(own.size(), tokens.size()); ++count) {
-      const bool is_end = checked.has_ended && count + 1 == tokens.size();
-      if (own[count] != tokens[count] && !(is_end && vocab.IsEndOfGeneration(own[count]))) break;
-    }
-    checked.differs = checked.differs || count < std::min(own.size(), tokens.size());
-    if (count <= checked.logprobs.size()) return;
-    checked.logprobs.assign(logprobs.begin(), logprobs.begin() + static_cast<ptrdiff_t>(count));
-    checked.agreed = count;
-  };
-  for (const Checked& own : checks_) {
-    if (own.is_own) compare(own.tokens, own.logprobs);
-  }
-  if (ahead_ && !ahead_->is_behind_own) {
-    Span written;
-    for (const Span& span : ahead_->spans) written.Append(span);
-    written.Append(ahead_->begun);
-    compare(written.tokens, written.logprobs);
-  }
-  checked.log_chance = checked.is_rated() ? SumOf(checked.logprobs) : kImpossible;
-}
-
-void SpanVoice::SubmitCheck(size_t number) {
-  const Checked& checked = checks_[number];
-  // Tokens that it has missed are rated on the way.
-  const size_t kept = std::min(checked.base, logprobs_.size());
-  const size_t known = checked.logprobs.size();
-  std::vector<int32_t> history = own_.prompt.tokens;
-  history.insert(history.end(), tokens_.begin(), tokens_.begin() + static_cast<ptrdiff_t>(kept));
-  std::vector<int32_t> tokens(tokens_.begin() + static_cast<ptrdiff_t>(kept),
-                              tokens_.begin() + static_cast<ptrdiff_t>(checked.base));
-  const size_t missed = tokens.size();
-  const auto rest = checked.tokens.begin() + static_cast<ptrdiff_t>(known);
-  history.insert(history.end(), checked.tokens.begin(), rest);
-  tokens.insert(tokens.end(), rest, checked.tokens.end());
-  // Each row of logits is of the token behind it, so the last token itself is not computed.
-  const auto ticket = NewTicket();
-  Work work{.prompt = history, .is_branch = true};
-  work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);
-  rated_tokens_ += tokens.size();
-  work.request.max_tokens = 0;
-  work.request.context_limit = own_.settings.context_limit;
-  const auto first_row = static_cast<uint32_t>(history.size()) - 1;
-  const auto rating = std::make_shared<SpanRating>(member_, own_, std::move(history),
-                                                   std::move(tokens), missed, checked.has_ended);
-  work.request.rows = {.kind = engine::PromptRows::Kind::kLogits,
-                       .on_row = [rating](auto row) { rating->TakeRow(row); },
-                       .first = first_row};
-  work.request.on_finish = [ticket, rating, number](const engine::Finish& finish) {
-    ticket->Over([rating, number, finish](SpanVoice& voice) {
-      voice.Count(finish);
-      if (!finish.status.ok()) return voice.OnFailed(finish.status.error());
-      if (!rating->status().ok()) return voice.OnFailed(rating->status().error());
-      if (rating->is_whole()) voice.OnChecked(number, rating->logprobs(), rating->agreed());
-    });
-  };
-  work.is_gone = [dropped = is_dropped_] { return dropped->load(); };
-  Submit(std::move(work), ticket);
-}
-
-// What was not known of it, and what it had missed before.
-void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t agreed) {
-  Checked& checked = checks_[number];
-  const size_t known = checked.logprobs.size();
-  const size_t missed = known + logprobs.size() - checked.tokens.size();
-  // What it has missed is rated now.
-  if (missed > 0 && logprobs_.size() + missed == checked.base)
-    logprobs_.insert(logprobs_.end(), logprobs.begin(),
-                     logprobs.begin() + static_cast<ptrdiff_t>(missed));
-  checked.logprobs.insert(checked.logprobs.end(), logprobs.begin() + static_cast<ptrdiff_t>(missed),
-                          logprobs.end());
-  // Where the end of what is agreed has other tokens now, that was rated before.
-  const size_t base = std::min(checked.base, logprobs_.size());
-  checked.log_chance = SumOf(checked.logprobs) - SumOf(std::span(logprobs_).subspan(base));
-  if (checked.base == tokens_.size() && !checked.differs) checked.agreed = known + agreed;
-}
-
 void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own) {
   Checked taken;
   if (number && *number < checks_.size() && checks_[*number].is_rated()) {
     taken = checks_[*number];
   } else {
     auto tokens = TokensOf(span);
-    if (!tokens.ok()) return OnFailed(tokens.error());
+    if (!tokens.ok()) return Leave(tokens.error());
     taken = *std::move(tokens);
   }
   if (!is_own && !GoesOnBehind(taken)) DropAhead();

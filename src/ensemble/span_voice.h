@@ -22,6 +22,7 @@
 #include "ensemble/mixture.h"
 #include "ensemble/question.h"
 #include "ensemble/span.h"
+#include "ensemble/span_rating.h"
 
 namespace aster::ensemble {
 
@@ -69,9 +70,13 @@ class SpanVoice {
   bool is_askable() const { return is_askable_; }
   // Nothing keeps it from the next span.
   bool is_present() const { return is_askable_ && !absence_; }
-  bool is_awaited() const { return !unchecked_.empty() || IsBusy(); }
-  // At a boundary: an absent member is asked again if it owes nothing more. Whether it is there.
-  bool Return();
+  bool is_awaited() const { return is_present() && (!unchecked_.empty() || IsBusy()); }
+  // At a boundary. An absent member that owes nothing more computes what it has missed, and is not
+  // waited for. It is there again at the boundary where it has caught up with the others.
+  void Return();
+  bool is_returning() const { return is_askable_ && absence_ && in_flight_ > 0; }
+  // Where no other is there: what it has missed is waited for.
+  void ReturnAtOnce();
   // It is waited for no more. Requests in flight are cancelled.
   void Leave(Error why);
   void Miss() { ++missed_; }
@@ -121,7 +126,30 @@ class SpanVoice {
 
  private:
   class Drafting;
-  class Ticket;
+  // Says once that a request is over, at the latest when nothing knows of it any more.
+  class Ticket {
+   public:
+    using Then = std::function<void(SpanVoice&)>;
+
+    Ticket(Post post, uint64_t round) : post_(std::move(post)), round_(round) {}
+    ~Ticket() {
+      Over([](SpanVoice&) {});
+    }
+    Ticket(const Ticket&) = delete;
+    Ticket& operator=(const Ticket&) = delete;
+
+    void Over(Then then) {
+      if (is_over_.exchange(true)) return;
+      post_([round = round_, then = std::move(then)](SpanVoice& voice) {
+        voice.OnOver(round, then);
+      });
+    }
+
+   private:
+    const Post post_;
+    const uint64_t round_;
+    std::atomic<bool> is_over_ = false;
+  };
   // Span after span, before it is known whether they are wanted: behind what is agreed, and behind
   // its own proposal where there is one.
   struct Ahead {
@@ -139,12 +167,16 @@ class SpanVoice {
   Result<Checked> TokensOf(const Span& span) const;
   void CheckWhereReady();
   void SubmitCheck(size_t number);
+  // Rates the tokens behind the history, of which `missed` are agreed; then(rating) where it could.
+  void SubmitRating(std::vector<int32_t> history, std::vector<int32_t> tokens, size_t missed,
+                    bool has_ended, std::function<void(SpanVoice&, const SpanRating&)> then);
+  void CatchUp();
+  void OnCaughtUp(size_t first, std::span<const int32_t> tokens, std::span<const float> logprobs);
   void RateFromOwn(Checked& checked) const;
   void Read();
   void Submit(Work work, const std::shared_ptr<Ticket>& ticket);
   std::shared_ptr<Ticket> NewTicket();
   void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
-  void OnFailed(const Error& error);
   // `behind`: tokens that are not agreed yet; `early`: the one behind those, where it is known.
   void DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
                    uint64_t most_tokens);
@@ -176,6 +208,8 @@ class SpanVoice {
   size_t in_flight_ = 0;
   std::shared_ptr<Ahead> ahead_;  // or null
   size_t owed_ = 0;               // requests of earlier rounds that have not ended
+  bool has_caught_up_ = false;    // since it left; others may have written more since
+  size_t caught_up_tokens_ = 0;   // that it has computed for that, the last time
   std::optional<Error> absence_;
   std::optional<Error> last_absence_;
 

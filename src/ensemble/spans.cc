@@ -127,6 +127,11 @@ class Spans final : public AskedVoices<SpanVoice> {
     if (has_no_room && CountPresent() > 1)
       Leader().Leave(OutOfRange("the answer does not fit into its context"));
     // Another leads where that one cannot.
+    if (CountPresent() == 0) {
+      for (const auto& voice : voices_) {
+        if (voice->is_returning()) voice->ReturnAtOnce();
+      }
+    }
     if (!Leader().is_present()) return FindLeader() ? Draft() : EndWith(NoAnswer());
     proposals_ = {{.span = *draft, .authors = {leader_}}};
     Leader().Know(*draft, 0);
@@ -296,8 +301,9 @@ class Spans final : public AskedVoices<SpanVoice> {
       last_ = span;
       return Enter(Phase::kEnding);
     }
-    // At a boundary, those that were left out are asked again.
-    for (const auto& voice : voices_) voice->Return();
+    // At a boundary, those that were left out come back.
+    const bool is_any_present = CountPresent() > 0;
+    for (const auto& voice : voices_) is_any_present ? voice->Return() : voice->ReturnAtOnce();
     if (!Leader().is_present() && !FindLeader()) return EndWith(NoAnswer());
     Draft();
   }

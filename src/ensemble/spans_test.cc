@@ -193,6 +193,64 @@ TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   EXPECT_THAT(alone.spans, Each(Field(&DecidedSpan::decision, Decision::kAlone)));
 }
 
+// To come back takes longer than members are waited for: what is asked of it meanwhile would have
+// to begin again whenever it is given up.
+TEST_F(SpansTest, AMemberThatIsSlowToComeBackIsNotWaitedForAndComesBack) {
+  std::vector<Member> members = all_->members();
+  Late late(*members[1].generator);
+  members[1].generator = &late;
+  late.is_stalled = true;
+  Question question = About(kTale);
+  question.settings.ignores_end = true;
+  question.settings.max_tokens = 600;
+  size_t told = 0;
+  Ensemble ensemble(members, clock_, options_);
+  std::optional<Answer> answer;
+  ensemble.Ask(
+      question, [&](Result<Answer> given) { answer = std::move(given).value(); },
+      [&](const SaidPiece&) {
+        // After its first words the member computes again, and whatever is asked of it first takes
+        // twice as long as members are waited for.
+        if (++told != 2) return;
+        late.is_stalled = false;
+        late.is_warm = false;
+        late.warm_up = 200;
+      });
+  for (int step = 0; step < 10'000 && !answer; ++step) {
+    ensemble.Step();
+    clock_.AdvanceBy(options_.wait_ns / 100);
+  }
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->spans.front().decision, Decision::kAlone);
+  EXPECT_NE(answer->spans.back().decision, Decision::kAlone);
+  EXPECT_TRUE(late.is_warm);
+  const Part& part = answer->parts[1];
+  EXPECT_THAT(part.absence->message(), HasSubstr("not done 1.0 s after"));
+  EXPECT_TRUE(part.has_answered);
+  EXPECT_LT(part.missed_spans, answer->spans.size());
+}
+
+TEST_F(SpansTest, WhereNoOtherIsLeftTheOneThatComesBackIsWaitedFor) {
+  std::vector<Member> members = all_->members();
+  Late first(*members[0].generator), second(*members[1].generator);
+  members[0].generator = &first;
+  members[1].generator = &second;
+  second.is_broken = true;
+  size_t told = 0;
+  Ensemble ensemble(members, clock_, options_);
+  const auto answer = AnswerOne(ensemble, About(kTale), nullptr, [&](const SaidPiece&) {
+    // The other one comes back, slowly, and is all that there is.
+    if (++told != 2) return;
+    second.is_broken = false;
+    second.is_warm = false;
+    second.warm_up = 50;
+    first.is_broken = true;
+  });
+  ASSERT_TRUE(answer.ok()) << answer.error().message();
+  EXPECT_EQ(answer->spans.front().taken().authors, std::vector<size_t>{0});
+  EXPECT_EQ(answer->spans.back().taken().authors, std::vector<size_t>{1});
+}
+
 TEST_F(SpansTest, AStalledLeaderIsWaitedForAndThenAnotherLeads) {
   const Answer answer = WithStalled(0, About(kListing));
   EXPECT_EQ(answer.author(), "pulsar");

@@ -2,6 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """An ensemble whose members are computed on nodes of their own: the answers of one machine."""
+import fcntl
 import json
 import pathlib
 import shutil
@@ -57,34 +58,61 @@ class Ensembles(ClusterCase):
                                       (f"{NOVA}@desk,{PULSAR}@moon", ("--cluster",), "moon")):
             self.assertIn(why, desk.aster("run", "--ensemble", members, *options, *ASKED, check=INPUT))
 
-    def test_a_member_is_lost_amid_an_answer(self):
+    def two_with_a_file_each(self):
+        """Only lap has pulsar."""
         only_there = self.folder / "pulsar-of-lap.gguf"
         shutil.copy(PULSAR, only_there)
-        desk, lap = self.two(NOVA, only_there)
+        return self.two(NOVA, only_there)
 
-        def spans_without_lap(tokens, lose, bring_back):
-            """Whether each span was written without lap, which is lost behind the first ones."""
-            run = desk.start("run", "--cluster", "--ensemble", f"{NOVA}@desk,pulsar-of-lap@lap", "--policy", "spans",
-                             "--ensemble-wait", 0.3, "--ignore-eos", "-n", tokens, "--explain", "-p", TALE, "--temp",
-                             0, "--threads", 1)
-            self.addCleanup(run.kill)
-            for count, then in ((100, lose), (300, bring_back)):  # the other one goes on
-                while count > 0:
-                    piece = run.stdout.read(count)
-                    self.assertTrue(piece)
-                    count -= len(piece)
-                then()
-            explained = run.communicate(timeout=DEADLINE_S)[1].decode()
-            self.assertEqual(run.returncode, 0, explained)
-            self.assertRegex(explained, r"absent +pulsar-of-lap: .* \(\d+ of \d+ spans\)")
-            return [": alone " in line for line in explained.splitlines() if line.startswith("taken")]
+    def begin_spans(self, desk, tokens):
+        """A long answer of both. Behind what is read of it are a few hundred words at most."""
+        run = desk.start("run", "--cluster", "--ensemble", f"{NOVA}@desk,pulsar-of-lap@lap", "--policy", "spans",
+                         "--ensemble-wait", 0.3, "--ignore-eos", "-n", tokens, "--explain", "-p", TALE, "--temp", 0,
+                         "--threads", 1)
+        self.addCleanup(run.kill)
+        fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        return run
 
-        # How soon one that stood still is back depends on the machine: a server waits for it below.
-        alone = spans_without_lap(600, lambda: lap.node.send_signal(signal.SIGSTOP),
-                                  lambda: lap.node.send_signal(signal.SIGCONT))
-        self.assertEqual((alone[0], True in alone), (False, True))
-        alone = spans_without_lap(300, lambda: lap.stop_node(signal.SIGKILL), lambda: None)
+    def read(self, run, count):
+        while count > 0:
+            piece = run.stdout.read(count)
+            self.assertTrue(piece, "the answer is over")
+            count -= len(piece)
+
+    def alone_in_spans(self, run):
+        """Whether each span was written without lap."""
+        explained = run.communicate(timeout=DEADLINE_S)[1].decode()
+        self.assertEqual(run.returncode, 0, explained)
+        self.assertRegex(explained, r"absent +pulsar-of-lap: .* \(\d+ of \d+ spans\)")
+        return [": alone " in line for line in explained.splitlines() if line.startswith("taken")]
+
+    def test_a_member_is_killed_amid_an_answer(self):
+        desk, lap = self.two_with_a_file_each()
+        run = self.begin_spans(desk, 300)
+        self.read(run, 100)
+        lap.stop_node(signal.SIGKILL)
+        alone = self.alone_in_spans(run)
         self.assertEqual((alone[0], alone[-1]), (False, True))
+
+    def test_a_member_that_stood_still_is_back_within_the_answer(self):
+        desk, lap = self.two_with_a_file_each()
+
+        def frames():
+            nodes = json.loads(desk.aster("cluster", "status", "--json"))["nodes"]
+            return sum(each["frames"] for node in nodes if node["name"] == "lap" for each in node.get("slices", ()))
+
+        run = self.begin_spans(desk, 3000)
+        self.read(run, 100)
+        lap.node.send_signal(signal.SIGSTOP)
+        self.read(run, 1000)  # the other one goes on
+        lap.node.send_signal(signal.SIGCONT)
+        # It goes on slowly, until lap has computed more than to catch up.
+        before = frames()
+        while frames() < before + 20:
+            self.read(run, 40)
+        alone = self.alone_in_spans(run)
+        self.assertEqual((alone[0], True in alone), (False, True))
+        self.assertIn(False, alone[alone.index(True):])
 
     def server(self, machine, members):
         """What asks an ensemble of a server, or one of its models."""
@@ -110,9 +138,7 @@ class Ensembles(ClusterCase):
 
     def expect_to_go_on(self, lose, bring_back):
         """A server without a machine until it is back."""
-        only_there = self.folder / "pulsar-of-lap.gguf"
-        shutil.copy(PULSAR, only_there)
-        desk, lap = self.two(NOVA, only_there)
+        desk, lap = self.two_with_a_file_each()
         ask = self.server(desk, f"{NOVA}@desk,pulsar-of-lap@lap")
         whole, told = ask("both")
         self.assertEqual(told["author"], "pulsar-of-lap")
@@ -120,7 +146,7 @@ class Ensembles(ClusterCase):
         without, told = ask("both")
         self.assertEqual((without, told["author"]), (ask("nova")[0], "nova"))
         self.assertIn("absence", told["members"][1])
-        bring_back(lap, only_there)
+        bring_back(lap)
         until = time.monotonic() + DEADLINE_S
         while (said := ask("both"))[1]["author"] != "pulsar-of-lap":
             self.assertEqual(said[0], without)
@@ -130,11 +156,11 @@ class Ensembles(ClusterCase):
 
     def test_a_server_goes_on_without_a_machine_that_was_killed(self):
         self.expect_to_go_on(lambda lap: lap.stop_node(signal.SIGKILL),
-                             lambda lap, model: lap.start_node(model, listen=lap.address))
+                             lambda lap: lap.start_node(self.folder / "pulsar-of-lap.gguf", listen=lap.address))
 
     def test_a_server_goes_on_without_a_machine_that_stands_still(self):
         self.expect_to_go_on(lambda lap: lap.node.send_signal(signal.SIGSTOP),
-                             lambda lap, _: lap.node.send_signal(signal.SIGCONT))
+                             lambda lap: lap.node.send_signal(signal.SIGCONT))
 
     def test_one_model_has_one_place_in_a_server(self):
         desk = self.machine("desk")
