@@ -6,43 +6,104 @@
 // what is asked.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cluster/identity.h"
 #include "cluster/member.h"
-#include "net/nearest.h"
+#include "node/race.h"
 #include "rpc/control_client.h"
 
 namespace aster::node {
 
-// ask(rpc::ControlClient&) gives a Result; that of the nearest address where it succeeds is
-// returned, or the last address's error.
-template <typename Ask>
-auto AskAnywhere(const cluster::Identity& identity, const cluster::Member& member, const Ask& ask)
-    -> decltype(ask(std::declval<rpc::ControlClient&>())) {
-  Error why(Code::kUnavailable, fmt::format("node {} has no address", member.name));
-  const SystemClock clock;
-  for (const std::string& address : net::NearestAddressesFirst(member.control_addresses, clock)) {
-    const auto client =
-        rpc::ControlClient::Make({.identity = identity, .address = address, .expect = member.node});
-    if (!client.ok()) {
-      why = client.error();
-      continue;
-    }
-    auto answer = ask(**client);
-    // Only where no node was reached another address may help.
-    if (answer.ok() || (answer.error().code() != Code::kUnavailable &&
-                        answer.error().code() != Code::kDeadlineExceeded &&
-                        answer.error().code() != Code::kUnauthenticated)) {
-      return answer;
-    }
-    why = answer.error();
+// A node that is well answers in milliseconds. One that stands still does so at all addresses.
+inline constexpr int64_t kHeadStartNs = 300 * kNsPerMs;
+
+// Whether another address may help: no node was reached.
+bool MayBeElsewhere(const Error& error);
+
+// Of the machines that were asked, the one that answered.
+template <typename Answer>
+struct Answered {
+  size_t index = 0;  // of the addresses
+  std::shared_ptr<rpc::ControlClient> client;
+  Answer answer;
+};
+
+// make(i): the client of each address. ask(client, i) gives a Result; it is called for the first,
+// and for all others at the same time if that fails or takes longer than the head start. The answer
+// that comes first counts; the errors are those of all, or the one of a node that refuses.
+template <typename Make, typename Ask>
+auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask& ask) {
+  using Answer = std::decay_t<decltype(*ask(std::declval<rpc::ControlClient&>(), size_t{}))>;
+  using AllResult = std::pair<std::optional<Answered<Answer>>, std::vector<Error>>;
+  Mutex mu;
+  std::vector<std::shared_ptr<rpc::ControlClient>> clients(count);
+  std::vector<bool> is_given_up(count);
+  std::vector<std::optional<Result<Answer>>> answers(count);
+  const auto client_of = [&](size_t i) -> Result<std::shared_ptr<rpc::ControlClient>> {
+    std::shared_ptr<rpc::ControlClient> client = TRY(make(i));
+    const MutexLock lock(mu);
+    if (is_given_up[i]) return Error(Code::kCancelled, "another address answered sooner");
+    clients[i] = client;
+    return client;
+  };
+  SystemClock clock;
+  const auto winner = RunRace({.count = count,
+                               .head_start_ns = head_start_ns,
+                               .attempt =
+                                   [&](size_t i) {
+                                     auto client = client_of(i);
+                                     if (client.ok()) {
+                                       answers[i].emplace(ask(**client, i));
+                                     } else {
+                                       answers[i].emplace(client.error());
+                                     }
+                                     if (answers[i]->ok()) return Outcome::kArrived;
+                                     return MayBeElsewhere(answers[i]->error()) ? Outcome::kFailed
+                                                                                : Outcome::kRefused;
+                                   },
+                               .give_up =
+                                   [&](size_t i) {
+                                     const MutexLock lock(mu);
+                                     is_given_up[i] = true;
+                                     if (clients[i]) clients[i]->Cancel();
+                                   }},
+                              clock);
+  AllResult result;
+  if (winner && answers[*winner]->ok()) {
+    result.first.emplace(Answered<Answer>{
+        .index = *winner, .client = clients[*winner], .answer = *std::move(*answers[*winner])});
+  } else if (winner) {
+    result.second.push_back(answers[*winner]->error());
+  } else {
+    for (const auto& answer : answers) result.second.push_back(answer->error());
   }
-  return why;
+  return result;
+}
+
+// The member at the address where it answers soonest, the nearest having a head start, with what it
+// says of itself. It has so long to answer.
+Result<Answered<cluster::Description>> ReachMember(const cluster::Identity& identity,
+                                                   const cluster::Member& member,
+                                                   int64_t patience_ns);
+// Without asking, where it has only one address.
+Result<std::shared_ptr<rpc::ControlClient>> ClientOf(const cluster::Identity& identity,
+                                                     const cluster::Member& member,
+                                                     int64_t patience_ns);
+
+// ask(rpc::ControlClient&) gives a Result; it is called once.
+template <typename Ask>
+auto AskAnywhere(const cluster::Identity& identity, const cluster::Member& member, const Ask& ask,
+                 int64_t patience_ns = rpc::ControlClient::kCallNs)
+    -> decltype(ask(std::declval<rpc::ControlClient&>())) {
+  return ask(*TRY(ClientOf(identity, member, patience_ns)));
 }
 
 }  // namespace aster::node

@@ -63,27 +63,22 @@ Result<std::unique_ptr<ClusterView>> ClusterView::Connect(
 std::unique_ptr<ClusterView> ClusterView::TryAll(const cluster::Identity& identity,
                                                  std::span<const std::string> addresses,
                                                  Reasons& reasons) {
-  const size_t count = addresses.size();
-  std::vector<std::unique_ptr<rpc::ControlClient>> clients(count);
-  std::vector<std::optional<Result<rpc::Gossip>>> answers(count);
-  Together(count, [&](size_t i) {
-    auto client =
-        rpc::ControlClient::Make({.identity = identity, .address = addresses[i], .expect = {}});
-    if (!client.ok()) {
-      answers[i] = client.error();
-      return;
-    }
-    clients[i] = *std::move(client);
-    answers[i] = clients[i]->Exchange({}, kEntryNs);
-  });
-  for (size_t i = 0; i < count; ++i) {
-    if (answers[i]->ok()) {
-      // tidy: allow(ownership) make_unique does not reach a private constructor
-      return std::unique_ptr<ClusterView>(new ClusterView(
-          identity, std::move(clients[i]), addresses[i], std::move((*answers[i])->members)));
-    }
-    const std::string& why = answers[i]->error().message();
-    if (answers[i]->error().code() != Code::kDeadlineExceeded) reasons.are_all_silent = false;
+  auto [answered, errors] = AskSoonest(
+      addresses.size(), /*head_start_ns=*/0,
+      [&](size_t i) {
+        return rpc::ControlClient::Make(
+            {.identity = identity, .address = addresses[i], .expect = {}});
+      },
+      [&](rpc::ControlClient& client, size_t) { return client.Exchange({}, kEntryNs); });
+  if (answered) {
+    // tidy: allow(ownership) make_unique does not reach a private constructor
+    return std::unique_ptr<ClusterView>(new ClusterView(identity, std::move(answered->client),
+                                                        addresses[answered->index],
+                                                        std::move(answered->answer.members)));
+  }
+  for (size_t i = 0; i < errors.size(); ++i) {
+    const std::string& why = errors[i].message();
+    if (errors[i].code() != Code::kDeadlineExceeded) reasons.are_all_silent = false;
     const bool says_where = why.starts_with(addresses[i]);
     reasons.text +=
         fmt::format("\n  {}{}{}", says_where ? "" : addresses[i], says_where ? "" : ": ", why);
@@ -129,11 +124,17 @@ Result<std::vector<Member>> ClusterView::AskOther(
     std::erase(its, silent);
     if (!its.empty()) addresses_of.push_back(std::move(its));
   }
-  std::vector<std::string> addresses(addresses_of.size());
   const SystemClock clock;
-  Together(addresses.size(), [&](size_t i) {
-    addresses[i] = net::NearestAddressesFirst(addresses_of[i], clock).front();
-  });
+  Together(addresses_of.size(),
+           [&](size_t i) { addresses_of[i] = net::NearestAddressesFirst(addresses_of[i], clock); });
+  // The nearest of each, then the others: one that looks well may lead nowhere.
+  std::vector<std::string> addresses;
+  for (size_t rank = 0, before = 0; rank == 0 || addresses.size() > before; ++rank) {
+    before = addresses.size();
+    for (const auto& its : addresses_of) {
+      if (rank < its.size()) addresses.push_back(its[rank]);
+    }
+  }
   if (addresses.empty()) return NotFound("no other node of the cluster is known");
   std::unique_ptr<ClusterView> again = TRY(Connect(identity_, addresses));
   entry_ = std::move(again->entry_);
@@ -163,21 +164,23 @@ Result<std::vector<NodeView>> ClusterView::Look(std::span<const cluster::NodeId>
 }
 
 void ClusterView::AskAbout(NodeView& view, int64_t patience_ns) const {
-  const auto asked = AskAnywhere(identity_, view.member, [&](rpc::ControlClient& client) -> Status {
-    view.description = TRY(client.Describe(patience_ns));
-    view.status = TRY(client.GetStatus(patience_ns));
+  const auto ask = [&]() -> Status {
+    auto reached = TRY(ReachMember(identity_, view.member, patience_ns));
+    view.description = std::move(reached.answer);
+    view.status = TRY(reached.client->GetStatus(patience_ns));
     return Ok();
-  });
+  };
+  const Status asked = ask();
   if (!asked.ok()) view.why = asked.error().message();
 }
 
 void ClusterView::OfferWeights(std::span<const NodeView> nodes,
                                const rpc::WeightsOffer& offer) const {
   Together(nodes.size(), [&](size_t i) {
-    const Status told =
-        AskAnywhere(identity_, nodes[i].member, [&](rpc::ControlClient& client) -> Status {
-          return client.OfferWeights(offer, kAnswerNs);
-        });
+    const Status told = AskAnywhere(
+        identity_, nodes[i].member,
+        [&](rpc::ControlClient& client) -> Status { return client.OfferWeights(offer, kAnswerNs); },
+        kAnswerNs);
     if (!told.ok()) {
       log::Debug("a node cannot fetch weights from here",
                  {{"node", nodes[i].member.name}, {"why", told.error().message()}});

@@ -33,7 +33,7 @@ struct NodeView {
 // Calls may come from any thread, one at a time.
 class ClusterView {
  public:
-  // Tries these addresses (HOST:PORT), many at once, and takes the first node that answers. An
+  // Tries these addresses (HOST:PORT), many at once, and takes the node that answers soonest. An
   // error says what each said; its code is DeadlineExceeded where all of them are silent.
   static Result<std::unique_ptr<ClusterView>> Connect(cluster::Identity identity,
                                                       const std::vector<std::string>& addresses);
@@ -52,7 +52,7 @@ class ClusterView {
   const std::vector<cluster::Member>& members() const { return members_; }
 
  private:
-  ClusterView(cluster::Identity identity, std::unique_ptr<rpc::ControlClient> entry,
+  ClusterView(cluster::Identity identity, std::shared_ptr<rpc::ControlClient> entry,
               std::string entry_address, std::vector<cluster::Member> members)
       : identity_(std::move(identity)),
         entry_(std::move(entry)),
@@ -77,7 +77,7 @@ class ClusterView {
   void AskAbout(NodeView& view, int64_t patience_ns) const;
 
   const cluster::Identity identity_;
-  std::unique_ptr<rpc::ControlClient> entry_;
+  std::shared_ptr<rpc::ControlClient> entry_;
   std::string entry_address_;
   std::vector<cluster::Member> members_;  // as they were told last
 };

@@ -3,10 +3,8 @@
 
 #include "node/member_peer.h"
 
-#include <fmt/format.h>
-
 #include "base/clock.h"
-#include "net/nearest.h"
+#include "node/ask.h"
 
 namespace aster::node {
 namespace {
@@ -18,20 +16,10 @@ constexpr int64_t kReachNs = 3 * kNsPerSecond / 2;
 
 Result<rpc::ControlClient*> MemberPeer::Reach() {
   if (client_) return client_.get();
-  Error why(Code::kUnavailable, fmt::format("node {} has no address", member_.name));
-  const SystemClock clock;
-  for (const std::string& address : net::NearestAddressesFirst(member_.control_addresses, clock)) {
-    auto client = TRY(rpc::ControlClient::Make(
-        {.identity = identity_, .address = address, .expect = member_.node}));
-    auto answer = client->Describe(kReachNs);
-    if (answer.ok()) {
-      held_ = std::move(answer->models);
-      client_ = std::move(client);
-      return client_.get();
-    }
-    why = answer.error();
-  }
-  return why;
+  auto reached = TRY(ReachMember(identity_, member_, kReachNs));
+  held_ = std::move(reached.answer.models);
+  client_ = std::move(reached.client);
+  return client_.get();
 }
 
 Result<std::vector<cluster::HeldModel>> MemberPeer::Held() {

@@ -35,7 +35,7 @@ class MemberPeer final : public fetch::PartHolder {
 
   const cluster::Identity identity_;
   const cluster::Member member_;
-  std::unique_ptr<rpc::ControlClient> client_;  // once an address has answered
+  std::shared_ptr<rpc::ControlClient> client_;  // once an address has answered
   std::vector<cluster::HeldModel> held_;        // as it said then
 };
 

@@ -104,9 +104,10 @@ void Membership::Stop() {
   RememberPeers();
   // Those who do not hear it find out by themselves.
   for (const Member& member : farewells) {
-    (void)AskAnywhere(identity_, member, [&](rpc::ControlClient& client) {
-      return client.Exchange(goodbye, kGoodbyeNs);
-    });
+    (void)AskAnywhere(
+        identity_, member,
+        [&](rpc::ControlClient& client) { return client.Exchange(goodbye, kGoodbyeNs); },
+        kGoodbyeNs);
   }
 }
 
@@ -174,21 +175,31 @@ bool Membership::IsAliveAt(const std::string& address) const {
 }
 
 void Membership::TalkTo(const cluster::Contact& contact) {
-  Status last;
-  for (const std::string& address : ConnectedFirst(contact)) {
-    last = TalkAt(contact, address);
-    if (last.ok()) return;
+  const std::vector<std::string> addresses = ConnectedFirst(contact);
+  const auto [answered, errors] = AskSoonest(
+      addresses.size(), kHeadStartNs, [&](size_t i) { return ClientFor(contact, addresses[i]); },
+      [&](rpc::ControlClient& client, size_t) -> Result<bool> {
+        TRY(TalkThrough(client, contact));
+        return true;
+      });
+  if (contact.node) ForgetClients(*contact.node, answered ? addresses[answered->index] : "");
+  if (answered || errors.empty()) return;
+  const Error& why = errors.back();
+  // A node that refuses is there.
+  if (contact.node && why.code() != Code::kPermissionDenied) {
+    const MutexLock lock(mu_);
+    state_.Unanswered(*contact.node, clock_.NowNs());
   }
-  if (!last.ok()) {
-    // A node that refuses is there.
-    if (contact.node && last.error().code() != Code::kPermissionDenied) {
-      const MutexLock lock(mu_);
-      state_.Unanswered(*contact.node, clock_.NowNs());
-    }
-    log::Debug("a node could not be reached",
-               {{"address", contact.addresses.back()}, {"why", last.error().message()}});
-    Complain(contact.addresses.back(), last.error());
-  }
+  log::Debug("a node could not be reached",
+             {{"address", addresses.back()}, {"why", why.message()}});
+  Complain(addresses.back(), why);
+}
+
+void Membership::ForgetClients(const NodeId& node, const std::string& but_at) {
+  const MutexLock lock(mu_);
+  std::erase_if(clients_, [&](const auto& client) {
+    return client.first.first == node && client.first.second != but_at;
+  });
 }
 
 // Where it answered last, or else where it answers soonest: of several networks one may fail.
@@ -224,30 +235,24 @@ void Membership::Complain(const std::string& address, const Error& why) {
             {{"address", address}, {"why", why.message()}});
 }
 
-Status Membership::TalkAt(const cluster::Contact& contact, const std::string& address) {
+Status Membership::TalkThrough(rpc::ControlClient& client, const cluster::Contact& contact) {
   rpc::Gossip own;
   {
     const MutexLock lock(mu_);
     if (stopping_) return Ok();
     own = GossipOf(state_.Tell(clock_.NowNs()));
   }
-  const auto client = TRY(ClientFor(contact, address));
-  const auto reply = client->Exchange(own, kTalkNs);
-  if (!reply.ok()) {
-    const MutexLock lock(mu_);
-    if (contact.node) clients_.erase({*contact.node, address});
-    return reply.error();
-  }
-  std::vector<NodeId> wanted = Take(contact.node, *reply);
+  const rpc::Gossip reply = TRY(client.Exchange(own, kTalkNs));
+  std::vector<NodeId> wanted = Take(contact.node, reply);
   RememberPeers();  // at once: how long this process lives is not known
   {
     const MutexLock lock(mu_);
     if (stopping_) return Ok();
-    auto more = Supplement(*reply, std::move(wanted));
+    auto more = Supplement(reply, std::move(wanted));
     if (!more) return Ok();
     own = *std::move(more);
   }
-  Take(contact.node, TRY(client->Exchange(own, kTalkNs)));
+  Take(contact.node, TRY(client.Exchange(own, kTalkNs)));
   return Ok();
 }
 

@@ -85,7 +85,9 @@ class Membership {
   std::vector<std::string> ConnectedFirst(const cluster::Contact& contact) const EXCLUDES(mu_);
   // What a person should know of a talk that failed, once.
   void Complain(const std::string& address, const Error& why) EXCLUDES(mu_);
-  Status TalkAt(const cluster::Contact& contact, const std::string& address) EXCLUDES(mu_);
+  Status TalkThrough(rpc::ControlClient& client, const cluster::Contact& contact) EXCLUDES(mu_);
+  // Those of the node, except the one at this address.
+  void ForgetClients(const cluster::NodeId& node, const std::string& but_at) EXCLUDES(mu_);
   Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
                                                         const std::string& address) EXCLUDES(mu_);
   // Signed where it is this node's record.

@@ -8,8 +8,10 @@
 #include <grpcpp/channel.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/mutex.h"
 #include "rpc/call_stream.h"
 #include "rpc/client_channel.h"
 #include "rpc/from_message.h"
@@ -27,9 +29,46 @@ constexpr int64_t kStreamNs = 60 * kNsPerSecond;
 // To measure a round trip with.
 constexpr int kRoundTrips = 4;
 
+// Calls in flight. Safe for concurrent use.
+class OpenCalls {
+ public:
+  void Cancel() EXCLUDES(mu_) {
+    const MutexLock lock(mu_);
+    is_cancelled_ = true;
+    for (grpc::ClientContext* context : contexts_) context->TryCancel();
+  }
+
+  // Of a call, as long as it is in flight.
+  class Entry {
+   public:
+    Entry(OpenCalls& calls, grpc::ClientContext& context) : calls_(calls), context_(context) {
+      const MutexLock lock(calls_.mu_);
+      calls_.contexts_.insert(&context_);
+      if (calls_.is_cancelled_) context_.TryCancel();
+    }
+    ~Entry() {
+      const MutexLock lock(calls_.mu_);
+      calls_.contexts_.erase(&context_);
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+   private:
+    OpenCalls& calls_;
+    grpc::ClientContext& context_;
+  };
+
+ private:
+  Mutex mu_;
+  std::set<grpc::ClientContext*> contexts_ GUARDED_BY(mu_);
+  bool is_cancelled_ GUARDED_BY(mu_) = false;
+};
+
 class GrpcClient final : public ControlClient {
  public:
   explicit GrpcClient(std::unique_ptr<ClientChannel> channel) : channel_(std::move(channel)) {}
+
+  void Cancel() override { calls_.Cancel(); }
 
   Result<SessionReceipt> PutSession(const SessionPart& part, int64_t timeout_ns) override {
     v1::SessionPart message;
@@ -83,12 +122,13 @@ class GrpcClient final : public ControlClient {
 
   template <typename Reply, typename Request>
   auto Call(grpc::Status (Calls::*method)(grpc::ClientContext*, const Request&, Reply*),
-            const Request& request, int64_t timeout_ns) const
+            const Request& request, int64_t timeout_ns)
       -> decltype(FromMessage(std::declval<Reply>())) {
     const int64_t deadline_ns = DeadlineNs(timeout_ns);
     const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(deadline_ns));
     grpc::ClientContext context;
     context.set_deadline(DeadlineIn(LeftNs(deadline_ns)));
+    const OpenCalls::Entry entry(calls_, context);
     Reply reply;
     const grpc::Status status = (*v1::Cluster::NewStub(channel).*method)(&context, request, &reply);
     if (!status.ok()) return channel_->Explain(channel, status);
@@ -121,6 +161,7 @@ class GrpcClient final : public ControlClient {
   Result<int64_t> MeasureOnce(uint64_t bytes, int64_t deadline_ns) const;
 
   const std::unique_ptr<ClientChannel> channel_;
+  OpenCalls calls_;
 };
 
 Result<int64_t> GrpcClient::MeasureOnce(uint64_t bytes, int64_t deadline_ns) const {

@@ -37,6 +37,9 @@ class ControlClient {
   static Result<std::unique_ptr<ControlClient>> Make(ControlClientOptions options);
   virtual ~ControlClient() = default;
 
+  // Calls with one answer fail from now on, those in flight at once.
+  virtual void Cancel() = 0;
+
   static constexpr int64_t kCallNs = 5 * kNsPerSecond;
   static constexpr int64_t kSilenceNs = 5 * kNsPerSecond;  // between pieces of a stream
 

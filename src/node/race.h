@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Tries several ways to one thing and takes the one that gets there soonest: the first has a head
+// start, then all others are tried at the same time. Must not know what the ways are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace aster::node {
+
+enum class Outcome : uint8_t {
+  kArrived,
+  kRefused,  // it is there, and says no: other ways lead to the same
+  kFailed,
+};
+
+struct Race {
+  size_t count = 0;           // of ways
+  int64_t head_start_ns = 0;  // of the first one, unless it fails before
+  // Called on a thread for each way.
+  std::function<Outcome(size_t)> attempt;
+  // The attempt, which may not have begun or be over, is to end soon.
+  std::function<void(size_t)> give_up;
+};
+
+// The way that arrived or was refused first; nothing where all have failed. No attempt goes on when
+// it returns.
+std::optional<size_t> RunRace(const Race& race, Clock& clock);
+
+}  // namespace aster::node
