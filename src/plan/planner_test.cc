@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/clock.h"
+#include "base/random.h"
 #include "plan/alternatives.h"
 #include "plan/model_for_test.h"
 
@@ -373,6 +376,33 @@ TEST(Planner, ManyNodesAndManyLayersTakeNoTime) {
   EXPECT_TRUE(CheckPlan(split.plan, 120).ok());
   EXPECT_GT(split.prefill_tokens_per_s, 256 / (256 * 5 * 2e8 / 1e12));
   EXPECT_TRUE(PlanSplit(Nodes({1e12, 2e12}), {}, Load(5000)).ok());
+}
+
+// As for one request: every kind of plan, over links that differ, too.
+TEST(Planner, SixtyFourUnlikeNodesForOneRequest) {
+  Random random(7);
+  const auto between = [&](double least, double most) {
+    return least * std::pow(most / least, random.NextDouble());
+  };
+  std::vector<double> flops;
+  for (int i = 0; i < 64; ++i) flops.push_back(between(1e11, 1e13));
+  std::vector<LinkAbility> links = Links(64, 1e-4, 1e9);
+  for (LinkAbility& link : links) {
+    link.round_trip_s = between(5e-5, 2e-3);
+    link.bytes_per_s = between(1e7, 3e9);
+  }
+  const SystemClock clock;
+  const int64_t begin_ns = clock.NowNs();
+  const PlannerOptions options{.may_choose = true, .prompt_tokens = 2000, .answer_tokens = 200};
+  const auto split = PlanSplit(Nodes(flops), links, LoadOfGroups(80), options).value();
+  fmt::print("{:.2f} s\n", static_cast<double>(clock.NowNs() - begin_ns) / kNsPerSecond);
+  EXPECT_TRUE(CheckPlan(split.plan, 80).ok());
+  const auto fastest = std::ranges::max_element(flops) - flops.begin();
+  const auto alone = std::ranges::find_if(split.alternatives, [&](const Alternative& of) {
+    return of.plan && SplitText(*of.plan) == TestNodes(64)[fastest].name + "=0:out";
+  });
+  ASSERT_NE(alone, split.alternatives.end());
+  EXPECT_LE(0.9 * split.request_s, alone->request_s);
 }
 
 TEST(Planner, GpusOfAGroupAreNotUsed) {

@@ -47,30 +47,35 @@ class Chain {
       if (stage > 0 && LinkBefore(stage).chunk_s > chunk_s) return false;
       // Ends of [begin + 1, most]: those of later begins do not lie lower.
       uint32_t marked = 0;
+      bool has_end = false;
       for (uint32_t begin = 0; begin < layers_; ++begin) {
         if (!reached_[stage][begin]) continue;
         const uint32_t most = MostEnd(stage, begin, chunk_s);
         if (IsLast(stage)) {
-          if (most == layers_) reached_[stage + 1][layers_] = true;
+          if (most == layers_) return reached_[stage + 1][layers_] = true;
           continue;
         }
+        has_end = has_end || most > begin;
         for (uint32_t end = std::max(begin, marked) + 1; end <= most; ++end) {
           reached_[stage + 1][end] = problem_.MayBegin(end);
         }
         marked = std::max(marked, most);
       }
+      if (!has_end && !IsLast(stage)) return false;
     }
     return reached_[order_.size()][layers_];
   }
 
-  // The least time of which that is true.
-  double LeastChunk() {
+  // The least time of which that is true, up to one of which it is.
+  double LeastChunk(double most_s = kNever) {
     // The slowest stage or link sets the rate: one of these times is the answer.
     std::vector<double> candidates;
+    const auto add = [&](double chunk_s) {
+      if (chunk_s <= most_s) candidates.push_back(chunk_s);
+    };
     for (size_t stage = 0; stage < order_.size(); ++stage) {
-      if (stage > 0) candidates.push_back(LinkBefore(stage).chunk_s);
-      for (uint32_t count = 1; count <= layers_; ++count)
-        candidates.push_back(ChunkTime(stage, count));
+      if (stage > 0) add(LinkBefore(stage).chunk_s);
+      for (uint32_t count = 1; count <= layers_; ++count) add(ChunkTime(stage, count));
     }
     std::ranges::sort(candidates);
     // Feasible for a time is feasible for any longer one.
@@ -182,8 +187,9 @@ class Best {
   bool Try(std::span<const size_t> order) {
     // An order that cannot reach the best rate so far is not looked at further.
     Chain chain(problem_, order);
-    if (!chain.IsFeasible(answer_ ? answer_->chunk_s * (1 + kSame) : kNever)) return false;
-    const SplitAnswer answer = chain.FastestToken(chain.LeastChunk());
+    const double most_s = answer_ ? answer_->chunk_s * (1 + kSame) : kNever;
+    if (!chain.IsFeasible(most_s)) return false;
+    const SplitAnswer answer = chain.FastestToken(chain.LeastChunk(most_s));
     const bool is_better =
         !answer_ || IsLess(answer.chunk_s, answer_->chunk_s) ||
         (!IsLess(answer_->chunk_s, answer.chunk_s) && IsLess(answer.token_s, answer_->token_s));
@@ -380,6 +386,7 @@ uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node,
     bytes += problem.head_bytes;
     if (begin == 0) bytes -= problem.shared_bytes;
   }
+  if (there == 0) return bytes + node.kv_bytes;
   // Pages are shared out as layers are.
   const double share = static_cast<double>(node.kv_bytes) * (count - there) / count;
   return bytes + static_cast<uint64_t>(std::ceil(share));
