@@ -124,11 +124,12 @@ class Conversation(threading.Thread):
         self.turns += 1
 
     def read(self, response):
-        """The answer; None where it was cut."""
+        """The answer; None where it was cut after its beginning."""
+        self.has_begun = False
         try:
             return self.read_all(response)
         except http.client.HTTPException:
-            if self.options.lose:
+            if self.options.lose and self.has_begun:
                 return None
             raise
 
@@ -138,6 +139,7 @@ class Conversation(threading.Thread):
             is_whole |= line.startswith(b"data: [DONE]")
             if not line.startswith(b"data: ") or is_whole:
                 continue
+            self.has_begun = True
             event = json.loads(line[6:])
             for choice in event["choices"]:
                 piece = choice["delta"].get("content")
@@ -149,7 +151,7 @@ class Conversation(threading.Thread):
                 self.cached += event["usage"]["prompt_tokens_details"]["cached_tokens"]
         if is_whole:
             return text
-        if self.options.lose:
+        if self.options.lose and self.has_begun:
             return None
         raise RuntimeError(f"an answer was cut: {text[-100:]!r}")
 
