@@ -8,8 +8,8 @@
 //   link LATENCY_NS BYTES_PER_S PID PID     PID: of a process in each namespace
 //
 // Each namespace gets a device link0. It prints a line when both are there. A line on standard
-// input says which directions are cut: 0 (from the first process), 1, 01, or none. It ends with its
-// input.
+// input says which directions are cut: 0 (from the first process), 1, 01, or none; or, as =NUMBER,
+// how many bytes a second it carries from now on. It ends with its input.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/if.h>
@@ -90,6 +90,8 @@ class Way {
   }
   int source() const { return source_; }
 
+  void SetRate(int64_t bytes_per_s) { ns_per_byte_ = 1e9 / static_cast<double>(bytes_per_s); }
+
   bool is_cut = false;
 
  private:
@@ -101,17 +103,29 @@ class Way {
   const int source_;
   const int target_;
   const int64_t latency_ns_;
-  const double ns_per_byte_;
+  double ns_per_byte_;
   SystemClock clock_;
   int64_t free_ns_ = 0;  // when the link has sent everything before
   std::deque<Packet> waiting_;
   std::vector<uint8_t> packet_;
 };
 
+bool Parse(std::string_view text, int64_t& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0;
+}
+
 // False: there are no more lines.
-bool Cut(std::array<Way, 2>& ways) {
-  char line[16] = {};
+bool Change(std::array<Way, 2>& ways) {
+  char line[32] = {};
   if (std::fgets(line, sizeof(line), stdin) == nullptr) return false;
+  int64_t bytes_per_s = 0;
+  if (line[0] == '=') {
+    line[std::strcspn(line, "\n")] = 0;
+    if (!Parse(line + 1, bytes_per_s)) return false;
+    for (Way& way : ways) way.SetRate(bytes_per_s);
+    return true;
+  }
   ways[0].is_cut = std::strchr(line, '0') != nullptr;
   ways[1].is_cut = std::strchr(line, '1') != nullptr;
   return true;
@@ -129,17 +143,12 @@ void Relay(std::array<Way, 2>& ways) {
         {STDIN_FILENO, POLLIN, 0}, {ways[0].source(), POLLIN, 0}, {ways[1].source(), POLLIN, 0}};
     const timespec wait{wait_ns / kNsPerSecond, wait_ns % kNsPerSecond};
     ppoll(polled, 3, &wait, nullptr);
-    if (polled[0].revents != 0 && !Cut(ways)) return;
+    if (polled[0].revents != 0 && !Change(ways)) return;
     for (Way& way : ways) {
       way.Take();
       way.Deliver();
     }
   }
-}
-
-bool Parse(std::string_view text, int64_t& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0;
 }
 
 int Main(int argc, char** argv) {

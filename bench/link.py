@@ -78,7 +78,14 @@ class Link:
 
     def cut(self, *directions):
         """Packets from these sides are lost from now on, and no others."""
-        self.processes[-1].stdin.write("".join(map(str, directions)) + "\n")
+        self.tell("".join(map(str, directions)))
+
+    def set_rate(self, rate):
+        """Such as 4Mbit, from now on."""
+        self.tell(f"={round(parse('0s,' + rate)[1])}")
+
+    def tell(self, line):
+        self.processes[-1].stdin.write(line + "\n")
         self.processes[-1].stdin.flush()
 
     def stop(self):

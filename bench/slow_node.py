@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How soon a server gives fewer layers to a node that has become slow: two machines, one of which loses half its core.
+"""How soon a server gives fewer layers to a node that has become slow, or to which a link has: two machines, one of
+which loses half its core, or the link between them nearly all of its rate.
 
     bench/slow_node.py --aster build/release/bin/aster
+    sudo bench/slow_node.py --aster build/release/bin/aster --link 0.2ms,1Gbit --link-falls-to 4Mbit
 
 Two nodes, a core each, stand for two machines, and a server on one of them has layers of a model on both. Several
-clients ask without a pause. Once answers come, another program takes half of the second node's core, and stays. Told
-is the time until that node has fewer layers, or none, and the clients' answers a second before, until then, and after.
-Ends with status 1 where it takes longer than --within.
+clients ask without a pause. Once answers come, another program takes half of the second node's core, and stays, or the
+link has that rate from then on. Told is the time until that node has fewer layers, or none, and the clients' answers a
+second before, until then, and after. Ends with status 1 where it takes longer than --within.
 """
 import argparse
+import contextlib
 import http.client
 import json
 import pathlib
@@ -27,8 +30,8 @@ from machines import PATIENCE_S, pair, prompt_ids
 class Load:
     """Clients of a server, each of which asks again as soon as it is answered."""
 
-    def __init__(self, port, options):
-        self.port, self.options, self.ends, self.number, self.is_over = port, options, [], 0, False
+    def __init__(self, connect, options):
+        self.connect, self.options, self.ends, self.number, self.is_over = connect, options, [], 0, False
         self.lock = threading.Lock()
         for _ in range(options.clients):
             threading.Thread(target=self.ask, daemon=True).start()
@@ -39,8 +42,8 @@ class Load:
                 self.number += 1
                 prompt = prompt_ids(self.options.prompt, self.number)
             body = {"prompt": prompt, "max_tokens": self.options.answer, "ignore_eos": True, "temperature": 0}
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
             try:
+                connection = self.connect()
                 connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
                 response = connection.getresponse()
                 told = response.read()
@@ -57,9 +60,9 @@ class Load:
         return sum(begin <= at < end for at in self.ends) / max(end - begin, 1e-9)
 
 
-def layers_of(port, name):
+def layers_of(connect, name):
     """How many layers of the route are on that node."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection = connect()
     connection.request("GET", "/v1/status")
     hops = json.loads(connection.getresponse().read())["models"][0]["hops"]
     connection.close()
@@ -73,20 +76,29 @@ def measure(options, machines, model):
     try:
         line = server.stdout.readline()
         found = re.search(r"http://[^:]+:(\d+)", line) or sys.exit(f"no address in {line!r}")
-        port = int(found[1])
-        load = Load(port, options)
+
+        def connect():
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE_S)
+            with machines.link.network(0) if machines.link else contextlib.nullcontext():
+                connection.connect()
+            return connection
+
+        load = Load(connect, options)
         begin = time.monotonic()
-        while layers_of(port, "lap") == 0 or time.monotonic() - begin < options.before:
+        while layers_of(connect, "lap") == 0 or time.monotonic() - begin < options.before:
             if time.monotonic() - begin > PATIENCE_S:
                 sys.exit("the server does not use the second node")
             time.sleep(0.2)
-        layers = layers_of(port, "lap")
+        layers = layers_of(connect, "lap")
         slow = time.monotonic()
-        hog = subprocess.Popen(["taskset", "-c", str(machines.lap.core), sys.executable, "-c", "while True: pass"])
-        while layers_of(port, "lap") >= layers and time.monotonic() - slow < options.patience:
+        if options.link_falls_to:
+            machines.link.set_rate(options.link_falls_to)
+        else:
+            hog = subprocess.Popen(["taskset", "-c", str(machines.lap.core), sys.executable, "-c", "while True: pass"])
+        while layers_of(connect, "lap") >= layers and time.monotonic() - slow < options.patience:
             time.sleep(0.2)
         relieved = time.monotonic()
-        left = layers_of(port, "lap")
+        left = layers_of(connect, "lap")
         time.sleep(options.before)
         end = time.monotonic()
         took = relieved - slow
@@ -115,6 +127,8 @@ def main():
     parser.add_argument("--patience", type=float, default=90, help="seconds that are waited for")
     parser.add_argument("--within", type=float, default=30, help="seconds that it may take")
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--link", default="", help="between the machines, such as 0.2ms,1Gbit; takes root")
+    parser.add_argument("--link-falls-to", default="", help="its rate instead of a slow node, such as 4Mbit")
     options = parser.parse_args()
     took = []
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +136,7 @@ def main():
         subprocess.run([options.aster, "synth", model, "--layers", "16", "--embedding", "1024", "--ff", "4096",
                         "--type", "Q4_K"], check=True, stdout=subprocess.DEVNULL)
         for _ in range(options.rounds):
-            with pair(options.aster) as (machines, _):
+            with pair(options.aster, options.link) as (machines, _):
                 took.append(measure(options, machines, model))
     print(f"relieved after {', '.join(f'{seconds:.1f} s' for seconds in took)}; {options.within:.0f} s are allowed")
     return 0 if max(took) <= options.within else 1

@@ -312,7 +312,8 @@ Status Daemon::Listen() {
   node_ = std::make_unique<stage::Node>(*network_, *source_, std::move(stages));
   node_->Start();
   links_ = std::make_unique<LinkMeter>(
-      identity_, [this] { return membership_->Members(); }, path_rates_, clock_);
+      identity_, [this] { return membership_->Members(); },
+      [this](const NodeId& node) { return ReceivedFrom(node); }, path_rates_, clock_);
   server_ =
       TRY(rpc::ControlServer::Start({.identity = identity_, .listen = listen.control}, *answers_));
   OwnAddresses reachable = TRY(Reachable());
@@ -323,6 +324,14 @@ Status Daemon::Listen() {
   TRY(MeasureAgain());
   TRY(StartStandby());
   return BeFound();
+}
+
+uint64_t Daemon::ReceivedFrom(const NodeId& node) const {
+  uint64_t bytes = 0;
+  for (const net::PeerStatus& peer : network_->Peers()) {
+    if (peer.machine == node) bytes += peer.received_bytes;
+  }
+  return bytes;
 }
 
 Status Daemon::StartStandby() {

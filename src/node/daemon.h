@@ -92,6 +92,8 @@ class Daemon {
   void MeasureGpus(compute::Context& host);
   Status Listen();
   Status StartStandby();
+  // Over the data plane.
+  uint64_t ReceivedFrom(const cluster::NodeId& node) const;
   Status KeepForOthers(const StandbySlice& wanted, const std::stop_token& stop);
   Status BeFound();
   Result<OwnAddresses> Reachable() const;

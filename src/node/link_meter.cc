@@ -4,6 +4,7 @@
 #include "node/link_meter.h"
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +19,26 @@ constexpr int64_t kConnectNs = 2 * kNsPerSecond;
 
 // Of a node. More are hardly paths of their own.
 constexpr size_t kMaxPaths = 4;
+// Measurements of one path that are further apart differ.
+constexpr double kDiffers = 1.5;
+// What else goes over a path takes no more of it, nor do threads that wake up late.
+constexpr double kSlower = 4;
+constexpr int64_t kLateNs = 10 * kNsPerMs;
+constexpr int64_t kGlanceNs = 5 * kNsPerSecond;
+
+int64_t CostNs(const rpc::LinkMeasurement& path) {
+  return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
+}
+
+rpc::LinkMeasurement Better(const rpc::LinkMeasurement& one, const rpc::LinkMeasurement& other) {
+  return {.round_trip_ns = std::min(one.round_trip_ns, other.round_trip_ns),
+          .bytes_per_s = std::max(one.bytes_per_s, other.bytes_per_s)};
+}
+
+bool Differ(const rpc::LinkMeasurement& one, const rpc::LinkMeasurement& other) {
+  const auto [low, high] = std::minmax(CostNs(one), CostNs(other));
+  return static_cast<double>(high) > kDiffers * static_cast<double>(low);
+}
 
 }  // namespace
 
@@ -34,10 +55,11 @@ std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& membe
   return {living.begin(), living.end()};
 }
 
-LinkMeter::LinkMeter(cluster::Identity identity, Members members,
+LinkMeter::LinkMeter(cluster::Identity identity, Members members, Received received,
                      std::shared_ptr<net::PathRates> rates, Clock& clock, LinkMeterOptions options)
     : identity_(std::move(identity)),
       members_(std::move(members)),
+      received_(std::move(received)),
       rates_(std::move(rates)),
       clock_(clock),
       options_(options) {}
@@ -66,7 +88,7 @@ void LinkMeter::Stop() {
 rpc::LinkMeasurement LinkMeter::Of(const cluster::NodeId& node) const {
   const MutexLock lock(mu_);
   const auto found = links_.find(node);
-  return found == links_.end() ? rpc::LinkMeasurement{} : found->second.last;
+  return found == links_.end() ? rpc::LinkMeasurement{} : found->second.best;
 }
 
 void LinkMeter::Main() {
@@ -84,16 +106,110 @@ void LinkMeter::MeasureDue() {
   const std::set<cluster::NodeId> sampled = SampledPeers(members, options_.sampled);
   for (size_t i = 1; i < members.size(); ++i) {
     const cluster::Member& member = members[i];
-    if (!IsDue(member)) continue;
-    const uint64_t bytes = sampled.contains(member.node) ? options_.bytes : 0;
-    const Result<rpc::LinkMeasurement> measured = MeasurePaths(member, bytes);
-    const MutexLock lock(mu_);
-    if (stopping_) return;
-    Entry& entry = links_[member.node];
-    if (measured.ok()) entry.last = *measured;
-    entry.addresses = member.control_addresses;
-    entry.due_ns = clock_.NowNs() + (measured.ok() ? options_.again_ns : options_.retry_ns);
+    if (IsDue(member)) {
+      MeasureFully(member, sampled.contains(member.node) ? options_.bytes : 0);
+    } else if (Glance(member)) {
+      MeasureFully(member, options_.bytes);
+    }
+    if (IsStopping()) return;
   }
+}
+
+void LinkMeter::MeasureFully(const cluster::Member& member, uint64_t bytes) {
+  const Result<Paths> measured = MeasurePaths(member, bytes);
+  const MutexLock lock(mu_);
+  if (stopping_) return;
+  Entry& entry = links_[member.node];
+  if (measured.ok()) {
+    Take(member, *measured);
+  } else {
+    entry.due_ns = clock_.NowNs() + options_.retry_ns;
+  }
+  entry.addresses = member.control_addresses;
+}
+
+bool LinkMeter::Glance(const cluster::Member& member) {
+  std::string address;
+  double known = 0;
+  uint64_t before = 0;
+  {
+    const MutexLock lock(mu_);
+    const auto found = links_.find(member.node);
+    const int64_t now_ns = clock_.NowNs();
+    const bool is_alive = member.state == cluster::MemberState::kAlive;
+    if (stopping_ || !is_alive || found == links_.end()) return false;
+    Entry& entry = found->second;
+    if (entry.best_address.empty() || now_ns < entry.glance_ns) return false;
+    entry.glance_ns = now_ns + options_.glance_ns;
+    before = received_(member.node);
+    // A connection that is new counts from 0.
+    const uint64_t fresh = before - std::min(before, entry.received);
+    entry.received = before;
+    if (fresh < options_.used_bytes) return false;
+    address = entry.best_address;
+    known = entry.best.bytes_per_s;
+    if (known == 0) return true;
+  }
+  const int64_t begin_ns = clock_.NowNs();
+  const auto seen = MeasurePath(member, address, options_.glance_bytes, kGlanceNs);
+  const auto seconds = static_cast<double>(clock_.NowNs() - begin_ns) / kNsPerSecond;
+  // What came meanwhile came over the same link. Where the bytes of the glance have to wait behind
+  // that for too long, it is all that the link carries.
+  const uint64_t after = received_(member.node);
+  const uint64_t came = after - std::min(after, before);
+  const bool is_late =
+      !seen.ok() && seen.error().code() == Code::kDeadlineExceeded && came >= options_.glance_bytes;
+  if (!seen.ok() && !is_late) return false;
+  const double rate =
+      (seen.ok() ? seen->bytes_per_s : 0) + static_cast<double>(came) / std::max(seconds, 1e-3);
+  const auto bytes = static_cast<double>(options_.glance_bytes);
+  const double late_s = static_cast<double>(kLateNs) / kNsPerSecond;
+  if (bytes / rate > kSlower * bytes / known + late_s) Slow(member.node, rate);
+  return false;
+}
+
+void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
+  const MutexLock lock(mu_);
+  Entry& entry = links_[node];
+  entry.best.bytes_per_s = bytes_per_s;
+  entry.last = {{entry.best_address, entry.best}};  // what was measured before counts no more
+  SetRate(entry.best_address, bytes_per_s);
+  entry.pause_ns = options_.confirm_ns;
+  entry.due_ns = clock_.NowNs() + entry.pause_ns;
+}
+
+void LinkMeter::SetRate(const std::string& address, double bytes_per_s) {
+  const auto host_port = net::ParseHostPort(address);
+  const auto endpoints = host_port.ok() ? net::Resolve(*host_port) : host_port.error();
+  if (endpoints.ok()) rates_->Set(endpoints->front().host(), bytes_per_s);
+}
+
+void LinkMeter::Take(const cluster::Member& member, const Paths& paths) {
+  Entry& entry = links_[member.node];
+  const bool is_first = entry.last.empty() || entry.addresses != member.control_addresses;
+  if (entry.addresses != member.control_addresses) entry = Entry();
+  bool differs = is_first;
+  std::optional<rpc::LinkMeasurement> best;
+  for (const auto& [address, path] : paths) {
+    rpc::LinkMeasurement counts = path;
+    if (const auto before = entry.last.find(address); before != entry.last.end()) {
+      differs = differs || Differ(path, before->second);
+      counts = Better(path, before->second);
+    }
+    if (counts.bytes_per_s > 0) SetRate(address, counts.bytes_per_s);
+    if (best && CostNs(counts) >= CostNs(*best)) continue;
+    best = counts;
+    entry.best_address = address;
+  }
+  entry.best = best.value_or(rpc::LinkMeasurement{});
+  entry.fastest_bytes_per_s = std::max(entry.fastest_bytes_per_s, entry.best.bytes_per_s);
+  // A link that has become slow may be well again.
+  differs = differs || entry.best.bytes_per_s * kSlower < entry.fastest_bytes_per_s;
+  entry.last = paths;
+  entry.pause_ns = is_first ? options_.confirm_ns : 2 * entry.pause_ns;
+  if (!differs) entry.pause_ns = options_.again_ns;
+  entry.pause_ns = std::min(entry.pause_ns, options_.again_ns);
+  entry.due_ns = clock_.NowNs() + entry.pause_ns;
 }
 
 bool LinkMeter::IsStopping() const {
@@ -111,46 +227,45 @@ bool LinkMeter::IsDue(const cluster::Member& member) {
          found->second.addresses != member.control_addresses;
 }
 
-Result<rpc::LinkMeasurement> LinkMeter::MeasurePaths(const cluster::Member& member,
-                                                     uint64_t bytes) const {
+Result<LinkMeter::Paths> LinkMeter::MeasurePaths(const cluster::Member& member,
+                                                 uint64_t bytes) const {
   std::vector<std::string> addresses = net::NearestAddressesFirst(member.control_addresses, clock_);
   addresses.resize(std::min(addresses.size(), kMaxPaths));
-  Result<rpc::LinkMeasurement> best = Error(Code::kUnavailable, "no path was measured");
-  const auto cost_ns = [](const rpc::LinkMeasurement& path) {
-    return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
-  };
+  Paths paths;
+  Error why(Code::kUnavailable, "no path was measured");
   for (const std::string& address : addresses) {
     if (IsStopping()) break;
-    Result<rpc::LinkMeasurement> path = MeasurePath(member, address, bytes);
-    if (!path.ok() && !best.ok()) best = path.error();
-    if (path.ok() && (!best.ok() || cost_ns(*path) < cost_ns(*best))) best = path;
+    const Result<rpc::LinkMeasurement> path =
+        MeasurePath(member, address, bytes, options_.measure_ns);
+    if (path.ok()) {
+      paths[address] = *path;
+    } else {
+      why = path.error();
+    }
   }
-  return best;
+  if (paths.empty()) return why;
+  return paths;
 }
 
 Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& member,
-                                                    const std::string& address,
-                                                    uint64_t bytes) const {
+                                                    const std::string& address, uint64_t bytes,
+                                                    int64_t patience_ns) const {
   // An answer comes when threads of both machines have woken up, which takes longer than the way
   // where that is short; messages of a group of nodes need not wait for them.
   const int64_t way_ns = TRY(net::ConnectTime(address, clock_, kConnectNs));
   const auto client = TRY(
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node}));
-  Result<rpc::LinkMeasurement> measured = client->Measure(bytes, options_.measure_ns);
+  Result<rpc::LinkMeasurement> measured = client->Measure(bytes, patience_ns);
   const bool is_late =
       bytes > 0 && !measured.ok() && measured.error().code() == Code::kDeadlineExceeded;
   if (is_late) {
     // A node that answers has a slow path: it is no faster than this. Any other may stand still.
-    measured = TRY(client->Measure(/*bytes=*/0, options_.measure_ns));
-    const double seconds = static_cast<double>(options_.measure_ns) / kNsPerSecond;
+    measured = TRY(client->Measure(/*bytes=*/0, patience_ns));
+    const double seconds = static_cast<double>(patience_ns) / kNsPerSecond;
     measured->bytes_per_s = static_cast<double>(bytes) / seconds;
   }
   rpc::LinkMeasurement path = TRY(std::move(measured));
   path.round_trip_ns = std::min(path.round_trip_ns, static_cast<uint64_t>(way_ns));
-  if (path.bytes_per_s > 0) {
-    const auto endpoints = TRY(net::Resolve(TRY(net::ParseHostPort(address))));
-    rates_->Set(endpoints.front().host(), path.bytes_per_s);
-  }
   return path;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Measures the paths to other nodes, one for each of their addresses: soon after they come or their
-// addresses change, and seldom again, one at a time; round trips to all of them, and rates from a
-// few, so that it is no burden however many nodes there are. Must not know what the figures are
-// for.
+// Measures the paths to other nodes, one for each of their addresses: twice soon after they come or
+// their addresses change, and seldom again, one at a time; round trips to all of them, and rates
+// from a few, so that it is no burden however many nodes there are. Of a path, the better of the
+// last two measurements counts: both ends and the network may be busy with something else at one of
+// them. A path over which something is computed is looked at every few seconds, with few bytes, so
+// that one that has become slow is known. Must not know what the figures are for.
 #pragma once
 
 #include <functional>
@@ -27,9 +29,14 @@ namespace aster::node {
 struct LinkMeterOptions {
   uint64_t bytes = uint64_t{4} << 20;  // fetched from each of the sampled
   size_t sampled = 8;                  // nodes
+  // Until the second measurement; twice as long each time that a path's last two differ.
+  int64_t confirm_ns = 60 * kNsPerSecond;
   int64_t again_ns = 1800 * kNsPerSecond;
-  int64_t retry_ns = 30 * kNsPerSecond;    // of nodes that could not be measured
-  int64_t measure_ns = 20 * kNsPerSecond;  // most, for a path
+  int64_t retry_ns = 30 * kNsPerSecond;   // of nodes that could not be measured
+  int64_t glance_ns = 10 * kNsPerSecond;  // between looks at a path that is used
+  uint64_t glance_bytes = uint64_t{256} << 10;
+  uint64_t used_bytes = uint64_t{1} << 20;  // that came over it since
+  int64_t measure_ns = 20 * kNsPerSecond;   // most, for a path
 };
 
 // Of the nodes that are alive those of which rates are measured by the first one: the next `count`
@@ -40,11 +47,13 @@ std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& membe
 class LinkMeter {
  public:
   using Members = std::function<std::vector<cluster::Member>()>;
+  // Bytes that have come from a node, for what is computed.
+  using Received = std::function<uint64_t(const cluster::NodeId&)>;
 
-  // The clock outlives it. `members` is called by its thread; the first is this node. Rates of
-  // paths are put into `rates`, too.
-  LinkMeter(cluster::Identity identity, Members members, std::shared_ptr<net::PathRates> rates,
-            Clock& clock, LinkMeterOptions options = {});
+  // The clock outlives it. The functions are called by its thread; the first member is this node.
+  // Rates of paths are put into `rates`, too.
+  LinkMeter(cluster::Identity identity, Members members, Received received,
+            std::shared_ptr<net::PathRates> rates, Clock& clock, LinkMeterOptions options = {});
   ~LinkMeter();
   LinkMeter(const LinkMeter&) = delete;
   LinkMeter& operator=(const LinkMeter&) = delete;
@@ -56,22 +65,38 @@ class LinkMeter {
   rpc::LinkMeasurement Of(const cluster::NodeId& node) const EXCLUDES(mu_);
 
  private:
+  using Paths = std::map<std::string, rpc::LinkMeasurement>;  // by address
   struct Entry {
-    rpc::LinkMeasurement last;
+    rpc::LinkMeasurement best;
+    std::string best_address;
+    double fastest_bytes_per_s = 0;      // that it ever was
+    Paths last;                          // as they were measured last
     std::vector<std::string> addresses;  // that were measured
     int64_t due_ns = 0;
+    int64_t pause_ns = 0;  // until then
+    uint64_t received = 0;
+    int64_t glance_ns = 0;  // not before
   };
 
   void Main();
   void MeasureDue() EXCLUDES(mu_);
   bool IsStopping() const EXCLUDES(mu_);
   bool IsDue(const cluster::Member& member) EXCLUDES(mu_);
-  Result<rpc::LinkMeasurement> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
+  Result<Paths> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
+  void MeasureFully(const cluster::Member& member, uint64_t bytes) EXCLUDES(mu_);
+  // Of a link that is used. Whether it has no rate and is to be measured now.
+  bool Glance(const cluster::Member& member) EXCLUDES(mu_);
+  // Its rate is lower now; it is measured again later.
+  void SetRate(const std::string& address, double bytes_per_s);
+  void Slow(const cluster::NodeId& node, double bytes_per_s) EXCLUDES(mu_);
+  void Take(const cluster::Member& member, const Paths& paths) REQUIRES(mu_);
   Result<rpc::LinkMeasurement> MeasurePath(const cluster::Member& member,
-                                           const std::string& address, uint64_t bytes) const;
+                                           const std::string& address, uint64_t bytes,
+                                           int64_t patience_ns) const;
 
   const cluster::Identity identity_;
   const Members members_;
+  const Received received_;
   const std::shared_ptr<net::PathRates> rates_;
   Clock& clock_;
   const LinkMeterOptions options_;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "net/delaying_proxy.h"
 #include "net/socket.h"
 #include "rpc/rpc_for_test.h"
 
@@ -20,6 +21,8 @@ cluster::Member Living(uint64_t number) {
   member.state = cluster::MemberState::kAlive;
   return member;
 }
+
+uint64_t NothingReceived(const cluster::NodeId&) { return 0; }
 
 // As the node `self` of `count` sees them: itself first.
 std::vector<cluster::Member> SeenBy(uint64_t self, uint64_t count) {
@@ -66,12 +69,113 @@ TEST(LinkMeter, ANodeThatStandsStillHasNoRate) {
                     ++looks;
                     return members;
                   },
-                  rates, clock, {.measure_ns = 100 * kNsPerMs});
+                  NothingReceived, rates, clock, {.measure_ns = 100 * kNsPerMs});
   ASSERT_TRUE(meter.Start().ok());
   // The second look begins when the first one has measured.
   while (looks < 2) clock.SleepFor(10 * kNsPerMs);
   EXPECT_EQ(rates->Of("127.0.0.1"), 0);
   EXPECT_EQ(meter.Of(members[1].node).bytes_per_s, 0);
+}
+
+// desk, which measures, and lap behind a link.
+class MeteredLink : public testing::Test {
+ protected:
+  MeteredLink() {
+    members_[0].node = desk_.node;
+    members_[1].node = lap_.node;
+    members_[1].control_addresses = {link_->address()};
+  }
+
+  std::unique_ptr<LinkMeter> Start(LinkMeterOptions options) {
+    options.bytes = 200'000;
+    auto meter = std::make_unique<LinkMeter>(
+        desk_, [this] { return members_; }, [this](const auto&) { return received_.load(); },
+        rates_, clock_, options);
+    EXPECT_TRUE(meter->Start().ok());
+    return meter;
+  }
+  // Waits until it is one of those.
+  void Await(const LinkMeter& meter, bool (*is_so)(double)) {
+    while (!is_so(meter.Of(lap_.node).bytes_per_s)) clock_.SleepFor(10 * kNsPerMs);
+  }
+  static bool IsSlow(double rate) { return rate > 0 && rate < 400'000; }
+  static bool IsFast(double rate) { return rate > 2'000'000; }
+
+  static constexpr net::LinkOptions kSlow{.delay_ns = 0, .rate_bytes_per_s = 200'000};
+  const rpc::ClusterForTest cluster_;
+  const cluster::Identity desk_ = cluster_.NewNode("desk"), lap_ = cluster_.NewNode("lap");
+  rpc::ServiceForTest service_;
+  const std::unique_ptr<rpc::ControlServer> server_ = rpc::StartServer(lap_, service_);
+  const std::unique_ptr<net::DelayingProxy> link_ =
+      net::DelayingProxy::Start(server_->addresses().front(), {}).value();
+  std::vector<cluster::Member> members_ = {Living(1), Living(2)};
+  std::atomic<uint64_t> received_ = 0;
+  const std::shared_ptr<net::PathRates> rates_ = std::make_shared<net::PathRates>();
+  SystemClock clock_;
+};
+
+// The network, or a machine, is busy when a path is measured first.
+TEST_F(MeteredLink, OneBadMeasurementDoesNotStay) {
+  link_->SetLink(kSlow);
+  LinkMeterOptions options;
+  options.confirm_ns = 10 * kNsPerMs;
+  const auto meter = Start(options);
+  Await(*meter, IsSlow);
+  link_->SetLink({});
+  Await(*meter, IsFast);
+  EXPECT_EQ(rates_->Of("127.0.0.1"), meter->Of(lap_.node).bytes_per_s);
+}
+
+TEST_F(MeteredLink, TwoBadMeasurementsCount) {
+  LinkMeterOptions options;
+  options.confirm_ns = options.again_ns = kNsPerMs;
+  const auto meter = Start(options);
+  Await(*meter, IsFast);
+  link_->SetLink(kSlow);
+  Await(*meter, IsSlow);
+}
+
+// It was measured once, and would not be again for half an hour.
+TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
+  LinkMeterOptions options;
+  options.confirm_ns = options.again_ns;
+  options.glance_ns = kNsPerMs;
+  options.used_bytes = 1;
+  const auto meter = Start(options);
+  Await(*meter, IsFast);
+  link_->SetLink(kSlow);
+  while (!IsSlow(meter->Of(lap_.node).bytes_per_s)) {
+    received_ += 100;
+    clock_.SleepFor(10 * kNsPerMs);
+  }
+  EXPECT_LT(rates_->Of("127.0.0.1"), 400'000);
+}
+
+// What is measured has to wait behind what is computed, for too long.
+TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
+  LinkMeterOptions options;
+  options.confirm_ns = options.again_ns;
+  options.glance_ns = kNsPerMs;
+  options.used_bytes = 1;
+  options.glance_bytes = 10'000;
+  const auto meter = Start(options);
+  Await(*meter, IsFast);
+  link_->Unplug();
+  while (!IsSlow(meter->Of(lap_.node).bytes_per_s)) {
+    received_ += 1000;
+    clock_.SleepFor(10 * kNsPerMs);
+  }
+}
+
+TEST_F(MeteredLink, ThatIsUsedHasARateWithoutBeingSampled) {
+  LinkMeterOptions options;
+  options.sampled = 0;
+  options.glance_ns = kNsPerMs;
+  const auto meter = Start(options);
+  while (meter->Of(lap_.node).round_trip_ns == 0) clock_.SleepFor(10 * kNsPerMs);
+  EXPECT_EQ(meter->Of(lap_.node).bytes_per_s, 0);
+  received_ = options.used_bytes;
+  Await(*meter, IsFast);
 }
 
 }  // namespace

@@ -240,22 +240,11 @@ class ClusterPool final : public NodePool {
   }
 
   void AddLinks(const node::NodeView& view) {
-    constexpr double kNsPerS = 1e9;
-    const std::optional<size_t> from = PlaceOf(view.member.node);
-    // Rates are measured of some links; the others are no better than the worst of them.
-    double least = 0;
-    for (const cluster::LinkStatus& link : view.status->links) {
-      if (link.bytes_per_s > 0)
-        least = least > 0 ? std::min(least, link.bytes_per_s) : link.bytes_per_s;
-    }
-    for (const cluster::LinkStatus& link : view.status->links) {
-      const std::optional<size_t> to = PlaceOf(link.peer);
-      if (!from || !to || link.round_trip_ns == 0) continue;
-      links_.push_back({.from = *from,
-                        .to = *to,
-                        .round_trip_s = static_cast<double>(link.round_trip_ns) / kNsPerS,
-                        .bytes_per_s = link.bytes_per_s > 0 ? link.bytes_per_s : least});
-    }
+    const std::optional<size_t> place = PlaceOf(view.member.node);
+    if (!place) return;
+    const auto added =
+        LinksTo(*place, *view.status, [this](const wire::NodeId& node) { return PlaceOf(node); });
+    links_.insert(links_.end(), added.begin(), added.end());
   }
 
   std::optional<size_t> PlaceOf(const wire::NodeId& node) const {
@@ -360,6 +349,28 @@ Result<std::unique_ptr<NodePool>> OpenNodePool(const ModelOptions& model,
                                                const ClusterOptions& cluster,
                                                const WantedSlices& wanted) {
   return cluster.cluster ? FindCluster(cluster.via, wanted) : StartLocally(model, cluster);
+}
+
+std::vector<plan::LinkAbility> LinksTo(
+    size_t place, const cluster::NodeStatus& status,
+    const std::function<std::optional<size_t>(const wire::NodeId&)>& place_of) {
+  constexpr double kNsPerS = 1e9;
+  // Rates are measured of some links; the others are no better than the worst of them.
+  double least = 0;
+  for (const cluster::LinkStatus& link : status.links) {
+    if (link.bytes_per_s > 0)
+      least = least > 0 ? std::min(least, link.bytes_per_s) : link.bytes_per_s;
+  }
+  std::vector<plan::LinkAbility> links;
+  for (const cluster::LinkStatus& link : status.links) {
+    const std::optional<size_t> from = place_of(link.peer);
+    if (!from || link.round_trip_ns == 0) continue;
+    links.push_back({.from = *from,
+                     .to = place,
+                     .round_trip_s = static_cast<double>(link.round_trip_ns) / kNsPerS,
+                     .bytes_per_s = link.bytes_per_s > 0 ? link.bytes_per_s : least});
+  }
+  return links;
 }
 
 }  // namespace aster::open

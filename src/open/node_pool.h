@@ -5,7 +5,9 @@
 // know what they are asked to compute.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +45,12 @@ struct WantedSlices {
   // Outlives the pool; null where they are elsewhere.
   const gguf::ModelFiles* files = nullptr;
 };
+
+// The ways to a node from others, which it measures as bytes that come to it. `place_of` says which
+// of the nodes one is; nothing of nodes that are given no layers.
+std::vector<plan::LinkAbility> LinksTo(
+    size_t place, const cluster::NodeStatus& status,
+    const std::function<std::optional<size_t>(const wire::NodeId&)>& place_of);
 
 class NodePool {
  public:

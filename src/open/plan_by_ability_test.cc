@@ -99,5 +99,29 @@ TEST(PlanByAbility, RequestsThatAreUnlikeShareAPlanWithAPathForEach) {
             PredictByAbility(pool, wanted, {}, mixed.plan)->request_s);
 }
 
+// A node measures what comes to it: a link that is slow in one direction is slow in that one.
+TEST(LinksTo, AreOfBytesThatComeToTheNode) {
+  const wire::NodeId peer{Hash128{1, 1}}, unmeasured{Hash128{2, 2}}, unplanned{Hash128{3, 3}};
+  cluster::NodeStatus status;
+  for (const wire::NodeId& node : {peer, unmeasured, unplanned}) {
+    cluster::LinkStatus& link = status.links.emplace_back();
+    link.peer = node;
+    link.round_trip_ns = 2'000'000;
+  }
+  status.links[0].bytes_per_s = 5e6;
+  status.links[2].bytes_per_s = 4e6;
+  const auto links = LinksTo(/*place=*/7, status, [&](const wire::NodeId& node) {
+    return node == unplanned ? std::nullopt : std::optional(node == peer ? size_t{3} : size_t{4});
+  });
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_EQ(links[0].from, 3u);
+  EXPECT_EQ(links[0].to, 7u);
+  EXPECT_EQ(links[0].round_trip_s, 0.002);
+  EXPECT_EQ(links[0].bytes_per_s, 5e6);
+  // It is no better than the worst that was measured.
+  EXPECT_EQ(links[1].from, 4u);
+  EXPECT_EQ(links[1].bytes_per_s, 4e6);
+}
+
 }  // namespace
 }  // namespace aster::open

@@ -17,6 +17,7 @@ class Valve:
         self._listeners = []
         self._sockets = []
         self._limit = None
+        self._ports = ()
         self._passed = {}
         self._stopped = None
         self.has_stopped = threading.Event()
@@ -26,12 +27,12 @@ class Valve:
         self._listeners.append(listener)
         threading.Thread(target=self._accept, args=(listener, port), daemon=True).start()
 
-    def stop_after(self, count):
-        """The first connection on which `count` bytes have passed one way from now on is the last that passes any on,
-        until `cut`: its bytes are held back for ever, those of others pass."""
+    def stop_after(self, count, ports):
+        """The first connection to one of these ports on which `count` bytes have passed one way from now on is the last
+        that passes any on, until `cut`: its bytes are held back for ever, those of others pass."""
         with self._lock:
             self.has_stopped.clear()
-            self._limit, self._passed, self._stopped = count, {}, None
+            self._limit, self._ports, self._passed, self._stopped = count, ports, {}, None
 
     def cut(self):
         """All connections break; new ones are as good as ever."""
@@ -63,12 +64,12 @@ class Valve:
             with self._lock:
                 self._sockets += [taken, further]
             for ends in ((taken, further), (further, taken)):
-                threading.Thread(target=self._pass, args=ends, daemon=True).start()
+                threading.Thread(target=self._pass, args=(port, *ends), daemon=True).start()
 
-    def _may_pass(self, way, count):
+    def _may_pass(self, port, way, count):
         """How many of `count` bytes."""
         with self._lock:
-            if self._limit is None or self._stopped not in (None, way):
+            if self._limit is None or port not in self._ports or self._stopped not in (None, way):
                 return count
             passed = self._passed.get(way, 0)
             count = min(count, self._limit - passed)
@@ -78,11 +79,11 @@ class Valve:
                 self.has_stopped.set()
             return count
 
-    def _pass(self, source, target):
+    def _pass(self, port, source, target):
         way = object()
         with contextlib.suppress(OSError, ValueError):
             while data := source.recv(PIECE_BYTES):
-                count = self._may_pass(way, len(data))
+                count = self._may_pass(port, way, len(data))
                 target.sendall(data[:count])
                 if count < len(data):
                     return  # nothing is read from here any more, and nothing is said

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -23,8 +24,17 @@ struct ClusterStatusFlags {
 Result<ExitStatus> ShowStatus(const ClusterStatusFlags& options, Console& console) {
   const auto view = TRY(open::ViewOfCluster(options.via));
   const SystemClock clock;
+  // Those that did not answer are not waited for as long when they are asked again.
+  std::vector<cluster::NodeId> silent;
   const ClusterSampler look = [&]() -> Result<ClusterSample> {
-    return ClusterSample{.taken_ns = clock.NowNs(), .nodes = TRY(view->Look())};
+    const int64_t taken_ns = clock.NowNs();
+    std::vector<node::NodeView> nodes = TRY(view->Look(silent));
+    ClusterSample sample{.taken_ns = taken_ns, .nodes = std::move(nodes)};
+    silent.clear();
+    for (const node::NodeView& node : sample.nodes) {
+      if (!node.status) silent.push_back(node.member.node);
+    }
+    return sample;
   };
   return ShowClusterStatus(options.show, look, console);
 }

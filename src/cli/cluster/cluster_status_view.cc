@@ -398,14 +398,26 @@ class Text {
     MoreThanShown(down, "are down");
   }
 
+  // Nodes measure what comes to them: the other one knows the rate of this way.
+  double RateOf(const node::NodeView& node, const cluster::LinkStatus& link) const {
+    for (const node::NodeView& other : sample_.nodes) {
+      if (other.member.node != link.peer || !other.status) continue;
+      for (const cluster::LinkStatus& back : other.status->links) {
+        if (back.peer == node.member.node && back.bytes_per_s > 0) return back.bytes_per_s;
+      }
+    }
+    return link.bytes_per_s;
+  }
+
   std::string DescribeLink(const node::NodeView& node, const cluster::LinkStatus& link) const {
     if (!link.is_up && !IsAlive(link.peer)) return "  down";
     if (!link.is_up && link.round_trip_ns == 0 && link.bytes_per_s <= 0) return "  idle";
     const auto round_trip_ns =
         static_cast<int64_t>(std::min<uint64_t>(link.round_trip_ns, INT64_MAX));
+    const double bytes_per_s = RateOf(node, link);
     std::string text = fmt::format(
         "  {:>9}  {:>10}", round_trip_ns == 0 ? std::string("-") : FormatDuration(round_trip_ns),
-        link.bytes_per_s > 0 ? FormatByteRate(std::min(link.bytes_per_s, 1e18)) : "-");
+        bytes_per_s > 0 ? FormatByteRate(std::min(bytes_per_s, 1e18)) : "-");
     if (!link.is_up) return text + "  idle";
     const auto sent = SentBytesPerSecond(sample_, earlier_, node, link);
     return sent ? text + "  sending " + FormatByteRate(*sent) : text;
