@@ -36,7 +36,7 @@ rpc::LinkMeasurement Better(const rpc::LinkMeasurement& one, const rpc::LinkMeas
 }
 
 bool Differ(const rpc::LinkMeasurement& one, const rpc::LinkMeasurement& other) {
-  const auto [low, high] = std::minmax(CostNs(one), CostNs(other));
+  const auto [low, high] = std::minmax({CostNs(one), CostNs(other)});
   return static_cast<double>(high) > kDiffers * static_cast<double>(low);
 }
 
