@@ -29,6 +29,11 @@ constexpr double kRecordMemory = 0.95;
 // Draft tokens that are kept ahead, for each that is checked at once: several steps may be under
 // way.
 constexpr uint32_t kAhead = 4;
+// Looks for drafters that one has to be missing in before another takes its place: a node that is
+// busy may be missed once.
+constexpr uint64_t kMissed = 3;
+// Of those that said what cannot be and have lost their place, that are remembered.
+constexpr size_t kMostOutcast = 1024;
 
 }  // namespace
 
@@ -51,13 +56,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
   }
   ~Answer() override {
     source_.answers_.erase(id_);
-    for (size_t i = 0; i < chains_.size(); ++i) {
-      Peer& peer = source_.peers_[i];
-      if (!chains_[i].is_begun || !peer.is_usable()) continue;
-      wire::EndDraft end;
-      end.draft = DraftOf(i);
-      static_cast<void>(source_.network_->Send(peer.who.node, end));
-    }
+    for (size_t i = 0; i < chains_.size(); ++i) End(i);
   }
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
@@ -131,6 +130,18 @@ class RemoteProposers::Answer final : public engine::Proposer {
     return "";
   }
 
+  // The drafter is to draft no more for it.
+  void End(size_t peer) {
+    if (peer >= chains_.size()) return;
+    const Peer& of = source_.peers_[peer];
+    if (chains_[peer].is_begun && of.is_usable()) {
+      wire::EndDraft end;
+      end.draft = DraftOf(peer);
+      static_cast<void>(source_.network_->Send(of.who.node, end));
+    }
+    Drop(peer);
+  }
+
   // It will draft no more for this answer.
   void Drop(size_t peer) {
     if (peer >= chains_.size()) return;  // it was found later
@@ -201,36 +212,60 @@ void RemoteProposers::Peer::Learn(bool is_right) {
 RemoteProposers::RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
                                  RemoteOptions options)
     : network_(network), options_(std::move(options)) {
+  retired_.name = "drafters that are gone";
+  retired_.is_left_out = true;
   for (RemoteDrafter& drafter : drafters) Add(std::move(drafter));
 }
 
 // A new one, or one that is known and may be somewhere else now.
 void RemoteProposers::Add(RemoteDrafter drafter) {
-  const auto known = std::ranges::find_if(peers_, [&](const Peer& peer) {
-    return peer.who.node == drafter.node && peer.who.drafter == drafter.drafter;
-  });
+  const auto known = std::ranges::find_if(peers_, [&](Peer& peer) { return peer.Is(drafter); });
   if (known != peers_.end()) {
+    known->look = looks_;
     if (known->who.addresses == drafter.addresses) return;
     known->who.addresses = std::move(drafter.addresses);
     network_->Introduce(known->who.node, known->who.addresses);
     return;
   }
-  if (peers_.size() == kMostDrafters) return;
-  Peer peer;
-  peer.counts.name = drafter.name;
-  peer.who = std::move(drafter);
-  network_->Introduce(peer.who.node, peer.who.addresses);
-  peers_.push_back(std::move(peer));
+  if (std::ranges::count(outcast_, DrafterId(drafter.node, drafter.drafter)) > 0) return;
+  Peer* const peer = Place();
+  if (peer == nullptr) return;
+  peer->counts.name = drafter.name;
+  peer->who = std::move(drafter);
+  peer->look = looks_;
+  network_->Introduce(peer->who.node, peer->who.addresses);
+}
+
+// For a new one; where all are taken, of one that the cluster has no more, or that is left out.
+// Null: all are in use.
+RemoteProposers::Peer* RemoteProposers::Place() {
+  if (peers_.size() < kMostDrafters) return &peers_.emplace_back();
+  const auto rank = [](const Peer& peer) { return std::pair(peer.look, peer.is_usable()); };
+  Peer& oldest = *std::ranges::min_element(peers_, {}, rank);
+  if (oldest.is_usable() && oldest.look + kMissed > looks_) return nullptr;
+  Retire(oldest);
+  return &oldest;
+}
+
+void RemoteProposers::Retire(Peer& peer) {
+  const auto index = static_cast<size_t>(&peer - peers_.data());
+  for (const auto& [id, answer] : answers_) answer->End(index);
+  retired_.proposed += peer.counts.proposed;
+  retired_.accepted += peer.counts.accepted;
+  retired_.cancelled += peer.counts.cancelled;
+  if (peer.is_lost) {
+    outcast_.emplace_back(peer.who.node, peer.who.drafter);
+    if (outcast_.size() > kMostOutcast) outcast_.pop_front();
+  }
+  peer = {};
+  peer.after_answer = last_answer_;
 }
 
 RemoteProposers::~RemoteProposers() { DCHECK(answers_.empty()); }
 
 Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Request& request) {
   Poll();
-  // Answers that are under way go on without them.
-  if (options_.found) {
-    for (RemoteDrafter& drafter : options_.found()) Add(std::move(drafter));
-  }
+  Find();
   std::unique_ptr<engine::Proposer> beside;
   if (options_.beside != nullptr) {
     engine::Request asked;
@@ -247,6 +282,20 @@ Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Re
     network_->Introduce(peer.who.node, peer.who.addresses);
   }
   return std::make_unique<Answer>(*this, ++last_answer_, request, std::move(beside));
+}
+
+// Answers that are under way go on without those that are new.
+void RemoteProposers::Find() {
+  if (!options_.found) return;
+  std::vector<RemoteDrafter> found = options_.found();
+  if (found.empty()) return;
+  ++looks_;
+  // Those that are known keep their places.
+  const auto is_known = [&](const RemoteDrafter& drafter) {
+    return std::ranges::any_of(peers_, [&](const Peer& peer) { return peer.Is(drafter); });
+  };
+  std::ranges::stable_partition(found, is_known);
+  for (RemoteDrafter& drafter : found) Add(std::move(drafter));
 }
 
 void RemoteProposers::Poll() {
@@ -301,17 +350,20 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
   if (found == peers_.end()) return;
   const auto index = static_cast<size_t>(drafts.draft % kMostDrafters);
   const bool is_told = index < peers_.size() && is_sender(peers_[index]);
+  const uint64_t number = drafts.draft / kMostDrafters;
+  // What another drafter of the node still sends that had the number before.
+  const bool is_late = index < peers_.size() && number <= peers_[index].after_answer;
   Peer& peer = is_told ? peers_[index] : *found;
   if (!peer.is_usable()) return;
   peer.unheard_ns = 0;
-  if (!is_told)
+  if (!is_told && !is_late)
     return LeaveOut(peer, /*for_good=*/true,
                     "it sent draft tokens for a text that it does not follow");
   if (--peer.credit < 0) {
     return LeaveOut(peer, /*for_good=*/true, "it sends more than it is asked for");
   }
-  const auto answer = answers_.find(drafts.draft / kMostDrafters);
-  if (answer == answers_.end()) return;  // it has ended meanwhile
+  const auto answer = answers_.find(number);
+  if (answer == answers_.end() || is_late) return;  // it has ended meanwhile, or goes on without it
   if (drafts.has_failed) {
     answer->second->Drop(index);
     // For this answer it has no room; others it may have.
@@ -340,6 +392,7 @@ std::vector<RemoteDraftCounts> RemoteProposers::counts() const {
     counts.push_back(peer.counts);
     counts.back().is_left_out = !peer.is_usable();
   }
+  if (retired_.proposed > 0) counts.push_back(retired_);
   return counts;
 }
 

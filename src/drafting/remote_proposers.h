@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -23,7 +25,7 @@
 
 namespace aster::drafting {
 
-// That a front end uses at most.
+// That a front end uses at most at a time.
 inline constexpr size_t kMostDrafters = 64;
 
 struct RemoteDrafter {
@@ -71,10 +73,12 @@ class RemoteProposers final : public engine::ProposerSource {
   // Whether there may be other draft tokens now. Events for others are left alone.
   bool Handle(const net::Event& event);
 
+  // Of each drafter; then of all that others have taken the place of, if there are any.
   std::vector<RemoteDraftCounts> counts() const;
 
  private:
   class Answer;
+  using DrafterId = std::pair<wire::NodeId, Hash128>;
   struct Peer {
     RemoteDrafter who;
     RemoteDraftCounts counts;
@@ -86,7 +90,13 @@ class RemoteProposers final : public engine::ProposerSource {
     double right = 0;        // of its draft tokens lately, and of how many
     double checked = 0;
     std::set<std::string> told;  // complaints
+    uint64_t look = 0;           // the last that found it
+    // Answers up to this one know another one by its number. 0: no other one had it.
+    uint64_t after_answer = 0;
 
+    bool Is(const RemoteDrafter& drafter) const {
+      return who.node == drafter.node && who.drafter == drafter.drafter;
+    }
     bool is_usable() const { return !is_lost && !is_gone; }
     // The share of its draft tokens that were right lately.
     double record() const { return (right + 0.5) / (checked + 1); }
@@ -94,7 +104,10 @@ class RemoteProposers final : public engine::ProposerSource {
   };
 
   void Poll();
+  void Find();
   void Add(RemoteDrafter drafter);
+  Peer* Place();
+  void Retire(Peer& peer);
   // Whether it was sent.
   bool Push(Peer& peer, wire::Message message);
   void OnDrafts(const wire::NodeId& from, const wire::DraftTokens& drafts);
@@ -104,6 +117,9 @@ class RemoteProposers final : public engine::ProposerSource {
   net::Network* const network_;
   const RemoteOptions options_;
   std::vector<Peer> peers_;
+  uint64_t looks_ = 0;             // for drafters, that found any
+  RemoteDraftCounts retired_;      // of all that are not among them any more
+  std::deque<DrafterId> outcast_;  // of these, the last ones that are not to be used again
   std::map<uint64_t, Answer*> answers_;
   uint64_t last_answer_ = 0;
 };

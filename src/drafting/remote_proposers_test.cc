@@ -82,6 +82,26 @@ class RemoteProposersTest : public testing::Test {
         sent, [](const auto& each) { return std::holds_alternative<T>(each.second); }));
   }
 
+  // The drafters of so many nodes are found, from a number on.
+  void Look(uint64_t first, uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) {
+      found_.push_back(
+          {.node = TestNode(first + i), .name = "one", .addresses = {}, .drafter = {1, 2}});
+    }
+    Answer();
+  }
+  // The texts that drafters were told of since.
+  using Begin = std::pair<wire::NodeId, uint64_t>;
+  std::vector<Begin> Begun() {
+    std::vector<Begin> begun;
+    for (const auto& [node, message] : network_.Take()) {
+      if (const auto* begin = std::get_if<wire::BeginDraft>(&message)) {
+        begun.emplace_back(node, begin->draft);
+      }
+    }
+    return begun;
+  }
+
   KeepingNetwork network_;
   std::vector<std::string> said_;
   std::vector<RemoteDrafter> found_;
@@ -359,6 +379,113 @@ TEST_F(RemoteProposersTest, NoMoreAreUsedThanHaveNumbers) {
   Follow(*Answer(), {1});
   EXPECT_THAT(source_->counts(), SizeIs(kMostDrafters));
   EXPECT_EQ(Sent<wire::BeginDraft>(), kMostDrafters);
+}
+
+// A server runs for long, and machines come and go.
+TEST_F(RemoteProposersTest, OneThatIsNewTakesThePlaceOfOneThatIsGone) {
+  Make({kNode});
+  const auto first = Answer();
+  Follow(*first, {1});
+  Draft(kFirst, 1, {2, 3});
+  Follow(*first, {1, 2});
+  uint64_t proposed = 2;
+  for (uint64_t day = 1; day < 20; ++day) {
+    // One that is seldom missed may be busy.
+    for (int look = 0; look < 4; ++look) Look(100 * day, kMostDrafters);
+    network_.Take();
+    const auto answer = Answer();
+    Follow(*answer, {1});
+    const auto begun = Begun();
+    EXPECT_THAT(begun, SizeIs(kMostDrafters));
+    for (const auto& [node, draft] : begun) {
+      EXPECT_GE(node.value.low, 100 * day);
+      Draft(draft, 1, {7}, node);
+    }
+    proposed += begun.size();
+    EXPECT_THAT(Propose(*answer, {1}), ElementsAre(7));
+  }
+  EXPECT_THAT(said_, IsEmpty());
+  // None of what was counted is lost, and no more are kept than are used.
+  const auto counts = source_->counts();
+  ASSERT_THAT(counts, SizeIs(kMostDrafters + 1));
+  uint64_t all = 0;
+  for (const RemoteDraftCounts& of : counts) all += of.proposed;
+  EXPECT_EQ(all, proposed);
+  EXPECT_EQ(counts.back().accepted, 1u);
+  EXPECT_TRUE(counts.back().is_left_out);
+}
+
+TEST_F(RemoteProposersTest, OneThatIsThereKeepsItsPlace) {
+  Make({});
+  Look(100, kMostDrafters);
+  for (int look = 0; look < 10; ++look) Look(100, 2 * kMostDrafters);
+  network_.Take();
+  // Missed twice, it may be busy.
+  for (int look = 0; look < 2; ++look) Look(200, kMostDrafters);
+  const auto answer = Answer();
+  Follow(*answer, {1});
+  for (const auto& [node, draft] : Begun()) EXPECT_LT(node.value.low, 100 + kMostDrafters);
+  // One that has disconnected need not be missed.
+  source_->Handle(DownOf(TestNode(105)));
+  Look(200, 1);
+  Follow(*Answer(), {1});
+  const auto begun = Begun();
+  EXPECT_THAT(begun, SizeIs(kMostDrafters));
+  EXPECT_EQ(std::ranges::count(begun, TestNode(105), &Begin::first), 0);
+  EXPECT_EQ(std::ranges::count(begun, TestNode(200), &Begin::first), 1);
+}
+
+TEST_F(RemoteProposersTest, ALiarThatHasLostItsPlaceIsNotUsedAgain) {
+  Make({});
+  Look(100, kMostDrafters);
+  {
+    const auto answer = Answer();
+    Follow(*answer, {1});
+    for (const auto& [node, draft] : Begun()) {
+      if (node == TestNode(105)) Draft(draft, 1, {-1}, node);
+    }
+  }
+  ASSERT_THAT(said_, SizeIs(1));
+  for (int look = 0; look < 5; ++look) Look(200, kMostDrafters);
+  for (int look = 0; look < 5; ++look) Look(100, kMostDrafters);
+  network_.Take();
+  Follow(*Answer(), {1});
+  const auto begun = Begun();
+  EXPECT_THAT(begun, SizeIs(kMostDrafters));
+  EXPECT_EQ(std::ranges::count(begun, TestNode(105), &Begin::first), 0);
+  EXPECT_EQ(std::ranges::count(begun, TestNode(106), &Begin::first), 1);
+  EXPECT_THAT(said_, SizeIs(1));
+}
+
+TEST_F(RemoteProposersTest, AnAnswerGoesOnWithoutOneThatHasLostItsPlace) {
+  Make({});
+  // A node has two drafters, of which it keeps one.
+  Look(100, kMostDrafters - 1);
+  found_ = {{.node = TestNode(100), .name = "other", .addresses = {}, .drafter = {3, 4}}};
+  Answer();
+  const auto answer = Answer();
+  network_.Take();
+  Follow(*answer, {1});
+  const auto begun = Begun();
+  ASSERT_THAT(begun, SizeIs(kMostDrafters));
+  EXPECT_EQ(begun.back().first, TestNode(100));
+  const uint64_t lost = begun.back().second;
+  Draft(lost, 1, {2, 3}, TestNode(100));
+  EXPECT_THAT(Propose(*answer, {1}), ElementsAre(2, 3));
+  for (int look = 0; look < 4; ++look) Look(100, kMostDrafters);
+  EXPECT_EQ(Sent<wire::EndDraft>(), 1u);
+  EXPECT_THAT(Propose(*answer, {1}), IsEmpty());
+  // What it still sends is late and no lie, neither of it nor of the one that has its number now.
+  Draft(lost, 1, {2, 3}, TestNode(100));
+  EXPECT_THAT(Propose(*answer, {1}), IsEmpty());
+  EXPECT_THAT(said_, IsEmpty());
+  Draft(begun.front().second, 1, {5}, TestNode(100));
+  EXPECT_THAT(Propose(*answer, {1}), ElementsAre(5));
+  Follow(*answer, {1, 5});
+  EXPECT_EQ(source_->counts().back().cancelled, 2u);
+  // But not for ever.
+  for (int i = 0; i < 1000 && said_.empty(); ++i) Draft(lost, 1, {2, 3}, TestNode(100));
+  EXPECT_THAT(said_, SizeIs(1));
 }
 
 TEST_F(RemoteProposersTest, WhereNobodyHasAnythingALookUpHereMay) {
