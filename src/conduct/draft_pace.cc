@@ -20,6 +20,9 @@ constexpr uint32_t kLongestPause = 512;
 // At least this many times as long passes as a try takes, or loses.
 constexpr double kTryShare = 64;
 constexpr double kMostPause = 1 << 16;
+// Plain frames for which a decision holds, where no draft token is checked: comparing all numbers
+// of rows takes microseconds, and small models have few of these.
+constexpr uint32_t kSettled = 7;
 
 }  // namespace
 
@@ -33,7 +36,18 @@ double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, doub
       step.frames > 1 ? std::clamp(step.frames * frame.before_last_ns - frame.round_trip_ns, 0.0,
                                    frame.before_last_ns)
                       : 0;
-  return frame.round_trip_ns + draft_ns * (step.rows - 1) + held_up_ns;
+  // Who drafts the frames behind it does not see meanwhile that it is back.
+  const double ahead_ns = draft_ns * step.rows * (step.frames - 1);
+  return draft_ns * (step.rows - 1) + std::max(frame.round_trip_ns + held_up_ns, ahead_ns);
+}
+
+double WrongNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns) {
+  return FirstNs(step, frame, draft_ns) + (step.frames > 1 ? frame.ahead_gap_ns : frame.gap_ns);
+}
+
+double NextNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns) {
+  if (step.frames <= 1) return WrongNs(step, frame, draft_ns);
+  return std::max({frame.slowest_ns, frame.round_trip_ns / step.frames, draft_ns * step.rows});
 }
 
 double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
@@ -41,58 +55,60 @@ double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::T
   rate = std::clamp(rate, 0.0, kSurest);
   // From one wrong draft token to the next: the first frame's way, and as many frames as are right
   // in full.
-  const bool is_ahead = step.frames > 1;
-  const double first_ns =
-      FirstNs(step, frame, draft_ns) + (is_ahead ? frame.ahead_gap_ns : frame.gap_ns);
-  double next_ns = first_ns;
-  if (is_ahead) {
-    next_ns = std::max({frame.slowest_ns, frame.round_trip_ns / step.frames, draft_ns * step.rows});
-  }
   const double whole = std::pow(rate, step.rows);
   const double frames = whole / (1 - whole);
-  return 1 / (1 - rate) / (first_ns + next_ns * frames);
+  const double run_ns = WrongNs(step, frame, draft_ns) + NextNs(step, frame, draft_ns) * frames;
+  return 1 / (1 - rate) / run_ns;
 }
 
-// The step with draft tokens that gives the most, and what it gives beside plain decode.
-DraftPace::Step DraftPace::BestDrafting(const FrameTimes& times, const Limits& limits,
-                                        double& gain) const {
-  Step best;
-  double most = 0;
+// The step with draft tokens that gives the most, of those that may be lost.
+DraftPace::Choice DraftPace::BestDrafting(const FrameTimes& times, const Limits& limits) const {
+  Choice best;
+  const FrameTimes::Times one = times.Of(1);
+  const double plain_ns = WrongNs({}, one, 0);
+  const double most_ns = plain_ns * (1 + limits.most_loss);
   const uint32_t most_frames = std::min(times.FramesInFlight(), limits.most_frames);
   for (uint32_t rows = 1; rows <= std::min(limits.most_rows, limits.most_tokens); ++rows) {
     const FrameTimes::Times frame = times.Of(rows);
     for (uint32_t frames = rows == 1 ? 2 : 1; frames <= most_frames; ++frames) {
       if (rows * frames > limits.most_tokens) break;
       const Step step{.rows = rows, .frames = frames};
-      const double speed = TokensPerNs(step, rate(), frame, limits.draft_ns);
-      if (speed <= most) continue;
-      most = speed;
-      best = step;
+      const double gain = TokensPerNs(step, rate(), frame, limits.draft_ns) * plain_ns;
+      const double wrong_ns =
+          limits.begin_ns + WrongNs(step, frame, limits.draft_ns) + frame.unseen_ns;
+      if (gain <= best.gain || wrong_ns > most_ns) continue;
+      best = {.step = step, .gain = gain};
     }
   }
-  gain = most / TokensPerNs({}, rate(), times.Of(1), 0);
   return best;
 }
 
 DraftPace::Step DraftPace::Next(const FrameTimes& times, const Limits& limits) {
   if (!times.is_known() || limits.most_tokens < 2) return {};
-  double gain = 0;
-  const Step best = BestDrafting(times, limits, gain);
-  const bool is_drafting = gain > kLeastGain;
+  if (settled_ > 0) {
+    --settled_;
+    ++since_;
+    return {};
+  }
+  const Choice best = BestDrafting(times, limits);
+  const bool is_drafting = best.gain > kLeastGain;
   if (is_drafting && was_drafting_) {
-    const double least = std::min<double>(kTryShare * (gain - 1), kLongestPause);
+    const double least = std::min<double>(kTryShare * (best.gain - 1), kLongestPause);
     pause_ = std::max(pause_, static_cast<uint32_t>(least));
   }
+  const uint32_t pause = Pause(times, limits);
   if (is_drafting != was_drafting_) {
     was_drafting_ = is_drafting;
     pause_ = kShortestPause;
     since_ = 0;
-  } else if (++since_ >= Pause(times, limits)) {
+  } else if (++since_ >= pause && best.step != Step()) {
     since_ = 0;
     pause_ = std::min(2 * pause_, kLongestPause);
-    return is_drafting ? Step() : best;
+    return is_drafting ? Step() : best.step;
   }
-  return is_drafting ? best : Step();
+  if (is_drafting) return best.step;
+  settled_ = std::min(kSettled, pause - std::min(pause, since_ + 1));
+  return {};
 }
 
 // Trying stays a small part of the time.
@@ -104,6 +120,7 @@ uint32_t DraftPace::Pause(const FrameTimes& times, const Limits& limits) const {
 
 void DraftPace::Learn(bool is_accepted) {
   rate_.Learn(is_accepted);
+  settled_ = 0;
   // A text that has become easier is looked at more closely.
   if (is_accepted && !was_drafting_) pause_ = kShortestPause;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "conduct/frame_times.h"
 
@@ -41,6 +42,9 @@ class DraftPace {
     uint32_t most_tokens = 1;  // in flight: rows of all frames
     double draft_ns = 0;       // that drafting a token takes here
     double try_ns = 0;         // that the first draft takes after a pause
+    double begin_ns = 0;       // that the next draft takes beside that
+    // What draft tokens may lose if all of them are wrong, in times of a token without.
+    double most_loss = std::numeric_limits<double>::infinity();
   };
 
   explicit DraftPace(double rate = 0.6) : rate_(rate) {}
@@ -51,17 +55,27 @@ class DraftPace {
   double rate() const { return rate_.value(); }
 
  private:
-  Step BestDrafting(const FrameTimes& times, const Limits& limits, double& gain) const;
+  struct Choice {
+    Step step;
+    double gain = 0;  // beside plain decode
+  };
+
+  Choice BestDrafting(const FrameTimes& times, const Limits& limits) const;
   uint32_t Pause(const FrameTimes& times, const Limits& limits) const;
 
   AcceptanceRate rate_;
   bool was_drafting_ = true;
-  uint32_t pause_ = 16;  // decisions until something else is tried
-  uint32_t since_ = 0;   // it was
+  uint32_t pause_ = 16;   // decisions until something else is tried
+  uint32_t since_ = 0;    // it was
+  uint32_t settled_ = 0;  // decisions that are made: nothing has changed
 };
 
 // From the first frame behind a wrong draft token until it is back, with those behind it.
 double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
+// From a frame with draft tokens of which the first is wrong until the next frame.
+double WrongNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
+// From a frame with draft tokens that are right until the next one is back.
+double NextNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
 // Tokens a nanosecond. Of n frames in flight each answers a part of the time later; a draft token
 // that is wrong costs a whole round trip, and the time in which frames behind it are still
 // computed.

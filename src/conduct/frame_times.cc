@@ -74,13 +74,28 @@ double FrameTimes::Between(uint32_t rows, Typical Frame::* time) const {
   return value(below) + std::max(slope, 0.0) * (rows - below);
 }
 
+double FrameTimes::UnseenNs(uint32_t rows) const {
+  const auto is_known = [&](uint32_t count) { return frames_[count].all_ns.is_known(); };
+  const auto value = [&](uint32_t count) { return frames_[count].all_ns.value(); };
+  uint32_t most = kMostRows;
+  while (most > 0 && !is_known(most)) --most;
+  if (rows <= most || most == 0) return 0;
+  uint32_t least = 1;
+  while (!is_known(least)) ++least;
+  const double row_ns =
+      least < most ? (value(most) - value(least)) / (most - least) : value(least) / least;
+  const double longest_ns = value(most) + row_ns * (rows - most);
+  return std::max(longest_ns - Between(rows, &Frame::all_ns), 0.0);
+}
+
 FrameTimes::Times FrameTimes::Of(uint32_t rows) const {
   rows = std::clamp<uint32_t>(rows, 1, kMostRows);
   return {.slowest_ns = Between(rows, &Frame::slowest_ns),
           .round_trip_ns = Between(rows, &Frame::all_ns) + on_the_way_ns_.value(),
           .before_last_ns = Between(rows, &Frame::before_last_ns),
           .gap_ns = gap_ns_.value(),
-          .ahead_gap_ns = std::max(gap_ns_.value(), ahead_gap_ns_.value())};
+          .ahead_gap_ns = std::max(gap_ns_.value(), ahead_gap_ns_.value()),
+          .unseen_ns = UnseenNs(rows)};
 }
 
 uint32_t FrameTimes::FramesInFlight() const {

@@ -26,6 +26,9 @@ class FrameTimes {
     // And until the next one is sent; behind a wrong draft token, where frames were sent ahead.
     double gap_ns = 0;
     double ahead_gap_ns = 0;
+    // That a frame of more rows than were seen may take beside that: as much for each further row
+    // as those took.
+    double unseen_ns = 0;
   };
   static constexpr uint32_t kMostRows = engine::kMostDrafts + 1;
 
@@ -48,6 +51,7 @@ class FrameTimes {
   };
 
   double Between(uint32_t rows, Typical Frame::* time) const;
+  double UnseenNs(uint32_t rows) const;
 
   std::array<Frame, kMostRows + 1> frames_;  // by number of rows
   Typical on_the_way_ns_;                    // between stages

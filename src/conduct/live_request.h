@@ -65,6 +65,10 @@ struct DraftChain {
   uint32_t length = 0;  // of the text before it
   uint32_t rows = 1;
   uint32_t ahead = 0;  // frames that were sent behind it
+  // That a drafter here took: before the frame was sent, behind it, and of that once for all texts.
+  double asked_ns = 0;
+  double ahead_ns = 0;
+  double once_ns = 0;
   bool is_alone = false;
 };
 

@@ -4,6 +4,7 @@
 #include "conduct/route_drafts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace aster::conduct {
@@ -11,6 +12,13 @@ namespace {
 
 // That a drafter reads beside its own without taking longer.
 constexpr uint32_t kFewTokens = 8;
+// A run of frames that took longer than that many times what is expected was held up by something
+// else.
+constexpr double kHeldUp = 2;
+// Of a frame's time, in which a drafter holds nothing up.
+constexpr double kHidden = 0.25;
+// What draft tokens have saved is kept for the beginnings of a few answers.
+constexpr double kMostBeginnings = 4;
 
 }  // namespace
 
@@ -59,10 +67,13 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
     const int64_t now_ns = clock_.NowNs();
     const DraftPace::Limits limits = LimitsOf(live, route);
     LearnGap(live, limits.draft_ns, now_ns);
+    SettleRun(live, limits.draft_ns, now_ns);
     DraftChain& chain = live.chain;
     chain.tokens.clear();
     chain.step = live.pace.Next(frame_times_, limits);
+    chain.asked_ns = chain.ahead_ns = chain.once_ns = 0;
     std::vector<int32_t> drafts = Propose(live, std::min(room, chain.step.rows - 1));
+    chain.asked_ns = std::exchange(chain.ahead_ns, 0);
     chain.sent_ns = now_ns;
     chain.length = live.length();
     chain.rows = 1 + static_cast<uint32_t>(drafts.size());
@@ -90,6 +101,52 @@ void RouteDrafts::LearnGap(const LiveRequest& live, double draft_ns, int64_t now
   frame_times_.LearnGap(static_cast<double>(now_ns - chain.sent_ns) - way_ns, chain.ahead > 0);
 }
 
+// What the frames since the last decision took is compared with what their tokens would have taken
+// without draft tokens. In company both depend on what others do.
+void RouteDrafts::SettleRun(const LiveRequest& live, double draft_ns, int64_t now_ns) {
+  const DraftChain& chain = live.chain;
+  if (chain.sent_ns == 0 || !chain.is_alone || live.length() <= chain.length) return;
+  const auto kind = static_cast<size_t>(live.request.request().draft.kind);
+  const double tokens = live.length() - chain.length;
+  const double run_ns = static_cast<double>(now_ns - chain.sent_ns) - chain.once_ns;
+  if (chain.rows == 1 && chain.ahead == 0) return SettlePlain(chain, kind, tokens, run_ns);
+  const double plain_ns = plain_ns_[kind].value();
+  if (plain_ns <= 0) return;
+  const DraftPace::Step step{.rows = chain.rows,
+                             .frames = std::min(1 + chain.ahead, chain.step.frames)};
+  const FrameTimes::Times frame = frame_times_.Of(chain.rows);
+  const double expected_ns = WrongNs(step, frame, draft_ns) +
+                             NextNs(step, frame, draft_ns) * std::ceil(tokens / chain.rows - 1);
+  const double most_ns = kHeldUp * expected_ns + chain.asked_ns + chain.ahead_ns - chain.once_ns;
+  const double beginnings = kMostBeginnings * try_ns_[kind] / plain_ns;
+  accounts_[kind].AddDrafted(tokens, std::min(run_ns, most_ns) / plain_ns, beginnings);
+}
+
+// A drafter that was asked in vain took its time all the same: that before the frame is lost, and
+// that behind it as far as the frame was back already.
+void RouteDrafts::SettlePlain(const DraftChain& chain, size_t kind, double tokens, double run_ns) {
+  Typical& plain = plain_ns_[kind];
+  const double asked_ns = std::max(chain.asked_ns + chain.ahead_ns - chain.once_ns, 0.0);
+  const bool is_hidden = chain.ahead_ns < kHidden * plain.value();
+  if (is_hidden || !plain.is_known()) {
+    plain.Add(std::max((run_ns - (is_hidden ? chain.asked_ns : asked_ns)) / tokens, 1.0));
+  }
+  accounts_[kind].AddPlain(tokens);
+  const double lost_ns = is_hidden ? std::min(chain.asked_ns, asked_ns) : asked_ns;
+  accounts_[kind].AddDrafted(0, lost_ns / plain.value());
+}
+
+// Whether the run of frames that is under way has lost more than it may.
+bool RouteDrafts::IsLosing(const LiveRequest& live) const {
+  const DraftChain& chain = live.chain;
+  const auto kind = static_cast<size_t>(live.request.request().draft.kind);
+  if (!chain.is_alone || !plain_ns_[kind].is_known()) return false;
+  const auto run_ns = static_cast<double>(clock_.NowNs() - chain.sent_ns);
+  // The token that is under way is not late yet.
+  const double tokens = 1 + live.length() - chain.length;
+  return !accounts_[kind].CanPay(run_ns / plain_ns_[kind].value() - tokens);
+}
+
 uint32_t RouteDrafts::PlainBehindNext(const LiveRequest& live) {
   const engine::Speculation* const speculation = live.request.speculation();
   if (live.decode_path.size() != 1 || speculation == nullptr) return 0;
@@ -108,15 +165,20 @@ DraftPace::Limits RouteDrafts::LimitsOf(LiveRequest& live, const RouteClient& ro
   const uint32_t most = std::min(draft.most, engine::kMostDrafts);
   const bool is_beside_head = live.request.speculation() == nullptr;
   const uint32_t most_tokens = is_beside_head ? most : route.layout().slack() / 2;
+  const engine::DraftAccount& account = accounts_[kind];
+  const bool can_pay = account.CanPay(0);
   return {.most_rows = most + 1,
           .most_frames = draft.frames,
-          .most_tokens = 1 + std::min(most_tokens, live.request.DraftRoom()),
+          .most_tokens = 1 + (can_pay ? std::min(most_tokens, live.request.DraftRoom()) : 0),
           .draft_ns = draft_ns_[kind].value(),
-          .try_ns = try_ns_[kind]};
+          .try_ns = try_ns_[kind],
+          .begin_ns = CatchesUp(live) ? try_ns_[kind] : 0,
+          .most_loss = account.credit()};
 }
 
 std::vector<int32_t> RouteDrafts::Ahead(LiveRequest& live, const RouteClient& route) {
   if (!live.chain.is_paced || live.drafting != LiveRequest::Drafting::kAllowed) return {};
+  if (IsLosing(live)) return {};
   const auto in_flight = static_cast<uint32_t>(live.chain.tokens.size());
   const uint32_t most = std::min(live.request.DraftRoom(), LimitsOf(live, route).most_tokens - 1);
   return Propose(live, std::min(live.chain.step.rows, most - std::min(most, in_flight)));
@@ -133,7 +195,9 @@ std::vector<int32_t> RouteDrafts::Propose(LiveRequest& live, uint32_t most) {
     const int64_t begin_ns = clock_.NowNs();
     const auto proposed = speculation->Extend(text, most);
     drafts.assign(proposed.begin(), proposed.end());
-    NoteDrafting(live, drafts.size(), clock_.NowNs() - begin_ns);
+    const int64_t spent_ns = clock_.NowNs() - begin_ns;
+    live.chain.ahead_ns += static_cast<double>(spent_ns);
+    NoteDrafting(live, drafts.size(), spent_ns);
   } else if (live.stage_drafts.length == live.length()) {
     const std::span<const int32_t> known = live.stage_drafts.tokens;
     const bool is_same =
@@ -148,16 +212,32 @@ std::vector<int32_t> RouteDrafts::Propose(LiveRequest& live, uint32_t most) {
   return drafts;
 }
 
+// After a pause the drafter reads the text in between first.
+bool RouteDrafts::CatchesUp(const LiveRequest& live) {
+  return live.request.speculation() != nullptr && live.length() > live.drafted_to + kFewTokens;
+}
+
 void RouteDrafts::NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns) {
   const auto kind = static_cast<size_t>(live.request.request().draft.kind);
-  // After a pause the drafter reads the text in between first.
-  const bool catches_up = live.length() > live.drafted_to + kFewTokens;
+  const bool catches_up = CatchesUp(live);
   live.drafted_to = live.length();
   const auto spent_ns = static_cast<double>(duration_ns);
-  if (catches_up) {
+  DraftChain& chain = live.chain;
+  // With the very first draft the drafter's memory is allocated, and with the next one touched,
+  // which is not done again.
+  if (!has_begun_[kind]) {
+    has_begun_[kind] = true;
+    chain.once_ns += spent_ns;
+  } else if (catches_up) {
     try_ns_[kind] = spent_ns;
+  } else if (try_ns_[kind] <= 0) {
+    try_ns_[kind] = 1;
+    chain.once_ns += spent_ns;
   } else if (count > 0) {
-    draft_ns_[kind].Add(spent_ns / static_cast<double>(count));
+    const auto drafts = static_cast<double>(count);
+    draft_ns_[kind].Add(spent_ns / drafts);
+    // One that was held up is not the drafter's fault.
+    chain.once_ns += std::max(spent_ns - kHeldUp * drafts * draft_ns_[kind].value(), 0.0);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "conduct/frame_times.h"
 #include "conduct/live_request.h"
 #include "conduct/route_client.h"
+#include "engine/draft_account.h"
 #include "engine/proposer.h"
 #include "engine/speculation.h"
 #include "model/shape.h"
@@ -71,7 +72,11 @@ class RouteDrafts {
   bool IsPaced(const LiveRequest& live, const RouteClient& route) const;
   DraftPace::Limits LimitsOf(LiveRequest& live, const RouteClient& route) const;
   void LearnGap(const LiveRequest& live, double draft_ns, int64_t now_ns);
+  void SettleRun(const LiveRequest& live, double draft_ns, int64_t now_ns);
+  void SettlePlain(const DraftChain& chain, size_t kind, double tokens, double run_ns);
+  bool IsLosing(const LiveRequest& live) const;
   std::vector<int32_t> Propose(LiveRequest& live, uint32_t most);
+  static bool CatchesUp(const LiveRequest& live);
   void NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns);
 
   const model::Shape& shape_;
@@ -83,7 +88,11 @@ class RouteDrafts {
   static constexpr size_t kKinds = std::tuple_size_v<engine::DraftTimesByKind>;
   std::array<Typical, kKinds> draft_ns_;
   std::array<double, kKinds> try_ns_ = {};
+  std::array<bool, kKinds> has_begun_ = {};
   std::array<AcceptanceRate, kKinds> rates_;
+  // What they have lost, beside times of a token without draft tokens.
+  std::array<engine::DraftAccount, kKinds> accounts_;
+  std::array<Typical, kKinds> plain_ns_;
 };
 
 }  // namespace aster::conduct

@@ -212,7 +212,7 @@ void RemoteProposers::Peer::Learn(bool is_right) {
 RemoteProposers::RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
                                  RemoteOptions options)
     : network_(network), options_(std::move(options)) {
-  retired_.name = "drafters that are gone";
+  retired_.name = "removed drafters";
   retired_.is_left_out = true;
   for (RemoteDrafter& drafter : drafters) Add(std::move(drafter));
 }

@@ -16,12 +16,7 @@ constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
 // Drafting has to bring this much: times are never known exactly.
 constexpr double kLeastGain = 1.02;
-// Of a step's time without drafts, what is lent for trying drafts: the most that they can lose in
-// the long run.
-constexpr double kLent = 0.01;
-// What drafts have saved is not kept for ever: a text that has become harder may cost this many
-// steps, and the beginnings of a few answers.
-constexpr double kMostCredit = 16;
+// What drafts have saved is kept for the beginnings of a few answers.
 constexpr double kMostBeginnings = 4;
 // Above this, tries stay as frequent as they began.
 constexpr double kEnough = 4;
@@ -36,10 +31,13 @@ constexpr double kTryShare = 64;
 // experts, and of those there are fewer and fewer: so what short drafts took says nothing against
 // long ones, and one of them is soon tried and known.
 constexpr double kFurtherRow = 0.3;
+// Where it is not known what one draft token costs: as much as a step.
+constexpr double kFirstLoss = 1;
 // Without draft tokens one behind the other: enough to tell what one takes, and so many that what
 // comes between two runs of them is next to nothing.
 constexpr uint32_t kFewSteps = 4;
-constexpr uint32_t kManySteps = 64;
+constexpr uint32_t kFirstSteps = 16;
+constexpr uint32_t kManySteps = 128;
 
 }  // namespace
 
@@ -66,19 +64,34 @@ void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
   if (drafts > kMostDrafts) return;
   // A clock that stands still: all steps take the same.
   steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
-  if (drafts == 0) return Settle(kLent);
-  if (steps_[0].is_known()) Settle(tokens - Duration(drafts) / Duration(0));
+  if (drafts == 0) return account_.AddPlain(1);
+  Settle(tokens, Duration(drafts));
 }
 
+// The way to who decodes far away and back is that of the drafts, for which it was asked: where a
+// long run has told what a step takes, what a short one takes beyond that is theirs.
 void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   if (steps == 0) return;
-  Learn(0, 1, duration_ns / steps);
-  Settle(kLent * (steps - 1));
+  const double run_ns = static_cast<double>(std::max<int64_t>(duration_ns, 1));
+  const double known_ns = steps * steps_[0].value();
+  account_.AddPlain(steps);
   since_ += steps - 1;
+  if (1 < steps && steps < kManySteps / 2 && steps_[0].is_sure() && run_ns > known_ns) {
+    return Settle(0, std::min(run_ns - known_ns, known_ns));
+  }
+  const uint32_t times = steps < kFirstSteps ? 1 : 3;
+  for (uint32_t i = 0; i < times; ++i) steps_[0].Add(run_ns / steps);
+}
+
+void DraftTimes::LearnInVain(int64_t duration_ns) {
+  in_vain_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 0)));
+  Settle(0, in_vain_.value());
 }
 
 uint32_t DraftTimes::StepsWithoutDrafts() const {
-  if (!steps_[0].is_sure() || was_drafting_) return kFewSteps;
+  if (!steps_[0].is_sure()) return kFirstSteps;
+  if (lacks_ > kFewSteps) return static_cast<uint32_t>(std::min<double>(lacks_, kManySteps));
+  if (was_drafting_) return kFewSteps;
   return std::clamp(pause_ - std::min(since_, pause_), 1u, kManySteps);
 }
 
@@ -86,11 +99,12 @@ void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
   // In the very first one the drafter's memory was allocated, which is not done again.
   if (!std::exchange(has_begun_, true)) return;
   catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
-  if (steps_[0].is_known()) Settle(tokens - catch_up_.value() / Duration(0));
+  Settle(tokens, catch_up_.value());
 }
 
-void DraftTimes::Settle(double gain) {
-  credit_ = std::min(credit_ + gain, std::max(kMostCredit, kMostBeginnings * BeginningCost()));
+void DraftTimes::Settle(double tokens, double duration_ns) {
+  if (!steps_[0].is_known()) return;
+  account_.AddDrafted(tokens, duration_ns / Duration(0), kMostBeginnings * BeginningCost());
 }
 
 // In steps without drafts.
@@ -99,7 +113,25 @@ double DraftTimes::BeginningCost() const {
   return std::max(0.0, catch_up_.value() / Duration(0) - 1);
 }
 
-bool DraftTimes::CanPayFor(bool begins) const { return credit_ > (begins ? BeginningCost() : 0); }
+// Of draft lengths beyond those that were timed, each draft token may cost as much as those did.
+double DraftTimes::MostDuration(uint32_t drafts) const {
+  uint32_t longest = kMostDrafts;
+  while (longest > 0 && !steps_[longest].is_known()) --longest;
+  if (drafts <= longest) return Duration(drafts);
+  const double none = steps_[0].value();
+  const double each = longest == 0 ? kFirstLoss * none : (Duration(longest) - none) / longest;
+  return none + drafts * std::max(each, 0.0);
+}
+
+// Where all of them are wrong.
+double DraftTimes::MostLoss(uint32_t drafts, bool begins) const {
+  const double loss = MostDuration(drafts) / Duration(0) - 1;
+  return begins ? std::max(loss, BeginningCost()) : loss;
+}
+
+bool DraftTimes::CanPayFor(uint32_t drafts, bool begins) const {
+  return account_.CanPay(MostLoss(drafts, begins));
+}
 
 // Interpolated between the nearest draft lengths that were timed; beyond the longest, as on the
 // line from no drafts to it, or less.
@@ -119,31 +151,39 @@ double DraftTimes::Duration(uint32_t drafts) const {
   return std::max(first + slope * (drafts - below), 1.0);
 }
 
-uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begins) {
-  if (!steps_[0].is_sure()) return 0;
-  most = std::min(most, kMostDrafts);
-  // Longer drafts are judged by what one draft token costs.
-  if (!steps_[1].is_sure()) return CanPayFor(begins) ? std::min(most, 1u) : 0;
-  uint32_t best = 0;  // of the lengths above 0
-  double best_speed = 0;
+// Of those that the account can pay for.
+DraftTimes::Choice DraftTimes::BestDrafting(uint32_t most, const AcceptanceRates& rates,
+                                            bool begins) const {
+  Choice best;
   double tokens = 1;  // that such a step gives
   double right = 1;   // probability that all drafts so far are accepted
   for (uint32_t drafts = 1; drafts <= most; ++drafts) {
     right *= rates.At(drafts - 1);
     tokens += right;
-    const double speed = tokens / Duration(drafts);
-    if (speed <= best_speed) continue;
-    best_speed = speed;
-    best = drafts;
+    const double gain = tokens * Duration(0) / Duration(drafts);
+    if (gain <= best.gain || !CanPayFor(drafts, begins)) continue;
+    best = {.drafts = drafts, .gain = gain};
   }
-  const double gain = best_speed * Duration(0);
-  const bool is_drafting = gain > kLeastGain;
+  return best;
+}
+
+uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begins) {
+  if (!steps_[0].is_sure()) return 0;
+  most = std::min(most, kMostDrafts);
+  lacks_ = account_.StepsUntil(MostLoss(1, begins));
+  // Longer drafts are judged by what one draft token costs.
+  if (!steps_[1].is_sure()) return CanPayFor(1, begins) ? std::min(most, 1u) : 0;
+  const Choice best = BestDrafting(most, rates, begins);
+  if (best.drafts == 0) {
+    ++since_;
+    return 0;
+  }
+  const bool is_drafting = best.gain > kLeastGain;
   if (is_drafting && was_drafting_ && pause_ > 0) {
-    const double least = std::min<double>(kTryShare * kTrySteps * (gain - 1), kLongestPause);
+    const double least = std::min<double>(kTryShare * kTrySteps * (best.gain - 1), kLongestPause);
     pause_ = std::max(pause_, static_cast<uint32_t>(least));
   }
-  const bool drafts_now = is_drafting != IsTimeToTry(is_drafting);
-  return drafts_now && CanPayFor(begins) ? best : 0;
+  return is_drafting != IsTimeToTry(is_drafting) ? best.drafts : 0;
 }
 
 bool DraftTimes::IsTimeToTry(bool is_drafting) {
@@ -160,7 +200,7 @@ bool DraftTimes::IsTimeToTry(bool is_drafting) {
   if (++since_ < pause_) return false;
   since_ = 0;
   // As long as there is enough to pay for them, tries stay frequent: few draft tokens say little.
-  if (is_drafting || credit_ < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
+  if (is_drafting || account_.credit() < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = kTrySteps - 1;
   return true;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "engine/acceptance_rates.h"
+#include "engine/draft_account.h"
 #include "engine/proposer.h"
 
 namespace aster::engine {
@@ -24,14 +25,17 @@ class DraftTimes {
   void Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns);
   // Steps without draft tokens, one behind the other.
   void LearnPlain(uint32_t steps, int64_t duration_ns);
+  // That the drafter was asked in vain, for so long, before a step without draft tokens.
+  void LearnInVain(int64_t duration_ns);
   // The same for the first step with drafts after steps without: the drafter read the text in
   // between. It says what beginning costs, not what steps with drafts take.
   void LearnCatchUp(uint32_t tokens, int64_t duration_ns);
 
   // The number of drafts, up to `most`, with the highest throughput, where they are accepted with
-  // these probabilities; 0 where none gain, or where the loss by drafts so far is more than a small
-  // part of the time. `begins`: the drafter has text to read first. Now and then it is the other
-  // choice, drafting or not, so that times that have changed are noticed.
+  // these probabilities; 0 where none gain, or where drafts could lose more than a small part of
+  // the time, what they have lost so far included. `begins`: the drafter has text to read first.
+  // Now and then it is the other choice, drafting or not, so that times that have changed are
+  // noticed.
   uint32_t Best(uint32_t most, const AcceptanceRates& rates, bool begins);
 
   // After Best said 0: steps without draft tokens that it would say 0 for as well, or nearly.
@@ -42,7 +46,6 @@ class DraftTimes {
   void LearnRates(uint32_t drafted, uint32_t accepted) { rates_.Learn(drafted, accepted); }
 
  private:
-  static constexpr double kLentAtFirst = 8;
   // The weight of the last draft in the acceptance rates of all answers.
   static constexpr float kNews = 0.03F;
 
@@ -62,9 +65,17 @@ class DraftTimes {
     uint32_t next_ = 0;
   };
 
+  struct Choice {
+    uint32_t drafts = 0;
+    double gain = 0;  // tokens beside those of steps without, in the same time
+  };
+
   double Duration(uint32_t drafts) const;
-  void Settle(double gain);
-  bool CanPayFor(bool begins) const;
+  double MostDuration(uint32_t drafts) const;
+  void Settle(double tokens, double duration_ns);
+  double MostLoss(uint32_t drafts, bool begins) const;
+  bool CanPayFor(uint32_t drafts, bool begins) const;
+  Choice BestDrafting(uint32_t most, const AcceptanceRates& rates, bool begins) const;
   double BeginningCost() const;
   bool IsTimeToTry(bool is_drafting);
 
@@ -75,9 +86,9 @@ class DraftTimes {
   uint32_t tries_left_ = 0;
   Typical catch_up_;
   bool has_begun_ = false;
-  // What drafts have saved so far less what they have cost, in steps without drafts: some are lent
-  // to begin with, and a few more with each step without drafts.
-  double credit_ = kLentAtFirst;
+  Typical in_vain_;
+  DraftAccount account_;
+  double lacks_ = 0;  // steps without drafts until the account can pay for any, as Best saw it
   AcceptanceRates rates_{kAcceptanceAtFirst, kNews};
 };
 

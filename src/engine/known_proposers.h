@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -22,6 +23,9 @@ class KnowingProposers final : public ProposerSource {
  public:
   // Of 100 positions, the draft tokens of `right` are the text's.
   explicit KnowingProposers(uint32_t right = 100) : right_(right) {}
+  // At positions that are named.
+  explicit KnowingProposers(std::function<bool(size_t position)> is_right)
+      : is_right_(std::move(is_right)) {}
 
   // An answer is the text from `begin` on.
   void Foresee(std::vector<int32_t> text, size_t begin = 0) {
@@ -83,10 +87,12 @@ class KnowingProposers final : public ProposerSource {
   };
 
   bool IsRight(size_t text, size_t position) const {
+    if (is_right_) return is_right_(position);
     return Random(position + (uint64_t{text} << 32)).NextBelow(100) < right_;
   }
 
-  const uint32_t right_;
+  const uint32_t right_ = 0;
+  const std::function<bool(size_t)> is_right_;
   std::vector<std::vector<int32_t>> texts_;
   uint64_t foreseen_ = 0;
   uint64_t right_foreseen_ = 0;

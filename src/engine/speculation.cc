@@ -65,9 +65,11 @@ void Speculation::NoteStep() {
   } else if (drafted_ && *drafted_ > 0) {
     times_->Learn(*drafted_, tokens, now_ns - begin_ns_);
   } else if (drafted_) {
-    times_->LearnPlain(steps_, now_ns - begin_ns_);
+    times_->LearnPlain(steps_, now_ns - begin_ns_ - asked_ns_);
+    if (was_asked_) times_->LearnInVain(asked_ns_);
   }
   begin_ns_ = now_ns;
+  asked_ns_ = 0;
   drafted_.reset();
   steps_ = 0;
   was_asked_before_ = std::exchange(was_asked_, false);
@@ -81,6 +83,7 @@ std::span<const int32_t> Speculation::Propose(std::span<const int32_t> history, 
   if (most == 0) return drafts_;
   was_asked_ = true;
   Ask(history, most);
+  if (times_ != nullptr) asked_ns_ = clock_->NowNs() - begin_ns_;
   empty_ = drafts_.empty() ? empty_ + 1 : 0;
   return drafts_;
 }

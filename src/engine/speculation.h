@@ -101,6 +101,7 @@ class Speculation {
   DraftTimes* const times_;   // or null
   DraftLength length_;
   int64_t begin_ns_ = 0;             // of the current step
+  int64_t asked_ns_ = 0;             // of it, that the drafter took
   std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
   uint32_t steps_ = 0;               // if there was nothing: steps that were taken
   uint32_t empty_ = 0;               // times in a row that the drafter was asked and had none
