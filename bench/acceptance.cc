@@ -120,7 +120,7 @@ class Model {
       const size_t count = std::min(kRowsAtOnce, text.size() - 2 - begin);
       const model::Output output =
           TRY(next.Run(table, std::span(text).subspan(begin + 1, count),
-                       hidden.data() + begin * width, model::Wanted::kAll));
+                       hidden.data() + begin * width, model::RowsOf::kModel, model::Wanted::kAll));
       AddRanks(output.logits, text, begin + 2, first, ranks);
     }
     return ranks;

@@ -195,7 +195,7 @@ Status Measure(size_t index, const std::vector<WeightType>& types) {
   for (const WeightType type : types) all.Add(type);
   const auto kernels =
       TRY(Kernels::Create(*device, BuiltInShader, TRY(ChooseArithmetic(*device, BuiltInShader))));
-  TRY(TryMatrices(*kernels, all));
+  TRY(TryMatrices(*kernels, {.weights = all}));
   fmt::print("{} ({}), matrices {}\n", device->traits().name, device->traits().driver,
              kernels->matrix() ? std::string("used") : "not used: " + kernels->why_no_matrices());
   Products products(*device, *kernels);
