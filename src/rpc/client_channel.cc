@@ -17,6 +17,7 @@
 
 #include "net/certificate.h"
 #include "net/resolution.h"
+#include "rpc/closing_channels.h"
 #include "rpc/grpc_support.h"
 #include "rpc/limits.h"
 
@@ -136,7 +137,10 @@ ClientChannel::ClientChannel(ControlClientOptions options, net::HostPort host_po
           options.identity.has_value() ? options.identity->ca_certificate : "", options.expect)),
       credentials_(MakeCredentials(options.identity, check_)) {}
 
-ClientChannel::~ClientChannel() = default;
+ClientChannel::~ClientChannel() {
+  const MutexLock lock(mu_);
+  CloseOwn();
+}
 
 Result<std::shared_ptr<grpc::Channel>> ClientChannel::Get(int64_t deadline_ns) {
   {
@@ -146,7 +150,10 @@ Result<std::shared_ptr<grpc::Channel>> ClientChannel::Get(int64_t deadline_ns) {
   std::shared_ptr<grpc::Channel> channel =
       Connect(TRY(Lookup(deadline_ns).In(address_)), deadline_ns);
   const MutexLock lock(mu_);
-  if (channel_ == nullptr) channel_ = std::move(channel);
+  if (channel_ == nullptr) {
+    channel_ = std::move(channel);
+    made_ns_ = clock_.NowNs();
+  }
   return channel_;
 }
 
@@ -176,7 +183,9 @@ std::shared_ptr<grpc::Channel> ClientChannel::Connect(const std::vector<net::End
     std::shared_ptr<grpc::Channel> channel = NewChannel(targets[i]);
     const int64_t share_ns =
         (deadline_ns - clock_.NowNs()) / static_cast<int64_t>(targets.size() - i);
+    const int64_t begin_ns = clock_.NowNs();
     if (BecomesReady(*channel, DeadlineIn(std::max<int64_t>(share_ns, 0)))) return channel;
+    CloseChannel(std::move(channel), begin_ns + kMostConnectingNs);
   }
   return NewChannel(targets.back());
 }
@@ -203,13 +212,18 @@ std::shared_ptr<grpc::Channel> ClientChannel::NewChannel(const std::string& targ
   return grpc::CreateCustomChannel(target, credentials_, arguments);
 }
 
+void ClientChannel::CloseOwn() {
+  if (channel_ == nullptr) return;
+  CloseChannel(std::exchange(channel_, nullptr), made_ns_ + kMostConnectingNs);
+}
+
 Error ClientChannel::Explain(const std::shared_ptr<grpc::Channel>& channel,
                              const grpc::Status& status) {
   const Error error = FromGrpc(status);
   if (error.code() == Code::kUnavailable || error.code() == Code::kDeadlineExceeded) {
     // The next call makes a new one at once.
     const MutexLock lock(mu_);
-    if (channel_ == channel) channel_.reset();
+    if (channel_ == channel) CloseOwn();
   }
   const auto explained = [&](std::string_view text) {
     return Error(error.code(), fmt::format("{}: {}", address_, text));

@@ -65,6 +65,7 @@ class ClientChannel {
   std::shared_ptr<grpc::Channel> Connect(const std::vector<net::Endpoint>& endpoints,
                                          int64_t deadline_ns);
   std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) const;
+  void CloseOwn() REQUIRES(mu_);
   Error ExplainUnavailable(const Error& error) const;
 
   const GrpcThreads threads_;  // first: ends after everything else
@@ -75,6 +76,7 @@ class ClientChannel {
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   Mutex mu_;
   std::shared_ptr<grpc::Channel> channel_ GUARDED_BY(mu_);
+  int64_t made_ns_ GUARDED_BY(mu_) = 0;  // when that channel was
 };
 
 }  // namespace aster::rpc

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "rpc/closing_channels.h"
 
 namespace aster::rpc {
 namespace {
@@ -36,6 +37,7 @@ GrpcThreads::GrpcThreads() {
 
 GrpcThreads::~GrpcThreads() {
   const bool is_last = --grpc_users == 0;
+  if (is_last) AwaitClosingChannels();
   // Ends the threads here and now where nothing of gRPC's own is left, unlike grpc_shutdown().
   grpc_shutdown_blocking();
   if (is_last) WaitForTheEndOfGrpc();

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "rpc/rpc_for_test.h"
 #include "rpc/samples_for_test.h"
 
@@ -54,6 +55,29 @@ TEST(GrpcThreads, AreGoneWithTheirLastUser) {
     }
     EXPECT_LE(ThreadsOnceThereAreAtMost(before), before) << "round " << round;
   }
+}
+
+// Whatever a call is doing when it is no longer wanted: connecting, proving who it is, waiting.
+TEST(GrpcThreads, AreGoneAfterCallsThatWereCancelled) {
+  const ClusterForTest cluster;
+  const cluster::Identity desk = cluster.NewNode("desk");
+  const cluster::Identity laptop = cluster.NewNode("laptop");
+  ServiceForTest service;
+  service.describe = [] { return SampleDescription(); };
+  const ptrdiff_t before = ThreadsOfThisProcess();
+  {
+    const auto server = StartServer(desk, service);
+    constexpr int kRounds = 100;
+    constexpr int64_t kStepNs = 100 * kNsPerUs;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto client = MakeClient(laptop, server->addresses().front());
+      std::thread caller([&] { (void)client->Describe(kPatienceNs); });
+      SystemClock().SleepFor(kStepNs * round);
+      client->Cancel();
+      caller.join();
+    }
+  }
+  EXPECT_LE(ThreadsOnceThereAreAtMost(before), before);
 }
 
 }  // namespace

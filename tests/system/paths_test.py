@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: MIT
 """Machines on several networks: the fastest path is used, and another one when it fails; they find each other by
 multicast. Each machine is a network namespace; where the system allows none, the tests are skipped."""
+import fcntl
 import json
 import signal
 import unittest
@@ -50,15 +51,17 @@ class Paths(ClusterCase):
         return [self.networks.sent_bytes(0, network) for network in range(2)]
 
     def cut_amid(self, network, machine, options):
-        """The bytes of an answer amid which a network is lost, and no packet says so."""
+        """An answer amid which a network is lost, and no packet says so; what each network sent from then on."""
         run = machine.start("run", *options, *SPLIT)
+        fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)  # so that not all of the answer is ahead of its reader
         first = run.stdout.read(1)
-        run.send_signal(signal.SIGSTOP)  # so that most of the answer is still to come
+        run.send_signal(signal.SIGSTOP)
         self.networks.cut(network)
+        before = self.sent()
         run.send_signal(signal.SIGCONT)
         rest, told = run.communicate(timeout=DEADLINE_S)
         self.assertEqual(run.returncode, 0, told.decode())
-        return first + rest
+        return first + rest, self.used(before)
 
     def test_the_fastest_path_is_used_and_another_when_it_fails(self):
         # The first address of each machine is in the slow network.
@@ -68,7 +71,7 @@ class Paths(ClusterCase):
                        if node["name"] == "lap"]
         self.assertEqual([address.rpartition(":")[0] for address in addresses], ["10.79.0.2", "10.79.1.2"])
         self.await_rates(desk, 2 * SLOW_BYTES_PER_S)
-        options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
+        options = (self.tiny, *PROMPT, "-n", 4000, "--ignore-eos")
         alone = desk.aster("run", *options)
 
         before = self.sent()
@@ -76,9 +79,8 @@ class Paths(ClusterCase):
         slow, fast = self.used(before)
         self.assertGreater(fast, 4 * slow, "the fast network is not what was used")
 
-        before = self.sent()
-        self.assertEqual(self.cut_amid(1, desk, options), alone)
-        slow, fast = self.used(before)
+        answer, (slow, fast) = self.cut_amid(1, desk, options)
+        self.assertEqual(answer, alone)
         self.assertGreater(slow, fast, "the other network was not used")
         # New work, and what is asked beside it, go over the one that is left.
         self.assertEqual(desk.aster("run", *options, *SPLIT), alone)
@@ -86,9 +88,8 @@ class Paths(ClusterCase):
 
         # The cut network is well again, and the other one fails.
         self.networks.heal(1)
-        before = self.sent()
-        self.assertEqual(self.cut_amid(0, lap, options), alone)
-        slow, fast = self.used(before)
+        answer, (slow, fast) = self.cut_amid(0, lap, options)
+        self.assertEqual(answer, alone)
         self.assertGreater(fast, slow, "the healed network was not used")
         self.assertTrue(all(node["answered"] for node in self.await_members(desk, 2)))
 

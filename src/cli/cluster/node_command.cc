@@ -164,7 +164,7 @@ std::string DescribeModels(const std::vector<cluster::HeldModel>& models) {
 }
 
 Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
-  const EndSignals signals;
+  EndSignals signals;
   const cluster::Home home = TRY(cluster::Home::OfUser());
   node::DaemonOptions daemon;
   daemon.version = ASTER_VERSION;
@@ -193,6 +193,7 @@ Result<ExitStatus> Serve(const NodeFlags& options, Console& console) {
     daemon.on_hashing = [&](uint64_t done, uint64_t total) { progress.Update(done, total); };
     running = TRY(node::Daemon::Start(home, std::move(daemon)));
   }
+  signals.Keep();
   console.Print("node {} of the cluster {} is at {}\n", running->identity().name,
                 running->identity().cluster_name, fmt::join(running->control_addresses(), ", "));
   console.Print("it has {}\n", DescribeModels(running->Describe().models));

@@ -404,9 +404,22 @@ void AddEnsembles(const ServedEnsembles& ensembles, const Names& names, bool goe
   models.insert(goes_first ? models.begin() : models.end(), all.begin(), all.end());
 }
 
-Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Console& console) {
+Status Announce(const Names& names, bool is_protected, std::string_view address, Console& console) {
+  console.Print("{} {} served at {}://{}\n", fmt::join(names.names, ", "),
+                names.names.size() == 1 ? "is" : "are", is_protected ? "https" : "http", address);
+  return console.Flush();
+}
+
+// What was answered last is on its way.
+void AwaitReplies(const serve::HttpServer& server) {
   SystemClock clock;
-  EndSignals signals;
+  const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
+  while (server.busy_count() > 0 && clock.NowNs() < end_ns) clock.SleepFor(10 * kNsPerMs);
+}
+
+Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndSignals& signals,
+                         Console& console) {
+  SystemClock clock;
   // What can be wrong is found before models are loaded.
   serve::HttpServerOptions http_options = TRY(HttpOptions(options));
   serve::ServiceOptions service_options{.models = {},
@@ -450,10 +463,6 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
   service.emplace(std::move(service_options), requests, clock,
                   [&server] { return server.connection_count(); });
   door.Open(*service);
-  console.Print("{} {} served at {}://{}\n", fmt::join(names.names, ", "),
-                names.names.size() == 1 ? "is" : "are", is_protected ? "https" : "http",
-                server.address());
-  TRY(console.Flush());
   std::atomic<int64_t> grace_end_ns = 0;
   signals.Watch([&](bool again) {
     // No new requests; what is being answered comes to its end, unless a second signal comes.
@@ -463,12 +472,14 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, Cons
     for (const auto& ensemble : ensembles) ensemble->loop().Stop(grace_ns);
     if (ensembles.empty() || again) StopModels(all, grace_ns);
   });
+  const Status announced = Announce(names, is_protected, server.address(), console);
+  if (!announced.ok()) {
+    signals.Unwatch();
+    return announced.error();
+  }
   RunLoops(all, ensembles,
            [&] { return std::max<int64_t>(0, grace_end_ns.load() - clock.NowNs()); });
-  // What was answered last is on its way.
-  const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
-  SystemClock waiting;
-  while (server.busy_count() > 0 && clock.NowNs() < end_ns) waiting.SleepFor(10 * kNsPerMs);
+  AwaitReplies(server);
   signals.Unwatch();
   for (const auto& served : all) TRY(served->opened->Save());
   console.Note("goodbye");
@@ -518,6 +529,8 @@ Run DeclareServe(CLI::App& app) {
       return kExitOk;
     }
     TRY(options->Check());
+    // Before any other thread, so that none of them takes a signal.
+    EndSignals signals;
     // Models: those that were given, and members that are none of these.
     std::vector<std::string>& paths = options->model.paths;
     Wanted wanted;
@@ -527,7 +540,7 @@ Run DeclareServe(CLI::App& app) {
     paths = WithMembers(paths, options->names, wanted.ensembles);
     TRY(options->model.Find());
     wanted.groups = TRY(GroupModels(paths, options->cluster));
-    return Serve(*options, wanted, console);
+    return Serve(*options, wanted, signals, console);
   };
 }
 

@@ -12,18 +12,32 @@ EndSignals::EndSignals() {
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  watcher_ = std::thread([this] {
+    int signal = 0;
+    for (bool again = false; sigwait(&signals_, &signal) == 0 && !is_over_; again = true)
+      Take(signal, again);
+  });
 }
 
-void EndSignals::Wait() const {
-  int signal = 0;
-  sigwait(&signals_, &signal);
+void EndSignals::Take(int signal, bool again) {
+  std::function<void(bool)> end;
+  {
+    const MutexLock lock(mu_);
+    end = end_;
+  }
+  if (end) return end(again);
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+  raise(signal);
 }
 
 void EndSignals::Watch(std::function<void(bool)> end) {
-  watcher_ = std::thread([this, end = std::move(end)] {
-    int signal = 0;
-    for (bool again = false; sigwait(&signals_, &signal) == 0 && !is_over_; again = true)
-      end(again);
+  const MutexLock lock(mu_);
+  end_ = std::move(end);
+}
+
+void EndSignals::Keep() {
+  Watch([this](bool again) {
+    if (!again) kept_.release();
   });
 }
 

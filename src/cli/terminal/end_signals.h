@@ -7,13 +7,17 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <semaphore>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace aster::cli {
 
-// Blocks SIGINT and SIGTERM in the thread that makes it and in those started from then on, so that
-// only the thread that waits here gets them. They stay blocked: a program that is asked to end a
-// second time, while it ends, still ends as it was asked to.
+// Takes SIGINT and SIGTERM from the thread that makes it and from those started from then on. Until
+// Watch or Keep they end the process at once, as without this, so a start that takes long can be
+// ended. They stay blocked afterwards: a program that is asked to end a second time, while it ends,
+// still ends as it was asked to.
 class EndSignals {
  public:
   EndSignals();
@@ -21,16 +25,22 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // Until the next one.
-  void Wait() const;
+  // From now on they end Wait, and do nothing else.
+  void Keep();
+  void Wait() { kept_.acquire(); }
 
   // `end` is called by another thread at each of them, with true where it is not the first, until
   // Unwatch.
-  void Watch(std::function<void(bool)> end);
+  void Watch(std::function<void(bool)> end) EXCLUDES(mu_);
   void Unwatch();
 
  private:
+  void Take(int signal, bool again) EXCLUDES(mu_);
+
   sigset_t signals_ = {};
+  Mutex mu_;
+  std::function<void(bool)> end_ GUARDED_BY(mu_);
+  std::binary_semaphore kept_{0};
   std::atomic<bool> is_over_ = false;
   std::thread watcher_;
 };
