@@ -23,6 +23,10 @@ constexpr double kEnough = 4;
 // In the first step of a try the drafter reads the text that it has not seen; that step is not
 // counted.
 constexpr uint32_t kTrySteps = 2;
+// Behind a prompt, and behind steps with drafts, the first steps without take up to twice as long
+// as those that follow: they are not counted, or drafts would seem to save what they do not.
+constexpr uint32_t kColdSteps = 5;
+constexpr uint32_t kPlainTrySteps = kColdSteps + 3;
 // Where drafts gain much, a try without them costs much: at least this many times as long passes as
 // it loses.
 constexpr double kTryShare = 64;
@@ -62,9 +66,10 @@ double DraftTimes::Typical::value() const {
 
 void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
   if (drafts > kMostDrafts) return;
+  if (drafts == 0) return LearnPlain(1, duration_ns);
+  BeginRun(/*is_behind_drafts=*/true);
   // A clock that stands still: all steps take the same.
   steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
-  if (drafts == 0) return account_.AddPlain(1);
   Settle(tokens, Duration(drafts));
 }
 
@@ -76,8 +81,15 @@ void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   const double known_ns = steps * steps_[0].value();
   account_.AddPlain(steps);
   since_ += steps - 1;
+  tries_left_ -= std::min(tries_left_, steps - 1);
   if (1 < steps && steps < kManySteps / 2 && steps_[0].is_sure() && run_ns > known_ns) {
     return Settle(0, std::min(run_ns - known_ns, known_ns));
+  }
+  plain_run_ = std::min(plain_run_ + steps, kColdSteps + 1);
+  if (plain_run_ <= kColdSteps) {
+    // What they take beyond others is the drafts' too, where these were before them.
+    if (is_behind_drafts_) Settle(0, std::clamp(run_ns - known_ns, 0.0, known_ns));
+    return;
   }
   const uint32_t times = steps < kFirstSteps ? 1 : 3;
   for (uint32_t i = 0; i < times; ++i) steps_[0].Add(run_ns / steps);
@@ -97,6 +109,7 @@ uint32_t DraftTimes::StepsWithoutDrafts() const {
 
 void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
   // In the very first one the drafter's memory was allocated, which is not done again.
+  BeginRun(/*is_behind_drafts=*/true);
   if (!std::exchange(has_begun_, true)) return;
   catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
   Settle(tokens, catch_up_.value());
@@ -180,7 +193,8 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
   }
   const bool is_drafting = best.gain > kLeastGain;
   if (is_drafting && was_drafting_ && pause_ > 0) {
-    const double least = std::min<double>(kTryShare * kTrySteps * (best.gain - 1), kLongestPause);
+    const double least =
+        std::min<double>(kTryShare * kPlainTrySteps * (best.gain - 1), kLongestPause);
     pause_ = std::max(pause_, static_cast<uint32_t>(least));
   }
   return is_drafting != IsTimeToTry(is_drafting) ? best.drafts : 0;
@@ -201,7 +215,7 @@ bool DraftTimes::IsTimeToTry(bool is_drafting) {
   since_ = 0;
   // As long as there is enough to pay for them, tries stay frequent: few draft tokens say little.
   if (is_drafting || account_.credit() < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
-  tries_left_ = kTrySteps - 1;
+  tries_left_ = (is_drafting ? kPlainTrySteps : kTrySteps) - 1;
   return true;
 }
 

@@ -20,6 +20,9 @@ inline constexpr float kAcceptanceAtFirst = 0.8F;
 // A pure function of what it was told. Not for concurrent use.
 class DraftTimes {
  public:
+  // Of an answer, before its first step.
+  void Begin() { BeginRun(/*is_behind_drafts=*/false); }
+
   // A step that checked `drafts` draft tokens gave `tokens` and took `duration_ns`, drafting and
   // the other requests' work included. A time that is not positive counts as the shortest.
   void Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns);
@@ -70,6 +73,10 @@ class DraftTimes {
     double gain = 0;  // tokens beside those of steps without, in the same time
   };
 
+  void BeginRun(bool is_behind_drafts) {
+    plain_run_ = 0;
+    is_behind_drafts_ = is_behind_drafts;
+  }
   double Duration(uint32_t drafts) const;
   double MostDuration(uint32_t drafts) const;
   void Settle(double tokens, double duration_ns);
@@ -80,6 +87,8 @@ class DraftTimes {
   bool IsTimeToTry(bool is_drafting);
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
+  uint32_t plain_run_ = 0;                      // steps without drafts, one behind the other
+  bool is_behind_drafts_ = false;               // the first of them
   bool was_drafting_ = true;                    // what was best the last time
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last

@@ -42,7 +42,9 @@ class DraftLength {
       : most_(most),
         times_(times),
         rates_(times == nullptr ? AcceptanceRates(kAcceptanceAtFirst, kNews)
-                                : AcceptanceRates(times->rates(), kNews)) {}
+                                : AcceptanceRates(times->rates(), kNews)) {
+    if (times_ != nullptr) times_->Begin();
+  }
 
   // At most `most`; 0 where drafts have been rejected for long or cost more than they save, except
   // for a try now and then. `begins`: the step before had none.
