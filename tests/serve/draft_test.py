@@ -125,12 +125,15 @@ class Drafts(unittest.TestCase):
         form = {"type": "json_schema", "json_schema": {"name": "place", "schema": SCHEMA}}
         body = {"messages": STORY, "seed": 3, "temperature": 0, "response_format": form, "max_tokens": 200}
         for model, who in ((NOVA, COMET), (QUASAR, "mtp")):
-            server = Server(model, "--draft", who, "--local-nodes", 2, "--split", "0:1,2:out")
+            # So far apart that draft tokens pay, though few are right of so strange a text.
+            server = Server(model, "--draft", who, "--local-nodes", 2, "--split", "0:1,2:out", "--link", "5ms,1Gbit")
             try:
-                usage = server.post("/v1/chat/completions", body)["usage"]["completion_tokens_details"]
+                # The first answer begins with steps without draft tokens, which are timed.
+                answers = [server.post("/v1/chat/completions", body)["usage"] for _ in range(3)]
             finally:
                 server.stop()
-            self.assertGreater(usage["accepted_prediction_tokens"], 0, who)
+            accepted = [usage["completion_tokens_details"]["accepted_prediction_tokens"] for usage in answers]
+            self.assertGreater(max(accepted), 0, who)
 
     def test_on_a_node_that_goes_on_by_itself(self):
         self.check(NOVA, "ngram", "--local-nodes", 2, "--split", "0:1,2:out", "--decode", "node-2=0:out")
