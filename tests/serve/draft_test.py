@@ -121,19 +121,20 @@ class Drafts(unittest.TestCase):
         self.check(NOVA, COMET, "--local-nodes", 2, "--split", "0:1,2:out")
 
     def test_a_form_on_nodes(self):
-        """Draft tokens of a constrained answer are checked there, too."""
-        form = {"type": "json_schema", "json_schema": {"name": "place", "schema": SCHEMA}}
+        """Draft tokens of a constrained answer are accepted there, too."""
+        # The text in the form is long and plain enough that a drafter is often right, and the nodes are so far
+        # apart that draft tokens pay.
+        schema = {"type": "object", "properties": {"story": {"type": "string", "minLength": 400}},
+                  "required": ["story"]}
+        form = {"type": "json_schema", "json_schema": {"name": "story", "schema": schema}}
         body = {"messages": STORY, "seed": 3, "temperature": 0, "response_format": form, "max_tokens": 200}
         for model, who in ((NOVA, COMET), (QUASAR, "mtp")):
-            # So far apart that draft tokens pay, though few are right of so strange a text.
             server = Server(model, "--draft", who, "--local-nodes", 2, "--split", "0:1,2:out", "--link", "5ms,1Gbit")
             try:
-                # The first answer begins with steps without draft tokens, which are timed.
-                answers = [server.post("/v1/chat/completions", body)["usage"] for _ in range(3)]
+                usage = server.post("/v1/chat/completions", body)["usage"]
             finally:
                 server.stop()
-            accepted = [usage["completion_tokens_details"]["accepted_prediction_tokens"] for usage in answers]
-            self.assertGreater(max(accepted), 0, who)
+            self.assertGreater(usage["completion_tokens_details"]["accepted_prediction_tokens"], 0, who)
 
     def test_on_a_node_that_goes_on_by_itself(self):
         self.check(NOVA, "ngram", "--local-nodes", 2, "--split", "0:1,2:out", "--decode", "node-2=0:out")
