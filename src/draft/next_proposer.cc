@@ -34,7 +34,9 @@ class NextProposer final : public engine::Proposer {
       : block_(block),
         width_(block.model_.shape().hidden_width()),
         window_(block.window_),
-        sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()) {}
+        sampler_(sampling, block.model_.shape().vocab_size, block.model_.isa()) {
+    rows_.reserve((most_rows() + 1) * width_);  // growing would be a step's work
+  }
 
   bool follows() const override { return true; }
   void Follow(std::span<const int32_t> history, uint32_t begin,
@@ -54,8 +56,7 @@ class NextProposer final : public engine::Proposer {
     rows_end_ = end;
     // Where no drafts are asked for rows are not gathered for ever: when there are too many the
     // window begins anew, as if the rows before had not been seen.
-    const size_t most = 2 * (size_t{window_} + 1);
-    if (rows_.size() > most * width_) {
+    if (rows_.size() > most_rows() * width_) {
       table_.reset();
       rows_.erase(rows_.begin(), rows_.end() - static_cast<ptrdiff_t>((window_ + 1) * width_));
     }
@@ -72,6 +73,8 @@ class NextProposer final : public engine::Proposer {
   }
 
  private:
+  size_t most_rows() const { return 2 * (size_t{window_} + 1); }
+
   Status TryPropose(std::span<const int32_t> history, uint32_t most, std::vector<int32_t>& drafts) {
     if (!table_) table_.emplace(block_.layout_, block_.pages_, block_.layout_.all_layers());
     std::vector<int32_t> text(history.begin(), history.end());

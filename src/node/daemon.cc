@@ -36,8 +36,6 @@ constexpr uint64_t kWakingNs = 2 * kNsPerMs;
 constexpr uint64_t kDraftKvBytes = uint64_t{256} << 20;
 // A node that starts does not measure more models once it has measured for so long.
 constexpr int64_t kMeasureModelsNs = 2 * kNsPerSecond;
-// Where a model is smaller, other rates are wrong by milliseconds.
-constexpr uint64_t kLeastMeasuredBytes = uint64_t{64} << 20;
 
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
   if (asked_bytes > 0) return asked_bytes;
@@ -177,7 +175,7 @@ void Daemon::MeasureModels() {
   if (!options_.measure || options_.gpu_layers.wanted()) return;
   const int64_t end_ns = clock_.NowNs() + kMeasureModelsNs;
   for (const cluster::HeldModel& model : models_.Describe()) {
-    const bool is_worth_it = model.is_whole() && model.tensor_bytes >= kLeastMeasuredBytes;
+    const bool is_worth_it = model.is_whole() && model.tensor_bytes >= stage::kLeastMeasuredBytes;
     if (!is_worth_it || clock_.NowNs() > end_ns) continue;
     const auto measured = stage::MeasureLayers(
         model.fingerprint, *models_.Find(model.fingerprint)->files, options_.threads, clock_);

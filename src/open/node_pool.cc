@@ -18,9 +18,8 @@
 #include "discovery/seeker.h"
 #include "net/certificate.h"
 #include "node/addresses.h"
-#include "open/local_nodes.h"
+#include "open/local_pool.h"
 #include "open/weight_lender.h"
-#include "stage/file_slice_source.h"
 #include "wire/frame.h"
 
 namespace aster::open {
@@ -32,31 +31,6 @@ constexpr uint64_t kJustStartedMs = 20'000;
 constexpr int64_t kForgivenNs = 30 * kNsPerSecond;
 // How long a node that could not load the model is given no layers of it.
 constexpr int64_t kRefusedNs = 600 * kNsPerSecond;
-
-class LocalPool final : public NodePool {
- public:
-  explicit LocalPool(LocalNodes nodes) : local_(std::move(nodes)) {
-    const uint64_t share = static_cast<uint64_t>(static_cast<double>(DetectMemory().total_bytes) *
-                                                 stage::kDefaultMemoryShare) /
-                           local_.nodes().size();
-    for (const plan::PlanNode& node : local_.nodes())
-      nodes_.push_back({.node = node, .memory_bytes = share});
-  }
-
-  bool wants_all() const override { return true; }
-  net::Credentials Credentials() const override { return local_.credentials(); }
-  Status Kill(const wire::NodeId& node) override { return local_.Kill(node); }
-  std::vector<std::string> KvCacheLines() override { return local_.KvCacheLines(); }
-  Status Refresh(std::span<const wire::NodeId> lost, const Status& /*why*/) override {
-    std::erase_if(nodes_, [&](const plan::NodeAbility& able) {
-      return std::ranges::count(lost, able.node.id) > 0;
-    });
-    return Ok();
-  }
-
- private:
-  LocalNodes local_;
-};
 
 class ClusterPool final : public NodePool {
  public:
@@ -265,25 +239,6 @@ class ClusterPool final : public NodePool {
   std::map<wire::NodeId, int64_t> refused_ns_;   // when
 };
 
-Result<std::unique_ptr<NodePool>> StartLocally(const ModelOptions& model,
-                                               const ClusterOptions& cluster) {
-  // As many threads as there are cores, all nodes together.
-  const size_t threads = model.threads > 0
-                             ? model.threads
-                             : std::max<size_t>(1, UsableCpuCount() / cluster.local_nodes);
-  LocalNodesOptions options{
-      .count = cluster.local_nodes, .node_arguments = model.paths, .pinned = cluster.pinned};
-  options.node_arguments.insert(options.node_arguments.end(),
-                                {"--threads", std::to_string(threads)});
-  if (model.kv_now) options.node_arguments.emplace_back("--kv-now");
-  if (model.gpu_layers != "0")
-    options.node_arguments.insert(options.node_arguments.end(), {"--gpu-layers", model.gpu_layers});
-  const std::vector<std::string> kv_cache = model.kv_cache.Arguments();
-  options.node_arguments.insert(options.node_arguments.end(), kv_cache.begin(), kv_cache.end());
-  if (!cluster.link.empty()) options.link = TRY(ParseLink(cluster.link).In("--link"));
-  return std::unique_ptr<NodePool>(std::make_unique<LocalPool>(TRY(LocalNodes::Start(options))));
-}
-
 Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& via,
                                               const WantedSlices& wanted) {
   std::unique_ptr<node::ClusterView> view = TRY(ViewOfCluster(via));
@@ -348,7 +303,8 @@ Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::
 Result<std::unique_ptr<NodePool>> OpenNodePool(const ModelOptions& model,
                                                const ClusterOptions& cluster,
                                                const WantedSlices& wanted) {
-  return cluster.cluster ? FindCluster(cluster.via, wanted) : StartLocally(model, cluster);
+  return cluster.cluster ? FindCluster(cluster.via, wanted)
+                         : StartLocalPool(model, cluster, wanted);
 }
 
 std::vector<plan::LinkAbility> LinksTo(

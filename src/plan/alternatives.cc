@@ -61,6 +61,8 @@ std::string WhyNotTaken(const KindAnswer& answer, const KindAnswer& taken, bool 
 
 std::string WhyNone(const KindProblem& problem, const PlannerOptions& options, PlanKind kind) {
   const size_t nodes = problem.split.nodes.size();
+  if (kind == PlanKind::kOneNode && options.all_nodes && nodes > 1)
+    return "all nodes are to take part";
   if (kind == PlanKind::kOneNode) return "no node has memory for the whole model";
   if (nodes < (kind == PlanKind::kMixed ? 3 : 2)) return "there are too few nodes";
   const bool is_linked = std::ranges::any_of(
@@ -71,6 +73,7 @@ std::string WhyNone(const KindProblem& problem, const PlannerOptions& options, P
   if (problem.group.heads < 2) return "no group can compute this model";
   if (std::ranges::count(problem.group.nodes, true, &GroupProblem::Node::may_divide) < 2)
     return "the nodes' programs are older than groups of this model: update them";
+  if (options.all_nodes) return "none with all nodes is better, or fits";
   return kind == PlanKind::kMixed ? "no group beside other nodes is better than without"
                                   : "no group of nodes has memory for it, or a head for each";
 }

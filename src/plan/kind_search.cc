@@ -555,6 +555,16 @@ std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem, std::span<con
   return KindSearch(problem).Of(parts, decode);
 }
 
+bool TakesAll(const KindAnswer& answer, size_t nodes) {
+  std::vector<bool> takes_part(nodes);
+  for (const auto* path : {&answer.parts, &answer.decode}) {
+    for (const KindAnswer::Part& part : *path) {
+      for (const size_t node : part.nodes) takes_part[node] = true;
+    }
+  }
+  return std::ranges::count(takes_part, false) == 0;
+}
+
 std::optional<size_t> ChooseKind(std::span<const KindAnswer> answers) {
   if (answers.empty()) return std::nullopt;
   const auto best = std::ranges::min_element(answers, {}, &KindAnswer::request_s);

@@ -90,6 +90,9 @@ std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem,
                                        std::span<const KindAnswer::Part> parts,
                                        std::span<const KindAnswer::Part> decode);
 
+// Whether each of so many nodes has layers of it.
+bool TakesAll(const KindAnswer& answer, size_t nodes);
+
 // The simplest kind that is at most a tenth slower than the best: predictions are not exact, and
 // machines that bring little are left to others. Nothing where there is none.
 std::optional<size_t> ChooseKind(std::span<const KindAnswer> answers);

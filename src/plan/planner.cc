@@ -58,8 +58,10 @@ class Planning {
     // Kinds are compared by rates that were measured.
     std::vector<KindAnswer> answers;
     const bool is_wanted = options_.may_choose || options_.compares;
-    if (knows_flops_ && knows_reads_ && !options_.all_nodes && is_wanted)
-      answers = SearchKinds(kinds_, *fast_prefill);
+    if (knows_flops_ && knows_reads_ && is_wanted) answers = SearchKinds(kinds_, *fast_prefill);
+    if (options_.all_nodes) {
+      std::erase_if(answers, [&](const KindAnswer& of) { return !TakesAll(of, nodes_.size()); });
+    }
     if (const auto chosen = ChooseKind(answers); options_.may_choose && chosen)
       taken_ = answers[*chosen];
     SplitPlan split;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -291,6 +292,23 @@ TEST(Planner, ComparesAllKindsOfPlan) {
   }
   // Without rates nothing is compared.
   EXPECT_TRUE(PlanSplit(Nodes({0, 0}), {}, Load(16), {.may_choose = true})->alternatives.empty());
+}
+
+TEST(Planner, ComparesPlansOfAllNodesWhereAllAreToTakePart) {
+  const auto nodes = Nodes({1e12, 1e12});
+  PlannerOptions options{.all_nodes = true, .may_choose = true};
+  const auto near = PlanSplit(nodes, Links(2, 1e-4, 1e10), LoadOfGroups(16), options).value();
+  EXPECT_EQ(SplitText(near.plan), "a+b=0:out");
+  // One alone would be soonest of so short an answer over so slow a link.
+  options.prompt_tokens = 40;
+  options.answer_tokens = 64;
+  const auto far = PlanSplit(nodes, Links(2, 0.05, 1e7), LoadOfGroups(16), options).value();
+  EXPECT_EQ(far.plan.stages.size(), 2u);
+  EXPECT_EQ(far.alternatives[0].why, "all nodes are to take part");
+  for (const Alternative& of : far.alternatives) {
+    if (!of.plan) continue;
+    EXPECT_THAT(SplitText(*of.plan), testing::ContainsRegex("a.*b")) << of.kind;
+  }
 }
 
 TEST(Planner, OneNodeAloneWhereThatIsSooner) {

@@ -5,6 +5,8 @@
 // know the model's weight types, norms and attention. Must not know plans.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,6 +19,9 @@
 #include "stage/work_rates.h"
 
 namespace aster::stage {
+
+// Where a model is smaller, other rates are wrong by milliseconds.
+inline constexpr uint64_t kLeastMeasuredBytes = uint64_t{64} << 20;
 
 // The layers that are measured: the whole model where it is small, else layers from its middle of
 // more bytes than caches hold; nothing where a layer is so large that loading it takes long.

@@ -34,6 +34,23 @@ class Bench(Case):
         self.assertGreater(report["load"]["peak_memory_bytes"], report["model"]["packed_bytes"])
         self.assertGreaterEqual(report["peak_memory_bytes"], report["load"]["peak_memory_bytes"])
 
+    def test_nodes_of_this_machine_get_the_plan_that_is_predicted_to_be_sooner(self):
+        large = self.folder / "large.gguf"  # enough that the plan matters
+        aster("synth", large, "--type", "Q8_0", "--layers", 4, "--embedding", 512, "--ff", 8192, "--vocab", 24000)
+        self.assertGreater(large.stat().st_size, 64 << 20)
+        far = ("--local-nodes", 2, "--threads", 1, "--link", "200ms,10Mbit", "--raw", "--temp", 0, "-n", 3, "-p", "abc")
+        told = aster("run", large, *far, "--explain")
+        said = told.stderr.decode()
+        self.assertRegex(said, r"a pipeline was taken, with the first token predicted after ")
+        self.assertIn("one node alone is not possible: all nodes are to take part", said)
+        self.assertRegex(said, r"a group \(--split node-1\+node-2=0:out\) would take .* for messages between nodes")
+        alone = aster("run", large, "--threads", 1, "--raw", "--temp", 0, "-n", 3, "-p", "abc")
+        self.assertEqual(told.stdout, alone.stdout)
+        # One sequence at a time.
+        reasons = json.loads(aster("bench", large, "--local-nodes", 2, "--threads", 1, "--prompt", 8, "--gen", 2,
+                                   "--reps", 1, "--json").stdout)
+        self.assertIn(reasons["split"], ("node-1=0:1,node-2=2:out", "node-1+node-2=0:out"), reasons)
+
     def test_either_kind_can_be_left_out(self):
         for prompt, answer, kind in ((0, 2, "decode"), (8, 0, "prefill")):
             results = self.report("--prompt", prompt, "--gen", answer, "--reps", 1)["results"]

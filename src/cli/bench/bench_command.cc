@@ -162,6 +162,13 @@ Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
   return report;
 }
 
+// The longest of what is measured.
+open::ExpectedRequest RequestOf(const engine::MeasurePlan& plan) {
+  uint32_t prompt = 1;
+  for (const uint32_t tokens : plan.prompts) prompt = std::max(prompt, tokens);
+  return {.prompt_tokens = prompt, .answer_tokens = std::max(plan.answer, 1u)};
+}
+
 // On nodes; what they are and how fast they could be at most is not known here.
 Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
@@ -171,8 +178,11 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   load.threads = plan.threads.front();
   const SystemClock clock;
   const int64_t start_ns = clock.NowNs();
-  const auto nodes = TRY(open::NodeSession::Start(files, load, options.cluster, console));
   const uint32_t widest = *std::max_element(plan.batches.begin(), plan.batches.end());
+  open::ClusterOptions cluster = options.cluster;
+  // One sequence at a time: several are measured on the plan that they share best.
+  if (widest == 1) cluster.only_request = RequestOf(plan);
+  const auto nodes = TRY(open::NodeSession::Start(files, load, cluster, console));
   const auto conductor = TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest,
                                          /*longest_frame_ns=*/0, console));
   BenchReport report{.model = options.model.paths.front(),

@@ -368,7 +368,8 @@ Result<ExitStatus> RunModel(RunOptions options, Console& console) {
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));
   if (options.explain && !options.cluster.wants_nodes()) {
     return InvalidArgument(
-        "--explain: one machine alone has no plan to explain; give --cluster, or --ensemble");
+        "--explain: one machine alone has no plan to explain; give --cluster, --local-nodes, or "
+        "--ensemble");
   }
   TRY(OfferPull(options.model, console));
   TRY(options.model.Find());

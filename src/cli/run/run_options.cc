@@ -36,7 +36,7 @@ void RunOptions::Declare(CLI::App& app) {
   for (const char* other : {"model", "--ids", "--raw", "--session"})
     members->excludes(app.get_option(other));
   app.add_flag("--explain", explain,
-               "Print why this plan was chosen, and predicted times of others (--cluster), or "
+               "Print why this plan was chosen, and predicted times of others (on nodes), or "
                "which member wrote the answer and why it was taken (--ensemble)");
 }
 
