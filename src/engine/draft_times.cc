@@ -41,7 +41,7 @@ constexpr double kFirstLoss = 1;
 constexpr double kLeastCost = 1e-3;
 // Steps with drafts behind steps without, for which these say what one takes.
 constexpr uint32_t kFreshSteps = 8;
-// Where steps with drafts take so many times as long as before, or as much less, the machine has
+// Where steps with drafts take this many times as long as before, or as much less, the machine has
 // another speed, or they have other costs: steps without drafts tell which.
 constexpr double kOtherSpeed = 1.3;
 // Without draft tokens one behind the other: enough to tell what one takes, and so many that what

@@ -42,7 +42,7 @@ plan::MeasuredSlice ToMeasuredSlice(const stage::WorkRate& rate) {
 
 bool IsWorthMeasuring(const ModelOptions& model, const ClusterOptions& cluster,
                       const WantedSlices& wanted) {
-  // A node has nobody to share with, and GPUs have other rates.
+  // A single node needs no plan, and GPUs have other rates.
   if (cluster.local_nodes < 2 || model.gpu_layers != "0" || wanted.files == nullptr) return false;
   if (cluster.split != "auto") return false;
   uint64_t bytes = 0;
@@ -50,7 +50,7 @@ bool IsWorthMeasuring(const ModelOptions& model, const ClusterOptions& cluster,
   return bytes >= stage::kLeastMeasuredBytes;
 }
 
-// What a node of so many threads can do, without its name.
+// What a node with `threads` threads can do, without its name.
 Result<plan::NodeAbility> MeasureNode(size_t threads, const WantedSlices& wanted) {
   const SystemClock clock;
   plan::NodeAbility able;

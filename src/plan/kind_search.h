@@ -90,7 +90,7 @@ std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem,
                                        std::span<const KindAnswer::Part> parts,
                                        std::span<const KindAnswer::Part> decode);
 
-// Whether each of so many nodes has layers of it.
+// Whether each of `nodes` nodes has layers of it.
 bool TakesAll(const KindAnswer& answer, size_t nodes);
 
 // The simplest kind that is at most a tenth slower than the best: predictions are not exact, and
