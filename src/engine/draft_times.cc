@@ -37,13 +37,6 @@ constexpr double kTryShare = 64;
 constexpr double kFurtherRow = 0.3;
 // Where it is not known what one draft token costs: as much as a step.
 constexpr double kFirstLoss = 1;
-// Nothing costs less, whatever a line through two times says.
-constexpr double kLeastCost = 1e-3;
-// Steps with drafts behind steps without, for which these say what one takes.
-constexpr uint32_t kFreshSteps = 8;
-// Where steps with drafts take this many times as long as before, or as much less, the machine has
-// another speed, or they have other costs: steps without drafts tell which.
-constexpr double kOtherSpeed = 1.3;
 // Without draft tokens one behind the other: enough to tell what one takes, and so many that what
 // comes between two runs of them is next to nothing.
 constexpr uint32_t kFewSteps = 4;
@@ -75,58 +68,40 @@ void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
   if (drafts > kMostDrafts) return;
   if (drafts == 0) return LearnPlain(1, duration_ns);
   BeginRun(/*is_behind_drafts=*/true);
-  if (!plain_ns_.is_known()) return;
   // A clock that stands still: all steps take the same.
-  LearnCost(drafts, static_cast<double>(std::max<int64_t>(duration_ns, 1)));
-  Settle(tokens, Cost(drafts));
-}
-
-// Behind steps without drafts, what these took is the measure. Further on the machine may have
-// another speed, which steps with drafts tell as long as their costs stay what they were.
-void DraftTimes::LearnCost(uint32_t drafts, double duration_ns) {
-  const bool is_fresh = since_plain_++ < kFreshSteps;
-  const double plain_ns = is_fresh ? plain_ns_.value() : plain_now_ns_.value();
-  if (is_fresh || !costs_[drafts].is_sure()) costs_[drafts].Add(duration_ns / plain_ns);
-  plain_now_ns_.Add(duration_ns / costs_[drafts].value());
-  const double change = plain_now_ns_.value() / plain_ns_.value();
-  if (!is_fresh && (change > kOtherSpeed || change < 1 / kOtherSpeed)) since_ = kLongestPause;
+  steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
+  Settle(tokens, Duration(drafts));
 }
 
 // The way to who decodes far away and back is that of the drafts, for which it was asked: where a
 // long run has told what a step takes, what a short one takes beyond that is theirs.
 void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   if (steps == 0) return;
-  const double each_ns = static_cast<double>(std::max<int64_t>(duration_ns, 1)) / steps;
-  // How much longer than others, in steps; twice as long at the most, as one may have been held up.
-  const double late =
-      plain_ns_.is_known() ? std::clamp(each_ns / plain_ns_.value() - 1, 0.0, 1.0) * steps : 0;
+  const double run_ns = static_cast<double>(std::max<int64_t>(duration_ns, 1));
+  const double known_ns = steps * steps_[0].value();
   account_.AddPlain(steps);
   since_ += steps - 1;
   tries_left_ -= std::min(tries_left_, steps - 1);
-  if (1 < steps && steps < kManySteps / 2 && plain_ns_.is_sure() && late > 0)
-    return Settle(0, late);
+  if (1 < steps && steps < kManySteps / 2 && steps_[0].is_sure() && run_ns > known_ns) {
+    return Settle(0, std::min(run_ns - known_ns, known_ns));
+  }
   plain_run_ = std::min(plain_run_ + steps, kColdSteps + 1);
   if (plain_run_ <= kColdSteps) {
     // What they take beyond others is the drafts' too, where these were before them.
-    if (is_behind_drafts_) Settle(0, late);
+    if (is_behind_drafts_) Settle(0, std::clamp(run_ns - known_ns, 0.0, known_ns));
     return;
   }
-  since_plain_ = 0;
   const uint32_t times = steps < kFirstSteps ? 1 : 3;
-  for (uint32_t i = 0; i < times; ++i) {
-    plain_ns_.Add(each_ns);
-    plain_now_ns_.Add(each_ns);
-  }
+  for (uint32_t i = 0; i < times; ++i) steps_[0].Add(run_ns / steps);
 }
 
 void DraftTimes::LearnInVain(int64_t duration_ns) {
-  if (!plain_ns_.is_known()) return;
-  in_vain_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 0)) / plain_ns_.value());
+  in_vain_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 0)));
   Settle(0, in_vain_.value());
 }
 
 uint32_t DraftTimes::StepsWithoutDrafts() const {
-  if (!plain_ns_.is_sure()) return kFirstSteps;
+  if (!steps_[0].is_sure()) return kFirstSteps;
   if (lacks_ > kFewSteps) return static_cast<uint32_t>(std::min<double>(lacks_, kManySteps));
   if (was_drafting_) return kFewSteps;
   return std::clamp(pause_ - std::min(since_, pause_), 1u, kManySteps);
@@ -136,33 +111,35 @@ void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
   // In the very first one the drafter's memory was allocated, which is not done again.
   BeginRun(/*is_behind_drafts=*/true);
   if (!std::exchange(has_begun_, true)) return;
-  if (!plain_ns_.is_known()) return;
-  catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)) / plain_now_ns_.value());
+  catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
   Settle(tokens, catch_up_.value());
 }
 
-void DraftTimes::Settle(double tokens, double steps) {
-  account_.AddDrafted(tokens, steps, kMostBeginnings * BeginningCost());
+void DraftTimes::Settle(double tokens, double duration_ns) {
+  if (!steps_[0].is_known()) return;
+  account_.AddDrafted(tokens, duration_ns / Duration(0), kMostBeginnings * BeginningCost());
 }
 
+// In steps without drafts.
 double DraftTimes::BeginningCost() const {
-  return catch_up_.is_known() ? std::max(0.0, catch_up_.value() - 1) : 0;
+  if (!catch_up_.is_known() || !steps_[0].is_known()) return 0;
+  return std::max(0.0, catch_up_.value() / Duration(0) - 1);
 }
 
 // Of draft lengths beyond those that were timed, each draft token may cost as much as those did.
-double DraftTimes::MostCost(uint32_t drafts) const {
+double DraftTimes::MostDuration(uint32_t drafts) const {
   uint32_t longest = kMostDrafts;
-  while (longest > 0 && !costs_[longest].is_known()) --longest;
-  if (drafts <= longest) return Cost(drafts);
-  const double each = longest == 0 ? kFirstLoss : (Cost(longest) - 1) / longest;
-  return 1 + drafts * std::max(each, 0.0);
+  while (longest > 0 && !steps_[longest].is_known()) --longest;
+  if (drafts <= longest) return Duration(drafts);
+  const double none = steps_[0].value();
+  const double each = longest == 0 ? kFirstLoss * none : (Duration(longest) - none) / longest;
+  return none + drafts * std::max(each, 0.0);
 }
 
 // Where all of them are wrong.
 double DraftTimes::MostLoss(uint32_t drafts, bool begins) const {
-  const double loss = MostCost(drafts) - 1;
-  // The step behind a beginning is the first one that says what drafts cost.
-  return begins ? BeginningCost() + loss : loss;
+  const double loss = MostDuration(drafts) / Duration(0) - 1;
+  return begins ? std::max(loss, BeginningCost()) : loss;
 }
 
 bool DraftTimes::CanPayFor(uint32_t drafts, bool begins) const {
@@ -171,19 +148,20 @@ bool DraftTimes::CanPayFor(uint32_t drafts, bool begins) const {
 
 // Interpolated between the nearest draft lengths that were timed; beyond the longest, as on the
 // line from no drafts to it, or less.
-double DraftTimes::Cost(uint32_t drafts) const {
-  const auto known = [this](uint32_t count) { return count == 0 || costs_[count].is_known(); };
-  const auto cost = [this](uint32_t count) { return count == 0 ? 1 : costs_[count].value(); };
+double DraftTimes::Duration(uint32_t drafts) const {
   uint32_t below = drafts;
-  while (!known(below)) --below;
+  while (!steps_[below].is_known()) --below;  // none is
   uint32_t above = drafts;
-  while (above <= kMostDrafts && !known(above)) ++above;
-  if (below == drafts) return cost(drafts);
-  const double first = cost(below);
-  const double slope = above > kMostDrafts
-                           ? std::min(below == 0 ? 0 : (first - 1) / below, kFurtherRow)
-                           : (cost(above) - first) / (above - below);
-  return std::max(first + slope * (drafts - below), kLeastCost);
+  while (above <= kMostDrafts && !steps_[above].is_known()) ++above;
+  if (below == drafts) return steps_[drafts].value();
+  const double first = steps_[below].value();
+  if (above > kMostDrafts) {
+    const double none = steps_[0].value();
+    const double slope = std::min((first - none) / below, kFurtherRow * none);
+    return std::max(first + slope * (drafts - below), 1.0);
+  }
+  const double slope = (steps_[above].value() - first) / (above - below);
+  return std::max(first + slope * (drafts - below), 1.0);
 }
 
 // Of those that the account can pay for.
@@ -195,7 +173,7 @@ DraftTimes::Choice DraftTimes::BestDrafting(uint32_t most, const AcceptanceRates
   for (uint32_t drafts = 1; drafts <= most; ++drafts) {
     right *= rates.At(drafts - 1);
     tokens += right;
-    const double gain = tokens / Cost(drafts);
+    const double gain = tokens * Duration(0) / Duration(drafts);
     if (gain <= best.gain || !CanPayFor(drafts, begins)) continue;
     best = {.drafts = drafts, .gain = gain};
   }
@@ -203,11 +181,11 @@ DraftTimes::Choice DraftTimes::BestDrafting(uint32_t most, const AcceptanceRates
 }
 
 uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begins) {
-  if (!plain_ns_.is_sure()) return 0;
+  if (!steps_[0].is_sure()) return 0;
   most = std::min(most, kMostDrafts);
   lacks_ = account_.StepsUntil(MostLoss(1, begins));
   // Longer drafts are judged by what one draft token costs.
-  if (!costs_[1].is_sure()) return CanPayFor(1, begins) ? std::min(most, 1u) : 0;
+  if (!steps_[1].is_sure()) return CanPayFor(1, begins) ? std::min(most, 1u) : 0;
   const Choice best = BestDrafting(most, rates, begins);
   if (best.drafts == 0) {
     ++since_;

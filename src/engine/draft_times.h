@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether speculative decoding saves time: what a step costs by its number of draft tokens, learnt
-// from all answers of one scheduler. The unit is a step without draft tokens at about the same
-// time: a machine that is slow for a moment, or for longer, is slow for both, and what a step took
-// then says nothing against one that was timed before. Must not know clocks, nor drafters.
+// Whether speculative decoding saves time: the duration of a step by its number of draft tokens,
+// learnt from all answers of one scheduler. Must not know clocks, nor drafters.
 #pragma once
 
 #include <array>
@@ -79,29 +77,25 @@ class DraftTimes {
     plain_run_ = 0;
     is_behind_drafts_ = is_behind_drafts;
   }
-  double Cost(uint32_t drafts) const;
-  double MostCost(uint32_t drafts) const;
-  void LearnCost(uint32_t drafts, double duration_ns);
-  void Settle(double tokens, double steps);
+  double Duration(uint32_t drafts) const;
+  double MostDuration(uint32_t drafts) const;
+  void Settle(double tokens, double duration_ns);
   double MostLoss(uint32_t drafts, bool begins) const;
   bool CanPayFor(uint32_t drafts, bool begins) const;
   Choice BestDrafting(uint32_t most, const AcceptanceRates& rates, bool begins) const;
   double BeginningCost() const;
   bool IsTimeToTry(bool is_drafting);
 
-  Typical plain_ns_;          // of a step without drafts, when there last were such
-  Typical plain_now_ns_;      // what one would take now, by the steps with drafts since
-  uint32_t since_plain_ = 0;  // of these
-  std::array<Typical, kMostDrafts + 1> costs_;  // by number of drafts; of none it is 1
+  std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
   uint32_t plain_run_ = 0;                      // steps without drafts, one behind the other
   bool is_behind_drafts_ = false;               // the first of them
   bool was_drafting_ = true;                    // what was best the last time
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last
   uint32_t tries_left_ = 0;
-  Typical catch_up_;  // cost of a step in which the drafter reads text
+  Typical catch_up_;
   bool has_begun_ = false;
-  Typical in_vain_;  // likewise of asking it
+  Typical in_vain_;
   DraftAccount account_;
   double lacks_ = 0;  // steps without drafts until the account can pay for any, as Best saw it
   AcceptanceRates rates_{kAcceptanceAtFirst, kNews};

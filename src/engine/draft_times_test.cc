@@ -226,54 +226,6 @@ TEST(DraftTimes, SeesThatTimesHaveChanged) {
   EXPECT_LT(Follow(dear, 4, 1000, times, random).ns_per_token(), 1.1e6);
 }
 
-// A machine that others use too: another speed every 300 steps or so, and every 400 a dozen steps
-// at half of that. What an answer takes, in what it would take without drafts.
-double TimeBesidePlain(double first_cost, double next_cost, double rate) {
-  double ns = 0, plain_ns = 0;
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    Random random(seed);
-    DraftTimes times;
-    double speed = 1;
-    uint32_t slow_steps = 0;
-    for (uint32_t answer = 0; answer < 20; ++answer) {
-      DraftLength length(4, &times);
-      for (uint32_t tokens = 0; tokens < 300;) {
-        if (random.NextBelow(300) == 0) speed = 1 + 0.6 * random.NextDouble();
-        if (slow_steps > 0) --slow_steps;
-        if (random.NextBelow(400) == 0) slow_steps = 12;
-        const double plain_step_ns = 1e6 * speed * (slow_steps > 0 ? 2 : 1);
-        const uint32_t drafts = length.Next();
-        uint32_t accepted = 0;
-        while (accepted < drafts && random.NextDouble() < rate) ++accepted;
-        const double cost = drafts == 0 ? 1 : first_cost + next_cost * (drafts - 1);
-        const double step_ns = plain_step_ns * cost * (0.95 + 0.1 * random.NextDouble());
-        times.Learn(drafts, 1 + accepted, static_cast<int64_t>(step_ns));
-        length.Learn(drafts, accepted);
-        tokens += 1 + accepted;
-        ns += step_ns;
-        plain_ns += plain_step_ns * (1 + accepted);
-      }
-    }
-  }
-  return ns / plain_ns;
-}
-
-TEST(DraftTimes, AMachineOfAnotherSpeedIsNoReasonToDraftNorNotTo) {
-  // What would be best is 1, and 0.65.
-  EXPECT_LT(TimeBesidePlain(2.45, 0.6, 0.8), 1.02);
-  EXPECT_LT(TimeBesidePlain(1.9, 1, 0.8), 1.01);
-  EXPECT_LT(TimeBesidePlain(1.3, 0.3, 0.8), 0.69);
-}
-
-TEST(DraftTimes, DraftsThatBecomeDearAreSoonGivenUp) {
-  Random random(6);
-  DraftTimes times;
-  Follow({.step_ns = [](uint32_t drafts) { return 1e6 + drafts * 5e4; }}, 4, 5000, times, random);
-  const Course dear = Follow({.step_ns = [](uint32_t drafts) { return drafts == 0 ? 1e6 : 6e6; }},
-                             4, 300, times, random);
-  EXPECT_LT(dear.ns - 1e6 * dear.tokens, 60e6);
-}
-
 TEST(DraftTimes, TriesThatAreDearAreRare) {
   DraftTimes times;
   for (int i = 0; i < 5; ++i) {
