@@ -12,9 +12,6 @@
 //   D::SignedSum<kFold>     of weights that are signed where D::kSigned;
 //   D::ScaledSum<kFold>, D::SignedScaledSum<kFold>
 //                           the same over groups, each times its scale
-//   D::WithSigns<kBit>(magnitudes, words)
-//                           weights as signed sums take them, which are negative where that bit of
-//                           a word's byte is 1, if there is a shorter way than negation
 //   D::Scale, D::ScaleOf<h>(pairs)
 //                           the scale of group h of a pair, as a scaled sum takes it
 #pragma once
@@ -260,18 +257,13 @@ struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
   static constexpr int kOffset = D::kSigned ? 0 : 64;
   struct Group {
     template <int t>
-    auto Quad() const {
-      const typename V::Bytes magnitudes = V::template PointQuads<t>(points);
-      if constexpr (requires { D::template WithSigns<Iq2SignBit(t)>(magnitudes, signs); }) {
-        return D::template WithSigns<Iq2SignBit(t)>(magnitudes, signs);
-      } else {
-        const typename V::Bytes weights =
-            V::Negate(magnitudes, V::template NegativeBytes<t>(signs));
-        if constexpr (D::kSigned)
-          return weights;
-        else
-          return V::Add64(weights);
-      }
+    typename V::Bytes Quad() const {
+      const typename V::Bytes weights =
+          V::Negate(V::template PointQuads<t>(points), V::template NegativeBytes<t>(signs));
+      if constexpr (D::kSigned)
+        return weights;
+      else
+        return V::Add64(weights);
     }
     const uint8_t (*points)[4];  // [row]
     typename V::Ints signs;

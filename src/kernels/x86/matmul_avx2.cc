@@ -9,7 +9,7 @@
 
 #include "kernels/matmul_table_of.h"
 #include "kernels/matmul_unfolded.h"
-#include "kernels/x86/iq2_xxs_row_avx2.h"
+#include "kernels/x86/iq2_xxs_rows_avx2.h"
 #include "kernels/x86/vector_avx2.h"
 
 namespace aster::kernels {
@@ -45,9 +45,7 @@ struct SignedProducts {
     return {Vector::LoadInts(&lanes[0]), Vector::LoadInts(&lanes[1])};
   }
   static void StoreWeights(const Bytes& bytes, Lanes* lanes) {
-    StoreWeights(WeightsOf(bytes), lanes);
-  }
-  static void StoreWeights(const Weights& weights, Lanes* lanes) {
+    const Weights weights = WeightsOf(bytes);
     Vector::StoreInts(weights.bytes, &lanes[0]);
     Vector::StoreInts(weights.magnitudes, &lanes[1]);
   }
@@ -138,17 +136,6 @@ struct Avx2Of {
   using SignedScaledSum = std::conditional_t<kSignsMove, ScaledDotSum<SignedProducts, kFold>,
                                              ScaledDotSum<UnsignedProducts, 1>>;
 
-  // Of what the signs come from only the upper bit counts, and that it is not zero.
-  template <int kBit>
-  static SignedProducts::Weights WithSigns(const Bytes& magnitudes, const Vector::Ints& words)
-    requires kSignsMove
-  {
-    const auto sign = [](__m256i part) {
-      return _mm256_or_si256(_mm256_slli_epi16(part, 7 - kBit), _mm256_set1_epi8(1));
-    };
-    return {Vector::OfEach(sign, words), magnitudes};
-  }
-
   using Scale = Vector::Pairs;  // twice in each lane
   template <int h>
   static Scale ScaleOf(const Vector::Pairs& pairs) {
@@ -191,14 +178,8 @@ struct LevelsNearZero : Levels<Avx2> {
 
 template <typename Q>
 constexpr MatmulFunction kScaled = UnfoldedProducts<UnfoldedScaled<Q>>::Run;
-template <typename Q, typename Few = Q>
-constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>, Products<SuperTile<Few>>>::Run;
-
-void Iq2XxsProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
-  const MatmulFunction product =
-      job.batch == 1 ? Products<Iq2XxsRow<Avx2>>::Run : kSuper<IQ2_XXS<WithOffsets>, IQ2_XXS<Avx2>>;
-  product(job, panel_begin, panel_end);
-}
+template <typename Q, typename FewRows = SuperTile<Q>>
+constexpr MatmulFunction kSuper = UnfoldedProducts<UnfoldedSuper<Q>, Products<FewRows>>::Run;
 
 // All blocks of a matrix have the same levels.
 void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
@@ -207,9 +188,10 @@ void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
     const int value = static_cast<int8_t>(level);
     largest = largest < value ? value : largest < -value ? -value : largest;
   }
-  const MatmulFunction product = largest <= 16   ? kSuper<LevelsNearZero<16, 4>, Levels<Avx2>>
-                                 : largest <= 64 ? kSuper<LevelsNearZero<64, 1>, Levels<Avx2>>
-                                                 : kSuper<Levels<Avx2>>;
+  const MatmulFunction product =
+      largest <= 16   ? kSuper<LevelsNearZero<16, 4>, SuperTile<Levels<Avx2>>>
+      : largest <= 64 ? kSuper<LevelsNearZero<64, 1>, SuperTile<Levels<Avx2>>>
+                      : kSuper<Levels<Avx2>>;
   product(job, panel_begin, panel_end);
 }
 
@@ -218,8 +200,9 @@ constexpr MatmulTable kTable = {
                  UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
                  UnfoldedProducts<UnfoldedBF16<UnpackedSooner::V>>::Run, kScaled<Q8_0<Avx2>>,
                  kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
-                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, Q6_K<Avx2>>, Iq2XxsProducts,
-                 kScaled<IQ4_NL<Avx2>>, kScaled<Q5_1<Avx2>>, LevelProducts},
+                 kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, SuperTile<Q6_K<Avx2>>>,
+                 kSuper<IQ2_XXS<WithOffsets>, Iq2XxsRows<Avx2>>, kScaled<IQ4_NL<Avx2>>,
+                 kScaled<Q5_1<Avx2>>, LevelProducts},
     .prepare = {PrepareF32<Avx2::V>, PrepareBF16<Avx2::V>, PrepareInt8Per32<Avx2::V>,
                 PrepareInt8Per256<Avx2::V>},
 };
