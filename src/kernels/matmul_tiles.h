@@ -370,10 +370,15 @@ struct Bfloat16Tile {
           constexpr int t = decltype(pair)::value;
           AddColumn<true>(panels, i, rows.piece(2 * i + 1), t, odd);
         });
+      } else if constexpr (2 * kPanels * kRows > V::kMostSums) {
+        // Both chains' sums are more than registers hold beside each other. What compilers take
+        // for another block they read again, in place of keeping its vectors in memory.
+        size_t again = i;
+        asm("" : "+r"(again));
+        AddPairs<true, false>(panels, i, rows.piece(i), even, odd);
+        AddPairs<false, true>(panels, again, rows.piece(again), even, odd);
       } else {
-        Unroll<16>([&](auto pair) __attribute__((always_inline)) {
-          AddPair<decltype(pair)::value>(panels, i, rows.piece(i), even, odd);
-        });
+        AddPairs<true, true>(panels, i, rows.piece(i), even, odd);
       }
       for (int p = 0; p < kPanels; ++p) {
         for (int m = 0; m < kRows; ++m) {
@@ -384,21 +389,28 @@ struct Bfloat16Tile {
   }
 
  private:
-  // Pair t of the columns of block i.
-  template <int t, int kPanels, int kRows>
-  [[gnu::always_inline]] static void AddPair(const TilePanels<Block>& panels, size_t i,
-                                             const uint8_t* piece,
-                                             TileSums<V, kPanels, kRows>& even,
-                                             TileSums<V, kPanels, kRows>& odd) {
-    decltype(Q::Pair(panels.block(0, i), t)) weights[kPanels];
-    for (int p = 0; p < kPanels; ++p) weights[p] = Q::Pair(panels.block(p, i), t);
-    for (int m = 0; m < kRows; ++m) {
-      const typename V::Ints pair = V::BroadcastInt(piece + m * kPieceBytes + 4 * t);
-      for (int p = 0; p < kPanels; ++p) {
-        even.at[p][m] = V::Fma(weights[p].even(), V::LowBfloat16(pair), even.at[p][m]);
-        odd.at[p][m] = V::Fma(weights[p].odd(), V::HighBfloat16(pair), odd.at[p][m]);
+  // The pairs of columns of block i: their even columns, their odd ones, or both.
+  template <bool kEven, bool kOdd, int kPanels, int kRows>
+  [[gnu::always_inline]] static void AddPairs(const TilePanels<Block>& panels, size_t i,
+                                              const uint8_t* piece,
+                                              TileSums<V, kPanels, kRows>& even,
+                                              TileSums<V, kPanels, kRows>& odd) {
+    Unroll<16>([&](auto pair) __attribute__((always_inline)) {
+      constexpr int t = decltype(pair)::value;
+      decltype(Q::Pair(panels.block(0, i), t)) weights[kPanels];
+      for (int p = 0; p < kPanels; ++p) weights[p] = Q::Pair(panels.block(p, i), t);
+      for (int m = 0; m < kRows; ++m) {
+        const typename V::Ints both = V::BroadcastInt(piece + m * kPieceBytes + 4 * t);
+        for (int p = 0; p < kPanels; ++p) {
+          if constexpr (kEven) {
+            even.at[p][m] = V::Fma(weights[p].even(), V::LowBfloat16(both), even.at[p][m]);
+          }
+          if constexpr (kOdd) {
+            odd.at[p][m] = V::Fma(weights[p].odd(), V::HighBfloat16(both), odd.at[p][m]);
+          }
+        }
       }
-    }
+    });
   }
   // One column of pair t.
   template <bool kOdd, int kPanels, int kRows>

@@ -53,6 +53,7 @@ struct Neon {
     static constexpr int kRows = 4;
     static constexpr int kFewRows = 4;
     static constexpr int kFloatRows = 4;
+    static constexpr int kMostSums = 8;  // in registers
   };
   static constexpr bool kSigned = true;
 

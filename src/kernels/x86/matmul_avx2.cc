@@ -150,8 +150,6 @@ struct Avx2Of {
 
 // Eight of the sixteen registers hold sums.
 using Avx2 = Avx2Of<4, true, 12>;
-// Unpacking takes long beside multiplying.
-using UnpackedSooner = Avx2Of<4, true, 8>;
 // Six, where as many more hold sums of 16 bits.
 using FewerRows = Avx2Of<3, true, 8>;
 // Where unpacking is done once for many rows, an offset is cheaper than signs.
@@ -198,7 +196,7 @@ void LevelProducts(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
 constexpr MatmulTable kTable = {
     .products = {Products<FloatTile<Avx2::V, F32<Avx2::V>>>::Run,
                  UnfoldedProducts<UnfoldedF16<Avx2::V>>::Run,
-                 UnfoldedProducts<UnfoldedBF16<UnpackedSooner::V>>::Run, kScaled<Q8_0<Avx2>>,
+                 UnfoldedProducts<UnfoldedBF16<Avx2::V>>::Run, kScaled<Q8_0<Avx2>>,
                  kScaled<Q4_0<Avx2>>, kScaled<MXFP4<Avx2>>, kSuper<Q2_K<Avx2>>, kSuper<Q4_K<Avx2>>,
                  kSuper<Q5_K<Avx2>>, kSuper<Q6_K<FewerRows>, SuperTile<Q6_K<Avx2>>>,
                  kSuper<IQ2_XXS<WithOffsets>, Iq2XxsRows<Avx2>>, kScaled<IQ4_NL<Avx2>>,

@@ -17,6 +17,8 @@ namespace aster::kernels {
 namespace {
 
 struct VectorAvx2 {
+  // Sums that stay in registers: twelve of the sixteen.
+  static constexpr int kMostSums = 6;
   struct Floats {  // lanes 0 to 7, lanes 8 to 15
     __m256 low;
     __m256 high;

@@ -26,7 +26,8 @@ struct VectorAvx512 {
   static constexpr int kPanels = 2;
   static constexpr int kRows = 6;
   static constexpr int kFloatRows = 6;
-  static constexpr int kFewRows = 8;  // of one panel
+  static constexpr int kFewRows = 8;    // of one panel
+  static constexpr int kMostSums = 24;  // in registers
 
   static Floats Zero() { return _mm512_setzero_ps(); }
   static Ints ZeroInts() { return _mm512_setzero_si512(); }
