@@ -4,18 +4,41 @@
 """Nodes that are killed, stall or lose the command that started them: the text is the one of a single process, or an
 error says what is missing, and no process is left behind. While they read a prompt: long_prompts_test.py; links that
 break: links_test.cc."""
+import contextlib
 import os
 import pathlib
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from fixture import ASTER, SYSTEM, Case, aster  # noqa: E402
 from processes import DEADLINE_S, children_of, has_ended, wait_for  # noqa: E402
+
+
+@contextlib.contextmanager
+def slowed(pid):
+    """The process runs for a fifth of the time."""
+    over = threading.Event()
+
+    def stop_and_go():
+        with contextlib.suppress(ProcessLookupError):
+            while not over.wait(0.005):
+                os.kill(pid, signal.SIGSTOP)
+                over.wait(0.02)
+                os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=stop_and_go)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 class Faulty(Case):
@@ -83,6 +106,16 @@ class Answers(Faulty):
         """The one that leads it, and another one."""
         for victim, how in ((0, signal.SIGKILL), (1, signal.SIGKILL), (1, signal.SIGSTOP)):
             self.expect_the_same(2, [victim], how, options=("--split", "group"))
+
+    def test_a_node_of_a_group_that_slows_down(self):
+        for victim in (0, 1):
+            run = self.start((*self.command, "--split", "group"), 2)
+            begun = run.stdout.read(1)
+            started = children_of(run.pid)
+            with slowed(started[victim]):
+                rest, complaint = run.communicate(timeout=DEADLINE_S)
+            self.assertEqual((run.returncode, begun + rest), (0, self.alone), complaint)
+            self.expect_no_process(started)
 
     def test_a_node_of_a_group_that_decodes(self):
         for victim in (0, 1):
