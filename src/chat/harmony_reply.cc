@@ -66,10 +66,14 @@ void HarmonyReply::Feed(char c, std::vector<ReplyEvent>& events) {
 void HarmonyReply::InHeader(std::vector<ReplyEvent>& events) {
   if (held_.ends_with(kMessage)) return BeginMessage(std::exchange(held_, ""), events);
   if (MayBeHeader(held_)) return;
-  // No header at all: it is said, and the next mark may begin another.
+  // No header at all: it is said, and the next mark may begin another. The mark that began it is
+  // text as well: read again, it would begin the same header again.
   const std::string text = std::exchange(held_, "");
+  const std::string_view said = TrimLeftSpaces(text);
+  const size_t begun = said.starts_with(kStart) ? text.size() - said.size() + kStart.size() : 0;
   BeginText(Kind::kContent, events);
-  for (const char c : text) Feed(c, events);
+  Say(std::string_view(text).substr(0, begun), events);
+  for (const char c : std::string_view(text).substr(begun)) Feed(c, events);
 }
 
 void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>& events) {

@@ -94,6 +94,17 @@ TEST(HarmonyReply, WhatIsNoCallIsText) {
   }
 }
 
+// It was read as the same header again, without end.
+TEST(HarmonyReply, AMarkThatBeginsNoHeaderIsText) {
+  EXPECT_EQ(ParseHarmony("<|start|>\n"), "<|start|>\n");
+  EXPECT_EQ(ParseHarmony("<|channel|>final<|message|>The mark <|start|> begins\na message."),
+            "The mark \n\n<|start|> begins\na message.");
+  const std::string many = " <|start|><|start|>" + std::string(600, 'x');
+  EXPECT_EQ(ParseHarmony(many), " <|start|>\n\n<|start|>" + std::string(600, 'x'));
+  EXPECT_EQ(ParseHarmony("<|start|>a\n<|start|>assistant<|channel|>analysis<|message|>b"),
+            "<|start|>a\n(b)");
+}
+
 TEST(HarmonyReply, AnEndThatCutsAHeaderIsNotSaid) {
   EXPECT_EQ(ParseHarmony("<|channel|>analysis<|message|>a<|end|><|start|>assis"), "(a)");
   EXPECT_EQ(ParseHarmony("<|channel|>fin"), "");

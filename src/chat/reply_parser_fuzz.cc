@@ -38,7 +38,8 @@ void CheckOrder(const std::vector<ReplyEvent>& events) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace aster::chat;  // tidy: allow(using-namespace) the function stands outside of all
   if (size < 2) return 0;
-  Dialect dialect{.family = static_cast<Family>(data[0] % 10), .has_tools = true};
+  constexpr int kFamilies = static_cast<int>(Family::kHarmony) + 1;
+  Dialect dialect{.family = static_cast<Family>(data[0] % kFamilies), .has_tools = true};
   dialect.has_thinking = (data[0] & 0x80) != 0;
   dialect.call_lead = (data[0] & 0x40) != 0 ? "\n\n" : "\n";
   dialect.think_open_tail = "\n";
