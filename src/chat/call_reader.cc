@@ -337,6 +337,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
                                                       .name_is_id = true},
                                                tools);
     case Family::kDsml:
+    case Family::kDsml41:
     case Family::kGlm:
     case Family::kQwenXml:
     case Family::kMimo:

@@ -27,13 +27,14 @@ bool Has(std::string_view text, std::string_view part) {
 }
 
 bool HasTags(Family family) {
-  return family == Family::kDsml || family == Family::kGlm || family == Family::kQwenXml ||
-         family == Family::kMimo || family == Family::kMiniMax;
+  return family == Family::kDsml || family == Family::kDsml41 || family == Family::kGlm ||
+         family == Family::kQwenXml || family == Family::kMimo || family == Family::kMiniMax;
 }
 
 // More telling marks first: several families share <tool_call>.
 Family FamilyOf(std::string_view source) {
   constexpr std::pair<std::string_view, Family> kMarks[] = {
+      {"｜DSML｜ calls>", Family::kDsml41},
       {"｜DSML｜", Family::kDsml},
       {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
       {"<|channel|>", Family::kHarmony},
@@ -157,6 +158,15 @@ bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
 
+// Templates put these tags together from parts, so only what they write tells the two apart.
+Family FamilyOfTags(Family family, std::string_view written) {
+  if (family != Family::kDsml && family != Family::kDsml41) return family;
+  for (const Family other : {Family::kDsml, Family::kDsml41}) {
+    if (Has(written, CallsOpen(other))) return other;
+  }
+  return family;
+}
+
 void LookAtCalls(const Probe& probe, Dialect& dialect) {
   const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);
@@ -170,6 +180,7 @@ void LookAtCalls(const Probe& probe, Dialect& dialect) {
     dialect.calls = HarmonyCalls();
     return;
   }
+  if (text) dialect.family = FamilyOfTags(dialect.family, *text);
   const std::string_view open = CallsOpen(dialect.family);
   const std::string eos = probe.eos();
   const CallProbe calls = {
@@ -223,6 +234,8 @@ std::string_view FamilyName(Family family) {
       return "DeepSeek V3";
     case Family::kDsml:
       return "DeepSeek V4";
+    case Family::kDsml41:
+      return "DeepSeek V4.1";
     case Family::kGlm:
       return "GLM";
     case Family::kQwenXml:
@@ -260,6 +273,8 @@ std::string_view CallsOpen(Family family) {
       return "<｜tool▁calls▁begin｜>";
     case Family::kDsml:
       return "<｜DSML｜tool_calls>";
+    case Family::kDsml41:
+      return "<｜DSML｜ calls>";
     case Family::kKimi:
       return "<|tool_calls_section_begin|>";
     case Family::kMiniMax:

@@ -24,6 +24,7 @@ enum class Family : uint8_t {
   kMistral,   // [TOOL_CALLS][{…}, …], or [TOOL_CALLS]name[ARGS]{…}
   kDeepSeek,  // <｜tool▁calls▁begin｜>…: V3, R1 and V3.1
   kDsml,      // <｜DSML｜tool_calls>…: V4
+  kDsml41,    // <｜DSML｜ calls>…, each tag with a space in it: V4.1
   kGlm,       // <tool_call>name, <arg_key>, <arg_value>
   kQwenXml,   // <tool_call><function=name><parameter=…>: Qwen3 Coder
   kMimo,      // the same, without line breaks around values

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chat/templates_for_test.h"
+#include "jinja/fallback.h"
 
 namespace aster::chat {
 namespace {
@@ -30,6 +31,45 @@ TEST(Dialect, OfGemma4) {
   EXPECT_EQ(dialect.think_close_lead, "\n");
   EXPECT_TRUE(IsThinkingBehind(dialect, "<|turn>model\n<|channel>thought\n"));
   EXPECT_FALSE(IsThinkingBehind(dialect, "<|turn>model\n<|channel>thought\n<channel|>"));
+}
+
+void ExpectDeepSeek41(std::string_view source) {
+  const auto chat_template = jinja::ChatTemplate::Parse(source);
+  ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+  const Dialect dialect = FindDialect(source, *chat_template, {{"eos_token", "<eos>"}});
+  EXPECT_EQ(dialect.family, Family::kDsml41);
+  EXPECT_TRUE(dialect.has_tools);
+  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.takes_later_system);
+  EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
+  EXPECT_EQ(dialect.call_lead, "\n\n");
+  EXPECT_EQ(dialect.think_open_tail + dialect.think_close_lead + dialect.think_close_tail, "");
+  ASSERT_TRUE(dialect.calls.has_value());
+  EXPECT_EQ(dialect.calls->open, "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"");
+  EXPECT_EQ(dialect.calls->key_open, "\n<｜DSML｜ parameter name=\"");
+  EXPECT_EQ(dialect.calls->value_open, "\" string=\"true\">");
+  EXPECT_EQ(dialect.calls->json_open, "\" string=\"false\">");
+  EXPECT_EQ(dialect.calls->value_close, "</｜DSML｜ parameter>");
+  EXPECT_EQ(dialect.calls->next, "\n</｜DSML｜ invoke>\n<｜DSML｜ invoke name=\"");
+  EXPECT_EQ(dialect.calls->close, "\n</｜DSML｜ invoke>\n</｜DSML｜ calls>");
+}
+
+TEST(Dialect, OfDeepSeek41) {
+  ExpectDeepSeek41(jinja::FallbackTemplate("deepseek41"));
+  ExpectDeepSeek41(kSpacedDsmlTemplate);
+  const std::string_view v4 = jinja::FallbackTemplate("deepseek4");
+  const auto chat_template = jinja::ChatTemplate::Parse(v4);
+  ASSERT_TRUE(chat_template.ok());
+  EXPECT_EQ(FindDialect(v4, *chat_template, {{"eos_token", "<eos>"}}).family, Family::kDsml);
+}
+
+// One that cannot be rendered has the family that its text names.
+TEST(Dialect, OfDeepSeek41ByItsTextAlone) {
+  constexpr std::string_view kSource = "{{ raise_exception('no') }}<｜DSML｜ calls>";
+  const auto chat_template = jinja::ChatTemplate::Parse(kSource);
+  ASSERT_TRUE(chat_template.ok());
+  const Dialect dialect = FindDialect(kSource, *chat_template, {{"eos_token", "<eos>"}});
+  EXPECT_EQ(dialect.family, Family::kDsml41);
 }
 
 TEST(Dialect, OfMimo) {

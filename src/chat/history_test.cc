@@ -32,6 +32,8 @@ struct Known {
 std::vector<Known> KnownTemplates() {
   std::vector<Known> known;
   known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
+  known.push_back({"deepseek41", std::string(jinja::FallbackTemplate("deepseek41"))});
+  known.push_back({"spaced dsml", std::string(kSpacedDsmlTemplate)});
   known.push_back({"gemma", std::string(jinja::FallbackTemplate("gemma3"))});
   known.push_back({"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))});
   known.push_back({"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))});
@@ -139,6 +141,45 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     EXPECT_EQ(*again, *with_call);
   }
   EXPECT_GE(families, 1U);
+}
+
+// Thoughts, text and several calls, one of them without arguments, in pieces of any size.
+TEST(History, WhatDeepSeek41WroteStandsInThePromptAgain) {
+  const std::string source(jinja::FallbackTemplate("deepseek41"));
+  const auto chat_template = jinja::ChatTemplate::Parse(source);
+  ASSERT_TRUE(chat_template.ok());
+  const Dialect dialect = FindDialect(source, *chat_template, kBase);
+  const auto render = [&](const ordered_json& messages) {
+    return chat_template->Render({{"messages", messages},
+                                  {"tools", ToolList()},
+                                  {"enable_thinking", true},
+                                  {"add_generation_prompt", messages.size() == 1}});
+  };
+  const ordered_json user = {{"role", "user"}, {"content", "Where is it?"}};
+  const auto before = render(ordered_json::array({user}));
+  ASSERT_TRUE(before.ok()) << before.error().message();
+  ordered_json answer = CallMessage(
+      "Let me see.", {R"({"what": "a \"key\"\n<b>", "most": 3, "more": [1, null, {"k": "v"}]})",
+                      R"({"what": "12", "deep": true})", "{}"});
+  answer["reasoning_content"] = "Hm.\n";
+  const ordered_json objects = WithArgumentObjects(ordered_json::array({user, answer})).value();
+  const auto after = render(objects);
+  ASSERT_TRUE(after.ok()) << after.error().message();
+  ASSERT_TRUE(after->starts_with(*before));
+  std::string_view reply = std::string_view(*after).substr(before->size());
+  reply.remove_suffix(std::string_view("<｜end▁of▁sentence｜>").size());
+  const Tools tools;
+  for (size_t piece = 1; piece <= reply.size(); ++piece) {
+    ReplyParser parser(dialect, *before, &tools);
+    std::vector<ReplyEvent> events;
+    for (size_t at = 0; at < reply.size(); at += piece)
+      parser.Push(reply.substr(at, piece), events);
+    parser.Finish(events);
+    ASSERT_EQ(events.front(), (ReplyEvent{ReplyEvent::Kind::kThinking, "Hm.\n"})) << piece;
+    ordered_json said = MessageOf(events);
+    said["reasoning_content"] = "Hm.\n";
+    ASSERT_EQ(said, answer) << piece;
+  }
 }
 
 TEST(History, ArgumentsThatAreNoObjectAreRefusedByName) {

@@ -102,21 +102,24 @@ TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
 }
 
 TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
-  // Which has a template of its own.
-  ChatPrompt prompt = PromptOf("general.architecture", "deepseek4", *tokenizer_);
-  const std::vector<Message> messages = {{"user", "why?"}};
-  std::vector<std::string> prompts;
-  for (const Thinking thinking : {Thinking::kOff, Thinking::kHigh, Thinking::kMax}) {
-    prompt.SetThinking(thinking);
-    prompts.push_back(prompt.Render(messages).value());
+  // Which have templates of their own.
+  for (const char* architecture : {"deepseek4", "deepseek41"}) {
+    SCOPED_TRACE(architecture);
+    ChatPrompt prompt = PromptOf("general.architecture", architecture, *tokenizer_);
+    const std::vector<Message> messages = {{"user", "why?"}};
+    std::vector<std::string> prompts;
+    for (const Thinking thinking : {Thinking::kOff, Thinking::kHigh, Thinking::kMax}) {
+      prompt.SetThinking(thinking);
+      prompts.push_back(prompt.Render(messages).value());
+    }
+    EXPECT_TRUE(prompts[0].ends_with("</think>"));
+    EXPECT_TRUE(prompts[1].ends_with("<think>"));
+    EXPECT_TRUE(prompts[2].ends_with("<think>"));
+    EXPECT_GT(prompts[2].size(), prompts[1].size());
+    EXPECT_TRUE(prompt.KnowsThinking());
+    prompt.DropTemplate();
+    EXPECT_FALSE(prompt.KnowsThinking());
   }
-  EXPECT_TRUE(prompts[0].ends_with("</think>"));
-  EXPECT_TRUE(prompts[1].ends_with("<think>"));
-  EXPECT_TRUE(prompts[2].ends_with("<think>"));
-  EXPECT_GT(prompts[2].size(), prompts[1].size());
-  EXPECT_TRUE(prompt.KnowsThinking());
-  prompt.DropTemplate();
-  EXPECT_FALSE(prompt.KnowsThinking());
 }
 
 }  // namespace

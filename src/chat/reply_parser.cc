@@ -29,6 +29,8 @@ SectionMarks MarksOf(Family family) {
       return {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
     case Family::kDsml:
       return {"<｜DSML｜invoke name=\"", "</｜DSML｜tool_calls>"};
+    case Family::kDsml41:
+      return {"<｜DSML｜ invoke name=\"", "</｜DSML｜ calls>"};
     case Family::kKimi:
       return {"<|tool_call_begin|>", "<|tool_calls_section_end|>"};
     case Family::kMiniMax:

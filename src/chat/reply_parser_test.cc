@@ -40,7 +40,8 @@ Dialect Of(Family family) {
   dialect.think_open_tail = "\n";
   dialect.think_close_lead = "\n";
   dialect.think_close_tail = "\n\n";
-  dialect.call_lead = family == Family::kDsml ? "\n\n" : "\n";
+  const bool is_dsml = family == Family::kDsml || family == Family::kDsml41;
+  dialect.call_lead = is_dsml ? "\n\n" : "\n";
   return dialect;
 }
 
@@ -67,11 +68,12 @@ std::string Parse(Family family, std::string_view reply, std::string_view prompt
 
 TEST(ReplyParser, TextIsText) {
   for (const Family family : {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral,
-                              Family::kDeepSeek, Family::kDsml, Family::kGlm, Family::kKimi,
-                              Family::kMiniMax, Family::kGemma, Family::kPhi}) {
+                              Family::kDeepSeek, Family::kDsml, Family::kDsml41, Family::kGlm,
+                              Family::kKimi, Family::kMiniMax, Family::kGemma, Family::kPhi}) {
     for (const std::string_view text :
          {"", "hello", "a < b and [TOOL or <tool_ca", "\n\n", "  x  \n", "{", "{\"a\": 1}",
-          "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta"}) {
+          "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta",
+          "<｜DSML｜ cal"}) {
       EXPECT_EQ(Parse(family, text), text) << FamilyName(family);
     }
   }
@@ -135,6 +137,9 @@ TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
       {Family::kDsml,
        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"nobody\">\n</｜DSML｜invoke>\n"
        "</｜DSML｜tool_calls>"},
+      {Family::kDsml41,
+       "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"nobody\">\n\n</｜DSML｜ invoke>\n</｜DSML｜ "
+       "calls>"},
       {Family::kGlm, "<tool_call>nobody\n</tool_call>"},
       {Family::kQwenXml, "<tool_call>\n<function=nobody>\n</function>\n</tool_call>"},
       {Family::kMimo, "<tool_call>\n<function=nobody>\n</function>\n</tool_call>"},
@@ -201,6 +206,38 @@ TEST(ReplyParser, Dsml) {
                   "</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n</｜DSML｜invoke>\n"
                   "</｜DSML｜tool_calls>"),
             "Look.<<f {\"a\": \"x \\\"y\\\"\\n\", \"b\": [1, 2]}>><<g {}>>");
+}
+
+TEST(ReplyParser, DsmlWithSpaces) {
+  const std::string reply =
+      "Look.\n\n<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"f\">\n"
+      "<｜DSML｜ parameter name=\"a\" string=\"true\">x \"y\"\n</｜DSML｜ parameter>\n"
+      "<｜DSML｜ parameter name=\"b\" string=\"false\">[1, 2]</｜DSML｜ parameter>\n"
+      "<｜DSML｜ parameter name=\"c\" string=\"true\">3</｜DSML｜ parameter>\n"
+      "</｜DSML｜ invoke>\n<｜DSML｜ invoke name=\"g\">\n\n</｜DSML｜ invoke>\n</｜DSML｜ calls>";
+  const std::string_view read =
+      "Look.<<f {\"a\": \"x \\\"y\\\"\\n\", \"b\": [1, 2], \"c\": \"3\"}>><<g {}>>";
+  EXPECT_EQ(Parse(Family::kDsml41, reply), read);
+  const Tools tools;
+  for (size_t cut = 0; cut <= reply.size(); ++cut) {
+    ReplyParser parser(Of(Family::kDsml41), "x</think>", &tools);
+    std::vector<ReplyEvent> events;
+    parser.Push(std::string_view(reply).substr(0, cut), events);
+    parser.Push(std::string_view(reply).substr(cut), events);
+    parser.Finish(events);
+    EXPECT_EQ(Line(events), read) << cut;
+  }
+  // Neither reads the other's tags.
+  EXPECT_EQ(Parse(Family::kDsml, reply), reply);
+  const std::string_view unspaced =
+      "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>";
+  EXPECT_EQ(Parse(Family::kDsml41, unspaced), unspaced);
+  for (const std::string_view text :
+       {"<｜DSML｜ calls>", "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"f\">\n</｜DSML｜invoke>",
+        "<｜DSML｜ calls><｜DSML｜ invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" "
+        "string=\"true\">1</｜DSML｜parameter></｜DSML｜ invoke>"}) {
+    EXPECT_EQ(Parse(Family::kDsml41, text), text);
+  }
 }
 
 TEST(ReplyParser, Glm) {

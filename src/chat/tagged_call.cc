@@ -130,7 +130,10 @@ Result<TaggedCall> ReadQwenXml(std::string_view body, bool breaks_lines, const T
   return call;
 }
 
-Result<TaggedCall> ReadDsml(std::string_view body) {
+Result<TaggedCall> ReadDsml(std::string_view body, bool has_spaces) {
+  const std::string_view open =
+      has_spaces ? "<｜DSML｜ parameter name=\"" : "<｜DSML｜parameter name=\"";
+  const std::string_view close = has_spaces ? "</｜DSML｜ parameter>" : "</｜DSML｜parameter>";
   Cursor cursor(body);
   // The call's opening ended at `name="`.
   const auto name = cursor.TakeUntil("\">");
@@ -138,11 +141,11 @@ Result<TaggedCall> ReadDsml(std::string_view body) {
   TaggedCall call{.name = std::string(*name), .arguments = ""};
   ArgumentsWriter arguments;
   for (cursor.SkipSpace(); !cursor.at_end(); cursor.SkipSpace()) {
-    if (!cursor.Take("<｜DSML｜parameter name=\"")) return NoCall();
+    if (!cursor.Take(open)) return NoCall();
     const auto key = cursor.TakeUntil("\"");
     cursor.SkipSpace();
     const auto kind = key && cursor.Take("string=\"") ? cursor.TakeUntil("\">") : std::nullopt;
-    const auto value = kind ? cursor.TakeUntil("</｜DSML｜parameter>") : std::nullopt;
+    const auto value = kind ? cursor.TakeUntil(close) : std::nullopt;
     if (!value) return NoCall();
     const bool is_string = *kind == "true" || !IsJson(*value);
     arguments.Add(*key, *value, is_string);
@@ -263,7 +266,8 @@ Result<TaggedCall> ReadGemma(std::string_view body) {
 Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& tools) {
   switch (family) {
     case Family::kDsml:
-      return ReadDsml(body);
+    case Family::kDsml41:
+      return ReadDsml(body, /*has_spaces=*/family == Family::kDsml41);
     case Family::kGlm:
       return ReadGlm(body, tools);
     case Family::kMiniMax:
@@ -278,9 +282,18 @@ Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& to
 }  // namespace
 
 std::string_view TaggedCallClose(Family family) {
-  if (family == Family::kMiniMax) return "</invoke>";
-  if (family == Family::kGemma) return "<tool_call|>";
-  return family == Family::kDsml ? "</｜DSML｜invoke>" : "</tool_call>";
+  switch (family) {
+    case Family::kMiniMax:
+      return "</invoke>";
+    case Family::kGemma:
+      return "<tool_call|>";
+    case Family::kDsml:
+      return "</｜DSML｜invoke>";
+    case Family::kDsml41:
+      return "</｜DSML｜ invoke>";
+    default:
+      return "</tool_call>";
+  }
 }
 
 Result<TaggedCall> ReadTaggedCall(Family family, std::string_view body, const Tools& tools) {

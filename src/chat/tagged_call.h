@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Calls whose arguments stand between tags of their own instead of in JSON: GLM, DeepSeek V4, Qwen3
-// Coder, MiniMax, Gemma 4. Must not know how they come.
+// Calls whose arguments stand between tags of their own instead of in JSON: GLM, DeepSeek V4 and
+// V4.1, Qwen3 Coder, MiniMax, Gemma 4. Must not know how they come.
 #pragma once
 
 #include <string>

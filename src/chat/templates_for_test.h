@@ -107,6 +107,32 @@ inline constexpr std::string_view kQwenCoderTemplate = R"jinja(
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n<think>\n' -}}{%- endif -%}
 )jinja";
 
+// As DeepSeek V4.1 writes calls, with tags that are put together from parts.
+inline constexpr std::string_view kSpacedDsmlTemplate = R"jinja(
+{%- set dsml = '｜DSML｜' -%}
+{%- for tool in tools or [] -%}{{- tool.function | tojson ~ '\n' -}}{%- endfor -%}
+{%- for message in messages -%}
+  {{- '<｜' ~ message.role | capitalize ~ '｜>' -}}
+  {{- '<think>' ~ message.reasoning_content if message.reasoning_content else '' -}}
+  {{- ('</think>' if message.role == 'assistant' else '') ~ message.content -}}
+  {%- if message.tool_calls -%}
+    {{- '\n\n<' ~ dsml ~ ' calls>\n' -}}
+    {%- for call in message.tool_calls -%}
+      {{- '<' ~ dsml ~ ' invoke name="' ~ call.function.name ~ '">\n' -}}
+      {%- for name, value in call.function.arguments | items -%}
+        {{- '<' ~ dsml ~ ' parameter name="' ~ name ~ '" string="' -}}
+        {{- 'true">' ~ value if value is string else 'false">' ~ (value | tojson) -}}
+        {{- '</' ~ dsml ~ ' parameter>\n' -}}
+      {%- endfor -%}
+      {{- '</' ~ dsml ~ ' invoke>\n' -}}
+    {%- endfor -%}
+    {{- '</' ~ dsml ~ ' calls>' -}}
+  {%- endif -%}
+  {{- eos_token if message.role == 'assistant' else '' -}}
+{%- endfor -%}
+{{- '<｜Assistant｜></think>' if add_generation_prompt else '' -}}
+)jinja";
+
 // As Mistral 3 writes turns, tools and calls.
 inline constexpr std::string_view kMistral3Template = R"jinja(
 {{- bos_token -}}

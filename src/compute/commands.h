@@ -188,6 +188,19 @@ struct LatentRows {
   PagesOf pages;
   kernels::LatentFormat format;
   Heads heads;  // what is done to them before: one head
+  // Tokens that a row stands for: that of the last of them is written. Else than 1 on the processor
+  // only.
+  uint32_t ratio = 1;
+};
+
+// Rows that stand for `ratio` tokens each, as numbers: what they are made of is written into a
+// stream, and out = every row that is complete in place of its last token. On the processor only.
+struct RowPooling {
+  PagesOf pages;  // of what rows are made of
+  uint32_t ratio;
+  Tensor values;  // [rows, dim]
+  Tensor scores;  // the same
+  Tensor out;     // the same; zeros where no row is complete
 };
 
 // Rows that stand for `ratio` tokens each. What they are made of is written into one stream, and
@@ -213,7 +226,8 @@ struct IndexQueries {
   size_t heads;
   Angles angles;
   kernels::LatentFormat format;
-  Tensor weights;  // [rows, heads], scaled
+  Tensor weights;         // [rows, heads], scaled
+  bool is_spread = true;  // else on the processor only
 };
 
 // Which compressed rows a token sees where there are more than `top`: those that rank highest, of
@@ -227,13 +241,23 @@ struct RowRanking {
   Tensor weights;  // [rows, heads]
   uint32_t top;
   Tensor chosen;  // [rows, top] int32; rows that see all there are keep what was there
+  // Where rows are chosen from the blocks that rank highest by their best rows, the newest block
+  // always among them. On the processor only.
+  struct Blocks {
+    uint32_t rows = 0;  // of a block
+    uint32_t top = 0;
+    Tensor chosen;         // [rows, top] whole numbers, ascending; as above
+    bool is_made = false;  // by this ranking, which is of all rows; else that is of these blocks
+  };
+  Blocks blocks = {};
 };
 
 // Attention over rows that are keys and values at once: those of a window, then compressed ones.
 struct RowAttention {
   PagesOf pages;        // of the window
   uint32_t window;      // rows that are seen whatever is chosen; 0: none
-  uint32_t far_stream;  // of compressed rows
+  uint32_t far_layer;   // of compressed rows; else than the window's on the processor only
+  uint32_t far_stream;  // of these
   uint32_t ratio;       // of these; 0: there are none
   uint32_t top;         // of RowRanking
   Tensor chosen;        // by RowRanking; none: all are seen
@@ -264,6 +288,29 @@ struct DeltaNet {
   Tensor rates;        // [value_heads], negative
   Tensor time_bias;    // [value_heads]
   Tensor out;          // [rows, value_heads * value_dim]
+};
+
+// Which rows of a table tokens are given by what they and those before them are: a row for every
+// length from two tokens on, and every head. Classes of tokens are written into a stream.
+struct NgramHash {
+  PagesOf pages;
+  std::span<const int32_t> tokens;    // [rows]
+  std::span<const uint32_t> classes;  // of the vocabulary
+  uint32_t padding;                   // the class of what is before the first token
+  uint32_t heads;
+  std::span<const uint64_t> multipliers;  // [longest]
+  std::span<const uint64_t> row_counts;   // [longest - 1, heads]
+  std::span<const uint64_t> first_rows;   // the same
+  std::span<int32_t> ids;                 // [rows, longest - 1, heads]
+};
+
+// Adds to each stream of a residual a value by how well a key fits the stream (kernels/key_gate.h).
+struct GatedValue {
+  size_t streams;
+  float epsilon;
+  Tensor weights;    // [streams * columns]
+  Tensor key_value;  // [rows, (streams + 1) * columns]: a key for each stream, and the value
+  Tensor rows;       // [rows, streams * columns]
 };
 
 // Some rows of a batch.
@@ -313,7 +360,7 @@ class Commands {
 
   // --- Rows.
 
-  // The ranges one after the other.
+  // The ranges one after the other. Some columns only, of either, on the processor only.
   virtual Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) = 0;
   virtual Status Normalise(const Normalisation& norm) = 0;
   // rows += more; a row of `more` for `repeat` rows in a row. Where that is one, there may be gaps
@@ -376,6 +423,12 @@ class Commands {
   virtual Status FinishIndexQueries(const IndexQueries& queries) = 0;
   virtual Status Rank(const RowRanking& ranking) = 0;
   virtual Status AttendRows(const RowAttention& attention) = 0;
+  virtual Status Pool(const RowPooling& pooling);
+
+  // --- A memory of n-grams.
+
+  virtual Status HashNgrams(const NgramHash& hash);
+  virtual Status AddGatedValue(const GatedValue& value);
 
   // --- States in place of rows, and what comes with them.
 

@@ -15,6 +15,7 @@
 #include "gguf/fingerprint.h"
 #include "model/memory.h"
 #include "model/shape.h"
+#include "model/support.h"
 #include "plan/route_model.h"
 #include "text/vocab_reader.h"
 
@@ -54,7 +55,7 @@ Status AddTexts(const gguf::ModelFiles& answers, size_t threads, const TextFolde
                 Clock& clock, OwnDrafter& own) {
   ThreadPool pool(threads > 0 ? threads : UsableCpuCount());
   const Hash128 fingerprint = TRY(gguf::FingerprintModel(answers, pool)).model;
-  const model::Shape shape = TRY(model::ReadShape(answers.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(answers));
   auto index = std::make_shared<TextIndex>();
   own.source = std::make_unique<IndexSource>(std::move(own.source), index);
   own.texts =

@@ -63,9 +63,8 @@ double KvReadBytes(const model::Shape& shape, const kv::Layout& layout, kv::Laye
   double bytes = 0;
   const uint64_t past = uint64_t{position} + 1;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
-    const uint32_t source = model::KvLayerOf(shape, layer);
-    for (uint32_t i = 0; const kv::Stream& stream : layout.streams(source))
-      bytes += model::ReadsOf(shape, source, i++, stream).At(past);
+    for (const model::StreamReads& reads : model::ReadsOfLayer(shape, layout, layer))
+      bytes += reads.At(past);
   }
   return bytes;
 }

@@ -17,6 +17,7 @@
 #include "kernels/isa_choice.h"
 #include "kernels/pack.h"
 #include "kv/page_codec.h"
+#include "model/support.h"
 
 namespace aster::engine {
 namespace {
@@ -108,12 +109,12 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   std::vector<FoundGpu> found;
   // Without the option, or a way to open a GPU, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
-  if (const std::string why = WhyNoGpu(slice, options.memory); !why.empty()) {
+  const model::Shape shape = TRY(model::ShapeOf(files));
+  if (const std::string why = WhyNoGpu(shape, slice, options.memory); !why.empty()) {
     gpu_note_ = "no GPU is used: " + why;
     return found;
   }
   const bool is_automatic = !options.gpu_layers.count;
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
   Result<Gpus> gpus = options.open_gpus(UseOf(files, shape, options.memory), context_);
   lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
   if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {
@@ -141,7 +142,7 @@ Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalMod
                                    const model::Slice& slice, std::span<const uint32_t> shares,
                                    std::span<const FoundGpu> gpus) const {
   if (options.main_memory_bytes == 0) return Ok();
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   const model::WeightSizes sizes = TRY(SizesInFiles(files, shape, slice.part));
   const uint32_t layers = slice.layer_end - slice.layer_begin;
   model::Slice part = WithoutLast(slice, SumOf(shares));
@@ -175,7 +176,7 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
   if (!options.gpu_layers.count) {
     for (const FoundGpu& each : gpus) wanted += each.room;
   }
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   auto layers = static_cast<uint32_t>(std::min<uint64_t>(most, wanted));
   while (true) {
     const std::vector<uint32_t> shares = SharesOf(shape, slice, layers, gpus);
@@ -314,7 +315,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   if (!options.name) TRY(files.CompareCopies());
   auto model = TRY(Start(options));
   const model::Slice slice =
-      options.slice ? *options.slice : model::Slice::Whole(TRY(model::ReadShape(files.metadata())));
+      options.slice ? *options.slice : model::Slice::Whole(TRY(model::ShapeOf(files)));
   model->source_ = &files;
   // Which layers go where, their weights, then the KV cache beside them.
   TRY(model->LoadWeights(files, options, slice, progress));

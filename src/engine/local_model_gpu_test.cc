@@ -113,6 +113,7 @@ TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
   constexpr size_t kChunks[] = {37, 1, 1, 91, 3};
   for (const Arch arch : EveryArch()) {
     const Shape shape = SmallShape(arch);
+    if (shape.shares_far_rows()) continue;  // the processor's alone
     SCOPED_TRACE(ArchName(arch));
     // Blocks of 256 are too long for the small DeepSeek V4.
     const TensorType type = shape.is_latent() ? TensorType::kQ8_0 : TensorType::kQ4_K;

@@ -13,6 +13,7 @@
 namespace aster::engine {
 
 // Why the processor computes all layers of a slice, for people; empty where a GPU may compute some.
-std::string WhyNoGpu(const model::Slice& slice, const model::MemoryOptions& memory);
+std::string WhyNoGpu(const model::Shape& shape, const model::Slice& slice,
+                     const model::MemoryOptions& memory);
 
 }  // namespace aster::engine

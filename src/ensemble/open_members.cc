@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ensemble/ensemble.h"
+#include "model/support.h"
 #include "open/builtin_models.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
@@ -41,7 +42,7 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
                                                                   open::Reporter& reporter) {
   // What its files say, and whether it can be asked at all.
   gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, *options.cluster));
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   auto one = std::make_unique<Opened>(Opened{.model = *options.model,
                                              .cluster = *options.cluster,
                                              .files = std::move(files),

@@ -3,134 +3,10 @@
 
 #include "jinja/fallback.h"
 
+#include "jinja/fallback_deepseek.h"
+
 namespace aster::jinja {
 namespace {
-
-// Turns have no line breaks between them. What people and tools say until the next answer is one
-// turn, results in the order in which they were called for. Thoughts before the last question are
-// dropped, unless there are tools. The words for tools and efforts are those of the model's
-// training.
-constexpr std::string_view kDeepSeek4 = R"jinja(
-{%- macro text_of(content) -%}
-  {%- if content is string -%}{{ content }}
-  {%- elif content -%}
-    {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
-  {%- endif -%}
-{%- endmacro -%}
-{%- set thinking = (thinking is defined and thinking)
-    or (enable_thinking is defined and enable_thinking) -%}
-{%- set effort = reasoning_effort if reasoning_effort is defined else '' -%}
-{%- set refreshed = effort_table is defined and effort_table == '0731' -%}
-{%- set state = namespace(last=-1, system='', in_turn=false, keeps=false, calls=[]) -%}
-{%- if tools is defined and tools -%}{%- set state.keeps = true -%}{%- endif -%}
-{%- for message in messages -%}
-  {%- if message.role == 'system' -%}
-    {%- set text = text_of(message.content) -%}
-    {%- set state.system = state.system ~ ('\n\n' if state.system else '') ~ text -%}
-  {%- elif message.role != 'assistant' -%}
-    {%- set state.last = loop.index0 -%}
-    {%- if message.role == 'tool' -%}{%- set state.keeps = true -%}{%- endif -%}
-  {%- endif -%}
-{%- endfor -%}
-{{- bos_token if bos_token is defined else '' -}}
-{%- if thinking and effort == ('high' if refreshed else 'max') -%}
-{{- 'Reasoning Effort: Absolute maximum with no shortcuts permitted.\nYou MUST be ' ~
-    'very thorough in your thinking and comprehensively decompose the problem to ' ~
-    'resolve the root cause, rigorously stress-testing your logic against all ' ~
-    'potential paths, edge cases, and adversarial scenarios.\nExplicitly write out ' ~
-    'your entire deliberation process, documenting every intermediate step, ' ~
-    'considered alternative, and rejected hypothesis to ensure absolutely no ' ~
-    'assumption is left unchecked.\n\n' -}}
-{%- elif thinking and refreshed and effort == 'max' -%}
-{{- 'Reasoning Effort: Beyond maximum — exhaustive, relentless, and uncompromising.' ~
-    '\nYou MUST reason with the utmost depth and rigor, leaving absolutely nothing ' ~
-    'to chance: exhaustively decompose the problem into its most fundamental ' ~
-    'components, trace every causal chain to its root, and resolve the underlying ' ~
-    'cause rather than any surface symptom.\nDo not stop reasoning until you have ' ~
-    'independently verified the solution from multiple angles and are certain that ' ~
-    'no assumption remains unchecked and no error remains undiscovered.\n\n' -}}
-{%- endif -%}
-{{- state.system -}}
-{%- if tools is defined and tools -%}
-{{- '\n\n' if state.system else '' -}}
-{{- '## Tools\n\nYou have access to a set of tools to help answer the user\'s ' ~
-    'question. You can invoke tools by writing a "<｜DSML｜tool_calls>" block like ' ~
-    'the following:\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name="$TOOL_NAME">\n' ~
-    '<｜DSML｜parameter name="$PARAMETER_NAME" ' ~
-    'string="true|false">$PARAMETER_VALUE</｜DSML｜parameter>\n...\n</｜DSML｜invoke>\n' ~
-    '<｜DSML｜invoke name="$TOOL_NAME2">\n...\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>\n' ~
-    '\nString parameters should be specified as is and set `string="true"`. For all' ~
-    ' other types (numbers, booleans, arrays, objects), pass the value in JSON ' ~
-    'format and set `string="false"`.\n\nIf thinking_mode is enabled (triggered by ' ~
-    '<think>), you MUST output your complete reasoning inside <think>...</think> ' ~
-    'BEFORE any tool calls or final response.\n\nOtherwise, output directly after ' ~
-    '</think> with tool calls or final response.\n\n### Available Tool Schemas\n\n' -}}
-  {%- for tool in tools -%}{{ (tool.function or tool) | tojson }}{{ '\n' }}{%- endfor -%}
-{{- '\nYou MUST strictly follow the above defined tool name and parameter schemas ' ~
-    'to invoke tool calls.\n' -}}
-{%- endif -%}
-{%- if response_format is defined and response_format -%}
-{{- '\n\n## Response Format:\n\n' -}}
-{{- 'You MUST strictly adhere to the following schema to reply:\n' -}}
-{{- response_format | tojson -}}
-{%- endif -%}
-{%- for message in messages -%}
-  {%- if message.role == 'assistant' -%}
-    {%- set thought = message.reasoning_content or '' -%}
-    {{- '<｜Assistant｜>' -}}
-    {%- if thought and (state.keeps or loop.index0 > state.last) -%}
-      {{- '<think>' ~ thought ~ '</think>' -}}
-    {%- else -%}{{- '</think>' -}}{%- endif -%}
-    {{- text_of(message.content) -}}
-    {%- if message.tool_calls is defined and message.tool_calls -%}
-      {{- '\n\n<｜DSML｜tool_calls>\n' -}}
-      {%- for call in message.tool_calls -%}
-        {%- set function = call.function or call -%}
-        {{- '<｜DSML｜invoke name="' ~ function.name ~ '">\n' -}}
-        {%- for name, value in (function.arguments or {}).items() -%}
-          {%- set is_text = 'true' if value is string else 'false' -%}
-          {{- '<｜DSML｜parameter name="' ~ name ~ '" string="' ~ is_text ~ '">' -}}
-          {{- value if value is string else value | tojson -}}
-          {{- '</｜DSML｜parameter>\n' -}}
-        {%- endfor -%}
-        {{- '</｜DSML｜invoke>\n' -}}
-      {%- endfor -%}
-      {{- '</｜DSML｜tool_calls>' -}}
-      {%- set state.calls = message.tool_calls -%}
-    {%- endif -%}
-    {{- '<｜end▁of▁sentence｜>' -}}
-    {%- set state.in_turn = false -%}
-  {%- elif message.role == 'tool' -%}
-    {#- The first of some results writes all of them, by the order of their calls. -#}
-    {%- if loop.index0 == 0 or messages[loop.index0 - 1].role != 'tool' -%}
-      {%- set run = namespace(rows=[], open=true) -%}
-      {%- for other in messages[loop.index0:] -%}
-        {%- if other.role != 'tool' -%}{%- set run.open = false -%}{%- endif -%}
-        {%- if run.open -%}{%- set run.rows = run.rows + [other] -%}{%- endif -%}
-      {%- endfor -%}
-      {%- set sorted = namespace(rows=[]) -%}
-      {%- for call in state.calls -%}
-        {%- for other in run.rows if call.id and other.tool_call_id == call.id -%}
-          {%- set sorted.rows = sorted.rows + [other] -%}
-        {%- endfor -%}
-      {%- endfor -%}
-      {%- set is_sorted = sorted.rows | length == run.rows | length -%}
-      {%- for other in (sorted.rows if is_sorted else run.rows) -%}
-        {{- '\n\n' if state.in_turn else '<｜User｜>' -}}
-        {{- '<tool_result>' ~ text_of(other.content) ~ '</tool_result>' -}}
-        {%- set state.in_turn = true -%}
-      {%- endfor -%}
-    {%- endif -%}
-  {%- elif message.role != 'system' -%}
-    {{- '\n\n' if state.in_turn else '<｜User｜>' -}}
-    {{- text_of(message.content) -}}
-    {%- set state.in_turn = true -%}
-  {%- endif -%}
-{%- endfor -%}
-{%- if add_generation_prompt is defined and add_generation_prompt -%}
-{{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') -}}
-{%- endif -%}
-)jinja";
 
 // Messages in channels. Tools are declared as types of TypeScript; schemas that this template has
 // no word for are `any`. A message with calls keeps its reasoning until an answer follows it.
@@ -393,7 +269,9 @@ std::string_view FallbackTemplate(std::string_view architecture) {
   if (architecture == "minimax-m2") return kMiniMax;
   if (architecture == "gpt-oss") return kGptOss;
   if (architecture == "gemma2" || architecture == "gemma3") return kGemma3;
-  return architecture == "deepseek4" ? kDeepSeek4 : std::string_view();
+  if (architecture == "deepseek4") return DeepSeek4Template();
+  if (architecture == "deepseek41") return DeepSeek41Template();
+  return "";
 }
 
 }  // namespace aster::jinja

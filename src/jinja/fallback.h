@@ -9,8 +9,9 @@
 namespace aster::jinja {
 
 // The template for models of an architecture; empty where there is none. Variables beside the usual
-// ones: enable_thinking (false where not given), reasoning_effort ("max", or "high" where prompts
-// are those of July's refresh: effort_table = "0731"), response_format (a schema).
+// ones: enable_thinking (false where not given), response_format (a schema), reasoning_effort: of
+// DeepSeek V4 "max", or "high" where prompts are those of July's refresh (effort_table = "0731"),
+// of V4.1 "low", "high", "xhigh", "max" or a number from 1 to 100.
 std::string_view FallbackTemplate(std::string_view architecture);
 
 // What stands in for a file's own template where that takes tools in a way of its own; empty where

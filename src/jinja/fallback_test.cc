@@ -17,8 +17,8 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Rendered(std::string_view variables) {
-  const auto parsed = ChatTemplate::Parse(FallbackTemplate("deepseek4"));
+std::string Rendered(std::string_view variables, std::string_view architecture = "deepseek4") {
+  const auto parsed = ChatTemplate::Parse(FallbackTemplate(architecture));
   if (!parsed.ok()) return parsed.error().message();
   const auto text = parsed->RenderJson(variables);
   return text.ok() ? *text : text.error().message();
@@ -149,6 +149,7 @@ TEST(FallbackTemplate, OfMiniMaxHasATagForEachArgument) {
 TEST(FallbackTemplate, OnlyForArchitecturesThatNeedOne) {
   EXPECT_EQ(FallbackTemplate("llama"), "");
   EXPECT_NE(FallbackTemplate("deepseek4"), "");
+  EXPECT_NE(FallbackTemplate("deepseek41"), FallbackTemplate("deepseek4"));
 }
 
 TEST(FallbackTemplate, QuestionsAndAnswers) {
@@ -209,6 +210,114 @@ TEST(FallbackTemplate, ToolsAreCalledAndAnswerInOrder) {
                               "</｜DSML｜invoke>\n</｜DSML｜tool_calls><｜end▁of▁sentence｜>"
                               "<｜User｜><tool_result>first</tool_result>\n\n"
                               "<tool_result>second</tool_result>\n\nWell?<｜Assistant｜><think>"));
+}
+
+std::string Render41(std::string_view variables) { return Rendered(variables, "deepseek41"); }
+
+constexpr std::string_view kEffort75 =
+    "<｜System｜>Reasoning Effort: 75 (range 1-100, the higher the value, the more thorough the "
+    "reasoning)\n\n";
+
+TEST(DeepSeek41Template, TheSystemSpeaksWhereItSpoke) {
+  EXPECT_EQ(Render41(R"({"bos_token": "<B>", "add_generation_prompt": true, "messages": [
+                {"role": "system", "content": "Be kind."},
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": "Hi!", "reasoning_content": "A greeting."},
+                {"role": "system", "content": "Be rude."},
+                {"role": "assistant", "content": "Pah."},
+                {"role": "user", "content": [{"type": "text", "text": "And now?"},
+                                             {"type": "image_url"}]},
+                {"role": "system", "content": "Be kind again."}]})"),
+            "<B><｜System｜>Be kind.<｜System｜>Be brief.<｜User｜>Hello<｜Assistant｜></think>Hi!"
+            "<｜end▁of▁sentence｜><｜System｜>Be rude.<｜Assistant｜></think>Pah."
+            "<｜end▁of▁sentence｜><｜User｜>And now?<｜System｜>Be kind again."
+            "<｜Assistant｜></think>");
+}
+
+TEST(DeepSeek41Template, EffortsAreNumbers) {
+  constexpr const char* kQuestion =
+      R"("add_generation_prompt": true, "messages": [{"role": "user", "content": "Why?"}]})";
+  const auto rendered = [&](const std::string& more) { return Render41("{" + more + kQuestion); };
+  EXPECT_EQ(rendered(""), "<｜User｜>Why?<｜Assistant｜></think>");
+  EXPECT_EQ(rendered(R"("reasoning_effort": "max", )"), rendered(""));
+  EXPECT_EQ(rendered(R"("enable_thinking": true, )"),
+            std::string(kEffort75) + "<｜User｜>Why?<｜Assistant｜><think>");
+  EXPECT_EQ(rendered(R"("thinking": true, )"), rendered(R"("enable_thinking": true, )"));
+  const std::pair<const char*, const char*> kEfforts[] = {
+      {"\"minimal\"", "50"}, {"\"low\"", "50"},  {"\"medium\"", "75"}, {"\"high\"", "75"},
+      {"\"xhigh\"", "75"},   {"\"max\"", "100"}, {"1", "1"},           {"42", "42"},
+      {"100", "100"},        {"0", "75"},        {"101", "75"},        {"true", "75"},
+      {"null", "75"},        {"\"huge\"", "75"}, {"7.5", "75"},        {"\"none\"", "75"}};
+  for (const auto& [effort, number] : kEfforts) {
+    const std::string text =
+        rendered(std::string(R"("enable_thinking": true, "reasoning_effort": )") + effort + ", ");
+    EXPECT_THAT(text,
+                StartsWith(std::string("<｜System｜>Reasoning Effort: ") + number + " (range"))
+        << effort;
+  }
+}
+
+TEST(DeepSeek41Template, ThoughtsAreShownBehindTheLastQuestionOrBesideTools) {
+  const std::string messages = R"("enable_thinking": true, "messages": [
+      {"role": "system", "content": "Be kind."},
+      {"role": "user", "content": "Hello"},
+      {"role": "assistant", "content": "Hi!", "reasoning_content": "A greeting."},
+      {"role": "user", "content": "Why?"},
+      {"role": "assistant", "content": "So.", "reasoning_content": "Hm."}]})";
+  EXPECT_EQ(Render41("{" + messages),
+            std::string(kEffort75) +
+                "Be kind.<｜User｜>Hello<｜Assistant｜></think>Hi!"
+                "<｜end▁of▁sentence｜><｜User｜>Why?<｜Assistant｜><think>Hm.</think>So."
+                "<｜end▁of▁sentence｜>");
+  EXPECT_THAT(Render41(R"({"tools": [{"function": {"name": "f"}}], )" + messages),
+              HasSubstr("<｜Assistant｜><think>A greeting.</think>Hi!"));
+}
+
+TEST(DeepSeek41Template, ToolsStandInTheFirstMessageOfTheSystem) {
+  constexpr const char* kRest =
+      R"("tools": [{"type": "function", "function": {"name": "add", "parameters": {}}}],
+         "response_format": {"type": "object"}, "messages": [)";
+  const std::string user = R"({"role": "user", "content": "Hi"}]})";
+  const std::string bare = Render41(std::string("{") + kRest + user);
+  EXPECT_THAT(bare, StartsWith("<｜System｜>\n\n## Tools\n\nYou have access to a set of tools"));
+  EXPECT_THAT(bare, HasSubstr("\n\n<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"$TOOL_NAME\">\n"
+                              "<｜DSML｜ parameter name=\"$PARAMETER_NAME\" string=\"true|false\">"
+                              "$PARAMETER_VALUE</｜DSML｜ parameter>\n...\n</｜DSML｜ invoke>\n"
+                              "<｜DSML｜ invoke name=\"$TOOL_NAME2\">\n...\n</｜DSML｜ invoke>\n"
+                              "</｜DSML｜ calls>\n\n"));
+  EXPECT_THAT(bare,
+              EndsWith("\n{\"name\": \"add\", \"parameters\": {}}\n\nYou MUST strictly follow "
+                       "the above defined tool name and parameter schemas to invoke tool "
+                       "calls.\n\n\n## Response Format:\n\nYou MUST strictly adhere to the "
+                       "following schema to reply:\n{\"type\": \"object\"}<｜User｜>Hi"));
+  EXPECT_THAT(Render41(std::string(R"({"enable_thinking": true, )") + kRest +
+                       R"({"role": "system", "content": "Be kind."}, )" + user),
+              StartsWith(std::string(kEffort75) + "Be kind.\n\n## Tools\n\n"));
+}
+
+TEST(DeepSeek41Template, ToolsAreCalledAndAnswerInOrder) {
+  const std::string text = Render41(R"({"add_generation_prompt": true, "enable_thinking": true,
+      "tools": [{"type": "function", "function": {"name": "add", "parameters": {}}}],
+      "messages": [
+        {"role": "user", "content": "1 + 2?"},
+        {"role": "assistant", "content": "Let me see.", "reasoning_content": "Sums.",
+         "tool_calls": [
+           {"id": "a", "function": {"name": "add", "arguments": {"x": 1, "unit": "one"}}},
+           {"id": "b", "function": {"name": "add", "arguments": {}}}]},
+        {"role": "tool", "tool_call_id": "b", "content": "second"},
+        {"role": "tool", "tool_call_id": "a", "content": "first"},
+        {"role": "user", "content": "Well?"}]})");
+  EXPECT_THAT(text, EndsWith("<｜User｜>1 + 2?<｜Assistant｜><think>Sums.</think>Let me see.\n\n"
+                             "<｜DSML｜ calls>\n<｜DSML｜ invoke name=\"add\">\n"
+                             "<｜DSML｜ parameter name=\"x\" string=\"false\">1"
+                             "</｜DSML｜ parameter>\n"
+                             "<｜DSML｜ parameter name=\"unit\" string=\"true\">one"
+                             "</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n"
+                             "<｜DSML｜ invoke name=\"add\">\n\n</｜DSML｜ invoke>\n"
+                             "</｜DSML｜ calls><｜end▁of▁sentence｜>"
+                             "<｜User｜><tool_result>first</tool_result>\n\n"
+                             "<tool_result>second</tool_result>\n\nWell?<｜Assistant｜><think>"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "kernels/rope.h"
+#include "model/carried.h"
 
 namespace aster::model {
 namespace {
@@ -58,6 +59,7 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
   if (shape_.is_mla()) mla_.emplace(own_, backend, *commands_);
   if (shape_.is_recurrent()) delta_.emplace(shape_, backend, *commands_);
   if (shape_.kinds.input > 0) layer_input_.emplace(weights_, backend, *commands_);
+  if (shape_.ngrams != nullptr) ngrams_.emplace(shape_, backend, *commands_);
 }
 
 Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
@@ -192,6 +194,7 @@ Status ForwardPass::PlanMemory() {
   // Latent attention has arrays of its own; the others are those of grouped-query attention.
   if (latent_) {
     TRY(mixer_.Plan(row_count_));
+    if (ngrams_) TRY(ngrams_->Plan(row_count_));
     return latent_->Plan(row_count_);
   }
   TRY(plan(cosines_, shared_.frequencies.size()));
@@ -284,13 +287,17 @@ Status ForwardPass::RecordInput() {
     if (segment.hidden != nullptr) {
       TRY(commands_->Upload({segment.hidden, rows.rows * rows.columns}, rows));
     } else {
-      TRY(commands_->Embed(*weights_.embedding, segment.tokens, copies, rows));
+      TRY(commands_->Embed(*weights_.embedding, segment.tokens, copies, ResidualOf(shape_, rows)));
+      if (shape_.mixes_ahead()) TRY(mixer_.BeginAhead(rows));
       if (scale != 1.0f) TRY(commands_->Scale(rows, scale));
     }
   }
   if (layer_input_) TRY(layer_input_->SetTokens(tokens_));
   // RoPE: cosines and sines of each row's position, once for all layers that turn alike.
-  if (latent_) return latent_->SetPositions(positions_);
+  if (latent_) {
+    latent_->SetRows(rows_.tensor());
+    return latent_->SetPositions(positions_);
+  }
   TRY(commands_->MakeAngles(
       {.frequencies = shared_.frequencies, .magnitude = shared_.magnitude, .positions = positions_},
       {cosines_.tensor(), sines_.tensor()}));
@@ -393,6 +400,7 @@ Status ForwardPass::FinishHalf(const compute::Array& norm) {
 // Each half is given a row mixed of all streams, and its output goes back to all of them.
 Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor& all = more_.tensor();
+  if (shape_.has_ngrams(layer)) TRY(AddNgrams(layer, weights));
   // The attention half, from all streams and back to all of them.
   TRY(mixer_.Before(weights.attention_mix, residual_, all));
   TRY(Normalise(all, weights.attention_norm));
@@ -407,6 +415,11 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
   TRY(feed_forward_.Run(weights, *operand_, TokensLeft(), more));
   TRY(CountExperts(layer, weights));
   return mixer_.After(more, residual_);
+}
+
+// What the layer holds for each token and those before it, to the streams.
+Status ForwardPass::AddNgrams(uint32_t layer, const LayerWeights& weights) {
+  return ngrams_->Run(layer, weights.ngrams, spans_, tokens_, ResidualOf(shape_, rows_.tensor()));
 }
 
 Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights) {

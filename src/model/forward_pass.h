@@ -25,6 +25,7 @@
 #include "model/layer_input.h"
 #include "model/memory.h"
 #include "model/mla_attention.h"
+#include "model/ngram_memory.h"
 #include "model/segment.h"
 #include "model/stream_mixer.h"
 #include "model/weights.h"
@@ -139,6 +140,7 @@ class ForwardPass {
   Status RecordEnd();
   Status RecordLayer(uint32_t layer, const LayerWeights& weights);
   Status RecordMixedLayer(uint32_t layer, const LayerWeights& weights);
+  Status AddNgrams(uint32_t layer, const LayerWeights& weights);
   bool AreAllLeftOut(uint32_t layer) const;
   Status KeepRows(uint32_t layer, const LayerWeights& weights);
   Status LeaveOut(uint32_t layer);
@@ -170,7 +172,7 @@ class ForwardPass {
   void PlanSteps();
   Result<Progress> AdvanceSteps();
   Status RecordStep(const LayerStep& step);
-  Status BeginAttention(const LayerWeights& weights);
+  Status BeginAttention(uint32_t layer, const LayerWeights& weights);
   Status BeginFeedForward(const LayerWeights& weights);
   Status EndAttention(const LayerWeights& weights);
   Status EndLayer(uint32_t layer);
@@ -213,6 +215,7 @@ class ForwardPass {
   std::optional<MlaAttention> mla_;        // likewise
   std::optional<DeltaAttention> delta_;    // beside it, where some layers keep states
   std::optional<LayerInput> layer_input_;  // where tokens have an embedding for each layer
+  std::optional<NgramMemory> ngrams_;      // where layers have a memory of n-grams
   StreamMixer mixer_;                      // where the residual has several streams
   FeedForward feed_forward_;
 

@@ -93,7 +93,7 @@ Status ForwardPass::RecordStep(const LayerStep& step) {
   if (step_ == 0 || steps_[step_ - 1].layer != layer) {
     // Behind the layer before, as a whole machine does at its end.
     if (step_ > 0) TRY(EndLayer(layer - 1));
-    TRY(BeginAttention(weights));
+    TRY(BeginAttention(layer, weights));
   }
   const PartColumns more = {
       .own = own_rows_.tensor(), .whole = more_.tensor(), .range = &PartRanges::embedding};
@@ -126,7 +126,8 @@ Status ForwardPass::RecordStep(const LayerStep& step) {
 }
 
 // Each half is given normed rows of the residual, or a row mixed of its streams.
-Status ForwardPass::BeginAttention(const LayerWeights& weights) {
+Status ForwardPass::BeginAttention(uint32_t layer, const LayerWeights& weights) {
+  if (shape_.has_ngrams(layer)) TRY(AddNgrams(layer, weights));
   if (!latent_) return Normalise(rows_.tensor(), weights.attention_norm);
   TRY(mixer_.Before(weights.attention_mix, rows_.tensor(), more_.tensor()));
   return Normalise(more_.tensor(), weights.attention_norm);

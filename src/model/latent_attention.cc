@@ -4,6 +4,7 @@
 #include "model/latent_attention.h"
 
 #include "kernels/rope.h"
+#include "model/carried.h"
 #include "model/rope_spec.h"
 
 namespace aster::model {
@@ -30,8 +31,10 @@ LatentAttention::LatentAttention(const Shape& shape, const MemoryOptions& memory
       index_format_(IndexFormat(shape, memory)),
       backend_(backend),
       commands_(commands),
-      turns_{Turns(FrequenciesOf(shape.rope)), Turns(FrequenciesOf(shape.latent.rope))},
+      turns_{Turns(FrequenciesOf(shape.rope)), Turns(FrequenciesOf(shape.latent.rope)),
+             Turns(FrequenciesOf(shape.latent.rope))},
       low_operand_(commands.NewOperand()),
+      latent_operand_(commands.NewOperand()),
       output_operand_(commands.NewOperand()) {
   for (uint32_t group = 0; group < shape.latent.output_groups; ++group)
     group_operands_.push_back(commands.NewOperand());
@@ -62,16 +65,24 @@ Status LatentAttention::Plan(size_t row_count) {
   TRY(plan(index_weights_, latent.index_heads));
   TRY(chosen_.Shape(backend_, row_count, latent.index_top, compute::Element::kI32));
   TRY(plan(attended_, heads));
+  if (is_shared()) {
+    TRY(plan(latents_, shape_.head_dim));
+    TRY(plan(index_keys_, latent.index_dim));
+  }
   return plan(output_low_, size_t{latent.output_groups} * latent.output_rank);
 }
 
 Status LatentAttention::SetPositions(std::span<const int64_t> positions) {
-  for (const Turns& turns : turns_) {
-    TRY(commands_.MakeAngles(
-        {.frequencies = turns.frequencies, .magnitude = 1.0, .positions = positions},
-        turns.angles()));
-  }
-  return Ok();
+  const auto make = [&](const Turns& turns, std::span<const int64_t> of) {
+    return commands_.MakeAngles(
+        {.frequencies = turns.frequencies, .magnitude = 1.0, .positions = of}, turns.angles());
+  };
+  TRY(make(TurnsOf(0), positions));
+  TRY(make(TurnsOf(1), positions));
+  if (!is_shared()) return Ok();
+  first_positions_.assign(positions.begin(), positions.end());
+  for (int64_t& position : first_positions_) position -= position % kPairRatio;
+  return make(TurnsOfFirst(kPairRatio), first_positions_);
 }
 
 Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
@@ -87,12 +98,15 @@ Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
                                                 compute::Operand& rows) {
   // New rows are in the KV cache before anything is attended to, so that tokens of one batch see
   // each other. `ratio` is of compression: 0 for layers with the window alone.
-  TRY(Project(ratio, weights, rows));
+  TRY(Project(layer, ratio, weights, rows));
   TRY(WriteRows(layer, ratio, weights, spans));
-  if (ratio != 0) TRY(Compress(layer, ratio, weights, spans));
+  if (KeepsFarRows(shape_, layer)) {
+    TRY(is_shared() ? MakeSharedRows(layer, ratio, weights, spans)
+                    : Compress(layer, ratio, weights, spans));
+  }
   // Queries need no rows of the cache; with them, the index ranks the compressed rows.
-  TRY(ProjectQueries(ratio, weights));
-  if (ratio == kShortRatio) TRY(RankRows(layer, spans));
+  TRY(ProjectQueries(layer, ratio, weights));
+  if (ChoosesRows(shape_, layer)) TRY(RankRows(layer, ratio, spans));
   // Over the window, the chosen compressed rows and the sink.
   TRY(Attend(layer, ratio, weights, spans));
   TRY(LowerOutput(ratio, weights));
@@ -100,7 +114,7 @@ Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
 }
 
 // Everything that is made of the half's input alone, together.
-Status LatentAttention::Project(uint32_t ratio, const LatentWeights& weights,
+Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                 compute::Operand& rows) {
   products_.clear();
   const auto add = [&](const compute::Matrix& matrix, const compute::Array& out) {
@@ -110,23 +124,22 @@ Status LatentAttention::Project(uint32_t ratio, const LatentWeights& weights,
   add(weights.query_low, low_);
   add(weights.row, rows_);
   // Compressed rows are sums of `ratio` (or twice as many) values, weighted by softmax of scores.
-  if (ratio != 0) {
+  if (MakesFarRows(shape_, layer)) {
     add(weights.compressor.values, values_);
-    add(weights.compressor.scores, scores_);
+    if (ratio > 1) add(weights.compressor.scores, scores_);
   }
   // Where compression is slight there are many rows, which an index ranks.
   if (ratio == kShortRatio) {
     add(weights.index_compressor.values, index_values_);
     add(weights.index_compressor.scores, index_scores_);
-    add(weights.index_heads, index_weights_);
   }
+  if (ChoosesRows(shape_, layer)) add(weights.index_heads, index_weights_);
   return commands_.Multiply(products_);
 }
 
 // The last numbers of a head are turned to the row's position.
-compute::Heads LatentAttention::Turned(uint32_t ratio, const compute::Array& rows,
+compute::Heads LatentAttention::Turned(const Turns& turns, const compute::Array& rows,
                                        size_t count) const {
-  const Turns& turns = TurnsOf(ratio);
   const size_t dim = rows.tensor().columns / count;
   return {.rows = rows.tensor(),
           .count = count,
@@ -138,7 +151,7 @@ compute::Heads LatentAttention::Turned(uint32_t ratio, const compute::Array& row
 // The rows of the window.
 Status LatentAttention::WriteRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                   std::span<const compute::PageSpan> spans) {
-  compute::Heads heads = Turned(ratio, rows_, 1);
+  compute::Heads heads = Turned(TurnsOf(ratio), rows_, 1);
   heads.norm = compute::HeadNorm::kWeighted;
   heads.norm_weight = weights.row_norm.tensor();
   return commands_.WriteRows(
@@ -172,8 +185,61 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
                   index_values_, index_scores_);
 }
 
+// A row is made when its last token comes, of what that token's row holds then; from its numbers,
+// before they are turned, the index makes its own.
+Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                                       std::span<const compute::PageSpan> spans) {
+  if (!MakesFarRows(shape_, layer)) return KeepSharedRows(layer, ratio, spans);
+  compute::Tensor made = InputOf(values_, weights.compressor.values);
+  if (ratio > 1) {
+    TRY(commands_.Pool({.pages = {layer, kSharedInputStream, spans},
+                        .ratio = ratio,
+                        .values = made,
+                        .scores = InputOf(scores_, weights.compressor.scores),
+                        .out = latents_.tensor()}));
+    made = latents_.tensor();
+  }
+  TRY(commands_.Normalise({.rows = made,
+                           .weight = weights.compressor.norm.tensor(),
+                           .epsilon = shape_.norm_epsilon,
+                           .out = latents_.tensor()}));
+  latent_operand_->Set(latents_.tensor());
+  const compute::Product keys[] = {
+      {&weights.index_key, latent_operand_.get(), index_keys_.tensor()}};
+  TRY(commands_.Multiply(keys));
+  compute::Heads heads = Turned(TurnsOfFirst(ratio), index_keys_, 1);
+  heads.norm = compute::HeadNorm::kWeighted;
+  heads.norm_weight = weights.index_key_norm.tensor();
+  TRY(commands_.WriteRows({.pages = {layer, kSharedIndexStream, spans},
+                           .format = index_format_,
+                           .heads = heads,
+                           .ratio = ratio}));
+  TRY(commands_.WriteRows({.pages = {layer, kFarStream, spans},
+                           .format = row_format_,
+                           .heads = Turned(TurnsOfFirst(ratio), latents_, 1),
+                           .ratio = ratio}));
+  // For layers that keep them too, which may be on other nodes.
+  const compute::RowRange all[] = {{0, rows_of_batch_.rows}};
+  TRY(commands_.Gather(latents_.tensor(), all, FarRowsOf(shape_, rows_of_batch_)));
+  return commands_.Gather(index_keys_.tensor(), all, IndexRowsOf(shape_, rows_of_batch_));
+}
+
+// What an earlier layer has made of the batch's tokens.
+Status LatentAttention::KeepSharedRows(uint32_t layer, uint32_t ratio,
+                                       std::span<const compute::PageSpan> spans) {
+  TRY(commands_.WriteRows({.pages = {layer, kSharedIndexStream, spans},
+                           .format = index_format_,
+                           .heads = {.rows = IndexRowsOf(shape_, rows_of_batch_), .count = 1},
+                           .ratio = ratio}));
+  return commands_.WriteRows({.pages = {layer, kFarStream, spans},
+                              .format = row_format_,
+                              .heads = {.rows = FarRowsOf(shape_, rows_of_batch_), .count = 1},
+                              .ratio = ratio});
+}
+
 // From the query's low rank to all heads, and to those of the index.
-Status LatentAttention::ProjectQueries(uint32_t ratio, const LatentWeights& weights) {
+Status LatentAttention::ProjectQueries(uint32_t layer, uint32_t ratio,
+                                       const LatentWeights& weights) {
   // The low rank is normed once, and quantised once for both products.
   TRY(commands_.Normalise({.rows = low_.tensor(),
                            .weight = weights.query_norm.tensor(),
@@ -183,33 +249,47 @@ Status LatentAttention::ProjectQueries(uint32_t ratio, const LatentWeights& weig
   // Queries of all heads; with an index also its own.
   products_.clear();
   products_.push_back({&weights.query_high, low_operand_.get(), queries_.tensor()});
-  if (ratio == kShortRatio)
+  if (ChoosesRows(shape_, layer))
     products_.push_back({&weights.index_query, low_operand_.get(), index_queries_.tensor()});
   TRY(commands_.Multiply(products_));
-  // Normed without a weight, then rotated to the token's position.
-  compute::Heads heads = Turned(ratio, queries_, shape_.head_count);
-  heads.norm = compute::HeadNorm::kPlain;
+  // Normed without a weight, but for V4.1, then rotated to the token's position.
+  compute::Heads heads = Turned(TurnsOf(ratio), queries_, shape_.head_count);
+  heads.norm = is_shared() ? compute::HeadNorm::kNone : compute::HeadNorm::kPlain;
   return commands_.FinishHeads({&heads, 1});
 }
 
 // Which of the compressed rows are seen where there are many.
-Status LatentAttention::RankRows(uint32_t layer, std::span<const compute::PageSpan> spans) {
+Status LatentAttention::RankRows(uint32_t layer, uint32_t ratio,
+                                 std::span<const compute::PageSpan> spans) {
   const Latent& latent = shape_.latent;
   // Queries get as few bits as the index's rows, as the model was trained.
   TRY(commands_.FinishIndexQueries({.queries = index_queries_.tensor(),
                                     .heads = latent.index_heads,
-                                    .angles = TurnsOf(kShortRatio).angles(),
+                                    .angles = TurnsOf(ratio).angles(),
                                     .format = index_format_,
-                                    .weights = index_weights_.tensor()}));
+                                    .weights = index_weights_.tensor(),
+                                    .is_spread = !is_shared()}));
   // Of equal scores the earliest row is chosen: a ranking must not depend on how work is cut.
-  return commands_.Rank({.pages = {layer, kIndexStream, spans},
-                         .ratio = kShortRatio,
+  const uint32_t stream = is_shared() ? kSharedIndexStream : kIndexStream;
+  return commands_.Rank({.pages = {layer, stream, spans},
+                         .ratio = ratio,
                          .format = index_format_,
                          .heads = latent.index_heads,
                          .queries = index_queries_.tensor(),
                          .weights = index_weights_.tensor(),
                          .top = latent.index_top,
-                         .chosen = chosen_.tensor()});
+                         .chosen = chosen_.tensor(),
+                         .blocks = BlocksOf(layer)});
+}
+
+// One layer's index chooses blocks as well, and those of later layers choose from them.
+compute::RowRanking::Blocks LatentAttention::BlocksOf(uint32_t layer) const {
+  const Latent& latent = shape_.latent;
+  if (!latent.block_layer || layer < *latent.block_layer) return {};
+  return {.rows = latent.block_rows,
+          .top = latent.top_blocks,
+          .chosen = ChosenBlocksOf(shape_, rows_of_batch_),
+          .is_made = layer == *latent.block_layer};
 }
 
 Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
@@ -217,10 +297,11 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
   return commands_.AttendRows(
       {.pages = {layer, kWindowStream, spans},
        .window = shape_.sliding_window,
+       .far_layer = ratio == 0 ? layer : FarLayerOf(shape_, layer),
        .far_stream = kFarStream,
        .ratio = ratio,
        .top = shape_.latent.index_top,
-       .chosen = ratio == kShortRatio ? chosen_.tensor() : compute::Tensor(),
+       .chosen = HasChosenRows(shape_, layer) ? chosen_.tensor() : compute::Tensor(),
        .format = row_format_,
        .head_count = shape_.head_count,
        .scale = AttentionScaleOf(shape_),
@@ -232,7 +313,7 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
 // Values were turned with their rows; the turn of the query's position is taken back, which leaves
 // the difference.
 Status LatentAttention::LowerOutput(uint32_t ratio, const LatentWeights& weights) {
-  compute::Heads heads = Turned(ratio, attended_, shape_.head_count);
+  compute::Heads heads = Turned(TurnsOf(ratio), attended_, shape_.head_count);
   heads.inverse = true;
   TRY(commands_.FinishHeads({&heads, 1}));
   // Heads in groups, each through a low rank of its own.

@@ -100,8 +100,30 @@ kv::Stream InputStream(uint32_t ratio, uint32_t dim) {
   return {.codec = codec, .stride = 1, .window = window, .read_every = ratio};
 }
 
+// Of V4.1 few layers make rows, and those that choose among them keep them.
+std::vector<kv::Stream> SharedStreams(const Shape& shape, const MemoryOptions& options,
+                                      uint32_t layer) {
+  const kernels::LatentFormat rows = RowFormat(shape, options);
+  std::vector<kv::Stream> streams = {LatentStream(rows, 1, shape.sliding_window)};
+  if (KeepsFarRows(shape, layer)) {
+    const uint32_t ratio = shape.latent.ratios[layer];
+    streams.push_back(LatentStream(rows, ratio, 0));
+    streams.push_back(LatentStream(IndexFormat(shape, options), ratio, 0));
+    if (MakesFarRows(shape, layer) && ratio > 1)
+      streams.push_back(InputStream(ratio, shape.head_dim));
+  }
+  if (shape.has_ngrams(layer)) {
+    const auto classes =
+        std::make_shared<kv::PlainCodec>("u32 class", sizeof(uint32_t), kernels::kPagePositions);
+    streams.push_back({.codec = classes, .window = shape.ngrams->length});
+  }
+  return streams;
+}
+
 std::vector<kv::Stream> LatentStreams(const Shape& shape, const MemoryOptions& options,
-                                      uint32_t ratio) {
+                                      uint32_t layer) {
+  if (shape.shares_far_rows()) return SharedStreams(shape, options, layer);
+  const uint32_t ratio = shape.latent.ratios[layer];
   const kernels::LatentFormat rows = RowFormat(shape, options);
   std::vector<kv::Stream> streams = {LatentStream(rows, 1, shape.sliding_window)};
   if (ratio == 0) return streams;
@@ -127,8 +149,8 @@ Result<kv::Layout> MakeLatentLayout(const Shape& shape, const MemoryOptions& opt
                     options.window, options.sinks, shape.sliding_window));
   }
   std::vector<std::vector<kv::Stream>> layers;
-  for (const uint32_t ratio : shape.latent.ratios)
-    layers.push_back(LatentStreams(shape, options, ratio));
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
+    layers.push_back(LatentStreams(shape, options, layer));
   return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
 }
 
@@ -220,6 +242,13 @@ MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
 }
 
 }  // namespace
+
+// Behind all others.
+uint32_t NgramStreamOf(const Shape& shape, uint32_t layer) {
+  if (!KeepsFarRows(shape, layer)) return kFarStream;
+  const bool has_inputs = MakesFarRows(shape, layer) && shape.latent.ratios[layer] > 1;
+  return has_inputs ? kSharedInputStream + 1 : kSharedInputStream;
+}
 
 kernels::LatentFormat MlaRowFormat(const Shape& shape) {
   return {.type = kernels::LatentRows::kF16,

@@ -29,12 +29,18 @@ struct MemoryOptions {
 
 // Streams of a layer whose rows are keys and values at once (DeepSeek V4), in the layout's order.
 inline constexpr uint32_t kWindowStream = 0;
-// With compressed rows:
+// Of layers that keep compressed rows:
 inline constexpr uint32_t kFarStream = 1;
-inline constexpr uint32_t kFarInputStream = 2;  // what they are made of: values, then scores
-// With an index of them:
+// Those of V4 have what the rows are made of, values and then scores; and with an index its rows,
+// and what these are made of.
+inline constexpr uint32_t kFarInputStream = 2;
 inline constexpr uint32_t kIndexStream = 3;
 inline constexpr uint32_t kIndexInputStream = 4;
+// Those of V4.1 that keep some have an index's, too; those that make rows of two tokens, what these
+// are made of; and layers with n-grams the classes of tokens.
+inline constexpr uint32_t kSharedIndexStream = 2;
+inline constexpr uint32_t kSharedInputStream = 3;
+uint32_t NgramStreamOf(const Shape& shape, uint32_t layer);
 
 // The stream of a layer whose heads share a row (MLA).
 inline constexpr uint32_t kMlaStream = 0;

@@ -136,6 +136,7 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
   const uint32_t window = shape_.sliding_window > 0 ? shape_.sliding_window : UINT32_MAX;
   return commands_.AttendRows({.pages = {layer, kMlaStream, spans},
                                .window = is_indexed ? 0 : window,
+                               .far_layer = layer,
                                .far_stream = kMlaStream,
                                .ratio = is_indexed ? 1u : 0u,
                                .top = shape_.index.top,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/presets_deepseek4.h"
 #include "model/presets_gemma.h"
 #include "model/presets_mimo2.h"
 #include "model/presets_mla.h"
@@ -350,80 +351,6 @@ Shape TinyMiniMaxShape() {
   return shape;
 }
 
-// The shape of DeepSeek V4 Flash, with fewer layers and experts.
-Shape FlashShape(uint32_t layers, uint32_t experts) {
-  Shape shape = {.arch = Arch::kDeepSeek4,
-                 .layer_count = layers,
-                 .context_length = 1048576,
-                 .embedding = 4096,
-                 .head_count = 64,
-                 .kv_head_count = 1,
-                 .head_dim = 512,
-                 .vocab_size = 129280,
-                 .norm_epsilon = 1e-6f,
-                 .sliding_window = 128,
-                 .rope = {.base = 10000.0f, .dimensions = 64},
-                 .experts = {.count = experts,
-                             .used = 6,
-                             .feed_forward = 2048,
-                             .score = kernels::RouterScore::kSqrtSoftplus,
-                             .shared = 1,
-                             .scale = 1.5f,
-                             .hash_layers = 3,
-                             .limit = 10.0f},
-                 .streams = {.count = 4, .sinkhorn = 20, .epsilon = 1e-6f},
-                 .latent = {.query_rank = 1024,
-                            .output_rank = 1024,
-                            .output_groups = 8,
-                            .ratios = {},
-                            .rope = {.base = 160000.0f,
-                                     .dimensions = 64,
-                                     .scaling = RopeScaling::kYarn,
-                                     .factor = 16.0f,
-                                     .original_context = 65536},
-                            .index_heads = 64,
-                            .index_dim = 128,
-                            .index_top = 512}};
-  for (uint32_t layer = 0; layer < layers; ++layer)
-    shape.latent.ratios.push_back(layer < 2 ? 0 : layer % 2 == 0 ? kShortRatio : kLongRatio);
-  return shape;
-}
-
-Shape ProShape() {
-  Shape shape = FlashShape(61, 384);
-  shape.embedding = 7168;
-  shape.head_count = 128;
-  shape.experts.feed_forward = 3072;
-  shape.experts.scale = 2.5f;
-  shape.latent.query_rank = 1536;
-  shape.latent.output_groups = 16;
-  shape.latent.index_top = 1024;
-  shape.latent.ratios[0] = shape.latent.ratios[1] = kLongRatio;
-  return shape;
-}
-
-// Everything that Flash has, as small as blocks of 256 allow.
-Shape TinyFlashShape() {
-  Shape shape = FlashShape(6, 8);
-  shape.context_length = 65536;
-  shape.embedding = 256;
-  shape.head_count = 4;
-  shape.head_dim = 128;
-  shape.vocab_size = 1024;
-  shape.rope.dimensions = 32;
-  shape.experts.used = 2;
-  shape.experts.feed_forward = 256;
-  shape.latent.query_rank = 256;
-  shape.latent.output_rank = 128;
-  shape.latent.output_groups = 2;
-  shape.latent.rope.dimensions = 32;
-  shape.latent.index_heads = 4;
-  shape.latent.index_dim = 64;
-  shape.latent.index_top = 32;
-  shape.next_layers = 1;
-  return shape;
-}
-
 std::vector<Preset> MakePresets() {
   return {
       {"tiny", "a small Llama of 4 layers", kTiny},
@@ -480,12 +407,6 @@ std::vector<Preset> MakePresets() {
       {"minimax-m2-proportions", "a MiniMax M2 of 4 layers and 16 experts: real widths",
        MiniMaxShape(4, 16)},
       {"minimax-m2", "the shape of MiniMax M2: 229 B parameters", MiniMaxShape(62, 256)},
-      {"flash-shape-tiny", "every part of a DeepSeek V4 Flash, in 6 small layers",
-       TinyFlashShape()},
-      {"flash-proportions", "a DeepSeek V4 Flash of 6 layers and 48 experts: real widths",
-       FlashShape(6, 48)},
-      {"flash-full", "the shape of DeepSeek V4 Flash: 284 B parameters", FlashShape(43, 256)},
-      {"pro-full", "the shape of DeepSeek V4 PRO: 1.6 T parameters", ProShape()},
   };
 }
 
@@ -493,7 +414,7 @@ const std::vector<Preset>& AllPresets() {
   static const std::vector<Preset> presets = [] {
     std::vector<Preset> all = MakePresets();
     for (const std::vector<Preset>& more :
-         {GemmaPresets(), Mimo2Presets(), MlaPresets(), QwenNextPresets()})
+         {DeepSeek4Presets(), GemmaPresets(), Mimo2Presets(), MlaPresets(), QwenNextPresets()})
       all.insert(all.end(), more.begin(), more.end());
     return all;
   }();

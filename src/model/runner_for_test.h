@@ -18,6 +18,7 @@
 #include "kv/pool.h"
 #include "model/forward.h"
 #include "model/presets.h"
+#include "model/shape_deepseek41.h"
 #include "model/synth.h"
 
 namespace aster::model {
@@ -102,9 +103,30 @@ inline Shape SmallDeepSeek4(const std::vector<uint32_t>& ratios) {
   return shape;
 }
 
+// DeepSeek V4.1 as small: rows of two tokens that two layers see, then of one that three see, of
+// which the last chooses anew, in blocks that another has chosen.
+inline Shape SmallDeepSeek41() {
+  Shape shape = SmallDeepSeek4({0, 2, 2, 1, 1, 1});
+  const Shape tiny = ShapeOfPreset("flash41-shape-tiny").value();
+  shape.arch = Arch::kDeepSeek41;
+  shape.norm_epsilon = tiny.norm_epsilon;
+  shape.next_layers = 0;
+  shape.experts.hash_layers = 0;
+  shape.latent.rounded_rows = false;
+  shape.latent.rope.original_context = 256;  // so that the ramp is inside
+  shape.latent.makes_rows = {0, 1, 0, 1, 0, 0};
+  shape.latent.chooses_rows = {0, 1, 0, 1, 0, 1};
+  shape.latent.block_layer = 3;
+  shape.latent.block_rows = 4;
+  shape.latent.top_blocks = 5;
+  shape.ngrams = MakeNgrams({.layers = {0, 3}, .length = 3, .heads = 2, .dim = 32, .padding = 2},
+                            shape.vocab_size, 60);
+  return shape;
+}
+
 inline std::vector<Arch> EveryArch() {
   std::vector<Arch> all;
-  for (int arch = 0; arch <= static_cast<int>(Arch::kDeepSeek4); ++arch)
+  for (int arch = 0; arch <= static_cast<int>(Arch::kDeepSeek41); ++arch)
     all.push_back(static_cast<Arch>(arch));
   return all;
 }
@@ -112,6 +134,7 @@ inline std::vector<Arch> EveryArch() {
 // A small shape of an architecture.
 inline Shape SmallShape(Arch arch) {
   if (arch == Arch::kDeepSeek4) return SmallDeepSeek4({0, kShortRatio, kLongRatio});
+  if (arch == Arch::kDeepSeek41) return SmallDeepSeek41();
   Shape shape = ShapeOfPreset("tiny").value();
   shape.arch = arch;
   shape.layer_count = 3;

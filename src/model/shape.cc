@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "kernels/math.h"
+#include "model/carried.h"
 #include "model/shape_deepseek4.h"
 #include "model/shape_gemma2.h"
 #include "model/shape_gemma3.h"
@@ -34,25 +35,17 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 19> kArchs = {{{Arch::kLlama, "llama"},
-                                               {Arch::kMistral3, "mistral3"},
-                                               {Arch::kQwen2, "qwen2"},
-                                               {Arch::kQwen3, "qwen3"},
-                                               {Arch::kQwen3Moe, "qwen3moe"},
-                                               {Arch::kQwen3Next, "qwen3next"},
-                                               {Arch::kQwen35, "qwen35"},
-                                               {Arch::kQwen35Moe, "qwen35moe"},
-                                               {Arch::kGemma2, "gemma2"},
-                                               {Arch::kGemma3, "gemma3"},
-                                               {Arch::kGemma4, "gemma4"},
-                                               {Arch::kPhi3, "phi3"},
-                                               {Arch::kGptOss, "gpt-oss"},
-                                               {Arch::kGlm4Moe, "glm4moe"},
-                                               {Arch::kMiniMaxM2, "minimax-m2"},
-                                               {Arch::kMimo2, "mimo2"},
-                                               {Arch::kDeepSeek2, "deepseek2"},
-                                               {Arch::kGlmDsa, "glm-dsa"},
-                                               {Arch::kDeepSeek4, "deepseek4"}}};
+constexpr std::array<ArchEntry, 20> kArchs = {
+    {{Arch::kLlama, "llama"},          {Arch::kMistral3, "mistral3"},
+     {Arch::kQwen2, "qwen2"},          {Arch::kQwen3, "qwen3"},
+     {Arch::kQwen3Moe, "qwen3moe"},    {Arch::kQwen3Next, "qwen3next"},
+     {Arch::kQwen35, "qwen35"},        {Arch::kQwen35Moe, "qwen35moe"},
+     {Arch::kGemma2, "gemma2"},        {Arch::kGemma3, "gemma3"},
+     {Arch::kGemma4, "gemma4"},        {Arch::kPhi3, "phi3"},
+     {Arch::kGptOss, "gpt-oss"},       {Arch::kGlm4Moe, "glm4moe"},
+     {Arch::kMiniMaxM2, "minimax-m2"}, {Arch::kMimo2, "mimo2"},
+     {Arch::kDeepSeek2, "deepseek2"},  {Arch::kGlmDsa, "glm-dsa"},
+     {Arch::kDeepSeek4, "deepseek4"},  {Arch::kDeepSeek41, "deepseek41"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
 // architecture known here, running the file without it would give plausible nonsense.
@@ -239,7 +232,7 @@ bool HasExperts(Arch arch) {
   return arch == Arch::kQwen3Moe || arch == Arch::kQwen3Next || arch == Arch::kQwen35Moe ||
          arch == Arch::kGptOss || arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 ||
          arch == Arch::kMimo2 || arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa ||
-         arch == Arch::kDeepSeek4;
+         arch == Arch::kDeepSeek4 || arch == Arch::kDeepSeek41;
 }
 
 bool HasMla(Arch arch) { return arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa; }
@@ -289,9 +282,55 @@ uint32_t KvLayerOf(const Shape& shape, uint32_t layer) {
   return source;
 }
 
+bool Shape::has_ngrams(uint32_t layer) const {
+  return ngrams != nullptr && std::ranges::count(ngrams->layers, layer) > 0;
+}
+
+bool MakesFarRows(const Shape& shape, uint32_t layer) {
+  const Latent& latent = shape.latent;
+  return latent.makes_rows.empty() ? latent.ratios[layer] != 0 : latent.makes_rows[layer] != 0;
+}
+
+bool KeepsFarRows(const Shape& shape, uint32_t layer) {
+  return MakesFarRows(shape, layer) || (shape.shares_far_rows() && ChoosesRows(shape, layer));
+}
+
+// CheckDeepSeek41 sees to it that there is such a layer.
+uint32_t FarLayerOf(const Shape& shape, uint32_t layer) {
+  while (!KeepsFarRows(shape, layer)) --layer;
+  return layer;
+}
+
+uint32_t Shape::carried_width() const {
+  if (!shares_far_rows()) return 0;
+  return kMixWidth + head_dim + latent.index_dim + latent.top_blocks;
+}
+
+bool HasChosenRows(const Shape& shape, uint32_t layer) {
+  const uint32_t ratio = shape.latent.ratios[layer];
+  return shape.shares_far_rows() ? ratio != 0 : ratio == kShortRatio;
+}
+
+bool ChoosesRows(const Shape& shape, uint32_t layer) {
+  const Latent& latent = shape.latent;
+  if (latent.chooses_rows.empty()) return HasChosenRows(shape, layer);
+  return latent.chooses_rows[layer] != 0;
+}
+
+// Whether a layer takes rows that are kept, or what has been chosen of them, before `begin`.
+bool SeesFarRowsBefore(const Shape& shape, uint32_t begin, uint32_t layer) {
+  if (!HasChosenRows(shape, layer)) return false;
+  uint32_t chooser = layer;
+  while (!ChoosesRows(shape, chooser)) --chooser;
+  return std::min(chooser, FarLayerOf(shape, layer)) < begin;
+}
+
 // Not behind a layer whose KV rows are seen behind it.
 bool Shape::can_begin(uint32_t layer) const {
   if (is_indexed() && !has_index(layer)) return false;
+  for (uint32_t later = layer; shares_far_rows() && later < layer_count; ++later) {
+    if (SeesFarRowsBefore(*this, layer, later)) return false;
+  }
   for (uint32_t later = layer_count - kinds.sharing; later < layer_count; ++later) {
     if (layer <= later && KvLayerOf(*this, later) < layer) return false;
   }
@@ -332,7 +371,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
   shape.layer_count = TRY(keys.Count("block_count", kMaxLayers));
   shape.context_length = TRY(keys.Count("context_length", UINT32_MAX));
   shape.embedding = TRY(keys.Count("embedding_length", kMaxWidth));
-  if (shape.arch == Arch::kDeepSeek4) {
+  if (shape.arch == Arch::kDeepSeek4 || shape.arch == Arch::kDeepSeek41) {
     TRY(ReadDeepSeek4(keys, shape));
   } else if (shape.is_gemma4()) {
     TRY(ReadGemma4(keys, shape));
@@ -403,7 +442,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.is_mimo2()) return CheckMimo2(shape);
   if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
   if (HasRecurrence(shape.arch)) return CheckQwenNext(shape);
-  return shape.arch == Arch::kDeepSeek4 ? CheckDeepSeek4(shape) : Ok();
+  return shape.is_latent() ? CheckDeepSeek4(shape) : Ok();
 }
 
 }  // namespace aster::model

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,7 +38,8 @@ enum class Arch : uint8_t {
   kMimo2,
   kDeepSeek2,
   kGlmDsa,
-  kDeepSeek4
+  kDeepSeek4,
+  kDeepSeek41
 };
 
 // As general.architecture spells it.
@@ -104,6 +106,33 @@ struct Latent {
   uint32_t index_dim = 0;
   uint32_t index_top = 0;    // compressed rows that a token sees in layers with a ratio of 4
   bool rounded_rows = true;  // whether it was trained with rows of few bits
+  // V4.1's, of ratios 1 and 2. By layer: whether it makes compressed rows, or sees those of the
+  // last layer before it that does; and whether its index chooses among them, or the last one's
+  // before it has chosen.
+  std::vector<uint8_t> makes_rows = {};
+  std::vector<uint8_t> chooses_rows = {};
+  // The layer whose index chooses blocks of rows too, of which alone those behind it choose rows.
+  std::optional<uint32_t> block_layer = std::nullopt;
+  uint32_t block_rows = 0;
+  uint32_t top_blocks = 0;
+};
+
+// Layers that add to the residual what a table holds for a token and those before it (V4.1's
+// Engram). A row for every length of 2 to `length` tokens and every head.
+struct Ngrams {
+  std::vector<uint32_t> layers;
+  uint32_t length = 0;
+  uint32_t heads = 0;
+  uint32_t dim = 0;                    // of a row
+  uint32_t padding = 0;                // what stands for tokens before the first
+  std::vector<uint32_t> classes = {};  // [vocab_size]: tokens that count as one
+  // Of every such layer: what the tokens are hashed with [length], into how many rows each head's
+  // hashes fall, and where these begin in the table [length - 1, heads].
+  std::vector<uint64_t> multipliers = {};
+  std::vector<uint64_t> row_counts = {};
+  std::vector<uint64_t> first_rows = {};
+
+  uint32_t rows() const { return (length - 1) * heads; }  // that a token is given
 };
 
 // Attention of heads that share one row, of which each makes its keys and values (MLA).
@@ -159,6 +188,7 @@ struct LayerKinds {
 
 inline constexpr uint32_t kShortRatio = 4;  // overlapping, with an index
 inline constexpr uint32_t kLongRatio = 128;
+inline constexpr uint32_t kPairRatio = 2;  // V4.1's largest
 
 struct Shape {
   Arch arch = Arch::kLlama;
@@ -186,6 +216,7 @@ struct Shape {
   Mla mla = {};
   RowIndex index = {};
   Recurrence recurrence = {};
+  std::shared_ptr<const Ngrams> ngrams = nullptr;
   uint32_t next_layers = 0;   // MTP blocks behind the last layer that draft: one, or none
   uint32_t left_out = 0;      // MTP blocks there that are never computed
   bool next_apart = false;    // of such a block: named mtp.0, its two projections apart
@@ -193,9 +224,16 @@ struct Shape {
   bool rope_factors = false;  // a tensor holds one frequency factor per pair (Llama 3, Phi 3)
   bool head_norms = false;    // queries and keys are normed, where only files say so (GLM)
 
-  // Floats of a token's row between layers, and so between slices.
-  uint32_t hidden_width() const { return streams.count * embedding; }
+  // Floats of a token's residual, and of its row between layers, and so between slices: behind the
+  // residual there may be what later layers need (carried.h).
+  uint32_t residual_width() const { return streams.count * embedding; }
+  uint32_t hidden_width() const { return residual_width() + carried_width(); }
+  uint32_t carried_width() const;
+  bool mixes_ahead() const { return arch == Arch::kDeepSeek41; }
   bool is_latent() const { return latent.query_rank > 0; }
+  // Whether some layers see the compressed rows of others.
+  bool shares_far_rows() const { return arch == Arch::kDeepSeek41; }
+  bool has_ngrams(uint32_t layer) const;
   bool is_mla() const { return mla.row_rank > 0; }
   bool is_indexed() const { return index.heads > 0; }
   bool has_index(uint32_t layer) const { return is_indexed() && index.own[layer] != 0; }
@@ -260,6 +298,16 @@ bool TakesKeysAsValues(const Shape& shape, uint32_t layer);
 // The layer whose KV rows a layer sees: itself, but for those that share an earlier one's.
 uint32_t KvLayerOf(const Shape& shape, uint32_t layer);
 
+// Whether a layer makes compressed rows; whether it keeps some, its own or those that the last one
+// before it has made; and the layer whose rows it sees. Of layers with a ratio.
+bool MakesFarRows(const Shape& shape, uint32_t layer);
+bool KeepsFarRows(const Shape& shape, uint32_t layer);
+uint32_t FarLayerOf(const Shape& shape, uint32_t layer);
+
+// Whether compressed rows are chosen for a layer, and whether its own index does that.
+bool HasChosenRows(const Shape& shape, uint32_t layer);
+bool ChoosesRows(const Shape& shape, uint32_t layer);
+
 // What scores of attention are multiplied with before their softmax.
 float AttentionScaleOf(const Shape& shape);
 
@@ -295,6 +343,8 @@ struct TensorSpec {
   bool is_matrix = false;  // multiplied with, so worth quantising; else a norm, a bias or a table
   bool is_fine = false;    // multiplied with, but chooses or mixes: 16 bits at least
   bool is_table = false;   // of 32-bit integers
+  // Stays in its file: rows are read as tokens ask for them, and take no memory of their own.
+  bool is_looked_up = false;
   std::vector<std::string> aliases = {};  // other names in published files
 };
 
@@ -314,6 +364,9 @@ std::string_view FeedForwardNormOf(const Shape& shape);
 inline constexpr std::string_view kLayerEmbedding = "per_layer_token_embd.weight";
 inline constexpr std::string_view kLayerProjection = "per_layer_model_proj.weight";
 inline constexpr std::string_view kLayerProjectionNorm = "per_layer_proj_norm.weight";
+
+// What a layer holds for n-grams: rows of it are read as tokens ask for them, out of the file.
+inline constexpr std::string_view kNgramTable = "engram_embd.weight";
 
 // Every tensor of a model of this shape, in the order in which a forward pass meets them.
 std::vector<TensorSpec> TensorsOf(const Shape& shape);

@@ -9,6 +9,7 @@
 #include "kernels/latent.h"
 #include "kernels/rope.h"
 #include "kernels/stream_mix.h"
+#include "model/shape_deepseek41.h"
 
 namespace aster::model {
 namespace {
@@ -19,21 +20,25 @@ constexpr uint64_t kSqrtSoftplus = 4;
 constexpr float kMaxExpertScale = 1000.0f;
 constexpr auto kMaxStreams = static_cast<uint32_t>(kernels::kMaxStreams);
 
-// MTP blocks are counted as layers in files.
+bool IsV41(const Shape& shape) { return shape.arch == Arch::kDeepSeek41; }
+
+// MTP blocks are counted as layers in files. Those of V4.1 are never computed.
 Status ReadLayers(const Keys& keys, Shape& shape) {
   const uint64_t next = TRY(keys.NumberOrZero("nextn_predict_layers"));
-  if (next > 1) return keys.Unexpected("nextn_predict_layers", fmt::format("{}", next), "0 or 1");
+  if (next > 1 && !IsV41(shape))
+    return keys.Unexpected("nextn_predict_layers", fmt::format("{}", next), "0 or 1");
   if (next >= shape.layer_count) {
     return DataLoss(fmt::format("{} is {} and {} is {}: no layer is left", keys.Full("block_count"),
                                 shape.layer_count, keys.Full("nextn_predict_layers"), next));
   }
-  shape.next_layers = static_cast<uint32_t>(next);
-  shape.layer_count -= shape.next_layers;
+  uint32_t& blocks = IsV41(shape) ? shape.left_out : shape.next_layers;
+  blocks = static_cast<uint32_t>(next);
+  shape.layer_count -= blocks;
   return keys.ExpectNumber("leading_dense_block_count", 0);
 }
 
 Status ReadHeads(const Keys& keys, Shape& shape) {
-  const size_t blocks = shape.layer_count + shape.next_layers;
+  const size_t blocks = shape.layer_count + shape.next_layers + shape.left_out;
   shape.head_count = TRY(keys.UniformCount("attention.head_count", blocks, kMaxWidth));
   shape.kv_head_count = TRY(keys.UniformCount("attention.head_count_kv", blocks, kMaxWidth));
   shape.head_dim = TRY(keys.Count("attention.key_length", kMaxWidth));
@@ -52,9 +57,11 @@ Status ReadHeads(const Keys& keys, Shape& shape) {
 Status ReadRatios(const Keys& keys, Shape& shape) {
   const auto ratios = TRY(keys.FirstOfArray("attention.compress_ratios", shape.layer_count));
   for (const uint64_t ratio : ratios) {
-    if (ratio != 0 && ratio != kShortRatio && ratio != kLongRatio) {
+    const bool is_known = IsV41(shape) ? ratio <= kPairRatio
+                                       : ratio == 0 || ratio == kShortRatio || ratio == kLongRatio;
+    if (!is_known) {
       return keys.Unexpected("attention.compress_ratios", fmt::format("{} for a layer", ratio),
-                             "0, 4 or 128");
+                             IsV41(shape) ? "0, 1 or 2" : "0, 4 or 128");
     }
     shape.latent.ratios.push_back(static_cast<uint32_t>(ratio));
   }
@@ -70,8 +77,9 @@ Status ReadLatent(const Keys& keys, Shape& shape) {
   latent.index_heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
   latent.index_dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
   latent.index_top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
-  // Ours: published models were all trained with rounded rows.
-  latent.rounded_rows = TRY(keys.FlagOr("attention.rounded_rows", true));
+  // Ours: published models were all trained with rounded rows. Those of V4.1 are rounded in another
+  // way, and are kept as halves.
+  latent.rounded_rows = TRY(keys.FlagOr("attention.rounded_rows", !IsV41(shape)));
   return Ok();
 }
 
@@ -134,7 +142,8 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   experts.score = kernels::RouterScore::kSqrtSoftplus;
   TRY(keys.ExpectNumber("expert_group_count", 0));
   TRY(keys.ExpectNumber("expert_group_used_count", 0));
-  const uint64_t hashed = TRY(keys.Required("hash_layer_count"));
+  const uint64_t hashed = IsV41(shape) ? TRY(keys.NumberOrZero("hash_layer_count"))
+                                       : TRY(keys.Required("hash_layer_count"));
   if (hashed > shape.layer_count) {
     return DataLoss(fmt::format("{} is {} of {} layers", keys.Full("hash_layer_count"), hashed,
                                 shape.layer_count));
@@ -195,11 +204,12 @@ Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
   shape.streams.count = TRY(keys.Count("hyper_connection.count", kMaxStreams));
   shape.streams.sinkhorn = TRY(keys.Count("hyper_connection.sinkhorn_iterations", 1000));
   shape.streams.epsilon = TRY(keys.Fraction("hyper_connection.epsilon"));
+  if (IsV41(shape)) TRY(ReadDeepSeek41(keys, shape));
   // Of what a layer hands to the next, or of what the head is given.
   const uint64_t out = TRY(keys.NumberOrZero("embedding_length_out"));
-  if (out != 0 && out != shape.embedding && out != shape.hidden_width()) {
+  if (out != 0 && out != shape.embedding && out != shape.residual_width()) {
     return keys.Unexpected("embedding_length_out", fmt::format("{}", out),
-                           fmt::format("{} or {}", shape.embedding, shape.hidden_width()));
+                           fmt::format("{} or {}", shape.embedding, shape.residual_width()));
   }
   return Ok();
 }
@@ -238,7 +248,8 @@ Status CheckDeepSeek4(const Shape& shape) {
         "are supported",
         latent.index_heads, latent.index_dim, kernels::kMaxLatentDim));
   }
-  return CheckSizes(shape);
+  TRY(CheckSizes(shape));
+  return IsV41(shape) ? CheckDeepSeek41(shape) : Ok();
 }
 
 void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
@@ -246,9 +257,10 @@ void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
   const Latent& latent = shape.latent;
-  const uint32_t blocks = shape.layer_count + shape.next_layers;
+  const uint32_t next = shape.next_layers + shape.left_out;
+  const uint32_t blocks = shape.layer_count + next;
   set("block_count", blocks);
-  if (shape.next_layers > 0) set("nextn_predict_layers", shape.next_layers);
+  if (next > 0) set("nextn_predict_layers", next);
   set("attention.q_lora_rank", latent.query_rank);
   set("attention.output_lora_rank", latent.output_rank);
   set("attention.output_group_count", latent.output_groups);
@@ -258,7 +270,7 @@ void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("attention.indexer.head_count", latent.index_heads);
   set("attention.indexer.key_length", latent.index_dim);
   set("attention.indexer.top_k", latent.index_top);
-  if (!latent.rounded_rows) set("attention.rounded_rows", false);
+  if (latent.rounded_rows == IsV41(shape)) set("attention.rounded_rows", latent.rounded_rows);
   set("attention.compress_rope_freq_base", latent.rope.base);
   set("rope.freq_base", shape.rope.base);
   set("rope.dimension_count", shape.rope.dimensions);
@@ -276,6 +288,7 @@ void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("hyper_connection.count", shape.streams.count);
   set("hyper_connection.sinkhorn_iterations", shape.streams.sinkhorn);
   set("hyper_connection.epsilon", shape.streams.epsilon);
+  if (IsV41(shape)) WriteDeepSeek41(shape, metadata);
 }
 
 }  // namespace aster::model

@@ -147,6 +147,11 @@ class Keys {
     return FirstOf<bool>(key, layer_count);
   }
 
+  // All numbers of an array.
+  Result<std::vector<uint64_t>> Numbers(std::string_view key) const {
+    return metadata_.Get<std::vector<uint64_t>>(Full(key));
+  }
+
   // One positive number, or an array that holds the same one for each of at least `layer_count`
   // layers.
   Result<float> UniformPositive(std::string_view key, size_t layer_count) const {

@@ -4,11 +4,12 @@
 #include "model/stream_mixer.h"
 
 #include "kernels/stream_mix.h"
+#include "model/carried.h"
 
 namespace aster::model {
 
 Status StreamMixer::Plan(size_t row_count) {
-  TRY(normed_.Shape(backend_, row_count, shape_.hidden_width()));
+  TRY(normed_.Shape(backend_, row_count, shape_.residual_width()));
   return weights_.Shape(backend_, row_count, kernels::StreamMixSize(shape_.streams.count));
 }
 
@@ -31,18 +32,31 @@ Status StreamMixer::FindWeights(const MixWeights& weights, bool is_merge,
                                       .numbers = numbers_});
 }
 
+Status StreamMixer::BeginAhead(const compute::Tensor& streams) {
+  const size_t width = shape_.carried_width();
+  first_.assign(streams.rows * width, 0.0f);
+  for (size_t row = 0; row < streams.rows; ++row) first_[row * width] = 1.0f;
+  return commands_.Upload(first_, CarriedOf(shape_, streams));
+}
+
 Status StreamMixer::Before(const MixWeights& weights, const compute::Tensor& streams,
                            const compute::Tensor& in) {
-  TRY(FindWeights(weights, /*is_merge=*/false, streams));
-  return commands_.SumStreams(streams, numbers_, in);
+  TRY(FindWeights(weights, /*is_merge=*/false, ResidualOf(shape_, streams)));
+  if (!shape_.mixes_ahead()) return commands_.SumStreams(ResidualOf(shape_, streams), numbers_, in);
+  // By what the half before has found; what this one finds is the next one's.
+  TRY(commands_.SumStreams(ResidualOf(shape_, streams), AheadOf(shape_, streams), in));
+  const compute::RowRange all[] = {{0, streams.rows}};
+  return commands_.Gather(numbers_.Columns(0, shape_.streams.count), all, AheadOf(shape_, streams));
 }
 
 Status StreamMixer::After(const compute::Tensor& out, const compute::Tensor& streams) {
-  return commands_.SpreadStreams(out, numbers_, streams);
+  return commands_.SpreadStreams(out, numbers_, ResidualOf(shape_, streams));
 }
 
 Status StreamMixer::Merge(const MixWeights& weights, const compute::Tensor& streams,
                           const compute::Tensor& out) {
+  if (shape_.mixes_ahead())
+    return commands_.SumStreams(ResidualOf(shape_, streams), AheadOf(shape_, streams), out);
   TRY(FindWeights(weights, /*is_merge=*/true, streams));
   return commands_.SumStreams(streams, numbers_, out);
 }

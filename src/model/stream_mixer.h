@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "compute/backend.h"
@@ -15,7 +16,9 @@
 
 namespace aster::model {
 
-// Keeps its scratch memory from batch to batch. Not for concurrent use.
+// Keeps its scratch memory from batch to batch. Not for concurrent use. Rows of streams are those
+// of the residual [rows, hidden_width]: where a half finds what the next one's input is mixed by,
+// that is behind the streams.
 class StreamMixer {
  public:
   StreamMixer(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
@@ -24,12 +27,17 @@ class StreamMixer {
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
-  // in [rows, embedding] = what half a layer is given of `streams` [rows, streams * embedding].
+  // What is carried before the first half of all, which takes the first stream; of models that mix
+  // ahead.
+  Status BeginAhead(const compute::Tensor& streams);
+
+  // in [rows, embedding] = what half a layer is given of `streams`.
   Status Before(const MixWeights& weights, const compute::Tensor& streams,
                 const compute::Tensor& in);
   // streams = themselves mixed, as Before found it, and the output [rows, embedding] of the half.
   Status After(const compute::Tensor& out, const compute::Tensor& streams);
-  // The streams as one row at the end: [rows, embedding].
+  // The streams as one row at the end: [rows, embedding]. Without weights where the last half has
+  // found them.
   Status Merge(const MixWeights& weights, const compute::Tensor& streams,
                const compute::Tensor& out);
 
@@ -40,9 +48,10 @@ class StreamMixer {
   compute::Backend& backend_;
   compute::Commands& commands_;
   const std::unique_ptr<compute::Operand> operand_;
-  compute::Array normed_;    // [rows, streams * embedding]
-  compute::Array weights_;   // [rows, numbers of a mix]
-  compute::Tensor numbers_;  // of the newest mix
+  compute::Array normed_;     // [rows, streams * embedding]
+  compute::Array weights_;    // [rows, numbers of a mix]
+  compute::Tensor numbers_;   // of the newest mix
+  std::vector<float> first_;  // what BeginAhead takes, for all rows
 };
 
 }  // namespace aster::model

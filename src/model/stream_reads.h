@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "kv/layout.h"
 #include "model/shape.h"
@@ -24,5 +25,8 @@ struct StreamReads {
   }
 };
 StreamReads ReadsOf(const Shape& shape, uint32_t layer, uint32_t index, const kv::Stream& stream);
+
+// Of all streams that a layer reads, its own and other layers'.
+std::vector<StreamReads> ReadsOfLayer(const Shape& shape, const kv::Layout& layout, uint32_t layer);
 
 }  // namespace aster::model

@@ -15,6 +15,7 @@
 #include "model/description.h"
 #include "model/pooling.h"
 #include "model/rank_head.h"
+#include "model/shape_deepseek41.h"
 
 namespace aster::model {
 namespace {
@@ -141,7 +142,7 @@ void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
 
 // The MTP block may be in a file of its own, of which the model's keys know nothing.
 Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
-  if (!shape.is_latent()) {
+  if (!shape.is_latent() || shape.shares_far_rows()) {
     FindNextInside(files, shape);
     return Ok();
   }
@@ -219,9 +220,19 @@ const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& 
 
 bool IsComputable(TensorType type) { return kernels::WeightTypeOf(type).has_value(); }
 
+Result<Shape> ShapeOf(const gguf::ModelFiles& files) {
+  Shape shape = TRY(ReadShape(files.metadata()));
+  FindWhatSomeHave(files, shape);
+  if (shape.shares_far_rows()) {
+    TRY(FindFarRows(files, shape));
+    TRY(CheckShape(shape));
+  }
+  return shape;
+}
+
 Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& slice) {
   Support support;
-  Result<Shape> shape = ReadShape(files.metadata());
+  Result<Shape> shape = ShapeOf(files);
   if (!shape.ok()) {
     support.obstacles.push_back(shape.error().message());
     return support;
@@ -230,7 +241,6 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
   const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss() && !HasRouterKeys(shape->arch);
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = HasRopeFactors(files, *shape);
-  FindWhatSomeHave(files, *shape);
   const Status next = FindNext(files, *shape);
   support.shape = *shape;
   if (!next.ok()) {

@@ -15,6 +15,9 @@
 
 namespace aster::model {
 
+// Every number of the model, as its metadata says and, where only its tensors say it, these.
+Result<Shape> ShapeOf(const gguf::ModelFiles& files);
+
 // Whether there are kernels for a matrix of this type, or for a wider one that holds the same
 // weights.
 bool IsComputable(gguf::TensorType type);

@@ -125,7 +125,8 @@ std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kMiniMaxM2) return "minimax-m2";
   if (arch == Arch::kDeepSeek2) return "deepseek-v3";
   if (arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) return "qwen35";
-  return arch == Arch::kDeepSeek4 ? "joyai-llm" : "qwen2";
+  const bool is_v4 = arch == Arch::kDeepSeek4 || arch == Arch::kDeepSeek41;
+  return is_v4 ? "joyai-llm" : "qwen2";
 }
 
 class SynthWriter {

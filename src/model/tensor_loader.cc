@@ -24,7 +24,8 @@ void TensorLoader::FindTensors(const Slice& slice) {
     const gguf::Tensor* const tensor = FindTensor(files_, spec);
     tensors_[spec.name] = tensor;
     // Embeddings stay in their file: rows are read as tokens ask for them.
-    const bool is_packed = spec.part != Part::kEmbedding || spec.name == RopeFactorsOf(shape_) ||
+    const bool is_packed = (spec.part != Part::kEmbedding && !spec.is_looked_up) ||
+                           spec.name == RopeFactorsOf(shape_) ||
                            (spec.name == "token_embd.weight" && slice.head && shape_.tied_head);
     if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
     // Of what projects it every layer has its rows and the norm of all.

@@ -293,8 +293,8 @@ std::string_view FeedForwardNormOf(const Shape& shape) {
 }
 
 bool CanDraftNext(const Shape& shape) {
-  return shape.is_latent() || shape.is_recurrent() || shape.is_glm() || shape.is_mla() ||
-         shape.is_mimo2();
+  return shape.arch == Arch::kDeepSeek4 || shape.is_recurrent() || shape.is_glm() ||
+         shape.is_mla() || shape.is_mimo2();
 }
 
 Shape ShapeOfNext(const Shape& shape) {
@@ -334,8 +334,8 @@ std::vector<TensorSpec> TensorsOf(const Shape& shape) {
                    .is_matrix = true});
   if (shape.kinds.input > 0) AddLayerInputs(shape, specs);
   if (shape.rope_factors) AddRopeFactors(shape, specs);
-  if (shape.arch == Arch::kDeepSeek4) AddDeepSeek4Tensors(shape, specs);
-  for (uint32_t i = 0; i < shape.layer_count && shape.arch != Arch::kDeepSeek4; ++i) {
+  if (shape.is_latent()) AddDeepSeek4Tensors(shape, specs);
+  for (uint32_t i = 0; i < shape.layer_count && !shape.is_latent(); ++i) {
     LayerSpecs layer(specs, i);
     AddLayer(shape, i, layer);
   }

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_deepseek41.h"
 
 namespace aster::model {
 namespace {
 
 // How a tensor is multiplied with, if it is.
-enum class Kind : uint8_t { kVector, kMatrix, kFine, kTable };
+enum class Kind : uint8_t { kVector, kMatrix, kFine, kTable, kLookedUp };
 
 // Collects the tensors of one block. Where files agree on no name, the others are aliases.
 class BlockSpecs {
@@ -23,9 +24,10 @@ class BlockSpecs {
                     .dims = std::move(dims),
                     .part = part_,
                     .layer = layer_,
-                    .is_matrix = kind == Kind::kMatrix,
+                    .is_matrix = kind == Kind::kMatrix || kind == Kind::kLookedUp,
                     .is_fine = kind == Kind::kFine,
-                    .is_table = kind == Kind::kTable};
+                    .is_table = kind == Kind::kTable,
+                    .is_looked_up = kind == Kind::kLookedUp};
     for (const std::string_view alias : aliases)
       spec.aliases.push_back(fmt::format("{}{}", prefix_, alias));
     specs_.push_back(std::move(spec));
@@ -43,7 +45,7 @@ class BlockSpecs {
 void AddMix(const Shape& shape, std::string_view half, BlockSpecs& block) {
   const uint64_t streams = shape.streams.count;
   const uint64_t outputs = 2 * streams + streams * streams;
-  block.Add(Kind::kFine, fmt::format("hc_{}_fn.weight", half), {shape.hidden_width(), outputs});
+  block.Add(Kind::kFine, fmt::format("hc_{}_fn.weight", half), {shape.residual_width(), outputs});
   block.Add(Kind::kVector, fmt::format("hc_{}_scale.weight", half), {3});
   block.Add(Kind::kVector, fmt::format("hc_{}_base.weight", half), {outputs});
 }
@@ -59,6 +61,36 @@ void AddCompressor(std::string_view name, std::string_view alias, uint32_t ratio
   add(Kind::kFine, "gate", {embedding, columns});
   add(Kind::kFine, "ape", {columns, ratio});
   add(Kind::kVector, "norm", {dim});
+}
+
+// Of V4.1: rows of all layers up to the next that makes some, the keys by which an index ranks
+// them, and the queries of an index.
+void AddSharedRows(const Shape& shape, uint32_t layer, BlockSpecs& block) {
+  const Latent& latent = shape.latent;
+  const uint64_t embedding = shape.embedding, dim = shape.head_dim;
+  if (MakesFarRows(shape, layer)) {
+    block.Add(Kind::kFine, "attn_compressor_kv.weight", {embedding, dim});
+    if (latent.ratios[layer] > 1)
+      block.Add(Kind::kFine, "attn_compressor_gate.weight", {embedding, dim});
+    block.Add(Kind::kVector, "attn_compressor_norm.weight", {dim});
+    block.Add(Kind::kFine, "indexer.attn_k.weight", {dim, latent.index_dim});
+    block.Add(Kind::kVector, "indexer.k_norm.weight", {latent.index_dim});
+  }
+  if (!ChoosesRows(shape, layer)) return;
+  const uint64_t index = uint64_t{latent.index_heads} * latent.index_dim;
+  block.Add(Kind::kMatrix, "indexer.attn_q_b.weight", {latent.query_rank, index});
+  block.Add(Kind::kFine, "indexer.proj.weight", {embedding, latent.index_heads});
+}
+
+// What a layer adds for a token and those before it.
+void AddNgrams(const Shape& shape, uint32_t layer, BlockSpecs& block) {
+  const Ngrams& ngrams = *shape.ngrams;
+  const uint64_t embedding = shape.embedding, streams = shape.streams.count;
+  block.Add(Kind::kLookedUp, kNgramTable, {ngrams.dim, NgramTableRows(ngrams, layer)});
+  block.Add(Kind::kMatrix, "engram_wkv.weight",
+            {uint64_t{ngrams.rows()} * ngrams.dim, embedding * (streams + 1)});
+  block.Add(Kind::kVector, "engram_q.weight", {embedding, streams});
+  block.Add(Kind::kVector, "engram_k.weight", {embedding, streams});
 }
 
 void AddAttention(const Shape& shape, uint32_t ratio, BlockSpecs& block) {
@@ -79,7 +111,7 @@ void AddAttention(const Shape& shape, uint32_t ratio, BlockSpecs& block) {
   block.Add(Kind::kVector, "attn_sinks.weight", {shape.head_count});
   block.Add(Kind::kMatrix, "attn_output_a.weight", {heads / latent.output_groups, output});
   block.Add(Kind::kMatrix, "attn_output_b.weight", {output, embedding});
-  if (ratio == 0) return;
+  if (ratio == 0 || shape.shares_far_rows()) return;
   AddCompressor("attn_compressor_", "attn_compress_", ratio, dim, embedding, block);
   if (ratio != kShortRatio) return;
   const uint64_t index = uint64_t{latent.index_heads} * latent.index_dim;
@@ -117,7 +149,7 @@ void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
     block.Add(kind, fmt::format("{}{}.weight", name, part), std::move(dims), {other});
     if (!fallback.empty()) block.FallBackTo(fmt::format("{}{}.weight", fallback, part));
   };
-  add(Kind::kFine, "fn", {shape.hidden_width(), shape.streams.count});
+  add(Kind::kFine, "fn", {shape.residual_width(), shape.streams.count});
   add(Kind::kVector, "scale", {1});
   add(Kind::kVector, "base", {shape.streams.count});
 }
@@ -151,11 +183,13 @@ void AddDeepSeek4Tensors(const Shape& shape, std::vector<TensorSpec>& specs) {
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     BlockSpecs block(specs, Part::kLayer, fmt::format("blk.{}.", layer),
                      static_cast<int32_t>(layer));
+    if (shape.has_ngrams(layer)) AddNgrams(shape, layer, block);
     AddAttention(shape, shape.latent.ratios[layer], block);
+    if (shape.shares_far_rows()) AddSharedRows(shape, layer, block);
     AddExperts(shape, layer < shape.experts.hash_layers, block);
   }
   BlockSpecs head(specs, Part::kHead, "", -1);
-  AddMerge(shape, "output_hc_", "hc_head_", "", head);
+  if (!shape.mixes_ahead()) AddMerge(shape, "output_hc_", "hc_head_", "", head);
   if (shape.next_layers > 0) AddLatentNext(shape, specs);
 }
 

@@ -71,6 +71,7 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
   WeightSizes sizes;
   sizes.layers.resize(shape.layer_count);
   for (const TensorSpec& spec : TensorsOf(shape)) {
+    if (spec.is_looked_up) continue;
     const TensorType type = spec.is_table ? TensorType::kI32 : type_of(spec);
     const uint64_t bytes =
         BytesOfPart(group_part, shape, spec, TRY(gguf::TensorBytes(type, spec.dims).In(spec.name)));

@@ -37,7 +37,7 @@ class Loader : TensorLoader {
       weights.layers.push_back(TRY(LayerAt(layer)));
     }
     if (slice.head) {
-      if (shape_.is_latent()) weights.merge = TRY(MixOf("output_hc_"));
+      if (shape_.is_latent() && !shape_.mixes_ahead()) weights.merge = TRY(MixOf("output_hc_"));
       weights.output_norm = TRY(Floats("output_norm.weight"));
       weights.head = TRY(Head());
     }
@@ -93,6 +93,7 @@ class Loader : TensorLoader {
     if (shape_.is_latent()) {
       const uint32_t ratio = shape_.latent.ratios[index];
       TRY(LatentLayer(ratio, index < shape_.experts.hash_layers, layer));
+      if (shape_.has_ngrams(index)) TRY(Ngrams(layer.ngrams));
       return layer;
     }
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
@@ -399,6 +400,7 @@ class Loader : TensorLoader {
     latent.sinks = TRY(Floats(Name("attn_sinks.weight")));
     latent.output_low = TRY(OutputGroups(Name("attn_output_a.weight")));
     latent.output_high = TRY(Matrix(Name("attn_output_b.weight")));
+    if (shape_.shares_far_rows()) return SharedRows(ratio, latent);
     // Layers with compressed rows; those with many of them have an index.
     if (ratio == 0) return Ok();
     latent.compressor = TRY(Compressor("attn_compressor_"));
@@ -406,6 +408,34 @@ class Loader : TensorLoader {
     latent.index_compressor = TRY(Compressor("indexer_compressor_"));
     latent.index_query = TRY(Matrix(Name("indexer.attn_q_b.weight")));
     latent.index_heads = TRY(FineMatrix(Name("indexer.proj.weight")));
+    return Ok();
+  }
+
+  // Of V4.1: what makes rows for several layers, with the index's keys of them, and what chooses
+  // among them.
+  Status SharedRows(uint32_t ratio, LatentWeights& latent) {
+    if (MakesFarRows(shape_, layer_)) {
+      latent.compressor.values = TRY(FineMatrix(Name("attn_compressor_kv.weight")));
+      if (ratio > 1)
+        latent.compressor.scores = TRY(FineMatrix(Name("attn_compressor_gate.weight")));
+      latent.compressor.norm = TRY(Floats(Name("attn_compressor_norm.weight")));
+      latent.index_key = TRY(FineMatrix(Name("indexer.attn_k.weight")));
+      latent.index_key_norm = TRY(Floats(Name("indexer.k_norm.weight")));
+    }
+    if (!ChoosesRows(shape_, layer_)) return Ok();
+    latent.index_query = TRY(Matrix(Name("indexer.attn_q_b.weight")));
+    latent.index_heads = TRY(FineMatrix(Name("indexer.proj.weight")));
+    return Ok();
+  }
+
+  Status Ngrams(NgramWeights& ngrams) {
+    ngrams.table = &Find(Name(kNgramTable));
+    ngrams.key_value = TRY(Matrix(Name("engram_wkv.weight")));
+    // Of both only the product counts.
+    std::vector<float> weights = TRY(HostFloats(Name("engram_q.weight")));
+    const std::vector<float> of_keys = TRY(HostFloats(Name("engram_k.weight")));
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] *= of_keys[i];
+    ngrams.weights = TRY(compute::Array::Of(backend_, weights));
     return Ok();
   }
 

@@ -29,7 +29,8 @@ struct MixWeights {
   compute::Array base;   // [2 * streams + streams^2 (streams)]
 };
 
-// What makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4.
+// What makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4. Of
+// V4.1 there are no places, and with a ratio of 1 no scores.
 struct CompressorWeights {
   compute::Matrix values;  // [columns, embedding]
   compute::Matrix scores;  // [columns, embedding]
@@ -52,6 +53,16 @@ struct LatentWeights {
   CompressorWeights index_compressor;  // with a ratio of 4
   compute::Matrix index_query;         // [index_heads * index_dim, query_rank]
   compute::Matrix index_heads;         // [index_heads, embedding]
+  // Of layers of V4.1 that make compressed rows:
+  compute::Matrix index_key;      // [index_dim, head_dim]
+  compute::Array index_key_norm;  // [index_dim]
+};
+
+// A layer's memory of n-grams.
+struct NgramWeights {
+  const gguf::Tensor* table = nullptr;  // of the file; rows are decoded as tokens ask for them
+  compute::Matrix key_value;  // [(streams + 1) * embedding, rows of a token * dim]: keys, a value
+  compute::Array weights;     // [streams * embedding], of the product of streams and keys
 };
 
 // The index of a layer's rows.
@@ -137,6 +148,7 @@ struct LayerWeights {
   MixWeights attention_mix;
   MixWeights feed_forward_mix;
   LatentWeights latent;
+  NgramWeights ngrams;
 
   MlaWeights mla;
   DeltaWeights delta;

@@ -40,7 +40,8 @@ std::vector<const compute::Matrix*> LayerWeights::Matrices() const {
   for (const compute::Matrix* matrix :
        {&mla.query_low, &mla.query_still, &mla.row, &mla.output, &delta.mixed, &delta.gate,
         &delta.betas, &delta.times, &delta.output, &output_gate, &shared_gate, &mla.index.row,
-        &mla.index.query, &mla.index.shares, &input.projection, &input.gate, &input.back})
+        &mla.index.query, &mla.index.shares, &input.projection, &input.gate, &input.back,
+        &latent.index_key, &ngrams.key_value})
     matrices.push_back(matrix);
   for (const auto* heads : {&latent.output_low, &mla.query_turning, &mla.keys, &mla.values}) {
     for (const compute::Matrix& matrix : *heads) matrices.push_back(&matrix);

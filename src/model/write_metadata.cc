@@ -60,7 +60,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   } else {
     metadata.Set(arch + ".feed_forward_length", shape.feed_forward);
   }
-  if (shape.arch == Arch::kDeepSeek4) return WriteDeepSeek4(shape, metadata);
+  if (shape.is_latent()) return WriteDeepSeek4(shape, metadata);
   if (shape.is_gpt_oss()) WriteGptOss(shape, metadata);
   if (shape.arch == Arch::kGemma2) WriteGemma2(shape, metadata);
   if (shape.arch == Arch::kGemma3) WriteGemma3(shape, metadata);

@@ -25,7 +25,7 @@ bool Holds(const gguf::ModelFiles& files, const model::Slice& slice) {
 
 Result<cluster::HeldModel> DescribeModel(const gguf::ModelFiles& files,
                                          const Hash128& fingerprint) {
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   cluster::HeldModel held{.fingerprint = fingerprint,
                           .name = NameOf(files),
                           .architecture = std::string(model::ArchName(shape.arch)),

@@ -78,7 +78,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
                                                         Reporter& reporter) {
   TRY(CheckWhole(files, cluster));
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
-  plan::RouteModel route_model{.shape = TRY(model::ReadShape(files.metadata())),
+  plan::RouteModel route_model{.shape = TRY(model::ShapeOf(files)),
                                .fingerprint = TRY(FingerprintOf(files, reporter))};
   // An MTP block may be in a file of its own, of which the metadata say nothing.
   if (const model::Support support = model::CheckSupport(files); support.shape) {

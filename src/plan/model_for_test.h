@@ -82,6 +82,7 @@ class TestModel {
   // Of four layers too, whatever kinds of layers there are, and with experts as small.
   static model::Shape FamilyShape(model::Arch arch) {
     if (arch == model::Arch::kDeepSeek4) return model::SmallDeepSeek4({0, 4, 128, 4});
+    if (arch == model::Arch::kDeepSeek41) return SmallV41();
     model::Shape shape = model::SmallShape(arch);
     shape.layer_count = kTestLayers;
     if (shape.experts.count > 0) {
@@ -93,6 +94,18 @@ class TestModel {
     }
     if (shape.is_gemma4()) shape.kinds.sharing = 1;
     if (shape.is_indexed()) shape.index.own = {1, 0, 1, 0};
+    return shape;
+  }
+  // Two layers make rows, of two tokens and of one, and another keeps those.
+  static model::Shape SmallV41() {
+    model::Shape shape = model::SmallDeepSeek41();
+    shape.layer_count = kTestLayers;
+    shape.latent.ratios = {0, 2, 1, 1};
+    shape.latent.makes_rows = {0, 1, 1, 0};
+    shape.latent.chooses_rows = {0, 1, 1, 1};
+    shape.latent.block_layer = 2;
+    shape.ngrams = model::MakeNgrams(
+        {.layers = {0, 2}, .length = 3, .heads = 2, .dim = 32, .padding = 2}, shape.vocab_size, 60);
     return shape;
   }
   static Hash128 FamilyFingerprint(model::Arch arch) {

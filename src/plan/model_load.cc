@@ -39,7 +39,7 @@ double ShareOfExperts(const model::Shape& shape) {
 ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
                             const model::TensorSpec& spec) {
   const gguf::Tensor* const tensor = model::FindTensor(files, spec);
-  if (tensor == nullptr) return {};
+  if (tensor == nullptr || spec.is_looked_up) return {};
   const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
   const bool is_of_experts = IsOfExperts(spec);
   // A token reads only the experts that it uses.
@@ -49,7 +49,7 @@ ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& s
 
 // Two operations for each weight that a token meets.
 double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
-  if (spec.dims.size() < 2) return 0;
+  if (spec.dims.size() < 2 || spec.is_looked_up) return 0;
   double weights = 1;
   for (const uint64_t dim : spec.dims) weights *= static_cast<double>(dim);
   return 2 * weights * (IsOfExperts(spec) ? ShareOfExperts(shape) : 1);
@@ -281,10 +281,10 @@ void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory,
   const uint32_t ratio = shape.is_latent() ? shape.latent.ratios[layer] : 0;
   if (ratio == 0) return;
   // Behind its window compressed rows: of short ones those that an index has chosen.
-  const bool is_ranked = ratio == model::kShortRatio;
+  const bool is_ranked = model::HasChosenRows(shape, layer);
   load.AddLookBack({.positions = is_ranked ? uint64_t{shape.latent.index_top} * ratio : 0,
                     .flops = flops / ratio});
-  if (!is_ranked) return;
+  if (!is_ranked || !model::ChoosesRows(shape, layer)) return;
   const model::Latent& latent = shape.latent;
   load.AddLookBack({.positions = 0, .flops = 2.0 * latent.index_heads * latent.index_dim / ratio});
 }
@@ -340,7 +340,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
   load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
-  load.may_use_gpus = engine::WhyNoGpu(model::Slice::Whole(shape), memory).empty();
+  load.may_use_gpus = engine::WhyNoGpu(shape, model::Slice::Whole(shape), memory).empty();
   load.context = context;
   load.layers.resize(shape.layer_count);
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
@@ -354,13 +354,10 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     // Rows may be another layer's: then they are read here, too, and are there once.
-    const uint32_t source = model::KvLayerOf(shape, layer);
-    for (uint32_t i = 0; const kv::Stream& stream : layout.streams(source)) {
-      const model::StreamReads reads = model::ReadsOf(shape, source, i++, stream);
+    for (const model::StreamReads& reads : model::ReadsOfLayer(shape, layout, layer))
       load.AddLookBack({.positions = reads.positions, .read_bytes = reads.position_bytes});
-      const double row_bytes = static_cast<double>(stream.codec->row_bytes()) / stream.stride;
-      if (source == layer) load.kv_row_bytes += row_bytes;
-    }
+    for (const kv::Stream& stream : layout.streams(layer))
+      load.kv_row_bytes += static_cast<double>(stream.codec->row_bytes()) / stream.stride;
     load.kv_bytes_per_layer =
         std::max(load.kv_bytes_per_layer, layout.BytesFor({layer, layer + 1}, positions, 0));
   }

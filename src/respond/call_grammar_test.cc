@@ -31,6 +31,8 @@ using nlohmann::ordered_json;
 std::vector<std::pair<std::string, std::string>> KnownTemplates() {
   std::vector<std::pair<std::string, std::string>> known = {
       {"quasar", std::string(jinja::FallbackTemplate("deepseek4"))},
+      {"deepseek41", std::string(jinja::FallbackTemplate("deepseek41"))},
+      {"spaced dsml", std::string(chat::kSpacedDsmlTemplate)},
       {"gemma", std::string(jinja::FallbackTemplate("gemma3"))},
       {"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))},
       {"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "stage/layer_meter.h"
+#include "model/support.h"
 
 #include <algorithm>
 #include <memory>
@@ -93,7 +94,7 @@ std::optional<model::Slice> SliceToMeasure(const gguf::ModelFiles& files,
 Result<std::vector<WorkRate>> MeasureLayers(const Hash128& fingerprint,
                                             const gguf::ModelFiles& files, size_t threads,
                                             const Clock& clock) {
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   const std::optional<model::Slice> slice = SliceToMeasure(files, shape);
   if (!slice || SliceBytes(files, shape, *slice) > DetectMemory().available_bytes / 4)
     return std::vector<WorkRate>();

@@ -25,10 +25,11 @@ constexpr uint64_t kPlentyBytes = uint64_t{1} << 24;
 constexpr uint32_t kLongest = 5 * 128;  // positions of a text
 
 // What is kept of the past differs in each: windows and sinks, rows that other layers see, states,
-// layers of two kinds, rows of all heads, an index of them, compressed rows.
-constexpr model::Arch kFamilies[] = {
-    model::Arch::kGptOss,    model::Arch::kGemma4, model::Arch::kQwen35Moe, model::Arch::kMimo2,
-    model::Arch::kDeepSeek2, model::Arch::kGlmDsa, model::Arch::kDeepSeek4};
+// layers of two kinds, rows of all heads, an index of them, compressed rows, shared ones.
+constexpr model::Arch kFamilies[] = {model::Arch::kGptOss,    model::Arch::kGemma4,
+                                     model::Arch::kQwen35Moe, model::Arch::kMimo2,
+                                     model::Arch::kDeepSeek2, model::Arch::kGlmDsa,
+                                     model::Arch::kDeepSeek4, model::Arch::kDeepSeek41};
 
 plan::TestModel& ModelOf(uint64_t seed) {
   // Not where rows travel in fewer bits.

@@ -29,6 +29,7 @@
 #include "kernels/isa_choice.h"
 #include "kernels/pack.h"
 #include "model/memory.h"
+#include "model/support.h"
 #include "open/load_model.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
@@ -173,7 +174,7 @@ open::ExpectedRequest RequestOf(const engine::MeasurePlan& plan) {
 Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   open::ModelOptions load = options.model;
   load.threads = plan.threads.front();
   const SystemClock clock;

@@ -15,6 +15,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "eval/asker.h"
+#include "model/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"
@@ -35,7 +36,7 @@ class Evaluator {
   Result<Evaluation> Run(const std::string& path, const std::string& out_path) {
     const gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, options_.cluster));
     tokenizer_ = TRY(open::LoadTokenizer(files, path, console_));
-    const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+    const model::Shape shape = TRY(model::ShapeOf(files));
     settings_.sampling = TRY(options_.sampling.ForEngine(shape.vocab_size, /*default_seed=*/0));
     settings_.max_tokens = options_.max_tokens;
     settings_.draft = options_.draft.ForEngine();

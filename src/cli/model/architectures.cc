@@ -58,6 +58,7 @@ std::vector<Row> Rows() {
        {Family::kDeepSeek, Family::kKimi, Family::kGlm}},
       {Arch::kGlmDsa, "GLM 5, 5.1, 5.2", {Family::kGlm}},
       {Arch::kDeepSeek4, "DeepSeek V4 Flash and PRO", {Family::kDsml}},
+      {Arch::kDeepSeek41, "DeepSeek V4.1 Flash, texts only", {Family::kDsml41}},
   };
 }
 

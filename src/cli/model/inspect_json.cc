@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/model/inspect_report.h"
+#include "model/shape_deepseek41.h"
 
 namespace aster::cli {
 namespace {
@@ -117,6 +118,22 @@ Json TensorsToJson(const gguf::ModelFiles& files) {
   return json;
 }
 
+void AddLatent(const model::Shape& shape, Json& json) {
+  json["streams"] = shape.streams.count;
+  json["compress_ratios"] = shape.latent.ratios;
+  if (!shape.shares_far_rows()) return;
+  json["makes_rows"] = shape.latent.makes_rows;
+  json["chooses_rows"] = shape.latent.chooses_rows;
+  const model::Ngrams& ngrams = *shape.ngrams;
+  std::vector<uint64_t> rows;
+  for (const uint32_t layer : ngrams.layers) rows.push_back(model::NgramTableRows(ngrams, layer));
+  json["ngrams"] = {{"layers", ngrams.layers},
+                    {"table_rows", rows},
+                    {"length", ngrams.length},
+                    {"heads", ngrams.heads},
+                    {"dim", ngrams.dim}};
+}
+
 Json ShapeToJson(const model::Shape& shape) {
   Json json = {{"embedding", shape.embedding},
                {"heads", shape.head_count},
@@ -180,10 +197,7 @@ Json ShapeToJson(const model::Shape& shape) {
   }
   if (shape.temperature > 0) json["temperature_scale"] = shape.temperature;
   if (shape.logit_cap > 0) json["logit_cap"] = shape.logit_cap;
-  if (shape.is_latent()) {
-    json["streams"] = shape.streams.count;
-    json["compress_ratios"] = shape.latent.ratios;
-  }
+  if (shape.is_latent()) AddLatent(shape, json);
   if (model::CanDraftNext(shape)) json["next_layers"] = shape.next_layers;
   return json;
 }

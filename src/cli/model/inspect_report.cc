@@ -75,6 +75,15 @@ std::string KindsText(const model::Shape& shape) {
   return text;
 }
 
+// Of DeepSeek V4.1: how many layers make those rows and choose among them, and its n-grams.
+std::string SharedText(const model::Shape& shape) {
+  const model::Ngrams& ngrams = *shape.ngrams;
+  return fmt::format(
+      ", made in {} and chosen in {} of them, n-grams of up to {} tokens in {} layers",
+      std::ranges::count(shape.latent.makes_rows, 1),
+      std::ranges::count(shape.latent.chooses_rows, 1), ngrams.length, ngrams.layers.size());
+}
+
 std::string ShapeLine(const model::Shape& shape) {
   std::string line = fmt::format("embedding {}, {} heads of {}", shape.embedding, shape.head_count,
                                  shape.head_dim);
@@ -102,6 +111,7 @@ std::string ShapeLine(const model::Shape& shape) {
     const auto compressed = shape.layer_count - std::ranges::count(ratios, 0u);
     line += fmt::format(", {} streams, compressed rows in {} of {} layers", shape.streams.count,
                         compressed, shape.layer_count);
+    if (shape.shares_far_rows()) line += SharedText(shape);
   }
   if (shape.is_mla()) line += fmt::format(", one KV row of {} for all heads (MLA)", shape.head_dim);
   if (shape.is_indexed()) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/machine.h"
 #include "base/units.h"
@@ -79,6 +80,22 @@ Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
   return Ok();
 }
 
+// Of V4.1 a preset says which layers make and choose compressed rows and look n-grams up.
+Status CheckDeepSeek41Flags(const SynthFlags& options) {
+  const std::pair<const char*, bool> given[] = {{"--layers", options.layers.has_value()},
+                                                {"--vocab", options.vocab.has_value()},
+                                                {"--ratios", !options.ratios.empty()},
+                                                {"--hash-layers", options.hash_layers.has_value()},
+                                                {"--plain-rows", options.plain_rows}};
+  for (const auto& [flag, is_given] : given) {
+    if (is_given) {
+      return InvalidArgument(fmt::format(
+          "{}: layers and tables of a deepseek41 are as its preset has them; leave it out", flag));
+    }
+  }
+  return Ok();
+}
+
 // The numbers that only a DeepSeek V4 has.
 void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   Replace(shape.sliding_window, options.window);
@@ -90,6 +107,7 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   Replace(shape.latent.index_top, options.index_top);
   Replace(shape.experts.hash_layers, options.hash_layers);
   Replace(shape.experts.limit, options.expert_limit);
+  if (shape.shares_far_rows()) return;
   if (!options.ratios.empty()) shape.latent.ratios = options.ratios;
   // Layers beyond those that are listed go on as the last two.
   std::vector<uint32_t>& ratios = shape.latent.ratios;
@@ -134,6 +152,8 @@ std::string_view TinyPresetOf(model::Arch arch) {
       return "glm-5-tiny";
     case model::Arch::kDeepSeek4:
       return "flash-shape-tiny";
+    case model::Arch::kDeepSeek41:
+      return "flash41-shape-tiny";
     default:
       return kAnyTiny;
   }
@@ -158,6 +178,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
     }
     shape.arch = arch;
   }
+  if (shape.shares_far_rows()) TRY(CheckDeepSeek41Flags(options));
   Replace(shape.layer_count, options.layers);
   Replace(shape.embedding, options.embedding);
   Replace(shape.head_count, options.heads);
@@ -304,7 +325,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
   add("--rope-base", options.rope_base, "Base of the rotary frequencies");
   add("--window", options.window,
       "Sliding window in tokens, the current one included; of gemma2, gemma3, gemma4, phi3, "
-      "gpt-oss and deepseek4");
+      "gpt-oss, deepseek4 and deepseek41");
   CLI::Option* tied =
       app.add_flag("--tied", options.tied, "The output head is the token embedding")->group(kGroup);
   app.add_flag("--untied", options.untied, "The output head has weights of its own")
@@ -314,7 +335,7 @@ void DeclareShape(CLI::App& app, SynthFlags& options) {
 }
 
 void DeclareLatentShape(CLI::App& app, SynthFlags& options) {
-  constexpr const char* kGroup = "Shape of a deepseek4 (each replaces the preset's)";
+  constexpr const char* kGroup = "Shape of a deepseek4 or deepseek41 (each replaces the preset's)";
   const auto add = [&](const char* flag, auto& value, const char* text) {
     return app.add_option(flag, value, text)->group(kGroup)->type_name("N");
   };

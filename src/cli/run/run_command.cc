@@ -28,6 +28,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
+#include "model/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"
@@ -107,7 +108,7 @@ std::vector<int32_t> TokensOf(const RunOptions& options, const Loaded& loaded, c
 Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Asked& asked,
                     const Clock& clock, bool is_kept, Console& console) {
   Loaded loaded;
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   if (options.context > shape.context_length) {
     console.Complain(
         "warning", fmt::format("--ctx {}: the model was trained for {} tokens; what stands behind "

@@ -29,6 +29,7 @@
 #include "cli/serve/session_desk.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/end_signals.h"
+#include "model/support.h"
 #include "net/tls.h"
 #include "open/load_tokenizer.h"
 #include "open/model_identity.h"
@@ -83,7 +84,7 @@ Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Co
 
 Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, const Clock& clock,
             Console& console) {
-  const model::Shape shape = TRY(model::ReadShape(served.files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(served.files));
   served.tokenizer = TRY(open::LoadTokenizer(served.files, served.options.paths.front(), console));
   served.prompt = TRY(chat::ChatPrompt::Make(served.files.metadata(), *served.tokenizer));
   served.defaults.sampling = TRY(options.sampling.ForEngine(shape.vocab_size, 0));

@@ -18,6 +18,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "engine/generate.h"
+#include "model/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"
@@ -88,7 +89,7 @@ Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   // A name that cannot be is refused before anything is computed.
   static_cast<void>(TRY(TRY(UserSessions(clock)).PathOf(options.name)));
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
   const chat::ChatPrompt prompt = TRY(chat::ChatPrompt::Make(files.metadata(), *tokenizer));
   const respond::Model model = respond::ModelOf(prompt);

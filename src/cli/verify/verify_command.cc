@@ -26,6 +26,7 @@
 #include "engine/measure.h"
 #include "engine/verify.h"
 #include "kernels/isa_choice.h"
+#include "model/support.h"
 #include "open/drafts.h"
 #include "open/model_identity.h"
 #include "open/node_session.h"
@@ -154,7 +155,7 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
     return InvalidArgument("--kv-wire: verify compares bits, and fewer bits are not exact");
   }
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.model.paths));
-  const model::Shape shape = TRY(model::ReadShape(files.metadata()));
+  const model::Shape shape = TRY(model::ShapeOf(files));
   const std::vector<int32_t> ids =
       options.ids_path.empty()
           ? engine::RandomTokens(options.tokens, shape.vocab_size, /*stream=*/0)

@@ -75,8 +75,16 @@ Status CpuCommands::MakeAngles(const AnglesOf& of, const Angles& out) {
 }
 
 Status CpuCommands::Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) {
-  CHECK(from.stride == from.columns && to.stride == from.stride);
+  CHECK(from.columns == to.columns);
   float* out = Floats(to);
+  // Some columns only, of either.
+  if (from.stride != from.columns || to.stride != to.columns) {
+    for (const RowRange& range : ranges) {
+      for (size_t row = range.first; row < range.first + range.count; ++row, out += to.stride)
+        std::copy_n(Floats(from) + row * from.stride, from.columns, out);
+    }
+    return Ok();
+  }
   for (const RowRange& range : ranges)
     out = std::copy_n(Floats(from) + range.first * from.stride, range.count * from.stride, out);
   return Ok();
@@ -196,12 +204,15 @@ Status CpuCommands::WriteRows(const LatentRows& rows) {
     context_.pool.ParallelFor(span.count, [&](size_t begin, size_t end, size_t) {
       for (size_t i = begin; i < end; ++i) {
         const size_t row = span.first_row + i;
-        CpuFinishHeads(ops, rows.heads, row, 0, 1);
         const uint32_t position = span.position + static_cast<uint32_t>(i);
-        uint8_t* const page = HostPage(span.table->WritablePage(
-            rows.pages.layer, position / kernels::kPagePositions, rows.pages.stream));
+        if ((position + 1) % rows.ratio != 0) continue;
+        CpuFinishHeads(ops, rows.heads, row, 0, 1);
+        const uint32_t rows_per_page = kernels::kPagePositions / rows.ratio;
+        const uint32_t index = position / rows.ratio;
+        uint8_t* const page = HostPage(
+            span.table->WritablePage(rows.pages.layer, index / rows_per_page, rows.pages.stream));
         kernels::EncodeLatentRow(rows.format, Floats(from) + row * from.stride,
-                                 page + position % kernels::kPagePositions * row_bytes);
+                                 page + index % rows_per_page * row_bytes);
       }
     });
   }
@@ -210,6 +221,11 @@ Status CpuCommands::WriteRows(const LatentRows& rows) {
 
 Status CpuCommands::Compress(const Compression& compression) {
   compression_.Run(compression);
+  return Ok();
+}
+
+Status CpuCommands::Pool(const RowPooling& pooling) {
+  compression_.Run(pooling);
   return Ok();
 }
 
@@ -243,7 +259,7 @@ Status CpuCommands::FinishIndexQueries(const IndexQueries& index) {
     for (size_t row = begin; row < end; ++row) {
       float* const queries = Floats(index.queries) + row * index.queries.stride;
       CpuFinishHeads(ops, turned, row, 0, heads);
-      ops.hadamard(queries, dim, heads, dim);
+      if (index.is_spread) ops.hadamard(queries, dim, heads, dim);
       for (size_t head = 0; head < heads && index.format.type == kernels::LatentRows::kF4; ++head) {
         kernels::EncodeLatentRow(index.format, queries + head * dim, bytes.data());
         table.decode(index.format, &packed, 1, queries + head * dim, dim);

@@ -15,6 +15,7 @@
 #include "compute/cpu/delta_net.h"
 #include "compute/cpu/experts.h"
 #include "compute/cpu/head_attention.h"
+#include "compute/cpu/ngrams.h"
 #include "compute/cpu/product.h"
 #include "compute/cpu/row_attention.h"
 #include "compute/cpu/row_ranking.h"
@@ -99,6 +100,16 @@ class CpuCommands : public Commands {
   Status Rank(const RowRanking& ranking) override { return ranking_.Run(ranking); }
   Status AttendRows(const RowAttention& attention) override {
     return row_attention_.Run(attention);
+  }
+  Status Pool(const RowPooling& pooling) override;
+
+  Status HashNgrams(const NgramHash& hash) override {
+    CpuHashNgrams(context_, hash);
+    return Ok();
+  }
+  Status AddGatedValue(const GatedValue& value) override {
+    CpuAddGatedValue(context_, value);
+    return Ok();
   }
 
   Status RunDeltaNet(const DeltaNet& net) override { return delta_net_.Run(net); }

@@ -11,43 +11,82 @@
 
 namespace aster::compute {
 
-size_t CpuCompression::columns() const {
-  const auto dim = static_cast<size_t>(at_->format.dim);
-  return at_->overlaps ? 2 * dim : dim;
-}
-
 void CpuCompression::Run(const Compression& compression) {
   at_ = &compression;
+  const auto dim = static_cast<size_t>(compression.format.dim);
+  inputs_ = {.spans = compression.pages.spans,
+             .layer = compression.pages.layer,
+             .stream = compression.input_stream,
+             .ratio = compression.ratio,
+             .overlaps = compression.overlaps,
+             .columns = compression.overlaps ? 2 * dim : dim,
+             .values = compression.values,
+             .scores = compression.scores,
+             .places = compression.places};
   WriteInputs();
-  rows_.clear();
-  for (const PageSpan& span : compression.pages.spans) {
-    const uint32_t end = (span.position + span.count) / compression.ratio;
-    for (uint32_t row = span.position / compression.ratio; row < end; ++row)
-      rows_.push_back({&span, row});
-  }
+  ListRows();
   if (rows_.empty()) return;
   context_.pool.ParallelFor(rows_.size(), [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i) MakeRow(rows_[i]);
   });
 }
 
-void CpuCompression::WriteInputs() {
-  const size_t columns = this->columns();
+void CpuCompression::Run(const RowPooling& pooling) {
+  const Tensor& out = pooling.out;
+  inputs_ = {.spans = pooling.pages.spans,
+             .layer = pooling.pages.layer,
+             .stream = pooling.pages.stream,
+             .ratio = pooling.ratio,
+             .overlaps = false,
+             .columns = out.columns,
+             .values = pooling.values,
+             .scores = pooling.scores,
+             .places = {}};
+  WriteInputs();
+  ListRows();
+  std::fill_n(Floats(out), out.rows * out.stride, 0.0f);
+  if (rows_.empty()) return;
+  context_.pool.ParallelFor(rows_.size(), [&](size_t begin, size_t end, size_t) {
+    for (size_t i = begin; i < end; ++i) {
+      const PageSpan& span = *rows_[i].span;
+      const uint32_t last = rows_[i].index * pooling.ratio + pooling.ratio - 1;
+      const size_t row = size_t{span.first_row} + last - span.position;
+      PoolRow(rows_[i], out.columns, Floats(out) + row * out.stride);
+    }
+  });
+}
+
+void CpuCompression::ListRows() {
+  rows_.clear();
+  for (const PageSpan& span : inputs_.spans) {
+    const uint32_t end = (span.position + span.count) / inputs_.ratio;
+    for (uint32_t row = span.position / inputs_.ratio; row < end; ++row)
+      rows_.push_back({&span, row});
+  }
+}
+
+void CpuCompression::WriteInputs() const {
+  const size_t columns = inputs_.columns;
   const kernels::OpsTable& ops = context_.ops();
-  const float* const from = Floats(at_->values);
-  const float* const scores = Floats(at_->scores);
-  for (const PageSpan& span : at_->pages.spans) {
+  const float* const from = Floats(inputs_.values);
+  const float* const scores = Floats(inputs_.scores);
+  for (const PageSpan& span : inputs_.spans) {
     context_.pool.ParallelFor(span.count, [&](size_t begin, size_t end, size_t) {
       for (size_t i = begin; i < end; ++i) {
         const uint32_t position = span.position + static_cast<uint32_t>(i);
         uint8_t* const page = HostPage(span.table->WritablePage(
-            at_->pages.layer, position / kernels::kPagePositions, at_->input_stream));
+            inputs_.layer, position / kernels::kPagePositions, inputs_.stream));
         float* const values =
             reinterpret_cast<float*>(page) + position % kernels::kPagePositions * 2 * columns;
         const size_t row = span.first_row + i;
-        std::copy_n(from + row * at_->values.stride, columns, values);
-        const float* const place = Floats(at_->places) + position % at_->ratio * columns;
-        ops.add(scores + row * at_->scores.stride, place, columns, values + columns);
+        std::copy_n(from + row * inputs_.values.stride, columns, values);
+        const float* const score = scores + row * inputs_.scores.stride;
+        if (inputs_.places.empty()) {
+          std::copy_n(score, columns, values + columns);
+          continue;
+        }
+        const float* const place = Floats(inputs_.places) + position % inputs_.ratio * columns;
+        ops.add(score, place, columns, values + columns);
       }
     });
   }
@@ -55,29 +94,35 @@ void CpuCompression::WriteInputs() {
 
 // Where rows overlap, one is made of twice as many tokens: of those before its own the first half
 // of the columns, of its own the second. The first row of all has only its own.
-void CpuCompression::MakeRow(const Row& row) const {
+void CpuCompression::PoolRow(const Row& row, size_t dim, float* out) const {
   constexpr size_t kMostInputs = kernels::kPagePositions;
-  const size_t columns = this->columns();
-  const auto dim = static_cast<size_t>(at_->format.dim);
-  const uint32_t ratio = at_->ratio;
+  const size_t columns = inputs_.columns;
+  const uint32_t ratio = inputs_.ratio;
   const uint32_t first = row.index * ratio;
   // The tokens that it is made of.
   std::array<const float*, kMostInputs> values;
   std::array<const float*, kMostInputs> scores;
   size_t count = 0;
-  for (uint32_t p = at_->overlaps && first > 0 ? first - ratio : first; p < first + ratio; ++p) {
-    const uint8_t* const page = HostPage(
-        row.span->table->Page(at_->pages.layer, p / kernels::kPagePositions, at_->input_stream));
+  for (uint32_t p = inputs_.overlaps && first > 0 ? first - ratio : first; p < first + ratio; ++p) {
+    const uint8_t* const page =
+        HostPage(row.span->table->Page(inputs_.layer, p / kernels::kPagePositions, inputs_.stream));
     const float* const input =
         reinterpret_cast<const float*>(page) + p % kernels::kPagePositions * 2 * columns;
-    const size_t half = at_->overlaps && p >= first ? dim : 0;
+    const size_t half = inputs_.overlaps && p >= first ? dim : 0;
     values[count] = input + half;
     scores[count++] = input + columns + half;
   }
+  kernels::Latent(context_.isa).pool(values.data(), scores.data(), count, dim, out);
+}
+
+void CpuCompression::MakeRow(const Row& row) const {
+  const auto dim = static_cast<size_t>(at_->format.dim);
+  const uint32_t ratio = at_->ratio;
+  const uint32_t first = row.index * ratio;
   // Their mean, normed and turned to the position of the first of its own.
   const kernels::OpsTable& ops = context_.ops();
   std::array<float, kernels::kMaxLatentDim> made;
-  kernels::Latent(context_.isa).pool(values.data(), scores.data(), count, dim, made.data());
+  PoolRow(row, dim, made.data());
   ops.rms_norm(made.data(), dim, 1, dim, Floats(at_->norm), at_->epsilon, made.data(), dim);
   const size_t pairs = at_->frequencies.size();
   std::array<float, kernels::kMaxLatentDim> cosines, sines;

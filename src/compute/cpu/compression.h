@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compute/commands.h"
@@ -20,6 +21,8 @@ class CpuCompression {
 
   // Writes the spans' inputs and every row that they complete.
   void Run(const Compression& compression);
+  // Writes the spans' inputs; the rows that they complete are numbers, neither normed nor turned.
+  void Run(const RowPooling& pooling);
 
  private:
   // A row to be made: the `index`-th of a sequence.
@@ -28,12 +31,27 @@ class CpuCompression {
     uint32_t index;
   };
 
-  void WriteInputs();
+  // What rows are made of, and where that is kept.
+  struct Inputs {
+    std::span<const PageSpan> spans;
+    uint32_t layer;
+    uint32_t stream;
+    uint32_t ratio;
+    bool overlaps;
+    size_t columns;  // of values, and as many of scores
+    Tensor values;
+    Tensor scores;
+    Tensor places;  // or none
+  };
+
+  void WriteInputs() const;
+  void ListRows();
+  void PoolRow(const Row& row, size_t dim, float* out) const;
   void MakeRow(const Row& row) const;
-  size_t columns() const;  // of values, and as many of scores
 
   Context& context_;
   const Compression* at_ = nullptr;  // while it runs
+  Inputs inputs_;                    // likewise
   std::vector<Row> rows_;
 };
 

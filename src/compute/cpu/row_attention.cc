@@ -102,7 +102,7 @@ void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& ro
   if (at_->ratio == 0) return;
   const uint32_t rows_per_page = kPage / at_->ratio;
   const auto add = [&](uint32_t row) {
-    rows.push_back(HostPage(table.Page(layer, row / rows_per_page, at_->far_stream)) +
+    rows.push_back(HostPage(table.Page(at_->far_layer, row / rows_per_page, at_->far_stream)) +
                    row % rows_per_page * row_bytes);
   };
   const uint32_t far_count = end / at_->ratio;

@@ -4,6 +4,8 @@
 #include "compute/cpu/row_ranking.h"
 
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "compute/cpu/memory.h"
 
@@ -24,26 +26,45 @@ Status CpuRowRanking::Run(const RowRanking& ranking) {
   dim_ = static_cast<size_t>(ranking.format.dim);
   lanes_ = RoundUpToLanes(ranking.heads);
   tasks_.clear();
-  size_t score_count = 0;
+  score_count_ = 0;
   for (const PageSpan& span : ranking.pages.spans) {
     for (uint32_t token = 0; token < span.count; ++token) {
       const uint32_t row_count = (span.position + token + 1) / ranking.ratio;
       if (row_count <= ranking.top) continue;
-      if (!tasks_.empty() && score_count + row_count > kMaxScores) {
-        TRY(RunTasks(score_count));
+      if (!tasks_.empty() && score_count_ + row_count > kMaxScores) {
+        TRY(RunTasks());
         tasks_.clear();
-        score_count = 0;
+        score_count_ = 0;
       }
-      tasks_.push_back({&span, size_t{span.first_row} + token, row_count, score_count});
-      score_count += row_count;
+      AddTask(span, token);
     }
   }
-  return tasks_.empty() ? Ok() : RunTasks(score_count);
+  return tasks_.empty() ? Ok() : RunTasks();
 }
 
-Status CpuRowRanking::RunTasks(size_t score_count) {
-  TRY(scores_.Grow(score_count * sizeof(float)));
-  TRY(orders_.Grow(score_count * sizeof(uint32_t)));
+void CpuRowRanking::AddTask(const PageSpan& span, uint32_t token) {
+  Task task{.span = &span,
+            .row = size_t{span.first_row} + token,
+            .row_count = (span.position + token + 1) / at_->ratio,
+            .all_rows = (span.position + token + 1) / at_->ratio,
+            .blocks = nullptr,
+            .first_score = score_count_};
+  const RowRanking::Blocks& blocks = at_->blocks;
+  // All blocks but the newest, which is the last of those that were chosen, are full.
+  if (blocks.top > 0 && !blocks.is_made) {
+    const uint32_t last = (task.row_count - 1) / blocks.rows;
+    if (last >= blocks.top) {
+      task.blocks = Floats(blocks.chosen) + task.row * blocks.chosen.stride;
+      task.row_count = (blocks.top - 1) * blocks.rows + task.row_count - last * blocks.rows;
+    }
+  }
+  tasks_.push_back(task);
+  score_count_ += task.row_count;
+}
+
+Status CpuRowRanking::RunTasks() {
+  TRY(scores_.Grow(score_count_ * sizeof(float)));
+  TRY(orders_.Grow(score_count_ * sizeof(uint32_t)));
   TRY(scratch_.Grow(context_.pool.thread_count() * ScratchFloats() * sizeof(float)));
   uint32_t most_blocks = 0;
   for (const Task& task : tasks_)
@@ -60,15 +81,47 @@ Status CpuRowRanking::RunTasks(size_t score_count) {
                                    });
   context_.pool.ParallelForDynamic(tasks_.size(), 1, [&](size_t begin, size_t end, size_t) {
     for (size_t i = begin; i < end; ++i) {
-      const Task& task = tasks_[i];
-      // Numbers of rows are small: as integers they are the same bits with and without a sign.
-      int32_t* const chosen = Integers(at_->chosen) + task.row * at_->chosen.stride;
-      kernels::SelectLargest(scores_.As<float>() + task.first_score, task.row_count, at_->top,
-                             orders_.As<uint32_t>() + task.first_score,
-                             reinterpret_cast<uint32_t*>(chosen));
+      ChooseRows(tasks_[i]);
+      if (at_->blocks.is_made) ChooseBlocks(tasks_[i]);
     }
   });
   return Ok();
+}
+
+uint32_t CpuRowRanking::Task::RowAt(uint32_t i, uint32_t block_rows) const {
+  if (blocks == nullptr) return i;
+  const uint32_t last = (all_rows - 1) / block_rows;
+  const float block = blocks[i / block_rows];
+  const bool is_there = block >= 0.0f && block <= static_cast<float>(last);
+  const uint32_t first = (is_there ? static_cast<uint32_t>(block) : last) * block_rows;
+  return std::min(first + i % block_rows, all_rows - 1);
+}
+
+void CpuRowRanking::ChooseRows(const Task& task) {
+  // Numbers of rows are small: as integers they are the same bits with and without a sign.
+  int32_t* const chosen = Integers(at_->chosen) + task.row * at_->chosen.stride;
+  kernels::SelectLargest(scores_.As<float>() + task.first_score, task.row_count, at_->top,
+                         orders_.As<uint32_t>() + task.first_score,
+                         reinterpret_cast<uint32_t*>(chosen));
+  for (uint32_t i = 0; i < at_->top && task.blocks != nullptr; ++i) {
+    chosen[i] =
+        static_cast<int32_t>(task.RowAt(static_cast<uint32_t>(chosen[i]), at_->blocks.rows));
+  }
+}
+
+// By the best row of each; the newest block is chosen whatever its rows are.
+void CpuRowRanking::ChooseBlocks(const Task& task) {
+  const RowRanking::Blocks& blocks = at_->blocks;
+  const uint32_t count = (task.row_count + blocks.rows - 1) / blocks.rows;
+  if (count <= blocks.top) return;
+  const float* const scores = scores_.As<float>() + task.first_score;
+  std::vector<float> best(count, -std::numeric_limits<float>::infinity());
+  for (uint32_t row = 0; row < task.row_count; ++row)
+    best[row / blocks.rows] = std::max(best[row / blocks.rows], scores[row]);
+  std::vector<uint32_t> order(count);
+  std::vector<uint32_t> chosen(blocks.top, count - 1);
+  kernels::SelectLargest(best.data(), count - 1, blocks.top - 1, order.data(), chosen.data());
+  std::ranges::copy(chosen, Floats(blocks.chosen) + task.row * blocks.chosen.stride);
 }
 
 CpuRowRanking::Scratch CpuRowRanking::ScratchOf(size_t thread) {
@@ -96,7 +149,7 @@ void CpuRowRanking::RankBlock(const Task& task, uint32_t block, const Scratch& s
   const size_t row_bytes = kernels::LatentRowBytes(at_->format);
   const uint8_t* rows[kBlock];
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t row = first + i;
+    const uint32_t row = task.RowAt(first + i, at_->blocks.rows);
     rows[i] =
         HostPage(task.span->table->Page(at_->pages.layer, row / rows_per_page, at_->pages.stream)) +
         row % rows_per_page * row_bytes;

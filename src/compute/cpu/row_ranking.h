@@ -27,9 +27,14 @@ class CpuRowRanking {
   // A token with more rows than it may see.
   struct Task {
     const PageSpan* span;
-    size_t row;          // of the batch
-    uint32_t row_count;  // compressed rows to choose from
+    size_t row;           // of the batch
+    uint32_t row_count;   // compressed rows to choose from
+    uint32_t all_rows;    // that there are
+    const float* blocks;  // that those are of; null: all
     size_t first_score;
+
+    // Blocks may come from other machines: whatever they are, there is such a row.
+    uint32_t RowAt(uint32_t i, uint32_t block_rows) const;
   };
   // What a thread needs to rank rows.
   struct Scratch {
@@ -39,7 +44,10 @@ class CpuRowRanking {
     float* products;  // [kLatentBlock, lanes]
   };
 
-  Status RunTasks(size_t score_count);
+  void AddTask(const PageSpan& span, uint32_t token);
+  Status RunTasks();
+  void ChooseRows(const Task& task);
+  void ChooseBlocks(const Task& task);
   void RankBlock(const Task& task, uint32_t block, const Scratch& scratch);
   Scratch ScratchOf(size_t thread);
   size_t ScratchFloats() const { return dim_ * lanes_ + lanes_ + kBlock * (dim_ + lanes_); }
@@ -53,6 +61,7 @@ class CpuRowRanking {
   size_t dim_ = 0;
   size_t lanes_ = 0;  // heads, rounded up
   std::vector<Task> tasks_;
+  size_t score_count_ = 0;  // of all of them
 
   Buffer scores_;   // of the tasks at hand
   Buffer orders_;   // as many numbers

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "jinja/fallback_deepseek.h"
+
+#include <string>
+
+namespace aster::jinja {
+namespace {
+
+// What tags begin with, what a block of calls is called, and what stands in a call without
+// arguments.
+constexpr std::string_view kTags4 = R"jinja(
+{%- set mark = '｜DSML｜' -%}{%- set block = 'tool_calls' -%}{%- set no_arguments = '' -%}
+)jinja";
+constexpr std::string_view kTags41 = R"jinja(
+{%- set mark = '｜DSML｜ ' -%}{%- set block = 'calls' -%}{%- set no_arguments = '\n' -%}
+)jinja";
+
+// What both say alike. The words for tools are those of the models' training.
+constexpr std::string_view kDeepSeekParts = R"jinja(
+{%- macro text_of(content) -%}
+  {%- if content is string -%}{{ content }}
+  {%- elif content -%}
+    {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
+  {%- endif -%}
+{%- endmacro -%}
+{%- macro all_tools() -%}
+{{- '## Tools\n\nYou have access to a set of tools to help answer the user\'s ' ~
+    'question. You can invoke tools by writing a "<' ~ mark ~ block ~ '>" block like ' ~
+    'the following:\n\n<' ~ mark ~ block ~ '>\n<' ~ mark ~ 'invoke name="$TOOL_NAME">\n' ~
+    '<' ~ mark ~ 'parameter name="$PARAMETER_NAME" ' ~
+    'string="true|false">$PARAMETER_VALUE</' ~ mark ~ 'parameter>\n...\n</' ~ mark ~
+    'invoke>\n<' ~ mark ~ 'invoke name="$TOOL_NAME2">\n...\n</' ~ mark ~ 'invoke>\n' ~
+    '</' ~ mark ~ block ~ '>\n' ~
+    '\nString parameters should be specified as is and set `string="true"`. For all' ~
+    ' other types (numbers, booleans, arrays, objects), pass the value in JSON ' ~
+    'format and set `string="false"`.\n\nIf thinking_mode is enabled (triggered by ' ~
+    '<think>), you MUST output your complete reasoning inside <think>...</think> ' ~
+    'BEFORE any tool calls or final response.\n\nOtherwise, output directly after ' ~
+    '</think> with tool calls or final response.\n\n### Available Tool Schemas\n\n' -}}
+  {%- for tool in tools -%}{{ (tool.function or tool) | tojson }}{{ '\n' }}{%- endfor -%}
+{{- '\nYou MUST strictly follow the above defined tool name and parameter schemas ' ~
+    'to invoke tool calls.\n' -}}
+{%- endmacro -%}
+{%- macro all_calls(calls) -%}
+  {{- '\n\n<' ~ mark ~ block ~ '>\n' -}}
+  {%- for call in calls -%}
+    {%- set function = call.function or call -%}
+    {{- '<' ~ mark ~ 'invoke name="' ~ function.name ~ '">\n' -}}
+    {%- for name, value in (function.arguments or {}).items() -%}
+      {%- set is_text = 'true' if value is string else 'false' -%}
+      {{- '<' ~ mark ~ 'parameter name="' ~ name ~ '" string="' ~ is_text ~ '">' -}}
+      {{- value if value is string else value | tojson -}}
+      {{- '</' ~ mark ~ 'parameter>\n' -}}
+    {%- else -%}{{- no_arguments -}}{%- endfor -%}
+    {{- '</' ~ mark ~ 'invoke>\n' -}}
+  {%- endfor -%}
+  {{- '</' ~ mark ~ block ~ '>' -}}
+{%- endmacro -%}
+{#- The results that the messages begin with, by the order of their calls. -#}
+{%- macro first_results(messages, calls) -%}
+  {%- set run = namespace(rows=[], open=true) -%}
+  {%- for message in messages -%}
+    {%- if message.role != 'tool' -%}{%- set run.open = false -%}{%- endif -%}
+    {%- if run.open -%}{%- set run.rows = run.rows + [message] -%}{%- endif -%}
+  {%- endfor -%}
+  {%- set sorted = namespace(rows=[]) -%}
+  {%- for call in calls -%}
+    {%- for message in run.rows if call.id and message.tool_call_id == call.id -%}
+      {%- set sorted.rows = sorted.rows + [message] -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- set is_sorted = sorted.rows | length == run.rows | length -%}
+  {%- for message in (sorted.rows if is_sorted else run.rows) -%}
+    {{- '\n\n' if not loop.first else '' -}}
+    {{- '<tool_result>' ~ text_of(message.content) ~ '</tool_result>' -}}
+  {%- endfor -%}
+{%- endmacro -%}
+{%- set thinking = (thinking is defined and thinking)
+    or (enable_thinking is defined and enable_thinking) -%}
+{%- set has_tools = tools is defined and tools -%}
+{%- set has_format = response_format is defined and response_format -%}
+{%- set format = '\n\n## Response Format:\n\n' ~
+    'You MUST strictly adhere to the following schema to reply:\n' ~
+    (response_format | tojson) if has_format else '' -%}
+{%- set state = namespace(last=-1, system='', in_turn=false, keeps=has_tools, calls=[]) -%}
+{%- set generates = add_generation_prompt is defined and add_generation_prompt -%}
+)jinja";
+
+// Turns have no line breaks between them. What people and tools say until the next answer is one
+// turn, results in the order in which they were called for. Thoughts before the last question are
+// dropped, unless there are tools. The words for efforts are those of the model's training.
+constexpr std::string_view kDeepSeek4 = R"jinja(
+{%- set effort = reasoning_effort if reasoning_effort is defined else '' -%}
+{%- set refreshed = effort_table is defined and effort_table == '0731' -%}
+{%- for message in messages -%}
+  {%- if message.role == 'system' -%}
+    {%- set text = text_of(message.content) -%}
+    {%- set state.system = state.system ~ ('\n\n' if state.system else '') ~ text -%}
+  {%- elif message.role != 'assistant' -%}
+    {%- set state.last = loop.index0 -%}
+    {%- if message.role == 'tool' -%}{%- set state.keeps = true -%}{%- endif -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- bos_token if bos_token is defined else '' -}}
+{%- if thinking and effort == ('high' if refreshed else 'max') -%}
+{{- 'Reasoning Effort: Absolute maximum with no shortcuts permitted.\nYou MUST be ' ~
+    'very thorough in your thinking and comprehensively decompose the problem to ' ~
+    'resolve the root cause, rigorously stress-testing your logic against all ' ~
+    'potential paths, edge cases, and adversarial scenarios.\nExplicitly write out ' ~
+    'your entire deliberation process, documenting every intermediate step, ' ~
+    'considered alternative, and rejected hypothesis to ensure absolutely no ' ~
+    'assumption is left unchecked.\n\n' -}}
+{%- elif thinking and refreshed and effort == 'max' -%}
+{{- 'Reasoning Effort: Beyond maximum — exhaustive, relentless, and uncompromising.' ~
+    '\nYou MUST reason with the utmost depth and rigor, leaving absolutely nothing ' ~
+    'to chance: exhaustively decompose the problem into its most fundamental ' ~
+    'components, trace every causal chain to its root, and resolve the underlying ' ~
+    'cause rather than any surface symptom.\nDo not stop reasoning until you have ' ~
+    'independently verified the solution from multiple angles and are certain that ' ~
+    'no assumption remains unchecked and no error remains undiscovered.\n\n' -}}
+{%- endif -%}
+{{- state.system -}}
+{%- if has_tools -%}{{- ('\n\n' if state.system else '') ~ all_tools() -}}{%- endif -%}
+{{- format -}}
+{%- for message in messages -%}
+  {%- if message.role == 'assistant' -%}
+    {%- set thought = message.reasoning_content or '' -%}
+    {{- '<｜Assistant｜>' -}}
+    {%- if thought and (state.keeps or loop.index0 > state.last) -%}
+      {{- '<think>' ~ thought ~ '</think>' -}}
+    {%- else -%}{{- '</think>' -}}{%- endif -%}
+    {{- text_of(message.content) -}}
+    {%- if message.tool_calls is defined and message.tool_calls -%}
+      {{- all_calls(message.tool_calls) -}}
+      {%- set state.calls = message.tool_calls -%}
+    {%- endif -%}
+    {{- '<｜end▁of▁sentence｜>' -}}
+    {%- set state.in_turn = false -%}
+  {%- elif message.role == 'tool' -%}
+    {%- if loop.index0 == 0 or messages[loop.index0 - 1].role != 'tool' -%}
+      {{- '\n\n' if state.in_turn else '<｜User｜>' -}}
+      {{- first_results(messages[loop.index0:], state.calls) -}}
+      {%- set state.in_turn = true -%}
+    {%- endif -%}
+  {%- elif message.role != 'system' -%}
+    {{- '\n\n' if state.in_turn else '<｜User｜>' -}}
+    {{- text_of(message.content) -}}
+    {%- set state.in_turn = true -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') if generates else '' -}}
+)jinja";
+
+// As V4, with these differences: the effort is a number; the system has a token, and what it says
+// later stands where it was said, as a turn that an answer may follow.
+constexpr std::string_view kDeepSeek41 = R"jinja(
+{%- set effort = reasoning_effort if reasoning_effort is defined else 'high' -%}
+{%- set efforts = {'minimal': 50, 'low': 50, 'high': 75, 'max': 100} -%}
+{%- if effort is string -%}{%- set effort = efforts.get(effort, 75) -%}
+{%- elif not (effort is integer and effort >= 1 and effort <= 100) -%}{%- set effort = 75 -%}
+{%- endif -%}
+{%- set has_system = messages and messages[0].role == 'system' -%}
+{%- for message in messages -%}
+  {%- if message.role == 'tool' -%}{%- set state.keeps = true -%}{%- endif -%}
+  {%- if message.role != 'assistant' and not (loop.first and has_system) -%}
+    {%- set state.last = loop.index0 -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- bos_token if bos_token is defined else '' -}}
+{{- '<｜System｜>' if thinking or has_system or has_tools or has_format else '' -}}
+{%- if thinking -%}
+{{- 'Reasoning Effort: ' ~ effort ~ ' (range 1-100, the higher the value, the more thorough ' ~
+    'the reasoning)\n\n' -}}
+{%- endif -%}
+{{- text_of(messages[0].content) if has_system else '' -}}
+{{- '\n\n' ~ all_tools() if has_tools else '' -}}
+{{- format -}}
+{%- for message in messages -%}
+  {%- if message.role == 'assistant' -%}
+    {{- '<｜Assistant｜>' -}}
+    {%- if thinking and (state.keeps or loop.index0 > state.last) -%}
+      {{- '<think>' ~ (message.reasoning_content or '') -}}
+    {%- endif -%}
+    {{- '</think>' ~ text_of(message.content) -}}
+    {%- if message.tool_calls is defined and message.tool_calls -%}
+      {{- all_calls(message.tool_calls) -}}
+      {%- set state.calls = message.tool_calls -%}
+    {%- endif -%}
+    {{- '<｜end▁of▁sentence｜>' -}}
+    {%- set state.in_turn = false -%}
+  {%- elif message.role == 'tool' -%}
+    {%- if loop.index0 == 0 or messages[loop.index0 - 1].role != 'tool' -%}
+      {{- '\n\n' if state.in_turn else '<｜User｜>' -}}
+      {{- first_results(messages[loop.index0:], state.calls) -}}
+      {%- set state.in_turn = true -%}
+    {%- endif -%}
+  {%- elif message.role != 'system' -%}
+    {{- '\n\n' if state.in_turn else '<｜User｜>' -}}
+    {{- text_of(message.content) -}}
+    {%- set state.in_turn = true -%}
+  {%- elif not loop.first -%}
+    {{- '<｜System｜>' ~ text_of(message.content) -}}
+    {%- set state.in_turn = false -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') if generates else '' -}}
+)jinja";
+
+std::string WithParts(std::string_view tags, std::string_view rest) {
+  return std::string(tags).append(kDeepSeekParts).append(rest);
+}
+
+}  // namespace
+
+std::string_view DeepSeek4Template() {
+  static const std::string whole = WithParts(kTags4, kDeepSeek4);
+  return whole;
+}
+
+std::string_view DeepSeek41Template() {
+  static const std::string whole = WithParts(kTags41, kDeepSeek41);
+  return whole;
+}
+
+}  // namespace aster::jinja

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// A memory that some layers have beside their weights: rows of a table, found by a token and those
+// before it, which count for the residual as far as they fit it (DeepSeek V4.1's Engram). Must not
+// know the layer's halves.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
+#include "model/shape.h"
+#include "model/weights.h"
+
+namespace aster::model {
+
+// Keeps its scratch memory from batch to batch. Not for concurrent use.
+class NgramMemory {
+ public:
+  NgramMemory(const Shape& shape, compute::Backend& backend, compute::Commands& commands);
+
+  // Room for a batch of `row_count` rows.
+  Status Plan(size_t row_count);
+  // Adds to the streams [rows, streams * embedding] what the layer holds for the batch's tokens.
+  Status Run(uint32_t layer, const NgramWeights& weights, std::span<const compute::PageSpan> spans,
+             std::span<const int32_t> tokens, const compute::Tensor& streams);
+
+ private:
+  const Shape shape_;
+  const Ngrams& ngrams_;
+  compute::Backend& backend_;
+  compute::Commands& commands_;
+  const std::unique_ptr<compute::Operand> operand_;
+  std::vector<int32_t> ids_;  // [rows, rows of a token]
+  compute::Array found_;      // [rows * rows of a token, dim]
+  compute::Array key_value_;  // [rows, (streams + 1) * embedding]
+};
+
+}  // namespace aster::model
