@@ -262,6 +262,7 @@ struct RowAttention {
   uint32_t top;         // of RowRanking
   Tensor chosen;        // by RowRanking; none: all are seen
   kernels::LatentFormat format;
+  kernels::LatentFormat far_format;  // else than that on the processor only
   size_t head_count;
   float scale;     // of scores
   Tensor queries;  // [rows, head_count * dim], turned to their positions

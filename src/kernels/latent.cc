@@ -22,6 +22,8 @@ constexpr float kLargestF4 = 6.0f;
 // Smaller groups are held with the exponent of these.
 constexpr float kSmallestF8 = 1e-4f;
 constexpr float kSmallestF4 = 6 * 0x1p-126f;
+constexpr float kSmallestF4Scaled = 6 * 0x1p-9f;
+constexpr uint8_t kNanE4m3 = 0x7f;
 
 size_t GroupCount(int elements, int group) {
   return static_cast<size_t>((elements + group - 1) / group);
@@ -93,16 +95,21 @@ void EncodeHalves(const float* values, int count, uint8_t* out) {
   }
 }
 
-void EncodeF8(const LatentFormat& format, const float* values, uint8_t* row) {
-  uint8_t* const exponents = row + format.still;
-  for (int begin = 0; begin < format.still; begin += kF8Group) {
-    const int count = std::min(kF8Group, format.still - begin);
+// The first `size` numbers as bytes, and behind these an exponent for each group.
+void EncodeBytes(const float* values, int size, int group, uint8_t* row) {
+  uint8_t* const exponents = row + size;
+  for (int begin = 0; begin < size; begin += group) {
+    const int count = std::min(group, size - begin);
     const uint8_t exponent = ExponentFor(LargestOf(values + begin, count, kSmallestF8), kLargestF8);
-    exponents[begin / kF8Group] = exponent;
+    exponents[begin / group] = exponent;
     const float inverse = exponent == kNanExponent ? 0.0f : PowerOfTwo(254 - exponent);
     for (int i = begin; i < begin + count; ++i)
       row[i] = exponent == kNanExponent ? 0 : ToE4m3(values[i] * inverse);
   }
+}
+
+void EncodeF8(const LatentFormat& format, const float* values, uint8_t* row) {
+  EncodeBytes(values, format.still, kF8Group, row);
   const size_t packed = static_cast<size_t>(format.still) + GroupCount(format.still, kF8Group);
   EncodeHalves(values + format.still, format.dim - format.still, row + packed);
 }
@@ -126,6 +133,34 @@ void EncodeF4(const LatentFormat& format, const float* values, uint8_t* row) {
   }
 }
 
+uint8_t ScaleFor(float largest) {
+  if (!(largest < std::numeric_limits<float>::infinity())) return kNanE4m3;
+  return ToE4m3(std::min(largest / kLargestF4, kLargestF8));
+}
+
+// Of a scale that is no NaN.
+float FromScale(uint8_t code) {
+  const int exponent = code >> 3;
+  const auto fraction = static_cast<float>(code & 7);
+  return exponent == 0 ? fraction * 0x1p-9f : (8.0f + fraction) * PowerOfTwo(exponent + 127 - 10);
+}
+
+// Elements share bytes as in EncodeF4; there are two groups in 32 of them.
+void EncodeF4Scaled(const LatentFormat& format, const float* values, uint8_t* row) {
+  constexpr int kGroup = kF4ScaledGroup;
+  uint8_t* const scales = row + format.dim / 2;
+  for (int begin = 0; begin < format.dim; begin += kGroup) {
+    const uint8_t scale = ScaleFor(LargestOf(values + begin, kGroup, kSmallestF4Scaled));
+    scales[begin / kGroup] = scale;
+    uint8_t* const codes = row + begin / (2 * kGroup) * kGroup;
+    const bool is_high = begin % (2 * kGroup) != 0;
+    for (int i = 0; i < kGroup; ++i) {
+      const uint8_t code = scale == kNanE4m3 ? 0 : ToE2m1(values[begin + i] / FromScale(scale));
+      codes[i] = static_cast<uint8_t>(is_high ? codes[i] | code << 4 : code);
+    }
+  }
+}
+
 }  // namespace
 
 size_t LatentRowBytes(const LatentFormat& format) {
@@ -138,6 +173,10 @@ size_t LatentRowBytes(const LatentFormat& format) {
       return still + GroupCount(format.still, kF8Group) + 2 * (dim - still);
     case LatentRows::kF4:
       return dim / 2 + GroupCount(format.dim, kF4Group);
+    case LatentRows::kF8Fine:
+      return dim + GroupCount(format.dim, kF8FineGroup);
+    case LatentRows::kF4Scaled:
+      return dim / 2 + GroupCount(format.dim, kF4ScaledGroup);
   }
   return 0;
 }
@@ -150,6 +189,10 @@ void EncodeLatentRow(const LatentFormat& format, const float* values, uint8_t* r
       return EncodeF8(format, values, row);
     case LatentRows::kF4:
       return EncodeF4(format, values, row);
+    case LatentRows::kF8Fine:
+      return EncodeBytes(values, format.dim, kF8FineGroup, row);
+    case LatentRows::kF4Scaled:
+      return EncodeF4Scaled(format, values, row);
   }
 }
 

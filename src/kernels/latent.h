@@ -33,14 +33,20 @@ enum class LatentRows : uint8_t {
   // behind it in halves.
   kF8,
   kF4,  // four-bit floats (e2m1) with an exponent for each 32; nothing stands apart
+  // DeepSeek V4.1's, of which nothing stands apart either: bytes with an exponent for each 32, and
+  // four-bit floats with a scale for each 16, an 8-bit float itself.
+  kF8Fine,
+  kF4Scaled,
 };
 
 inline constexpr int kF8Group = 64;
+inline constexpr int kF8FineGroup = 32;
 inline constexpr int kF4Group = 32;
+inline constexpr int kF4ScaledGroup = 16;
 
 struct LatentFormat {
   LatentRows type;
-  int32_t dim;    // elements; a multiple of 16, of kF4 of 32
+  int32_t dim;    // elements; a multiple of 16, of kF4 and kF4Scaled of 32
   int32_t still;  // elements before those that turn; a multiple of 16
 };
 

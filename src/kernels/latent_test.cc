@@ -28,6 +28,8 @@ TEST(LatentRows, SizesAreThoseOfThePublishedShape) {
   EXPECT_EQ(LatentRowBytes({LatentRows::kF16, 512, 448}), 1024u);
   EXPECT_EQ(LatentRowBytes({LatentRows::kF8, 512, 448}), 448u + 7 + 128);
   EXPECT_EQ(LatentRowBytes({LatentRows::kF4, 128, 0}), 64u + 4);
+  EXPECT_EQ(LatentRowBytes({LatentRows::kF8Fine, 512, 448}), 512u + 16);
+  EXPECT_EQ(LatentRowBytes({LatentRows::kF4Scaled, 512, 448}), 256u + 32);
 }
 
 // The nearest of all values that a small float has, ties to the even code.
@@ -93,22 +95,63 @@ TEST(LatentRows, FourBitsHoldTheNearestValue) {
   }
 }
 
+TEST(LatentRows, FineBytesHoldTheNearestValue) {
+  const LatentFormat format{LatentRows::kF8Fine, 80, 64};  // two whole groups and a short one
+  const std::vector<float> levels = E4m3Levels();
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const std::vector<float> values =
+        NormalValues(80, seed, std::ldexp(1.0f, static_cast<int>(seed) - 28));
+    const auto held = RoundTrip(kLatentRef, format, values);
+    for (int begin = 0; begin < 80; begin += 32) {
+      const int end = std::min(begin + 32, 80);
+      float largest = 1e-4f;
+      for (int i = begin; i < end; ++i) largest = std::max(largest, std::fabs(values[i]));
+      const float scale = std::exp2(std::ceil(std::log2(largest / 448.0f)));
+      for (int i = begin; i < end; ++i)
+        EXPECT_EQ(held[i], Nearest(levels, values[i] / scale) * scale) << values[i];
+    }
+  }
+}
+
+TEST(LatentRows, ScaledFourBitsHoldTheNearestValue) {
+  const LatentFormat format{LatentRows::kF4Scaled, 64, 0};
+  const std::vector<float> levels = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+  const std::vector<float> scales = E4m3Levels();
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    // From what no scale is small enough for to what none is large enough for.
+    const std::vector<float> values =
+        NormalValues(64, seed, std::ldexp(1.0f, static_cast<int>(seed) - 20));
+    const auto held = RoundTrip(kLatentRef, format, values);
+    for (int begin = 0; begin < 64; begin += 16) {
+      float largest = 6 * 0x1p-9f;
+      for (int i = begin; i < begin + 16; ++i) largest = std::max(largest, std::fabs(values[i]));
+      const float scale = Nearest(scales, std::min(largest / 6.0f, 448.0f));
+      for (int i = begin; i < begin + 16; ++i) {
+        const float bounded = std::clamp(values[i] / scale, -6.0f, 6.0f);
+        EXPECT_EQ(held[i], Nearest(levels, bounded) * scale) << values[i];
+      }
+    }
+  }
+}
+
 TEST(LatentRows, WhatIsHeldStaysTheSame) {
   for (const LatentFormat format :
        {LatentFormat{LatentRows::kF16, 96, 64}, LatentFormat{LatentRows::kF8, 96, 64},
-        LatentFormat{LatentRows::kF4, 96, 0}}) {
+        LatentFormat{LatentRows::kF4, 96, 0}, LatentFormat{LatentRows::kF8Fine, 96, 64},
+        LatentFormat{LatentRows::kF4Scaled, 96, 0}}) {
     const auto once = RoundTrip(kLatentRef, format, NormalValues(96, 5));
     EXPECT_TRUE(SameBits(RoundTrip(kLatentRef, format, once), once));
   }
 }
 
 TEST(LatentRows, AGroupThatIsNotFiniteIsNan) {
-  for (const LatentRows type : {LatentRows::kF8, LatentRows::kF4}) {
+  for (const LatentRows type :
+       {LatentRows::kF8, LatentRows::kF4, LatentRows::kF8Fine, LatentRows::kF4Scaled}) {
     for (const float odd : {HUGE_VALF, -HUGE_VALF, std::nanf("")}) {
       std::vector<float> values(128, 1.0f);
       values[70] = odd;
       const auto held = RoundTrip(kLatentRef, {type, 128, 128}, values);
-      EXPECT_EQ(held[0], 1.0f);
+      EXPECT_NEAR(held[0], 1.0f, 0.04f);  // no scale is a sixth
       EXPECT_TRUE(std::isnan(held[70]));
       EXPECT_TRUE(std::isnan(held[65]));
     }
@@ -134,7 +177,8 @@ class LatentIsa : public IsaTest {
 };
 
 TEST_P(LatentIsa, EveryCodeIsReadAlike) {
-  for (const LatentRows type : {LatentRows::kF16, LatentRows::kF8, LatentRows::kF4}) {
+  for (const LatentRows type : {LatentRows::kF16, LatentRows::kF8, LatentRows::kF4,
+                                LatentRows::kF8Fine, LatentRows::kF4Scaled}) {
     const LatentFormat format{type, 160, type == LatentRows::kF8 ? 112 : 0};
     Random random(3);
     std::vector<uint8_t> bytes(20 * LatentRowBytes(format));

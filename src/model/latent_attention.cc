@@ -28,6 +28,7 @@ LatentAttention::LatentAttention(const Shape& shape, const MemoryOptions& memory
                                  compute::Backend& backend, compute::Commands& commands)
     : shape_(shape),
       row_format_(RowFormat(shape, memory)),
+      far_format_(FarFormat(shape, memory)),
       index_format_(IndexFormat(shape, memory)),
       backend_(backend),
       commands_(commands),
@@ -178,7 +179,7 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
   };
   // A row is compressed when its last token comes. Inputs of rows that are not complete stay in the
   // input stream, as they may come in another batch, or on another node.
-  TRY(compress(kFarStream, kFarInputStream, row_format_, weights.compressor, values_, scores_));
+  TRY(compress(kFarStream, kFarInputStream, far_format_, weights.compressor, values_, scores_));
   if (ratio != kShortRatio) return Ok();
   // The index has a row for each compressed row, made in the same way and narrower.
   return compress(kIndexStream, kIndexInputStream, index_format_, weights.index_compressor,
@@ -215,7 +216,7 @@ Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const Lat
                            .heads = heads,
                            .ratio = ratio}));
   TRY(commands_.WriteRows({.pages = {layer, kFarStream, spans},
-                           .format = row_format_,
+                           .format = far_format_,
                            .heads = Turned(TurnsOfFirst(ratio), latents_, 1),
                            .ratio = ratio}));
   // For layers that keep them too, which may be on other nodes.
@@ -232,7 +233,7 @@ Status LatentAttention::KeepSharedRows(uint32_t layer, uint32_t ratio,
                            .heads = {.rows = IndexRowsOf(shape_, rows_of_batch_), .count = 1},
                            .ratio = ratio}));
   return commands_.WriteRows({.pages = {layer, kFarStream, spans},
-                              .format = row_format_,
+                              .format = far_format_,
                               .heads = {.rows = FarRowsOf(shape_, rows_of_batch_), .count = 1},
                               .ratio = ratio});
 }
@@ -303,6 +304,7 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
        .top = shape_.latent.index_top,
        .chosen = HasChosenRows(shape_, layer) ? chosen_.tensor() : compute::Tensor(),
        .format = row_format_,
+       .far_format = far_format_,
        .head_count = shape_.head_count,
        .scale = AttentionScaleOf(shape_),
        .queries = queries_.tensor(),

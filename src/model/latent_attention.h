@@ -86,6 +86,7 @@ class LatentAttention {
 
   const Shape shape_;
   const kernels::LatentFormat row_format_;
+  const kernels::LatentFormat far_format_;
   const kernels::LatentFormat index_format_;
   compute::Backend& backend_;
   compute::Commands& commands_;

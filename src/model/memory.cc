@@ -77,6 +77,10 @@ std::string_view RowsName(kernels::LatentRows type) {
       return "f8";
     case kernels::LatentRows::kF4:
       return "f4";
+    case kernels::LatentRows::kF8Fine:
+      return "f8 by 32";
+    case kernels::LatentRows::kF4Scaled:
+      return "f4 by 16";
   }
   return "";
 }
@@ -107,7 +111,7 @@ std::vector<kv::Stream> SharedStreams(const Shape& shape, const MemoryOptions& o
   std::vector<kv::Stream> streams = {LatentStream(rows, 1, shape.sliding_window)};
   if (KeepsFarRows(shape, layer)) {
     const uint32_t ratio = shape.latent.ratios[layer];
-    streams.push_back(LatentStream(rows, ratio, 0));
+    streams.push_back(LatentStream(FarFormat(shape, options), ratio, 0));
     streams.push_back(LatentStream(IndexFormat(shape, options), ratio, 0));
     if (MakesFarRows(shape, layer) && ratio > 1)
       streams.push_back(InputStream(ratio, shape.head_dim));
@@ -263,9 +267,17 @@ kernels::LatentFormat MlaIndexFormat(const Shape& shape) {
 
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory) {
   const bool is_rounded = shape.latent.rounded_rows && !memory.plain_rows;
-  return {.type = is_rounded ? kernels::LatentRows::kF8 : kernels::LatentRows::kF16,
+  const auto rounded =
+      shape.shares_far_rows() ? kernels::LatentRows::kF8Fine : kernels::LatentRows::kF8;
+  return {.type = is_rounded ? rounded : kernels::LatentRows::kF16,
           .dim = static_cast<int32_t>(shape.head_dim),
           .still = static_cast<int32_t>(shape.head_dim - shape.rope.dimensions)};
+}
+
+kernels::LatentFormat FarFormat(const Shape& shape, const MemoryOptions& memory) {
+  kernels::LatentFormat format = RowFormat(shape, memory);
+  if (format.type == kernels::LatentRows::kF8Fine) format.type = kernels::LatentRows::kF4Scaled;
+  return format;
 }
 
 kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory) {

@@ -54,8 +54,9 @@ kernels::LatentFormat MlaIndexFormat(const Shape& shape);
 inline constexpr uint32_t kStateStream = 0;
 inline constexpr uint32_t kStateInputStream = 1;
 
-// How rows of DeepSeek V4 are written, and those of the index.
+// How rows of DeepSeek V4 are written, the compressed ones, and those of the index.
 kernels::LatentFormat RowFormat(const Shape& shape, const MemoryOptions& memory);
+kernels::LatentFormat FarFormat(const Shape& shape, const MemoryOptions& memory);
 kernels::LatentFormat IndexFormat(const Shape& shape, const MemoryOptions& memory);
 
 // The options, with the model's own sliding window where that is narrower. (A model that was

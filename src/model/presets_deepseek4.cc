@@ -98,7 +98,6 @@ Shape Flash41Shape(uint32_t experts, uint32_t table_rows, const std::vector<uint
   Latent& latent = shape.latent;
   latent.query_rank = 1280;
   latent.index_heads = 32;
-  latent.rounded_rows = false;
   for (uint32_t layer = 0; layer < layers; ++layer) {
     latent.ratios[layer] = layer < makers.front() ? 0 : layer < pairs ? kPairRatio : 1;
     latent.makes_rows.push_back(std::ranges::count(makers, layer) > 0 ? 1 : 0);

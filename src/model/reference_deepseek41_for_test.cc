@@ -92,10 +92,10 @@ struct Past {
 
 class Reference {
  public:
-  Reference(const gguf::ModelFiles& files, const Shape& shape)
+  Reference(const gguf::ModelFiles& files, const Shape& shape, const MemoryOptions& memory)
       : files_(files),
         shape_(shape),
-        memory_(Narrowed({}, shape)),
+        memory_(memory),
         frequencies_(FrequenciesOf(shape.rope)),
         far_frequencies_(FrequenciesOf(shape.latent.rope)),
         past_(shape.layer_count) {}
@@ -313,7 +313,7 @@ class Reference {
     Normalise(index, Weights("indexer.k_norm.weight"), shape_.norm_epsilon);
     Turn(row, far_frequencies_, static_cast<double>(first));
     Turn(index, far_frequencies_, static_cast<double>(first));
-    past.far.push_back(Held(RowFormat(shape_, memory_), row));
+    past.far.push_back(Held(FarFormat(shape_, memory_), row));
     past.index.push_back(Held(IndexFormat(shape_, memory_), index));
   }
 
@@ -355,8 +355,12 @@ class Reference {
     for (size_t head = 0; head < latent.index_heads; ++head) {
       const std::span<double> query(queries.data() + head * dim, dim);
       Turn(query, far_frequencies_, static_cast<double>(position_));
+      // As few bits as the rows have.
+      Row held(query.begin(), query.end());
+      const kernels::LatentFormat format = IndexFormat(shape_, memory_);
+      if (format.type == kernels::LatentRows::kF4) held = Held(format, held);
       for (size_t i = 0; i < scores.size(); ++i)
-        scores[i] += std::max(Dot(query, index[i]), 0.0) * weights[head];
+        scores[i] += std::max(Dot(held, index[i]), 0.0) * weights[head];
     }
     return scores;
   }
@@ -433,8 +437,9 @@ class Reference {
 }  // namespace
 
 std::vector<double> DeepSeek41ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
+                                              const MemoryOptions& memory,
                                               std::span<const int32_t> tokens) {
-  Reference reference(files, shape);
+  Reference reference(files, shape, memory);
   std::vector<double> logits;
   for (const int32_t token : tokens) {
     const Row row = reference.Logits(token);

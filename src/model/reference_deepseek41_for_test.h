@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "gguf/model_files.h"
+#include "model/memory.h"
 #include "model/shape.h"
 
 namespace aster::model {
 
 // Logits [tokens, vocab_size].
 std::vector<double> DeepSeek41ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
+                                              const MemoryOptions& memory,
                                               std::span<const int32_t> tokens);
 
 }  // namespace aster::model

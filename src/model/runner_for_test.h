@@ -112,7 +112,6 @@ inline Shape SmallDeepSeek41() {
   shape.norm_epsilon = tiny.norm_epsilon;
   shape.next_layers = 0;
   shape.experts.hash_layers = 0;
-  shape.latent.rounded_rows = false;
   shape.latent.rope.original_context = 256;  // so that the ramp is inside
   shape.latent.makes_rows = {0, 1, 0, 1, 0, 0};
   shape.latent.chooses_rows = {0, 1, 0, 1, 0, 1};

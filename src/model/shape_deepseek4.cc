@@ -77,9 +77,8 @@ Status ReadLatent(const Keys& keys, Shape& shape) {
   latent.index_heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
   latent.index_dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
   latent.index_top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
-  // Ours: published models were all trained with rounded rows. Those of V4.1 are rounded in another
-  // way, and are kept as halves.
-  latent.rounded_rows = TRY(keys.FlagOr("attention.rounded_rows", !IsV41(shape)));
+  // Ours: published models were all trained with rounded rows.
+  latent.rounded_rows = TRY(keys.FlagOr("attention.rounded_rows", true));
   return Ok();
 }
 
@@ -270,7 +269,7 @@ void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("attention.indexer.head_count", latent.index_heads);
   set("attention.indexer.key_length", latent.index_dim);
   set("attention.indexer.top_k", latent.index_top);
-  if (latent.rounded_rows == IsV41(shape)) set("attention.rounded_rows", latent.rounded_rows);
+  if (!latent.rounded_rows) set("attention.rounded_rows", false);
   set("attention.compress_rope_freq_base", latent.rope.base);
   set("rope.freq_base", shape.rope.base);
   set("rope.dimension_count", shape.rope.dimensions);

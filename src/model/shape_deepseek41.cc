@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "kernels/latent.h"
 
 namespace aster::model {
 namespace {
@@ -166,6 +167,10 @@ Status CheckDeepSeek41(const Shape& shape) {
   if (shape.ngrams == nullptr) return DataLoss("a model of this architecture has n-grams");
   TRY(CheckNgrams(*shape.ngrams, shape));
   const Latent& latent = shape.latent;
+  if (shape.head_dim % (2 * kernels::kLatentLanes) != 0) {
+    return Unimplemented(fmt::format("heads of {} numbers; multiples of {} are supported",
+                                     shape.head_dim, 2 * kernels::kLatentLanes));
+  }
   // Else fewer rows might be left to choose from than are chosen.
   if (latent.block_layer &&
       uint64_t{latent.top_blocks} * latent.block_rows < latent.index_top + latent.block_rows) {

@@ -96,7 +96,7 @@ TEST(DeepSeek41Shape, ItsRowsSurviveItsMetadata) {
     EXPECT_EQ(read->latent.rope.scaling, RopeScaling::kYarn);
     EXPECT_EQ(read->latent.rope.factor, latent.rope.factor);
     EXPECT_EQ(read->latent.rope.original_context, latent.rope.original_context);
-    EXPECT_FALSE(read->latent.rounded_rows);
+    EXPECT_TRUE(read->latent.rounded_rows);
     EXPECT_EQ(read->latent.block_layer, latent.block_layer);
     EXPECT_EQ(read->latent.block_rows, latent.block_rows);
     EXPECT_EQ(read->latent.top_blocks, latent.top_blocks);

@@ -85,8 +85,7 @@ Status CheckDeepSeek41Flags(const SynthFlags& options) {
   const std::pair<const char*, bool> given[] = {{"--layers", options.layers.has_value()},
                                                 {"--vocab", options.vocab.has_value()},
                                                 {"--ratios", !options.ratios.empty()},
-                                                {"--hash-layers", options.hash_layers.has_value()},
-                                                {"--plain-rows", options.plain_rows}};
+                                                {"--hash-layers", options.hash_layers.has_value()}};
   for (const auto& [flag, is_given] : given) {
     if (is_given) {
       return InvalidArgument(fmt::format(
@@ -107,6 +106,7 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   Replace(shape.latent.index_top, options.index_top);
   Replace(shape.experts.hash_layers, options.hash_layers);
   Replace(shape.experts.limit, options.expert_limit);
+  shape.latent.rounded_rows = !options.plain_rows;
   if (shape.shares_far_rows()) return;
   if (!options.ratios.empty()) shape.latent.ratios = options.ratios;
   // Layers beyond those that are listed go on as the last two.
@@ -115,7 +115,6 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
     ratios.push_back(ratios[ratios.size() - std::min<size_t>(2, ratios.size())]);
   ratios.resize(shape.layer_count);
   shape.experts.hash_layers = std::min(shape.experts.hash_layers, shape.layer_count);
-  shape.latent.rounded_rows = !options.plain_rows;
 }
 
 constexpr std::string_view kAnyTiny = "tiny";

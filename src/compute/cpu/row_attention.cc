@@ -101,9 +101,10 @@ void CpuRowAttention::ListRows(const Task& task, std::vector<const uint8_t*>& ro
   }
   if (at_->ratio == 0) return;
   const uint32_t rows_per_page = kPage / at_->ratio;
+  const size_t far_bytes = kernels::LatentRowBytes(at_->far_format);
   const auto add = [&](uint32_t row) {
     rows.push_back(HostPage(table.Page(at_->far_layer, row / rows_per_page, at_->far_stream)) +
-                   row % rows_per_page * row_bytes);
+                   row % rows_per_page * far_bytes);
   };
   const uint32_t far_count = end / at_->ratio;
   if (!at_->chosen.empty() && far_count > at_->top) {
@@ -134,9 +135,14 @@ void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
   std::fill_n(at.values, lanes * dim, 0.0f);
   const kernels::LatentState state{.max = at.max, .sum = at.sum, .values = at.values};
   const size_t stride = RowStride(dim);
+  const size_t window = std::min(task.span->position + task.token + 1, at_->window);
   for (size_t begin = 0; begin < scratch.rows.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, scratch.rows.size() - begin);
-    table.decode(at_->format, scratch.rows.data() + begin, count, at.rows, stride);
+    // Those of the window come first.
+    const size_t near = std::min(count, window - std::min(window, begin));
+    const uint8_t* const* const rows = scratch.rows.data() + begin;
+    table.decode(at_->format, rows, near, at.rows, stride);
+    table.decode(at_->far_format, rows + near, count - near, at.rows + near * stride, stride);
     table.multiply({.a = at.rows,
                     .a_row = stride,
                     .a_step = 1,

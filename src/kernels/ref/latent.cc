@@ -39,6 +39,12 @@ float FromE2m1(int code) {
   return (code & 8) != 0 ? -magnitude : magnitude;
 }
 
+// Of an 8-bit float; without a sign all ones are NaN.
+float ScaleOfE4m3(uint8_t code) {
+  if ((code & 0x7f) == 0x7f) return std::numeric_limits<float>::quiet_NaN();
+  return FromE4m3(code);
+}
+
 void DecodeHalves(const uint8_t* halves, int count, float* out) {
   for (int i = 0; i < count; ++i) {
     uint16_t half;
@@ -56,12 +62,20 @@ void DecodeRow(const LatentFormat& format, const uint8_t* row, float* out) {
     const int groups = (format.still + kF8Group - 1) / kF8Group;
     return DecodeHalves(exponents + groups, format.dim - format.still, out + format.still);
   }
-  const uint8_t* const exponents = row + format.dim / 2;
+  if (format.type == LatentRows::kF8Fine) {
+    for (int i = 0; i < format.dim; ++i)
+      out[i] = FromE4m3(row[i]) * ScaleOf(row[format.dim + i / kF8FineGroup]);
+    return;
+  }
+  const uint8_t* const scales = row + format.dim / 2;
   constexpr int kHalf = kF4Group / 2;
   for (int i = 0; i < format.dim; ++i) {
     const int place = i % kF4Group;
     const uint8_t both = row[i / kF4Group * kHalf + place % kHalf];
-    out[i] = FromE2m1(place < kHalf ? both & 15 : both >> 4) * ScaleOf(exponents[i / kF4Group]);
+    const float scale = format.type == LatentRows::kF4Scaled
+                            ? ScaleOfE4m3(scales[i / kF4ScaledGroup])
+                            : ScaleOf(scales[i / kF4Group]);
+    out[i] = FromE2m1(place < kHalf ? both & 15 : both >> 4) * scale;
   }
 }
 
