@@ -258,7 +258,7 @@ TEST(DeepSeek41, GoingBackFurtherFindsAPageBoundary) {
     const auto logits = runner.Run({&segment, 1}).value().logits;
     return std::vector(logits.begin(), logits.end());
   };
-  for (const uint32_t length : SomeOf<uint32_t>({128, 131, 300, 517}, {300})) {
+  for (const uint32_t length : FewerOf<uint32_t>({128, 131, 300, 517}, {300})) {
     kv::PageTable table = runner.NewTable();
     table.Adopt(tokens);
     EXPECT_EQ(table.length(), 512u);

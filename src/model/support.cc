@@ -68,6 +68,8 @@ bool IsIdle(const Shape& shape, std::string_view tensor_name) {
   // Beside what makes both for all heads files may have each for itself.
   const bool is_of_each = name == "attn_k_b.weight" || name == "attn_v_b.weight";
   if (is_of_each && shape.is_mla() && shape.kinds.fused) return true;
+  // Of tokens in pictures.
+  if (name == "exp_probs_b_vl.bias" && shape.shares_far_rows()) return true;
   if (name.starts_with("indexer.") && shape.is_indexed())
     return is_next || !shape.has_index(*layer);
   return is_next &&

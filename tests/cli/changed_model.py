@@ -48,6 +48,10 @@ class ChangedModel:
         self.tensors = [(new_name(name), *rest) for name, *rest in self.tensors]
         return self
 
+    def copy(self, wanted, new_name):
+        self.tensors += [(new_name, *rest) for name, *rest in self.tensors if name == wanted]
+        return self
+
     def fill(self, wanted, four_bytes):
         """The content of a tensor of 32-bit numbers, all of them the same."""
         self.tensors = [(name, dims, kind, four_bytes * (len(content) // 4) if name == wanted else content)

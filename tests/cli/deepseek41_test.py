@@ -83,6 +83,12 @@ class Files(DeepSeek41):
         self.assertEqual(self.logits(low, high), self.wanted)
         self.check_refused("give all files of the model", high)
 
+    def test_what_is_for_pictures_is_left_alone(self):
+        bias = self.changed().rename(lambda old: old.replace("blk.5.exp_probs_b.bias", "blk.5.exp_probs_b_vl.bias"))
+        self.check_refused("blk.5.exp_probs_b.bias", bias.write(self.folder / "renamed.gguf"))
+        both = self.changed().copy("blk.5.exp_probs_b.bias", "blk.5.exp_probs_b_vl.bias")
+        self.assertEqual(self.logits(both.write(self.folder / "both.gguf")), self.wanted)
+
     def test_without_what_a_layer_needs(self):
         for name in ("blk.2.attn_compressor_gate.weight", "blk.4.indexer.attn_k.weight", "blk.6.indexer.proj.weight",
                      "blk.1.engram_embd.weight", "blk.4.engram_wkv.weight"):
