@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -182,6 +183,24 @@ TEST(DeepSeek41, NoSliceBeginsBehindRowsThatItSees) {
   const Shape shape = SmallDeepSeek41();
   for (const uint32_t layer : {0, 1, 3, 5}) EXPECT_TRUE(shape.can_begin(layer)) << layer;
   for (const uint32_t layer : {2, 4}) EXPECT_FALSE(shape.can_begin(layer)) << layer;
+}
+
+// Numbers of blocks come with the rows: none of them may lead out of the cache.
+TEST(DeepSeek41, RowsFromOtherMachinesMayBeAnything) {
+  const Shape shape = SmallDeepSeek41();
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner upper(model.files(), {.layer_begin = 5, .layer_end = shape.layer_count, .head = true}, 1,
+               kernels::FastestIsa(), Narrowed({}, shape));
+  kv::PageTable table = upper.NewTable();
+  const auto tokens = RandomTokens(120, shape.vocab_size);
+  Random random(5);
+  std::vector<float> rows(tokens.size() * shape.hidden_width());
+  for (float& number : rows) number = std::bit_cast<float>(random.NextU32());
+  const Segment segment{
+      .table = &table, .tokens = tokens, .hidden = rows.data(), .wanted = Wanted::kAll};
+  const auto output = upper.Run({&segment, 1});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->logits.size(), tokens.size() * shape.vocab_size);
 }
 
 TEST(DeepSeek41, GoingBackIsAShorterLength) {

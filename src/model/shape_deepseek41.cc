@@ -23,6 +23,8 @@ constexpr uint32_t kMaxNgramHeads = 64;
 constexpr uint64_t kMaxTableRows = INT32_MAX;
 // Of published models, whose files do not say it.
 constexpr uint32_t kTopBlocks = 2048;
+// They travel with every token.
+constexpr uint32_t kMaxTopBlocks = 1 << 16;
 constexpr uint32_t kBlockRows = 8;
 
 constexpr std::string_view kBlockLayerKey = "attention.indexer.candidate_source_layer";
@@ -148,7 +150,7 @@ bool IsPrime(uint64_t number) {
 Status ReadDeepSeek41(const Keys& keys, Shape& shape) {
   shape.ngrams = TRY(ReadNgrams(keys, shape));
   Latent& latent = shape.latent;
-  latent.top_blocks = TRY(keys.CountOr(kTopBlocksKey, kMaxWidth, kTopBlocks));
+  latent.top_blocks = TRY(keys.CountOr(kTopBlocksKey, kMaxTopBlocks, kTopBlocks));
   latent.block_rows = TRY(keys.CountOr(kBlockRowsKey, kMaxWidth, kBlockRows));
   if (keys.Contains(kBlockLayerKey)) {
     const uint64_t layer = TRY(keys.Required(kBlockLayerKey));
@@ -170,6 +172,11 @@ Status CheckDeepSeek41(const Shape& shape) {
   if (shape.head_dim % (2 * kernels::kLatentLanes) != 0) {
     return Unimplemented(fmt::format("heads of {} numbers; multiples of {} are supported",
                                      shape.head_dim, 2 * kernels::kLatentLanes));
+  }
+  if (latent.top_blocks > kMaxTopBlocks || latent.block_rows > kMaxWidth) {
+    return Unimplemented(fmt::format("{} blocks of {} rows ({}); up to {} are supported",
+                                     latent.top_blocks, latent.block_rows, kTopBlocksKey,
+                                     kMaxTopBlocks));
   }
   // Else fewer rows might be left to choose from than are chosen.
   if (latent.block_layer &&
