@@ -106,7 +106,7 @@ class Families(Case):
         told = json.loads(aster("inspect", split, "--json").stdout)
         if told["architecture"].startswith("deepseek4"):
             # What compressed rows are made of, and classes of tokens, are gone with their windows.
-            self.assertTrue(0.75 * most < kv <= most, (kv, most))
+            self.assertTrue(0.65 * most < kv <= most, (kv, most))
         else:
             self.assertEqual(kv, most)
         parts = json.loads(aster("inspect", whole, "--json").stdout)["parts"]

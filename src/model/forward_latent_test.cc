@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// DeepSeek V4: what it computes, and that it computes the same however a text is cut.
+// DeepSeek V4 and V4.1: what they compute, and that it is the same however a text is cut.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "base/bytes.h"
@@ -13,8 +16,10 @@
 #include "base/sanitized.h"
 #include "kv/transfer.h"
 #include "model/forward.h"
+#include "model/reference_deepseek41_for_test.h"
 #include "model/reference_deepseek4_for_test.h"
 #include "model/runner_for_test.h"
+#include "model/shape_deepseek41.h"
 
 namespace aster::model {
 namespace {
@@ -66,6 +71,48 @@ Shape TinyFlash() {
   return shape;
 }
 
+// Other numbers everywhere. Rows of single tokens there are none, and so no blocks of them; rows
+// are made in the first layer, and chosen from anew behind one that sees none.
+Shape OtherV41() {
+  Shape shape = SmallDeepSeek41();
+  shape.layer_count = 5;
+  shape.embedding = 96;
+  shape.head_count = 18;
+  shape.head_dim = 96;
+  shape.sliding_window = 130;
+  shape.experts.count = 7;
+  shape.experts.used = 3;
+  shape.experts.scale = 2.5f;
+  shape.experts.limit = 0.5f;
+  shape.streams.count = 3;
+  shape.streams.sinkhorn = 5;
+  shape.latent.ratios = {2, 2, 0, 2, 2};
+  shape.latent.makes_rows = {1, 0, 0, 0, 1};
+  shape.latent.chooses_rows = {1, 0, 0, 1, 1};
+  shape.latent.block_layer = std::nullopt;
+  shape.latent.query_rank = 64;
+  shape.latent.output_groups = 6;
+  shape.latent.index_heads = 20;
+  shape.latent.index_top = 5;
+  Ngrams ngrams;
+  ngrams.layers = {1, 4};
+  ngrams.length = 4;
+  ngrams.heads = 3;
+  ngrams.dim = 32;
+  ngrams.padding = 6;
+  shape.ngrams = MakeNgrams(std::move(ngrams), shape.vocab_size, 64);
+  return shape;
+}
+
+Shape TinyV41() {
+  Shape shape = ShapeOfPreset("flash41-shape-tiny").value();
+  shape.vocab_size = 300;
+  Ngrams ngrams = *shape.ngrams;
+  ngrams.classes.resize(shape.vocab_size);
+  shape.ngrams = std::make_shared<const Ngrams>(std::move(ngrams));
+  return shape;
+}
+
 // The rows' errors, relative to how far logits spread, in ascending order.
 std::vector<double> ErrorsOf(std::span<const float> logits, std::span<const double> reference,
                              size_t width) {
@@ -83,16 +130,44 @@ std::vector<double> ErrorsOf(std::span<const float> logits, std::span<const doub
   return errors;
 }
 
-TEST(DeepSeek4, AgreesWithItsDescription) {
-  for (const Shape& shape : {SmallFlash(), SmallPro()}) {
+struct Family {
+  std::string name;
+  Shape (*small)();
+  Shape (*other)();
+  Shape (*tiny)();
+  std::vector<double> (*reference)(const gguf::ModelFiles& files, const Shape& shape,
+                                   const MemoryOptions& memory, std::span<const int32_t> tokens);
+  // Of logits as they were on the machine where they were written down.
+  std::string f32_hash;
+  std::string q8_0_hash;
+};
+
+const Family kFamilies[] = {
+    {"DeepSeek4", SmallFlash, SmallPro, TinyFlash, DeepSeek4ReferenceLogits,
+     "59f90ac0069f9671a8de660a56c9877b", "82480c2dc4b3b74fb5789366447c6417"},
+    {"DeepSeek41", SmallDeepSeek41, OtherV41, TinyV41, DeepSeek41ReferenceLogits,
+     "4469a4c002ee88cb452a1e4c75e304e7", "574a9b90c099cc634013fc88488acef8"},
+};
+
+class LatentModel : public testing::TestWithParam<Family> {
+ protected:
+  Shape Small() const { return GetParam().small(); }
+  Shape Other() const { return GetParam().other(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(, LatentModel, testing::ValuesIn(kFamilies),
+                         [](const auto& family) { return family.param.name; });
+
+TEST_P(LatentModel, AgreesWithItsDescription) {
+  for (const Shape& shape : {Small(), Other()}) {
     const ModelFile model(shape, TensorType::kF32);
     const auto tokens = RandomTokens(280, shape.vocab_size);
     for (const bool plain_rows : {false, true}) {
       const MemoryOptions memory = Narrowed({.plain_rows = plain_rows}, shape);
       Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
-      const auto errors = ErrorsOf(runner.Logits(tokens, 70),
-                                   DeepSeek4ReferenceLogits(model.files(), shape, memory, tokens),
-                                   shape.vocab_size);
+      const auto errors =
+          ErrorsOf(runner.Logits(tokens, 70),
+                   GetParam().reference(model.files(), shape, memory, tokens), shape.vocab_size);
       // Where a row is rounded up or chosen by a hair, floats may decide otherwise than doubles.
       EXPECT_LT(errors[errors.size() / 2], plain_rows ? 1e-4 : 2e-3) << shape.head_dim;
       EXPECT_LT(errors[errors.size() * 9 / 10], plain_rows ? 1e-3 : 2e-2) << shape.head_dim;
@@ -100,8 +175,8 @@ TEST(DeepSeek4, AgreesWithItsDescription) {
   }
 }
 
-TEST(DeepSeek4, ChunksThreadsAndInstructionSetsChangeNothing) {
-  for (const Shape& shape : {SmallFlash(), SmallPro()}) {
+TEST_P(LatentModel, ChunksThreadsAndInstructionSetsChangeNothing) {
+  for (const Shape& shape : {Small(), Other()}) {
     const ModelFile model(shape, TensorType::kQ8_0);
     const auto tokens = RandomTokens(310, shape.vocab_size);
     const MemoryOptions memory = Narrowed({}, shape);
@@ -122,12 +197,12 @@ TEST(DeepSeek4, ChunksThreadsAndInstructionSetsChangeNothing) {
 }
 
 // As they were on the machine where they were written down: every other one has to find the same.
-TEST(DeepSeek4, TheSameBitsOnEveryMachine) {
-  const std::pair<TensorType, const char*> known[] = {
-      {TensorType::kF32, "59f90ac0069f9671a8de660a56c9877b"},
-      {TensorType::kQ8_0, "82480c2dc4b3b74fb5789366447c6417"},
+TEST_P(LatentModel, TheSameBitsOnEveryMachine) {
+  const std::pair<TensorType, std::string> known[] = {
+      {TensorType::kF32, GetParam().f32_hash},
+      {TensorType::kQ8_0, GetParam().q8_0_hash},
   };
-  const Shape shape = SmallFlash();
+  const Shape shape = Small();
   for (const auto& [type, hash] : known) {
     const ModelFile model(shape, type);
     Runner runner(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(),
@@ -140,14 +215,15 @@ TEST(DeepSeek4, TheSameBitsOnEveryMachine) {
   }
 }
 
-TEST(DeepSeek4, EveryCutIntoSlicesGivesTheSame) {
-  const Shape shape = SmallFlash();
+TEST_P(LatentModel, EveryCutIntoSlicesGivesTheSame) {
+  const Shape shape = Small();
   const ModelFile model(shape, TensorType::kF16);
   const MemoryOptions memory = Narrowed({}, shape);
   const auto tokens = RandomTokens(200, shape.vocab_size);
   Runner whole(model.files(), Slice::Whole(shape), 1, kernels::FastestIsa(), memory);
   const auto expected = whole.Logits(tokens, 200);
   for (uint32_t cut = 1; cut < shape.layer_count; ++cut) {
+    if (!shape.can_begin(cut)) continue;
     Runner lower(model.files(), {.layer_begin = 0, .layer_end = cut, .embedding = true}, 1,
                  kernels::FastestIsa(), memory);
     Runner upper(model.files(), {.layer_begin = cut, .layer_end = shape.layer_count, .head = true},
@@ -168,8 +244,8 @@ TEST(DeepSeek4, EveryCutIntoSlicesGivesTheSame) {
   }
 }
 
-TEST(DeepSeek4, GoingBackIsAShorterLength) {
-  const Shape shape = SmallFlash();
+TEST_P(LatentModel, GoingBackIsAShorterLength) {
+  const Shape shape = Small();
   const ModelFile model(shape, TensorType::kQ8_0);
   const MemoryOptions memory = Narrowed({}, shape);
   Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), memory);
@@ -183,7 +259,7 @@ TEST(DeepSeek4, GoingBackIsAShorterLength) {
   };
   // Behind every place in a compressed row, and at the edges of pages.
   for (const uint32_t length :
-       SomeOf<uint32_t>({126, 127, 128, 129, 130, 131, 132, 255, 256, 259}, {127, 128, 131})) {
+       SomeOf<uint32_t>({1, 2, 126, 127, 128, 129, 130, 131, 132, 255, 256, 259}, {1, 127, 131})) {
     for (const uint32_t back : SomeOf<uint32_t>({1, 5, 64}, {5, 64})) {
       kv::PageTable table = runner.NewTable();
       run(table, std::span(tokens).first(length));
@@ -201,8 +277,8 @@ TEST(DeepSeek4, GoingBackIsAShorterLength) {
 
 // Further than the slack, rows have slid out of windows: what is left is less than asked for, and
 // the tokens between are computed again.
-TEST(DeepSeek4, GoingBackFurtherBeginsAtAnEarlierLength) {
-  const Shape shape = SmallFlash();
+TEST_P(LatentModel, GoingBackFurtherBeginsAtAnEarlierLength) {
+  const Shape shape = Small();
   const ModelFile model(shape, TensorType::kQ8_0);
   Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), Narrowed({}, shape));
   const auto tokens = RandomTokens(620, shape.vocab_size);
@@ -231,8 +307,8 @@ TEST(DeepSeek4, GoingBackFurtherBeginsAtAnEarlierLength) {
 
 // What slid out of windows is still in memory where nothing else needed that: a page at most is
 // computed again.
-TEST(DeepSeek4, GoingBackFurtherFindsAPageBoundary) {
-  for (const Shape& shape : SomeOf<Shape>({SmallFlash(), SmallPro()}, {SmallPro()})) {
+TEST_P(LatentModel, GoingBackFurtherFindsAPageBoundary) {
+  for (const Shape& shape : SomeOf<Shape>({Small(), Other()}, {Other()})) {
     const ModelFile model(shape, TensorType::kQ8_0);
     Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(),
                   Narrowed({}, shape));
@@ -263,8 +339,8 @@ TEST(DeepSeek4, GoingBackFurtherFindsAPageBoundary) {
 
 // Rows that are not read any more are not transferred; what is computed from the others, and after
 // going back behind them, is the same.
-TEST(DeepSeek4, ATransferredCacheComputesTheSame) {
-  const Shape shape = SmallPro();
+TEST_P(LatentModel, ATransferredCacheComputesTheSame) {
+  const Shape shape = Other();
   const ModelFile model(shape, TensorType::kQ8_0);
   Runner giver(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), Narrowed({}, shape));
   const auto tokens = RandomTokens(460, shape.vocab_size);
@@ -297,8 +373,9 @@ TEST(DeepSeek4, ATransferredCacheComputesTheSame) {
   }
 }
 
-TEST(DeepSeek4, CompanionsInABatchChangeNothing) {
-  const Shape shape = TinyFlash();
+// Nor does a sequence's first n-gram reach into the one before it in the batch.
+TEST_P(LatentModel, CompanionsInABatchChangeNothing) {
+  const Shape shape = GetParam().tiny();
   const ModelFile model(shape, TensorType::kQ4_K);
   const MemoryOptions memory = Narrowed({}, shape);
   Runner runner(model.files(), Slice::Whole(shape), 2, kernels::FastestIsa(), memory);
@@ -320,8 +397,8 @@ TEST(DeepSeek4, CompanionsInABatchChangeNothing) {
   EXPECT_EQ(logits, expected);
 }
 
-TEST(DeepSeek4, AnotherMemoryThanItsOwnIsRefused) {
-  const Shape shape = SmallFlash();
+TEST_P(LatentModel, AnotherMemoryThanItsOwnIsRefused) {
+  const Shape shape = Small();
   const auto refused = [&](const MemoryOptions& memory) {
     return !MakeMemoryLayout(shape, Narrowed(memory, shape), Hash128{}).ok();
   };
@@ -330,6 +407,31 @@ TEST(DeepSeek4, AnotherMemoryThanItsOwnIsRefused) {
   EXPECT_TRUE(refused({.type = kernels::KvType::kQ8}));
   EXPECT_TRUE(refused({.window = 64}));
   EXPECT_TRUE(refused({.window = 64, .sinks = 4}));
+}
+
+// Between a layer that makes rows, or chooses some, and one that sees them.
+TEST(DeepSeek41, NoSliceBeginsBehindRowsThatItSees) {
+  const Shape shape = SmallDeepSeek41();
+  for (const uint32_t layer : {0, 1, 3, 5}) EXPECT_TRUE(shape.can_begin(layer)) << layer;
+  for (const uint32_t layer : {2, 4}) EXPECT_FALSE(shape.can_begin(layer)) << layer;
+}
+
+// Numbers of blocks come with the rows: none of them may lead out of the cache.
+TEST(DeepSeek41, RowsFromOtherMachinesMayBeAnything) {
+  const Shape shape = SmallDeepSeek41();
+  const ModelFile model(shape, TensorType::kQ8_0);
+  Runner upper(model.files(), {.layer_begin = 5, .layer_end = shape.layer_count, .head = true}, 1,
+               kernels::FastestIsa(), Narrowed({}, shape));
+  kv::PageTable table = upper.NewTable();
+  const auto tokens = RandomTokens(120, shape.vocab_size);
+  Random random(5);
+  std::vector<float> rows(tokens.size() * shape.hidden_width());
+  for (float& number : rows) number = std::bit_cast<float>(random.NextU32());
+  const Segment segment{
+      .table = &table, .tokens = tokens, .hidden = rows.data(), .wanted = Wanted::kAll};
+  const auto output = upper.Run({&segment, 1});
+  ASSERT_TRUE(output.ok());
+  EXPECT_EQ(output->logits.size(), tokens.size() * shape.vocab_size);
 }
 
 }  // namespace
