@@ -140,7 +140,7 @@ bool LinkMeter::Glance(const cluster::Member& member) {
     if (stopping_ || !is_alive || found == links_.end()) return false;
     Entry& entry = found->second;
     if (entry.best_address.empty() || now_ns < entry.glance_ns) return false;
-    entry.glance_ns = now_ns + options_.glance_ns;
+    entry.glance_ns = now_ns + GlancePauseNs(entry.best.bytes_per_s);
     before = received_(member.node);
     // A connection that is new counts from 0.
     const uint64_t fresh = before - std::min(before, entry.received);
@@ -166,6 +166,13 @@ bool LinkMeter::Glance(const cluster::Member& member) {
   const double late_s = static_cast<double>(kLateNs) / kNsPerSecond;
   if (bytes / rate > kSlower * bytes / known + late_s) Slow(member.node, rate);
   return false;
+}
+
+int64_t LinkMeter::GlancePauseNs(double bytes_per_s) const {
+  if (bytes_per_s <= 0) return options_.glance_ns;
+  const double glance_s = static_cast<double>(options_.glance_bytes) / bytes_per_s;
+  const double pause_s = options_.glance_share * std::min(glance_s, 60.0);
+  return std::max(options_.glance_ns, static_cast<int64_t>(pause_s * kNsPerSecond));
 }
 
 void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {

@@ -32,8 +32,9 @@ struct LinkMeterOptions {
   // Until the second measurement; twice as long each time that a path's last two differ.
   int64_t confirm_ns = 60 * kNsPerSecond;
   int64_t again_ns = 1800 * kNsPerSecond;
-  int64_t retry_ns = 30 * kNsPerSecond;   // of nodes that could not be measured
-  int64_t glance_ns = 10 * kNsPerSecond;  // between looks at a path that is used
+  int64_t retry_ns = 30 * kNsPerSecond;  // of nodes that could not be measured
+  int64_t glance_ns = 4 * kNsPerSecond;  // between looks at a path that is used, or longer, …
+  double glance_share = 20;              // … so that they take no more than one part in so many
   uint64_t glance_bytes = uint64_t{256} << 10;
   uint64_t used_bytes = uint64_t{1} << 20;  // that came over it since
   int64_t measure_ns = 20 * kNsPerSecond;   // most, for a path
@@ -86,6 +87,8 @@ class LinkMeter {
   void MeasureFully(const cluster::Member& member, uint64_t bytes) EXCLUDES(mu_);
   // Of a link that is used. Whether it has no rate and is to be measured now.
   bool Glance(const cluster::Member& member) EXCLUDES(mu_);
+  // From one look at a path of this rate to the next.
+  int64_t GlancePauseNs(double bytes_per_s) const;
   // Its rate is lower now; it is measured again later.
   void SetRate(const std::string& address, double bytes_per_s);
   void Slow(const cluster::NodeId& node, double bytes_per_s) EXCLUDES(mu_);

@@ -3,6 +3,7 @@
 
 #include "node/self_meter.h"
 
+#include <algorithm>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -10,6 +11,16 @@
 #include "base/log.h"
 
 namespace aster::node {
+namespace {
+
+// Measurements that are further apart differ.
+constexpr double kSpeedsDiffer = 1.15;
+
+bool AreUnlike(double one, double other) {
+  return std::max(one, other) > kSpeedsDiffer * std::min(one, other);
+}
+
+}  // namespace
 
 SelfMeter::SelfMeter(engine::MachineSpeed first, Measure measure, IsIdle is_idle, Clock& clock,
                      const SelfMeterOptions& options)
@@ -17,7 +28,9 @@ SelfMeter::SelfMeter(engine::MachineSpeed first, Measure measure, IsIdle is_idle
       is_idle_(std::move(is_idle)),
       clock_(clock),
       options_(options),
+      last_(first),
       measured_ns_(clock.NowNs()),
+      pause_ns_(options.confirm_ns),
       idle_since_ns_(clock.NowNs()),
       speed_(std::move(first)) {}
 
@@ -53,7 +66,7 @@ bool SelfMeter::Look() {
     idle_since_ns_ = now_ns;
     return false;
   }
-  const bool is_due = now_ns - measured_ns_ >= options_.again_ns;
+  const bool is_due = now_ns - measured_ns_ >= pause_ns_;
   if (!is_due || now_ns - idle_since_ns_ < options_.idle_ns) return false;
   auto measured = measure_();
   // Layers that came meanwhile have taken their part of the machine.
@@ -69,9 +82,19 @@ bool SelfMeter::Look() {
   log::Debug("measured this machine again",
              {{"multiply_flops_per_s", measured->multiply_flops_per_s},
               {"memory_bytes_per_s", measured->memory_bytes_per_s}});
-  const MutexLock lock(mu_);
-  speed_ = *std::move(measured);
+  Take(*measured);
   return true;
+}
+
+void SelfMeter::Take(const engine::MachineSpeed& measured) {
+  const bool differs = AreUnlike(measured.multiply_flops_per_s, last_.multiply_flops_per_s) ||
+                       AreUnlike(measured.memory_bytes_per_s, last_.memory_bytes_per_s);
+  pause_ns_ = differs ? options_.confirm_ns : std::min(2 * pause_ns_, options_.again_ns);
+  const MutexLock lock(mu_);
+  speed_ = measured;
+  speed_.multiply_flops_per_s = std::max(measured.multiply_flops_per_s, last_.multiply_flops_per_s);
+  speed_.memory_bytes_per_s = std::max(measured.memory_bytes_per_s, last_.memory_bytes_per_s);
+  last_ = measured;
 }
 
 void SelfMeter::Main() {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // Measures this machine anew from time to time while it has no layers, so that plans know it as it
-// is and not as it was when its node began. (Where it has layers, their own times say more.) Must
-// not know what is measured, nor what the figures are for.
+// is and not as it was when its node began. (Where it has layers, their own times say more.) The
+// better of the last two measurements counts, as other programs may take their part at one of them;
+// where the two differ, the next one comes soon. Must not know what is measured, nor what the
+// figures are for.
 #pragma once
 
 #include <functional>
@@ -16,8 +18,10 @@
 namespace aster::node {
 
 struct SelfMeterOptions {
-  int64_t again_ns = 1800 * kNsPerSecond;
-  int64_t idle_ns = 60 * kNsPerSecond;  // for which there was nothing to compute
+  // Until the second measurement; twice as long each time that the last two are alike.
+  int64_t confirm_ns = 60 * kNsPerSecond;
+  int64_t again_ns = 1800 * kNsPerSecond;  // at most
+  int64_t idle_ns = 60 * kNsPerSecond;     // for which there was nothing to compute
   int64_t look_ns = 5 * kNsPerSecond;
 };
 
@@ -44,13 +48,16 @@ class SelfMeter {
 
  private:
   void Main() EXCLUDES(mu_);
+  void Take(const engine::MachineSpeed& measured) EXCLUDES(mu_);
 
   const Measure measure_;
   const IsIdle is_idle_;
   Clock& clock_;
   const SelfMeterOptions options_;
   // Of its thread.
+  engine::MachineSpeed last_;
   int64_t measured_ns_;
+  int64_t pause_ns_;  // from then to the next
   int64_t idle_since_ns_;
 
   mutable Mutex mu_;

@@ -31,13 +31,35 @@ class SelfMeterTest : public testing::Test {
                    [this] { return is_idle_; }, clock_};
 };
 
+// The pause until the next measurement grows while they are alike, and one that differs is
+// confirmed before it counts.
 TEST_F(SelfMeterTest, MeasuresAnewWhileIdle) {
-  EXPECT_FALSE(LookAfter(1700));
+  now_ = SpeedOf(100);
+  for (const int64_t pause : {60, 120, 240, 480, 960, 1800, 1800}) {
+    EXPECT_FALSE(LookAfter(pause - 11)) << pause;
+    EXPECT_TRUE(LookAfter(11)) << pause;
+  }
+  now_ = SpeedOf(50);
+  EXPECT_TRUE(LookAfter(1800));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 100);
-  EXPECT_TRUE(LookAfter(100));
+  EXPECT_TRUE(LookAfter(60));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 50);
-  EXPECT_FALSE(LookAfter(1000));
-  EXPECT_TRUE(LookAfter(800));
+  EXPECT_FALSE(LookAfter(60));
+  EXPECT_TRUE(LookAfter(60));
+}
+
+// The first measurement was at a moment when something else was busy.
+TEST_F(SelfMeterTest, OneAtABusyMomentIsForgottenSoon) {
+  now_ = SpeedOf(220);
+  EXPECT_TRUE(LookAfter(60));
+  EXPECT_EQ(meter_.speed().multiply_flops_per_s, 220);
+  // And so is the third.
+  now_ = SpeedOf(30);
+  EXPECT_TRUE(LookAfter(60));
+  EXPECT_EQ(meter_.speed().multiply_flops_per_s, 220);
+  now_ = SpeedOf(210);
+  EXPECT_TRUE(LookAfter(60));
+  EXPECT_EQ(meter_.speed().multiply_flops_per_s, 210);
 }
 
 TEST_F(SelfMeterTest, WaitsUntilThereIsNothingToCompute) {
@@ -50,7 +72,7 @@ TEST_F(SelfMeterTest, WaitsUntilThereIsNothingToCompute) {
 
 TEST_F(SelfMeterTest, LayersThatComeMeanwhileSpoilIt) {
   gets_layers_ = true;
-  EXPECT_FALSE(LookAfter(1800));
+  EXPECT_FALSE(LookAfter(60));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 100);
   gets_layers_ = false;
   is_idle_ = true;
@@ -58,17 +80,17 @@ TEST_F(SelfMeterTest, LayersThatComeMeanwhileSpoilIt) {
   EXPECT_FALSE(LookAfter(60));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 100);
   // Not at once again.
-  now_ = SpeedOf(70);
-  EXPECT_FALSE(LookAfter(60));
-  EXPECT_TRUE(LookAfter(1740));
-  EXPECT_EQ(meter_.speed().multiply_flops_per_s, 70);
+  now_ = SpeedOf(170);
+  EXPECT_FALSE(LookAfter(50));
+  EXPECT_TRUE(LookAfter(10));
+  EXPECT_EQ(meter_.speed().multiply_flops_per_s, 170);
 }
 
 TEST(SelfMeter, EndsAtOnce) {
   SystemClock clock;
   SelfMeter meter(
       SpeedOf(1), [] { return SpeedOf(2); }, [] { return true; }, clock,
-      {.again_ns = 0, .idle_ns = 0, .look_ns = kNsPerMs});
+      {.confirm_ns = 0, .again_ns = 0, .idle_ns = 0, .look_ns = kNsPerMs});
   ASSERT_TRUE(meter.Start().ok());
   while (meter.speed().multiply_flops_per_s < 2) clock.SleepFor(kNsPerMs);
   meter.Stop();
