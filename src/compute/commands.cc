@@ -14,14 +14,6 @@ Error BlocksOnProcessorOnly() {
   return Unimplemented("rows are put together of 8-bit blocks on the processor only");
 }
 
-Error StatesOnProcessorOnly() {
-  return Unimplemented("states in place of keys and values are on the processor only");
-}
-
-Error NgramsOnProcessorOnly() {
-  return Unimplemented("rows that layers share, and n-grams, are on the processor only");
-}
-
 }  // namespace
 
 Result<Bytes> Commands::DownloadBlocks(kernels::ActivationFormat, const Tensor&) {
@@ -50,15 +42,5 @@ Status Commands::AddSums(std::span<int64_t>, std::span<const uint32_t>, std::spa
 }
 
 Status Commands::FinishSums(std::span<const int64_t>, const Tensor&) { return OnProcessorOnly(); }
-
-Status Commands::Pool(const RowPooling&) { return NgramsOnProcessorOnly(); }
-
-Status Commands::HashNgrams(const NgramHash&) { return NgramsOnProcessorOnly(); }
-
-Status Commands::AddGatedValue(const GatedValue&) { return NgramsOnProcessorOnly(); }
-
-Status Commands::RunDeltaNet(const DeltaNet&) { return StatesOnProcessorOnly(); }
-
-Status Commands::GateBySigmoid(const Tensor&, const Tensor&) { return StatesOnProcessorOnly(); }
 
 }  // namespace aster::compute

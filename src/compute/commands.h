@@ -187,14 +187,12 @@ struct StreamWeights {
 struct LatentRows {
   PagesOf pages;
   kernels::LatentFormat format;
-  Heads heads;  // what is done to them before: one head
-  // Tokens that a row stands for: that of the last of them is written. Else than 1 on the processor
-  // only.
-  uint32_t ratio = 1;
+  Heads heads;         // what is done to all of them before: one head
+  uint32_t ratio = 1;  // tokens that a row stands for: that of the last of them is written
 };
 
 // Rows that stand for `ratio` tokens each, as numbers: what they are made of is written into a
-// stream, and out = every row that is complete in place of its last token. On the processor only.
+// stream, and out = every row that is complete in place of its last token.
 struct RowPooling {
   PagesOf pages;  // of what rows are made of
   uint32_t ratio;
@@ -226,8 +224,8 @@ struct IndexQueries {
   size_t heads;
   Angles angles;
   kernels::LatentFormat format;
-  Tensor weights;         // [rows, heads], scaled
-  bool is_spread = true;  // else on the processor only
+  Tensor weights;  // [rows, heads], scaled
+  bool is_spread = true;
 };
 
 // Which compressed rows a token sees where there are more than `top`: those that rank highest, of
@@ -242,7 +240,7 @@ struct RowRanking {
   uint32_t top;
   Tensor chosen;  // [rows, top] int32; rows that see all there are keep what was there
   // Where rows are chosen from the blocks that rank highest by their best rows, the newest block
-  // always among them. On the processor only.
+  // always among them.
   struct Blocks {
     uint32_t rows = 0;  // of a block
     uint32_t top = 0;
@@ -256,13 +254,13 @@ struct RowRanking {
 struct RowAttention {
   PagesOf pages;        // of the window
   uint32_t window;      // rows that are seen whatever is chosen; 0: none
-  uint32_t far_layer;   // of compressed rows; else than the window's on the processor only
+  uint32_t far_layer;   // of compressed rows
   uint32_t far_stream;  // of these
   uint32_t ratio;       // of these; 0: there are none
   uint32_t top;         // of RowRanking
   Tensor chosen;        // by RowRanking; none: all are seen
   kernels::LatentFormat format;
-  kernels::LatentFormat far_format;  // else than that on the processor only
+  kernels::LatentFormat far_format;
   size_t head_count;
   float scale;     // of scores
   Tensor queries;  // [rows, head_count * dim], turned to their positions
@@ -341,7 +339,7 @@ class Commands {
 
   // --- Rows from the host and back.
 
-  // Without gaps between `rows`; between those of `to` there may be some on the processor.
+  // Without gaps between `rows`; between those of `to` there may be some.
   virtual Status Upload(std::span<const float> rows, const Tensor& to) = 0;
   // *rows is where the host finds them once the batch is done, until the next begins.
   virtual Status Download(const Tensor& from, std::span<const float>* rows) = 0;
@@ -361,7 +359,7 @@ class Commands {
 
   // --- Rows.
 
-  // The ranges one after the other. Some columns only, of either, on the processor only.
+  // The ranges one after the other.
   virtual Status Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) = 0;
   virtual Status Normalise(const Normalisation& norm) = 0;
   // rows += more; a row of `more` for `repeat` rows in a row. Where that is one, there may be gaps
@@ -424,18 +422,19 @@ class Commands {
   virtual Status FinishIndexQueries(const IndexQueries& queries) = 0;
   virtual Status Rank(const RowRanking& ranking) = 0;
   virtual Status AttendRows(const RowAttention& attention) = 0;
-  virtual Status Pool(const RowPooling& pooling);
+  virtual Status Pool(const RowPooling& pooling) = 0;
 
   // --- A memory of n-grams.
 
-  virtual Status HashNgrams(const NgramHash& hash);
-  virtual Status AddGatedValue(const GatedValue& value);
+  // Before anything of the batch is computed: it may wait for batches before it.
+  virtual Status HashNgrams(const NgramHash& hash) = 0;
+  virtual Status AddGatedValue(const GatedValue& value) = 0;
 
   // --- States in place of rows, and what comes with them.
 
-  virtual Status RunDeltaNet(const DeltaNet& net);
+  virtual Status RunDeltaNet(const DeltaNet& net) = 0;
   // rows *= sigmoid(gates), number by number; the gates are lost.
-  virtual Status GateBySigmoid(const Tensor& rows, const Tensor& gates);
+  virtual Status GateBySigmoid(const Tensor& rows, const Tensor& gates) = 0;
 };
 
 }  // namespace aster::compute

@@ -62,7 +62,12 @@ uint64_t GpuScratchBytes(const model::Shape& shape) {
   // Of layers that keep states: what they project, and what is behind the convolution.
   const model::Recurrence& recurrence = shape.recurrence;
   const uint64_t states = 2 * uint64_t{recurrence.channels()} + 3 * uint64_t{recurrence.values()};
-  const uint64_t row = hidden + inputs + states + low + 2 * heads + 2 * kv_heads + 4 * wide;
+  // What is found of n-grams, and becomes keys and a value.
+  const uint64_t found = shape.ngrams == nullptr
+                             ? 0
+                             : uint64_t{shape.ngrams->rows()} * shape.ngrams->dim +
+                                   (uint64_t{shape.streams.count} + 1) * shape.embedding;
+  const uint64_t row = hidden + inputs + states + low + 2 * heads + 2 * kv_heads + 4 * wide + found;
   const uint64_t logits = 64 * uint64_t{shape.vocab_size};
   return kScratchBatches * (kScratchRows * row + logits) * sizeof(float);
 }

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/units.h"
-#include "engine/why_no_gpu.h"
 #include "kernels/isa_choice.h"
 #include "kernels/pack.h"
 #include "kv/page_codec.h"
@@ -57,6 +56,7 @@ vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape
                         const model::MemoryOptions& memory) {
   vulkan::KernelUse use = {.experts = shape.experts.count > 0,
                            .latent = shape.is_latent() || shape.is_mla(),
+                           .shared = shape.shares_far_rows(),
                            .states = shape.is_recurrent()};
   if (!use.latent) use.pages = {memory.type};
   use.capped = shape.attention_cap > 0.0f;
@@ -110,8 +110,9 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   // Without the option, or a way to open a GPU, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
   const model::Shape shape = TRY(model::ShapeOf(files));
-  if (const std::string why = WhyNoGpu(shape, slice, options.memory); !why.empty()) {
-    gpu_note_ = "no GPU is used: " + why;
+  // The parts of a group exchange rows within a layer, which the processor has at hand.
+  if (!slice.part.is_whole()) {
+    gpu_note_ = "no GPU is used: the processor computes a group's part of the layers";
     return found;
   }
   const bool is_automatic = !options.gpu_layers.count;

@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "model/next_tokens.h"
 #include "model/runner_for_test.h"
 #include "vulkan/gpu.h"
 
@@ -28,6 +29,7 @@ class BackendRunner {
 
   kv::PageTable NewTable() { return {layout_, pages_, layout_.all_layers()}; }
   Result<Output> Run(std::span<const Segment> segments) { return forward_.Run(segments); }
+  const Weights& weights() const { return weights_; }
 
   // All logits of a sequence that is computed in chunks of these sizes.
   std::vector<float> Logits(kv::PageTable& table, std::span<const int32_t> tokens,
@@ -97,6 +99,29 @@ class ForwardGpuTest : public testing::Test {
     EXPECT_EQ(PageBytes(a), PageBytes(b));
   }
 
+  // The same for two sequences.
+  void ExpectEqualTogether(const Shape& shape) {
+    SCOPED_TRACE(ArchName(shape.arch));
+    const ModelFile model(shape, TensorType::kQ8_0);
+    const auto tokens = RandomTokens(150, shape.vocab_size);
+    const auto others = RandomTokens(60, shape.vocab_size, 8);
+    const auto run = [&](compute::Backend& backend) {
+      BackendRunner runner(model.files(), shape, backend, Narrowed({}, shape));
+      kv::PageTable first = runner.NewTable();
+      constexpr size_t kWhole[] = {125};
+      std::vector<float> logits = runner.Logits(first, tokens, kWhole);
+      kv::PageTable second = first.Fork();
+      second.Truncate(119);
+      const Segment segments[] = {
+          {.table = &second, .tokens = others, .wanted = Wanted::kAll},
+          {.table = &first, .tokens = std::span(tokens).subspan(125, 7), .wanted = Wanted::kAll}};
+      const Output output = runner.Run(segments).value();
+      logits.insert(logits.end(), output.logits.begin(), output.logits.end());
+      return std::pair(logits, std::pair(PageBytes(first), PageBytes(second)));
+    };
+    EXPECT_EQ(run(cpu()), run(gpu()));
+  }
+
  private:
   struct Opened {
     ThreadPool pool{1};
@@ -113,7 +138,6 @@ TEST_F(ForwardGpuTest, EveryArchitectureInUnevenChunks) {
   constexpr size_t kChunks[] = {37, 1, 1, 91, 3};
   for (const Arch arch : EveryArch()) {
     const Shape shape = SmallShape(arch);
-    if (shape.shares_far_rows()) continue;  // the processor's alone
     SCOPED_TRACE(ArchName(arch));
     // Blocks of 256 are too long for the small DeepSeek V4.
     const TensorType type = shape.is_latent() ? TensorType::kQ8_0 : TensorType::kQ4_K;
@@ -139,7 +163,7 @@ TEST_F(ForwardGpuTest, KvTypesAndWindows) {
   const ModelFile model(shape, TensorType::kQ8_0);
   for (const MemoryOptions& memory :
        {MemoryOptions{.type = kernels::KvType::kBf16}, MemoryOptions{.type = kernels::KvType::kQ8},
-        MemoryOptions{.window = 64, .sinks = 4}}) {
+        MemoryOptions{.type = kernels::KvType::kQ8Int}, MemoryOptions{.window = 64, .sinks = 4}}) {
     SCOPED_TRACE(static_cast<int>(memory.type));
     ExpectEqual(model, shape, memory, kChunks);
   }
@@ -217,24 +241,46 @@ TEST_F(ForwardGpuTest, DeepSeek4) {
   }
 }
 
-// Two sequences in a batch, at places of their own: rows of both are completed, ranked and seen.
-TEST_F(ForwardGpuTest, DeepSeek4SequencesTogether) {
-  const Shape shape = SmallDeepSeek4({4, 128});
+// N-grams, rows that layers share, blocks of them, and streams that are mixed ahead.
+TEST_F(ForwardGpuTest, DeepSeek41) {
+  constexpr size_t kChunks[] = {1, 61, 1, 130, 2, 1};
+  const Shape shape = SmallShape(Arch::kDeepSeek41);
+  for (const bool plain_rows : {false, true}) {
+    SCOPED_TRACE(plain_rows);
+    ExpectEqual(ModelFile(shape, TensorType::kQ8_0), shape,
+                Narrowed({.plain_rows = plain_rows}, shape), kChunks);
+  }
+}
+
+// Two sequences in a batch, at places of their own, one of which has gone back: rows of both are
+// completed, ranked and seen, and each is preceded by its own tokens.
+TEST_F(ForwardGpuTest, LatentSequencesTogether) {
+  for (const Shape& shape : {SmallDeepSeek4({4, 128}), SmallShape(Arch::kDeepSeek41)})
+    ExpectEqualTogether(shape);
+}
+
+// Both draft the same behind the same text.
+TEST_F(ForwardGpuTest, NextTokens) {
+  const Shape shape = SmallDeepSeek4({0, 4});
   const ModelFile model(shape, TensorType::kQ8_0);
-  const auto tokens = RandomTokens(150, shape.vocab_size);
-  const auto others = RandomTokens(60, shape.vocab_size, 8);
+  const MemoryOptions memory = Narrowed({}, shape);
+  const auto tokens = RandomTokens(90, shape.vocab_size);
   const auto run = [&](compute::Backend& backend) {
-    BackendRunner runner(model.files(), shape, backend, Narrowed({}, shape));
-    kv::PageTable first = runner.NewTable();
-    constexpr size_t kWhole[] = {125};
-    std::vector<float> logits = runner.Logits(first, tokens, kWhole);
-    kv::PageTable second = first.Fork();
-    const Segment segments[] = {
-        {.table = &second, .tokens = others, .wanted = Wanted::kAll},
-        {.table = &first, .tokens = std::span(tokens).subspan(125, 7), .wanted = Wanted::kAll}};
-    const Output output = runner.Run(segments).value();
-    logits.insert(logits.end(), output.logits.begin(), output.logits.end());
-    return std::pair(logits, std::pair(PageBytes(first), PageBytes(second)));
+    BackendRunner runner(model.files(), shape, backend, memory);
+    kv::PageTable table = runner.NewTable();
+    const Segment segment{.table = &table, .tokens = tokens, .hidden_wanted = Wanted::kAll};
+    const Output output = runner.Run({&segment, 1}).value();
+    const std::vector<float> streams(output.hidden.begin(), output.hidden.end());
+    NextTokens next(runner.weights(), memory, backend);
+    const kv::Layout layout = MakeNextLayout(shape, memory, Hash128{1, 2}).value();
+    kv::Pool pages(uint64_t{16} << 20, nullptr, backend.pages());
+    kv::PageTable pairs(layout, pages, {0, 1});
+    const std::span<const int32_t> behind = std::span(tokens).subspan(1);
+    EXPECT_TRUE(next.Follow(pairs, behind.first(80), streams.data()).ok());
+    const auto drafts =
+        next.Draft(pairs, behind[80], streams.data() + 80 * shape.hidden_width(), 5).value();
+    EXPECT_EQ(drafts.size(), 5u);
+    return std::pair(streams, std::pair(drafts, PageBytes(pairs)));
   };
   EXPECT_EQ(run(cpu()), run(gpu()));
 }

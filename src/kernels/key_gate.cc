@@ -34,7 +34,8 @@ float KeyGate(const OpsTable& ops, const float* row, const float* key, const flo
   const float row_root = std::sqrt(Joined(rows) / count + epsilon);
   const float key_root = std::sqrt(Joined(keys) / count + epsilon);
   const float fit = Joined(products) / row_root / key_root / std::sqrt(count);
-  const float least = std::fabs(fit) > kLeast ? std::fabs(fit) : kLeast;
+  // What is no number stays none: its sign is another one on every machine.
+  const float least = std::fabs(fit) < kLeast ? kLeast : std::fabs(fit);
   float gate = std::copysign(std::sqrt(least), fit);
   ops.sigmoid(&gate, 1, &gate);
   return gate;

@@ -279,6 +279,7 @@ Status ForwardPass::RecordHidden() {
 
 // Rows come in, as tokens or from the slice before, and learn where they stand.
 Status ForwardPass::RecordInput() {
+  if (ngrams_) TRY(ngrams_->SetTokens(part_.layer_begin, part_.layer_end, spans_, tokens_));
   const size_t copies = shape_.streams.count;  // every stream begins as the token
   const float scale = EmbeddingScaleOf(shape_);
   for (size_t i = 0; i < segments_.size(); ++i) {
@@ -419,7 +420,7 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
 
 // What the layer holds for each token and those before it, to the streams.
 Status ForwardPass::AddNgrams(uint32_t layer, const LayerWeights& weights) {
-  return ngrams_->Run(layer, weights.ngrams, spans_, tokens_, ResidualOf(shape_, rows_.tensor()));
+  return ngrams_->Run(layer, weights.ngrams, ResidualOf(shape_, rows_.tensor()));
 }
 
 Status ForwardPass::RecordAttention(uint32_t layer, const LayerWeights& weights) {

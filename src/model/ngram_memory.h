@@ -26,19 +26,24 @@ class NgramMemory {
 
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
-  // Adds to the streams [rows, streams * embedding] what the layer holds for the batch's tokens.
-  Status Run(uint32_t layer, const NgramWeights& weights, std::span<const compute::PageSpan> spans,
-             std::span<const int32_t> tokens, const compute::Tensor& streams);
+  // Finds what layers [begin, end) hold for the batch's tokens; before anything of it is computed.
+  Status SetTokens(uint32_t begin, uint32_t end, std::span<const compute::PageSpan> spans,
+                   std::span<const int32_t> tokens);
+  // Adds it to the streams [rows, streams * embedding].
+  Status Run(uint32_t layer, const NgramWeights& weights, const compute::Tensor& streams);
 
  private:
+  Status FindRows(size_t index, std::span<const compute::PageSpan> spans,
+                  std::span<const int32_t> tokens);
+
   const Shape shape_;
   const Ngrams& ngrams_;
   compute::Backend& backend_;
   compute::Commands& commands_;
   const std::unique_ptr<compute::Operand> operand_;
-  std::vector<int32_t> ids_;  // [rows, rows of a token]
-  compute::Array found_;      // [rows * rows of a token, dim]
-  compute::Array key_value_;  // [rows, (streams + 1) * embedding]
+  std::vector<std::vector<int32_t>> ids_;  // by layer with a memory: [rows, rows of a token]
+  compute::Array found_;                   // [rows * rows of a token, dim]
+  compute::Array key_value_;               // [rows, (streams + 1) * embedding]
 };
 
 }  // namespace aster::model

@@ -13,7 +13,6 @@
 #include <string>
 
 #include "engine/gpu_layers.h"
-#include "engine/why_no_gpu.h"
 #include "kernels/activation_blocks.h"
 #include "kernels/activations.h"
 #include "kernels/pack.h"
@@ -340,7 +339,6 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
   load.tied_head = shape.tied_head;
   load.row_bytes = uint64_t{shape.hidden_width()} * sizeof(float);
   load.gpu_scratch_bytes = engine::GpuScratchBytes(shape);
-  load.may_use_gpus = engine::WhyNoGpu(shape, model::Slice::Whole(shape), memory).empty();
   load.context = context;
   load.layers.resize(shape.layer_count);
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer)

@@ -33,7 +33,6 @@ struct ModelLoad {
   double kv_row_bytes = 0;         // of one layer and token, between nodes
   uint64_t row_bytes = 0;          // between stages, of one token
   uint64_t gpu_scratch_bytes = 0;  // beside layers, on each GPU that has any
-  bool may_use_gpus = true;        // false where their KV rows are not on GPUs
   uint32_t context = 0;
 
   // What a token looks back at, of layers that do so alike: positions before it, the nearest of

@@ -42,9 +42,6 @@ TEST(ModelLoad, OfAMixture) {
 
 TEST(ModelLoad, OfAModel) {
   const ModelLoad load = LoadOf(TestModel::Get().files(), {}, 1024, 100).value();
-  EXPECT_TRUE(load.may_use_gpus);
-  EXPECT_FALSE(
-      LoadOf(TestModel::Get().files(), {.type = kernels::KvType::kQ8Int}, 1024, 100)->may_use_gpus);
   const model::Shape& shape = TestModel::Get().shape();
   ASSERT_EQ(load.layers.size(), kTestLayers);
   uint64_t bytes = load.embedding_bytes + (load.tied_head ? 0 : load.head_bytes);

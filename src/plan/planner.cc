@@ -182,8 +182,7 @@ class Planning {
     std::vector<uint64_t> free_bytes;
     double sum = 0;
     for (const DeviceAbility& device : able.devices) {
-      const bool is_usable =
-          load_.may_use_gpus && device.multiply_flops_per_s > 0 && device.memory_bytes_per_s > 0;
+      const bool is_usable = device.multiply_flops_per_s > 0 && device.memory_bytes_per_s > 0;
       const bool is_last = &device == &able.devices.back();
       const uint64_t taken = SaturatedAdd(
           SaturatedAdd(engine::GpuReserveBytes(device.memory_bytes), load_.gpu_scratch_bytes),
@@ -511,7 +510,7 @@ void Planning::Explain(SplitPlan& split) const {
 std::string Planning::RoomOf(size_t node) const {
   std::string bytes = FormatBytes(nodes_[node].memory_bytes);
   for (const DeviceAbility& device : nodes_[node].devices) {
-    if (device.shares_memory || !load_.may_use_gpus) continue;
+    if (device.shares_memory) continue;
     bytes += fmt::format(" and {} on {}", FormatBytes(device.memory_bytes), device.name);
   }
   if (options_.reserved_bytes == 0) return bytes;

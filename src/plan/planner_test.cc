@@ -102,18 +102,6 @@ TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
   EXPECT_EQ(layers_of_b(), 0u);
 }
 
-TEST(Planner, AKvTypeThatGpusDoNotHaveLeavesThemOut) {
-  auto nodes = Nodes({1e12}, 500 * kMiB);
-  nodes[0].devices = {{.name = "Radeon",
-                       .memory_bytes = 4096 * kMiB,
-                       .multiply_flops_per_s = 1e12,
-                       .memory_bytes_per_s = 1e10}};
-  ModelLoad load = Load(10);
-  EXPECT_TRUE(PlanSplit(nodes, {}, load).ok());
-  load.may_use_gpus = false;
-  EXPECT_THAT(PlanSplit(nodes, {}, load).error().message(), Not(HasSubstr("Radeon")));
-}
-
 // A GPU's layers, the head with them and their share of the KV cache take none of main memory.
 TEST(Planner, MemoryOfADeviceCountsBesideMainMemory) {
   auto nodes = Nodes({1e12}, 500 * kMiB);

@@ -16,7 +16,6 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/units.h"
-#include "engine/why_no_gpu.h"
 #include "model/support.h"
 #include "plan/plan.h"
 
@@ -146,7 +145,7 @@ Result<uint32_t> LayersOnGpus(const gguf::ModelFiles& files, const model::Shape&
                               const FileSliceOptions& options) {
   const model::Slice& slice = request.slice;
   if (!request.may_use_gpu || !options.gpu_layers.wanted() || !options.open_gpus) return 0;
-  if (!engine::WhyNoGpu(shape, slice, request.memory).empty()) return 0;
+  if (!slice.part.is_whole()) return 0;
   uint64_t room = slice.layer_end - slice.layer_begin;
   room = std::min<uint64_t>(room, options.gpu_layers.count.value_or(UINT32_MAX));
   if (!options.gpu_bytes) return static_cast<uint32_t>(room);

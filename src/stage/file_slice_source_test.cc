@@ -91,11 +91,8 @@ TEST(FindRoom, WhatGpusHoldTakesNoMainMemory) {
   request.may_use_gpu = false;
   EXPECT_EQ(RoomWith({.gpu_layers = {3}}, request).gpu_bytes, 0u);
   request.may_use_gpu = true;
-  // GPUs do not attend in integers, nor compute parts of a group.
+  // GPUs do not compute parts of a group.
   SliceRequest other = request;
-  other.memory.type = kernels::KvType::kQ8Int;
-  EXPECT_EQ(RoomWith({.gpu_layers = {3}}, other).main_bytes, plain.main_bytes);
-  other = request;
   other.slice.part = {.count = 2, .shares = {1, 1}};
   EXPECT_EQ(RoomWith({.gpu_layers = {3}}, other).gpu_bytes, 0u);
   // As many as fit into what is known, beside other slices.

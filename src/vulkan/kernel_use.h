@@ -21,9 +21,10 @@ class PageTypes {
   PageTypes(std::initializer_list<kernels::KvType> types) {
     for (const kernels::KvType type : types) types_.set(static_cast<size_t>(type));
   }
-  // That there are shaders for.
   static PageTypes All() {
-    return {kernels::KvType::kF16, kernels::KvType::kBf16, kernels::KvType::kQ8};
+    PageTypes all;
+    all.types_.set();
+    return all;
   }
 
   bool Contains(kernels::KvType type) const { return types_.test(static_cast<size_t>(type)); }
@@ -38,6 +39,7 @@ struct KernelUse {
   bool capped = false;   // a soft cap holds its scores
   bool experts = false;  // and routers
   bool latent = false;   // rows that are keys and values at once, residuals of several streams
+  bool shared = false;   // and such rows that layers share, with what comes with them
   bool states = false;   // in place of rows: delta nets
 
   static KernelUse All() {
@@ -46,6 +48,7 @@ struct KernelUse {
             .capped = true,
             .experts = true,
             .latent = true,
+            .shared = true,
             .states = true};
   }
 };

@@ -84,6 +84,13 @@ foreach(type ${kv_types})
     aster_shader(attend_${type}_${rows}_emulated attend KV_TYPE=${number} ROWS=${rows} EMULATED)
   endforeach()
 endforeach()
+foreach(rows 1 2 4 8 16 32)
+  aster_shader(attend_q8i_${rows} attend KV_TYPE=3 ROWS=${rows})
+  aster_shader(attend_q8i_${rows}_dot attend KV_TYPE=3 ROWS=${rows} DOT_PRODUCT)
+endforeach()
+foreach(rows 1 2)
+  aster_shader(attend_q8i_${rows}_emulated attend KV_TYPE=3 ROWS=${rows} EMULATED)
+endforeach()
 aster_shader(attend_tiles attend_tiles)
 aster_shader(attend_tiles_emulated attend_tiles EMULATED)
 foreach(rows 1 2 4 8)
@@ -94,6 +101,8 @@ foreach(rows 1 2)
 endforeach()
 aster_shader(write_rows_f16 write_rows KV_TYPE=0)
 aster_shader(write_rows_bf16 write_rows KV_TYPE=1)
+aster_shader(write_rows_q8 write_rows_q8 KV_TYPE=2)
+aster_shader(write_rows_q8i write_rows_q8 KV_TYPE=3)
 
 # Rows as they are, normed first, and of two halves.
 foreach(name prepare_per_32 prepare_per_256)
@@ -104,8 +113,8 @@ endforeach()
 
 foreach(name prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
     hadamard convert fixed weighted_sum choose_experts add_by_expert group_experts gather_rows merge_pages
-    write_rows_q8 stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows
-    select_rows attend_latent delta_inputs delta_convolve delta_states delta_marks)
+    stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows
+    select_rows best_of_blocks attend_latent copy_rows gate_values delta_inputs delta_convolve delta_states delta_marks)
   aster_shader(${name} ${name})
 endforeach()
 aster_shader(delta_states_emulated delta_states EMULATED)

@@ -363,9 +363,6 @@ class Verify(Case):
     def test_attention_in_integers(self):
         self.check(self.tiny, "--kv-type", "q8i")
         self.check(self.tiny, "--kv-type", "q8i", "--kv-window", 24, "--kv-sinks", 3)
-        without = aster("run", self.tiny, "-p", "a", "--raw", "--temp", 0, "-n", 2, "--kv-type", "q8i", "--gpu-layers",
-                        "auto")
-        self.assertIn(b"no GPU is used", without.stderr)
 
     def test_what_cannot_be_run_is_told_apart(self):
         odd = self.folder / "odd.gguf"

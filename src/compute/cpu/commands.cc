@@ -205,8 +205,8 @@ Status CpuCommands::WriteRows(const LatentRows& rows) {
       for (size_t i = begin; i < end; ++i) {
         const size_t row = span.first_row + i;
         const uint32_t position = span.position + static_cast<uint32_t>(i);
-        if ((position + 1) % rows.ratio != 0) continue;
         CpuFinishHeads(ops, rows.heads, row, 0, 1);
+        if ((position + 1) % rows.ratio != 0) continue;
         const uint32_t rows_per_page = kernels::kPagePositions / rows.ratio;
         const uint32_t index = position / rows.ratio;
         uint8_t* const page = HostPage(

@@ -133,7 +133,7 @@ std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of
 }
 
 TEST_P(DeviceAttentionTest, PagesOfEveryTypeAndSeveralSequences) {
-  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int}) {
     const AttentionCase of = {.type = type};
     ExpectEqual(fmt::format("type {}", static_cast<int>(type)), [&](compute::Backend& backend) {
       return RunBatches(backend, of, {{33, 0, 127}, {1, 3, 1}, {1, 1, 1}, {2, 40, 0}});
@@ -145,6 +145,7 @@ TEST_P(DeviceAttentionTest, OddShapes) {
   for (const AttentionCase& of :
        {AttentionCase{.dim = 80, .heads = 3, .kv_heads = 1},
         AttentionCase{.type = KvType::kQ8, .dim = 40, .heads = 7, .kv_heads = 7},
+        AttentionCase{.type = KvType::kQ8Int, .dim = 42, .heads = 7, .kv_heads = 7},
         AttentionCase{.type = KvType::kBf16, .dim = 130, .heads = 6, .kv_heads = 2}}) {
     ExpectEqual(fmt::format("heads of {}", of.dim), [&](compute::Backend& backend) {
       return RunBatches(backend, of, {{129, 5}, {1, 1}});

@@ -37,10 +37,11 @@ enum class Scratch : uint8_t {
   kMadeRows,
   kPackedRows,
   kRanks,
+  kBlockRanks,
   kStateKeys,
   kStateValues,
 };
-inline constexpr size_t kScratchCount = 12;
+inline constexpr size_t kScratchCount = 13;
 
 // Not for concurrent use; one batch after the other. Outlived by its device and pages.
 class Batch {

@@ -50,11 +50,27 @@ Status DeviceCommands::Begin() {
 }
 
 Status DeviceCommands::Upload(std::span<const float> rows, const Tensor& to) {
-  CHECK(IsDense(to) && rows.size() == to.rows * to.columns);
+  CHECK(rows.size() == to.rows * to.columns);
   const Piece piece = TRY(batch_.TakeUpload(rows.size_bytes()));
   std::memcpy(piece.data(), rows.data(), rows.size_bytes());
-  batch_.Send(piece, BufferOf(to), to.offset, rows.size_bytes());
+  return Send(piece, to);
+}
+
+Status DeviceCommands::Send(const Piece& piece, const Tensor& to) {
+  if (!IsDense(to)) return CopyRows({piece.address(), BytesOf(to)}, to.columns, to);
+  batch_.Send(piece, BufferOf(to), to.offset, BytesOf(to));
   return Ok();
+}
+
+Status DeviceCommands::CopyRows(const Range& from, size_t from_stride, const Tensor& to) {
+  TRY(CheckShared());
+  return RecordCopyRows(kernels_, batch_.Using({from}, {RangeOf(to)}),
+                        {.from = from.begin,
+                         .from_stride = static_cast<uint32_t>(from_stride),
+                         .rows = static_cast<uint32_t>(to.rows),
+                         .columns = static_cast<uint32_t>(to.columns),
+                         .to = AddressOf(to),
+                         .to_stride = static_cast<uint32_t>(to.stride)});
 }
 
 Status DeviceCommands::Download(const Tensor& from, std::span<const float>* rows) {
@@ -67,14 +83,13 @@ Status DeviceCommands::Download(const Tensor& from, std::span<const float>* rows
 // Decoded by the host, which has the file.
 Status DeviceCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                              size_t copies, const Tensor& out) {
-  CHECK(IsDense(out) && out.rows == tokens.size());
+  CHECK(out.rows == tokens.size());
   const Piece piece = TRY(batch_.TakeUpload(BytesOf(out)));
   TRY(compute::DecodeEmbedding(host_, embedding, tokens, copies,
                                {.first = reinterpret_cast<float*>(piece.data()),
                                 .columns = out.columns,
                                 .stride = out.columns}));
-  batch_.Send(piece, BufferOf(out), out.offset, BytesOf(out));
-  return Ok();
+  return Send(piece, out);
 }
 
 // In doubles, by the host.
@@ -99,7 +114,16 @@ Status DeviceCommands::MakeAngles(const compute::AnglesOf& of, const compute::An
 
 Status DeviceCommands::Gather(const Tensor& from, std::span<const compute::RowRange> ranges,
                               const Tensor& to) {
-  CHECK(IsDense(from) && IsDense(to));
+  CHECK(from.columns == to.columns);
+  if (!IsDense(from) || !IsDense(to)) {
+    size_t done = 0;
+    for (const compute::RowRange& range : ranges) {
+      TRY(CopyRows(RangeOf(from.Rows(range.first, range.count)), from.stride,
+                   to.Rows(done, range.count)));
+      done += range.count;
+    }
+    return Ok();
+  }
   vulkan::Commands& commands = batch_.Using({RangeOf(from)}, {RangeOf(to)});
   const uint64_t row_bytes = from.columns * compute::kElementBytes;
   uint64_t at = to.offset;
@@ -263,7 +287,7 @@ Status DeviceCommands::SpreadStreams(const Tensor& from, const Tensor& numbers,
 }
 
 Status DeviceCommands::WriteRows(const compute::LatentRows& rows) {
-  TRY(CheckLatent());
+  TRY(rows.ratio == 1 ? CheckLatent() : CheckShared());
   TRY(FinishHeads({&rows.heads, 1}));
   return latent_.WriteRows(rows);
 }
@@ -278,8 +302,10 @@ Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
   TRY(TurnHeads(heads));
   const Tensor queries = HeadRows(heads);
   const auto columns = static_cast<uint32_t>(dim);
-  TRY(RecordHadamard(kernels_, batch_.Using({RangeOf(queries)}, {RangeOf(queries)}),
-                     AddressOf(queries), columns, static_cast<uint32_t>(queries.rows), columns));
+  if (index.is_spread) {
+    TRY(RecordHadamard(kernels_, batch_.Using({RangeOf(queries)}, {RangeOf(queries)}),
+                       AddressOf(queries), columns, static_cast<uint32_t>(queries.rows), columns));
+  }
   if (index.format.type == kernels::LatentRows::kF4) TRY(latent_.RoundRows(index.format, queries));
   const Tensor& weights = index.weights;
   CHECK(IsDense(weights));
@@ -290,6 +316,24 @@ Status DeviceCommands::FinishIndexQueries(const compute::IndexQueries& index) {
                          .y = range.begin,
                          .count = Count(weights),
                          .factor = 1.0f / std::sqrt(static_cast<float>(index.queries.columns))});
+}
+
+Status DeviceCommands::AddGatedValue(const compute::GatedValue& value) {
+  TRY(CheckShared());
+  const Tensor& rows = value.rows;
+  return RecordGateValues(
+      kernels_,
+      batch_.Using({RangeOf(rows), RangeOf(value.key_value), RangeOf(value.weights)},
+                   {RangeOf(rows)}),
+      {.streams = AddressOf(rows),
+       .stream_stride = static_cast<uint32_t>(rows.stride),
+       .keys = AddressOf(value.key_value),
+       .key_stride = static_cast<uint32_t>(value.key_value.stride),
+       .weights = AddressOf(value.weights),
+       .rows = static_cast<uint32_t>(rows.rows),
+       .width = static_cast<uint32_t>(rows.columns / value.streams),
+       .count = static_cast<uint32_t>(value.streams),
+       .epsilon = value.epsilon});
 }
 
 }  // namespace aster::vulkan

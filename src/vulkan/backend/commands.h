@@ -15,6 +15,7 @@
 #include "vulkan/backend/experts.h"
 #include "vulkan/backend/fusion.h"
 #include "vulkan/backend/latent_attention.h"
+#include "vulkan/backend/ngrams.h"
 #include "vulkan/backend/operand.h"
 #include "vulkan/backend/states.h"
 #include "vulkan/kernels/elements.h"
@@ -32,6 +33,7 @@ class DeviceCommands final : public compute::Commands {
         attention_(kernels, batch_, fusion_),
         experts_(kernels, batch_),
         latent_(kernels, batch_),
+        pages_(pages),
         states_(kernels, batch_) {}
 
   std::unique_ptr<compute::Operand> NewOperand() override {
@@ -78,6 +80,10 @@ class DeviceCommands final : public compute::Commands {
     TRY(CheckLatent());
     return latent_.Compress(compression);
   }
+  Status Pool(const compute::RowPooling& pooling) override {
+    TRY(CheckShared());
+    return latent_.Pool(pooling);
+  }
   Status FinishIndexQueries(const compute::IndexQueries& queries) override;
   Status Rank(const compute::RowRanking& ranking) override {
     TRY(CheckLatent());
@@ -88,11 +94,22 @@ class DeviceCommands final : public compute::Commands {
     return latent_.Attend(attention);
   }
 
+  Status HashNgrams(const compute::NgramHash& hash) override {
+    return vulkan::HashNgrams(pages_, host_, hash);
+  }
+  Status AddGatedValue(const compute::GatedValue& value) override;
+
   Status RunDeltaNet(const compute::DeltaNet& net) override { return states_.Run(net); }
   Status GateBySigmoid(const compute::Tensor& rows, const compute::Tensor& gates) override;
 
  private:
   Status CheckLatent() const { return CheckIsInUse(kernels_.use().latent, "latent attention"); }
+  Status CheckShared() const {
+    return CheckIsInUse(kernels_.use().shared, "rows that layers share");
+  }
+  // From the host to rows with or without gaps between them.
+  Status Send(const Piece& piece, const compute::Tensor& to);
+  Status CopyRows(const Range& from, size_t from_stride, const compute::Tensor& to);
   Status Map(const compute::Tensor& rows, ElementOperation operation, float factor);
   Status AddBias(const compute::Heads& heads);
   Status NormaliseHeads(const compute::Heads& heads);
@@ -105,6 +122,7 @@ class DeviceCommands final : public compute::Commands {
   DeviceAttention attention_;
   DeviceExperts experts_;
   DeviceLatentAttention latent_;
+  DevicePages& pages_;
   DeviceStates states_;
 };
 

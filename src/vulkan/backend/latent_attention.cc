@@ -44,12 +44,6 @@ Completed CompletedBy(const PageSpan& span, uint32_t ratio) {
   return {span.position / ratio, (span.position + span.count) / ratio};
 }
 
-// The first token that row `index` is made of.
-uint32_t FirstInput(const compute::Compression& compression, uint32_t index) {
-  const uint32_t first = index * compression.ratio;
-  return compression.overlaps && index > 0 ? first - compression.ratio : first;
-}
-
 // Rows of a stream on their way into their pages.
 struct Destination {
   std::vector<uint64_t> pages;
@@ -57,9 +51,9 @@ struct Destination {
   uint32_t longest_run = 0;
 };
 
-// The rows that the spans complete. Where rows stand for one token each, they come from the batch's
-// rows; else they stand one after the other.
-Destination RunsOf(const Stream& stream, std::span<const PageSpan> spans) {
+// The rows that the spans complete. They are those of the batch's rows that complete them, or stand
+// one after the other (`is_packed`).
+Destination RunsOf(const Stream& stream, std::span<const PageSpan> spans, bool is_packed) {
   Destination to;
   uint32_t made = 0;
   for (const PageSpan& span : spans) {
@@ -67,18 +61,14 @@ Destination RunsOf(const Stream& stream, std::span<const PageSpan> spans) {
     const uint32_t count = rows.end - rows.begin;
     if (count == 0) continue;
     const uint32_t first_page = rows.begin / stream.rows_of_page();
-    to.runs.push_back({stream.ratio == 1 ? span.first_row : made, count, rows.begin,
+    const uint32_t first = (rows.begin + 1) * stream.ratio - 1 - span.position;
+    to.runs.push_back({is_packed ? made : span.first_row + first, count, rows.begin,
                        static_cast<uint32_t>(to.pages.size())});
     to.longest_run = std::max(to.longest_run, count);
     AddPages(stream, span, first_page, PagesFor(rows.end, stream), first_page, to.pages);
     made += count;
   }
   return to;
-}
-
-uint32_t ColumnsOf(const compute::Compression& compression) {
-  const auto dim = static_cast<uint32_t>(compression.format.dim);
-  return compression.overlaps ? 2 * dim : dim;
 }
 
 // What tokens see, and the pages of it.
@@ -90,7 +80,7 @@ struct SeenRows {
 // The pages of a span's windows, then those of its compressed rows.
 void AddSeen(const compute::RowAttention& attention, const PageSpan& span, SeenRows& seen) {
   const Stream window = {attention.pages.layer, attention.pages.stream, 1};
-  const Stream far = {attention.pages.layer, attention.far_stream, std::max(attention.ratio, 1u)};
+  const Stream far = {attention.far_layer, attention.far_stream, std::max(attention.ratio, 1u)};
   const auto far_rows = [&](uint32_t end) {
     return attention.ratio == 0 ? 0 : end / attention.ratio;
   };
@@ -114,7 +104,28 @@ void AddSeen(const compute::RowAttention& attention, const PageSpan& span, SeenR
   }
 }
 
+RankedBlocks BlocksOf(const compute::RowRanking::Blocks& blocks) {
+  if (blocks.top == 0) return {};
+  return {AddressOf(blocks.chosen), static_cast<uint32_t>(blocks.chosen.stride), blocks.rows};
+}
+
+// What a token with this many rows chooses from: all of them, or those of the blocks that it has
+// been given.
+RankTask TaskOf(const compute::RowRanking::Blocks& blocks, uint32_t row, uint32_t rows,
+                uint32_t table) {
+  const bool is_given = blocks.top > 0 && !blocks.is_made;
+  const uint32_t last = is_given ? (rows - 1) / blocks.rows : 0;
+  if (!is_given || last < blocks.top) return {row, rows, 0, table};
+  // All blocks but the newest, which is the last of those that were chosen, are full.
+  return {row, (blocks.top - 1) * blocks.rows + rows - last * blocks.rows, 0, table, rows};
+}
+
 }  // namespace
+
+uint32_t DeviceLatentAttention::Inputs::First(uint32_t index) const {
+  const uint32_t own = index * ratio;
+  return overlaps && index > 0 ? own - ratio : own;
+}
 
 Result<Range> DeviceLatentAttention::Encode(const kernels::LatentFormat& format, Address rows,
                                             const Range& range, uint32_t stride, uint32_t count) {
@@ -126,15 +137,17 @@ Result<Range> DeviceLatentAttention::Encode(const kernels::LatentFormat& format,
   return packed;
 }
 
-Status DeviceLatentAttention::WritePacked(const kernels::LatentFormat& format, const Range& packed,
-                                          const Stream& stream, std::span<const PageSpan> spans) {
-  const Destination to = RunsOf(stream, spans);
+Status DeviceLatentAttention::WritePacked(const kernels::LatentFormat& format,
+                                          const PackedRows& packed, const Stream& stream,
+                                          std::span<const PageSpan> spans) {
+  const Destination to = RunsOf(stream, spans, packed.step == 0);
   if (to.runs.empty()) return Ok();
   const Address pages = TRY(batch_.Put(to.pages));
   const Address runs = TRY(batch_.Put(to.runs));
-  return RecordWriteLatent(kernels_, batch_.Using({packed}, {Batch::kPages}),
+  return RecordWriteLatent(kernels_, batch_.Using({packed.range}, {Batch::kPages}),
                            {.format = format,
-                            .packed = packed.begin,
+                            .packed = packed.range.begin,
+                            .row_step = std::max(packed.step, 1u),
                             .page_table = pages,
                             .runs = runs,
                             .run_count = static_cast<uint32_t>(to.runs.size()),
@@ -148,75 +161,112 @@ Status DeviceLatentAttention::WriteRows(const compute::LatentRows& rows) {
   const Range packed =
       TRY(Encode(rows.format, AddressOf(from), RangeOf(from), static_cast<uint32_t>(from.stride),
                  static_cast<uint32_t>(from.rows)));
-  return WritePacked(rows.format, packed, {rows.pages.layer, rows.pages.stream, 1},
-                     rows.pages.spans);
+  return WritePacked(rows.format, {packed, rows.ratio},
+                     {rows.pages.layer, rows.pages.stream, rows.ratio}, rows.pages.spans);
 }
 
 Status DeviceLatentAttention::Compress(const compute::Compression& compression) {
-  TRY(WriteInputs(compression));
-  const MadeRows made = TRY(Pool(compression));
-  return made.rows == 0 ? Ok() : FinishMade(compression, made);
+  const Inputs inputs = {
+      .pages = {compression.pages.layer, compression.input_stream, compression.pages.spans},
+      .ratio = compression.ratio,
+      .overlaps = compression.overlaps,
+      .dim = static_cast<uint32_t>(compression.format.dim),
+      .values = compression.values,
+      .scores = compression.scores,
+      .places = compression.places};
+  TRY(WriteInputs(inputs));
+  const std::vector<PooledRow> rows = CompletedRows(inputs, /*in_place=*/false);
+  if (rows.empty()) return Ok();
+  const uint64_t bytes = rows.size() * inputs.dim * sizeof(float);
+  const MadeRows made = {{TRY(batch_.ScratchMemory(Scratch::kMadeRows, bytes)), bytes},
+                         static_cast<uint32_t>(rows.size())};
+  TRY(PoolInto(inputs, rows, made.range, inputs.dim));
+  return FinishMade(compression, made);
+}
+
+// In place of the token that completes it; zeros elsewhere.
+Status DeviceLatentAttention::Pool(const compute::RowPooling& pooling) {
+  const Inputs inputs = {.pages = pooling.pages,
+                         .ratio = pooling.ratio,
+                         .overlaps = false,
+                         .dim = static_cast<uint32_t>(pooling.out.columns),
+                         .values = pooling.values,
+                         .scores = pooling.scores,
+                         .places = {}};
+  TRY(WriteInputs(inputs));
+  const Range out = RangeOf(pooling.out);
+  batch_.Using({}, {out}).Clear(BufferOf(pooling.out), pooling.out.offset, out.bytes);
+  const std::vector<PooledRow> rows = CompletedRows(inputs, /*in_place=*/true);
+  if (rows.empty()) return Ok();
+  return PoolInto(inputs, rows, out, static_cast<uint32_t>(pooling.out.stride));
 }
 
 // What rows are made of, now or with later tokens.
-Status DeviceLatentAttention::WriteInputs(const compute::Compression& compression) {
+Status DeviceLatentAttention::WriteInputs(const Inputs& inputs) {
   const Destination to =
-      RunsOf({compression.pages.layer, compression.input_stream, 1}, compression.pages.spans);
+      RunsOf({inputs.pages.layer, inputs.pages.stream, 1}, inputs.pages.spans, false);
   if (to.runs.empty()) return Ok();
   const Address pages = TRY(batch_.Put(to.pages));
   const Address runs = TRY(batch_.Put(to.runs));
-  return RecordWriteInputs(kernels_,
-                           batch_.Using({RangeOf(compression.values), RangeOf(compression.scores),
-                                         RangeOf(compression.places)},
-                                        {Batch::kPages}),
-                           {.values = AddressOf(compression.values),
-                            .value_stride = static_cast<uint32_t>(compression.values.stride),
-                            .scores = AddressOf(compression.scores),
-                            .score_stride = static_cast<uint32_t>(compression.scores.stride),
-                            .places = AddressOf(compression.places),
-                            .ratio = compression.ratio,
-                            .columns = ColumnsOf(compression),
-                            .page_table = pages,
-                            .runs = runs,
-                            .run_count = static_cast<uint32_t>(to.runs.size()),
-                            .longest_run = to.longest_run});
+  return RecordWriteInputs(
+      kernels_,
+      batch_.Using({RangeOf(inputs.values), RangeOf(inputs.scores), RangeOf(inputs.places)},
+                   {Batch::kPages}),
+      {.values = AddressOf(inputs.values),
+       .value_stride = static_cast<uint32_t>(inputs.values.stride),
+       .scores = AddressOf(inputs.scores),
+       .score_stride = static_cast<uint32_t>(inputs.scores.stride),
+       .places = AddressOf(inputs.places),
+       .ratio = inputs.ratio,
+       .columns = inputs.columns(),
+       .page_table = pages,
+       .runs = runs,
+       .run_count = static_cast<uint32_t>(to.runs.size()),
+       .longest_run = to.longest_run});
 }
 
-// The means of the tokens of every row that is complete.
-Result<DeviceLatentAttention::MadeRows> DeviceLatentAttention::Pool(
-    const compute::Compression& compression) {
-  const Stream stream = {compression.pages.layer, compression.input_stream, 1};
-  std::vector<uint64_t> pages;
+// The rows that the batch completes, with pages as PoolInto lists them.
+std::vector<PooledRow> DeviceLatentAttention::CompletedRows(const Inputs& inputs, bool in_place) {
   std::vector<PooledRow> rows;
-  for (const PageSpan& span : compression.pages.spans) {
-    const Completed completed = CompletedBy(span, compression.ratio);
+  uint32_t table = 0;
+  for (const PageSpan& span : inputs.pages.spans) {
+    const Completed completed = CompletedBy(span, inputs.ratio);
     if (completed.begin == completed.end) continue;
-    const uint32_t first_page = FirstInput(compression, completed.begin) / kPagePositions;
-    const auto table = static_cast<uint32_t>(pages.size());
+    const uint32_t first_page = inputs.First(completed.begin) / kPagePositions;
     for (uint32_t row = completed.begin; row < completed.end; ++row) {
-      const uint32_t first = FirstInput(compression, row);
-      const uint32_t before = row * compression.ratio - first;
-      rows.push_back(
-          {first, before, before + compression.ratio, table + first / kPagePositions - first_page});
+      const uint32_t first = inputs.First(row), own = row * inputs.ratio;
+      const uint32_t place = in_place ? span.first_row + own + inputs.ratio - 1 - span.position
+                                      : static_cast<uint32_t>(rows.size());
+      rows.push_back({first, own - first, own - first + inputs.ratio,
+                      table + first / kPagePositions - first_page, place});
     }
-    const uint32_t end_page = PagesFor(completed.end * compression.ratio, stream);
-    AddPages(stream, span, first_page, end_page, end_page, pages);
+    table += DivideRoundingUp(completed.end * inputs.ratio, kPagePositions) - first_page;
   }
-  const auto dim = static_cast<uint32_t>(compression.format.dim);
-  const auto count = static_cast<uint32_t>(rows.size());
-  if (count == 0) return MadeRows{{}, 0};
-  const uint64_t bytes = uint64_t{count} * dim * sizeof(float);
-  const MadeRows made = {{TRY(batch_.ScratchMemory(Scratch::kMadeRows, bytes)), bytes}, count};
+  return rows;
+}
+
+// The means of the tokens of every such row.
+Status DeviceLatentAttention::PoolInto(const Inputs& inputs, std::span<const PooledRow> rows,
+                                       const Range& out, uint32_t out_stride) {
+  const Stream stream = {inputs.pages.layer, inputs.pages.stream, 1};
+  std::vector<uint64_t> pages;
+  for (const PageSpan& span : inputs.pages.spans) {
+    const Completed completed = CompletedBy(span, inputs.ratio);
+    if (completed.begin == completed.end) continue;
+    const uint32_t end_page = PagesFor(completed.end * inputs.ratio, stream);
+    AddPages(stream, span, inputs.First(completed.begin) / kPagePositions, end_page, end_page,
+             pages);
+  }
   const Address page_table = TRY(batch_.Put(pages));
   const Address row_table = TRY(batch_.Put(rows));
-  TRY(RecordPool(kernels_, batch_.Using({Batch::kPages}, {made.range}),
-                 {.page_table = page_table,
-                  .rows = row_table,
-                  .row_count = count,
-                  .dim = dim,
-                  .columns = ColumnsOf(compression),
-                  .result = made.range.begin}));
-  return made;
+  return RecordPool(kernels_, batch_.Using({Batch::kPages}, {out}),
+                    {.page_table = page_table,
+                     .rows = row_table,
+                     .row_count = static_cast<uint32_t>(rows.size()),
+                     .dim = inputs.dim,
+                     .columns = inputs.columns(),
+                     .result = out.begin,
+                     .result_stride = out_stride});
 }
 
 // Normed, turned to the position of the first of their own tokens, packed, and written.
@@ -239,7 +289,7 @@ Status DeviceLatentAttention::FinishMade(const compute::Compression& compression
   }
   const Range packed =
       TRY(Encode(compression.format, made.range.begin, made.range, dim, made.rows));
-  return WritePacked(compression.format, packed,
+  return WritePacked(compression.format, {packed, 0},
                      {compression.pages.layer, compression.pages.stream, compression.ratio},
                      compression.pages.spans);
 }
@@ -298,7 +348,8 @@ Status DeviceLatentAttention::Rank(const compute::RowRanking& ranking) {
     AddPages(stream, span, 0, end_page, end_page, pages);
     for (uint32_t token = 0; token < span.count; ++token) {
       const uint32_t rows = (span.position + token + 1) / ranking.ratio;
-      if (rows > ranking.top) tasks.push_back({span.first_row + token, rows, 0, table});
+      if (rows > ranking.top)
+        tasks.push_back(TaskOf(ranking.blocks, span.first_row + token, rows, table));
     }
   }
   const Address page_table = TRY(batch_.Put(pages));
@@ -337,12 +388,44 @@ Status DeviceLatentAttention::RankTasks(const compute::RowRanking& ranking, Addr
                        .scores = scores.begin,
                        .top = ranking.top,
                        .chosen = AddressOf(ranking.chosen),
-                       .chosen_stride = static_cast<uint32_t>(ranking.chosen.stride)};
+                       .chosen_stride = static_cast<uint32_t>(ranking.chosen.stride),
+                       .blocks = BlocksOf(ranking.blocks)};
+  const Range blocks = RangeOf(ranking.blocks.chosen);
   TRY(RecordRankRows(
       kernels_,
-      batch_.Using({RangeOf(ranking.queries), RangeOf(ranking.weights), Batch::kPages}, {scores}),
+      batch_.Using({RangeOf(ranking.queries), RangeOf(ranking.weights), blocks, Batch::kPages},
+                   {scores}),
       job));
-  return RecordSelectRows(kernels_, batch_.Using({scores}, {RangeOf(ranking.chosen)}), job);
+  TRY(RecordSelectRows(kernels_, batch_.Using({scores, blocks}, {RangeOf(ranking.chosen)}), job));
+  return ranking.blocks.is_made ? ChooseBlocks(ranking, scores, tasks) : Ok();
+}
+
+// Of the same tasks, those with more blocks than may be chosen: by the best row of each, but for
+// the newest, which is chosen whatever its rows are.
+Status DeviceLatentAttention::ChooseBlocks(const compute::RowRanking& ranking, const Range& scores,
+                                           std::span<const RankTask> tasks) {
+  const compute::RowRanking::Blocks& blocks = ranking.blocks;
+  std::vector<RankTask> of_blocks;
+  uint32_t all = 0, most = 0;
+  for (const RankTask& task : tasks) {
+    const uint32_t last = (task.rows - 1) / blocks.rows;
+    if (last < blocks.top) continue;
+    of_blocks.push_back({task.row, last, all, task.first_score});
+    all += last;
+    most = std::max(most, last);
+  }
+  if (of_blocks.empty()) return Ok();
+  const uint64_t bytes = uint64_t{all} * sizeof(float);
+  const Range best = {TRY(batch_.ScratchMemory(Scratch::kBlockRanks, bytes)), bytes};
+  const BlockJob job = {.scores = scores.begin,
+                        .tasks = TRY(batch_.Put(of_blocks)),
+                        .task_count = static_cast<uint32_t>(of_blocks.size()),
+                        .most_blocks = most,
+                        .best = best.begin,
+                        .top = blocks.top,
+                        .blocks = BlocksOf(blocks)};
+  TRY(RecordBestOfBlocks(kernels_, batch_.Using({scores}, {best}), job));
+  return RecordSelectBlocks(kernels_, batch_.Using({best}, {RangeOf(blocks.chosen)}), job);
 }
 
 Status DeviceLatentAttention::Attend(const compute::RowAttention& attention) {
@@ -359,6 +442,7 @@ Status DeviceLatentAttention::Attend(const compute::RowAttention& attention) {
                                           RangeOf(attention.sinks), Batch::kPages},
                                          {RangeOf(attention.out)}),
                             {.format = attention.format,
+                             .far_format = attention.far_format,
                              .page_table = page_table,
                              .tokens = tokens,
                              .token_count = static_cast<uint32_t>(seen.tokens.size()),

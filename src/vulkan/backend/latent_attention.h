@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "compute/commands.h"
 #include "kernels/pages.h"
@@ -34,28 +35,52 @@ class DeviceLatentAttention {
   // Rows whose heads are finished.
   Status WriteRows(const compute::LatentRows& rows);
   Status Compress(const compute::Compression& compression);
+  Status Pool(const compute::RowPooling& pooling);
   // Rows become what is left of them in the format.
   Status RoundRows(const kernels::LatentFormat& format, const compute::Tensor& rows);
   Status Rank(const compute::RowRanking& ranking);
   Status Attend(const compute::RowAttention& attention);
 
  private:
+  // What rows are made of, and where it is kept.
+  struct Inputs {
+    compute::PagesOf pages;
+    uint32_t ratio;
+    bool overlaps;
+    uint32_t dim;  // of a row
+    compute::Tensor values;
+    compute::Tensor scores;
+    compute::Tensor places;
+
+    uint32_t columns() const { return overlaps ? 2 * dim : dim; }
+    // The first token that row `index` is made of.
+    uint32_t First(uint32_t index) const;
+  };
   // Rows between two kernels.
   struct MadeRows {
     Range range;
     uint32_t rows;
   };
+  // Rows in memory of which some are to be packed and written.
+  struct PackedRows {
+    Range range;
+    uint32_t step;  // from one that is written to the next; 0: those that are complete, all of them
+  };
 
   Result<Range> Encode(const kernels::LatentFormat& format, Address rows, const Range& range,
                        uint32_t stride, uint32_t count);
-  Status WritePacked(const kernels::LatentFormat& format, const Range& packed,
+  Status WritePacked(const kernels::LatentFormat& format, const PackedRows& packed,
                      const RowStream& stream, std::span<const compute::PageSpan> spans);
-  Status WriteInputs(const compute::Compression& compression);
-  Result<MadeRows> Pool(const compute::Compression& compression);
+  Status WriteInputs(const Inputs& inputs);
+  Status PoolInto(const Inputs& inputs, std::span<const PooledRow> rows, const Range& out,
+                  uint32_t out_stride);
+  static std::vector<PooledRow> CompletedRows(const Inputs& inputs, bool in_place);
   Status FinishMade(const compute::Compression& compression, const MadeRows& made);
   Status TurnMade(const compute::Compression& compression, const MadeRows& made);
   Status RankTasks(const compute::RowRanking& ranking, Address pages,
                    std::span<const RankTask> tasks);
+  Status ChooseBlocks(const compute::RowRanking& ranking, const Range& scores,
+                      std::span<const RankTask> tasks);
 
   Kernels& kernels_;
   Batch& batch_;

@@ -111,9 +111,35 @@ Status DevicePages::Copy(const Buffer& from, uint64_t from_offset, const Buffer&
   return Ok();
 }
 
-Status DevicePages::Read(const Buffer& buffer, uint64_t offset, std::span<uint8_t> out) {
+Status DevicePages::ReadAll(std::span<const PageBytes> wanted) {
+  if (wanted.empty()) return Ok();
+  TRY(MakeDownloads());
+  uint64_t bytes = 0;
+  for (const PageBytes& one : wanted) {
+    CHECK(bytes + one.out.size() <= kPagePieceBytes);
+    const Buffer& from = static_cast<const DeviceBlock*>(one.page.block)->buffer_;
+    TRY(Copy(from, one.page.offset + one.offset, *downloads_, bytes, one.out.size()));
+    bytes += one.out.size();
+  }
+  Slot& slot = *slots_[current_];
+  TRY(Flush());
+  TRY(Await(slot));
+  const uint8_t* from = downloads_->data();
+  for (const PageBytes& one : wanted) {
+    std::copy_n(from, one.out.size(), one.out.begin());
+    from += one.out.size();
+  }
+  return Ok();
+}
+
+Status DevicePages::MakeDownloads() {
   if (!downloads_)
     downloads_ = TRY(Buffer::Allocate(device_, kPagePieceBytes, MemoryKind::kDownload));
+  return Ok();
+}
+
+Status DevicePages::Read(const Buffer& buffer, uint64_t offset, std::span<uint8_t> out) {
+  TRY(MakeDownloads());
   for (uint64_t done = 0; done < out.size();) {
     const uint64_t count = std::min(kPagePieceBytes, out.size() - done);
     TRY(Copy(buffer, offset + done, *downloads_, 0, count));

@@ -37,21 +37,33 @@ class DeviceBlock final : public kv::MemoryBlock {
   Status GiveBack(size_t offset, size_t count) override { return Zero(offset, count); }
 
  private:
+  friend class DevicePages;
+
   DevicePages& pages_;
   Buffer buffer_;
 };
 
-// Belongs to the thread of its back end. Outlived by its device.
 // Zero where there is no page.
 inline Address AddressOf(const kv::PageAddress& page) {
   return page ? static_cast<const DeviceBlock*>(page.block)->address() + page.offset : 0;
 }
 
+// Bytes of a page, from a place in it on, and where they go.
+struct PageBytes {
+  kv::PageAddress page;
+  size_t offset;
+  std::span<uint8_t> out;
+};
+
+// Belongs to the thread of its back end. Outlived by its device.
 class DevicePages final : public kv::PageMemory {
  public:
   explicit DevicePages(Device& device) : device_(device) {}
 
   Result<std::unique_ptr<kv::MemoryBlock>> Map(size_t bytes) override;
+
+  // All of them, which are few, with one wait.
+  Status ReadAll(std::span<const PageBytes> wanted);
 
   // Submits what was recorded. Where that fails, pages are not what they should be: from then on
   // everything fails.
@@ -70,6 +82,7 @@ class DevicePages final : public kv::PageMemory {
 
   Status Open();
   Status Send();
+  Status MakeDownloads();
   Status Await(Slot& slot);
   Commands& Using(Range read, Range write);
 

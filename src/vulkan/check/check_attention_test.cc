@@ -107,7 +107,8 @@ TEST_P(PagesTest, EveryDimension) {
   const std::map<KvType, std::vector<Dimensions>> of_types = {
       {KvType::kF16, {{1, 1}, {192, 128}}},
       {KvType::kBf16, {{33, 33}}},
-      {KvType::kQ8, {{33, 33}, {192, 192}}}};
+      {KvType::kQ8, {{33, 33}, {192, 192}}},
+      {KvType::kQ8Int, {{33, 33}, {192, 256}}}};
   for (const auto [key, value] : of_types.at(GetParam())) {
     Check({.key_dim = key,
            .value_dim = value,
@@ -206,12 +207,13 @@ TEST_P(PagesTest, RowsOfEveryDimensionAreWritten) {
 }
 
 std::string NameOfType(const testing::TestParamInfo<KvType>& info) {
-  constexpr const char* kNames[] = {"F16", "BF16", "Q8"};
+  constexpr const char* kNames[] = {"F16", "BF16", "Q8", "Q8Int"};
   return kNames[static_cast<size_t>(info.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, PagesTest,
-                         testing::Values(KvType::kF16, KvType::kBf16, KvType::kQ8), NameOfType);
+                         testing::Values(KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int),
+                         NameOfType);
 
 }  // namespace
 }  // namespace aster::vulkan

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <vector>
 
 #include "kernels/ops.h"
 #include "kernels/stream_mix.h"
+#include "vulkan/check/latent_pages.h"
 #include "vulkan/kernels/latent_attention.h"
 #include "vulkan/kernels/latent_rows.h"
 #include "vulkan/kernels/streams.h"
@@ -22,69 +24,6 @@ using kernels::kLatentRef;
 using kernels::LatentFormat;
 
 constexpr uint32_t kLatentPage = 128;
-constexpr const char* kLatentFormatNames[] = {"f16", "f8", "f4"};
-
-const char* NameOf(const LatentFormat& format) {
-  return kLatentFormatNames[static_cast<size_t>(format.type)];
-}
-
-// Rows in pages, one page after the other, with bytes of no meaning around them.
-class RowPages {
- public:
-  RowPages(uint32_t row_bytes, uint32_t rows_of_page, uint32_t rows, uint64_t seed)
-      : row_bytes_(row_bytes),
-        rows_of_page_(rows_of_page),
-        page_words_(DivideRoundingUp(row_bytes * rows_of_page, 4)),
-        page_count_(DivideRoundingUp(rows, rows_of_page)),
-        words_(CheckWords(size_t{page_words_} * page_count_, seed)) {}
-
-  uint8_t* row(uint32_t index) {
-    auto* const page =
-        reinterpret_cast<uint8_t*>(words_.data() + size_t{index / rows_of_page_} * page_words_);
-    return page + index % rows_of_page_ * row_bytes_;
-  }
-  const std::vector<uint32_t>& words() const { return words_; }
-  // Of the pages in this buffer.
-  std::vector<uint64_t> Table(const Buffer& buffer) const {
-    std::vector<uint64_t> table;
-    for (uint32_t page = 0; page < page_count_; ++page)
-      table.push_back(buffer.address() + uint64_t{page} * page_words_ * sizeof(uint32_t));
-    return table;
-  }
-
- private:
-  const uint32_t row_bytes_;
-  const uint32_t rows_of_page_;
-  const uint32_t page_words_;
-  const uint32_t page_count_;
-  std::vector<uint32_t> words_;
-};
-
-// Ordinary rows.
-RowPages PagesOfRows(const LatentFormat& format, uint32_t rows_of_page, uint32_t rows,
-                     uint64_t seed) {
-  RowPages pages(RowBytes(format), rows_of_page, rows, seed);
-  const auto dim = static_cast<size_t>(format.dim);
-  const std::vector<float> values = CheckFloats(rows * dim, CheckValues::kOrdinary, seed);
-  for (uint32_t row = 0; row < rows; ++row)
-    kernels::EncodeLatentRow(format, values.data() + row * dim, pages.row(row));
-  return pages;
-}
-
-// Only eight different rows, one of which holds no numbers: the last that is chosen has equals.
-void MakeRowsEqual(const LatentFormat& format, uint32_t rows, RowPages& pages) {
-  const std::vector<float> infinite(static_cast<size_t>(format.dim), kCheckInfinity);
-  if (rows > 5) kernels::EncodeLatentRow(format, infinite.data(), pages.row(5));
-  for (uint32_t row = 8; row < rows; ++row)
-    std::copy_n(pages.row(row % 8), RowBytes(format), pages.row(row));
-}
-
-std::vector<float> Decoded(const LatentFormat& format, std::span<const uint8_t* const> rows) {
-  std::vector<float> floats(rows.size() * static_cast<size_t>(format.dim));
-  kLatentRef.decode(format, rows.data(), rows.size(), floats.data(),
-                    static_cast<size_t>(format.dim));
-  return floats;
-}
 
 // Rows that are made of tokens' inputs, and what they become.
 struct Pooled {
@@ -98,7 +37,9 @@ Pooled ReferencePool(const PoolSize& size, uint32_t columns, RowPages& pages) {
   for (uint32_t row = size.position / size.ratio; row < end; ++row) {
     const uint32_t own = row * size.ratio;
     const uint32_t first = size.overlaps && own > 0 ? own - size.ratio : own;
-    pooled.rows.push_back({first, own - first, own - first + size.ratio, first / kLatentPage});
+    const auto index = static_cast<uint32_t>(pooled.rows.size());
+    pooled.rows.push_back({first, own - first, own - first + size.ratio, first / kLatentPage,
+                           size.in_place ? 2 * index + 1 : index});
     std::vector<const float*> values, scores;
     for (uint32_t p = first; p < own + size.ratio; ++p) {
       const auto* const input = reinterpret_cast<const float*>(pages.row(p));
@@ -112,27 +53,28 @@ Pooled ReferencePool(const PoolSize& size, uint32_t columns, RowPages& pages) {
   return pooled;
 }
 
-// Heads [heads][dim] as columns, which the reference wants in sixteens.
-std::vector<float> Turned(const float* heads, uint32_t count, uint32_t dim, float factor) {
-  const uint32_t lanes = DivideRoundingUp(count, 16) * 16;
-  std::vector<float> turned(size_t{dim} * lanes);
-  for (uint32_t head = 0; head < count; ++head) {
-    for (uint32_t d = 0; d < dim; ++d) turned[d * lanes + head] = heads[head * dim + d] * factor;
+// Each at its place, so many floats from the next.
+Status ComparePooled(const Pooled& pooled, uint32_t dim, uint32_t stride,
+                     std::span<const float> got) {
+  for (size_t i = 0; i < pooled.rows.size(); ++i) {
+    TRY(CompareFloats("compressed rows", std::span(pooled.want).subspan(i * dim, dim),
+                      got.subspan(size_t{pooled.rows[i].place} * stride, dim)));
   }
-  return turned;
+  return Ok();
 }
 
-// One token's attention to these rows.
-void ReferenceAttention(const LatentSize& size, float factor, std::span<const uint8_t* const> rows,
+// One token's attention to these rows, which are decoded.
+void ReferenceAttention(const LatentSize& size, float factor, std::span<const float> rows,
                         const float* queries, const float* sinks, float* out) {
   const auto dim = static_cast<uint32_t>(size.format.dim);
   const std::vector<float> turned = Turned(queries, size.heads, dim, factor);
   const size_t lanes = turned.size() / dim;
   std::vector<float> max(lanes, -kCheckInfinity), sum(lanes), values(lanes * dim);
   const kernels::LatentState state{max.data(), sum.data(), values.data()};
-  for (size_t begin = 0; begin < rows.size(); begin += kernels::kLatentBlock) {
-    const size_t count = std::min<size_t>(kernels::kLatentBlock, rows.size() - begin);
-    const std::vector<float> block = Decoded(size.format, rows.subspan(begin, count));
+  const size_t all = rows.size() / dim;
+  for (size_t begin = 0; begin < all; begin += kernels::kLatentBlock) {
+    const size_t count = std::min<size_t>(kernels::kLatentBlock, all - begin);
+    const std::span<const float> block = rows.subspan(begin * dim, count * dim);
     std::vector<float> scores(count * lanes), block_max(lanes), block_sum(lanes);
     std::vector<float> block_values(lanes * dim);
     kLatentRef.multiply(
@@ -208,7 +150,8 @@ Status CheckLatentRows(Workbench& bench, const LatentRowsSize& size, CheckValues
   const LatentFormat& format = size.format;
   const auto dim = static_cast<uint32_t>(format.dim);
   const uint32_t words = RowWords(format);
-  const std::vector<float> rows = CheckFloats(size_t{size.rows} * dim, values, seed);
+  const uint32_t all = size.rows * size.step;
+  const std::vector<float> rows = CheckFloats(size_t{all} * dim, values, seed);
   RowPages pages(RowBytes(format), size.rows_of_page, size.position + size.rows, seed);
   const Buffer row_buffer = TRY(bench.Put(rows));
   const Buffer page_buffer = TRY(bench.Put(pages.words()));
@@ -216,21 +159,23 @@ Status CheckLatentRows(Workbench& bench, const LatentRowsSize& size, CheckValues
   std::vector<uint64_t> table = pages.Table(page_buffer);
   table.erase(table.begin(), table.begin() + first_page);
   const Buffer table_buffer = TRY(bench.Put(table));
-  const Buffer runs = TRY(bench.Put(std::vector<RowRun>{{0, size.rows, size.position, 0}}));
-  const Buffer packed = TRY(bench.Room(uint64_t{size.rows} * words * 4));
+  const Buffer runs =
+      TRY(bench.Put(std::vector<RowRun>{{size.step - 1, size.rows, size.position, 0}}));
+  const Buffer packed = TRY(bench.Room(uint64_t{all} * words * 4));
   // Bytes that no row would be packed to.
   const std::vector<uint32_t> any = CheckWords(size_t{size.rows} * words, seed + 1);
   const Buffer any_buffer = TRY(bench.Put(any));
-  const Buffer decoded = TRY(bench.Room(rows.size() * sizeof(float)));
+  const Buffer decoded = TRY(bench.Room(uint64_t{size.rows} * dim * sizeof(float)));
   TRY(bench.Run([&](Commands& commands) -> Status {
     TRY(RecordEncodeLatent(bench.kernels(), commands,
-                           {format, row_buffer.address(), dim, size.rows, packed.address()}));
+                           {format, row_buffer.address(), dim, all, packed.address()}));
     TRY(RecordDecodeLatent(bench.kernels(), commands,
                            {format, any_buffer.address(), size.rows, decoded.address(), dim}));
     commands.Barrier();
     return RecordWriteLatent(bench.kernels(), commands,
                              {.format = format,
                               .packed = packed.address(),
+                              .row_step = size.step,
                               .page_table = table_buffer.address(),
                               .runs = runs.address(),
                               .run_count = 1,
@@ -239,14 +184,14 @@ Status CheckLatentRows(Workbench& bench, const LatentRowsSize& size, CheckValues
   }));
   std::vector<const uint8_t*> any_rows;
   for (uint32_t row = 0; row < size.rows; ++row) {
-    kernels::EncodeLatentRow(format, rows.data() + size_t{row} * dim,
-                             pages.row(size.position + row));
+    const size_t from = size_t{row} * size.step + size.step - 1;
+    kernels::EncodeLatentRow(format, rows.data() + from * dim, pages.row(size.position + row));
     any_rows.push_back(reinterpret_cast<const uint8_t*>(any.data() + size_t{row} * words));
   }
   TRY(CompareBytes(fmt::format("latent rows written as {}", NameOf(format)),
                    std::span(pages.words()), page_buffer));
   return CompareFloats(fmt::format("latent rows of {}", NameOf(format)), Decoded(format, any_rows),
-                       ContentOf<float>(decoded, rows.size()));
+                       ContentOf<float>(decoded, size_t{size.rows} * dim));
 }
 
 Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uint64_t seed) {
@@ -269,6 +214,10 @@ Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uin
   for (uint32_t i = 0; i < size.tokens; ++i) {
     float* const out = input(size.position + i);
     std::copy_n(rows.begin() + i * columns, columns, out);
+    if (size.in_place) {
+      std::copy_n(scores.begin() + i * columns, columns, out + columns);
+      continue;
+    }
     kernels::kOpsRef.add(scores.data() + i * columns,
                          places.data() + (size.position + i) % size.ratio * columns, columns,
                          out + columns);
@@ -281,14 +230,17 @@ Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uin
   const Buffer score_buffer = TRY(bench.Put(scores));
   const Buffer place_buffer = TRY(bench.Put(places));
   const Buffer made_buffer = TRY(bench.Put(made));
-  const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
+  // In place there are gaps between rows, and other rows between those.
+  const uint32_t stride = size.in_place ? size.dim + 3 : size.dim;
+  const size_t places_needed = (size.in_place ? 2 : 1) * made.size();
+  const Buffer out = TRY(bench.Room(places_needed * stride * sizeof(float)));
   TRY(bench.Run([&](Commands& commands) -> Status {
     TRY(RecordWriteInputs(bench.kernels(), commands,
                           {.values = value_buffer.address(),
                            .value_stride = columns,
                            .scores = score_buffer.address(),
                            .score_stride = columns,
-                           .places = place_buffer.address(),
+                           .places = size.in_place ? 0 : place_buffer.address(),
                            .ratio = size.ratio,
                            .columns = columns,
                            .page_table = table.address(),
@@ -302,10 +254,12 @@ Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uin
                        .row_count = static_cast<uint32_t>(made.size()),
                        .dim = size.dim,
                        .columns = columns,
-                       .result = out.address()});
+                       .result = out.address(),
+                       .result_stride = stride});
   }));
   TRY(CompareBytes("what compressed rows are made of", std::span(pages.words()), page_buffer));
-  return CompareFloats("compressed rows", want, ContentOf<float>(out, want.size()));
+  return ComparePooled({made, want}, size.dim, stride,
+                       ContentOf<float>(out, places_needed * stride));
 }
 
 Status CheckRanks(Workbench& bench, const RankSize& size, uint64_t seed) {
@@ -320,23 +274,17 @@ Status CheckRanks(Workbench& bench, const RankSize& size, uint64_t seed) {
       CheckFloats(size_t{kTokens} * size.heads, CheckValues::kOrdinary, seed + 2);
   std::vector<const uint8_t*> rows;
   for (uint32_t row = 0; row < size.rows; ++row) rows.push_back(pages.row(row));
-  const std::vector<float> decoded = Decoded(size.format, rows);
-  // The second token has a row less. Heads are a multiple of the lanes for the reference.
-  const uint32_t lanes = DivideRoundingUp(size.heads, 16) * 16;
+  // The second token has a row less.
   std::vector<float> want;
   std::vector<uint32_t> want_chosen(size_t{kTokens} * size.top);
   std::vector<RankTask> tasks;
   for (uint32_t token = 0; token < kTokens; ++token) {
     const uint32_t count = size.rows - token;
     tasks.push_back({token, count, static_cast<uint32_t>(want.size()), 0});
-    const std::vector<float> turned =
-        Turned(queries.data() + size_t{token} * size.heads * dim, size.heads, dim, 1.0f);
-    std::vector<float> padded(lanes), products(count * lanes);
-    std::copy_n(weights.begin() + token * size.heads, size.heads, padded.begin());
-    kLatentRef.multiply(
-        {decoded.data(), dim, 1, turned.data(), lanes, products.data(), lanes, count, dim, lanes});
-    std::vector<float> scores(count);
-    kLatentRef.rank(products.data(), count, lanes, padded.data(), scores.data());
+    const std::vector<float> scores =
+        ReferenceRanks(size.format, std::span(rows).first(count),
+                       queries.data() + size_t{token} * size.heads * dim,
+                       weights.data() + token * size.heads, size.heads);
     std::vector<uint32_t> order(count);
     kernels::SelectLargest(scores.data(), count, size.top, order.data(),
                            want_chosen.data() + size_t{token} * size.top);
@@ -379,7 +327,8 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
   const auto dim = static_cast<uint32_t>(size.format.dim);
   const uint32_t positions = size.window + 3;  // the first three are out of the window
   RowPages near = PagesOfRows(size.format, kLatentPage, positions, seed);
-  RowPages far = PagesOfRows(size.format, kFarRowsOfPage, size.far, seed + 1);
+  const LatentFormat far_format = size.far_format.value_or(size.format);
+  RowPages far = PagesOfRows(far_format, kFarRowsOfPage, size.far, seed + 1);
   const size_t floats = size_t{size.tokens} * size.heads * dim;
   const std::vector<float> queries = CheckFloats(floats, CheckValues::kOrdinary, seed + 2);
   const std::vector<float> sinks = CheckFloats(size.heads, CheckValues::kOrdinary, seed + 3);
@@ -403,10 +352,12 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
                                                             .far = size.chosen,
                                                             .far_table = far_table,
                                                             .is_chosen = is_last ? 1u : 0u});
-    std::vector<const uint8_t*> rows;
-    for (uint32_t i = 0; i < window; ++i) rows.push_back(near.row(at.begin + i));
+    std::vector<const uint8_t*> near_rows, far_rows;
+    for (uint32_t i = 0; i < window; ++i) near_rows.push_back(near.row(at.begin + i));
     for (uint32_t i = 0; i < at.far; ++i)
-      rows.push_back(far.row(is_last ? chosen[token * size.chosen + i] : i));
+      far_rows.push_back(far.row(is_last ? chosen[token * size.chosen + i] : i));
+    std::vector<float> rows = Decoded(size.format, near_rows);
+    std::ranges::copy(Decoded(far_format, far_rows), std::back_inserter(rows));
     const size_t first = size_t{token} * size.heads * dim;
     ReferenceAttention(size, kFactor, rows, queries.data() + first, sinks.data(),
                        want.data() + first);
@@ -420,6 +371,7 @@ Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t s
   TRY(bench.Run([&](Commands& commands) {
     return RecordAttendLatent(bench.kernels(), commands,
                               {.format = size.format,
+                               .far_format = far_format,
                                .page_table = table_buffer.address(),
                                .tokens = token_buffer.address(),
                                .token_count = size.tokens,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "kernels/latent.h"
@@ -20,6 +21,7 @@ struct LatentRowsSize {
   uint32_t rows;
   uint32_t position;
   uint32_t rows_of_page;
+  uint32_t step = 1;  // as many packed rows for one that is written
 };
 Status CheckLatentRows(Workbench& bench, const LatentRowsSize& size, CheckValues values,
                        uint64_t seed);
@@ -31,6 +33,7 @@ struct PoolSize {
   bool overlaps;
   uint32_t position;
   uint32_t tokens;
+  bool in_place = false;  // without places that count, and with gaps between what they become
 };
 Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uint64_t seed);
 
@@ -52,6 +55,7 @@ struct LatentSize {
   uint32_t window;
   uint32_t far;
   uint32_t chosen;
+  std::optional<kernels::LatentFormat> far_format = {};  // of compressed rows; none: the same
 };
 Status CheckLatentAttention(Workbench& bench, const LatentSize& size, uint64_t seed);
 

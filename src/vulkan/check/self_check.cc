@@ -14,6 +14,7 @@
 #include "vulkan/check/check_latent.h"
 #include "vulkan/check/check_products.h"
 #include "vulkan/check/check_rows.h"
+#include "vulkan/check/check_shared.h"
 #include "vulkan/check/check_states.h"
 #include "vulkan/kernels/product_push.h"
 #include "vulkan/kernels/products.h"
@@ -33,6 +34,8 @@ constexpr uint32_t kInputsOfAKind = 2048;
 constexpr kernels::LatentFormat kHalves = {kernels::LatentRows::kF16, 80, 64};
 constexpr kernels::LatentFormat kEightBits = {kernels::LatentRows::kF8, 96, 80};
 constexpr kernels::LatentFormat kFourBits = {kernels::LatentRows::kF4, 64, 0};
+constexpr kernels::LatentFormat kFineBytes = {kernels::LatentRows::kF8Fine, 48, 0};
+constexpr kernels::LatentFormat kScaledBits = {kernels::LatentRows::kF4Scaled, 32, 0};
 
 // What a check of the device says becomes a reason not to use it; that it could not be asked stays
 // what it is.
@@ -280,6 +283,31 @@ Status CheckLatent(Workbench& bench) {
   return CheckLatentAttention(bench, {kHalves, 2, 1, 40, 9, 2}, kSeed);
 }
 
+Status CheckSharedFormats(Workbench& bench) {
+  for (const kernels::LatentFormat& format : {kFineBytes, kScaledBits}) {
+    for (const CheckValues values : kBothValues)
+      TRY(CheckLatentRows(bench, {format, 35, 30, 32, 2}, values, kSeed));
+  }
+  return Ok();
+}
+
+Status CheckSharedRows(Workbench& bench) {
+  for (const CheckValues values : kBothValues) {
+    TRY(CheckPool(bench, {80, 2, false, 125, 8, true}, values, kSeed));
+    TRY(CheckGateValues(bench, 4, 3, 80, values, kSeed));
+  }
+  return CheckCopyRows(bench, 5, 33, kSeed);
+}
+
+Status CheckSharedAttention(Workbench& bench) {
+  const kernels::LatentFormat fine = {kernels::LatentRows::kF8Fine, 32, 0};
+  return CheckLatentAttention(bench, {fine, 3, 2, 150, 40, 9, kScaledBits}, kSeed);
+}
+
+Status CheckBlocksOfRows(Workbench& bench) {
+  return CheckBlockRanks(bench, {kFourBits, 19, 70, 9, 8, 4}, kSeed);
+}
+
 Status CheckStates(Workbench& bench) {
   for (const bool in_turn : {false, true}) {
     const DeltaSizes sizes = {
@@ -349,6 +377,12 @@ std::vector<KernelCheck> KernelChecks(const KernelUse& use) {
     checks.push_back({"ranks", CheckRowRanks});
     checks.push_back({"latent attention", CheckLatent});
   }
+  if (use.shared) {
+    checks.push_back({"shared row formats", CheckSharedFormats});
+    checks.push_back({"shared rows", CheckSharedRows});
+    checks.push_back({"shared row attention", CheckSharedAttention});
+    checks.push_back({"blocks of rows", CheckBlocksOfRows});
+  }
   if (use.states) checks.push_back({"delta nets", CheckStates});
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
@@ -360,7 +394,7 @@ std::vector<KernelCheck> KernelChecks(const KernelUse& use) {
     checks.push_back({fmt::format("experts with {}", name),
                       [type](Workbench& bench) { return CheckExperts(bench, type); }});
   }
-  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8}) {
+  for (const KvType type : {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int}) {
     if (!use.pages.Contains(type)) continue;
     const char* const name = NameOfType(type);
     checks.push_back({fmt::format("rows written as {}", name),

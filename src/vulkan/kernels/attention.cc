@@ -105,7 +105,7 @@ std::string ShaderOf(const char* name, KvType type) { return std::string(name) +
 // How attend.comp shares out a row of values: it reads whole words.
 struct ValueShares {
   explicit ValueShares(const PageLayout& layout) {
-    constexpr std::array<uint32_t, 3> kElements = {2, 1, 4};  // of a word, by KvType
+    constexpr std::array<uint32_t, 4> kElements = {2, 1, 4, 1};  // of a word, by KvType
     word_elements = kElements[static_cast<size_t>(layout.type)];
     const uint32_t words = DivideRoundingUp(static_cast<uint32_t>(layout.value_dim), word_elements);
     columns = std::bit_ceil(std::min(words, kInvocations));
@@ -135,6 +135,21 @@ bool HasFewRows(const PageLayout& layout, uint32_t rows) {
       layout.value_dim <= 128 ? layout.value_dim % 16 == 0 : layout.value_dim % 32 == 0;
   return layout.type == KvType::kF16 && rows <= kMostRows && layout.key_dim % 16 == 0 &&
          layout.key_dim <= 256 && layout.value_dim <= 256 && values_fit;
+}
+
+uint32_t GroupsOf(int32_t dim) {
+  return DivideRoundingUp(static_cast<uint32_t>(dim), kernels::kQ8Group);
+}
+
+// What a row takes of shared memory, but for the few numbers that every one has.
+uint32_t SharedFloats(const PageLayout& layout) {
+  constexpr uint32_t kWeightFloats = kernels::kPagePositions + 16;  // and lanes
+  if (layout.type != KvType::kQ8Int) return static_cast<uint32_t>(layout.key_dim) + kWeightFloats;
+  // Bytes and scales of queries, and both planes of weights for each group of elements.
+  constexpr uint32_t kQueryFloats = kernels::kQ8Group / 4 + 1;
+  constexpr uint32_t kPlaneFloats = 2 * kernels::kPagePositions / 4 + 1;
+  return GroupsOf(layout.key_dim) * kQueryFloats + kWeightFloats +
+         GroupsOf(layout.value_dim) * kPlaneFloats;
 }
 
 Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob& job, bool split) {
@@ -175,8 +190,16 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
                           {static_cast<uint32_t>(layout.key_dim),
                            static_cast<uint32_t>(layout.value_dim), split ? 1u : 0u},
                           push, {.x = job.block_count, .y = job.kv_heads});
-  const std::string shader =
+  std::string shader =
       fmt::format("{}_{}{}", ShaderOf("attend_", layout.type), job.block_rows, suffix);
+  if (layout.type == KvType::kQ8Int) {
+    if (kernels.arithmetic().dot_products && !is_emulated) shader += "_dot";
+    return kernels.Record(
+        commands, shader,
+        {static_cast<uint32_t>(layout.key_dim), shares.columns, shares.words_of_invocation,
+         split ? 1u : 0u, has_cap ? 1u : 0u, GroupsOf(layout.value_dim)},
+        push, {.x = job.block_count, .y = job.kv_heads});
+  }
   return kernels.Record(commands, shader,
                         {static_cast<uint32_t>(layout.key_dim), shares.columns,
                          shares.words_of_invocation, split ? 1u : 0u, has_cap ? 1u : 0u},
@@ -187,9 +210,8 @@ Status RecordAttention(Kernels& kernels, Commands& commands, const AttentionJob&
 
 uint32_t MostAttentionBlockRows(const PageLayout& layout, bool has_cap) {
   if (FitsTiles(layout) && !has_cap) return kTileRows;
-  constexpr uint32_t kRowFloats = kernels::kPagePositions + 16;  // of weights and lanes
-  const uint32_t floats = static_cast<uint32_t>(layout.key_dim) + kRowFloats;
-  uint32_t rows = std::bit_floor(std::min(kMostBlockRows, kMostSharedFloats / floats));
+  uint32_t rows =
+      std::bit_floor(std::min(kMostBlockRows, kMostSharedFloats / SharedFloats(layout)));
   if (layout.type == KvType::kF16) rows = std::min(rows, kTileRows / 2);  // of attend.comp
   while (rows > 1 && ValueShares(layout).Values(rows) > kMostValuesOfInvocation) rows /= 2;
   return rows;
@@ -251,7 +273,8 @@ Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob&
                        static_cast<uint32_t>((turn.x - job.keys) / sizeof(float)),
                        turn.layout == kernels::RopeLayout::kAdjacent ? 1u : 0u};
   // The positions that share a word, and a workgroup.
-  const uint32_t together = layout.type == KvType::kQ8 ? 4 : 2;
+  const bool is_bytes = layout.type == KvType::kQ8 || layout.type == KvType::kQ8Int;
+  const uint32_t together = is_bytes ? 4 : 2;
   return kernels.Record(commands, ShaderOf("write_rows_", layout.type), {}, push,
                         {.x = DivideRoundingUp(job.longest_span - 1, together) + 1,
                          .y = job.kv_heads,

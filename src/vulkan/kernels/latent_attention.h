@@ -19,7 +19,15 @@ struct RankTask {
   uint32_t row;  // of the batch
   uint32_t rows;
   uint32_t first_score;
-  uint32_t table;  // entry of the page of row 0
+  uint32_t table;         // entry of the page of row 0
+  uint32_t all_rows = 0;  // that there are, where `rows` are those of some blocks
+};
+
+// Blocks that rows are chosen from.
+struct RankedBlocks {
+  Address chosen = 0;  // numbers as floats: [rows], stride floats apart
+  uint32_t stride = 0;
+  uint32_t rows = 1;  // of a block
 };
 
 // Scores of all rows of the tasks; then the `top` highest of each task, ascending.
@@ -36,13 +44,30 @@ struct RankJob {
   uint32_t task_count;  // up to kRowGroups
   uint32_t most_rows;   // of a task
   Address scores;
-  uint32_t top;    // fewer than any task has
+  uint32_t top;    // no more than any task has
   Address chosen;  // [rows], chosen_stride words apart
   uint32_t chosen_stride;
+  RankedBlocks blocks = {};  // of tasks that have only some of all rows
 };
 Status RecordRankRows(Kernels& kernels, Commands& commands, const RankJob& job);
 // After a barrier.
 Status RecordSelectRows(Kernels& kernels, Commands& commands, const RankJob& job);
+
+// Which blocks' best rows rank highest, after the rows were scored; the newest block always counts.
+struct BlockJob {
+  Address scores;  // of rows
+  // [task_count] RankTask: `rows` blocks are ranked, all before the newest; `table` is the first
+  // score of their rows.
+  Address tasks;
+  uint32_t task_count;   // up to kRowGroups
+  uint32_t most_blocks;  // of a task
+  Address best;          // their scores
+  uint32_t top;          // as many as are chosen, with the newest
+  RankedBlocks blocks;   // what is chosen
+};
+Status RecordBestOfBlocks(Kernels& kernels, Commands& commands, const BlockJob& job);
+// After a barrier.
+Status RecordSelectBlocks(Kernels& kernels, Commands& commands, const BlockJob& job);
 
 // The rows that a token sees; what `tokens` holds.
 struct LatentToken {
@@ -56,6 +81,7 @@ struct LatentToken {
 
 struct AttendLatentJob {
   kernels::LatentFormat format;
+  kernels::LatentFormat far_format;  // of compressed rows
   Address page_table;
   Address tokens;  // [token_count] LatentToken
   uint32_t token_count;

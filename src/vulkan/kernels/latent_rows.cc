@@ -46,6 +46,7 @@ struct WritePush {
   uint32_t row_bytes;
   uint32_t row_words;
   uint32_t rows_of_page;
+  uint32_t row_step;
 };
 
 struct InputPush {
@@ -66,6 +67,7 @@ struct PoolPush {
   Address result;
   uint32_t dim;
   uint32_t columns;
+  uint32_t result_stride;
 };
 
 uint32_t NumberOf(const LatentFormat& format) { return static_cast<uint32_t>(format.type); }
@@ -104,8 +106,8 @@ Status RecordDecodeLatent(Kernels& kernels, Commands& commands, const DecodeJob&
 // Rows of one page take up to two words more than they have bytes for: those that they share.
 Status RecordWriteLatent(Kernels& kernels, Commands& commands, const WriteLatentJob& job) {
   CHECK(job.run_count <= kRowGroups);
-  const WritePush push{job.packed,           job.page_table,       job.runs,
-                       RowBytes(job.format), RowWords(job.format), job.rows_of_page};
+  const WritePush push{job.packed,           job.page_table,   job.runs,    RowBytes(job.format),
+                       RowWords(job.format), job.rows_of_page, job.row_step};
   const uint32_t rows = std::min(job.longest_run, job.rows_of_page);
   const uint32_t pages = DivideRoundingUp(job.longest_run - 1, job.rows_of_page) + 1;
   return kernels.Record(commands, "write_latent", {}, push,
@@ -116,8 +118,9 @@ Status RecordWriteLatent(Kernels& kernels, Commands& commands, const WriteLatent
 
 Status RecordWriteInputs(Kernels& kernels, Commands& commands, const WriteInputsJob& job) {
   CHECK(job.run_count <= kRowGroups && job.longest_run <= kRowGroups);
-  const InputPush push{job.values,       job.scores,       job.places,  job.page_table, job.runs,
-                       job.value_stride, job.score_stride, job.columns, job.ratio};
+  const InputPush push{job.values,       job.scores,  Readable(job.places, job.scores),
+                       job.page_table,   job.runs,    job.value_stride,
+                       job.score_stride, job.columns, job.places == 0 ? 0 : job.ratio};
   return kernels.Record(commands, "write_inputs", {}, push,
                         {.x = DivideRoundingUp(job.columns, kWordInvocations),
                          .y = job.longest_run,
@@ -126,7 +129,8 @@ Status RecordWriteInputs(Kernels& kernels, Commands& commands, const WriteInputs
 
 Status RecordPool(Kernels& kernels, Commands& commands, const PoolJob& job) {
   CHECK(job.row_count <= kRowGroups);
-  const PoolPush push{job.page_table, job.rows, job.result, job.dim, job.columns};
+  const PoolPush push{job.page_table, job.rows,    job.result,
+                      job.dim,        job.columns, job.result_stride};
   return kernels.Record(commands, "pool", {}, push,
                         {.x = DivideRoundingUp(job.dim, kWordInvocations), .y = job.row_count});
 }

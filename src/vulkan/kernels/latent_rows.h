@@ -49,9 +49,10 @@ struct RowRun {
 struct WriteLatentJob {
   kernels::LatentFormat format;
   Address packed;
-  Address page_table;  // uint64 addresses
-  Address runs;        // [run_count] RowRun; no page is in two of them
-  uint32_t run_count;  // up to kRowGroups
+  uint32_t row_step = 1;  // from a row of a run to the next, in packed rows
+  Address page_table;     // uint64 addresses
+  Address runs;           // [run_count] RowRun; no page is in two of them
+  uint32_t run_count;     // up to kRowGroups
   uint32_t longest_run;
   uint32_t rows_of_page;
 };
@@ -63,7 +64,7 @@ struct WriteInputsJob {
   uint32_t value_stride;
   Address scores;
   uint32_t score_stride;
-  Address places;  // [ratio][columns], added to the scores
+  Address places = 0;  // [ratio][columns], added to the scores; or none
   uint32_t ratio;
   uint32_t columns;
   Address page_table;
@@ -79,6 +80,7 @@ struct PooledRow {
   uint32_t before;  // tokens of the row before
   uint32_t count;   // all tokens
   uint32_t table;   // entry of the first token's page
+  uint32_t place;   // where it goes
 };
 
 // LatentTable::pool. With twice as many columns as elements, tokens of the row before give the
@@ -89,7 +91,8 @@ struct PoolJob {
   uint32_t row_count;  // up to kRowGroups
   uint32_t dim;
   uint32_t columns;  // dim, or twice that
-  Address result;    // [row_count][dim]
+  Address result;    // by place, result_stride floats apart, of [dim]
+  uint32_t result_stride;
 };
 Status RecordPool(Kernels& kernels, Commands& commands, const PoolJob& job);
 

@@ -52,6 +52,15 @@ struct HadamardPush {
   float factor;
 };
 
+struct CopyRowsPush {
+  Address from;
+  Address to;
+  uint32_t rows;
+  uint32_t columns;
+  uint32_t from_stride;
+  uint32_t to_stride;
+};
+
 struct GatherRowsPush {
   Address table;
   Address indices;
@@ -101,6 +110,12 @@ Status RecordHadamard(Kernels& kernels, Commands& commands, Address x, uint32_t 
   CHECK(std::has_single_bit(count) && count <= kMostHadamard);
   const HadamardPush push{x, rows, stride, count, HadamardFactor(count)};
   return kernels.Record(commands, "hadamard", {}, push, GroupsForRows(rows));
+}
+
+Status RecordCopyRows(Kernels& kernels, Commands& commands, const CopyRowsJob& job) {
+  const CopyRowsPush push{job.from, job.to, job.rows, job.columns, job.from_stride, job.to_stride};
+  return kernels.Record(commands, "copy_rows", {}, push,
+                        GroupsForElements(uint64_t{job.rows} * job.columns, kInvocations));
 }
 
 Status RecordGatherRows(Kernels& kernels, Commands& commands, const GatherRowsJob& job) {

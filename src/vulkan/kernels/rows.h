@@ -63,6 +63,17 @@ inline constexpr uint32_t kMostHadamard = 4096;  // hadamard.comp has the same n
 Status RecordHadamard(Kernels& kernels, Commands& commands, Address x, uint32_t stride,
                       uint32_t rows, uint32_t count);
 
+// Rows of words, with gaps between them on either side.
+struct CopyRowsJob {
+  Address from;
+  uint32_t from_stride;  // words from row to row
+  uint32_t rows;
+  uint32_t columns;
+  Address to;
+  uint32_t to_stride;
+};
+Status RecordCopyRows(Kernels& kernels, Commands& commands, const CopyRowsJob& job);
+
 // Rows of a table by their numbers, as floats. Embeddings of other types are decoded by the host:
 // one row a token.
 enum class TableType : uint8_t { kF32, kF16, kBf16 };  // gather_rows.comp has the same numbers

@@ -36,6 +36,16 @@ struct StreamsPush {
   uint32_t half_stride;
 };
 
+struct GateValuesPush {
+  Address streams;
+  Address keys;
+  Address weights;
+  uint32_t width;
+  uint32_t stream_stride;
+  uint32_t key_stride;
+  float epsilon;
+};
+
 Status RecordStreams(Kernels& kernels, Commands& commands, const StreamsJob& job, bool spread) {
   CHECK(job.count <= kernels::kMaxStreams);
   const StreamsPush push{job.streams,       job.numbers,       job.half,
@@ -62,6 +72,13 @@ Status RecordSumStreams(Kernels& kernels, Commands& commands, const StreamsJob& 
 
 Status RecordSpreadStreams(Kernels& kernels, Commands& commands, const StreamsJob& job) {
   return RecordStreams(kernels, commands, job, true);
+}
+
+Status RecordGateValues(Kernels& kernels, Commands& commands, const GateValuesJob& job) {
+  CHECK(job.rows <= kRowGroups);
+  const GateValuesPush push{job.streams,       job.keys,       job.weights, job.width,
+                            job.stream_stride, job.key_stride, job.epsilon};
+  return kernels.Record(commands, "gate_values", {}, push, {.x = job.count, .y = job.rows});
 }
 
 }  // namespace aster::vulkan

@@ -43,4 +43,18 @@ Status RecordSumStreams(Kernels& kernels, Commands& commands, const StreamsJob& 
 // streams = themselves mixed, and `half` in each.
 Status RecordSpreadStreams(Kernels& kernels, Commands& commands, const StreamsJob& job);
 
+// Adds to every stream a value by how well its key fits it: kernels::KeyGate.
+struct GateValuesJob {
+  Address streams;  // [rows], stream_stride floats apart, of [count][width]
+  uint32_t stream_stride;
+  Address keys;  // [rows], key_stride apart, of [count][width], and the value [width]
+  uint32_t key_stride;
+  Address weights;  // [count][width]
+  uint32_t rows;    // up to kRowGroups
+  uint32_t width;
+  uint32_t count;
+  float epsilon;
+};
+Status RecordGateValues(Kernels& kernels, Commands& commands, const GateValuesJob& job);
+
 }  // namespace aster::vulkan

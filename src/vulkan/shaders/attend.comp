@@ -7,8 +7,8 @@
 // merge_pages.comp; without, it merges pages as it goes, in ascending order, and finishes.
 //
 // Of the scores, an invocation has one position of the page for all rows. Of the values, it has some
-// rows of kWords words, as they stand in memory: two elements of F16, four of Q8, and of BF16 one
-// element of two positions. Memory is read kBatch words at a time, so that one wait serves all; for
+// rows of kWords words, as they stand in memory: two elements of F16, four of Q8, of BF16 one
+// element of two positions, and of Q8I one of four. Memory is read kBatch words at a time, so that one wait serves all; for
 // few rows, whose work is short beside the waits, the next words are on their way meanwhile.
 #include "memory.glsl"
 #include "exact.glsl"
@@ -30,7 +30,7 @@ const uint kLanes = 16u;
 const uint kRows = ROWS;  // of a block: a power of two, at most 32
 #if KV_TYPE == KV_F16
 const uint kWordElements = 2u, kMostWords = 4u, kMostRowsOfThread = min(kRows, 16u);
-#elif KV_TYPE == KV_BF16
+#elif KV_TYPE == KV_BF16 || KV_TYPE == KV_Q8I
 const uint kWordElements = 1u, kMostWords = 8u, kMostRowsOfThread = min(kRows, 16u);
 #else
 const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8u);
@@ -62,7 +62,9 @@ const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
 #define EACH_ELEMENT(e) UNROLL for (uint e = 0u; e < kWordElements; ++e)
 const uint kRowStride = kRows < 4u ? kRows : kRows + 4u;  // so that rows start in other banks
 
+#if KV_TYPE != KV_Q8I
 shared float queries[kKeyDim * kRows];  // [element][row]
+#endif
 shared float weights[kPagePositions * kRowStride];
 shared float lanes[kRows * kLanes];
 shared uvec3 seen[kRows];
@@ -105,20 +107,35 @@ Sight sight_of(uint first) {
   return sight;
 }
 
+#if KV_TYPE == KV_Q8I
+#include "attend_int.glsl"
+#endif
+
+// Where the query of row `r` of the block begins.
+uint query_at(Block block, uint kv_head, uint r) {
+  const uint row = block.first_row + min(r, block.rows - 1u);
+  const uint head = kv_head * push.heads + row % push.heads;
+  return row / push.heads * push.token_stride + head * push.head_stride;
+}
+
 void load_queries(Block block, uint kv_head) {
   const uint t = gl_LocalInvocationID.x;
+#if KV_TYPE == KV_Q8I
+  for (uint n = t; n < kRows * kKeyGroups; n += kThreads) {
+    const uint r = n / kKeyGroups, group = n % kKeyGroups;
+    prepare_query(r, group, query_at(block, kv_head, r) + group * kQ8Group);
+  }
+#else
   for (uint n = t; n < kRows * kKeyDim; n += kThreads) {
     const uint r = n / kKeyDim, d = n % kKeyDim;
-    const uint row = block.first_row + min(r, block.rows - 1u);
-    const uint head = kv_head * push.heads + row % push.heads;
-    const uint at = row / push.heads * push.token_stride + head * push.head_stride + d;
-    const float query = mul(push.queries.at[at], push.factor);
+    const float query = mul(push.queries.at[query_at(block, kv_head, r) + d], push.factor);
 #if KV_TYPE == KV_BF16
     queries[d * kRows + r] = from_bfloat16(to_bfloat16(query));
 #else
     queries[d * kRows + r] = query;
 #endif
   }
+#endif
   if (t < kRows) {
     const uint token = (block.first_row + min(t, block.rows - 1u)) / push.heads;
     seen[t] = uvec3(push.visible.at[3u * token], push.visible.at[3u * token + 1u],
@@ -135,6 +152,9 @@ uint words_ahead[kBatch];
 // The products of position `p`'s key with every row's query.
 void make_scores(Words page, uint p) {
   const uint block = p / kKeyBlock * push.shape.key_block_bytes, lane = p % kKeyBlock;
+#if KV_TYPE == KV_Q8I
+  make_int_scores(page, p, block);
+#else
   float scores[kRows];
   EACH_ROW(r) scores[r] = 0.0;
   uint batch[kBatch];
@@ -213,6 +233,7 @@ void make_scores(Words page, uint p) {
   }
 #endif
   EACH_ROW(r) weights[p * kRowStride + r] = scores[r];
+#endif
 }
 
 // Of position `p`, which is the invocation's own.
@@ -285,7 +306,7 @@ float element_of(uint word, uint e) {
 }
 #endif
 
-#if KV_TYPE != KV_BF16
+#if KV_TYPE == KV_F16 || KV_TYPE == KV_Q8
 void read_values(Words page, uint word, uint first, out uint batch[kBatch]) {
   const uint row_words = push.shape.value_stride / kWordElements;
   UNROLL for (uint i = 0u; i < kBatch; ++i)
@@ -293,6 +314,7 @@ void read_values(Words page, uint word, uint first, out uint batch[kBatch]) {
 }
 #endif
 
+#if KV_TYPE != KV_Q8I
 // Of few rows, what is not seen counts as zeros, which waits for no condition.
 const bool kSkips = kRows > 8u || !kNativeFma;
 // `weight` times `value` behind `sum`, where it is seen.
@@ -378,13 +400,18 @@ void weigh_values_where(const bool all_seen, Words page, uint first_position, ui
   EACH_ROW_OF_THREAD(r)
     EACH_ELEMENT(e) values[r][e] = add(values[r][e], 0.0);
 }
+#endif
 
 void weigh_values(Words page, uint first_position, Sight sight, uint first_row, uint word,
                   out float values[kMostRowsOfThread][kWordElements]) {
+#if KV_TYPE == KV_Q8I
+  EACH_ROW_OF_THREAD(r) values[r][0] = int_value(page, word, first_row + r);
+#else
   if (kHasWayForAllSeen && sight.all)
     weigh_values_where(true, page, first_position, kPagePositions, first_row, word, values);
   else
     weigh_values_where(false, page, first_position, sight.end, first_row, word, values);
+#endif
 }
 
 // The page's own results, those of nothing where no row sees it.
@@ -479,7 +506,7 @@ void main() {
         uaddCarry(push.page_table.at[entry], kv_head * push.head_page_bytes, carry);
     Words page = Words(uvec2(low, push.page_table.at[entry + 1u] + carry));
     if (sight.any) {
-#if KV_TYPE != KV_BF16
+#if KV_TYPE == KV_F16 || KV_TYPE == KV_Q8
       // Beyond the row's end, its last word.
       const uint last_word = (push.shape.value_dim - 1u) / kWordElements;
       if (kAhead) read_values(page, min(first_word(), last_word), 0u, words_ahead);
@@ -488,6 +515,10 @@ void main() {
       if (kHasCap) cap_scores(gl_LocalInvocationID.x);
       barrier();
       weigh(first_position);
+#if KV_TYPE == KV_Q8I
+      barrier();
+      make_int_weights(page, first_position);
+#endif
     }
     if (kSplit) write_results(page, block, kv_head, i, sight);
     else if (sight.any) merge_results(page, first_position, sight, values);

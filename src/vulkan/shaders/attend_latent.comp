@@ -17,6 +17,7 @@
 layout(local_size_x = 128) in;
 layout(constant_id = 3) const uint kDim = 16u;
 layout(constant_id = 4) const uint kHeads = 1u;
+layout(constant_id = 5) const uint kFarFormat = 0u;
 layout(push_constant) uniform Push {
   Words page_table;
   Words tokens;  // [rows][6]: LatentToken of kernels/latent_attention.h
@@ -30,6 +31,8 @@ layout(push_constant) uniform Push {
   uint still;
   uint far_rows_of_page;
   uint chosen_stride;
+  uint far_row_bytes;
+  uint far_still;
 } push;
 
 const uint kPagePositions = 128u;
@@ -65,19 +68,22 @@ uvec3 place_of_row(Token token, uint token_row, uint i) {
   uint row = i - token.window;
   if (token.is_chosen != 0u) row = push.chosen.at[token_row * push.chosen_stride + row];
   return uvec3(address_at(push.page_table, token.far_table + row / push.far_rows_of_page),
-               row % push.far_rows_of_page * push.row_bytes);
+               row % push.far_rows_of_page * push.far_row_bytes);
 }
-float element_of(uint i, uint d) {
-  return element_at(Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.still), d);
+// Of row `i` of the block; the first `near` of them are of the window.
+float element_of(uint i, uint near, uint d) {
+  if (kFarFormat == kFormat || i < near)
+    return element_at(Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.still), d);
+  return element_in(kFarFormat, Words(rows[i].xy), rows[i].z, LatentShape(kDim, push.far_still), d);
 }
 uint head_of(uint h) { return min(gl_WorkGroupID.y * kHeads + h, push.heads - 1u); }
 
 // The products of row `t` of the block with every head's query.
-void make_scores(uint t) {
+void make_scores(uint t, uint near) {
   float scores[kHeads];
   for (uint h = 0u; h < kHeads; ++h) scores[h] = 0.0;
   for (uint d = 0u; d < kDim; ++d) {
-    const float element = element_of(t, d);
+    const float element = element_of(t, near, d);
     for (uint h = 0u; h < kHeads; ++h) scores[h] = fused(element, queries[h][d], scores[h]);
   }
   for (uint h = 0u; h < kHeads; ++h) weights[h][t] = scores[h];
@@ -125,11 +131,11 @@ void main() {
     for (uint h = 0u; h < kHeads; ++h) values[e][h] = 0.0;
   const uint all = token.window + token.far;
   for (uint begin = 0u; begin < all; begin += kBlock) {
-    const uint count = min(all - begin, kBlock);
+    const uint count = min(all - begin, kBlock), near = token.window - min(token.window, begin);
     barrier();
     if (t < count) rows[t] = place_of_row(token, token_row, begin + t);
     barrier();
-    if (t < count) make_scores(t);
+    if (t < count) make_scores(t, near);
     barrier();
     weigh(t, count);
     for (uint e = 0u; e < kElements; ++e) {
@@ -138,7 +144,7 @@ void main() {
       float of_block[kHeads];
       for (uint h = 0u; h < kHeads; ++h) of_block[h] = 0.0;
       for (uint i = 0u; i < count; ++i) {
-        const float element = element_of(i, d);
+        const float element = element_of(i, near, d);
         for (uint h = 0u; h < kHeads; ++h) of_block[h] = fused(weights[h][i], element, of_block[h]);
       }
       for (uint h = 0u; h < kHeads; ++h)

@@ -21,20 +21,27 @@ layout(push_constant) uniform Push {
   LatentShape shape;
 } push;
 
-const uint kMostGroups = 32u;  // of a row of kMaxLatentDim elements
-shared uint groups[kMostGroups];  // the bits of their largest magnitudes, then their exponents
+const uint kMostGroups = 64u;  // of a row of kMaxLatentDim elements
+// The bits of their largest magnitudes, then their exponents or scales.
+shared uint groups[kMostGroups];
 
-uint group_size() { return kFormat == kF8 ? kF8Group : kF4Group; }
+const bool kIsBytes = kFormat == kF8 || kFormat == kF8Fine;
+const bool kIsScaled = kFormat == kF4Scaled;
+const uint kGroup = kFormat == kF8       ? kF8Group
+                    : kFormat == kF8Fine ? kF8FineGroup
+                    : kIsScaled          ? kF4ScaledGroup
+                                         : kF4Group;
+
 // Elements that are in groups.
 uint grouped() { return kFormat == kF16 ? 0u : kFormat == kF8 ? push.shape.still : push.shape.dim; }
 // The bits of a group's largest magnitude; those of less than the formats' smallest are theirs.
-uint smallest() { return kFormat == kF8 ? 0x38d1b717u : 0x01c00000u; }
+uint smallest() { return kIsBytes ? 0x38d1b717u : kIsScaled ? 0x3c400000u : 0x01c00000u; }
 
 // The biased exponent of the smallest power of two whose product with the format's limit reaches a
 // group's largest magnitude.
 uint exponent_for(uint largest) {
   if (largest >= kInfBits) return kNanExponent;
-  const uint bits = BITS(divide(FLOAT(largest), kFormat == kF8 ? 448.0 : 6.0));
+  const uint bits = BITS(divide(FLOAT(largest), kIsBytes ? 448.0 : 6.0));
   return (bits >> 23) + ((bits & kMantissa) != 0u ? 1u : 0u);
 }
 
@@ -60,12 +67,24 @@ uint to_e2m1(float value) {
   return sign | (magnitude <= 5.0 ? 6u : 7u);
 }
 
+// A group's scale as an 8-bit float.
+const uint kNanScale = 0x7fu;
+uint scale_for(uint largest) {
+  if (largest >= kInfBits) return kNanScale;
+  return to_e4m3(min(divide(FLOAT(largest), 6.0), 448.0));
+}
+
 // The code of element `d` of a row.
 uint code_of(uint row, uint d) {
-  const uint exponent = groups[d / group_size()];
+  if (kIsScaled) {
+    const uint scale = groups[d / kGroup];
+    if (scale == kNanScale) return 0u;
+    return to_e2m1(divide(push.x.at[row * push.stride + d], from_e4m3(scale)));
+  }
+  const uint exponent = groups[d / kGroup];
   if (exponent == kNanExponent) return 0u;
   const float scaled = mul(push.x.at[row * push.stride + d], FLOAT(254u - exponent << 23));
-  return kFormat == kF8 ? to_e4m3(scaled) : to_e2m1(scaled);
+  return kIsBytes ? to_e4m3(scaled) : to_e2m1(scaled);
 }
 uint half_byte(uint row, uint d, uint upper) {
   return to_half(push.x.at[row * push.stride + d]) >> upper * 8u & 0xffu;
@@ -73,12 +92,14 @@ uint half_byte(uint row, uint d, uint upper) {
 
 uint packed_byte(uint row, uint byte_) {
   if (kFormat == kF16) return half_byte(row, byte_ / 2u, byte_ & 1u);
-  if (kFormat == kF4) {
+  if (kFormat == kF4 || kIsScaled) {
     const uint codes = push.shape.dim / 2u, middle = kF4Group / 2u;
     if (byte_ >= codes) return groups[byte_ - codes];
     const uint d = byte_ / middle * kF4Group + byte_ % middle;
     return code_of(row, d) | code_of(row, d + middle) << 4;
   }
+  if (kFormat == kF8Fine)
+    return byte_ < push.shape.dim ? code_of(row, byte_) : groups[byte_ - push.shape.dim];
   if (byte_ < push.shape.still) return code_of(row, byte_);
   const uint group_count = (push.shape.still + kF8Group - 1u) / kF8Group;
   const uint behind = byte_ - push.shape.still;
@@ -93,9 +114,9 @@ void main() {
   if (t < kMostGroups) groups[t] = smallest();
   barrier();
   for (uint d = t; d < grouped(); d += gl_WorkGroupSize.x)
-    atomicMax(groups[d / group_size()], BITS(push.x.at[row * push.stride + d]) & ~kSign);
+    atomicMax(groups[d / kGroup], BITS(push.x.at[row * push.stride + d]) & ~kSign);
   barrier();
-  if (t < kMostGroups) groups[t] = exponent_for(groups[t]);
+  if (t < kMostGroups) groups[t] = kIsScaled ? scale_for(groups[t]) : exponent_for(groups[t]);
   barrier();
   for (uint word = t; word < push.row_words; word += gl_WorkGroupSize.x) {
     uint bytes = 0u;

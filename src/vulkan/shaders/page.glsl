@@ -7,6 +7,7 @@
 #define KV_F16 0
 #define KV_BF16 1
 #define KV_Q8 2
+#define KV_Q8I 3
 
 const uint kPagePositions = 128u;
 const uint kKeyBlock = 16u;

@@ -13,10 +13,11 @@
 layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
   Words page_table;
-  Words rows;        // [rows][4]: first token, those before its own, tokens, entry of its page
-  FloatsOut result;  // [rows][dim]
+  Words rows;  // [rows][5]: first token, those before its own, tokens, entry of its page, place
+  FloatsOut result;  // by place, result_stride floats apart, of [dim]
   uint dim;
   uint columns;  // of values; as many of scores
+  uint result_stride;
 } push;
 
 const uint kPagePositions = 128u;
@@ -24,8 +25,8 @@ const uint kPagePositions = 128u;
 void main() {
   const uint i = gl_GlobalInvocationID.x, row = gl_WorkGroupID.y;
   if (i >= push.dim) return;
-  const uint first = push.rows.at[4u * row], before = push.rows.at[4u * row + 1u];
-  const uint count = push.rows.at[4u * row + 2u], table = push.rows.at[4u * row + 3u];
+  const uint first = push.rows.at[5u * row], before = push.rows.at[5u * row + 1u];
+  const uint count = push.rows.at[5u * row + 2u], table = push.rows.at[5u * row + 3u];
   float most = MINUS_INFINITY, sum = 0.0, total = 0.0;
   for (uint pass = 0u; pass < 2u; ++pass) {
     for (uint t = 0u; t < count; ++t) {
@@ -44,5 +45,5 @@ void main() {
       total = fused(weight, inputs.at[at], total);
     }
   }
-  push.result.at[row * push.dim + i] = divide(total, sum);
+  push.result.at[push.rows.at[5u * row + 4u] * push.result_stride + i] = divide(total, sum);
 }

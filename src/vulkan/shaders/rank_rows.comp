@@ -10,6 +10,7 @@
 #include "conversions.glsl"
 #include "latent.glsl"
 #include "runs.glsl"
+#include "ranks.glsl"
 
 layout(local_size_x = 256) in;
 layout(constant_id = 3) const uint kDim = 16u;
@@ -18,14 +19,17 @@ layout(push_constant) uniform Push {
   Floats queries;  // [rows], query_stride floats apart, of [heads][kDim]
   Floats weights;  // [rows], weight_stride apart, of [heads]
   Words page_table;
-  Words tasks;       // [tasks][4]: row of the batch, rows to rank, first score, entry of their first page
+  Words tasks;
   FloatsOut scores;  // of all tasks
+  Floats blocks;     // [rows], block_stride floats apart: numbers of blocks
   uint query_stride;
   uint weight_stride;
   uint heads;
   uint row_bytes;
   uint rows_of_page;
   uint still;
+  uint block_stride;
+  uint block_rows;
 } push;
 
 const uint kTrees = kRows;
@@ -34,15 +38,15 @@ const uint kTrees = kRows;
 shared float elements[kRows][kDim];
 
 void main() {
-  const uint t = gl_LocalInvocationID.x, task = 4u * gl_WorkGroupID.y;
-  const uint batch_row = push.tasks.at[task], row_count = push.tasks.at[task + 1u];
-  const uint first_score = push.tasks.at[task + 2u], table = push.tasks.at[task + 3u];
+  const uint t = gl_LocalInvocationID.x;
+  const Task task = task_at(push.tasks, gl_WorkGroupID.y);
   const uint first = gl_WorkGroupID.x * kRows;
-  if (first >= row_count) return;
+  if (first >= task.rows) return;
   // The last row again beyond the end.
   for (uint n = t; n < kRows * kDim; n += gl_WorkGroupSize.x) {
-    const uint row = min(first + n / kDim, row_count - 1u);
-    Words page = Words(address_at(push.page_table, table + row / push.rows_of_page));
+    const uint row = row_of_task(task, min(first + n / kDim, task.rows - 1u), push.blocks,
+                                 push.block_stride, push.block_rows);
+    Words page = Words(address_at(push.page_table, task.table + row / push.rows_of_page));
     elements[n / kDim][n % kDim] = element_at(page, row % push.rows_of_page * push.row_bytes,
                                               LatentShape(kDim, push.still), n % kDim);
   }
@@ -51,13 +55,13 @@ void main() {
   const bool mine = row < kRows;
   float sum = 0.0;
   for (uint head = lane; mine && head < push.heads; head += kLanes) {
-    const uint query = batch_row * push.query_stride + head * kDim;
+    const uint query = task.row * push.query_stride + head * kDim;
     float product = 0.0;
     for (uint d = 0u; d < kDim; ++d)
       product = fused(elements[row][d], push.queries.at[query + d], product);
-    sum = fused(larger(product, 0.0), push.weights.at[batch_row * push.weight_stride + head], sum);
+    sum = fused(larger(product, 0.0), push.weights.at[task.row * push.weight_stride + head], sum);
   }
   join_lanes(row, lane, mine, sum, false);
-  if (mine && lane == 0u && first + row < row_count)
-    push.scores.at[first_score + first + row] = lanes[row][0];
+  if (mine && lane == 0u && first + row < task.rows)
+    push.scores.at[task.first_score + first + row] = lanes[row][0];
 }

@@ -5,16 +5,22 @@
 // SelectLargest of src/kernels/latent.cc: the numbers of the rows that rank highest, ascending; of
 // equal ones the earliest. A workgroup a token. The rank of the last one that is chosen is found
 // byte by byte, from the upper end, by counting; then every invocation lists its share of the rows.
+// Blocks are chosen likewise (kBlocks), listed as floats, with the newest, which is not ranked, last.
 #include "memory.glsl"
 #include "exact.glsl"
+#include "ranks.glsl"
 
 layout(local_size_x = 256) in;
+layout(constant_id = 2) const bool kBlocks = false;
 layout(push_constant) uniform Push {
   Floats scores;
-  Words tasks;      // as rank_rows.comp has them
+  Words tasks;
   WordsOut chosen;  // [rows of the batch], stride words apart
-  uint top;         // fewer than any task has rows
+  Floats blocks;    // as rank_rows.comp has them
+  uint top;         // no more than any task has rows
   uint stride;
+  uint block_stride;
+  uint block_rows;
 } push;
 
 const uint kThreads = 256u;
@@ -50,9 +56,9 @@ void narrow(uint first, uint count, uint shift) {
 }
 
 void main() {
-  const uint t = gl_LocalInvocationID.x, task = 4u * gl_WorkGroupID.x;
-  const uint batch_row = push.tasks.at[task], count = push.tasks.at[task + 1u];
-  const uint first = push.tasks.at[task + 2u];
+  const uint t = gl_LocalInvocationID.x;
+  const Task task = task_at(push.tasks, gl_WorkGroupID.x);
+  const uint count = task.rows, first = task.first_score;
   if (t == 0u) {
     wanted = push.top;
     prefix = 0u;
@@ -83,11 +89,15 @@ void main() {
   }
   barrier();
   uint taken = equal[t];  // of those that are as high as the last one chosen
-  uint at = batch_row * push.stride + above[t] + min(taken, wanted);
+  uint at = task.row * push.stride + above[t] + min(taken, wanted);
   for (uint i = begin; i < end; ++i) {
     const uint key = key_of(first + i);
     const bool is_chosen = key > prefix || (key == prefix && taken < wanted);
     if (key == prefix) ++taken;
-    if (is_chosen) push.chosen.at[at++] = i;
+    if (!is_chosen) continue;
+    push.chosen.at[at++] =
+        kBlocks ? BITS(float(i))
+                : row_of_task(task, i, push.blocks, push.block_stride, push.block_rows);
   }
+  if (kBlocks && t == 0u) push.chosen.at[task.row * push.stride + push.top] = BITS(float(count));
 }

@@ -13,13 +13,13 @@ layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
   Floats values;  // [rows], value_stride floats apart
   Floats scores;
-  Floats places;  // [ratio][columns]
+  Floats places;  // [ratio][columns], where they count
   Words page_table;
   Words runs;
   uint value_stride;
   uint score_stride;
   uint columns;
-  uint ratio;
+  uint ratio;  // 0: no places count
 } push;
 
 const uint kPagePositions = 128u;
@@ -33,6 +33,8 @@ void main() {
   FloatsOut out_ = FloatsOut(address_at(push.page_table, run.table + page));
   const uint at = position % kPagePositions * 2u * push.columns + column;
   out_.at[at] = push.values.at[row * push.value_stride + column];
-  out_.at[at + push.columns] = add(push.scores.at[row * push.score_stride + column],
-                                   push.places.at[position % push.ratio * push.columns + column]);
+  float score = push.scores.at[row * push.score_stride + column];
+  if (push.ratio != 0u)
+    score = add(score, push.places.at[position % push.ratio * push.columns + column]);
+  out_.at[at + push.columns] = score;
 }

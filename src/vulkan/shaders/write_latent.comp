@@ -15,6 +15,7 @@ layout(push_constant) uniform Push {
   uint row_bytes;
   uint row_words;
   uint rows_of_page;
+  uint row_step;  // from a row of a run to the next, in packed rows
 } push;
 
 void main() {
@@ -32,7 +33,8 @@ void main() {
   for (uint i = 0u; i < 4u; ++i) {
     const uint byte_ = 4u * word + i, row = byte_ / push.row_bytes;
     if (row < begin || row >= end) continue;
-    const uint from = run.first_row + page * push.rows_of_page + row - run.position;
+    const uint of_run = page * push.rows_of_page + row - run.position;
+    const uint from = run.first_row + of_run * push.row_step;
     const uint within = byte_ % push.row_bytes;
     const uint value = push.packed.at[from * push.row_words + within / 4u] >> (within & 3u) * 8u;
     bytes |= (value & 0xffu) << 8u * i;

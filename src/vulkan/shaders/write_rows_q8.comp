@@ -4,12 +4,12 @@
 
 // Rows of keys and values into pages of bytes with a scale per 32 (ToQ8 of src/kernels/ref/ops.cc,
 // WriteRows of src/kernels/ref/attention.cc). A workgroup has four neighbouring positions of one
-// key/value head, whose keys share words; it takes 32 elements of each at a time.
+// key/value head, whose keys share words (or, of Q8I, whose values do); it takes 32 elements of each
+// at a time.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
 #include "functions.glsl"
-#define KV_TYPE 2
 #include "page.glsl"
 #include "written.glsl"
 
@@ -62,23 +62,51 @@ void write_scales(WordsOut page, uint first, uint i, uint byte_) {
   if (mask != 0u) write_masked(page, byte_, scales[i] | scales[i + 1u] << 16, mask);
 }
 
-void write_keys(WordsOut page, uint first) {
-  const uint t = gl_LocalInvocationID.x, i = t / kQ8Group, e = t % kQ8Group;
-  const uint p = first % kPagePositions;
+// Which bytes of a word that the positions share are written.
+uint mask_of_positions(uint first) {
   uint mask = 0u;
   for (uint n = 0u; n < kTogether; ++n)
     if (is_written(first + n)) mask |= 255u << 8u * n;
+  return mask;
+}
+
+// Element e of all positions, by the first position's invocations.
+void write_by_positions(WordsOut page, uint byte_, uint mask) {
+  const uint i = gl_LocalInvocationID.x / kQ8Group, e = gl_LocalInvocationID.x % kQ8Group;
+  if (i != 0u) return;
+  uint word = 0u;
+  for (uint n = 0u; n < kTogether; ++n) word |= (uint(quants[n][e]) & 255u) << 8u * n;
+  write_masked(page, byte_, word, mask);
+}
+
+// Four elements of a position, of which `count` are there, by the first one's invocation.
+void write_by_elements(WordsOut page, uint byte_, uint count) {
+  const uint i = gl_LocalInvocationID.x / kQ8Group, e = gl_LocalInvocationID.x % kQ8Group;
+  if (e % 4u != 0u) return;
+  uint word = 0u, mask = 0u;
+  for (uint n = 0u; n < 4u; ++n) {
+    word |= (uint(quants[i][e + n]) & 255u) << 8u * n;
+    if (n < count) mask |= 255u << 8u * n;
+  }
+  write_masked(page, byte_, word, mask);
+}
+
+void write_keys(WordsOut page, uint first) {
+  const uint t = gl_LocalInvocationID.x, i = t / kQ8Group, e = t % kQ8Group;
+  const uint p = first % kPagePositions, block = p / kKeyBlock * push.shape.key_block_bytes;
+  const uint mask = mask_of_positions(first);
   for (uint begin = 0u; begin < push.shape.key_dim; begin += kQ8Group) {
     const uint d = begin + e;
     const bool counts = d < push.shape.key_dim;
     const float key = key_at(first + i, min(d, push.shape.key_dim - 1u));
     quantise(counts ? key : 0.0, counts);
-    if (i == 0u && counts) {
-      uint word = 0u;
-      for (uint n = 0u; n < kTogether; ++n) word |= (uint(quants[n][e]) & 255u) << 8u * n;
-      const uint block = p / kKeyBlock * push.shape.key_block_bytes;
-      write_masked(page, block + d * kKeyBlock + p % kKeyBlock, word, mask);
-    }
+#if KV_TYPE == KV_Q8I
+    // What is behind the row's end stays as it is.
+    const uint at = block + (d / 4u * kKeyBlock + (p + i) % kKeyBlock) * 4u;
+    if (counts && is_written(first + i)) write_by_elements(page, at, push.shape.key_dim - d);
+#else
+    if (counts) write_by_positions(page, block + d * kKeyBlock + p % kKeyBlock, mask);
+#endif
     if (t < 2u)
       write_scales(page, first, 2u * t, key_scale_offset(push.shape, p + 2u * t, begin / kQ8Group));
   }
@@ -86,21 +114,24 @@ void write_keys(WordsOut page, uint first) {
 
 void write_values(WordsOut page, uint first) {
   const uint t = gl_LocalInvocationID.x, i = t / kQ8Group, e = t % kQ8Group;
-  const uint p = first % kPagePositions;
+  const uint p = first % kPagePositions, stride = push.shape.value_stride;
+  const uint mask = mask_of_positions(first);
   // The stride is a multiple of 16: elements beyond the row's end are zero.
-  for (uint begin = 0u; begin < push.shape.value_stride; begin += kQ8Group) {
+  for (uint begin = 0u; begin < stride; begin += kQ8Group) {
     const uint d = begin + e;
     const bool counts = d < push.shape.value_dim;
     const float value = push.values.at[value_row(first + i) + min(d, push.shape.value_dim - 1u)];
     quantise(counts ? value : 0.0, counts);
-    if (e % 4u == 0u && d < push.shape.value_stride && is_written(first + i)) {
-      uint word = 0u;
-      for (uint n = 0u; n < 4u; ++n) word |= (uint(quants[i][e + n]) & 255u) << 8u * n;
-      page.at[(push.shape.values_offset + (p + i) * push.shape.value_stride + d) / 4u] = word;
-    }
+#if KV_TYPE == KV_Q8I
+    const uint at = push.shape.values_offset + (p / 4u * stride + d) * 4u;
+    if (d < stride) write_by_positions(page, at, mask);
+#else
+    const uint at = push.shape.values_offset + (p + i) * stride + d;
+    if (d < stride && is_written(first + i)) write_by_elements(page, at, 4u);
+#endif
     if (t < 2u && begin < push.shape.value_dim) {
-      const uint at = value_scale_offset(push.shape, p + 2u * t, begin / kQ8Group);
-      write_scales(page, first, 2u * t, at);
+      const uint scale_at = value_scale_offset(push.shape, p + 2u * t, begin / kQ8Group);
+      write_scales(page, first, 2u * t, scale_at);
     }
   }
 }
