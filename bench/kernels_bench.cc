@@ -57,6 +57,8 @@ const LimitLoops& LimitsOf(Isa isa) {
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return kLimitsNeon;
+    case Isa::kI8mm:
+      return kLimitsI8mm;
 #endif
     default:
       return kLimitsRef;

@@ -47,6 +47,7 @@ const AttentionTable& Attention(Isa isa) {
       return kAttentionAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:
+    case Isa::kI8mm:
       return kAttentionNeon;
 #endif
     default:

@@ -18,6 +18,7 @@ const DeltaTable& Delta(Isa isa) {
       return kDeltaAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:
+    case Isa::kI8mm:
       return kDeltaNeon;
 #endif
     default:

@@ -17,7 +17,8 @@ enum class Isa : uint8_t {
   kAvx512,   // F, BW, DQ, VL, VNNI, VBMI and GFNI: Ice Lake, Zen 4 and what came after them
   kAmx,      // the same, and tile registers: integer and bfloat16 products of many rows
   kNeon,     // 64-bit ARM with byte dot products
+  kI8mm,     // the same, and matrix products of bytes: integer products only, otherwise as kNeon
 };
-inline constexpr int kIsaCount = 6;
+inline constexpr int kIsaCount = 7;
 
 }  // namespace aster::kernels

@@ -15,15 +15,13 @@
 
 #if defined(__x86_64__)
 #include "kernels/x86/amx_check.h"
-#elif defined(__aarch64__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
 #endif
 
 namespace aster::kernels {
 namespace {
 
-constexpr std::string_view kNames[kIsaCount] = {"ref", "avx2", "avxvnni", "avx512", "amx", "neon"};
+constexpr std::string_view kNames[kIsaCount] = {"ref", "avx2", "avxvnni", "avx512",
+                                                "amx", "neon", "i8mm"};
 
 std::vector<Isa> Detect() {
   std::vector<Isa> isas = {Isa::kRef};
@@ -44,7 +42,9 @@ std::vector<Isa> Detect() {
     }
   }
 #elif defined(__aarch64__)
-  if ((getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0) isas.push_back(Isa::kNeon);
+  const CpuFeatures cpu = DetectCpuFeatures();
+  if (cpu.dotprod) isas.push_back(Isa::kNeon);
+  if (cpu.dotprod && cpu.i8mm) isas.push_back(Isa::kI8mm);
 #endif
   return isas;
 }

@@ -12,7 +12,7 @@
 
 namespace aster::kernels {
 
-// "ref", "avx2", "avxvnni", "avx512", "amx", "neon".
+// "ref", "avx2", "avxvnni", "avx512", "amx", "neon", "i8mm".
 std::string_view IsaName(Isa isa);
 
 // What this machine can run, the slowest (always kRef) first. Where there are tile registers, the

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/cpu.h"
+
 namespace aster::kernels {
 namespace {
 
@@ -64,6 +66,12 @@ TEST(IsaTest, AnotherMachinesInstructionSetIsLacking) {
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code(), Code::kFailedPrecondition);
   EXPECT_THAT(found.error().message(), HasSubstr("this machine lacks"));
+}
+
+TEST(IsaTest, MatrixProductsOfBytesAreThereWhereTheProcessorHasThem) {
+  const CpuFeatures cpu = DetectCpuFeatures();
+  EXPECT_EQ(IsaFromName("i8mm").ok(), cpu.dotprod && cpu.i8mm);
+  EXPECT_EQ(FastestIsa() == Isa::kI8mm, cpu.dotprod && cpu.i8mm);
 }
 
 TEST_F(IsaEnvironmentTest, TheEnvironmentForcesOne) {

@@ -223,6 +223,7 @@ const LatentTable& Latent(Isa isa) {
       return kLatentAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:
+    case Isa::kI8mm:
       return kLatentNeon;
 #endif
     default:

@@ -34,5 +34,6 @@ extern const LimitLoops kLimitsAvxVnni;
 extern const LimitLoops kLimitsAvx512;
 extern const LimitLoops kLimitsAmx;
 extern const LimitLoops kLimitsNeon;
+extern const LimitLoops kLimitsI8mm;
 
 }  // namespace aster::kernels

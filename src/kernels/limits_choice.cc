@@ -24,6 +24,8 @@ const LimitLoops* LoopsOf(Isa isa) {
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return &kLimitsNeon;
+    case Isa::kI8mm:
+      return &kLimitsI8mm;
 #endif
     case Isa::kRef:
       return &kLimitsRef;

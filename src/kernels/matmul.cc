@@ -38,6 +38,8 @@ const MatmulTable& MatmulTableFor(Isa isa) {
 #elif defined(__aarch64__)
     case Isa::kNeon:
       return kMatmulNeon;
+    case Isa::kI8mm:
+      return kMatmulI8mm;
 #endif
     default:
       CHECK_NOTE(isa == Isa::kRef, "this program has no kernels for that instruction set");

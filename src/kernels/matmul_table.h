@@ -57,5 +57,6 @@ extern const MatmulTable kMatmulAvxVnni;
 extern const MatmulTable kMatmulAvx512;
 extern const MatmulTable kMatmulAmx;
 extern const MatmulTable kMatmulNeon;
+extern const MatmulTable kMatmulI8mm;
 
 }  // namespace aster::kernels

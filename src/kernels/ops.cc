@@ -18,6 +18,7 @@ const OpsTable& Ops(Isa isa) {
       return kOpsAvx512;
 #elif defined(__aarch64__)
     case Isa::kNeon:
+    case Isa::kI8mm:
       return kOpsNeon;
 #endif
     default:

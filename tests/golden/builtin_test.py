@@ -26,7 +26,7 @@ PROMPTS = ("Tell me a story about Lily and a rabbit.", "What is 4538 + 3677?",
 TOKENS = [(7 * i * i + 13 * i + 5) % 2000 for i in range(141)]
 # Short questions, so that this takes seconds.
 EVALUATION = ("--categories", "addition,sorting,facts,tools", "--limit", "8", "-n", "64")
-INSTRUCTION_SETS = ("ref", "avx2", "avxvnni", "avx512", "amx", "neon")
+INSTRUCTION_SETS = ("ref", "avx2", "avxvnni", "avx512", "amx", "neon", "i8mm")
 
 
 def run(*arguments, isa=None, check=True):

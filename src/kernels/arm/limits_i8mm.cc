@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include <arm_neon.h>
+
+#include "kernels/limits.h"
+
+namespace aster::kernels {
+namespace {
+
+// As many as an asm statement can name; four cycles each, up to four a cycle.
+constexpr int kSums = 14;
+
+uint64_t Total(int32x4_t sum) { return vaddlvq_u32(vreinterpretq_u32_s32(sum)); }
+
+// Each sum is named: compilers keep arrays of registers in memory as well, and a loop that also
+// stores is no limit.
+uint64_t Dot(uint64_t rounds) {
+  int32x4_t s0 = vdupq_n_s32(0), s1 = vdupq_n_s32(0), s2 = vdupq_n_s32(0), s3 = vdupq_n_s32(0),
+            s4 = vdupq_n_s32(0), s5 = vdupq_n_s32(0), s6 = vdupq_n_s32(0), s7 = vdupq_n_s32(0),
+            s8 = vdupq_n_s32(0), s9 = vdupq_n_s32(0), s10 = vdupq_n_s32(0), s11 = vdupq_n_s32(0),
+            s12 = vdupq_n_s32(0), s13 = vdupq_n_s32(0);
+  const int8x16_t ones = vdupq_n_s8(1);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    __asm__ volatile(
+        "smmla %0.4s, %14.16b, %14.16b\n\t"
+        "smmla %1.4s, %14.16b, %14.16b\n\t"
+        "smmla %2.4s, %14.16b, %14.16b\n\t"
+        "smmla %3.4s, %14.16b, %14.16b\n\t"
+        "smmla %4.4s, %14.16b, %14.16b\n\t"
+        "smmla %5.4s, %14.16b, %14.16b\n\t"
+        "smmla %6.4s, %14.16b, %14.16b\n\t"
+        "smmla %7.4s, %14.16b, %14.16b\n\t"
+        "smmla %8.4s, %14.16b, %14.16b\n\t"
+        "smmla %9.4s, %14.16b, %14.16b\n\t"
+        "smmla %10.4s, %14.16b, %14.16b\n\t"
+        "smmla %11.4s, %14.16b, %14.16b\n\t"
+        "smmla %12.4s, %14.16b, %14.16b\n\t"
+        "smmla %13.4s, %14.16b, %14.16b\n\t"
+        : "+w"(s0), "+w"(s1), "+w"(s2), "+w"(s3), "+w"(s4), "+w"(s5), "+w"(s6), "+w"(s7), "+w"(s8),
+          "+w"(s9), "+w"(s10), "+w"(s11), "+w"(s12), "+w"(s13)
+        : "w"(ones));
+  }
+  return Total(s0) + Total(s1) + Total(s2) + Total(s3) + Total(s4) + Total(s5) + Total(s6) +
+         Total(s7) + Total(s8) + Total(s9) + Total(s10) + Total(s11) + Total(s12) + Total(s13);
+}
+
+uint64_t Read(const uint8_t* bytes, size_t count) { return kLimitsNeon.read(bytes, count); }
+
+}  // namespace
+
+const LimitLoops kLimitsI8mm = {"smmla", kSums * 32, Dot, Read};
+
+}  // namespace aster::kernels
