@@ -6,14 +6,11 @@
 #include <algorithm>
 
 namespace aster::gguf {
-namespace {
 
 void WriteText(ByteWriter& out, std::string_view text) {
   out.Write<uint64_t>(text.size());
   out.WriteBytes(AsBytes(text));
 }
-
-}  // namespace
 
 EncodedArray::EncodedArray(ValueType element_type, uint64_t count) {
   out_.Write<uint32_t>(static_cast<uint32_t>(element_type));

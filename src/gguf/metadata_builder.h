@@ -42,6 +42,9 @@ constexpr ValueType ValueTypeOf() {
   if constexpr (std::same_as<T, int64_t>) return ValueType::kInt64;
 }
 
+// A text as a file has it: its length, then its bytes.
+void WriteText(ByteWriter& out, std::string_view text);
+
 // An array as a file will have it.
 class EncodedArray {
  public:

@@ -22,11 +22,6 @@ constexpr size_t kMaxTensorNameBytes = 63;
 constexpr size_t kMaxKeyBytes = 65535;
 constexpr uint32_t kMaxAlignment = 1 << 20;  // more would only be waste
 
-void WriteText(ByteWriter& out, std::string_view text) {
-  out.Write<uint64_t>(text.size());
-  out.WriteBytes(AsBytes(text));
-}
-
 Status CheckName(std::string_view name, size_t max_bytes) {
   if (name.empty()) return InvalidArgument("a name must not be empty");
   if (name.size() > max_bytes) {

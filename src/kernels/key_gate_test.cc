@@ -15,13 +15,13 @@
 namespace aster::kernels {
 namespace {
 
-struct Rows {
+struct GateRows {
   std::vector<float> row, key, weights;
 };
 
-Rows RandomRows(size_t width, float scale) {
+GateRows RandomRows(size_t width, float scale) {
   Random random(width);
-  Rows rows;
+  GateRows rows;
   for (size_t i = 0; i < width; ++i) {
     rows.row.push_back(scale * random.NextNormal());
     rows.key.push_back(random.NextNormal());
@@ -30,12 +30,12 @@ Rows RandomRows(size_t width, float scale) {
   return rows;
 }
 
-float GateOf(const Rows& rows, float epsilon, Isa isa = Isa::kRef) {
+float GateOf(const GateRows& rows, float epsilon, Isa isa = Isa::kRef) {
   return KeyGate(Ops(isa), rows.row.data(), rows.key.data(), rows.weights.data(), rows.row.size(),
                  epsilon);
 }
 
-double Described(const Rows& rows, double epsilon) {
+double Described(const GateRows& rows, double epsilon) {
   const auto count = static_cast<double>(rows.row.size());
   double row = 0, key = 0, product = 0;
   for (size_t i = 0; i < rows.row.size(); ++i) {
@@ -53,7 +53,7 @@ TEST(KeyGate, IsAsDescribed) {
   const ComputeFloatMode mode;
   for (const size_t width : {1, 15, 16, 17, 96, 5120}) {
     for (const float scale : {1e-6f, 1.0f, 3e4f}) {
-      const Rows rows = RandomRows(width, scale);
+      const GateRows rows = RandomRows(width, scale);
       for (const float epsilon : {1e-20f, 1e-6f})
         EXPECT_NEAR(GateOf(rows, epsilon), Described(rows, epsilon), 2e-6) << width << " " << scale;
     }
@@ -62,7 +62,7 @@ TEST(KeyGate, IsAsDescribed) {
 
 TEST(KeyGate, OneThatFitsCountsFullyOneThatDoesNotHardly) {
   const ComputeFloatMode mode;
-  Rows rows = RandomRows(4096, 1.0f);
+  GateRows rows = RandomRows(4096, 1.0f);
   rows.key = rows.row;
   EXPECT_GT(GateOf(rows, 1e-20f), 0.99f);
   for (float& number : rows.key) number = -number;
@@ -75,7 +75,7 @@ TEST(KeyGate, OneThatFitsCountsFullyOneThatDoesNotHardly) {
 TEST(KeyGate, EveryInstructionSetGivesTheSameBits) {
   const ComputeFloatMode mode;
   for (const size_t width : {5, 64, 5120}) {
-    const Rows rows = RandomRows(width, 1.0f);
+    const GateRows rows = RandomRows(width, 1.0f);
     for (const Isa isa : AvailableIsas())
       EXPECT_EQ(GateOf(rows, 1e-20f, isa), GateOf(rows, 1e-20f)) << IsaName(isa);
   }

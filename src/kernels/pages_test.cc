@@ -17,7 +17,7 @@
 namespace aster::kernels {
 namespace {
 
-constexpr KvType kTypes[] = {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int};
+constexpr KvType kKvTypes[] = {KvType::kF16, KvType::kBf16, KvType::kQ8, KvType::kQ8Int};
 
 TEST(PagesTest, PagesAreNoLargerThanTheirRows) {
   const PageLayout f16 = MakePageLayout(KvType::kF16, 64, 128);
@@ -36,7 +36,7 @@ TEST(PagesTest, PagesAreNoLargerThanTheirRows) {
 
 TEST(PagesTest, ExportIsTheInverseOfImportAndTouchesNothingElse) {
   Random random(1);
-  for (const KvType type : kTypes) {
+  for (const KvType type : kKvTypes) {
     for (const int dim : {1, 2, 15, 16, 17, 33, 64, 80, 128}) {
       const PageLayout layout = MakePageLayout(type, dim, dim + 3);
       const size_t row = layout.key_row_bytes + layout.value_row_bytes;

@@ -17,7 +17,7 @@ namespace {
 
 // Each look asks every node: as long as there are few of them they are asked each second.
 constexpr int64_t kEveryNs = kNsPerSecond;
-constexpr int64_t kEachNodeNs = 100 * kNsPerMs;
+constexpr int64_t kEachWatchedNodeNs = 100 * kNsPerMs;
 // Of drained nodes that others could not take over from.
 constexpr int64_t kLeaveAgainNs = 30 * kNsPerSecond;
 
@@ -96,7 +96,7 @@ void PlanWatch::Run() {
       continue;
     }
     const auto nodes = static_cast<int64_t>(lookout->pool->nodes().size());
-    if (!Sleep(std::max<int64_t>(0, nodes * kEachNodeNs - kEveryNs))) return;
+    if (!Sleep(std::max<int64_t>(0, nodes * kEachWatchedNodeNs - kEveryNs))) return;
   }
 }
 

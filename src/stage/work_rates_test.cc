@@ -8,12 +8,13 @@
 namespace aster::stage {
 namespace {
 
-constexpr Hash128 kModel{1, 2};
+constexpr Hash128 kRatedModel{1, 2};
 constexpr model::Slice kSlice{.layer_begin = 0, .layer_end = 8, .embedding = true, .head = false};
 
 void LearnTimes(WorkRates& rates, int count, uint32_t rows, double seconds,
                 const model::Slice& slice = kSlice) {
-  for (int i = 0; i < count; ++i) rates.Learn(kModel, slice, rows, /*context=*/rows + 10, seconds);
+  for (int i = 0; i < count; ++i)
+    rates.Learn(kRatedModel, slice, rows, /*context=*/rows + 10, seconds);
 }
 
 TEST(WorkRates, AFewFramesMakeATime) {
@@ -23,7 +24,7 @@ TEST(WorkRates, AFewFramesMakeATime) {
   LearnTimes(rates, 1, 1, 0.02);
   ASSERT_EQ(rates.All().size(), 1U);
   const WorkRate rate = rates.All()[0];
-  EXPECT_EQ(rate.fingerprint, kModel);
+  EXPECT_EQ(rate.fingerprint, kRatedModel);
   EXPECT_EQ(rate.slice, kSlice);
   EXPECT_DOUBLE_EQ(rate.token.seconds, 0.02);
   EXPECT_EQ(rate.token.rows, 1U);
@@ -34,7 +35,7 @@ TEST(WorkRates, AFewFramesMakeATime) {
 TEST(WorkRates, WhatAGroupWaitedForIsCountedBesides) {
   WorkRates rates;
   for (const double waited_s : {0.01, 0.02, 0.5})
-    rates.Learn(kModel, kSlice, 256, 256, 0.3, waited_s);
+    rates.Learn(kRatedModel, kSlice, 256, 256, 0.3, waited_s);
   EXPECT_DOUBLE_EQ(rates.All().at(0).chunk.seconds, 0.3);
   EXPECT_DOUBLE_EQ(rates.All().at(0).chunk.waited_s, 0.02);
 }

@@ -45,25 +45,25 @@ Error Explained(Error error, const std::string& address) {
               "firewall let this machine through?"};
 }
 
-struct Joined {
+struct JoinedCluster {
   cluster::JoinReply reply;
   cluster::Identity identity;
   std::string address;
 };
 
-Result<Joined> JoinAt(const std::string& address, const cluster::Joining& joining) {
+Result<JoinedCluster> JoinAt(const std::string& address, const cluster::Joining& joining) {
   const auto client = TRY(rpc::ControlClient::Make(
       {.identity = std::nullopt, .address = address, .expect = std::nullopt}));
   Result<cluster::JoinReply> reply = client->Join(joining.request(), kJoinPatienceNs);
   if (!reply.ok()) return Explained(reply.error(), address);
   cluster::Identity identity = TRY(joining.Finish(*reply, WallSeconds()).In(address));
-  return Joined{*std::move(reply), std::move(identity), address};
+  return JoinedCluster{*std::move(reply), std::move(identity), address};
 }
 
 // At each place where a machine of this network says to have the invitation, until one has it: that
 // is proven by its reply.
-Result<Joined> JoinWhereFound(const cluster::InviteCode& code, const cluster::Joining& joining,
-                              Console& console) {
+Result<JoinedCluster> JoinWhereFound(const cluster::InviteCode& code,
+                                     const cluster::Joining& joining, Console& console) {
   const auto port = TRY(discovery::PortFromEnvironment());
   if (!port) {
     return InvalidArgument("the address of the inviting machine is needed: ASTER_DISCOVERY is off");
@@ -75,7 +75,7 @@ Result<Joined> JoinWhereFound(const cluster::InviteCode& code, const cluster::Jo
   std::optional<Error> why;
   int64_t deadline_ns = clock.NowNs() + kSeekNs;
   while (const auto address = seeker->Next(deadline_ns)) {
-    Result<Joined> joined = JoinAt(*address, joining);
+    Result<JoinedCluster> joined = JoinAt(*address, joining);
     if (joined.ok()) return joined;
     why = why ? Error(why->code(), why->message() + "\n  " + joined.error().message())
               : joined.error();
@@ -100,7 +100,7 @@ Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
   const std::string name = options.name.empty() ? HostNodeName() : options.name;
   const cluster::Joining joining =
       TRY(cluster::Joining::Begin(code, name, WallSeconds()).In("--name"));
-  const Joined joined =
+  const JoinedCluster joined =
       TRY(address.empty() ? JoinWhereFound(code, joining, console) : JoinAt(address, joining));
   const cluster::Identity& identity = joined.identity;
   TRY(home.Create(identity, std::nullopt, joined.reply.revocations, options.force, WallSeconds())
