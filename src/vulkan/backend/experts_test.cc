@@ -20,14 +20,14 @@ using kernels::RouterScore;
 class DeviceExpertsTest : public BackendTest {};
 INSTANTIATE_TEST_SUITE_P(Tables, DeviceExpertsTest, testing::Bool(), NameOfTables);
 
-constexpr size_t kEmbedding = 256;
-constexpr size_t kFeedForward = 512;
 constexpr float kUnlimited = std::numeric_limits<float>::infinity();
 
 struct ExpertCase {
   size_t rows = 3;
   size_t experts = 9;
   size_t used = 4;
+  size_t embedding = 256;
+  size_t feed_forward = 512;
   RouterScore score = RouterScore::kSoftmax;
   bool has_bias = false;
   bool has_table = false;
@@ -38,9 +38,9 @@ struct ExpertCase {
 
 // Matrices of all experts of a file, and of the shared one behind them.
 std::vector<compute::ExpertWeights> Pack(compute::Backend& backend, const ExpertCase& of) {
-  const TensorOfFile gate(of.type, kEmbedding, kFeedForward, of.experts + 1, 11);
-  const TensorOfFile up(of.type, kEmbedding, kFeedForward, of.experts + 1, 12);
-  const TensorOfFile down(of.type, kFeedForward, kEmbedding, of.experts + 1, 13);
+  const TensorOfFile gate(of.type, of.embedding, of.feed_forward, of.experts + 1, 11);
+  const TensorOfFile up(of.type, of.embedding, of.feed_forward, of.experts + 1, 12);
+  const TensorOfFile down(of.type, of.feed_forward, of.embedding, of.experts + 1, 13);
   auto gates = compute::Matrix::PackAll(gate.tensor(), backend).value();
   auto ups = compute::Matrix::PackAll(up.tensor(), backend).value();
   auto downs = compute::Matrix::PackAll(down.tensor(), backend).value();
@@ -58,16 +58,16 @@ std::vector<float> RunExperts(compute::Backend& backend, const ExpertCase& of,
     table.push_back(static_cast<int32_t>(i * 7 % of.experts));
   std::vector<int32_t> tokens;
   for (size_t i = 0; i < of.rows; ++i) tokens.push_back(static_cast<int32_t>(i * 13 % 20));
-  const Tensor rows = bench.Rows(of.rows, kEmbedding, 1);
+  const Tensor rows = bench.Rows(of.rows, of.embedding, 1);
   const Tensor scores = bench.Put(logits, of.experts);
   const Tensor bias = of.has_bias ? bench.Rows(1, of.experts, 2) : Tensor();
   const Tensor ids = bench.Room(of.rows, of.used, compute::Element::kI32);
   const Tensor shares = bench.Room(of.rows, of.used);
-  const Tensor out = bench.Room(of.rows, kEmbedding);
+  const Tensor out = bench.Room(of.rows, of.embedding);
   const compute::ExpertBiases biases =
-      of.is_oai ? compute::ExpertBiases{.gate = bench.Rows(of.experts, kFeedForward, 3),
-                                        .up = bench.Rows(of.experts, kFeedForward, 4),
-                                        .down = bench.Rows(of.experts, kEmbedding, 5)}
+      of.is_oai ? compute::ExpertBiases{.gate = bench.Rows(of.experts, of.feed_forward, 3),
+                                        .up = bench.Rows(of.experts, of.feed_forward, 4),
+                                        .down = bench.Rows(of.experts, of.embedding, 5)}
                 : compute::ExpertBiases();
   const auto operand = bench.commands().NewOperand();
   std::span<const float> chosen_shares;
@@ -141,14 +141,20 @@ TEST_P(DeviceExpertsTest, TiesAndNumbersThatAreNone) {
 
 // More rows than are computed at a time.
 TEST_P(DeviceExpertsTest, ManyRowsWithBiases) {
-  const ExpertCase of = {.rows = 1100, .experts = 5, .used = 4, .is_oai = true};
+  const ExpertCase of = {
+      .rows = 1100, .experts = 5, .used = 4, .embedding = 64, .feed_forward = 96, .is_oai = true};
   ExpectEqual("1100 rows", [&](compute::Backend& backend) {
     return RunExperts(backend, of, CheckFloats(of.rows * of.experts, CheckValues::kOrdinary, 5));
   });
 }
 
 TEST_P(DeviceExpertsTest, ManyRows) {
-  const ExpertCase of = {.rows = 600, .experts = 9, .used = 8, .has_shared = true};
+  const ExpertCase of = {.rows = 600,
+                         .experts = 9,
+                         .used = 8,
+                         .embedding = 64,
+                         .feed_forward = 96,
+                         .has_shared = true};
   ExpectEqual("600 rows", [&](compute::Backend& backend) {
     return RunExperts(backend, of, CheckFloats(of.rows * of.experts, CheckValues::kOrdinary, 5));
   });
