@@ -336,6 +336,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
                                                       .close = "<|tool_call_end|>",
                                                       .name_is_id = true},
                                                tools);
+    case Family::kDsml32:
     case Family::kDsml:
     case Family::kDsml41:
     case Family::kGlm:

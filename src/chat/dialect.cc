@@ -26,15 +26,20 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+bool IsDsml(Family family) {
+  return family == Family::kDsml32 || family == Family::kDsml || family == Family::kDsml41;
+}
+
 bool HasTags(Family family) {
-  return family == Family::kDsml || family == Family::kDsml41 || family == Family::kGlm ||
-         family == Family::kQwenXml || family == Family::kMimo || family == Family::kMiniMax;
+  return IsDsml(family) || family == Family::kGlm || family == Family::kQwenXml ||
+         family == Family::kMimo || family == Family::kMiniMax;
 }
 
 // More telling marks first: several families share <tool_call>.
 Family FamilyOf(std::string_view source) {
   constexpr std::pair<std::string_view, Family> kMarks[] = {
       {"｜DSML｜ calls>", Family::kDsml41},
+      {"｜DSML｜function_calls>", Family::kDsml32},
       {"｜DSML｜", Family::kDsml},
       {"<｜tool▁calls▁begin｜>", Family::kDeepSeek},
       {"<|channel|>", Family::kHarmony},
@@ -158,10 +163,10 @@ bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
 
-// Templates put these tags together from parts, so only what they write tells the two apart.
+// Templates put these tags together from parts, so only what they write tells them apart.
 Family FamilyOfTags(Family family, std::string_view written) {
-  if (family != Family::kDsml && family != Family::kDsml41) return family;
-  for (const Family other : {Family::kDsml, Family::kDsml41}) {
+  if (!IsDsml(family)) return family;
+  for (const Family other : {Family::kDsml32, Family::kDsml, Family::kDsml41}) {
     if (Has(written, CallsOpen(other))) return other;
   }
   return family;
@@ -232,6 +237,8 @@ std::string_view FamilyName(Family family) {
       return "Mistral";
     case Family::kDeepSeek:
       return "DeepSeek V3";
+    case Family::kDsml32:
+      return "DeepSeek V3.2";
     case Family::kDsml:
       return "DeepSeek V4";
     case Family::kDsml41:
@@ -271,6 +278,8 @@ std::string_view CallsOpen(Family family) {
       return "<|tool_call|>";
     case Family::kDeepSeek:
       return "<｜tool▁calls▁begin｜>";
+    case Family::kDsml32:
+      return "<｜DSML｜function_calls>";
     case Family::kDsml:
       return "<｜DSML｜tool_calls>";
     case Family::kDsml41:

@@ -23,6 +23,7 @@ enum class Family : uint8_t {
   kLlama,     // the whole reply is {"name": …, "parameters": …}, perhaps behind <|python_tag|>
   kMistral,   // [TOOL_CALLS][{…}, …], or [TOOL_CALLS]name[ARGS]{…}
   kDeepSeek,  // <｜tool▁calls▁begin｜>…: V3, R1 and V3.1
+  kDsml32,    // <｜DSML｜function_calls>…: V3.2
   kDsml,      // <｜DSML｜tool_calls>…: V4
   kDsml41,    // <｜DSML｜ calls>…, each tag with a space in it: V4.1
   kGlm,       // <tool_call>name, <arg_key>, <arg_value>

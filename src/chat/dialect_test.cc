@@ -54,6 +54,26 @@ void ExpectDeepSeek41(std::string_view source) {
   EXPECT_EQ(dialect.calls->close, "\n</｜DSML｜ invoke>\n</｜DSML｜ calls>");
 }
 
+TEST(Dialect, OfDeepSeek32) {
+  const std::string_view source = jinja::FallbackTemplate("deepseek32");
+  const auto chat_template = jinja::ChatTemplate::Parse(source);
+  ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+  const Dialect dialect = FindDialect(source, *chat_template, {{"eos_token", "<eos>"}});
+  EXPECT_EQ(dialect.family, Family::kDsml32);
+  EXPECT_TRUE(dialect.has_tools);
+  EXPECT_TRUE(dialect.has_thinking);
+  EXPECT_TRUE(dialect.takes_later_system);
+  EXPECT_EQ(dialect.call_lead, "\n\n");
+  EXPECT_EQ(dialect.think_open_tail + dialect.think_close_lead + dialect.think_close_tail, "");
+  ASSERT_TRUE(dialect.calls.has_value());
+  EXPECT_EQ(dialect.calls->open, "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"");
+  EXPECT_EQ(dialect.calls->key_open, "\n<｜DSML｜parameter name=\"");
+  EXPECT_EQ(dialect.calls->value_open, "\" string=\"true\">");
+  EXPECT_EQ(dialect.calls->json_open, "\" string=\"false\">");
+  EXPECT_EQ(dialect.calls->next, "\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"");
+  EXPECT_EQ(dialect.calls->close, "\n</｜DSML｜invoke>\n</｜DSML｜function_calls>");
+}
+
 TEST(Dialect, OfDeepSeek41) {
   ExpectDeepSeek41(jinja::FallbackTemplate("deepseek41"));
   ExpectDeepSeek41(kSpacedDsmlTemplate);

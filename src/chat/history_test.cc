@@ -31,6 +31,7 @@ struct Known {
 
 std::vector<Known> KnownTemplates() {
   std::vector<Known> known;
+  known.push_back({"deepseek32", std::string(jinja::FallbackTemplate("deepseek32"))});
   known.push_back({"quasar", std::string(jinja::FallbackTemplate("deepseek4"))});
   known.push_back({"deepseek41", std::string(jinja::FallbackTemplate("deepseek41"))});
   known.push_back({"spaced dsml", std::string(kSpacedDsmlTemplate)});
@@ -144,8 +145,8 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
 }
 
 // Thoughts, text and several calls, one of them without arguments, in pieces of any size.
-TEST(History, WhatDeepSeek41WroteStandsInThePromptAgain) {
-  const std::string source(jinja::FallbackTemplate("deepseek41"));
+void ExpectWhatWasWrittenAgain(std::string_view architecture) {
+  const std::string source(jinja::FallbackTemplate(architecture));
   const auto chat_template = jinja::ChatTemplate::Parse(source);
   ASSERT_TRUE(chat_template.ok());
   const Dialect dialect = FindDialect(source, *chat_template, kBase);
@@ -180,6 +181,11 @@ TEST(History, WhatDeepSeek41WroteStandsInThePromptAgain) {
     said["reasoning_content"] = "Hm.\n";
     ASSERT_EQ(said, answer) << piece;
   }
+}
+
+TEST(History, WhatDeepSeekWroteStandsInThePromptAgain) {
+  ExpectWhatWasWrittenAgain("deepseek32");
+  ExpectWhatWasWrittenAgain("deepseek41");
 }
 
 TEST(History, ArgumentsThatAreNoObjectAreRefusedByName) {

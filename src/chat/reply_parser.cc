@@ -27,6 +27,8 @@ SectionMarks MarksOf(Family family) {
   switch (family) {
     case Family::kDeepSeek:
       return {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
+    case Family::kDsml32:
+      return {"<｜DSML｜invoke name=\"", "</｜DSML｜function_calls>"};
     case Family::kDsml:
       return {"<｜DSML｜invoke name=\"", "</｜DSML｜tool_calls>"};
     case Family::kDsml41:

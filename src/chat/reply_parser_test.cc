@@ -3,6 +3,7 @@
 
 #include "chat/reply_parser.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,8 @@ Dialect Of(Family family) {
   dialect.think_open_tail = "\n";
   dialect.think_close_lead = "\n";
   dialect.think_close_tail = "\n\n";
-  const bool is_dsml = family == Family::kDsml || family == Family::kDsml41;
+  const bool is_dsml =
+      family == Family::kDsml32 || family == Family::kDsml || family == Family::kDsml41;
   dialect.call_lead = is_dsml ? "\n\n" : "\n";
   return dialect;
 }
@@ -67,9 +69,10 @@ std::string Parse(Family family, std::string_view reply, std::string_view prompt
 }
 
 TEST(ReplyParser, TextIsText) {
-  for (const Family family : {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral,
-                              Family::kDeepSeek, Family::kDsml, Family::kDsml41, Family::kGlm,
-                              Family::kKimi, Family::kMiniMax, Family::kGemma, Family::kPhi}) {
+  for (const Family family :
+       {Family::kPlain, Family::kHermes, Family::kLlama, Family::kMistral, Family::kDeepSeek,
+        Family::kDsml32, Family::kDsml, Family::kDsml41, Family::kGlm, Family::kKimi,
+        Family::kMiniMax, Family::kGemma, Family::kPhi}) {
     for (const std::string_view text :
          {"", "hello", "a < b and [TOOL or <tool_ca", "\n\n", "  x  \n", "{", "{\"a\": 1}",
           "<think", "x <think>y</think>", "[1, 2]", "<｜tool▁call", "\xf0\x9f", "<|python_ta",
@@ -134,6 +137,9 @@ TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
       {Family::kDeepSeek,
        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>nobody<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
        "<｜tool▁calls▁end｜>"},
+      {Family::kDsml32,
+       "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"nobody\">\n\n</｜DSML｜invoke>\n"
+       "</｜DSML｜function_calls>"},
       {Family::kDsml,
        "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"nobody\">\n</｜DSML｜invoke>\n"
        "</｜DSML｜tool_calls>"},
@@ -198,14 +204,21 @@ TEST(ReplyParser, DeepSeek) {
             "<<f {\"a\": 1}>>");
 }
 
+// V3.2 has another word than V4 for all of them together, and neither reads the other's.
 TEST(ReplyParser, Dsml) {
-  EXPECT_EQ(Parse(Family::kDsml,
-                  "Look.\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n"
-                  "<｜DSML｜parameter name=\"a\" string=\"true\">x \"y\"\n</｜DSML｜parameter>\n"
-                  "<｜DSML｜parameter name=\"b\" string=\"false\">[1, 2]</｜DSML｜parameter>\n"
-                  "</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n</｜DSML｜invoke>\n"
-                  "</｜DSML｜tool_calls>"),
-            "Look.<<f {\"a\": \"x \\\"y\\\"\\n\", \"b\": [1, 2]}>><<g {}>>");
+  for (const auto& [family, block] :
+       {std::pair(Family::kDsml32, "function_calls"), std::pair(Family::kDsml, "tool_calls")}) {
+    const std::string reply = fmt::format(
+        "Look.\n\n<｜DSML｜{0}>\n<｜DSML｜invoke name=\"f\">\n"
+        "<｜DSML｜parameter name=\"a\" string=\"true\">x \"y\"\n</｜DSML｜parameter>\n"
+        "<｜DSML｜parameter name=\"b\" string=\"false\">[1, 2]</｜DSML｜parameter>\n"
+        "</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n\n</｜DSML｜invoke>\n</｜DSML｜{0}>",
+        block);
+    EXPECT_EQ(Parse(family, reply),
+              "Look.<<f {\"a\": \"x \\\"y\\\"\\n\", \"b\": [1, 2]}>><<g {}>>");
+    const Family other = family == Family::kDsml ? Family::kDsml32 : Family::kDsml;
+    EXPECT_EQ(Parse(other, reply), reply);
+  }
 }
 
 TEST(ReplyParser, DsmlWithSpaces) {

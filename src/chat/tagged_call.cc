@@ -265,6 +265,7 @@ Result<TaggedCall> ReadGemma(std::string_view body) {
 
 Result<TaggedCall> ReadAny(Family family, std::string_view body, const Tools& tools) {
   switch (family) {
+    case Family::kDsml32:
     case Family::kDsml:
     case Family::kDsml41:
       return ReadDsml(body, /*has_spaces=*/family == Family::kDsml41);
@@ -287,6 +288,7 @@ std::string_view TaggedCallClose(Family family) {
       return "</invoke>";
     case Family::kGemma:
       return "<tool_call|>";
+    case Family::kDsml32:
     case Family::kDsml:
       return "</｜DSML｜invoke>";
     case Family::kDsml41:

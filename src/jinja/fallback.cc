@@ -269,6 +269,7 @@ std::string_view FallbackTemplate(std::string_view architecture) {
   if (architecture == "minimax-m2") return kMiniMax;
   if (architecture == "gpt-oss") return kGptOss;
   if (architecture == "gemma2" || architecture == "gemma3") return kGemma3;
+  if (architecture == "deepseek32") return DeepSeek32Template();
   if (architecture == "deepseek4") return DeepSeek4Template();
   if (architecture == "deepseek41") return DeepSeek41Template();
   return "";

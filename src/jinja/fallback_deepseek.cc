@@ -10,6 +10,9 @@ namespace {
 
 // What tags begin with, what a block of calls is called, and what stands in a call without
 // arguments.
+constexpr std::string_view kTags32 = R"jinja(
+{%- set mark = '｜DSML｜' -%}{%- set block = 'function_calls' -%}{%- set no_arguments = '\n' -%}
+)jinja";
 constexpr std::string_view kTags4 = R"jinja(
 {%- set mark = '｜DSML｜' -%}{%- set block = 'tool_calls' -%}{%- set no_arguments = '' -%}
 )jinja";
@@ -17,7 +20,7 @@ constexpr std::string_view kTags41 = R"jinja(
 {%- set mark = '｜DSML｜ ' -%}{%- set block = 'calls' -%}{%- set no_arguments = '\n' -%}
 )jinja";
 
-// What both say alike. The words for tools are those of the models' training.
+// What all say alike.
 constexpr std::string_view kDeepSeekParts = R"jinja(
 {%- macro text_of(content) -%}
   {%- if content is string -%}{{ content }}
@@ -25,6 +28,34 @@ constexpr std::string_view kDeepSeekParts = R"jinja(
     {%- for part in content if part.type == 'text' -%}{{ part.text }}{%- endfor -%}
   {%- endif -%}
 {%- endmacro -%}
+{%- macro all_calls(calls) -%}
+  {{- '\n\n<' ~ mark ~ block ~ '>\n' -}}
+  {%- for call in calls -%}
+    {%- set function = call.function or call -%}
+    {{- '<' ~ mark ~ 'invoke name="' ~ function.name ~ '">\n' -}}
+    {%- for name, value in (function.arguments or {}).items() -%}
+      {%- set is_text = 'true' if value is string else 'false' -%}
+      {{- '<' ~ mark ~ 'parameter name="' ~ name ~ '" string="' ~ is_text ~ '">' -}}
+      {{- value if value is string else value | tojson -}}
+      {{- '</' ~ mark ~ 'parameter>\n' -}}
+    {%- else -%}{{- no_arguments -}}{%- endfor -%}
+    {{- '</' ~ mark ~ 'invoke>\n' -}}
+  {%- endfor -%}
+  {{- '</' ~ mark ~ block ~ '>' -}}
+{%- endmacro -%}
+{%- set thinking = (thinking is defined and thinking)
+    or (enable_thinking is defined and enable_thinking) -%}
+{%- set has_tools = tools is defined and tools -%}
+{%- set has_format = response_format is defined and response_format -%}
+{%- set format = '\n\n## Response Format:\n\n' ~
+    'You MUST strictly adhere to the following schema to reply:\n' ~
+    (response_format | tojson) if has_format else '' -%}
+{%- set state = namespace(last=-1, system='', in_turn=false, keeps=has_tools, calls=[]) -%}
+{%- set generates = add_generation_prompt is defined and add_generation_prompt -%}
+)jinja";
+
+// What V4 and V4.1 say alike. The words for tools are those of the models' training.
+constexpr std::string_view kDeepSeek4Parts = R"jinja(
 {%- macro all_tools() -%}
 {{- '## Tools\n\nYou have access to a set of tools to help answer the user\'s ' ~
     'question. You can invoke tools by writing a "<' ~ mark ~ block ~ '>" block like ' ~
@@ -42,21 +73,6 @@ constexpr std::string_view kDeepSeekParts = R"jinja(
   {%- for tool in tools -%}{{ (tool.function or tool) | tojson }}{{ '\n' }}{%- endfor -%}
 {{- '\nYou MUST strictly follow the above defined tool name and parameter schemas ' ~
     'to invoke tool calls.\n' -}}
-{%- endmacro -%}
-{%- macro all_calls(calls) -%}
-  {{- '\n\n<' ~ mark ~ block ~ '>\n' -}}
-  {%- for call in calls -%}
-    {%- set function = call.function or call -%}
-    {{- '<' ~ mark ~ 'invoke name="' ~ function.name ~ '">\n' -}}
-    {%- for name, value in (function.arguments or {}).items() -%}
-      {%- set is_text = 'true' if value is string else 'false' -%}
-      {{- '<' ~ mark ~ 'parameter name="' ~ name ~ '" string="' ~ is_text ~ '">' -}}
-      {{- value if value is string else value | tojson -}}
-      {{- '</' ~ mark ~ 'parameter>\n' -}}
-    {%- else -%}{{- no_arguments -}}{%- endfor -%}
-    {{- '</' ~ mark ~ 'invoke>\n' -}}
-  {%- endfor -%}
-  {{- '</' ~ mark ~ block ~ '>' -}}
 {%- endmacro -%}
 {#- The results that the messages begin with, by the order of their calls. -#}
 {%- macro first_results(messages, calls) -%}
@@ -77,15 +93,68 @@ constexpr std::string_view kDeepSeekParts = R"jinja(
     {{- '<tool_result>' ~ text_of(message.content) ~ '</tool_result>' -}}
   {%- endfor -%}
 {%- endmacro -%}
-{%- set thinking = (thinking is defined and thinking)
-    or (enable_thinking is defined and enable_thinking) -%}
-{%- set has_tools = tools is defined and tools -%}
-{%- set has_format = response_format is defined and response_format -%}
-{%- set format = '\n\n## Response Format:\n\n' ~
-    'You MUST strictly adhere to the following schema to reply:\n' ~
-    (response_format | tojson) if has_format else '' -%}
-{%- set state = namespace(last=-1, system='', in_turn=false, keeps=has_tools, calls=[]) -%}
-{%- set generates = add_generation_prompt is defined and add_generation_prompt -%}
+)jinja";
+
+// Answers and what calls have given have no token of their own: what a question ends with opens the
+// answer, and so do results. It stands behind what the system says between. Thoughts are shown
+// behind the last question only.
+constexpr std::string_view kDeepSeek32 = R"jinja(
+{%- macro all_tools() -%}
+{{- '## Tools\n\nYou have access to a set of tools you can use to answer the user\'s ' ~
+    'question.\nYou can invoke functions by writing a "<' ~ mark ~ block ~ '>" block like the ' ~
+    'following as part of your reply to the user:\n<' ~ mark ~ block ~ '>\n<' ~ mark ~
+    'invoke name="$FUNCTION_NAME">\n<' ~ mark ~ 'parameter name="$PARAMETER_NAME" ' ~
+    'string="true|false">$PARAMETER_VALUE</' ~ mark ~ 'parameter>\n...\n</' ~ mark ~
+    'invoke>\n<' ~ mark ~ 'invoke name="$FUNCTION_NAME2">\n...\n</' ~ mark ~ 'invoke>\n</' ~
+    mark ~ block ~ '>\n\nString and scalar parameters should be specified as is without any ' ~
+    'escaping or quotes, while lists and objects should use JSON format. The "string" ' ~
+    'attribute should be set to "true" for string type parameters and "false" for other types ' ~
+    '(numbers, booleans, arrays, objects).\n\nIf the thinking_mode is enabled, then after ' ~
+    'function results you should strongly consider outputting a thinking block. Here is an ' ~
+    'example:\n\n<' ~ mark ~ block ~ '>\n...\n</' ~ mark ~ block ~ '>\n\n<function_results>\n' ~
+    '...\n</function_results>\n\n<think>...thinking about results</think>\n\nHere are the ' ~
+    'functions available in JSONSchema format:\n<functions>\n' -}}
+  {%- for tool in tools -%}{{ (tool.function or tool) | tojson }}{{ '\n' }}{%- endfor -%}
+{{- '</functions>\n' -}}
+{%- endmacro -%}
+{%- set has_system = messages and messages[0].role == 'system' -%}
+{%- set turn = namespace(opens='') -%}
+{%- for message in messages -%}
+  {%- if message.role not in ['system', 'assistant', 'tool'] -%}
+    {%- set state.last = loop.index0 -%}
+  {%- endif -%}
+{%- endfor -%}
+{{- bos_token if bos_token is defined else '' -}}
+{{- text_of(messages[0].content) if has_system else '' -}}
+{{- '\n\n' ~ all_tools() if has_tools else '' -}}
+{{- format -}}
+{%- for message in messages -%}
+  {%- set mode = '<think>' if thinking and loop.index0 >= state.last else '</think>' -%}
+  {%- if message.role == 'system' -%}{{- text_of(message.content) if not loop.first else '' -}}
+  {%- else -%}{{- turn.opens -}}{%- set turn.opens = '' -%}{%- endif -%}
+  {%- if message.role == 'assistant' -%}
+    {%- if thinking and loop.index0 > state.last -%}
+      {{- (message.reasoning_content or '') ~ '</think>' -}}
+    {%- endif -%}
+    {{- text_of(message.content) -}}
+    {%- if message.tool_calls is defined and message.tool_calls -%}
+      {{- all_calls(message.tool_calls) -}}
+    {%- endif -%}
+    {{- '<｜end▁of▁sentence｜>' -}}
+  {%- elif message.role == 'tool' -%}
+    {%- set is_first = loop.first or messages[loop.index0 - 1].role != 'tool' -%}
+    {%- set is_last = loop.last or messages[loop.index0 + 1].role != 'tool' -%}
+    {{- '\n\n<function_results>' if is_first else '' -}}
+    {{- '\n<result>' ~ text_of(message.content) ~ '</result>' -}}
+    {{- '\n</function_results>' if is_last else '' -}}
+    {%- set turn.opens = '\n\n' ~ mode if is_last else '' -%}
+  {%- elif message.role != 'system' -%}
+    {{- '<｜User｜>' ~ text_of(message.content) -}}
+    {%- set turn.opens = '<｜Assistant｜>' ~ mode -%}
+  {%- endif -%}
+{%- endfor -%}
+{%- set opening = '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') -%}
+{{- (turn.opens or opening) if generates else '' -}}
 )jinja";
 
 // Turns have no line breaks between them. What people and tools say until the next answer is one
@@ -208,19 +277,24 @@ constexpr std::string_view kDeepSeek41 = R"jinja(
 {{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') if generates else '' -}}
 )jinja";
 
-std::string WithParts(std::string_view tags, std::string_view rest) {
-  return std::string(tags).append(kDeepSeekParts).append(rest);
+std::string WithParts(std::string_view tags, std::string_view parts, std::string_view rest) {
+  return std::string(tags).append(kDeepSeekParts).append(parts).append(rest);
 }
 
 }  // namespace
 
+std::string_view DeepSeek32Template() {
+  static const std::string whole = WithParts(kTags32, "", kDeepSeek32);
+  return whole;
+}
+
 std::string_view DeepSeek4Template() {
-  static const std::string whole = WithParts(kTags4, kDeepSeek4);
+  static const std::string whole = WithParts(kTags4, kDeepSeek4Parts, kDeepSeek4);
   return whole;
 }
 
 std::string_view DeepSeek41Template() {
-  static const std::string whole = WithParts(kTags41, kDeepSeek41);
+  static const std::string whole = WithParts(kTags41, kDeepSeek4Parts, kDeepSeek41);
   return whole;
 }
 

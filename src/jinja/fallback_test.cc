@@ -218,6 +218,94 @@ constexpr std::string_view kEffort75 =
     "<｜System｜>Reasoning Effort: 75 (range 1-100, the higher the value, the more thorough the "
     "reasoning)\n\n";
 
+std::string Render32(std::string_view variables) { return Rendered(variables, "deepseek32"); }
+
+TEST(DeepSeek32Template, ThoughtsAreShownBehindTheLastQuestion) {
+  const std::string messages = R"("bos_token": "<B>", "messages": [
+      {"role": "system", "content": "Be kind."},
+      {"role": "user", "content": "Hello"},
+      {"role": "assistant", "content": "Hi!", "reasoning_content": "A greeting."},
+      {"role": "user", "content": "Why?"},
+      {"role": "assistant", "content": "So.", "reasoning_content": "Hm."},
+      {"role": "user", "content": [{"type": "text", "text": "And now?"},
+                                   {"type": "image_url"}]}]})";
+  const std::string before =
+      "<B>Be kind.<｜User｜>Hello<｜Assistant｜></think>Hi!<｜end▁of▁sentence｜>"
+      "<｜User｜>Why?<｜Assistant｜></think>So.<｜end▁of▁sentence｜><｜User｜>And now?";
+  EXPECT_EQ(Render32("{" + messages), before);
+  EXPECT_EQ(Render32(R"({"add_generation_prompt": true, )" + messages),
+            before + "<｜Assistant｜></think>");
+  EXPECT_EQ(Render32(R"({"add_generation_prompt": true, "thinking": true, )" + messages),
+            before + "<｜Assistant｜><think>");
+  EXPECT_EQ(Render32(R"({"enable_thinking": true, "messages": [
+                {"role": "user", "content": "Why?"},
+                {"role": "assistant", "content": "So.", "reasoning_content": "Hm."}]})"),
+            "<｜User｜>Why?<｜Assistant｜><think>Hm.</think>So.<｜end▁of▁sentence｜>");
+}
+
+// What opens the answer stands behind what is said until then.
+TEST(DeepSeek32Template, TheSystemSpeaksWhereItSpoke) {
+  EXPECT_EQ(Render32(R"({"add_generation_prompt": true, "messages": [
+                {"role": "user", "content": "Hello"},
+                {"role": "user", "content": "Well?"},
+                {"role": "system", "content": "Be rude."}]})"),
+            "<｜User｜>Hello<｜Assistant｜></think><｜User｜>Well?Be rude.<｜Assistant｜></think>");
+  EXPECT_EQ(Render32(R"({"add_generation_prompt": true, "messages": []})"),
+            "<｜Assistant｜></think>");
+}
+
+TEST(DeepSeek32Template, ToolsStandBehindWhatTheSystemSaysFirst) {
+  const std::string text = Render32(R"({"response_format": {"type": "object"},
+      "tools": [{"type": "function", "function": {"name": "add", "parameters": {}}},
+                {"type": "function", "function": {"name": "sub"}}],
+      "messages": [{"role": "system", "content": "Be kind."},
+                   {"role": "user", "content": "Hi"}]})");
+  EXPECT_THAT(
+      text,
+      StartsWith("Be kind.\n\n## Tools\n\nYou have access to a set of tools you can use to answer "
+                 "the user's question.\nYou can invoke functions by writing a "
+                 "\"<｜DSML｜function_calls>\" block like the following as part of your reply to "
+                 "the user:\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"$FUNCTION_NAME\">\n"
+                 "<｜DSML｜parameter name=\"$PARAMETER_NAME\" string=\"true|false\">"
+                 "$PARAMETER_VALUE</｜DSML｜parameter>\n...\n</｜DSML｜invoke>\n"
+                 "<｜DSML｜invoke name=\"$FUNCTION_NAME2\">\n...\n</｜DSML｜invoke>\n"
+                 "</｜DSML｜function_calls>\n\nString and scalar parameters"));
+  EXPECT_THAT(text, HasSubstr("Here is an example:\n\n<｜DSML｜function_calls>\n...\n"
+                              "</｜DSML｜function_calls>\n\n<function_results>\n...\n"
+                              "</function_results>\n\n<think>...thinking about results</think>"));
+  EXPECT_THAT(text, EndsWith("\n\nHere are the functions available in JSONSchema format:\n"
+                             "<functions>\n{\"name\": \"add\", \"parameters\": {}}\n"
+                             "{\"name\": \"sub\"}\n</functions>\n\n\n## Response Format:\n\n"
+                             "You MUST strictly adhere to the following schema to reply:\n"
+                             "{\"type\": \"object\"}<｜User｜>Hi"));
+  EXPECT_THAT(Render32(R"({"tools": [{"function": {"name": "f"}}], "messages": []})"),
+              StartsWith("\n\n## Tools\n\n"));
+}
+
+// Their results have a place of their own, behind which thoughts go on.
+TEST(DeepSeek32Template, ToolsAreCalledAndAnswer) {
+  const auto text = [](const std::string& more) {
+    return Render32("{" + more + R"("add_generation_prompt": true, "messages": [
+        {"role": "user", "content": "1 + 2?"},
+        {"role": "assistant", "content": "Let me see.", "reasoning_content": "Sums.",
+         "tool_calls": [
+           {"id": "a", "function": {"name": "add", "arguments": {"x": 1, "unit": "one"}}},
+           {"id": "b", "function": {"name": "add", "arguments": {}}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "first"},
+        {"role": "tool", "tool_call_id": "b", "content": "second"}]})");
+  };
+  const std::string rest =
+      "Let me see.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"add\">\n"
+      "<｜DSML｜parameter name=\"x\" string=\"false\">1</｜DSML｜parameter>\n"
+      "<｜DSML｜parameter name=\"unit\" string=\"true\">one</｜DSML｜parameter>\n"
+      "</｜DSML｜invoke>\n<｜DSML｜invoke name=\"add\">\n\n</｜DSML｜invoke>\n"
+      "</｜DSML｜function_calls><｜end▁of▁sentence｜>\n\n<function_results>\n<result>first</result>"
+      "\n<result>second</result>\n</function_results>\n\n";
+  EXPECT_EQ(text(R"("enable_thinking": true, )"),
+            "<｜User｜>1 + 2?<｜Assistant｜><think>Sums.</think>" + rest + "<think>");
+  EXPECT_EQ(text(""), "<｜User｜>1 + 2?<｜Assistant｜></think>" + rest + "</think>");
+}
+
 TEST(DeepSeek41Template, TheSystemSpeaksWhereItSpoke) {
   EXPECT_EQ(Render41(R"({"bos_token": "<B>", "add_generation_prompt": true, "messages": [
                 {"role": "system", "content": "Be kind."},

@@ -30,6 +30,7 @@ using nlohmann::ordered_json;
 
 std::vector<std::pair<std::string, std::string>> KnownTemplates() {
   std::vector<std::pair<std::string, std::string>> known = {
+      {"deepseek32", std::string(jinja::FallbackTemplate("deepseek32"))},
       {"quasar", std::string(jinja::FallbackTemplate("deepseek4"))},
       {"deepseek41", std::string(jinja::FallbackTemplate("deepseek41"))},
       {"spaced dsml", std::string(chat::kSpacedDsmlTemplate)},
