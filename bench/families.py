@@ -38,6 +38,7 @@ FAMILIES = {  # by `general.architecture`, and the size where there are several
     "minimax-m2": "--preset minimax-m2-proportions --layers 2",
     "mimo2": "--preset mimo2-proportions",
     "deepseek2": "--preset deepseek2-proportions --layers 2",
+    "deepseek32": "--preset deepseek32-proportions --layers 2",
     "glm-dsa": "--preset glm-5-proportions --layers 4",
     "deepseek4": "--preset flash-proportions --experts 12 --no-next --type Q8_0 --tensor-type ffn_down_exps=Q2_K "
     "--tensor-type *_exps=IQ2_XXS",

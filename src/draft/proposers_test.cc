@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(All, Drafting,
                          testing::Values(model::Arch::kDeepSeek4, model::Arch::kQwen35,
                                          model::Arch::kQwen35Moe, model::Arch::kGlm4Moe,
                                          model::Arch::kMimo2, model::Arch::kDeepSeek2,
-                                         model::Arch::kGlmDsa),
+                                         model::Arch::kDeepSeek32, model::Arch::kGlmDsa),
                          [](const auto& test) {
                            std::string name(ArchName(test.param));
                            std::erase(name, '-');

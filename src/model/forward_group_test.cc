@@ -394,7 +394,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Arch::kGlm4Moe, TensorType::kQ8_0}, Case{Arch::kMiniMaxM2, TensorType::kQ8_0},
         Case{Arch::kDeepSeek2, TensorType::kQ8_0}, Case{Arch::kDeepSeek2, TensorType::kQ4_K},
         Case{Arch::kDeepSeek2, TensorType::kQ8_0, "two shared"},
-        Case{Arch::kDeepSeek2, TensorType::kQ8_0, "joint"}, Case{Arch::kGlmDsa, TensorType::kQ8_0},
+        Case{Arch::kDeepSeek2, TensorType::kQ8_0, "joint"},
+        Case{Arch::kDeepSeek32, TensorType::kQ8_0}, Case{Arch::kGlmDsa, TensorType::kQ8_0},
         Case{Arch::kMimo2, TensorType::kQ8_0}, Case{Arch::kQwen3Next, TensorType::kQ4_K},
         Case{Arch::kQwen3Next, TensorType::kQ8_0, "one matrix"},
         Case{Arch::kQwen35, TensorType::kQ8_0}, Case{Arch::kQwen35Moe, TensorType::kQ8_0},
@@ -504,8 +505,9 @@ TEST_P(ForwardGroupWeights, PartsShareThemOut) {
 INSTANTIATE_TEST_SUITE_P(All, ForwardGroupWeights,
                          testing::Values(Arch::kLlama, Arch::kQwen3Moe, Arch::kGptOss,
                                          Arch::kDeepSeek4, Arch::kGlm4Moe, Arch::kMiniMaxM2,
-                                         Arch::kDeepSeek2, Arch::kGlmDsa, Arch::kMimo2,
-                                         Arch::kQwen3Next, Arch::kQwen35Moe, Arch::kGemma4));
+                                         Arch::kDeepSeek2, Arch::kDeepSeek32, Arch::kGlmDsa,
+                                         Arch::kMimo2, Arch::kQwen3Next, Arch::kQwen35Moe,
+                                         Arch::kGemma4));
 
 // Nothing of a batch that some part gives up stays in a table.
 TEST(ForwardGroup, ADroppedBatchChangesNothing) {

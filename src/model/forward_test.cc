@@ -21,8 +21,14 @@ using gguf::TensorType;
 
 constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3,  Arch::kQwen2,     Arch::kQwen3,
                            Arch::kQwen3Moe, Arch::kGemma3,    Arch::kPhi3,      Arch::kGptOss,
-                           Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kGlmDsa,
-                           Arch::kMimo2,    Arch::kGemma2,    Arch::kGemma4};
+                           Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kDeepSeek32,
+                           Arch::kGlmDsa,   Arch::kMimo2,     Arch::kGemma2,    Arch::kGemma4};
+
+// No choice of these: halves may decide which are chosen.
+void UseAllExperts(Shape& shape) {
+  shape.experts.used = shape.experts.count;
+  shape.experts.groups = shape.experts.used_groups = 1;
+}
 
 // Root mean square of the difference, relative to that of the reference.
 double RelativeError(std::span<const float> logits, std::span<const double> reference) {
@@ -45,7 +51,7 @@ TEST(Forward, AgreesWithTheTextbook) {
     const Arch arch = shape.arch;
     // Which rows an index chooses halves may decide, another test looks at that; and of its small
     // model, which experts.
-    if (arch == Arch::kGlmDsa) shape.experts.used = shape.experts.count;
+    if (HasDsa(arch)) UseAllExperts(shape);
     shape.index.top = 40;
     const ModelFile model(shape, TensorType::kF32);
     // A window in all layers is an option of the cache.
@@ -411,16 +417,15 @@ TEST(Forward, ADeepSeek2OfAnotherKindAgreesWithTheTextbook) {
   shape = SmallShape(Arch::kDeepSeek2);
   shape.rope = {.base = 1000000.0f, .dimensions = 32};
   // All of them: with these weights two are so near each other that halves decide which is chosen.
-  shape.experts.used = shape.experts.count;
-  shape.experts.groups = shape.experts.used_groups = 1;
+  UseAllExperts(shape);
   expect_truth(shape);
 }
 
-// GLM 5: but for rows that the index ranks so alike that halves decide between them, and for those
-// that come after such a one.
-TEST(Forward, AnIndexChoosesAsTheTextbookDoes) {
-  Shape shape = SmallShape(Arch::kGlmDsa);
-  shape.experts.used = shape.experts.count;  // no choice of these
+// But for rows that the index ranks so alike that halves decide between them, and for those that
+// come after such a one.
+void ExpectTheTextbooksChoice(Arch arch) {
+  Shape shape = SmallShape(arch);
+  UseAllExperts(shape);
   const ModelFile model(shape, TensorType::kF32);
   const auto tokens = RandomTokens(40, shape.vocab_size);
   const auto logits = Runner(model.files(), Slice::Whole(shape)).Logits(tokens, 40);
@@ -441,6 +446,11 @@ TEST(Forward, AnIndexChoosesAsTheTextbookDoes) {
   }
   EXPECT_GE(near, 30u);
   EXPECT_GE(far_from_all, 20u);
+}
+
+TEST(Forward, AnIndexChoosesAsTheTextbookDoes) {
+  ExpectTheTextbooksChoice(Arch::kGlmDsa);
+  ExpectTheTextbooksChoice(Arch::kDeepSeek32);
 }
 
 // Of GLM some models have no norms of queries and keys.

@@ -176,7 +176,7 @@ TEST_P(NextRow, RowsOfTheModelAreTheSameBesideItsLogits) {
 INSTANTIATE_TEST_SUITE_P(All, NextRow,
                          testing::Values(Arch::kQwen3Next, Arch::kQwen35, Arch::kQwen35Moe,
                                          Arch::kGlm4Moe, Arch::kMimo2, Arch::kDeepSeek2,
-                                         Arch::kGlmDsa),
+                                         Arch::kDeepSeek32, Arch::kGlmDsa),
                          [](const auto& test) {
                            std::string name(ArchName(test.param));
                            std::ranges::replace(name, '-', '_');

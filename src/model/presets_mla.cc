@@ -3,7 +3,7 @@
 
 #include "model/presets_mla.h"
 
-#include "model/shape_glm_dsa.h"
+#include "model/shape_dsa.h"
 
 namespace aster::model {
 namespace {
@@ -110,6 +110,29 @@ Shape TinyDeepSeek2Shape() {
   return shape;
 }
 
+// An index in every layer.
+Shape DeepSeek32Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts) {
+  Shape shape = DeepSeek3Shape(layers, dense_layers, experts);
+  shape.arch = Arch::kDeepSeek32;
+  shape.index = {.heads = 64, .dim = 128, .top = 2048, .own = std::vector<uint8_t>(layers, 1)};
+  return shape;
+}
+
+Shape DeepSeek32OfGroups() {
+  Shape shape = DeepSeek32Shape(61, 3, 256);
+  shape.experts.groups = 8;
+  shape.experts.used_groups = 4;
+  return shape;
+}
+
+// Everything that a DeepSeek V3.2 has, as small.
+Shape TinyDeepSeek32Shape() {
+  Shape shape = TinyDeepSeek2Shape();
+  shape.arch = Arch::kDeepSeek32;
+  shape.index = {.heads = 8, .dim = 128, .top = 64, .own = std::vector<uint8_t>(4, 1)};
+  return shape;
+}
+
 // A GLM 5, with as many layers and experts: every layer has an index of its own, or in GLM 5.2 one
 // of four.
 Shape Glm5Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts, bool shares_index) {
@@ -161,6 +184,12 @@ std::vector<Preset> MlaPresets() {
        DeepSeek2LiteShape()},
       {"glm-4.7-flash", "the shape of GLM 4.7 Flash: 30 B parameters", GlmFlashShape()},
       {"kimi-k2", "the shape of Kimi K2: 1 T parameters", KimiK2Shape()},
+      {"deepseek32-tiny", "every part of a DeepSeek V3.2, in 4 small layers",
+       TinyDeepSeek32Shape()},
+      {"deepseek32-proportions", "a DeepSeek V3.2 of 4 layers and 16 experts: real widths",
+       DeepSeek32Shape(4, 1, 16)},
+      {"deepseek-v3.2", "the shape of DeepSeek V3.2 and V3.2-Exp: 672 B parameters",
+       DeepSeek32OfGroups()},
       {"glm-5-tiny", "every part of a GLM 5, in 4 small layers", TinyGlm5Shape(4, false)},
       {"glm-5.2-tiny", "every part of a GLM 5.2, in 7 small layers", TinyGlm5Shape(7, true)},
       {"glm-5-proportions", "a GLM 5 of 4 layers and 16 experts: real widths",

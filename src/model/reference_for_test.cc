@@ -336,7 +336,7 @@ class Reference {
     Normalise(std::span(row).first(rank), Layer("attn_kv_a_norm.weight"), shape_.norm_epsilon);
     Turn(std::span(row).subspan(rank), unscaled, {}, true, position);
     keys_[layer_].push_back(std::move(row));
-    if (HasIndex()) ChooseRows(x, position);
+    if (HasIndex()) ChooseRows(x, unscaled, position);
     Row out;
     for (size_t head = 0; head < shape_.head_count; ++head) {
       const Row part(query.begin() + static_cast<ptrdiff_t>(head * of_head),
@@ -360,18 +360,18 @@ class Reference {
 
   // An MTP block sees fewer rows than an index would choose.
   bool HasIndex() const { return shape_.index.heads > 0 && layer_ < shape_.layer_count; }
-  // GLM 5: all rows, or those that the heads of an index rank highest; layers without one take what
-  // the last has chosen.
-  void ChooseRows(const Row& x, size_t position) {
+  // Those that an index ranks highest; layers without one take what the last has chosen.
+  void ChooseRows(const Row& x, const Rope& unscaled, size_t position) {
     if (shape_.index.own[layer_] == 0) return;
     const size_t heads = shape_.index.heads, dim = shape_.index.dim;
     Row row = Multiply(Layer("indexer.attn_k.weight"), x, dim);
     reference::NormaliseLayer(row, Layer("indexer.k_norm.weight"), Layer("indexer.k_norm.bias"));
-    Turn(row, shape_.rope, {}, true, position);
+    const bool adjacent = shape_.arch == Arch::kGlmDsa;  // or by halves
+    Turn(row, unscaled, {}, adjacent, position);
     values_[layer_].push_back(std::move(row));
     Row query = Multiply(Layer("indexer.attn_q_b.weight"), LowQuery(x), heads * dim);
     for (size_t head = 0; head < heads; ++head)
-      Turn(std::span(query).subspan(head * dim, dim), shape_.rope, {}, true, position);
+      Turn(std::span(query).subspan(head * dim, dim), unscaled, {}, adjacent, position);
     const Row shares = Multiply(Layer("indexer.proj.weight"), x, heads);
     std::vector<std::pair<double, size_t>> ranks;  // negative
     for (const Row& other : values_[layer_]) {

@@ -14,7 +14,12 @@ constexpr float kNormEpsilon = 1e-6f;
 }  // namespace
 
 RowChoice::RowChoice(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
-    : shape_(shape), format_(MlaIndexFormat(shape)), backend_(backend), commands_(commands) {}
+    : shape_(shape),
+      format_(MlaIndexFormat(shape)),
+      turns_(shape.index_turns_halves() ? kernels::RopeLayout::kHalves
+                                        : kernels::RopeLayout::kAdjacent),
+      backend_(backend),
+      commands_(commands) {}
 
 Status RowChoice::Plan(size_t row_count) {
   const RowIndex& index = shape_.index;
@@ -44,13 +49,15 @@ Status RowChoice::Run(uint32_t layer, const RowIndexWeights& weights, const comp
                            .epsilon = kNormEpsilon,
                            .out = rows_.tensor()}));
   // Of rows and queries the first numbers turn.
-  TRY(commands_.WriteRows(
-      {.pages = pages,
-       .format = format_,
-       .heads = {
-           .rows = rows_.tensor(), .count = 1, .bias = weights.bias.tensor(), .angles = angles}}));
+  TRY(commands_.WriteRows({.pages = pages,
+                           .format = format_,
+                           .heads = {.rows = rows_.tensor(),
+                                     .count = 1,
+                                     .bias = weights.bias.tensor(),
+                                     .angles = angles,
+                                     .layout = turns_}}));
   const compute::Heads queries[] = {
-      {.rows = queries_.tensor(), .count = shape_.index.heads, .angles = angles}};
+      {.rows = queries_.tensor(), .count = shape_.index.heads, .angles = angles, .layout = turns_}};
   TRY(commands_.FinishHeads(queries));
   // The definition divides all ranks by one number, which changes none of them.
   return commands_.Rank({.pages = pages,

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The index of a layer whose heads see some of the rows only, as GLM 5 has it: a narrow row for
-// every token, by which each token's queries rank all that came before it. Must not know what is
-// done with the rows that are chosen.
+// The index of a layer whose heads see some of the rows only, as DeepSeek V3.2 and GLM 5 have it
+// (DSA): a narrow row for every token, by which each token's queries rank all that came before it.
+// Must not know what is done with the rows that are chosen.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,7 @@ class RowChoice {
  private:
   const Shape shape_;
   const kernels::LatentFormat format_;
+  const kernels::RopeLayout turns_;
   compute::Backend& backend_;
   compute::Commands& commands_;
 

@@ -57,16 +57,18 @@ inline Shape SmallGemma(Shape shape) {
   return shape;
 }
 
-// Of three layers the last sees, where there is an index, the rows that the second has chosen.
+// Of three layers of GLM 5 the last sees the rows that the second has chosen.
 inline Shape SmallMlaShape(Arch arch) {
-  const bool is_indexed = arch == Arch::kGlmDsa;
-  Shape shape = ShapeOfPreset(is_indexed ? "glm-5-tiny" : "deepseek2-tiny").value();
+  const bool is_glm = arch == Arch::kGlmDsa;
+  Shape shape = ShapeOfPreset(is_glm ? "glm-5-tiny" : "deepseek2-tiny").value();
+  shape.arch = arch;
   shape.layer_count = 3;
   shape.vocab_size = 300;
   shape.head_dim = 288;
   shape.rope.dimensions = 32;
   shape.mla = {.query_rank = 256, .row_rank = 256, .key_dim = 32, .value_dim = 64};
-  if (is_indexed) shape.index = {.heads = 3, .dim = 48, .top = 12, .own = {1, 1, 0}};
+  if (HasDsa(arch)) shape.index = {.heads = 3, .dim = 48, .top = 12, .own = {1, 1, 1}};
+  if (is_glm) shape.index.own.back() = 0;
   return shape;
 }
 

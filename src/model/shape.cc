@@ -12,11 +12,11 @@
 #include "kernels/math.h"
 #include "model/carried.h"
 #include "model/shape_deepseek4.h"
+#include "model/shape_dsa.h"
 #include "model/shape_gemma2.h"
 #include "model/shape_gemma3.h"
 #include "model/shape_gemma4.h"
 #include "model/shape_glm.h"
-#include "model/shape_glm_dsa.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_keys.h"
 #include "model/shape_mimo2.h"
@@ -35,7 +35,7 @@ struct ArchEntry {
   std::string_view name;
 };
 
-constexpr std::array<ArchEntry, 20> kArchs = {
+constexpr std::array<ArchEntry, 21> kArchs = {
     {{Arch::kLlama, "llama"},          {Arch::kMistral3, "mistral3"},
      {Arch::kQwen2, "qwen2"},          {Arch::kQwen3, "qwen3"},
      {Arch::kQwen3Moe, "qwen3moe"},    {Arch::kQwen3Next, "qwen3next"},
@@ -44,8 +44,9 @@ constexpr std::array<ArchEntry, 20> kArchs = {
      {Arch::kGemma4, "gemma4"},        {Arch::kPhi3, "phi3"},
      {Arch::kGptOss, "gpt-oss"},       {Arch::kGlm4Moe, "glm4moe"},
      {Arch::kMiniMaxM2, "minimax-m2"}, {Arch::kMimo2, "mimo2"},
-     {Arch::kDeepSeek2, "deepseek2"},  {Arch::kGlmDsa, "glm-dsa"},
-     {Arch::kDeepSeek4, "deepseek4"},  {Arch::kDeepSeek41, "deepseek41"}}};
+     {Arch::kDeepSeek2, "deepseek2"},  {Arch::kDeepSeek32, "deepseek32"},
+     {Arch::kGlmDsa, "glm-dsa"},       {Arch::kDeepSeek4, "deepseek4"},
+     {Arch::kDeepSeek41, "deepseek41"}}};
 
 // Keys that change the arithmetic of other architectures. Where one stands in a file of an
 // architecture known here, running the file without it would give plausible nonsense.
@@ -231,11 +232,13 @@ std::string KnownArchs() {
 bool HasExperts(Arch arch) {
   return arch == Arch::kQwen3Moe || arch == Arch::kQwen3Next || arch == Arch::kQwen35Moe ||
          arch == Arch::kGptOss || arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 ||
-         arch == Arch::kMimo2 || arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa ||
-         arch == Arch::kDeepSeek4 || arch == Arch::kDeepSeek41;
+         arch == Arch::kMimo2 || HasMla(arch) || arch == Arch::kDeepSeek4 ||
+         arch == Arch::kDeepSeek41;
 }
 
-bool HasMla(Arch arch) { return arch == Arch::kDeepSeek2 || arch == Arch::kGlmDsa; }
+bool HasMla(Arch arch) { return arch == Arch::kDeepSeek2 || HasDsa(arch); }
+
+bool HasDsa(Arch arch) { return arch == Arch::kDeepSeek32 || arch == Arch::kGlmDsa; }
 
 bool HasRouterKeys(Arch arch) {
   return arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2 || arch == Arch::kMimo2 || HasMla(arch);
@@ -392,7 +395,7 @@ Result<Shape> ReadShape(const gguf::Metadata& metadata) {
     if (shape.is_glm()) TRY(ReadGlm(keys, shape));
     if (shape.arch == Arch::kMiniMaxM2) TRY(ReadMiniMax(keys, shape));
     if (shape.arch == Arch::kDeepSeek2) TRY(ReadMla(keys, shape));
-    if (shape.arch == Arch::kGlmDsa) TRY(ReadGlmDsa(keys, shape));
+    if (HasDsa(shape.arch)) TRY(ReadDsa(keys, shape));
     if (shape.is_mimo2()) TRY(ReadMimo2(keys, shape));
     if (HasRecurrence(shape.arch)) TRY(ReadQwenNext(keys, shape));
   }
@@ -438,7 +441,7 @@ Status CheckShape(const Shape& shape) {
   if (shape.arch == Arch::kMistral3) return CheckMistral3(shape);
   if (shape.arch == Arch::kPhi3) return CheckPhi3(shape);
   if (shape.arch == Arch::kDeepSeek2) return CheckMla(shape);
-  if (shape.arch == Arch::kGlmDsa) return CheckGlmDsa(shape);
+  if (HasDsa(shape.arch)) return CheckDsa(shape);
   if (shape.is_mimo2()) return CheckMimo2(shape);
   if (HasRouterKeys(shape.arch)) return CheckSigmoidMixture(shape);
   if (HasRecurrence(shape.arch)) return CheckQwenNext(shape);

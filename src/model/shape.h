@@ -37,6 +37,7 @@ enum class Arch : uint8_t {
   kMiniMaxM2,
   kMimo2,
   kDeepSeek2,
+  kDeepSeek32,
   kGlmDsa,
   kDeepSeek4,
   kDeepSeek41
@@ -143,7 +144,7 @@ struct Mla {
   uint32_t value_dim = 0;   // of a head's value
 };
 
-// An index that chooses which rows of such attention a token sees (GLM 5).
+// An index that chooses which rows of such attention a token sees (DSA: DeepSeek V3.2, GLM 5).
 struct RowIndex {
   uint32_t heads = 0;  // 0: all rows are seen
   uint32_t dim = 0;    // of its rows, and of a head's query
@@ -237,6 +238,8 @@ struct Shape {
   bool is_mla() const { return mla.row_rank > 0; }
   bool is_indexed() const { return index.heads > 0; }
   bool has_index(uint32_t layer) const { return is_indexed() && index.own[layer] != 0; }
+  // Of what turns of an index's rows and queries the two halves make pairs, whatever heads do.
+  bool index_turns_halves() const { return arch == Arch::kDeepSeek32; }
   // Whether a slice of the model can begin with the layer.
   bool can_begin(uint32_t layer) const;
   // Some layers keep a state; those that attend gate what they give.
@@ -279,6 +282,8 @@ bool HasExperts(Arch arch);
 
 // Whether all its heads share one row.
 bool HasMla(Arch arch);
+// And an index chooses which rows they see.
+bool HasDsa(Arch arch);
 
 // Whether its files say how the router chooses (shape_router.h).
 bool HasRouterKeys(Arch arch);

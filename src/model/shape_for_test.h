@@ -5,10 +5,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/files.h"
 #include "gguf/file.h"
 #include "gguf/writer.h"
+#include "model/presets.h"
 #include "model/shape.h"
 #include "model/write_metadata.h"
 
@@ -28,6 +30,15 @@ inline gguf::MetadataBuilder MetadataOf(const Shape& shape) {
   gguf::MetadataBuilder metadata;
   WriteShape(shape, metadata);
   return metadata;
+}
+
+// The key with which a model's metadata cannot be read is in the message.
+inline bool IsRefused(std::string_view preset, const std::string& key, auto value) {
+  const Shape shape = ShapeOfPreset(preset).value();
+  gguf::MetadataBuilder metadata = MetadataOf(shape);
+  metadata.Set(std::string(ArchName(shape.arch)) + "." + key, value);
+  const auto read = ReadBack(metadata);
+  return !read.ok() && read.error().message().find(key) != std::string::npos;
 }
 
 }  // namespace aster::model

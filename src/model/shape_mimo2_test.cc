@@ -11,14 +11,6 @@
 namespace aster::model {
 namespace {
 
-bool IsRefusedOfMimo2(const std::string& key, auto value) {
-  const Shape shape = ShapeOfPreset("mimo2-tiny").value();
-  gguf::MetadataBuilder metadata = MetadataOf(shape);
-  metadata.Set(std::string(ArchName(shape.arch)) + "." + key, value);
-  const auto read = ReadBack(metadata);
-  return !read.ok() && read.error().message().find(key) != std::string::npos;
-}
-
 // Layers of two kinds, values that are narrower than keys; blocks behind the layers have values,
 // too.
 TEST(ShapeOfMimo2, SurvivesItsMetadata) {
@@ -47,7 +39,7 @@ TEST(ShapeOfMimo2, SurvivesItsMetadata) {
 
 TEST(ShapeOfMimo2, OfAnotherKindIsRefusedByName) {
   const auto refused = [](const std::string& key, auto value) {
-    return IsRefusedOfMimo2(key, value);
+    return IsRefused("mimo2-tiny", key, value);
   };
   using Flags = std::vector<bool>;
   using Counts = std::vector<uint32_t>;

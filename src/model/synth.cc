@@ -123,7 +123,7 @@ std::string_view PretokenizerOf(Arch arch) {
   if (arch == Arch::kGptOss || arch == Arch::kPhi3) return "gpt-4o";
   if (arch == Arch::kGlm4Moe || arch == Arch::kGlmDsa) return "glm4";
   if (arch == Arch::kMiniMaxM2) return "minimax-m2";
-  if (arch == Arch::kDeepSeek2) return "deepseek-v3";
+  if (arch == Arch::kDeepSeek2 || arch == Arch::kDeepSeek32) return "deepseek-v3";
   if (arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) return "qwen35";
   const bool is_v4 = arch == Arch::kDeepSeek4 || arch == Arch::kDeepSeek41;
   return is_v4 ? "joyai-llm" : "qwen2";

@@ -3,6 +3,7 @@
 
 #include "model/synth.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -235,6 +236,30 @@ TEST(Support, AnIndexWhereNoneIsUsedIsNotRead) {
   tensors.push_back({"blk.3.nextn.embed_tokens.weight", gguf::TensorType::kF32, {4}});
   ASSERT_NO_FATAL_FAILURE(WriteZeros(path, shape, tensors));
   EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());
+}
+
+// Of DeepSeek V3.2, with and without what its converters add to a DeepSeek V3.
+TEST(Support, AnIndexIsNeededWhereTheArchitectureSaysSo) {
+  const TemporaryDirectory folder = TemporaryDirectory::Create().value();
+  const std::string path = folder.File("model.gguf");
+  Shape shape = ShapeOfPreset("deepseek32-tiny").value();
+  std::vector<gguf::TensorSpec> tensors = FloatsOf(shape);
+  const auto obstacles = [&] {
+    WriteZeros(path, shape, tensors);
+    return CheckSupport(gguf::ModelFiles::Open(path).value()).obstacles;
+  };
+  EXPECT_THAT(obstacles(), testing::IsEmpty());
+  shape.arch = Arch::kDeepSeek2;
+  shape.index = {};
+  EXPECT_THAT(obstacles(),
+              testing::Contains(testing::HasSubstr("indexer.attn_k.weight has no place")));
+  std::erase_if(tensors, [](const auto& tensor) {
+    return tensor.name.find(".indexer.") != std::string::npos;
+  });
+  EXPECT_THAT(obstacles(), testing::IsEmpty());
+  shape = ShapeOfPreset("deepseek32-tiny").value();
+  EXPECT_THAT(obstacles(),
+              testing::Contains(testing::HasSubstr("indexer.proj.weight [256, 8] is missing")));
 }
 
 TEST(Support, Gemma3WithTensorsOfAnotherKindIsRefusedByName) {

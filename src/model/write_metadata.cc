@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "model/shape_deepseek4.h"
+#include "model/shape_dsa.h"
 #include "model/shape_gemma2.h"
 #include "model/shape_gemma3.h"
 #include "model/shape_gemma4.h"
-#include "model/shape_glm_dsa.h"
 #include "model/shape_gpt_oss.h"
 #include "model/shape_mimo2.h"
 #include "model/shape_mistral3.h"
@@ -69,7 +69,7 @@ void WriteShape(const Shape& shape, gguf::MetadataBuilder& metadata) {
   if (shape.arch == Arch::kPhi3) WritePhi3(shape, metadata);
   if (shape.is_mla()) WriteMla(shape, metadata);
   if (shape.is_mimo2()) WriteMimo2(shape, metadata);
-  if (shape.is_indexed()) WriteGlmDsa(shape, metadata);
+  if (shape.is_indexed()) WriteDsa(shape, metadata);
   if (shape.is_recurrent()) WriteQwenNext(shape, metadata);
   if (HasRouterKeys(shape.arch)) WriteRouter(shape, metadata);
   WriteRope(shape.rope, arch, metadata);

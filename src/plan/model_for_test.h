@@ -93,7 +93,8 @@ class TestModel {
       shape.experts.feed_forward = 64;
     }
     if (shape.is_gemma4()) shape.kinds.sharing = 1;
-    if (shape.is_indexed()) shape.index.own = {1, 0, 1, 0};
+    if (shape.arch == model::Arch::kGlmDsa) shape.index.own = {1, 0, 1, 0};
+    if (shape.arch == model::Arch::kDeepSeek32) shape.index.own = {1, 1, 1, 1};
     return shape;
   }
   // Two layers make rows, of two tokens and of one, and another keeps those.

@@ -145,6 +145,8 @@ std::string_view TinyPresetOf(model::Arch arch) {
       return "qwen3.5-moe-tiny";
     case model::Arch::kDeepSeek2:
       return "deepseek2-tiny";
+    case model::Arch::kDeepSeek32:
+      return "deepseek32-tiny";
     case model::Arch::kMimo2:
       return "mimo2-tiny";
     case model::Arch::kGlmDsa:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-#include "model/shape_glm_dsa.h"
+#include "model/shape_dsa.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kTypesKey = "attention.indexer.types";
 
-// Files that do not say which layers have an index are of GLM 5 and 5.1, in which all have, or of
-// GLM 5.2, which was trained for texts this long.
+// Files that do not say which layers have an index are of DeepSeek V3.2, GLM 5 and 5.1, in which
+// all have, or of GLM 5.2, which was trained for texts this long.
 constexpr uint32_t kContextOf52 = 1048576;
 
 Status ReadOwners(const Keys& keys, Shape& shape) {
@@ -27,7 +27,7 @@ Status ReadOwners(const Keys& keys, Shape& shape) {
     own.assign(types.begin(), types.end());
     return Ok();
   }
-  if (shape.context_length < kContextOf52) return Ok();
+  if (shape.arch != Arch::kGlmDsa || shape.context_length < kContextOf52) return Ok();
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
     own[layer] = HasIndexIn52(layer) ? 1 : 0;
   return Ok();
@@ -37,7 +37,7 @@ Status ReadOwners(const Keys& keys, Shape& shape) {
 
 bool HasIndexIn52(uint32_t layer) { return layer < 2 || layer % 4 == 2; }
 
-Status ReadGlmDsa(const Keys& keys, Shape& shape) {
+Status ReadDsa(const Keys& keys, Shape& shape) {
   shape.experts.score = kernels::RouterScore::kSigmoid;
   TRY(ReadMla(keys, shape));
   RowIndex& index = shape.index;
@@ -51,7 +51,7 @@ Status ReadGlmDsa(const Keys& keys, Shape& shape) {
   return ReadOwners(keys, shape);
 }
 
-Status CheckGlmDsa(const Shape& shape) {
+Status CheckDsa(const Shape& shape) {
   TRY(CheckMla(shape));
   const RowIndex& index = shape.index;
   if (shape.mla.query_rank == 0)
@@ -61,6 +61,13 @@ Status CheckGlmDsa(const Shape& shape) {
         fmt::format("an index of {} rows (attention.indexer.top_k) in {} of {} layers "
                     "(attention.indexer.types) cannot be: the first layer needs one",
                     index.top, std::ranges::count(index.own, 1), shape.layer_count));
+  }
+  const auto own = std::ranges::count(index.own, 1);
+  if (shape.arch == Arch::kDeepSeek32 && own < std::ssize(index.own)) {
+    return Unimplemented(
+        fmt::format("an index in {} of {} layers (attention.indexer.types); this architecture has "
+                    "one in all",
+                    own, shape.layer_count));
   }
   // The kernels take sixteen numbers at a time.
   if (index.heads == 0 || index.dim % kernels::kLatentLanes != 0 ||
@@ -75,7 +82,7 @@ Status CheckGlmDsa(const Shape& shape) {
   return Ok();
 }
 
-void WriteGlmDsa(const Shape& shape, gguf::MetadataBuilder& metadata) {
+void WriteDsa(const Shape& shape, gguf::MetadataBuilder& metadata) {
   const auto set = [&](std::string_view key, const auto& value) {
     metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
   };
@@ -83,7 +90,8 @@ void WriteGlmDsa(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("attention.indexer.head_count", index.heads);
   set("attention.indexer.key_length", index.dim);
   set("attention.indexer.top_k", index.top);
-  set(kTypesKey, std::vector<bool>(index.own.begin(), index.own.end()));
+  if (shape.arch == Arch::kGlmDsa)
+    set(kTypesKey, std::vector<bool>(index.own.begin(), index.own.end()));
 }
 
 }  // namespace aster::model

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What GLM 5 has among a model's numbers beside what shape_mla.h reads: an index that chooses the
-// rows which heads see. Must not know weights.
+// What DeepSeek V3.2 and GLM 5 have among a model's numbers beside what shape_mla.h reads: an index
+// that chooses the rows which heads see (DSA). Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -12,12 +12,12 @@
 
 namespace aster::model {
 
-Status ReadGlmDsa(const Keys& keys, Shape& shape);
+Status ReadDsa(const Keys& keys, Shape& shape);
 
 // Numbers that the computation cannot deal with.
-Status CheckGlmDsa(const Shape& shape);
+Status CheckDsa(const Shape& shape);
 
-void WriteGlmDsa(const Shape& shape, gguf::MetadataBuilder& metadata);
+void WriteDsa(const Shape& shape, gguf::MetadataBuilder& metadata);
 
 // Whether a layer of GLM 5.2 has an index of its own.
 bool HasIndexIn52(uint32_t layer);
