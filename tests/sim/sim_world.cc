@@ -16,7 +16,7 @@ namespace aster::sim {
 namespace {
 
 constexpr uint64_t kFront = 99;
-constexpr uint64_t kSmallFront = 98;
+constexpr uint64_t kSmallFront = 100;  // and those behind it
 // Nothing that happens here takes longer; what does is a hang.
 constexpr int64_t kLongestNs = 3600 * kNsPerSecond;
 constexpr uint64_t kMostSteps = 400'000;
@@ -108,8 +108,12 @@ World::World(uint64_t seed, bool keep_lines)
   if (seed % 4 < 2) {
     drafters_ = std::make_unique<SimDrafters>(seed, is_calm_, kVocab, clock_, hub_, prophet_);
   }
-  AddFront(/*is_small=*/false, options);
-  if (seed % 3 == 0) AddFront(/*is_small=*/true, options);
+  AddFront(kFront, options);
+  // In a third of them two more, each of which finds what the other's nodes have.
+  if (seed % 3 == 0) {
+    AddFront(kSmallFront, options);
+    AddFront(kSmallFront + 1, options);
+  }
   for (uint32_t i = 0; i < 1 + Below(4); ++i) AddVisitor();
   if (!is_calm_) AddTroubles();
 }
@@ -119,8 +123,8 @@ World::~World() {
   for (const auto& machine : machines_) machine->server.reset();
 }
 
-void World::AddFront(bool is_small, const conduct::ConductorOptions& options) {
-  const uint64_t number = is_small ? kSmallFront : kFront;
+void World::AddFront(uint64_t number, const conduct::ConductorOptions& options) {
+  const bool is_small = number >= kSmallFront;
   Front& front = *fronts_.emplace_back(std::make_unique<Front>());
   front.is_small = is_small;
   front.network = std::make_unique<SimNetwork>(hub_, wire::NodeId{Hash128{number, number}});

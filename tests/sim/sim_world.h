@@ -105,7 +105,7 @@ class World {
   int64_t Milliseconds(uint32_t bound) { return int64_t{1 + Below(bound)} * kNsPerMs; }
 
   void AddMachine(uint64_t number);
-  void AddFront(bool is_small, const conduct::ConductorOptions& options);
+  void AddFront(uint64_t number, const conduct::ConductorOptions& options);
   void AddVisitor();
   void AddTroubles();
   void Kill(size_t index, int64_t away_ns);
