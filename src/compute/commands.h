@@ -111,7 +111,7 @@ struct HeadAttention {
   const kernels::PageLayout* head_page;
   size_t head_count;
   size_t kv_head_count;      // that these heads read
-  size_t first_kv_head = 0;  // of those that pages have. Else than 0 on the processor only
+  size_t first_kv_head = 0;  // of those that pages have
   float scale;               // of scores
   uint32_t window;           // positions that a row sees, itself included; 0: all
   uint32_t sinks;            // and the first of all
@@ -164,8 +164,10 @@ struct ExpertSum {
   Tensor out;  // [rows, embedding]
 };
 
-// What a machine computes of such a sum, where others have other experts.
+// What a machine computes of such a sum, where others have other experts, whose matrices here have
+// no rows.
 struct OwnExperts {
+  std::span<const int32_t> ids;  // [rows, used]: those of the sum, as the host has read them
   // [rows, used], and behind each row's one more where there is a shared expert: whether it is
   // computed here.
   std::span<const uint8_t> is_own;
@@ -343,15 +345,17 @@ class Commands {
   virtual Status Upload(std::span<const float> rows, const Tensor& to) = 0;
   // *rows is where the host finds them once the batch is done, until the next begins.
   virtual Status Download(const Tensor& from, std::span<const float>* rows) = 0;
-  // Rows whose columns machines exchange in 8-bit blocks, as products read them. Of back ends the
-  // processor alone has them.
+  // Rows whose columns machines exchange in 8-bit blocks, as products read them
+  // (kernels/activation_blocks.h).
   //
-  // The blocks of rows; valid until the next call.
-  virtual Result<Bytes> DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows);
-  // `to` = rows whose columns come in parts, each of which is then uploaded once.
+  // *blocks is where the host finds those of `rows` once the batch is done, until the next begins.
+  virtual Status DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows,
+                                Bytes* blocks) = 0;
+  // `to` = rows whose columns come in parts, each of which is then uploaded once. The host puts
+  // them together, so that this may be between two batches, too.
   virtual Status SetInParts(Operand& to, kernels::ActivationFormat format, size_t rows,
-                            size_t columns);
-  virtual Status UploadBlocks(Bytes blocks, Operand& to, const BlockColumns& columns);
+                            size_t columns) = 0;
+  virtual Status UploadBlocks(Bytes blocks, Operand& to, const BlockColumns& columns) = 0;
   // Rows of an embedding in its file, by tokens; each `copies` times in a row of `out`.
   virtual Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                        size_t copies, const Tensor& out) = 0;
@@ -385,26 +389,24 @@ class Commands {
   virtual Status Choose(const ExpertChoice& choice) = 0;
   virtual Status SumExperts(const ExpertSum& sum) = 0;
   // The same in two halves, between which machines exchange what they have, where each has some
-  // rows of all experts' matrices. Of back ends the processor alone has them.
+  // rows of all experts' matrices.
   //
   // wide = both halves of the chosen experts as one: a row for every choice of the first row, then
   // of the second and so on; then a row of the shared expert for each.
-  virtual Status ExpandExperts(const ExpertSum& sum, const Tensor& wide);
+  virtual Status ExpandExperts(const ExpertSum& sum, const Tensor& wide) = 0;
   // out = the sum of what experts make of such rows, whose columns are all experts' whole width:
   // those of choices, and those of the shared expert, where there is one.
-  virtual Status ContractExperts(const ExpertSum& sum, Operand& chosen, Operand& shared);
+  virtual Status ContractExperts(const ExpertSum& sum, Operand& chosen, Operand& shared) = 0;
 
-  // The same in parts, where each machine has some experts as a whole; on the processor alone too.
+  // The same in parts, where each machine has some experts as a whole.
   //
-  // What the router has chosen, as the host reads it.
-  virtual Result<std::span<const int32_t>> ReadChoice(const Tensor& ids);
-  // own.sums = the sums of the experts that are computed here; sum.out is not used.
-  virtual Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own);
-  // Row more_of[i] of `sums` gets row i of `more` added: rows of `columns` numbers.
-  virtual Status AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
-                         std::span<const int64_t> more, size_t columns);
+  // *choice is what the router has chosen, as Download gives numbers.
+  virtual Status ReadChoice(const Tensor& ids, std::span<const int32_t>* choice) = 0;
+  // own.sums = the sums of the experts that are computed here, once the batch is done; sum.out is
+  // not used.
+  virtual Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own) = 0;
   // out = complete sums as numbers.
-  virtual Status FinishSums(std::span<const int64_t> sums, const Tensor& out);
+  virtual Status FinishSums(std::span<const int64_t> sums, const Tensor& out) = 0;
 
   // --- A residual of several streams: [rows, streams * columns].
 

@@ -12,50 +12,106 @@
 namespace aster::conduct {
 namespace {
 
-class LostGpuOnARoute : public testing::TestWithParam<uint64_t> {};
-
-TEST_P(LostGpuOnARoute, TheNodeGoesOnWithItsProcessor) {
-  const std::vector<int32_t> tokens = model::RandomTokens(200, 298);
-  const auto whole = plan::TestModel::Get().MakeWhole();
-  SystemClock clock;
-  engine::Scheduler scheduler(*whole, nullptr, clock);
-  net::MemoryHub hub(clock);
-  const auto nodes = plan::TestNodes(2);
-  const auto first_network = hub.Join(nodes[0].id), second_network = hub.Join(nodes[1].id);
-  const auto front = hub.Join(plan::TestNode(99));
-  stage::TestSliceSource first_source;
-  stage::GpuSliceSource second_source({.batches = GetParam()});
-  stage::Node first(*first_network, first_source), second(*second_network, second_source);
-  first.Start();
-  second.Start();
-  Conductor conductor(*front, plan::TestModel::Get().route_model(), nullptr,
-                      TestPlan("0:1,2:out", 2), {},
-                      [](const plan::Plan& broken, std::span<const wire::NodeId> lost,
-                         const Error& why) -> Result<plan::Plan> {
-                        // No node is lost: the same ones open the next route.
-                        EXPECT_TRUE(lost.empty());
-                        EXPECT_NE(why.message().find("has lost the GPU"), std::string::npos);
-                        return broken;
-                      });
-  ASSERT_TRUE(conductor.Open().ok());
-
+engine::Request Sampled() {
   engine::Request request;
   request.max_tokens = 12;
   request.sampling.temperature = 1;
   request.sampling.seed = 5;
+  return request;
+}
+
+// Two nodes, which open the same route once more where it breaks.
+class TwoNodes {
+ public:
+  TwoNodes(const std::string& split, stage::SliceSource& first, stage::SliceSource& second)
+      : first_(*first_network_, first),
+        second_(*second_network_, second),
+        conductor_(*front_, plan::TestModel::Get().route_model(), nullptr, TestPlan(split, 2), {},
+                   [this](const plan::Plan& broken, std::span<const wire::NodeId> lost,
+                          const Error& why) -> Result<plan::Plan> {
+                     EXPECT_TRUE(lost.empty());
+                     why_ = why.message();
+                     return broken;
+                   }) {
+    first_.Start();
+    second_.Start();
+  }
+  ~TwoNodes() {
+    second_.Stop();
+    first_.Stop();
+  }
+
+  Conductor& conductor() { return conductor_; }
+  const std::string& why() const { return why_; }  // the route broke
+
+ private:
+  SystemClock clock_;
+  net::MemoryHub hub_{clock_};
+  const std::vector<plan::PlanNode> nodes_ = plan::TestNodes(2);
+  const std::unique_ptr<net::Network> first_network_ = hub_.Join(nodes_[0].id);
+  const std::unique_ptr<net::Network> second_network_ = hub_.Join(nodes_[1].id);
+  const std::unique_ptr<net::Network> front_ = hub_.Join(plan::TestNode(99));
+  stage::Node first_;
+  stage::Node second_;
+  std::string why_;
+  Conductor conductor_;
+};
+
+void ExpectTheAnswerOfOneMachine(Conductor& conductor) {
+  ASSERT_TRUE(conductor.Open().ok());
+  const std::vector<int32_t> tokens = model::RandomTokens(200, 298);
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
   engine::Sequence there = conductor.NewSequence(), here = scheduler.NewSequence();
   there.SetHistory(tokens);
   here.SetHistory(tokens);
-  EXPECT_EQ(Answer(conductor, there, request), Answer(scheduler, here, request));
-  EXPECT_EQ(conductor.counters().replans, 1u);
-  EXPECT_EQ(second_source.with_gpu, 1);
-  EXPECT_EQ(second_source.without_gpu, 1);
-  second.Stop();
-  first.Stop();
+  EXPECT_EQ(Answer(conductor, there, Sampled()), Answer(scheduler, here, Sampled()));
+}
+
+class LostGpuOnARoute : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(LostGpuOnARoute, TheNodeGoesOnWithItsProcessor) {
+  stage::TestSliceSource first;
+  stage::GpuSliceSource second({.batches = GetParam()});
+  TwoNodes nodes("0:1,2:out", first, second);
+  ExpectTheAnswerOfOneMachine(nodes.conductor());
+  EXPECT_NE(nodes.why().find("has lost the GPU"), std::string::npos) << nodes.why();
+  EXPECT_EQ(nodes.conductor().counters().replans, 1u);
+  EXPECT_EQ(second.with_gpu, 1);
+  EXPECT_EQ(second.without_gpu, 1);
 }
 
 // In its prompt, and in its answer.
 INSTANTIATE_TEST_SUITE_P(AfterBatches, LostGpuOnARoute, testing::Values(0, 1, 4, 8));
+
+// Which node of a group loses its GPU, and after how many batches: one has several for a token.
+struct LossInGroup {
+  bool leads;
+  uint64_t batches;
+};
+class LostGpuInAGroup : public testing::TestWithParam<LossInGroup> {};
+
+TEST_P(LostGpuInAGroup, TheNodeGoesOnWithItsProcessor) {
+  // What the others wait for takes its time on each.
+  const engine::FakeGpuPlan loses = {.batches = GetParam().batches, .looks = 2};
+  const engine::FakeGpuPlan lasts = {.looks = 1};
+  stage::GpuSliceSource first(GetParam().leads ? loses : lasts, /*layers=*/2);
+  stage::GpuSliceSource second(GetParam().leads ? lasts : loses, /*layers=*/2);
+  TwoNodes nodes("2*a+b=0:out", first, second);
+  ExpectTheAnswerOfOneMachine(nodes.conductor());
+  const bool is_lost = GetParam().batches != engine::kUnlimited;
+  EXPECT_EQ(nodes.conductor().counters().replans, is_lost ? 1u : 0u) << nodes.why();
+  EXPECT_EQ((GetParam().leads ? first : second).without_gpu, is_lost ? 1 : 0);
+  EXPECT_EQ((GetParam().leads ? second : first).without_gpu, 0);
+}
+
+// While it prefills, and while it decodes; and never.
+INSTANTIATE_TEST_SUITE_P(AfterBatches, LostGpuInAGroup,
+                         testing::Values(LossInGroup{true, 0}, LossInGroup{true, 3},
+                                         LossInGroup{true, 60}, LossInGroup{false, 0},
+                                         LossInGroup{false, 3}, LossInGroup{false, 60},
+                                         LossInGroup{false, engine::kUnlimited}));
 
 }  // namespace
 }  // namespace aster::conduct

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "model/group_part.h"
 #include "model/support.h"
 
 namespace aster::engine {
@@ -21,6 +22,23 @@ constexpr uint64_t kScratchBatches = 2;
 // Left to the system and to other programs: this, or a share of what is there.
 constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20;
 constexpr uint64_t kReserveShare = 16;
+
+// What the part of a group has of a row beside its own columns: those of all parts.
+uint64_t GatheredNumbers(const model::Shape& shape) {
+  uint64_t attended = 0;
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
+    attended = std::max(
+        attended, uint64_t{model::HeadGroupsOf(shape)} * model::AttendedOfGroup(shape, layer));
+  }
+  const uint64_t dense = std::max(shape.feed_forward, shape.kinds.sharing_feed_forward);
+  const uint64_t normed = shape.has_wide_norms()
+                              ? (uint64_t{shape.head_count} + shape.kv_head_count) * shape.head_dim
+                              : 0;
+  const model::Experts& experts = shape.experts;
+  const uint64_t wide =
+      2 * (uint64_t{experts.used} + experts.shared) * uint64_t{experts.feed_forward};
+  return shape.embedding + attended + dense + normed + wide;
+}
 
 }  // namespace
 
@@ -40,7 +58,7 @@ uint64_t GpuReserveBytes(uint64_t available_bytes) {
 }
 
 // Of rows in every width that a layer needs, and of logits of one row for each.
-uint64_t GpuScratchBytes(const model::Shape& shape) {
+uint64_t GpuScratchBytes(const model::Shape& shape, const model::GroupPart& part) {
   const model::Latent& latent = shape.latent;
   const model::LayerKinds& kinds = shape.kinds;
   const uint64_t heads =
@@ -67,7 +85,9 @@ uint64_t GpuScratchBytes(const model::Shape& shape) {
                              ? 0
                              : uint64_t{shape.ngrams->rows()} * shape.ngrams->dim +
                                    (uint64_t{shape.streams.count} + 1) * shape.embedding;
-  const uint64_t row = hidden + inputs + states + low + 2 * heads + 2 * kv_heads + 4 * wide + found;
+  const uint64_t gathered = part.is_whole() ? 0 : GatheredNumbers(shape);
+  const uint64_t row =
+      hidden + inputs + states + low + 2 * heads + 2 * kv_heads + 4 * wide + found + gathered;
   const uint64_t logits = 64 * uint64_t{shape.vocab_size};
   return kScratchBatches * (kScratchRows * row + logits) * sizeof(float);
 }
@@ -85,8 +105,8 @@ uint32_t GpuLayersThatFit(const model::WeightSizes& sizes, const model::Shape& s
                           const model::Slice& slice, uint64_t kv_bytes, uint64_t available_bytes) {
   const uint32_t layer_count = slice.layer_end - slice.layer_begin;
   const uint64_t head = sizes.head + (shape.tied_head ? sizes.embedding : 0);
-  const uint64_t taken =
-      GpuReserveBytes(available_bytes) + GpuScratchBytes(shape) + (slice.head ? head : 0);
+  const uint64_t taken = GpuReserveBytes(available_bytes) + GpuScratchBytes(shape, slice.part) +
+                         (slice.head ? head : 0);
   if (taken > available_bytes) return 0;
   uint64_t left = available_bytes - taken;
   uint32_t count = 0;

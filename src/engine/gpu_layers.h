@@ -33,7 +33,7 @@ Result<GpuLayers> ParseGpuLayers(std::string_view text);
 // Of a device's memory what is left to the system and to other programs, and what the activations
 // of a computation take.
 uint64_t GpuReserveBytes(uint64_t available_bytes);
-uint64_t GpuScratchBytes(const model::Shape& shape);
+uint64_t GpuScratchBytes(const model::Shape& shape, const model::GroupPart& part = {});
 
 // Weights as they are in files, which need not hold their data.
 Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape,

@@ -110,13 +110,10 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   // Without the option, or a way to open a GPU, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
   const model::Shape shape = TRY(model::ShapeOf(files));
-  // The parts of a group exchange rows within a layer, which the processor has at hand.
-  if (!slice.part.is_whole()) {
-    gpu_note_ = "no GPU is used: the processor computes a group's part of the layers";
-    return found;
-  }
   const bool is_automatic = !options.gpu_layers.count;
-  Result<Gpus> gpus = options.open_gpus(UseOf(files, shape, options.memory), context_);
+  vulkan::KernelUse use = UseOf(files, shape, options.memory);
+  use.parts = !slice.part.is_whole();
+  Result<Gpus> gpus = options.open_gpus(use, context_);
   lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
   if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {
     gpu_note_ = fmt::format("no GPU is used: {}", gpus.error().message());
@@ -128,8 +125,8 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
     found.push_back({std::move(gpu), available.back()});
   }
   if (!is_automatic) return found;
-  const std::vector<uint64_t> rooms =
-      GpuRooms(TRY(SizesInFiles(files, shape)), shape, slice, options.memory_bytes, available);
+  const std::vector<uint64_t> rooms = GpuRooms(TRY(SizesInFiles(files, shape, slice.part)), shape,
+                                               slice, options.memory_bytes, available);
   for (size_t i = 0; i < found.size(); ++i) {
     found[i].room = rooms[i];
     if (rooms[i] == 0)

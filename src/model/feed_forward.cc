@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "compute/fixed_sums.h"
+
 namespace aster::model {
 namespace {
 
@@ -91,18 +93,22 @@ Status FeedForward::ContractExperts(const LayerWeights& layer, const compute::Te
   return commands_.ContractExperts(SumOf(layer, nullptr, out), *hidden_, *shared_hidden_);
 }
 
-Status FeedForward::SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
-                           compute::Operand& router_rows, std::span<const int32_t> tokens) {
-  TRY(ChooseExperts(layer, router_rows, tokens));
-  TRY(AssignExperts(index));
-  compute::ExpertSum sum = SumOf(layer, &rows, {});
-  sum.biases.down = ByExpert(layer.expert_down_bias, shape_.embedding);
-  return commands_.SumOwnExperts(sum, {.is_own = is_own_, .sums = sums_});
+Result<std::span<const int32_t>> FeedForward::ReadChoice() {
+  std::span<const int32_t> choice;
+  TRY(commands_.ReadChoice(ids_.tensor(), &choice));
+  return choice;
 }
 
-// Who computes what the rows have chosen: every part finds the same.
-Status FeedForward::AssignExperts(uint32_t index) {
-  const std::span<const int32_t> ids = TRY(ReadChoice());
+Status FeedForward::Choose(const LayerWeights& layer, compute::Operand& router_rows,
+                           std::span<const int32_t> tokens) {
+  TRY(ChooseExperts(layer, router_rows, tokens));
+  return commands_.ReadChoice(ids_.tensor(), &read_choice_);
+}
+
+// Every part finds the same.
+void FeedForward::Assign(uint32_t index) {
+  choice_.assign(read_choice_.begin(), read_choice_.end());
+  const std::span<const int32_t> ids = choice_;
   const size_t used = shape_.experts.used;
   const size_t choices = owners_->choices();
   for (std::vector<uint32_t>& rows : rows_of_) rows.clear();
@@ -116,7 +122,12 @@ Status FeedForward::AssignExperts(uint32_t index) {
   }
   std::ranges::transform(parts_, is_own_.begin(),
                          [this](uint8_t part) { return static_cast<uint8_t>(part == part_); });
-  return Ok();
+}
+
+Status FeedForward::SumOwn(const LayerWeights& layer, compute::Operand& rows) {
+  compute::ExpertSum sum = SumOf(layer, &rows, {});
+  sum.biases.down = ByExpert(layer.expert_down_bias, shape_.embedding);
+  return commands_.SumOwnExperts(sum, {.ids = choice_, .is_own = is_own_, .sums = sums_});
 }
 
 std::span<const int64_t> FeedForward::OwnSums() {
@@ -131,8 +142,8 @@ std::span<const int64_t> FeedForward::OwnSums() {
   return packed_;
 }
 
-Status FeedForward::AddSums(uint32_t part, std::span<const int64_t> sums) {
-  return commands_.AddSums(sums_, rows_of_[part], sums, shape_.embedding);
+void FeedForward::AddSums(uint32_t part, std::span<const int64_t> sums) {
+  compute::AddFixedSums(backend_.host(), sums_, rows_of_[part], sums, shape_.embedding);
 }
 
 Status FeedForward::FinishSums(const compute::Tensor& out) {

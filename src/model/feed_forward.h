@@ -40,8 +40,8 @@ class FeedForward {
                     compute::Operand& router_rows, std::span<const int32_t> tokens,
                     const compute::Tensor& out);
 
-  // What the last rows have chosen: [rows, used]. On the processor only.
-  Result<std::span<const int32_t>> ReadChoice() { return commands_.ReadChoice(ids_.tensor()); }
+  // What the last rows have chosen: [rows, used]. On the processor, where it is there at once.
+  Result<std::span<const int32_t>> ReadChoice();
 
   // The same in two halves, where a group computes the layer. First the part's columns of the wide
   // row, gated; valid until the next call.
@@ -59,23 +59,25 @@ class FeedForward {
                                         std::span<const int32_t> tokens);
   Status ContractExperts(const LayerWeights& layer, const compute::Tensor& out);
 
-  // The same in sums, where each part of the group owns experts. Computes those of this part that
-  // the rows choose.
+  // The same in sums, where each part of the group owns experts. First what the rows choose; once
+  // that batch is done, who computes it.
   bool is_in_sums() const { return owners_.has_value(); }
-  Status SumOwn(uint32_t index, const LayerWeights& layer, compute::Operand& rows,
-                compute::Operand& router_rows, std::span<const int32_t> tokens);
-  // What the others need of that: a row of sums for each row that has an expert here, or nothing.
+  Status Choose(const LayerWeights& layer, compute::Operand& router_rows,
+                std::span<const int32_t> tokens);
+  void Assign(uint32_t layer);
+  // Then the sums of this part's experts. Once that is done, what the others need of them: a row of
+  // sums for each row that has an expert here, or nothing.
+  Status SumOwn(const LayerWeights& layer, compute::Operand& rows);
   std::span<const int64_t> OwnSums();
   // What a part has to send for these rows: as many sums. Nothing where all rows do without it.
   size_t SumsOf(uint32_t part) const { return rows_of_[part].size() * shape_.embedding; }
-  Status AddSums(uint32_t part, std::span<const int64_t> sums);
+  void AddSums(uint32_t part, std::span<const int64_t> sums);
   // out = what the experts of all parts give, once all sums are there.
   Status FinishSums(const compute::Tensor& out);
 
  private:
   Status ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
                        std::span<const int32_t> tokens);
-  Status AssignExperts(uint32_t index);
   compute::ExpertSum SumOf(const LayerWeights& layer, compute::Operand* rows,
                            const compute::Tensor& out) const;
 
@@ -95,6 +97,8 @@ class FeedForward {
   compute::Array shared_scores_;  // [rows, 1], of the shared expert; or none
   compute::Array wide_;           // [rows * wide_rows(), feed_forward]
   // Of sums.
+  std::span<const int32_t> read_choice_;        // [rows, used], until the next batch begins
+  std::vector<int32_t> choice_;                 // the same
   std::vector<uint8_t> parts_;                  // [rows, choices]: who computes them
   std::vector<uint8_t> is_own_;                 // the same: whether this part does
   std::vector<std::vector<uint32_t>> rows_of_;  // by part: those that have an expert there

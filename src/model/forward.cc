@@ -38,6 +38,7 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
 ForwardJob& ForwardJob::operator=(ForwardJob&& other) noexcept {
   std::swap(forward_, other.forward_);
   std::swap(part_, other.part_);
+  std::swap(exchange_, other.exchange_);
   std::swap(passes_, other.passes_);
   std::swap(at_, other.at_);
   return *this;
@@ -83,7 +84,7 @@ Status ForwardJob::BeginNext() {
   // A pass is taken only now, so that a back end has no more passes than batches at a time.
   Step& next = passes_[++at_];
   next.pass = forward_->TakePass(forward_->layers_[next.slice]);
-  return next.pass->Begin(segments, next.part);
+  return next.pass->Begin(segments, next.part, exchange_, before.next_gather());
 }
 
 // Only now does anything follow from the batch: until here an error has changed nothing.
@@ -121,7 +122,7 @@ std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {
 Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice& part,
                                   Exchange* exchange) {
   CHECK(slice_.Contains(part));
-  ForwardJob job(*this, part);
+  ForwardJob job(*this, part, exchange);
   // Of each back end the layers that are in `part`; those without any are left out.
   for (size_t i = 0; i < layers_.size(); ++i) {
     Slice own = layers_[i].shared.weights.slice;

@@ -50,6 +50,8 @@ class ForwardJob {
   // Computes until the job is done or has to wait for something. After an error it is over: no
   // table has advanced.
   Result<Progress> Advance();
+  // Whether it waits for a back end; the job of a group's part else for the other parts.
+  bool is_computing() const { return passes_[at_].pass->is_computing(); }
   // Returns when what it waits for is there, for a thread with nothing else to compute.
   Status Wait() { return passes_[at_].pass->Wait(); }
   // Computes to the end, waiting where it must.
@@ -67,13 +69,15 @@ class ForwardJob {
     std::unique_ptr<ForwardPass> pass;
   };
 
-  ForwardJob(Forward& forward, const Slice& part) : forward_(&forward), part_(part) {}
+  ForwardJob(Forward& forward, const Slice& part, Exchange* exchange)
+      : forward_(&forward), part_(part), exchange_(exchange) {}
 
   Status BeginNext();
   void AdvanceTables();
 
   Forward* forward_;
   Slice part_;
+  Exchange* exchange_;        // or null
   std::vector<Step> passes_;  // one after the other; empty once moved from
   size_t at_ = 0;             // the current one
 };

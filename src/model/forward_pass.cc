@@ -62,11 +62,12 @@ ForwardPass::ForwardPass(const PassWeights& weights, const MemoryOptions& memory
   if (shape_.ngrams != nullptr) ngrams_.emplace(shape_, backend, *commands_);
 }
 
-Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
-                          Exchange* exchange) {
+Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part, Exchange* exchange,
+                          uint32_t gather) {
   CHECK((exchange != nullptr) != group_.is_whole());
   exchange_ = exchange;
-  is_recording_ = false;
+  gather_ = gather;
+  is_recording_ = is_recorded_ = false;
   // Nothing of the tables changes before all segments are checked; rows that were reserved and are
   // not computed are overwritten by the next batch.
   segments_.assign(segments.begin(), segments.end());
@@ -80,17 +81,20 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part,
 Result<Progress> ForwardPass::Advance() {
   // The first call records and submits the whole batch; later ones only ask whether it is done. A
   // group's part records as far as the other parts have come.
-  if (!is_submitted_) {
-    if (TRY(Record()) == Progress::kWaiting) return Progress::kWaiting;
-    TRY(commands_->Submit());
-    is_submitted_ = true;
-  }
+  if (!is_recorded_ && TRY(Record()) == Progress::kWaiting) return Progress::kWaiting;
+  is_recorded_ = true;
+  return FinishBatch();
+}
+
+// Computes what has been recorded.
+Result<Progress> ForwardPass::FinishBatch() {
+  if (!is_submitted_) TRY(commands_->Submit());
+  is_submitted_ = true;
   // A back end that failed is not waited for any more: the next Begin starts anew.
   const Result<bool> is_done = commands_->Poll();
-  if (is_done.ok() && !*is_done) return Progress::kWaiting;
-  is_submitted_ = false;
+  is_submitted_ = is_done.ok() && !*is_done;
   TRY(is_done);
-  return Progress::kDone;
+  return *is_done ? Progress::kDone : Progress::kWaiting;
 }
 
 void ForwardPass::Abandon() {
@@ -241,7 +245,6 @@ Result<Progress> ForwardPass::Record() {
   if (TRY(exchange_ != nullptr ? AdvanceSteps() : RecordLayers()) == Progress::kWaiting) {
     return Progress::kWaiting;
   }
-  is_recording_ = false;
   TRY(RecordEnd());
   return Progress::kDone;
 }

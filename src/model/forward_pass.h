@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "compute/backend.h"
+#include "compute/blocks.h"
 #include "compute/commands.h"
 #include "kv/page_table.h"
 #include "model/delta_attention.h"
@@ -50,11 +51,15 @@ class ForwardPass {
 
   // Takes in a batch: reserves room in the tables, which must not change until it is done. On
   // failure no table has changed. `exchange`, which outlives the batch: with the other parts, where
-  // the weights are a group's part; it is waited for by Advance alone.
-  Status Begin(std::span<const Segment> segments, const Slice& part, Exchange* exchange = nullptr);
+  // the weights are a group's part; it is waited for by Advance alone. `gather`: the number of its
+  // first one, where layers before these had some.
+  Status Begin(std::span<const Segment> segments, const Slice& part, Exchange* exchange = nullptr,
+               uint32_t gather = 0);
   // Goes on until it is done, or has to wait; the tables' lengths are the caller's to move. On
   // failure the batch is over.
   Result<Progress> Advance();
+  // Whether it waits for its back end; of a group's part else for the others.
+  bool is_computing() const { return is_submitted_; }
   // Returns when what it waits for is there.
   Status Wait() { return commands_->Wait(); }
   // Gives the batch up; what the back end has in flight of it is waited for.
@@ -62,6 +67,8 @@ class ForwardPass {
   std::span<const Segment> segments() const { return segments_; }
   // Of a batch that is done, until the next begins.
   const Output& output() const { return output_; }
+  // The number of the gather behind its own.
+  uint32_t next_gather() const { return gather_; }
 
  private:
   // Some of the rows: the last ones of each segment.
@@ -85,7 +92,8 @@ class ForwardPass {
     kContract,       // what it adds
     kExpandExperts,  // the same of experts
     kContractExperts,
-    kSumExperts  // or both, where parts own experts
+    kChooseExperts,  // where parts own experts, who computes what
+    kSumExperts      // and then both
   };
   struct LayerStep {
     uint32_t layer;
@@ -102,6 +110,7 @@ class ForwardPass {
     // together then, where all parts have whole ones: `whole` is not needed.
     compute::Operand* operand = nullptr;
     std::optional<kernels::ActivationFormat> blocks = std::nullopt;
+    Bytes sent = {};  // of `own`, once the batch is done
 
     compute::Tensor ColumnsOf(const PartRanges& ranges) const;
     compute::BlockColumns BlocksOf(const PartRanges& ranges) const;
@@ -112,6 +121,8 @@ class ForwardPass {
   // blocks of those that have a format for them.
   struct Gather {
     std::vector<PartColumns> columns;
+    Exchange::To to = Exchange::To::kAll;
+    bool are_blocks = false;    // what this part sends
     compute::Tensor sums = {};  // or what sums of experts become once all have come
     uint32_t next_part = 0;     // those before it have come
 
@@ -135,6 +146,7 @@ class ForwardPass {
   Status PlanMemory();
   Result<Progress> Record();
   Status RecordInput();
+  Result<Progress> FinishBatch();
   Result<Progress> RecordLayers();
   const LayerWeights& WeightsOf(uint32_t layer) const;
   Status RecordEnd();
@@ -171,6 +183,9 @@ class ForwardPass {
   Status PlanGroupMemory();
   void PlanSteps();
   Result<Progress> AdvanceSteps();
+  Result<Progress> FinishStep();
+  Status SendOwn();
+  Status PlaceOwn();
   Status RecordStep(const LayerStep& step);
   Status BeginAttention(uint32_t layer, const LayerWeights& weights);
   Status BeginFeedForward(const LayerWeights& weights);
@@ -190,15 +205,17 @@ class ForwardPass {
   PartColumns ForProduct(PartColumns columns, const compute::Matrix& matrix,
                          compute::Operand& operand) const;
   Status Share(std::initializer_list<PartColumns> columns, Exchange::To to = Exchange::To::kAll);
-  Result<Bytes> OwnOf(const PartColumns& columns, bool as_blocks);
+  Status ReadOwn(PartColumns& columns, bool as_blocks);
   Status ShareDense(uint32_t layer, const LayerWeights& weights);
   Status ShareExperts(uint32_t layer, const LayerWeights& weights);
   Status ContractExperts(const LayerWeights& weights);
-  Status ShareSums(uint32_t layer, const LayerWeights& weights);
+  Status ChooseExperts(uint32_t layer, const LayerWeights& weights);
+  Status ShareSums(const LayerWeights& weights);
   Result<Progress> Collect();
   size_t ExpectedOf(uint32_t part, bool are_blocks) const;
   Status TakeFrom(uint32_t part, const Exchange::Rows& rows);
   Status Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks);
+  Status PlaceBlocks(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks);
 
   const PassWeights& shared_;
   const Weights& weights_;
@@ -225,6 +242,7 @@ class ForwardPass {
   Exchange* exchange_ = nullptr;
   bool is_submitted_ = false;
   bool is_recording_ = false;
+  bool is_recorded_ = false;
   size_t row_count_ = 0;
   std::vector<compute::PageSpan> spans_;
   Gathered last_;                     // of all rows those that something asks for; of these
@@ -241,7 +259,9 @@ class ForwardPass {
   size_t step_ = 0;               // the next one
   uint32_t gather_ = 0;           // in flight, or the next one
   Gather gathered_;               // in flight
+  bool is_read_ = false;          // by the host: what the last step gives, before the next
   std::vector<uint8_t> message_;  // of columns of two
+  compute::BlockMaker blocks_;    // of numbers that other parts have sent
   compute::Array own_rows_;       // [rows, own columns of the embedding]
   compute::Array own_logits_;     // [wanted rows, own columns of the vocabulary]
   compute::Array all_attended_;   // [rows, what the heads of a layer give], of the widest

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // The layers of a pass that computes a group's part of them. Each of a layer's steps computes some
-// columns of what the next one needs as a whole and sends them; the next one waits until those of
-// the other parts are there. Where parts own experts, the last one computes sums instead.
+// columns of what the next one needs as a whole; these are sent once its batch is done, and the
+// next one, in a batch of its own, waits until those of the other parts are there. Where parts own
+// experts, the last one computes sums instead.
 
 #include <fmt/format.h>
 
@@ -67,6 +68,7 @@ void ForwardPass::PlanSteps() {
     }
     if (weights.experts.empty()) continue;
     if (feed_forward_.is_in_sums()) {
+      add(GroupStep::kChooseExperts);
       add(GroupStep::kSumExperts);
     } else {
       add(GroupStep::kExpandExperts);
@@ -74,17 +76,35 @@ void ForwardPass::PlanSteps() {
     }
   }
   step_ = 0;
-  gather_ = 0;
   gathered_ = {};
+  is_read_ = false;
 }
 
 Result<Progress> ForwardPass::AdvanceSteps() {
   // Behind the layers there is one more.
   for (;; ++step_) {
+    if (TRY(FinishStep()) == Progress::kWaiting) return Progress::kWaiting;
     if (TRY(Collect()) == Progress::kWaiting) return Progress::kWaiting;
     if (step_ > steps_.size()) return Progress::kDone;
     TRY(step_ < steps_.size() ? RecordStep(steps_[step_]) : RecordLastStep());
   }
+}
+
+// What the step before has for the host is there once its batch is done; what follows goes into
+// another one.
+Result<Progress> ForwardPass::FinishStep() {
+  if (!is_read_) return Progress::kDone;
+  if (TRY(FinishBatch()) == Progress::kWaiting) return Progress::kWaiting;
+  is_read_ = false;
+  const bool is_last = step_ > steps_.size();
+  if (!is_last && steps_[step_ - 1].step == GroupStep::kChooseExperts) {
+    feed_forward_.Assign(steps_[step_ - 1].layer);
+  } else {
+    TRY(SendOwn());
+  }
+  TRY(commands_->Begin());
+  TRY(PlaceOwn());
+  return Progress::kDone;
 }
 
 Status ForwardPass::RecordStep(const LayerStep& step) {
@@ -118,9 +138,11 @@ Status ForwardPass::RecordStep(const LayerStep& step) {
       TRY(ContractExperts(weights));
       return Share(
           {{.own = own_rows_.tensor(), .whole = OutOfExperts(), .range = &PartRanges::embedding}});
-    case GroupStep::kSumExperts:
+    case GroupStep::kChooseExperts:
       TRY(BeginExperts(weights));
-      return ShareSums(layer, weights);
+      return ChooseExperts(layer, weights);
+    case GroupStep::kSumExperts:
+      return ShareSums(weights);
   }
   return Ok();
 }
@@ -200,7 +222,7 @@ Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeight
     const compute::Angles angles = {cosines_.tensor(), sines_.tensor()};
     return mla_->Expand(layer, weights.mla, angles, spans_, *operand_);
   }
-  HeadRows rows = HeadRowsOf(layer);
+  const HeadRows rows = HeadRowsOf(layer);
   if (!shape_.has_wide_norms()) {
     TRY(RecordHeads(layer, weights));
     return rows.attended;
@@ -211,8 +233,11 @@ Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeight
   const PartRange own = ranges_[group_.index].head_groups;
   const PartRange heads = own * (shape_.head_count / HeadGroupsOf(shape_));
   const size_t dim = shape_.head_dim;
-  rows.queries = all_queries_.tensor().Columns(heads.begin * dim, heads.count() * dim);
-  rows.keys = all_keys_.tensor().Columns(own.begin * dim, own.count() * dim);
+  const compute::RowRange all[] = {{0, row_count_}};
+  TRY(commands_->Gather(all_queries_.tensor().Columns(heads.begin * dim, heads.count() * dim), all,
+                        rows.queries));
+  TRY(commands_->Gather(all_keys_.tensor().Columns(own.begin * dim, own.count() * dim), all,
+                        rows.keys));
   TRY(Attend(layer, rows, weights));
   return rows.attended;
 }
@@ -310,15 +335,18 @@ compute::Tensor ForwardPass::WideRowsOf(const compute::Tensor& wide, bool shared
   return shared ? wide.Rows(chosen, wide.rows - chosen) : wide.Rows(0, chosen);
 }
 
-// Sends the sums of the part's experts. All parts know from the router who has none to send.
-Status ForwardPass::ShareSums(uint32_t layer, const LayerWeights& weights) {
+Status ForwardPass::ChooseExperts(uint32_t layer, const LayerWeights& weights) {
+  is_read_ = true;
   compute::Operand& router_rows = shape_.is_gemma4() ? *router_operand_ : *operand_;
-  TRY(feed_forward_.SumOwn(layer, weights, *operand_, router_rows, tokens_));
-  TRY(CountExperts(layer, weights));
-  const std::span<const int64_t> own = feed_forward_.OwnSums();
-  if (!own.empty()) TRY(exchange_->Send(gather_, Exchange::To::kAll, {.bytes = BytesOf(own)}));
+  TRY(feed_forward_.Choose(weights, router_rows, tokens_));
+  return CountExperts(layer, weights);
+}
+
+// The sums of the part's experts. All parts know from the router who has none to send.
+Status ForwardPass::ShareSums(const LayerWeights& weights) {
+  is_read_ = true;
   gathered_.sums = OutOfExperts();
-  return Ok();
+  return feed_forward_.SumOwn(weights, *operand_);
 }
 
 // The residual behind the last layer, and the part's scores for the one that leads.
@@ -343,34 +371,62 @@ ForwardPass::PartColumns ForwardPass::ForProduct(PartColumns columns, const comp
   return columns;
 }
 
-// Sends the part's own columns of what Collect completes. Where a product reads 8-bit blocks, each
-// part prepares its columns, for all. Programs that do not know blocks are sent numbers, and
-// prepare them.
+// The part's own columns of what Collect completes. Where a product reads 8-bit blocks, each part
+// prepares its columns, for all. Programs that do not know blocks are sent numbers, and prepare
+// them.
 Status ForwardPass::Share(std::initializer_list<PartColumns> columns, Exchange::To to) {
+  is_read_ = true;
   gathered_.columns = columns;
-  Exchange::Rows rows{.are_blocks = gathered_.may_be_blocks() && exchange_->TakesBlocks()};
-  message_.clear();
-  for (const PartColumns& some : columns) {
-    rows.bytes = TRY(OwnOf(some, rows.are_blocks));
-    if (columns.size() > 1) message_.insert(message_.end(), rows.bytes.begin(), rows.bytes.end());
+  gathered_.to = to;
+  gathered_.are_blocks = gathered_.may_be_blocks() && exchange_->TakesBlocks();
+  for (PartColumns& some : gathered_.columns) {
+    TRY(ReadOwn(some, gathered_.are_blocks));
     if (some.blocks)
       TRY(commands_->SetInParts(*some.operand, *some.blocks, some.whole.rows, some.whole.columns));
   }
-  if (columns.size() > 1) rows.bytes = message_;
-  TRY(exchange_->Send(gather_, to, rows));
-  if (to == Exchange::To::kLeader && !group_.leads()) {
-    gathered_ = {};
-    return Ok();
-  }
-  return TakeFrom(group_.index, rows);
+  return Ok();
 }
 
-// As they are sent; valid until the next call.
-Result<Bytes> ForwardPass::OwnOf(const PartColumns& columns, bool as_blocks) {
-  if (as_blocks && columns.blocks) return commands_->DownloadBlocks(*columns.blocks, columns.own);
+// As they are sent.
+Status ForwardPass::ReadOwn(PartColumns& columns, bool as_blocks) {
+  if (as_blocks && columns.blocks)
+    return commands_->DownloadBlocks(*columns.blocks, columns.own, &columns.sent);
   std::span<const float> numbers;
   TRY(commands_->Download(columns.own, &numbers));
-  return BytesOf(numbers);
+  columns.sent = BytesOf(numbers);
+  return Ok();
+}
+
+// Before the next batch begins.
+Status ForwardPass::SendOwn() {
+  if (!gathered_.sums.empty()) {
+    const std::span<const int64_t> own = feed_forward_.OwnSums();
+    if (own.empty()) return Ok();
+    return exchange_->Send(gather_, Exchange::To::kAll, {.bytes = BytesOf(own)});
+  }
+  Exchange::Rows rows{.bytes = gathered_.columns.front().sent, .are_blocks = gathered_.are_blocks};
+  if (gathered_.columns.size() > 1) {
+    message_.clear();
+    for (const PartColumns& some : gathered_.columns)
+      message_.insert(message_.end(), some.sent.begin(), some.sent.end());
+    rows.bytes = message_;
+  }
+  TRY(exchange_->Send(gather_, gathered_.to, rows));
+  if (gathered_.to == Exchange::To::kLeader && !group_.leads()) gathered_ = {};
+  for (const PartColumns& some : gathered_.columns) {
+    if (some.blocks) TRY(PlaceBlocks(some, group_.index, some.sent, gathered_.are_blocks));
+  }
+  return Ok();
+}
+
+// Numbers stay where they are computed.
+Status ForwardPass::PlaceOwn() {
+  for (const PartColumns& some : gathered_.columns) {
+    if (some.blocks) continue;
+    const compute::RowRange all[] = {{0, some.own.rows}};
+    TRY(commands_->Gather(some.own, all, some.ColumnsOf(ranges_[group_.index])));
+  }
+  return Ok();
 }
 
 compute::Tensor ForwardPass::PartColumns::ColumnsOf(const PartRanges& ranges) const {
@@ -404,11 +460,14 @@ size_t ForwardPass::ExpectedOf(uint32_t part, bool are_blocks) const {
 }
 
 Status ForwardPass::TakeFrom(uint32_t part, const Exchange::Rows& rows) {
-  if (!gathered_.sums.empty()) return feed_forward_.AddSums(part, NumbersIn<int64_t>(rows.bytes));
+  if (!gathered_.sums.empty()) {
+    feed_forward_.AddSums(part, NumbersIn<int64_t>(rows.bytes));
+    return Ok();
+  }
   Bytes left = rows.bytes;
   for (const PartColumns& some : gathered_.columns) {
     const Bytes own = left.first(some.BytesOf(ranges_[part], rows.are_blocks));
-    TRY(Place(some, part, own, rows.are_blocks && some.blocks));
+    TRY(Place(some, part, own, rows.are_blocks));
     left = left.subspan(own.size());
   }
   return Ok();
@@ -416,13 +475,17 @@ Status ForwardPass::TakeFrom(uint32_t part, const Exchange::Rows& rows) {
 
 // What a part has sent of some columns becomes part of all of them.
 Status ForwardPass::Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks) {
+  if (columns.blocks) return PlaceBlocks(columns, part, bytes, are_blocks);
+  return commands_->Upload(NumbersIn<float>(bytes), columns.ColumnsOf(ranges_[part]));
+}
+
+Status ForwardPass::PlaceBlocks(const PartColumns& columns, uint32_t part, Bytes bytes,
+                                bool are_blocks) {
+  const compute::BlockColumns place = columns.BlocksOf(ranges_[part]);
   if (!are_blocks) {
-    const compute::Tensor place = columns.ColumnsOf(ranges_[part]);
-    TRY(commands_->Upload(NumbersIn<float>(bytes), place));
-    if (!columns.blocks) return Ok();
-    bytes = TRY(commands_->DownloadBlocks(*columns.blocks, place));
+    bytes = TRY(blocks_.Make(backend_.host(), place.format, NumbersIn<float>(bytes), place.count));
   }
-  return commands_->UploadBlocks(bytes, *columns.operand, columns.BlocksOf(ranges_[part]));
+  return commands_->UploadBlocks(bytes, *columns.operand, place);
 }
 
 // Takes what the other parts have sent of the gather that is in flight, if one is.

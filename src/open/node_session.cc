@@ -208,8 +208,6 @@ Result<plan::Plan> NodeSession::Plan() {
   }
   TRY(AddDecoders(plan));
   TRY(CheckGroups(plan).In(split_option_));
-  unused_gpus_ = plan::DescribeUnusedGpus(plan, pool_->nodes());
-  if (!unused_gpus_.empty()) reasons_.push_back(unused_gpus_);
   if (split_ == "auto") auto_split_ = plan::SplitText(plan);
   return plan;
 }
@@ -343,7 +341,6 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   TRY(conductor->Open([&](const conduct::OpenProgress& opened) {
     progress(opened.done_bytes, opened.total_bytes);
   }));
-  if (!unused_gpus_.empty()) left_out_.push_back(std::exchange(unused_gpus_, {}));
   for (const std::string& line : left_out_) reporter.Complain("note", line);
   return conductor;
 }

@@ -160,7 +160,6 @@ class NodeSession {
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
   std::vector<plan::Alternative> alternatives_;
-  std::string unused_gpus_;                       // of the newest plan, and not said yet
   std::vector<std::string> left_out_;             // while a route is opened, and not said yet
   std::map<wire::NodeId, std::string> failures_;  // of nodes that were left out for it
   PlannedRates planned_;

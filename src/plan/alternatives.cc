@@ -149,17 +149,4 @@ std::vector<std::string> DescribeOthers(std::span<const Alternative> alternative
   return lines;
 }
 
-std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes) {
-  std::vector<std::string> names;
-  for (const NodeAbility& able : nodes) {
-    const bool is_in_group = std::ranges::any_of(plan.AllStages(), [&](const PlanStage& stage) {
-      return stage.is_group() && stage.Has(able.node.id);
-    });
-    if (is_in_group && !able.devices.empty()) names.push_back(able.node.name);
-  }
-  if (names.empty()) return {};
-  return fmt::format("processors compute a group's layers: GPUs of {} are not used",
-                     fmt::join(names, ", "));
-}
-
 }  // namespace aster::plan

@@ -30,8 +30,4 @@ std::vector<std::string> DescribeOthers(std::span<const Alternative> alternative
 // " (the KV rows of 640 tokens are on its nodes)"; empty where all of the prompt is computed.
 std::string DescribeHeld(const Alternative& of);
 
-// A line on nodes of the plan's groups that have GPUs, which groups do not use; empty where there
-// are none.
-std::string DescribeUnusedGpus(const Plan& plan, std::span<const NodeAbility> nodes);
-
 }  // namespace aster::plan

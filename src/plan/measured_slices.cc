@@ -117,7 +117,7 @@ FrameShape CorrectBy(std::span<const MeasuredSlice> measured, const ModelLoad& l
     const bool is_of_model = slice.begin < slice.end && slice.end <= layers;
     if (!is_of_model || (slice.head && slice.end != layers)) continue;
     const ComputedBy was = slice.part < 1 ? ComputedBy::kGroup : ComputedBy::kNodeAlone;
-    // A device says nothing of the processor, which computes a group's layers.
+    // A device has another share of a slice that is whole than of a group's part.
     if (was != by && node.device_layers > 0) continue;
     (was == by ? own : others).push_back(slice);
   }

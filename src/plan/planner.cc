@@ -135,7 +135,7 @@ class Planning {
            .head_s = options_.all_logits ? chunk * load_.head_flops / flops[i] : 0,
            .byte_s = 1 / reads[i]});
       DescribeDevices(nodes_[i], problem_.nodes.back());
-      group_nodes_.push_back(problem_.nodes.back());
+      group_nodes_.push_back(problem_.nodes.back().InGroup(layer_count()));
       const auto correct = [&](ComputedBy by, SplitProblem::Node& node) {
         return CorrectBy(nodes_[i].measured, load_, options_.chunk_tokens, problem_, by, node);
       };
@@ -321,8 +321,10 @@ void Planning::DescribeGroups() {
     problem.links.resize(problem_.links.size());
     for (const LinkAbility& link : links_) {
       if (link.from >= nodes_.size() || link.to >= nodes_.size() || link.bytes_per_s <= 0) continue;
-      problem.links[link.from * nodes_.size() + link.to] = {.message_s = link.round_trip_s / 2,
-                                                            .byte_s = 1 / link.bytes_per_s};
+      // Columns come from a device, and go to one.
+      problem.links[link.from * nodes_.size() + link.to] = {
+          .message_s = link.round_trip_s / 2 + group_nodes_[link.from].bus_token_s,
+          .byte_s = 1 / link.bytes_per_s};
     }
     return problem;
   };

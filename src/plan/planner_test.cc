@@ -411,18 +411,6 @@ TEST(Planner, SixtyFourUnlikeNodesForOneRequest) {
   EXPECT_LE(0.9 * split.request_s, alone->request_s);
 }
 
-TEST(Planner, GpusOfAGroupAreNotUsed) {
-  std::vector<NodeAbility> nodes = Nodes({1e12, 1e12, 1e12});
-  for (const size_t node : {1, 2}) nodes[node].devices = {{.name = "a GPU"}};
-  Plan plan;
-  plan.stages.push_back({.node = nodes[0].node, .slice = {0, 5, true, true}});
-  EXPECT_EQ(DescribeUnusedGpus(plan, nodes), "");
-  plan.stages[0].members = {nodes[1].node};
-  plan.stages[0].shares = {1, 1};
-  EXPECT_EQ(DescribeUnusedGpus(plan, nodes),
-            "processors compute a group's layers: GPUs of b are not used");
-}
-
 // A node whose rates promise twice what it does for this model.
 TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
   const ModelLoad load = Load(40);

@@ -357,6 +357,17 @@ void ChangeOrders(const SplitProblem& problem, Best& best) {
 
 }  // namespace
 
+SplitProblem::Node SplitProblem::Node::InGroup(uint32_t layers) const {
+  Node node = *this;
+  const double there = layers == 0 ? 0 : static_cast<double>(OnDevice(layers)) / layers;
+  if (there == 0) return node;
+  node.layer_s += there * (device_layer_s - layer_s);
+  node.byte_s += there * (device_byte_s - byte_s);
+  // The last layers are there, and the head with them.
+  node.head_s *= device_layer_s / layer_s;
+  return node;
+}
+
 double PartChunkTime(const SplitProblem::Node& node, uint32_t layers, bool has_head) {
   const uint32_t there = node.OnDevice(layers);
   return (has_head ? node.head_s : 0) + (layers - there) * node.layer_s +

@@ -34,6 +34,8 @@ struct SplitProblem {
     double bus_token_s = 0;  // a token's
 
     uint32_t OnDevice(uint32_t layers) const { return std::min(layers, device_layers); }
+    // As it computes its part of `layers` in a group: some of them on the device.
+    Node InGroup(uint32_t layers) const;
     bool operator==(const Node&) const = default;
   };
   struct Link {

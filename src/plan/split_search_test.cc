@@ -301,5 +301,23 @@ TEST(SplitSearch, LayersThatFitInMemory) {
   EXPECT_EQ(LayersThatFit(problem, 1, 3), 0);
 }
 
+// Half of its layers on a device that takes a tenth of the time, and the head with them.
+TEST(SplitSearch, ADeviceCountsInAGroup) {
+  const SplitProblem::Node node{.layer_s = 10,
+                                .head_s = 4,
+                                .byte_s = 1,
+                                .device_layers = 5,
+                                .device_layer_s = 1,
+                                .device_byte_s = 0.1};
+  const SplitProblem::Node part = node.InGroup(10);
+  EXPECT_DOUBLE_EQ(part.layer_s, 5.5);
+  EXPECT_DOUBLE_EQ(part.head_s, 0.4);
+  EXPECT_DOUBLE_EQ(part.byte_s, 0.55);
+  EXPECT_DOUBLE_EQ(node.InGroup(4).layer_s, 1);
+  SplitProblem::Node without = node;
+  without.device_layers = 0;
+  EXPECT_EQ(without.InGroup(10), without);
+}
+
 }  // namespace
 }  // namespace aster::plan

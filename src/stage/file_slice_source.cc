@@ -145,12 +145,11 @@ Result<uint32_t> LayersOnGpus(const gguf::ModelFiles& files, const model::Shape&
                               const FileSliceOptions& options) {
   const model::Slice& slice = request.slice;
   if (!request.may_use_gpu || !options.gpu_layers.wanted() || !options.open_gpus) return 0;
-  if (!slice.part.is_whole()) return 0;
   uint64_t room = slice.layer_end - slice.layer_begin;
   room = std::min<uint64_t>(room, options.gpu_layers.count.value_or(UINT32_MAX));
   if (!options.gpu_bytes) return static_cast<uint32_t>(room);
   const std::vector<uint64_t> rooms =
-      engine::GpuRooms(TRY(engine::SizesInFiles(files, shape)), shape, slice, kv_bytes,
+      engine::GpuRooms(TRY(engine::SizesInFiles(files, shape, slice.part)), shape, slice, kv_bytes,
                        FreeOnGpus(*options.gpu_bytes, request.used_gpu_bytes));
   return static_cast<uint32_t>(
       std::min(room, std::accumulate(rooms.begin(), rooms.end(), uint64_t{0})));

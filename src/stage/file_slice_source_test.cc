@@ -91,10 +91,11 @@ TEST(FindRoom, WhatGpusHoldTakesNoMainMemory) {
   request.may_use_gpu = false;
   EXPECT_EQ(RoomWith({.gpu_layers = {3}}, request).gpu_bytes, 0u);
   request.may_use_gpu = true;
-  // GPUs do not compute parts of a group.
+  // Of a group the node's part of these layers.
   SliceRequest other = request;
   other.slice.part = {.count = 2, .shares = {1, 1}};
-  EXPECT_EQ(RoomWith({.gpu_layers = {3}}, other).gpu_bytes, 0u);
+  EXPECT_EQ(RoomWith({.gpu_layers = {3}}, other).main_bytes,
+            SliceBytes(*Files(), shape, {0, 1, true, false, other.slice.part}) + kv / 4);
   // As many as fit into what is known, beside other slices.
   const uint64_t reserve = uint64_t{1} << 30;
   const FileSliceOptions automatic{.gpu_layers = {std::nullopt},

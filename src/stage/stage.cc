@@ -171,6 +171,8 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
   return TakeOutput(std::move(frame));
 }
 
+bool Stage::IsComputing(const Frame& frame) { return frame.job_ && frame.job_->is_computing(); }
+
 // What goes wrong with what is waited for is told by the next Advance.
 void Stage::Wait(Frame& frame) {
   if (frame.job_) static_cast<void>(frame.job_->Wait());

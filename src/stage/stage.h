@@ -66,6 +66,8 @@ class Stage {
   Result<std::unique_ptr<Frame>> Begin(wire::Work work, bool continues = false);
   // Computes until the frame is done or has to wait for something.
   model::Progress Advance(Frame& frame);
+  // Whether it waits for a device; of a group's layers else for the other nodes.
+  static bool IsComputing(const Frame& frame);
   // Returns when what it waits for is there.
   static void Wait(Frame& frame);
   // Of the frame that is done.

@@ -128,7 +128,7 @@ class StageServer final : public LocalStages {
     int64_t arrived_ns = 0;
     int64_t start_ns = 0;
     std::unique_ptr<Stage::Frame> frame;
-    bool awaits_parts = false;   // of other nodes of the group
+    bool awaits_parts = false;   // of other nodes of the group, between what it computes
     int64_t waits_since_ns = 0;  // for these
     uint64_t gather_ns = 0;      // that it has waited for them
     uint64_t busy_ns = 0;        // that it was computed here
@@ -201,6 +201,7 @@ class StageServer final : public LocalStages {
 
   void HandleNow(net::Event event);
   bool AwaitsParts() const;
+  static bool WaitsForParts(const UnderWay& frame);
   bool MayHandle(const net::Event& event) const;
   void HandleDeferred();
   void OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns);

@@ -146,6 +146,11 @@ bool StageServer::AwaitsParts() const {
   return std::ranges::any_of(under_way_, &UnderWay::awaits_parts);
 }
 
+// Right now, and not for a device of this node.
+bool StageServer::WaitsForParts(const UnderWay& frame) {
+  return frame.awaits_parts && !Stage::IsComputing(*frame.frame);
+}
+
 bool StageServer::ExpectsSoon() const {
   if (AwaitsParts()) return true;
   // More work for a group that has just computed.

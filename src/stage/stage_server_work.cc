@@ -90,7 +90,7 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
 }
 
 bool StageServer::has_work() const {
-  if (std::ranges::count(under_way_, false, &UnderWay::awaits_parts) > 0) return true;
+  if (!std::ranges::all_of(under_way_, WaitsForParts)) return true;
   if (AwaitsParts()) {
     // What they wait for comes as a message; meanwhile another frame may be begun.
     if (has_part_rows_ || !deferred_.empty()) return has_part_rows_;
@@ -107,7 +107,8 @@ bool StageServer::has_work() const {
 void StageServer::Compute() {
   if (AdvanceFrames()) return HandleDeferred();
   if (under_way_.size() < kMostUnderWay && deferred_.empty() && BeginNext()) return;
-  if (under_way_.empty() || AwaitsParts()) return;
+  // What others send comes as messages, which no device holds up.
+  if (under_way_.empty() || std::ranges::any_of(under_way_, WaitsForParts)) return;
   Stage::Wait(*under_way_.front().frame);
   AdvanceFrames();
 }
@@ -286,7 +287,7 @@ model::Progress StageServer::Advance(UnderWay& frame) const {
   const model::Progress progress = frame.entry->stage->Advance(*frame.frame);
   const int64_t end_ns = network_.clock().NowNs();
   frame.busy_ns += static_cast<uint64_t>(end_ns - begin_ns);
-  if (progress == model::Progress::kWaiting && frame.awaits_parts) frame.waits_since_ns = end_ns;
+  if (progress == model::Progress::kWaiting && WaitsForParts(frame)) frame.waits_since_ns = end_ns;
   return progress;
 }
 

@@ -41,6 +41,7 @@ struct KernelUse {
   bool latent = false;   // rows that are keys and values at once, residuals of several streams
   bool shared = false;   // and such rows that layers share, with what comes with them
   bool states = false;   // in place of rows: delta nets
+  bool parts = false;    // of a group's layers, whose columns come and go
 
   static KernelUse All() {
     return {.weights = kernels::WeightTypes::All(),
@@ -49,7 +50,8 @@ struct KernelUse {
             .experts = true,
             .latent = true,
             .shared = true,
-            .states = true};
+            .states = true,
+            .parts = true};
   }
 };
 

@@ -112,7 +112,7 @@ foreach(name prepare_per_32 prepare_per_256)
 endforeach()
 
 foreach(name prepare_floats gather_prepared elementwise rms_norm softmax argmax rope
-    hadamard convert fixed weighted_sum choose_experts add_by_expert group_experts gather_rows merge_pages
+    hadamard convert fixed weighted_sum own_sums choose_experts add_by_expert group_experts gather_rows merge_pages
     stream_weights streams encode_latent decode_latent write_latent write_inputs pool rank_rows
     select_rows best_of_blocks attend_latent copy_rows gate_values delta_inputs delta_convolve delta_states delta_marks)
   aster_shader(${name} ${name})

@@ -335,6 +335,10 @@ class Synth(Case):
         self.assertEqual([gpu["layer_end"] for gpu in placed["gpus"]], [layers])
         self.assertRegex(plan("8GiB+600MiB").decode(), r"8\.00 GiB with a GPU of 600 MiB, of which(.|\n)*"
                          r" on its GPU of 600 MiB\n")
+        # Of a group the part of the node that has one.
+        group = json.loads(plan("8GiB+600MiB,8GiB", "--split", "a+b=0:out", "--json"))
+        parts = list(group["placements"].values())[0]
+        self.assertEqual([[gpu["layer_end"] for gpu in part["gpus"]] for part in parts], [[layers], []])
         # A GPU that has room for nothing.
         self.assertRegex(plan("8GiB+100MiB").decode(), r"no layer on its GPU of 100 MiB: no more fit beside")
         aster("plan", "--memory", self.tiny, "--machines", "8GiB+many", check=INPUT)

@@ -262,10 +262,10 @@ struct Placement {
 Result<Placement> PlacementOf(const Plan& plan, const Variant& variant, size_t index,
                               uint64_t kv_bytes) {
   const model::Slice& slice = plan.slices[index];
-  std::vector<uint64_t> rooms =
-      engine::GpuRooms(variant.sizes, plan.shape, slice, kv_bytes, plan.machines[index].gpu_bytes);
-  // The processor computes a group's layers.
-  if (!slice.part.is_whole()) std::ranges::fill(rooms, 0);
+  const model::WeightSizes sizes =
+      slice.part.is_whole() ? variant.sizes : TRY(variant.sizes_of(slice.part));
+  const std::vector<uint64_t> rooms =
+      engine::GpuRooms(sizes, plan.shape, slice, kv_bytes, plan.machines[index].gpu_bytes);
   const uint32_t layers = slice.layer_end - slice.layer_begin;
   const auto on_gpus = static_cast<uint32_t>(
       std::min<uint64_t>(layers, std::accumulate(rooms.begin(), rooms.end(), uint64_t{0})));
@@ -274,7 +274,7 @@ Result<Placement> PlacementOf(const Plan& plan, const Variant& variant, size_t i
   for (const uint32_t share : engine::ShareOut(on_gpus, rooms)) {
     const uint32_t end = begin + share;
     placement.on_gpu.push_back(
-        {begin, end, false, slice.head && share > 0 && end == slice.layer_end});
+        {begin, end, false, slice.head && share > 0 && end == slice.layer_end, slice.part});
     begin = end;
   }
   placement.main_bytes =
@@ -321,13 +321,12 @@ void PrintPlacement(const Plan& plan, size_t index, const Placement& placement, 
   for (size_t i = 0; i < gpus.size(); ++i) {
     const model::Slice& slice = placement.on_gpu[i];
     const bool is_any = slice.layer_begin < slice.layer_end;
-    if (!plan.slices[index].part.is_whole()) continue;
     console.Print("    {}: {} on its GPU of {}{}\n", SliceName(plan.slices[index]),
                   is_any ? SliceName(slice) : "no layer", FormatBytes(gpus[i]),
                   placement.main.layer_begin < placement.main.layer_end
                       ? fmt::format(": no more fit beside their KV cache, {} for activations and a "
                                     "reserve of {}",
-                                    FormatBytes(engine::GpuScratchBytes(plan.shape)),
+                                    FormatBytes(engine::GpuScratchBytes(plan.shape, slice.part)),
                                     FormatBytes(engine::GpuReserveBytes(gpus[i])))
                       : "");
   }

@@ -46,15 +46,15 @@ Status CpuCommands::Download(const Tensor& from, std::span<const float>* rows) {
   return Ok();
 }
 
-Result<Bytes> CpuCommands::DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows) {
+Status CpuCommands::DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows,
+                                   Bytes* blocks) {
   cut_.Set(rows);
   const uint8_t* const prepared = TRY(cut_.In(format, context_));
   const size_t bytes = kernels::BlockBytes(format, rows.rows, rows.columns);
-  TRY(blocks_.Grow(bytes));
-  context_.pool.ParallelFor(rows.rows, [&](size_t begin, size_t end, size_t) {
-    kernels::WriteBlocks(format, prepared, rows.rows, rows.columns, begin, end, blocks_.data());
-  });
-  return Bytes(blocks_.data(), bytes);
+  uint8_t* const out = TRY(blocks_.Take(bytes));
+  CutBlocks(context_, {format, prepared, rows.rows, rows.columns}, out);
+  *blocks = {out, bytes};
+  return Ok();
 }
 
 Status CpuCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
@@ -175,9 +175,10 @@ Status CpuCommands::Choose(const ExpertChoice& choice) {
   return Ok();
 }
 
-Result<std::span<const int32_t>> CpuCommands::ReadChoice(const Tensor& ids) {
+Status CpuCommands::ReadChoice(const Tensor& ids, std::span<const int32_t>* choice) {
   CHECK(ids.stride == ids.columns);
-  return std::span<const int32_t>(Integers(ids), ids.rows * ids.columns);
+  *choice = {Integers(ids), ids.rows * ids.columns};
+  return Ok();
 }
 
 Status CpuCommands::MakeStreamWeights(const StreamWeights& weights) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "compute/blocks.h"
 #include "compute/commands.h"
 #include "compute/context.h"
 #include "compute/cpu/compression.h"
@@ -36,14 +37,18 @@ class CpuCommands : public Commands {
 
   std::unique_ptr<Operand> NewOperand() override { return std::make_unique<CpuOperand>(); }
 
-  Status Begin() override { return Ok(); }
+  Status Begin() override {
+    blocks_.Clear();
+    return Ok();
+  }
   Status Submit() override { return Ok(); }
   Result<bool> Poll() override { return true; }
   Status Wait() override { return Ok(); }
 
   Status Upload(std::span<const float> rows, const Tensor& to) override;
   Status Download(const Tensor& from, std::span<const float>* rows) override;
-  Result<Bytes> DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows) override;
+  Status DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows,
+                        Bytes* blocks) override;
   Status SetInParts(Operand& to, kernels::ActivationFormat format, size_t rows,
                     size_t columns) override {
     return static_cast<CpuOperand&>(to).SetInParts(format, rows, columns);
@@ -76,14 +81,9 @@ class CpuCommands : public Commands {
     return experts_.Contract(sum, static_cast<CpuOperand&>(chosen),
                              static_cast<CpuOperand&>(shared));
   }
-  Result<std::span<const int32_t>> ReadChoice(const Tensor& ids) override;
+  Status ReadChoice(const Tensor& ids, std::span<const int32_t>* choice) override;
   Status SumOwnExperts(const ExpertSum& sum, const OwnExperts& own) override {
     return experts_.SumOwn(sum, own);
-  }
-  Status AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
-                 std::span<const int64_t> more, size_t columns) override {
-    experts_.AddSums(sums, more_of, more, columns);
-    return Ok();
   }
   Status FinishSums(std::span<const int64_t> sums, const Tensor& out) override {
     experts_.FinishSums(sums, out);
@@ -124,8 +124,8 @@ class CpuCommands : public Commands {
   CpuRowAttention row_attention_;
   CpuDeltaNet delta_net_;
   std::vector<CpuProduct> products_;
-  CpuOperand cut_;  // rows that leave in blocks
-  Buffer blocks_;   // of these
+  CpuOperand cut_;      // rows that leave in blocks
+  BlockMemory blocks_;  // of these
 };
 
 }  // namespace aster::compute

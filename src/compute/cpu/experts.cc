@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "compute/cpu/gate.h"
 #include "compute/cpu/memory.h"
+#include "compute/fixed_sums.h"
 
 namespace aster::compute {
 namespace {
@@ -113,25 +114,9 @@ size_t CpuExperts::rows_of_shared(const ExpertSum& sum) const {
   return shared_.rows.size() * each;
 }
 
-void CpuExperts::AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
-                         std::span<const int64_t> more, size_t columns) {
-  CHECK(more.size() == more_of.size() * columns);
-  context_.pool.ParallelFor(more_of.size(), [&](size_t begin, size_t end, size_t) {
-    for (size_t i = begin; i < end; ++i) {
-      int64_t* const row = sums.subspan(more_of[i] * columns, columns).data();
-      context_.ops().fixed_add(row, more.data() + i * columns, columns);
-    }
-  });
-}
-
 void CpuExperts::FinishSums(std::span<const int64_t> sums, const Tensor& out) {
   CHECK(sums.size() == out.rows * out.columns);
-  context_.pool.ParallelFor(out.rows, [&](size_t begin, size_t end, size_t) {
-    for (size_t row = begin; row < end; ++row) {
-      context_.ops().fixed_finish(sums.data() + row * out.columns, out.columns,
-                                  Floats(out) + row * out.stride);
-    }
-  });
+  FinishFixedSums(context_, sums, out.columns, Floats(out), out.stride);
 }
 
 // Of those choices that are computed here; of all where nothing says which.

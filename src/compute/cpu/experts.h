@@ -29,8 +29,6 @@ class CpuExperts {
   Status Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand& shared);
   // What it is of the experts here.
   Status SumOwn(const ExpertSum& sum, const OwnExperts& own);
-  void AddSums(std::span<int64_t> sums, std::span<const uint32_t> more_of,
-               std::span<const int64_t> more, size_t columns);
   void FinishSums(std::span<const int64_t> sums, const Tensor& out);
 
  private:

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "compute/blocks.h"
 #include "compute/cpu/memory.h"
-#include "kernels/activation_blocks.h"
 #include "kernels/matmul.h"
 
 namespace aster::compute {
@@ -62,15 +62,8 @@ Status CpuOperand::SetInParts(kernels::ActivationFormat format, size_t rows, siz
 }
 
 void CpuOperand::AddPart(Bytes blocks, const BlockColumns& part, Context& context) {
-  const kernels::BlockPlace place{.rows = source_.rows,
-                                  .all_columns = source_.columns,
-                                  .begin = part.begin,
-                                  .columns = part.count};
-  CHECK(blocks.size() == kernels::BlockBytes(part.format, place.rows, place.columns));
-  uint8_t* const prepared = prepared_[static_cast<size_t>(part.format)].buffer.data();
-  context.pool.ParallelFor(source_.rows, [&](size_t begin, size_t end, size_t) {
-    kernels::ReadBlocks(part.format, blocks.data(), place, begin, end, prepared);
-  });
+  JoinBlocks(context, blocks, part, source_.rows, source_.columns,
+             prepared_[static_cast<size_t>(part.format)].buffer.data());
 }
 
 Result<const uint8_t*> CpuOperand::In(kernels::ActivationFormat format, Context& context) {

@@ -85,8 +85,9 @@ Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
   return Ok();
 }
 
-// The addresses of all pages that are read or, with new rows, written.
-Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages, bool has_rows) {
+// The addresses of all pages that are read or, with new rows, written; `offset` bytes in each.
+Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages, bool has_rows,
+                                          uint64_t offset) {
   std::vector<uint64_t> table;
   table.reserve(planned_->plan.table_entries);
   size_t run = 0;
@@ -95,9 +96,11 @@ Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages, bool ha
     const PageRun& at = planned_->plan.runs[run++];
     const uint32_t first_written = span.position / kernels::kPagePositions;
     for (uint32_t page = at.first_page; page < at.first_page + at.pages; ++page) {
-      table.push_back(AddressOf(page < first_written || !has_rows
-                                    ? span.table->Page(pages.layer, page, pages.stream)
-                                    : span.table->WritablePage(pages.layer, page, pages.stream)));
+      const Address address =
+          AddressOf(page < first_written || !has_rows
+                        ? span.table->Page(pages.layer, page, pages.stream)
+                        : span.table->WritablePage(pages.layer, page, pages.stream));
+      table.push_back(address == 0 ? 0 : address + offset);
     }
   }
   return batch_.Put(table);
@@ -111,9 +114,14 @@ Status DeviceAttention::Record(const compute::HeadAttention& attention) {
   TRY(Plan(attention));
   if (planned_->plan.blocks.empty()) return Ok();
   const bool has_rows = !attention.keys.empty();
-  const Address pages = TRY(PutPages(attention.pages, has_rows));
+  Address pages = TRY(PutPages(attention.pages, has_rows, 0));
   if (has_rows) TRY(WriteRows(attention, pages));
-  return attention.queries.empty() ? Ok() : Attend(attention, pages);
+  if (attention.queries.empty()) return Ok();
+  if (attention.first_kv_head > 0) {
+    const uint64_t offset = attention.first_kv_head * attention.head_page->bytes;
+    pages = TRY(PutPages(attention.pages, /*has_rows=*/false, offset));
+  }
+  return Attend(attention, pages);
 }
 
 Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Address pages) {
@@ -124,6 +132,9 @@ Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Addre
     cosines = RangeOf(heads->angles.cosines);
     sines = RangeOf(heads->angles.sines);
   }
+  // Those of all heads, whichever are attended to.
+  const auto key_dim = static_cast<size_t>(attention.head_page->key_dim);
+  const auto kv_heads = static_cast<uint32_t>(attention.keys.columns / key_dim);
   Commands& commands = batch_.Using(
       {RangeOf(attention.keys), RangeOf(attention.values), cosines, sines}, {Batch::kPages});
   return ForEachRun(planned_->plan.writes.size(), [&](size_t first, uint32_t count) {
@@ -133,7 +144,7 @@ Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Addre
                             .spans = planned_->writes + first * sizeof(WriteSpan),
                             .span_count = count,
                             .longest_span = planned_->plan.longest_write,
-                            .kv_heads = planned_->shape.kv_heads,
+                            .kv_heads = kv_heads,
                             .keys = AddressOf(attention.keys),
                             .key_stride = static_cast<uint32_t>(attention.keys.stride),
                             .values = AddressOf(attention.values),

@@ -43,7 +43,7 @@ class DeviceAttention {
 
   AttentionShape ShapeOf(const compute::HeadAttention& attention) const;
   Status Plan(const compute::HeadAttention& attention);
-  Result<Address> PutPages(const compute::PagesOf& pages, bool has_rows);
+  Result<Address> PutPages(const compute::PagesOf& pages, bool has_rows, uint64_t offset);
   Status WriteRows(const compute::HeadAttention& attention, Address pages);
   Status Attend(const compute::HeadAttention& attention, Address pages);
   Status AttendParts(const compute::HeadAttention& attention, AttentionJob job);

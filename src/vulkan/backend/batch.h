@@ -34,6 +34,8 @@ enum class Scratch : uint8_t {
   kDown,
   kShared,
   kGroups,
+  kGateRows,
+  kUpRows,
   kMadeRows,
   kPackedRows,
   kRanks,
@@ -41,7 +43,7 @@ enum class Scratch : uint8_t {
   kStateKeys,
   kStateValues,
 };
-inline constexpr size_t kScratchCount = 13;
+inline constexpr size_t kScratchCount = 15;
 
 // Not for concurrent use; one batch after the other. Outlived by its device and pages.
 class Batch {

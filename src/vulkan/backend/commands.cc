@@ -3,10 +3,16 @@
 
 #include "vulkan/backend/commands.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/check.h"
 #include "compute/embedding.h"
+#include "compute/fixed_sums.h"
+#include "kernels/activation_blocks.h"
 #include "kernels/rope.h"
 #include "vulkan/backend/memory.h"
 #include "vulkan/kernels/elements.h"
@@ -46,7 +52,34 @@ StreamsJob StreamsOf(const Tensor& streams, const Tensor& numbers, const Tensor&
 
 Status DeviceCommands::Begin() {
   attention_.Begin();
+  blocks_.Clear();
+  when_done_.clear();
+  is_submitted_ = false;
   return batch_.Begin();
+}
+
+Status DeviceCommands::Submit() {
+  is_submitted_ = true;
+  return batch_.Submit();
+}
+
+Result<bool> DeviceCommands::Poll() {
+  if (!TRY(batch_.Poll())) return false;
+  FinishOnHost();
+  return true;
+}
+
+Status DeviceCommands::Wait() {
+  TRY(batch_.Wait());
+  FinishOnHost();
+  return Ok();
+}
+
+// Of a batch that is done as a whole: parts of one that is still recorded may be, too.
+void DeviceCommands::FinishOnHost() {
+  if (!is_submitted_) return;
+  for (const std::function<void()>& finish : when_done_) finish();
+  when_done_.clear();
 }
 
 Status DeviceCommands::Upload(std::span<const float> rows, const Tensor& to) {
@@ -63,7 +96,7 @@ Status DeviceCommands::Send(const Piece& piece, const Tensor& to) {
 }
 
 Status DeviceCommands::CopyRows(const Range& from, size_t from_stride, const Tensor& to) {
-  TRY(CheckShared());
+  TRY(CheckGaps());
   return RecordCopyRows(kernels_, batch_.Using({from}, {RangeOf(to)}),
                         {.from = from.begin,
                          .from_stride = static_cast<uint32_t>(from_stride),
@@ -78,6 +111,49 @@ Status DeviceCommands::Download(const Tensor& from, std::span<const float>* rows
   const uint8_t* const bytes = TRY(batch_.Fetch(BufferOf(from), from.offset, BytesOf(from)));
   *rows = {reinterpret_cast<const float*>(bytes), from.rows * from.columns};
   return Ok();
+}
+
+// Prepared on the device, with the bytes of the processor, which makes blocks of them.
+Status DeviceCommands::DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows,
+                                      Bytes* blocks) {
+  if (rows.rows > kRowGroups)
+    return Unimplemented(fmt::format("blocks of {} rows, on a GPU", rows.rows));
+  const uint64_t bytes = kernels::ActivationBytes(format, rows.rows, rows.columns);
+  TRY(batch_.Grow(cut_, bytes));
+  TRY(preparer_.Prepare(rows, format, {cut_->address(), bytes}));
+  const uint8_t* const prepared = TRY(batch_.Fetch(*cut_, 0, bytes));
+  const size_t block_bytes = kernels::BlockBytes(format, rows.rows, rows.columns);
+  uint8_t* const out = TRY(blocks_.Take(block_bytes));
+  const compute::PreparedBlocks cut{format, prepared, rows.rows, rows.columns};
+  when_done_.emplace_back([this, cut, out] { compute::CutBlocks(host_, cut, out); });
+  *blocks = {out, block_bytes};
+  return Ok();
+}
+
+Status DeviceCommands::ReadChoice(const Tensor& ids, std::span<const int32_t>* choice) {
+  CHECK(IsDense(ids));
+  const uint8_t* const bytes = TRY(batch_.Fetch(BufferOf(ids), ids.offset, BytesOf(ids)));
+  *choice = {reinterpret_cast<const int32_t*>(bytes), ids.rows * ids.columns};
+  return Ok();
+}
+
+Status DeviceCommands::SumOwnExperts(const compute::ExpertSum& sum,
+                                     const compute::OwnExperts& own) {
+  if (std::ranges::count(own.is_own, 0) == std::ssize(own.is_own)) {
+    std::ranges::fill(own.sums, 0);
+    return Ok();
+  }
+  const uint8_t* const sums = TRY(experts_.SumOwn(sum, own));
+  when_done_.emplace_back([sums, to = own.sums] { std::memcpy(to.data(), sums, to.size_bytes()); });
+  return Ok();
+}
+
+Status DeviceCommands::FinishSums(std::span<const int64_t> sums, const Tensor& out) {
+  CHECK(sums.size() == out.rows * out.columns);
+  const Piece piece = TRY(batch_.TakeUpload(BytesOf(out)));
+  compute::FinishFixedSums(host_, sums, out.columns, reinterpret_cast<float*>(piece.data()),
+                           out.columns);
+  return Send(piece, out);
 }
 
 // Decoded by the host, which has the file.

@@ -5,9 +5,13 @@
 // the CPU back end. Must not know models.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "compute/blocks.h"
 #include "compute/commands.h"
 #include "compute/context.h"
 #include "vulkan/backend/attention.h"
@@ -33,6 +37,7 @@ class DeviceCommands final : public compute::Commands {
         attention_(kernels, batch_, fusion_),
         experts_(kernels, batch_),
         latent_(kernels, batch_),
+        preparer_{kernels, batch_, fusion_},
         pages_(pages),
         states_(kernels, batch_) {}
 
@@ -41,12 +46,23 @@ class DeviceCommands final : public compute::Commands {
   }
 
   Status Begin() override;
-  Status Submit() override { return batch_.Submit(); }
-  Result<bool> Poll() override { return batch_.Poll(); }
-  Status Wait() override { return batch_.Wait(); }
+  Status Submit() override;
+  Result<bool> Poll() override;
+  Status Wait() override;
 
   Status Upload(std::span<const float> rows, const compute::Tensor& to) override;
   Status Download(const compute::Tensor& from, std::span<const float>* rows) override;
+  Status DownloadBlocks(kernels::ActivationFormat format, const compute::Tensor& rows,
+                        Bytes* blocks) override;
+  Status SetInParts(compute::Operand& to, kernels::ActivationFormat format, size_t rows,
+                    size_t columns) override {
+    return static_cast<DeviceOperand&>(to).SetInParts(format, rows, columns);
+  }
+  Status UploadBlocks(Bytes blocks, compute::Operand& to,
+                      const compute::BlockColumns& columns) override {
+    static_cast<DeviceOperand&>(to).AddPart(blocks, columns, host_);
+    return Ok();
+  }
   Status Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens, size_t copies,
                const compute::Tensor& out) override;
   Status MakeAngles(const compute::AnglesOf& of, const compute::Angles& out) override;
@@ -68,6 +84,17 @@ class DeviceCommands final : public compute::Commands {
 
   Status Choose(const compute::ExpertChoice& choice) override { return experts_.Choose(choice); }
   Status SumExperts(const compute::ExpertSum& sum) override { return experts_.Sum(sum); }
+  Status ExpandExperts(const compute::ExpertSum& sum, const compute::Tensor& wide) override {
+    return experts_.Expand(sum, wide);
+  }
+  Status ContractExperts(const compute::ExpertSum& sum, compute::Operand& chosen,
+                         compute::Operand& shared) override {
+    return experts_.Contract(sum, static_cast<DeviceOperand&>(chosen),
+                             static_cast<DeviceOperand&>(shared));
+  }
+  Status ReadChoice(const compute::Tensor& ids, std::span<const int32_t>* choice) override;
+  Status SumOwnExperts(const compute::ExpertSum& sum, const compute::OwnExperts& own) override;
+  Status FinishSums(std::span<const int64_t> sums, const compute::Tensor& out) override;
 
   Status MakeStreamWeights(const compute::StreamWeights& weights) override;
   Status SumStreams(const compute::Tensor& streams, const compute::Tensor& numbers,
@@ -107,6 +134,11 @@ class DeviceCommands final : public compute::Commands {
   Status CheckShared() const {
     return CheckIsInUse(kernels_.use().shared, "rows that layers share");
   }
+  // Whether rows with gaps between them can be copied.
+  Status CheckGaps() const {
+    return CheckIsInUse(kernels_.use().shared || kernels_.use().parts, "rows with gaps");
+  }
+  void FinishOnHost();
   // From the host to rows with or without gaps between them.
   Status Send(const Piece& piece, const compute::Tensor& to);
   Status CopyRows(const Range& from, size_t from_stride, const compute::Tensor& to);
@@ -122,8 +154,14 @@ class DeviceCommands final : public compute::Commands {
   DeviceAttention attention_;
   DeviceExperts experts_;
   DeviceLatentAttention latent_;
+  RowPreparer preparer_;
   DevicePages& pages_;
   DeviceStates states_;
+  std::optional<Buffer> cut_;    // rows that leave in blocks
+  compute::BlockMemory blocks_;  // of these
+  bool is_submitted_ = false;    // the batch, as a whole
+  // What the host makes of the batch's results, once it is done.
+  std::vector<std::function<void()>> when_done_;
 };
 
 }  // namespace aster::vulkan

@@ -54,6 +54,19 @@ ElementOperation OperationOf(kernels::RouterScore score) {
                                                  : ElementOperation::kSqrtSoftplus;
 }
 
+// One whose matrices are here.
+const ExpertWeights& OneOf(const compute::ExpertSum& sum) {
+  return *std::ranges::find_if(sum.experts,
+                               [](const ExpertWeights& expert) { return expert.gate.rows() > 0; });
+}
+
+// Which of a row's choices are computed here: those of experts, then the shared one.
+bool IsOwn(const compute::ExpertSum& sum, const compute::OwnExperts& own, uint32_t row,
+           size_t choice) {
+  const size_t of_row = sum.ids.columns + (sum.shared == nullptr ? 0 : 1);
+  return own.is_own[row * of_row + choice] != 0;
+}
+
 // The experts that the rows' tokens choose.
 std::vector<int32_t> GivenExperts(const compute::ExpertChoice& choice) {
   const size_t used = choice.ids.columns;
@@ -106,14 +119,41 @@ Result<DeviceExperts::Matrices> DeviceExperts::PutMatrices(const compute::Expert
                                                            Matrix ExpertWeights::* kind) {
   std::vector<uint64_t> addresses;
   addresses.reserve(sum.experts.size());
-  for (const ExpertWeights& expert : sum.experts) addresses.push_back(AddressOf(expert.*kind));
-  return Matrices{&(sum.experts.front().*kind), TRY(batch_.Put(addresses))};
+  for (const ExpertWeights& expert : sum.experts) {
+    const Matrix& matrix = expert.*kind;
+    addresses.push_back(matrix.rows() == 0 ? 0 : AddressOf(matrix));
+  }
+  return Matrices{&(OneOf(sum).*kind), TRY(batch_.Put(addresses))};
+}
+
+Result<DeviceExperts::AllMatrices> DeviceExperts::PutAllMatrices(const compute::ExpertSum& sum) {
+  return AllMatrices{.gate = TRY(PutMatrices(sum, &ExpertWeights::gate)),
+                     .up = TRY(PutMatrices(sum, &ExpertWeights::up)),
+                     .down = TRY(PutMatrices(sum, &ExpertWeights::down))};
+}
+
+// As many rows as fit into memory between the products.
+template <typename Record>
+Status DeviceExperts::ForEachPart(const compute::ExpertSum& sum, Record record) {
+  CHECK(IsDense(sum.ids) && IsDense(sum.shares));
+  const auto used = static_cast<uint32_t>(sum.ids.columns);
+  const auto row_count = static_cast<uint32_t>(sum.ids.rows);
+  const uint32_t rows_of_part = std::max(kSlotsOfPart / used, 1u);
+  for (uint32_t first = 0; first < row_count; first += rows_of_part) {
+    const uint32_t count = std::min(rows_of_part, row_count - first);
+    TRY(record(Part{.first = first,
+                    .rows = count,
+                    .used = used,
+                    .ids = AddressOf(sum.ids.Rows(first, count)),
+                    .shares = RangeOf(sum.shares.Rows(first, count))}));
+  }
+  return Ok();
 }
 
 // The slots of a part, by their experts where several go to the same.
 Result<ExpertGroups> DeviceExperts::Group(const Part& part, const compute::ExpertSum& sum) {
   const auto experts = static_cast<uint32_t>(sum.experts.size());
-  const uint32_t together = RowsTogether(kernels_, part.slots() / experts, sum.experts.front());
+  const uint32_t together = RowsTogether(kernels_, part.slots() / experts, OneOf(sum));
   if (together == 1) return ExpertGroups{.count = part.slots()};
   ExpertGroups groups = {.together = together,
                          .count = MostGroups(part.slots(), experts, together)};
@@ -122,6 +162,30 @@ Result<ExpertGroups> DeviceExperts::Group(const Part& part, const compute::Exper
       kernels_, batch_.Using({part.id_range()}, {RangeOf(groups)}),
       {.ids = part.ids, .slots = part.slots(), .experts = experts, .groups = groups}));
   return groups;
+}
+
+// Those slots whose experts are here, by the host, which knows them.
+Result<ExpertGroups> DeviceExperts::GroupOwn(const Part& part, const compute::ExpertSum& sum,
+                                             const compute::OwnExperts& own) {
+  std::vector<std::vector<uint32_t>> slots(sum.experts.size());
+  uint32_t count = 0;
+  for (uint32_t slot = 0; slot < part.slots(); ++slot) {
+    if (!IsOwn(sum, own, part.first + slot / part.used, slot % part.used)) continue;
+    slots[static_cast<size_t>(own.ids[part.first_slot() + slot])].push_back(slot);
+    ++count;
+  }
+  if (count == 0) return ExpertGroups{.count = 0};
+  const auto here = static_cast<uint32_t>(std::ranges::count_if(
+      sum.experts, [](const ExpertWeights& expert) { return expert.gate.rows() > 0; }));
+  const uint32_t together = RowsTogether(kernels_, count / here, OneOf(sum));
+  std::vector<uint32_t> groups;
+  for (const std::vector<uint32_t>& of_expert : slots) {
+    groups.insert(groups.end(), of_expert.begin(), of_expert.end());
+    groups.resize((groups.size() + together - 1) / together * together, kNoSlot);
+  }
+  return ExpertGroups{.slots = TRY(batch_.Put(groups)),
+                      .together = together,
+                      .count = static_cast<uint32_t>(groups.size() / together)};
 }
 
 Result<Range> DeviceExperts::Room(Scratch which, uint64_t rows, uint64_t columns) {
@@ -214,63 +278,79 @@ Result<PreparedRows> DeviceExperts::PrepareHidden(const Range& gate, uint32_t ro
   return PreparedRows{prepared, rows};
 }
 
-// The shared expert's outputs of all rows.
-Result<Range> DeviceExperts::RunShared(const compute::ExpertSum& sum, DeviceOperand& rows) {
+Status DeviceExperts::ExpandPart(const compute::ExpertSum& sum, DeviceOperand& rows,
+                                 const AllMatrices& matrices, const Part& part, const Range& gate) {
+  const auto prepared = [&](const Matrices& all) {
+    return rows.In(kernels::ActivationFormatFor(all.first->type()));
+  };
+  const Range up = TRY(Room(Scratch::kUp, part.slots(), matrices.up.first->rows()));
+  TRY(Multiply(matrices.gate, part, TRY(prepared(matrices.gate)), part.first, part.used, gate));
+  TRY(Multiply(matrices.up, part, TRY(prepared(matrices.up)), part.first, part.used, up));
+  TRY(AddBias(sum.biases.gate, part, gate));
+  TRY(AddBias(sum.biases.up, part, up));
+  return Gate(gate, up, sum.gate, sum.limit);
+}
+
+// The outputs of the part's slots.
+Result<Range> DeviceExperts::ContractPart(const compute::ExpertSum& sum, const Matrices& downs,
+                                          const Part& part, const PreparedRows& hidden,
+                                          uint32_t first_row) {
+  const Range down = TRY(Room(Scratch::kDown, part.slots(), downs.first->rows()));
+  TRY(Multiply(downs, part, hidden, first_row, 1, down));
+  TRY(AddBias(sum.biases.down, part, down));
+  return down;
+}
+
+Result<Range> DeviceExperts::RunPart(const compute::ExpertSum& sum, DeviceOperand& rows,
+                                     const AllMatrices& matrices, const Part& part) {
+  const Range gate = TRY(Room(Scratch::kGate, part.slots(), matrices.gate.first->rows()));
+  TRY(ExpandPart(sum, rows, matrices, part, gate));
+  const PreparedRows hidden = TRY(PrepareHidden(gate, part.slots(), *matrices.down.first));
+  return ContractPart(sum, matrices.down, part, hidden, 0);
+}
+
+// `of_gate` and `of_up`: the same rows, as these matrices read them.
+Status DeviceExperts::ExpandShared(const compute::ExpertSum& sum, const PreparedRows& of_gate,
+                                   const PreparedRows& of_up, const Range& gate) {
   const ExpertWeights& shared = *sum.shared;
-  const Range gate = TRY(Room(Scratch::kGate, rows.rows(), shared.gate.rows()));
-  const Range up = TRY(Room(Scratch::kUp, rows.rows(), shared.up.rows()));
-  TRY(Multiply(shared.gate, TRY(rows.In(kernels::ActivationFormatFor(shared.gate.type()))), gate));
-  TRY(Multiply(shared.up, TRY(rows.In(kernels::ActivationFormatFor(shared.up.type()))), up));
-  TRY(Gate(gate, up, sum.gate, sum.limit));
-  const auto count = static_cast<uint32_t>(rows.rows());
-  const Range down = TRY(Room(Scratch::kShared, rows.rows(), shared.down.rows()));
-  TRY(Multiply(shared.down, TRY(PrepareHidden(gate, count, shared.down)), down));
+  const Range up = TRY(Room(Scratch::kUp, of_up.rows, shared.up.rows()));
+  TRY(Multiply(shared.gate, of_gate, gate));
+  TRY(Multiply(shared.up, of_up, up));
+  return Gate(gate, up, sum.gate, sum.limit);
+}
+
+// The shared expert's outputs.
+Result<Range> DeviceExperts::RunShared(const compute::ExpertSum& sum, const PreparedRows& of_gate,
+                                       const PreparedRows& of_up) {
+  const ExpertWeights& shared = *sum.shared;
+  const Range gate = TRY(Room(Scratch::kGate, of_gate.rows, shared.gate.rows()));
+  TRY(ExpandShared(sum, of_gate, of_up, gate));
+  const Range down = TRY(Room(Scratch::kShared, of_gate.rows, shared.down.rows()));
+  TRY(Multiply(shared.down, TRY(PrepareHidden(gate, of_gate.rows, shared.down)), down));
   return down;
 }
 
 Status DeviceExperts::Sum(const compute::ExpertSum& sum) {
   TRY(CheckIsInUse(kernels_.use().experts, "experts"));
-  CHECK(IsDense(sum.ids) && IsDense(sum.shares) && IsDense(sum.out));
+  CHECK(IsDense(sum.out));
   auto& rows = static_cast<DeviceOperand&>(*sum.rows);
-  const std::array<Matrices, 3> matrices = {TRY(PutMatrices(sum, &ExpertWeights::gate)),
-                                            TRY(PutMatrices(sum, &ExpertWeights::up)),
-                                            TRY(PutMatrices(sum, &ExpertWeights::down))};
-  const Range more = sum.shared == nullptr ? Range{} : TRY(RunShared(sum, rows));
-  const auto used = static_cast<uint32_t>(sum.ids.columns);
-  const auto row_count = static_cast<uint32_t>(sum.ids.rows);
-  const uint32_t rows_of_part = std::max(kSlotsOfPart / used, 1u);
-  for (uint32_t first = 0; first < row_count; first += rows_of_part) {
-    const uint32_t count = std::min(rows_of_part, row_count - first);
-    TRY(SumPart(sum, rows, matrices,
-                {.first = first,
-                 .rows = count,
-                 .used = used,
-                 .ids = AddressOf(sum.ids.Rows(first, count)),
-                 .shares = RangeOf(sum.shares.Rows(first, count))},
-                more));
+  const AllMatrices matrices = TRY(PutAllMatrices(sum));
+  Range more;
+  if (sum.shared != nullptr) {
+    const auto in = [&](const Matrix& matrix) {
+      return rows.In(kernels::ActivationFormatFor(matrix.type()));
+    };
+    more = TRY(RunShared(sum, TRY(in(sum.shared->gate)), TRY(in(sum.shared->up))));
   }
-  return Ok();
+  return ForEachPart(sum, [&](Part part) -> Status {
+    part.groups = TRY(Group(part, sum));
+    return SumPart(sum, part, TRY(RunPart(sum, rows, matrices, part)), more);
+  });
 }
 
-Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows,
-                              const std::array<Matrices, 3>& matrices, Part part,
+// `more`: outputs of the shared expert, of all rows of the batch; or none.
+Status DeviceExperts::SumPart(const compute::ExpertSum& sum, const Part& part, const Range& down,
                               const Range& more) {
-  part.groups = TRY(Group(part, sum));
-  const auto& [gates, ups, downs] = matrices;
-  const auto format = [](const Matrices& all) {
-    return kernels::ActivationFormatFor(all.first->type());
-  };
-  const Range gate = TRY(Room(Scratch::kGate, part.slots(), gates.first->rows()));
-  const Range up = TRY(Room(Scratch::kUp, part.slots(), ups.first->rows()));
-  TRY(Multiply(gates, part, TRY(rows.In(format(gates))), part.first, part.used, gate));
-  TRY(Multiply(ups, part, TRY(rows.In(format(ups))), part.first, part.used, up));
-  TRY(AddBias(sum.biases.gate, part, gate));
-  TRY(AddBias(sum.biases.up, part, up));
-  TRY(Gate(gate, up, sum.gate, sum.limit));
-  const PreparedRows hidden = TRY(PrepareHidden(gate, part.slots(), *downs.first));
-  const Range down = TRY(Room(Scratch::kDown, part.slots(), downs.first->rows()));
-  TRY(Multiply(downs, part, hidden, 0, 1, down));
-  TRY(AddBias(sum.biases.down, part, down));
   const compute::Tensor out = sum.out.Rows(part.first, part.rows);
   const uint64_t first_float = uint64_t{part.first} * sum.out.columns;
   // A score for every row.
@@ -286,6 +366,133 @@ Status DeviceExperts::SumPart(const compute::ExpertSum& sum, DeviceOperand& rows
                             .width = static_cast<uint32_t>(sum.out.columns),
                             .terms_of_row = part.used,
                             .result = AddressOf(out)});
+}
+
+// Slots are in the order of choices; several shared experts stand behind them as one that is as
+// wide.
+Status DeviceExperts::Expand(const compute::ExpertSum& sum, const compute::Tensor& wide) {
+  TRY(CheckIsInUse(kernels_.use().experts, "experts"));
+  CHECK(IsDense(wide));
+  auto& rows = static_cast<DeviceOperand&>(*sum.rows);
+  AllMatrices matrices = {.gate = TRY(PutMatrices(sum, &ExpertWeights::gate)),
+                          .up = TRY(PutMatrices(sum, &ExpertWeights::up)),
+                          .down = {}};
+  TRY(ForEachPart(sum, [&](Part part) -> Status {
+    part.groups = TRY(Group(part, sum));
+    return ExpandPart(sum, rows, matrices, part,
+                      RangeOf(wide.Rows(part.first_slot(), part.slots())));
+  }));
+  if (sum.shared == nullptr) return Ok();
+  const auto in = [&](const Matrix& matrix) {
+    return rows.In(kernels::ActivationFormatFor(matrix.type()));
+  };
+  const size_t chosen = sum.ids.rows * sum.ids.columns;
+  return ExpandShared(sum, TRY(in(sum.shared->gate)), TRY(in(sum.shared->up)),
+                      RangeOf(wide.Rows(chosen, wide.rows - chosen)));
+}
+
+Status DeviceExperts::Contract(const compute::ExpertSum& sum, DeviceOperand& chosen,
+                               DeviceOperand& shared) {
+  TRY(CheckIsInUse(kernels_.use().experts, "experts"));
+  CHECK(IsDense(sum.out));
+  const Matrices downs = TRY(PutMatrices(sum, &ExpertWeights::down));
+  Range more;
+  if (sum.shared != nullptr) {
+    const Matrix& down = sum.shared->down;
+    more = TRY(Room(Scratch::kShared, shared.rows(), down.rows()));
+    TRY(Multiply(down, TRY(shared.In(kernels::ActivationFormatFor(down.type()))), more));
+  }
+  const PreparedRows hidden = TRY(chosen.In(kernels::ActivationFormatFor(downs.first->type())));
+  return ForEachPart(sum, [&](Part part) -> Status {
+    part.groups = TRY(Group(part, sum));
+    return SumPart(sum, part, TRY(ContractPart(sum, downs, part, hidden, part.first_slot())), more);
+  });
+}
+
+// Some of the rows, as the matrix reads them.
+Result<PreparedRows> DeviceExperts::RowsAt(DeviceOperand& rows, const Matrix& matrix, Scratch which,
+                                           const std::vector<uint32_t>& indices) {
+  const auto format = kernels::ActivationFormatFor(matrix.type());
+  const PreparedRows all = TRY(rows.In(format));
+  if (indices.size() == all.rows) return all;
+  const uint64_t bytes = kernels::ActivationBytes(format, indices.size(), matrix.columns());
+  const Range some = {TRY(batch_.ScratchMemory(which, bytes)), bytes};
+  const auto count = static_cast<uint32_t>(indices.size());
+  const Address table = TRY(batch_.Put(indices));
+  TRY(RecordGatherPrepared(kernels_, batch_.Using({all.range}, {some}),
+                           {.format = format,
+                            .from = all.range.begin,
+                            .from_rows = all.rows,
+                            .columns = Columns(matrix),
+                            .indices = table,
+                            .to_rows = count,
+                            .to = some.begin}));
+  return PreparedRows{some, count};
+}
+
+// The shared expert's outputs of those rows whose shared expert is computed here.
+Result<DeviceExperts::SharedRows> DeviceExperts::RunOwnShared(const compute::ExpertSum& sum,
+                                                              DeviceOperand& rows,
+                                                              const compute::OwnExperts& own) {
+  SharedRows shared{.places = std::vector<uint32_t>(sum.ids.rows, kElsewhere)};
+  if (sum.shared == nullptr) return shared;
+  std::vector<uint32_t> here;
+  for (uint32_t row = 0; row < shared.places.size(); ++row) {
+    if (!IsOwn(sum, own, row, sum.ids.columns)) continue;
+    shared.places[row] = static_cast<uint32_t>(here.size());
+    here.push_back(row);
+  }
+  if (here.empty()) return shared;
+  shared.rows = TRY(RunShared(sum, TRY(RowsAt(rows, sum.shared->gate, Scratch::kGateRows, here)),
+                              TRY(RowsAt(rows, sum.shared->up, Scratch::kUpRows, here))));
+  return shared;
+}
+
+Status DeviceExperts::SumOwnPart(const compute::ExpertSum& sum, const compute::OwnExperts& own,
+                                 const Part& part, const Range& down, const SharedRows& more) {
+  const auto width = static_cast<uint32_t>(own.sums.size() / sum.ids.rows);
+  std::vector<uint32_t> places;
+  for (uint32_t i = 0; i < part.rows; ++i) {
+    const uint32_t row = part.first + i;
+    for (uint32_t k = 0; k < part.used; ++k)
+      places.push_back(IsOwn(sum, own, row, k) ? i * part.used + k : kElsewhere);
+    places.push_back(more.places[row]);
+  }
+  const compute::Tensor scores =
+      sum.shared_scores.empty() ? sum.shared_scores : sum.shared_scores.Rows(part.first, part.rows);
+  const uint64_t row_bytes = uint64_t{width} * sizeof(int64_t);
+  const Range out = {sums_->address() + part.first * row_bytes, part.rows * row_bytes};
+  const Address table = TRY(batch_.Put(places));
+  return RecordOwnSums(kernels_,
+                       batch_.Using({down, part.shares, more.rows, RangeOf(scores)}, {out}),
+                       {.terms = down.begin,
+                        .places = table,
+                        .weights = part.shares.begin,
+                        .more = more.rows.begin,
+                        .more_scores = AddressOf(scores),
+                        .rows = part.rows,
+                        .width = width,
+                        .terms_of_row = part.used,
+                        .result = out.begin});
+}
+
+// Of slots whose experts are elsewhere nothing is computed but what stands between the products.
+Result<const uint8_t*> DeviceExperts::SumOwn(const compute::ExpertSum& sum,
+                                             const compute::OwnExperts& own) {
+  TRY(CheckIsInUse(kernels_.use().experts && kernels_.use().parts, "parts of experts"));
+  auto& rows = static_cast<DeviceOperand&>(*sum.rows);
+  const uint64_t bytes = own.sums.size_bytes();
+  TRY(batch_.Grow(sums_, bytes));
+  const AllMatrices matrices = TRY(PutAllMatrices(sum));
+  const SharedRows more = TRY(RunOwnShared(sum, rows, own));
+  TRY(ForEachPart(sum, [&](Part part) -> Status {
+    part.groups = TRY(GroupOwn(part, sum, own));
+    // Where the rows have only shared ones here, no slot is read.
+    const Range down =
+        part.groups.count == 0 ? part.shares : TRY(RunPart(sum, rows, matrices, part));
+    return SumOwnPart(sum, own, part, down, more);
+  }));
+  return batch_.Fetch(*sums_, 0, bytes);
 }
 
 }  // namespace aster::vulkan

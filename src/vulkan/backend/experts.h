@@ -7,8 +7,9 @@
 // attention.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "compute/commands.h"
 #include "vulkan/backend/batch.h"
@@ -29,12 +30,23 @@ class DeviceExperts {
 
   Status Choose(const compute::ExpertChoice& choice);
   Status Sum(const compute::ExpertSum& sum);
+  // Its two halves.
+  Status Expand(const compute::ExpertSum& sum, const compute::Tensor& wide);
+  Status Contract(const compute::ExpertSum& sum, DeviceOperand& chosen, DeviceOperand& shared);
+  // What it is of the experts here: [rows, width] of int64, where the host finds them once the
+  // batch is done.
+  Result<const uint8_t*> SumOwn(const compute::ExpertSum& sum, const compute::OwnExperts& own);
 
  private:
   // One kind of all experts' matrices.
   struct Matrices {
-    const compute::Matrix* first;  // they have one shape and type
-    Address table;
+    const compute::Matrix* first = nullptr;  // they have one shape and type
+    Address table = 0;
+  };
+  struct AllMatrices {
+    Matrices gate;
+    Matrices up;
+    Matrices down;
   };
   // Rows of the batch that are computed together.
   struct Part {
@@ -45,12 +57,23 @@ class DeviceExperts {
     Range shares;
     ExpertGroups groups = {};
     uint32_t slots() const { return rows * used; }
+    uint32_t first_slot() const { return first * used; }
     Range id_range() const { return {ids, uint64_t{slots()} * sizeof(uint32_t)}; }
+  };
+  // Outputs of the shared expert of all rows, or of some.
+  struct SharedRows {
+    Range rows = {};
+    std::vector<uint32_t> places = {};  // [rows of the batch]: which is of a row; or all in order
   };
 
   Result<Matrices> PutMatrices(const compute::ExpertSum& sum,
                                compute::Matrix compute::ExpertWeights::* kind);
+  Result<AllMatrices> PutAllMatrices(const compute::ExpertSum& sum);
+  template <typename Record>
+  static Status ForEachPart(const compute::ExpertSum& sum, Record record);
   Result<ExpertGroups> Group(const Part& part, const compute::ExpertSum& sum);
+  Result<ExpertGroups> GroupOwn(const Part& part, const compute::ExpertSum& sum,
+                                const compute::OwnExperts& own);
   Result<Range> Room(Scratch which, uint64_t rows, uint64_t columns);
   Status Multiply(const Matrices& matrices, const Part& part, const PreparedRows& rows,
                   uint32_t first_row, uint32_t sharing, const Range& out);
@@ -58,12 +81,28 @@ class DeviceExperts {
   Status Gate(const Range& gate, const Range& up, compute::GateKind kind, float limit);
   Status AddBias(const compute::Tensor& biases, const Part& part, const Range& rows);
   Result<PreparedRows> PrepareHidden(const Range& gate, uint32_t rows, const compute::Matrix& down);
-  Result<Range> RunShared(const compute::ExpertSum& sum, DeviceOperand& rows);
-  Status SumPart(const compute::ExpertSum& sum, DeviceOperand& rows,
-                 const std::array<Matrices, 3>& matrices, Part part, const Range& more);
+  Status ExpandPart(const compute::ExpertSum& sum, DeviceOperand& rows, const AllMatrices& matrices,
+                    const Part& part, const Range& gate);
+  Result<Range> RunPart(const compute::ExpertSum& sum, DeviceOperand& rows,
+                        const AllMatrices& matrices, const Part& part);
+  Result<Range> ContractPart(const compute::ExpertSum& sum, const Matrices& downs, const Part& part,
+                             const PreparedRows& hidden, uint32_t first_row);
+  Status ExpandShared(const compute::ExpertSum& sum, const PreparedRows& of_gate,
+                      const PreparedRows& of_up, const Range& gate);
+  Result<Range> RunShared(const compute::ExpertSum& sum, const PreparedRows& of_gate,
+                          const PreparedRows& of_up);
+  Result<PreparedRows> RowsAt(DeviceOperand& rows, const compute::Matrix& matrix, Scratch which,
+                              const std::vector<uint32_t>& indices);
+  Result<SharedRows> RunOwnShared(const compute::ExpertSum& sum, DeviceOperand& rows,
+                                  const compute::OwnExperts& own);
+  Status SumPart(const compute::ExpertSum& sum, const Part& part, const Range& down,
+                 const Range& more);
+  Status SumOwnPart(const compute::ExpertSum& sum, const compute::OwnExperts& own, const Part& part,
+                    const Range& down, const SharedRows& more);
 
   Kernels& kernels_;
   Batch& batch_;
+  std::optional<Buffer> sums_;  // of the experts here
 };
 
 }  // namespace aster::vulkan

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "compute/buffer.h"
 #include "compute/commands.h"
+#include "compute/context.h"
 #include "kernels/activations.h"
 #include "vulkan/backend/batch.h"
 #include "vulkan/backend/fusion.h"
@@ -22,13 +24,27 @@ struct PreparedRows {
   uint32_t rows;
 };
 
+// Records the preparation of rows into `prepared`.
+struct RowPreparer {
+  Kernels& kernels;
+  Batch& batch;
+  Fusion& fusion;
+
+  Status Prepare(const compute::Tensor& rows, kernels::ActivationFormat format,
+                 const Range& prepared) const;
+};
+
 // Keeps its memory from batch to batch. The batch outlives it.
 class DeviceOperand final : public compute::Operand {
  public:
   DeviceOperand(Kernels& kernels, Batch& batch, Fusion& fusion)
-      : kernels_(kernels), batch_(batch), fusion_(fusion) {}
+      : preparer_{kernels, batch, fusion}, batch_(batch) {}
 
   void Set(const compute::Tensor& rows) override;
+  // Rows whose columns the host joins, one part after the other, before a product asks for them in
+  // this format; none asks for another one.
+  Status SetInParts(kernels::ActivationFormat format, size_t rows, size_t columns);
+  void AddPart(Bytes blocks, const compute::BlockColumns& part, compute::Context& host);
 
   size_t rows() const { return source_.rows; }
   size_t columns() const { return source_.columns; }
@@ -42,10 +58,14 @@ class DeviceOperand final : public compute::Operand {
     uint64_t batch = 0;  // which has prepared them
   };
 
-  Kernels& kernels_;
+  // Of the rows, by whoever has them.
+  Status Fill(kernels::ActivationFormat format, const Buffer& buffer, size_t bytes);
+
+  const RowPreparer preparer_;
   Batch& batch_;
-  Fusion& fusion_;
-  compute::Tensor source_;
+  compute::Tensor source_;  // without memory where the host has joined them
+  compute::Buffer joined_;
+  kernels::ActivationFormat joined_format_ = {};
   std::array<Prepared, kernels::kActivationFormatCount> prepared_;
 };
 

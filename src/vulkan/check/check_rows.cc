@@ -234,6 +234,57 @@ Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_
   return CompareRows("weighted sum of rows", want, out);
 }
 
+// What is elsewhere is no number, as memory that nothing was written to may be.
+Status CheckOwnSums(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
+                    bool has_scores, uint64_t seed) {
+  const uint32_t slots = rows * terms;
+  std::vector<float> y = CheckFloats(size_t{slots} * width, CheckValues::kOrdinary, seed);
+  const std::vector<float> weights = CheckFloats(slots, CheckValues::kOrdinary, seed + 1);
+  const std::vector<float> more =
+      CheckFloats(size_t{rows} * width, CheckValues::kOrdinary, seed + 2);
+  const std::vector<float> scores = CheckFloats(rows, CheckValues::kOrdinary, seed + 3);
+  const std::vector<uint32_t> words = CheckWords(size_t{rows} * (terms + 1), seed + 4);
+  std::vector<uint32_t> places;
+  std::vector<int64_t> want(size_t{rows} * width);
+  for (uint32_t row = 0; row < rows; ++row) {
+    int64_t* const sums = want.data() + size_t{row} * width;
+    for (uint32_t k = 0; k < terms; ++k) {
+      const uint32_t slot = row * terms + k;
+      const bool is_here = words[places.size()] % 2 == 0;
+      places.push_back(is_here ? slot : kElsewhere);
+      float* const term = y.data() + size_t{slot} * width;
+      if (is_here) kOpsRef.fixed_accumulate(sums, term, width, weights[slot]);
+      if (!is_here) std::fill_n(term, width, std::numeric_limits<float>::quiet_NaN());
+    }
+    // Rows in another order.
+    const bool is_here = words[places.size()] % 2 == 0;
+    const uint32_t place = rows - 1 - row;
+    places.push_back(is_here ? place : kElsewhere);
+    float share = 1.0f;
+    if (has_scores) kOpsRef.sigmoid(&scores[row], 1, &share);
+    if (is_here) kOpsRef.fixed_accumulate(sums, more.data() + size_t{place} * width, width, share);
+  }
+  const Buffer y_buffer = TRY(bench.Put(y));
+  const Buffer place_buffer = TRY(bench.Put(places));
+  const Buffer weight_buffer = TRY(bench.Put(weights));
+  const Buffer more_buffer = TRY(bench.Put(more));
+  const Buffer score_buffer = TRY(bench.Put(scores));
+  const Buffer out = TRY(bench.Room(want.size() * sizeof(int64_t)));
+  TRY(bench.Run([&](Commands& commands) {
+    return RecordOwnSums(bench.kernels(), commands,
+                         {.terms = y_buffer.address(),
+                          .places = place_buffer.address(),
+                          .weights = weight_buffer.address(),
+                          .more = more_buffer.address(),
+                          .more_scores = has_scores ? score_buffer.address() : 0,
+                          .rows = rows,
+                          .width = width,
+                          .terms_of_row = terms,
+                          .result = out.address()});
+  }));
+  return CompareBytes("sums of experts here", std::span<const int64_t>(want), out);
+}
+
 Status CheckRmsNorm(Workbench& bench, uint32_t rows, uint32_t count, bool weighted,
                     CheckValues values, uint64_t seed) {
   const uint32_t stride = count + 5;

@@ -23,6 +23,9 @@ Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckVal
 // Of rows by their places; or of rows in their order, and one more.
 Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
                         bool has_places, uint64_t seed);
+// Of terms some of which are elsewhere, and of one more for some rows, with or without a score.
+Status CheckOwnSums(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
+                    bool has_scores, uint64_t seed);
 
 Status CheckAddByExpert(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t width,
                         CheckValues values, uint64_t seed);

@@ -38,6 +38,8 @@ TEST_F(RowsTest, FixedPointHasTheReferencesBits) {
   for (const bool has_places : {true, false}) {
     EXPECT_OK(CheckWeightedSum(bench(), 1, 1, 1, has_places, 3));
     EXPECT_OK(CheckWeightedSum(bench(), 7, 9, 1000, has_places, 4));
+    EXPECT_OK(CheckOwnSums(bench(), 1, 1, 1, has_places, 5));
+    EXPECT_OK(CheckOwnSums(bench(), 7, 9, 1000, has_places, 6));
   }
 }
 

@@ -318,6 +318,13 @@ Status CheckStates(Workbench& bench) {
   return Ok();
 }
 
+// What the parts of a group send one another.
+Status CheckParts(Workbench& bench) {
+  for (const bool has_scores : {false, true})
+    TRY(CheckOwnSums(bench, 3, 8, 257, has_scores, kSeed));
+  return CheckCopyRows(bench, 5, 33, kSeed);
+}
+
 Status CheckResidualStreams(Workbench& bench) {
   for (const CheckValues values : kBothValues) TRY(CheckStreams(bench, 4, 3, 129, values, kSeed));
   return Ok();
@@ -384,6 +391,7 @@ std::vector<KernelCheck> KernelChecks(const KernelUse& use) {
     checks.push_back({"blocks of rows", CheckBlocksOfRows});
   }
   if (use.states) checks.push_back({"delta nets", CheckStates});
+  if (use.parts) checks.push_back({"parts of groups", CheckParts});
   for (int i = 0; i < kernels::kWeightTypeCount; ++i) {
     const auto type = static_cast<WeightType>(i);
     if (!use.weights.Contains(type)) continue;

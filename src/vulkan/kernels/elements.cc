@@ -58,6 +58,19 @@ struct WeightedSumPush {
   uint32_t has_more_scores;
 };
 
+struct OwnSumsPush {
+  Address terms;
+  Address places;
+  Address weights;
+  Address more;
+  Address more_scores;
+  Address result;
+  uint32_t rows;
+  uint32_t width;
+  uint32_t terms_of_row;
+  uint32_t has_more_scores;
+};
+
 Status RecordFixed(Kernels& kernels, Commands& commands, const FixedPush& push) {
   return kernels.Record(commands, "fixed", {}, push, GroupsForElements(push.count, kInvocations));
 }
@@ -114,6 +127,21 @@ Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSum
                              job.more != 0 ? 1u : 0u,
                              job.more_scores != 0 ? 1u : 0u};
   return kernels.Record(commands, "weighted_sum", {}, push,
+                        GroupsForElements(uint64_t{job.rows} * job.width, kInvocations));
+}
+
+Status RecordOwnSums(Kernels& kernels, Commands& commands, const OwnSumsJob& job) {
+  const OwnSumsPush push{job.terms,
+                         job.places,
+                         job.weights,
+                         Readable(job.more, job.terms),
+                         Readable(job.more_scores, job.weights),
+                         job.result,
+                         job.rows,
+                         job.width,
+                         job.terms_of_row,
+                         job.more_scores != 0 ? 1u : 0u};
+  return kernels.Record(commands, "own_sums", {}, push,
                         GroupsForElements(uint64_t{job.rows} * job.width, kInvocations));
 }
 

@@ -77,4 +77,20 @@ struct WeightedSumJob {
 };
 Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSumJob& job);
 
+// For every row, the sum in fixed point over those of its terms that are here, not finished.
+inline constexpr uint32_t kElsewhere = 0xffffffff;
+struct OwnSumsJob {
+  Address terms;     // [..][width] floats
+  Address places;    // [rows][terms_of_row + 1] uint32: rows of `terms`, then one of `more`; or
+                     // kElsewhere
+  Address weights;   // [rows][terms_of_row] floats
+  Address more = 0;  // [..][width] floats, of which a row has one at the most; or none
+  Address more_scores = 0;  // [rows], whose sigmoids are that term's weights; none: one
+  uint32_t rows;
+  uint32_t width;
+  uint32_t terms_of_row;  // at most 62
+  Address result;         // [rows][width] int64
+};
+Status RecordOwnSums(Kernels& kernels, Commands& commands, const OwnSumsJob& job);
+
 }  // namespace aster::vulkan
