@@ -85,6 +85,38 @@ TEST_P(LostGpuOnARoute, TheNodeGoesOnWithItsProcessor) {
 // In its prompt, and in its answer.
 INSTANTIATE_TEST_SUITE_P(AfterBatches, LostGpuOnARoute, testing::Values(0, 1, 4, 8));
 
+// Frames of several requests are in flight together: of one a device computes while another waits
+// for columns.
+TEST(GpusOfAGroup, AnswerSeveralAtOnce) {
+  stage::GpuSliceSource first({.looks = 3}, /*layers=*/2), second({.looks = 1}, /*layers=*/4);
+  TwoNodes nodes("a+b=0:out", first, second);
+  ASSERT_TRUE(nodes.conductor().Open().ok());
+  const auto whole = plan::TestModel::Get().MakeWhole();
+  SystemClock clock;
+  engine::Scheduler scheduler(*whole, nullptr, clock);
+  constexpr size_t kRequests = 5;
+  std::vector<std::vector<int32_t>> expected, answers(kRequests);
+  std::vector<engine::Sequence> sequences;
+  for (size_t i = 0; i < kRequests; ++i) {
+    const auto tokens = model::RandomTokens(20 + 45 * i, 298, /*seed=*/i);
+    engine::Sequence here = scheduler.NewSequence();
+    here.SetHistory(tokens);
+    expected.push_back(Answer(scheduler, here, Sampled()));
+    sequences.push_back(nodes.conductor().NewSequence());
+    sequences.back().SetHistory(tokens);
+  }
+  for (size_t i = 0; i < kRequests; ++i) {
+    engine::Request request = Sampled();
+    request.sequence = &sequences[i];
+    request.on_token = [&answers, i](const engine::Delta& delta) {
+      answers[i].push_back(delta.choice.id);
+    };
+    ASSERT_TRUE(nodes.conductor().Submit(std::move(request)).ok());
+  }
+  while (!nodes.conductor().idle()) ASSERT_TRUE(nodes.conductor().Step().ok());
+  EXPECT_EQ(answers, expected);
+}
+
 // Which node of a group loses its GPU, and after how many batches: one has several for a token.
 struct LossInGroup {
   bool leads;

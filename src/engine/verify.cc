@@ -13,6 +13,7 @@
 #include "engine/logits.h"
 #include "engine/scheduler.h"
 #include "engine/sequence.h"
+#include "engine/verify_group.h"
 #include "kernels/isa_choice.h"
 #include "kv/transfer.h"
 
@@ -182,15 +183,18 @@ class Verifier {
     if (options_.model.gpu_layers.wanted()) {
       TRY(TryGpu(layer_count));
       TRY(TryGpus(layer_count));
+      TRY(TryGroups(shape));
     }
     return std::move(ways_);
   }
 
  private:
   // With layers on the first GPU, or on the first few.
-  Result<std::unique_ptr<LocalModel>> Load(uint32_t gpu_layers, size_t most_gpus = 1) {
+  Result<std::unique_ptr<LocalModel>> Load(uint32_t gpu_layers, size_t most_gpus = 1,
+                                           const std::optional<model::Slice>& slice = {}) {
     LocalModelOptions options = options_.model;
     options.gpu_layers = {gpu_layers};
+    if (slice) options.slice = slice;
     options.open_gpus = [&](const vulkan::KernelUse& use, compute::Context& host) -> Result<Gpus> {
       Gpus gpus = TRY(options_.model.open_gpus(use, host));
       if (gpus.size() > most_gpus) gpus.resize(most_gpus);
@@ -272,6 +276,29 @@ class Verifier {
     TRY(Try(name, [&] { return InChunks(*model, tokens_, tokens_.size()); }));
     TRY(Try(name + ", in chunks of 7", [&] { return InChunks(*model, tokens_, 7); }));
     return Try(name + ", beside other texts", [&] { return InCompany(*model, tokens_); });
+  }
+
+  // Two parts of a group, of which the second one has its layers on the GPU: rows of all matrices,
+  // and experts of its own. Where the model can be divided so.
+  Status TryGroups(const model::Shape& shape) {
+    const model::GroupPart rows{.count = 2, .shares = {1, 1}};
+    model::GroupPart experts = rows;
+    experts.owns_experts = true;
+    experts.replicas = 1;
+    for (const model::GroupPart& group : {rows, experts}) {
+      if (group.owns_experts && shape.experts.count == 0) continue;
+      if (!model::CheckGroup(group, shape).ok()) continue;
+      std::vector<std::unique_ptr<LocalModel>> parts;
+      for (const uint32_t i : {0u, 1u}) {
+        model::Slice slice = model::Slice::Whole(shape);
+        slice.part = group.At(i);
+        parts.push_back(TRY(Load(i == 0 ? 0 : MostGpuLayers(shape.layer_count), 1, slice)));
+      }
+      const char* const of_what = group.owns_experts ? ", with experts of their own" : "";
+      TRY(Try(fmt::format("as a group of the processor and the GPU{}", of_what),
+              [&] { return InGroup(parts, tokens_, 40); }));
+    }
+    return Ok();
   }
 
   // Where the model can be cut.

@@ -64,6 +64,11 @@ class Gpu(Case):
         nodes = ("--local-nodes", 1, "--gpu-layers", 1)
         self.assertEqual(self.on_gpu("run", self.tiny, *STORY, *nodes).stdout, plain)
 
+    def test_a_group_whose_nodes_have_gpus(self):
+        plain = aster("run", self.tiny, *STORY).stdout
+        nodes = ("--local-nodes", 2, "--split", "group", "--gpu-layers", 1)
+        self.assertEqual(self.on_gpu("run", self.tiny, *STORY, *nodes).stdout, plain)
+
     def test_what_cannot_be_is_refused(self):
         none = aster("run", self.tiny, *STORY, "--gpu-layers", 2, environment={"ASTER_GPU": "off"}, check=INPUT)
         self.assertIn(b"--gpu-layers: ASTER_GPU=off", none.stderr)
