@@ -310,6 +310,14 @@ class PageNames(unittest.TestCase):
         self.assertEqual(self.lines_of("`kv::Gone`\n`gone::Pool`\n`Pool::Gone`\n"), [1, 2, 3])
 
 
+class Registered(unittest.TestCase):
+    def test_scripts_that_no_build_runs(self):
+        paths = {"tests/cli/run_test.py", "tests/cli/lost_test.py", "tests/cli/fixture.py", "tools/tidy_test.py",
+                 "src/base/clock_test.cc"}
+        found = [path for path, _ in rules.check_registered(paths, {"run", "tidy_test.py"})]
+        self.assertEqual(found, ["tests/cli/lost_test.py"])
+
+
 class Program(unittest.TestCase):
     def run_in(self, files, *arguments):
         with tempfile.TemporaryDirectory() as root:

@@ -66,11 +66,6 @@ class EveryWay(DeepSeek41):
         self.assertEqual(told["shape"]["ngrams"]["layers"], [1, 4])
         self.assertIn("n-grams of up to 3 tokens in 2 layers", aster("inspect", self.model).stdout.decode())
 
-    def test_no_gpu_is_used_and_why(self):
-        run = aster("logits", self.model, "--gpu-layers", "auto", "--ids", self.ids, "--out", self.folder / "logits")
-        self.assertEqual((self.folder / "logits").read_bytes(), self.wanted)
-        self.assertIn("layers that share compressed rows", run.stderr.decode())
-
 
 class Files(DeepSeek41):
     @staticmethod

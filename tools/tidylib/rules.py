@@ -323,6 +323,14 @@ def check_page_names(file, paths, words):
                 yield line, f"'{span}' is nowhere in src: name what took its place"
 
 
+def check_registered(paths, listed):
+    """Scripts that test and that no build runs. `listed`: the words of all CMakeLists.txt."""
+    for path in sorted(path for path in paths if path.endswith("_test.py")):
+        name = path.rsplit("/", 1)[1].removesuffix(".py")
+        if not {name, f"{name}.py", name.removesuffix("_test")} & listed:
+            yield path, "no CMakeLists.txt names it, so it never runs: add it to one under tests/"
+
+
 def check_tree(root):
     files, paths = read_tree(root)
     findings = [finding for file in files for finding in findings_of(file, paths)]
@@ -332,6 +340,11 @@ def check_tree(root):
             named = set(re.findall(r"\w+", file.code))
             words.setdefault(file.module, set()).update(named)
             words[None].update(named)
+    listed = set()
+    for file in files:
+        if file.path.endswith("CMakeLists.txt"):
+            listed.update(re.findall(r"[\w.]+", file.text))
+    findings += [(path, 1, "registered", advice) for path, advice in check_registered(paths, listed)]
     for file in files:
         if file.path == "CMakeLists.txt":
             findings += [(file.path, line, "build-order", advice) for line, advice in check_build_order(file.text)]
