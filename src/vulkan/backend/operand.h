@@ -58,7 +58,7 @@ class DeviceOperand final : public compute::Operand {
     uint64_t batch = 0;  // which has prepared them
   };
 
-  // Of the rows, by whoever has them.
+  // With the prepared rows: by the device, or from the host where it has put them together.
   Status Fill(kernels::ActivationFormat format, const Buffer& buffer, size_t bytes);
 
   const RowPreparer preparer_;
