@@ -5,7 +5,8 @@
 // through as a loop that speculates would. A draft counts up to the first token that the model
 // itself would not have chosen, and the loop goes on behind that one. Drafts come from the text
 // before (draft/ngram_proposer.h), from a second model with the same vocabulary, and from the
-// model's own block for multi-token prediction.
+// model's own drafter: its block for multi-token prediction, or a drafter of blocks given as
+// --draft (model/block_shape.h).
 //
 // --trees: what draft trees would gain over chains of as many draft tokens. The rank that the
 // drafter gave to each token of the answers, behind the true text before it, is all that has to be
@@ -28,6 +29,7 @@
 #include "base/files.h"
 #include "base/folders_for_test.h"
 #include "draft/ngram_proposer.h"
+#include "draft/proposers.h"
 #include "engine/generate.h"
 #include "gguf/model_files.h"
 #include "jinja/template.h"
@@ -54,18 +56,21 @@ struct Prompt {
 // A model that answers greedily.
 class Model {
  public:
-  static Result<std::unique_ptr<Model>> Open(const std::string& path) {
+  static Result<std::unique_ptr<Model>> Open(const std::vector<std::string>& paths) {
     auto model = std::make_unique<Model>();
-    model->files_ = std::make_unique<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(path)));
-    model->tokenizer_ =
-        TRY(text::Tokenizer::Make(TRY(text::ReadVocab(model->files_->metadata()).In(path))));
-    model->model_ = TRY(engine::LocalModel::Load(*model->files_, {}));
+    model->files_ = std::make_unique<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(paths)));
+    model->tokenizer_ = TRY(
+        text::Tokenizer::Make(TRY(text::ReadVocab(model->files_->metadata()).In(paths.front()))));
+    engine::LocalModelOptions options;
+    options.drafter = model->files_->drafter();
+    model->model_ = TRY(engine::LocalModel::Load(*model->files_, options));
     model->sequence_ = std::make_unique<engine::Sequence>(*model->model_);
     return model;
   }
 
   const text::Vocab& vocab() const { return tokenizer_->vocab(); }
   bool has_next() const { return model_->weights().next != nullptr; }
+  bool has_own_drafter() const { return has_next() || files_->drafter() != nullptr; }
 
   Result<Tokens> Render(const std::string& prompt) const {
     const auto source = TRY(files_->metadata().Get<std::string_view>("tokenizer.chat_template"));
@@ -126,7 +131,52 @@ class Model {
     return ranks;
   }
 
+  // What its own drafter proposes behind the text before each token of the answer.
+  Result<std::vector<Tokens>> OwnDrafts(const Prompt& prompt) {
+    Tokens text = prompt.tokens;
+    text.insert(text.end(), prompt.answer.begin(), prompt.answer.end());
+    draft::Proposers source(model_.get());
+    engine::Request request;
+    request.sampling.temperature = 0;
+    request.draft = {.kind = engine::DraftKind::kNextTokens, .most = kLongestDraft};
+    const auto proposer = TRY(source.Make(request));
+    const bool is_tapped = proposer->follows() == engine::Follows::kTapped;
+    const size_t width = is_tapped ? model_->taps().size() * model_->shape().embedding
+                                   : model_->shape().hidden_width();
+    const std::vector<float> rows = TRY(RowsOf(text, is_tapped));
+    std::vector<Tokens> drafts;
+    size_t told = 0;
+    for (size_t at = 0; at < prompt.answer.size(); ++at) {
+      const auto history = std::span(text).first(prompt.tokens.size() + at);
+      const auto fresh = std::span(rows).subspan(told * width, (history.size() - 1 - told) * width);
+      proposer->Follow(history, static_cast<uint32_t>(told), fresh);
+      told = history.size() - 1;
+      TRY(proposer->Propose(history, kLongestDraft, drafts.emplace_back()));
+    }
+    return drafts;
+  }
+
  private:
+  // Of every token of a text but the last: behind the last layer, or those that are tapped.
+  Result<std::vector<float>> RowsOf(const Tokens& text, bool is_tapped) {
+    engine::Sequence sequence(*model_);
+    std::vector<float> rows;
+    for (size_t begin = 0; begin + 1 < text.size(); begin += kRowsAtOnce) {
+      const auto tokens =
+          std::span(text).subspan(begin, std::min(kRowsAtOnce, text.size() - 1 - begin));
+      const auto all = model::Wanted::kAll, none = model::Wanted::kNone;
+      const model::Segment segment{.table = &sequence.table(),
+                                   .tokens = tokens,
+                                   .wanted = none,
+                                   .hidden_wanted = is_tapped ? none : all,
+                                   .tapped_wanted = is_tapped ? all : none};
+      const model::Output output = TRY(model_->Run(std::span(&segment, 1)));
+      const std::span<const float> given = is_tapped ? output.tapped : output.hidden;
+      rows.insert(rows.end(), given.begin(), given.end());
+    }
+    return rows;
+  }
+
   static constexpr size_t kRowsAtOnce = 128;
   static constexpr uint64_t kBlockBytes = uint64_t{1} << 28;
 
@@ -390,21 +440,33 @@ Status CompareTrees(const std::vector<Prompt>& prompts, Model& target, Model* dr
 }
 
 Status Measure(const Options& options) {
-  const auto target = TRY(Model::Open(options.target));
+  std::vector<std::string> paths = {options.target};
   std::unique_ptr<Model> draft;
-  if (!options.draft.empty()) draft = TRY(Model::Open(options.draft));
+  if (!options.draft.empty()) {
+    const auto files = TRY(gguf::ModelFiles::Open(options.draft));
+    if (model::HoldsBlockDrafter(files.metadata())) {
+      paths.push_back(options.draft);
+    } else {
+      draft = TRY(Model::Open({options.draft}));
+    }
+  }
+  const auto target = TRY(Model::Open(paths));
   if (draft && draft->vocab().tokens != target->vocab().tokens) {
     return InvalidArgument("the two models have different vocabularies");
   }
   const std::vector<Prompt> prompts = TRY(ReadPrompts(options.prompts, *target, options.longest));
   if (options.trees) return CompareTrees(prompts, *target, draft.get());
-  std::vector<Table> tables(draft ? 2 : 1);
-  tables[0].name = "n-gram";
-  if (draft) tables[1].name = "model";
-  for (const Prompt& prompt : prompts) {
-    tables[0].Add(prompt, NgramDrafts(prompt));
-    if (draft) tables[1].Add(prompt, TRY(ModelDrafts(*draft, prompt)));
-  }
+  std::vector<Table> tables;
+  const auto add = [&](const char* name, const auto& drafts_for) -> Status {
+    Table& table = tables.emplace_back();
+    table.name = name;
+    for (const Prompt& prompt : prompts) table.Add(prompt, TRY(drafts_for(prompt)));
+    return Ok();
+  };
+  TRY(add("n-gram", [](const Prompt& prompt) { return Result<Drafts>(NgramDrafts(prompt)); }));
+  if (draft) TRY(add("model", [&](const Prompt& prompt) { return ModelDrafts(*draft, prompt); }));
+  if (target->has_own_drafter())
+    TRY(add("own", [&](const Prompt& prompt) { return target->OwnDrafts(prompt); }));
   if (options.json) {
     fmt::print("{}\n", ToJson(tables).dump(2));
   } else {
@@ -417,7 +479,8 @@ int Main(int argc, char** argv) {
   Options options;
   CLI::App app("How many draft tokens a model would accept.");
   app.add_option("target", options.target, "The model that answers")->required();
-  app.add_option("--draft", options.draft, "Draft model, of the same vocabulary");
+  app.add_option("--draft", options.draft,
+                 "Draft model, of the same vocabulary, or a drafter of blocks");
   app.add_option("--prompts", options.prompts, "JSON lines with kind and prompt");
   app.add_option("-n", options.longest, "The most tokens of an answer");
   app.add_flag("--trees", options.trees, "Compare draft trees with chains");

@@ -9,8 +9,9 @@ which loses half its core, or the link between them nearly all of its rate.
 
 Two nodes, a core each, stand for two machines, and a server on one of them has layers of a model on both. Several
 clients ask without a pause. Once answers come, another program takes half of the second node's core, and stays, or the
-link has that rate from then on. Told is the time until that node has fewer layers, or none, and the clients' answers a
-second before, until then, and after. Ends with status 1 where it takes longer than --within.
+link has that rate from then on. Told is the time until that node has fewer layers, or one of the nodes all of them, so
+that nothing is computed over the link; the layers of both nodes, and the clients' answers a second before, until then,
+and after. Ends with status 1 where it takes longer than --within.
 """
 import argparse
 import contextlib
@@ -60,13 +61,14 @@ class Load:
         return sum(begin <= at < end for at in self.ends) / max(end - begin, 1e-9)
 
 
-def layers_of(connect, name):
-    """How many layers of the route are on that node."""
+def layers(connect):
+    """How many layers of the route are on the first and on the second node."""
     connection = connect()
     connection.request("GET", "/v1/status")
     hops = json.loads(connection.getresponse().read())["models"][0]["hops"]
     connection.close()
-    return sum(hop["layer_end"] - hop["layer_begin"] for hop in hops if hop["node"] == name)
+    return [sum(hop["layer_end"] - hop["layer_begin"] for hop in hops if hop["node"] == name)
+            for name in ("desk", "lap")]
 
 
 def measure(options, machines, model):
@@ -85,27 +87,32 @@ def measure(options, machines, model):
 
         load = Load(connect, options)
         begin = time.monotonic()
-        while layers_of(connect, "lap") == 0 or time.monotonic() - begin < options.before:
+        while layers(connect)[1] == 0 or time.monotonic() - begin < options.before:
             if time.monotonic() - begin > PATIENCE_S:
                 sys.exit("the server does not use the second node")
             time.sleep(0.2)
-        layers = layers_of(connect, "lap")
+        before = layers(connect)
         slow = time.monotonic()
         if options.link_falls_to:
             machines.link.set_rate(options.link_falls_to)
         else:
             hog = subprocess.Popen(["taskset", "-c", str(machines.lap.core), sys.executable, "-c", "while True: pass"])
-        while layers_of(connect, "lap") >= layers and time.monotonic() - slow < options.patience:
+        left = before
+
+        def is_relieved():
+            return min(left) == 0 if options.link_falls_to else left[1] < before[1]
+
+        while not is_relieved() and time.monotonic() - slow < options.patience:
             time.sleep(0.2)
+            left = layers(connect)
         relieved = time.monotonic()
-        left = layers_of(connect, "lap")
         time.sleep(options.before)
         end = time.monotonic()
         took = relieved - slow
-        print(f"{layers} layers before, {left} after {took:.1f} s; answers/s: "
+        print(f"{before} layers before, {left} after {took:.1f} s; answers/s: "
               f"{load.rate(slow - options.before, slow):.2f} before, {load.rate(slow, relieved):.2f} until then, "
               f"{load.rate(relieved, end):.2f} after", flush=True)
-        return took if left < layers else float("inf")
+        return took if is_relieved() else float("inf")
     finally:
         if hog is not None:
             hog.kill()

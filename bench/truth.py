@@ -9,6 +9,10 @@ and sharing nothing with the engine. Other engines can be put beside it:
 A peer is a program called as PROGRAM MODEL IDS OUT, which writes what `aster logits` writes: float32, a row of the
 vocabulary per token id of the text file IDS. Without models, small ones of every kind are made; with --quantize a Llama
 in every type that llama.cpp's llama-quantize writes and that is not among those.
+
+Of other architectures the truth is what --reference build/release/bin/reference_logits finds, the evaluation in double
+precision of the project's tests; of those that numpy evaluates here it is a line of the table. bench/truth_families.py
+measures all of them.
 """
 import argparse
 import pathlib
@@ -146,6 +150,7 @@ class Distance:
         centred = truth - truth.mean(axis=1, keepdims=True)
         self.error = numpy.sqrt(numpy.mean((logits - truth) ** 2) / numpy.mean(centred**2))
         expected, found = log_softmax(truth), log_softmax(logits)
+        self.median = numpy.median(numpy.sqrt(numpy.mean((logits - truth) ** 2, axis=1)) / centred.std())
         self.divergence = numpy.mean((numpy.exp(expected) * (expected - found)).sum(axis=1))
         self.agreement = numpy.mean(logits.argmax(axis=1) == truth.argmax(axis=1))
 
@@ -159,19 +164,35 @@ def run(*command):
         sys.exit(f"{command[0]} failed: {done.stderr.decode()}")
 
 
-def true_logits(aster, model, tokens, folder):
-    """The logits of a model of any type, its weights being taken as they are."""
+def plain_model(aster, model, folder):
+    """A model of any type in F32, its weights being taken as they are."""
     plain = folder / "f32.gguf"
     run(aster, "quantize", model, plain, "--type", "F32", "--pure")
-    return Model(Reader(plain)).logits(tokens)
+    return plain
 
 
-def measure(model, tokens, engines, folder, aster):
+def referred_logits(reference, plain, tokens, folder):
+    """What the program finds in double precision."""
+    ids, out = folder / "ids.txt", folder / "true_logits"
+    ids.write_text(" ".join(str(token) for token in tokens))
+    run(reference, plain, ids, out)
+    return numpy.fromfile(out, dtype=numpy.float64).reshape(len(tokens), -1)
+
+
+def true_logits(aster, model, tokens, folder):
+    return Model(Reader(plain_model(aster, model, folder))).logits(tokens)
+
+
+def measure(model, tokens, engines, folder, aster, reference):
     """The distance of every engine's logits, by the engine's name."""
     ids, out = folder / "ids.txt", folder / "logits"
     ids.write_text(" ".join(str(token) for token in tokens))
-    truth = true_logits(aster, model, tokens, folder)
-    distances = {}
+    plain = plain_model(aster, model, folder)
+    reader = Reader(plain)
+    is_known = reader.metadata["general.architecture"] in ARCHITECTURES
+    referred = referred_logits(reference, plain, tokens, folder) if reference else None
+    truth = referred if reference and not is_known else Model(reader).logits(tokens)
+    distances = {"reference": Distance(referred, truth)} if reference and is_known else {}
     for name, command in engines.items():
         run(*command(model, ids, out))
         logits = numpy.fromfile(out, dtype=numpy.float32).astype(numpy.float64).reshape(truth.shape)
@@ -215,6 +236,7 @@ def main():
     parser.add_argument("models", nargs="*", type=pathlib.Path)
     parser.add_argument("--aster", required=True, help="the program")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PROGRAM", help="another engine")
+    parser.add_argument("--reference", help="the program that evaluates all architectures")
     parser.add_argument("--quantize", help="llama.cpp's program that writes types")
     parser.add_argument("--tokens", type=int, default=192, help="how many positions (%(default)s)")
     parser.add_argument("--seed", type=int, default=1)
@@ -235,7 +257,8 @@ def main():
         )
         for model in models:
             tokens = numpy.random.default_rng(arguments.seed).integers(0, 1000, arguments.tokens)
-            for name, distance in measure(model, tokens, engines, folder, arguments.aster).items():
+            distances = measure(model, tokens, engines, folder, arguments.aster, arguments.reference)
+            for name, distance in distances.items():
                 print(f"| {model.name} | {name} | {distance} |", flush=True)
 
 

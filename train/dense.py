@@ -105,23 +105,17 @@ class _WeightedLoss(torch.autograd.Function):
         return hidden_gradient * gradient, head_gradient * gradient, None, None
 
 
-class Dense(torch.nn.Module):
-    """A model of one of the two architectures. The parameters are named as the tensors of a model file are."""
+class Layers(torch.nn.Module):
+    """What models and drafters of blocks share. The parameters are named as the tensors of a model file are."""
 
-    def __init__(self, arch, vocab_size, embedding, layers, heads, kv_heads, head_dim, feed_forward, rope_base, context,
-                 tied, epsilon=1e-6, precision=torch.float32):
+    def __init__(self, arch, embedding, layers, heads, kv_heads, head_dim, feed_forward, rope_base, context,
+                 epsilon=1e-6, precision=torch.float32):
         super().__init__()
-        self.arch, self.vocab_size, self.embedding, self.layers = arch, vocab_size, embedding, layers
+        self.arch, self.embedding, self.layers = arch, embedding, layers
         self.heads, self.kv_heads, self.head_dim, self.feed_forward = heads, kv_heads, head_dim, feed_forward
-        self.rope_base, self.context, self.tied, self.epsilon = rope_base, context, tied, epsilon
+        self.rope_base, self.context, self.epsilon = rope_base, context, epsilon
         self.precision = precision
         self.tensors = torch.nn.ParameterDict()
-        self._add("token_embd", vocab_size, embedding, deviation=0.02)
-        for layer in range(layers):
-            self._add_layer(f"blk_{layer}_")
-        self._add("output_norm", embedding)
-        if not tied:
-            self._add("output", vocab_size, embedding, deviation=0.02)
         angles = torch.outer(torch.arange(context, dtype=torch.float64),
                              rope_base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim))
         self.register_buffer("cosines", angles.cos().float(), persistent=False)
@@ -164,11 +158,9 @@ class Dense(torch.nn.Module):
     def _norm(self, name, x, precision=None):
         return _RmsNorm.apply(x, self.tensors[name], self.epsilon, precision or self.precision)
 
-    def _rotate(self, x, first):
-        """Rotary positions on [batch, length, heads, head_dim]; pairs are half a head apart, or in llama neighbours."""
-        length = x.shape[1]
-        cosines = self.cosines[first:first + length].unsqueeze(1)
-        sines = self.sines[first:first + length].unsqueeze(1)
+    def _rotate(self, x, positions):
+        """Rotary positions on [..., heads, head_dim]; pairs are half a head apart, or in llama neighbours."""
+        cosines, sines = self.cosines[positions].unsqueeze(-2), self.sines[positions].unsqueeze(-2)
         x = x.float()
         if self.arch == "qwen3":
             left, right = x.chunk(2, -1)
@@ -178,19 +170,44 @@ class Dense(torch.nn.Module):
             turned = torch.stack([left * cosines - right * sines, right * cosines + left * sines], -1).flatten(-2)
         return turned.to(self.precision)
 
-    def _queries_keys_values(self, prefix, x, first):
-        batch, length, _ = x.shape
-        queries = self._linear(prefix + "attn_q", x).view(batch, length, self.heads, self.head_dim)
-        keys = self._linear(prefix + "attn_k", x).view(batch, length, self.kv_heads, self.head_dim)
-        values = self._linear(prefix + "attn_v", x).view(batch, length, self.kv_heads, self.head_dim)
+    def _queries(self, prefix, x, positions):
+        queries = self._linear(prefix + "attn_q", x).unflatten(-1, (self.heads, self.head_dim))
         if self.arch == "qwen3":
             queries = self._norm(prefix + "attn_q_norm", queries, torch.float32)
+        return self._rotate(queries, positions)
+
+    def _keys_values(self, prefix, x, positions):
+        keys = self._linear(prefix + "attn_k", x).unflatten(-1, (self.kv_heads, self.head_dim))
+        values = self._linear(prefix + "attn_v", x).unflatten(-1, (self.kv_heads, self.head_dim))
+        if self.arch == "qwen3":
             keys = self._norm(prefix + "attn_k_norm", keys, torch.float32)
-        return self._rotate(queries, first), self._rotate(keys, first), values
+        return self._rotate(keys, positions), values
+
+    def _feed_forward(self, prefix, x):
+        gate, up = self._linear(prefix + "ffn_gate", x), self._linear(prefix + "ffn_up", x)
+        return self._linear(prefix + "ffn_down", functional.silu(gate) * up)
+
+    def balance(self):
+        """Nothing: there are no experts."""
+
+
+class Dense(Layers):
+    """A model of one of the two architectures."""
+
+    def __init__(self, arch, vocab_size, tied, **shape):
+        super().__init__(arch, **shape)
+        self.vocab_size, self.tied = vocab_size, tied
+        self._add("token_embd", vocab_size, self.embedding, deviation=0.02)
+        for layer in range(self.layers):
+            self._add_layer(f"blk_{layer}_")
+        self._add("output_norm", self.embedding)
+        if not tied:
+            self._add("output", vocab_size, self.embedding, deviation=0.02)
 
     def _attend(self, prefix, x):
         batch, length, _ = x.shape
-        queries, keys, values = self._queries_keys_values(prefix, x, 0)
+        positions = slice(0, length)
+        queries, (keys, values) = self._queries(prefix, x, positions), self._keys_values(prefix, x, positions)
         group = self.heads // self.kv_heads
         queries = queries.view(batch, length, self.kv_heads, group, self.head_dim).permute(0, 2, 3, 1, 4)
         keys, values = (t.transpose(1, 2).reshape(batch * self.kv_heads, length, self.head_dim) for t in (keys, values))
@@ -199,18 +216,20 @@ class Dense(torch.nn.Module):
         mixed = mixed.view(batch, self.heads, length, self.head_dim).transpose(1, 2).reshape(batch, length, -1)
         return self._linear(prefix + "attn_output", mixed)
 
-    def _feed_forward(self, prefix, x):
-        gate, up = self._linear(prefix + "ffn_gate", x), self._linear(prefix + "ffn_up", x)
-        return self._linear(prefix + "ffn_down", functional.silu(gate) * up)
-
-    def hidden(self, ids):
-        """[batch, length] ids to the vectors that the head is applied to."""
+    def rows(self, ids):
+        """[batch, length] ids to the residual behind each layer, one after the other."""
         x = functional.embedding(ids, self.tensors["token_embd"])
         for layer in range(self.layers):
             prefix = f"blk_{layer}_"
             x = x + self._attend(prefix, self._norm(prefix + "attn_norm", x))
             x = x + self._feed_forward(prefix, self._norm(prefix + "ffn_norm", x))
-        return self._norm("output_norm", x)
+            yield x
+
+    def hidden(self, ids):
+        """[batch, length] ids to the vectors that the head is applied to."""
+        for x in self.rows(ids):
+            last = x
+        return self._norm("output_norm", last)
 
     def _head(self):
         return self.tensors["token_embd" if self.tied else "output"].to(self.precision)
@@ -220,21 +239,28 @@ class Dense(torch.nn.Module):
         hidden = self.hidden(ids[:, :-1]).flatten(0, 1)
         return _WeightedLoss.apply(hidden, self._head(), ids[:, 1:].flatten(), weights[:, 1:].flatten())
 
-    def balance(self):
-        """Nothing: there are no experts."""
-
     @torch.no_grad()
     def logits(self, ids):
         return functional.linear(self.hidden(ids), self._head()).float()
+
+    @torch.no_grad()
+    def logits_and_rows(self, ids, taps):
+        """The logits, and the residuals behind those layers (counted from 1) side by side."""
+        rows = list(self.rows(ids))
+        logits = functional.linear(self._norm("output_norm", rows[-1]), self._head()).float()
+        return logits, torch.cat([rows[tap - 1] for tap in taps], -1)
 
     @torch.no_grad()
     def step(self, ids, cache):
         """The logits behind the last of some more tokens of a text. `cache` is a list, empty at its beginning."""
         first = cache[0][0].shape[1] if cache else 0
         x = functional.embedding(ids.unsqueeze(0), self.tensors["token_embd"])
+        positions = slice(first, first + len(ids))
         for layer in range(self.layers):
             prefix = f"blk_{layer}_"
-            queries, keys, values = self._queries_keys_values(prefix, self._norm(prefix + "attn_norm", x), first)
+            normal = self._norm(prefix + "attn_norm", x)
+            queries, (keys, values) = self._queries(prefix, normal, positions), \
+                self._keys_values(prefix, normal, positions)
             if layer < len(cache):
                 keys, values = (torch.cat(pair, 1) for pair in zip(cache[layer], (keys, values)))
                 cache[layer] = (keys, values)

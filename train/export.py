@@ -25,14 +25,18 @@ def general_metadata(model, network):
             "general.size_label": size_label(network)}
 
 
-def dense_metadata(network):
+def layers_metadata(network):
     return {
         "block_count": network.layers, "context_length": network.context, "embedding_length": network.embedding,
         "feed_forward_length": network.feed_forward, "attention.head_count": network.heads,
         "attention.head_count_kv": network.kv_heads, "attention.key_length": network.head_dim,
         "attention.value_length": network.head_dim, "attention.layer_norm_rms_epsilon": network.epsilon,
-        "rope.freq_base": network.rope_base, "rope.dimension_count": network.head_dim, "vocab_size": network.vocab_size,
+        "rope.freq_base": network.rope_base, "rope.dimension_count": network.head_dim,
     }
+
+
+def dense_metadata(network):
+    return {**layers_metadata(network), "vocab_size": network.vocab_size}
 
 
 def sparse_metadata(network):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gguf_values import entry, string
 
-_ALIGNMENT = 32
+ALIGNMENT = 32
 F32, F16, Q8_0, I32 = 0, 1, 8, 26
 
 
@@ -42,10 +42,10 @@ def write(path, metadata, tensors):
         shape = array.shape[::-1]
         head += [string(name), struct.pack("<I", len(shape)), struct.pack(f"<{len(shape)}Q", *shape),
                  struct.pack("<IQ", kind, offset)]
-        datas.append(data + b"\0" * (-len(data) % _ALIGNMENT))
+        datas.append(data + b"\0" * (-len(data) % ALIGNMENT))
         offset += len(datas[-1])
     head = b"".join(head)
     with open(path + ".part", "wb") as file:
-        file.write(head + b"\0" * (-len(head) % _ALIGNMENT))
+        file.write(head + b"\0" * (-len(head) % ALIGNMENT))
         file.writelines(datas)
     os.replace(path + ".part", path)

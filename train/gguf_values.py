@@ -7,6 +7,10 @@ import struct
 _UINT32, _INT32, _FLOAT32, _BOOL, _STRING, _ARRAY = 4, 5, 6, 7, 8, 9
 
 
+class Unsigned(list):
+    """Whole numbers that a file holds without a sign; in other lists they have one."""
+
+
 def string(text):
     data = text.encode("utf-8")
     return struct.pack("<Q", len(data)) + data
@@ -14,12 +18,14 @@ def string(text):
 
 def _element_type(values):
     first = values[0]
+    if isinstance(values, Unsigned):
+        return _UINT32
     return _STRING if isinstance(first, str) else _BOOL if isinstance(first, bool) else \
         _FLOAT32 if isinstance(first, float) else _INT32
 
 
 def _value(value):
-    """The type's number and the bytes of a value. Lists hold values of one type; whole numbers in them are signed."""
+    """The type's number and the bytes of a value. Lists hold values of one type."""
     if isinstance(value, bool):
         return _BOOL, struct.pack("<B", value)
     if isinstance(value, int):
@@ -30,7 +36,7 @@ def _value(value):
         return _STRING, string(value)
     kind = _element_type(value)
     pack = {_STRING: string, _BOOL: lambda x: struct.pack("<B", x), _FLOAT32: lambda x: struct.pack("<f", x),
-            _INT32: lambda x: struct.pack("<i", x)}[kind]
+            _INT32: lambda x: struct.pack("<i", x), _UINT32: lambda x: struct.pack("<I", x)}[kind]
     return _ARRAY, struct.pack("<IQ", kind, len(value)) + b"".join(pack(element) for element in value)
 
 

@@ -53,3 +53,13 @@ MODELS = {
         {**_DEFAULTS, "tokens": 5_000_000, "micro": 2048, "rate": 2e-3,
          "shares": {512: 0.93, 2048: 0.055, 8192: 0.015}}, "Q8_0"),
 }
+
+# Drafters of blocks by the model that they are for (blocks.py). Layers have the heads of the model's own.
+# taps: layers, counted from 1, behind which rows are read; mask: a token that is in no text of the corpus.
+# anchors: of a window, by its length: where blocks begin.
+DRAFTERS = {
+    "nova": {
+        "shape": {"taps": [2, 4, 6], "layers": 2, "feed_forward": 512, "block": 7, "pair_rank": 64}, "mask": "\u00ff",
+        "training": {**_DEFAULTS, "tokens": 4_000_000, "batch": 2048, "micro": 2048, "rate": 3e-3, "descent": 0.4,
+                     "shares": {512: 0.85, 2048: 0.15}, "anchors": {512: 96, 2048: 192}}},
+}

@@ -14,9 +14,9 @@ _ITERATIONS = 5
 _LENGTH = 0.2
 
 
-def orthogonal(matrix):
-    """Matrices [..., rows, columns] with singular values between 0.7 and 1.2, by Newton's iteration in bfloat16."""
-    x = matrix.bfloat16()
+def orthogonal(matrix, precision):
+    """Matrices [..., rows, columns] with singular values between 0.7 and 1.2, by Newton's iteration."""
+    x = matrix.to(precision)
     is_tall = x.shape[-2] > x.shape[-1]
     if is_tall:
         x = x.transpose(-1, -2)
@@ -28,10 +28,14 @@ def orthogonal(matrix):
 
 
 class Muon(torch.optim.Optimizer):
-    """For groups of parameters of two or more dimensions: the last two are a matrix."""
+    """For groups of parameters of two or more dimensions: the last two are a matrix.
 
-    def __init__(self, groups, rate=1.0, decay=0.0):
+    `precision` is of the products. bfloat16 is enough, and slow where the processor has none.
+    """
+
+    def __init__(self, groups, rate=1.0, decay=0.0, precision=torch.bfloat16):
         super().__init__(groups, {"lr": rate, "weight_decay": decay})
+        self.precision = precision
 
     @torch.no_grad()
     def step(self):
@@ -44,4 +48,4 @@ class Muon(torch.optim.Optimizer):
                 ahead = parameter.grad + _MOMENTUM * state["momentum"]
                 parameter.mul_(1 - group["lr"] * group["weight_decay"])
                 length = _LENGTH * max(parameter.shape[-2:]) ** 0.5
-                parameter.sub_(orthogonal(ahead), alpha=group["lr"] * length)
+                parameter.sub_(orthogonal(ahead, self.precision), alpha=group["lr"] * length)

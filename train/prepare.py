@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Makes a model's vocabulary and its corpus as tokens.
 
-  /usr/bin/python3 train/prepare.py nova --data DIR [--documents N] [--jobs N]
+  /usr/bin/python3 train/prepare.py nova --data DIR [--documents N] [--jobs N] [--vocab-of MODEL.gguf]
 
 DIR/vocab.json is the vocabulary, DIR/train.npz and DIR/held-out.npz the documents. What is there already is kept.
+A drafter needs the vocabulary of the model file that it is for: one made again differs where the corpus has changed.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 
 import numpy as np
 
+import gguf_reader
 import vocab
 from models import MODELS
 from world.corpus import Corpus
@@ -31,6 +33,11 @@ def train_vocab(model):
     documents = (model.chat.segments(corpus.document(number)) for number in range(_VOCAB_DOCUMENTS))
     texts = ("".join(text for text, _ in segments) for segments in documents)
     return vocab.KINDS[model.vocab_kind].train(texts, model.vocab_size, model.chat.control, model.chat.visible)
+
+
+def vocab_of_file(model, path):
+    merges = gguf_reader.read(path)[0]["tokenizer.ggml.merges"]
+    return vocab.ByteLevel([merge.split(" ") for merge in merges], model.chat.control, model.chat.visible)
 
 
 def encode_documents(task):
@@ -66,12 +73,13 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--documents", type=int, default=400_000)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--vocab-of", metavar="FILE", help="a model file whose byte-level vocabulary is taken")
     options = parser.parse_args()
     model = MODELS[options.model]
     os.makedirs(options.data, exist_ok=True)
     vocab_path = os.path.join(options.data, "vocab.json")
     if not os.path.exists(vocab_path):
-        words = train_vocab(model)
+        words = vocab_of_file(model, options.vocab_of) if options.vocab_of else train_vocab(model)
         words.save(vocab_path)
         print(f"{vocab_path}: {len(words.tokens)} tokens", flush=True)
     with multiprocessing.Pool(options.jobs) as pool:

@@ -17,7 +17,9 @@ import signal
 import sys
 import time
 
-os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
+with open("/proc/cpuinfo", encoding="utf-8") as processors:
+    if "avx512vl" in processors.read():
+        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
 
 import torch  # noqa: E402
 
@@ -38,27 +40,29 @@ _DESCENT = 0.25
 class Run:
     """One model in training: everything that a checkpoint holds, and how to make a step."""
 
-    def __init__(self, options):
+    def __init__(self, options, recipe=None):
         self.options = options
         self.model = MODELS[options.model]
-        self.training = dict(self.model.training)
+        self.training = dict(recipe or self.model.training)
         if options.tokens:
             self.training["tokens"] = int(options.tokens * 1e6)
         self.steps = self.training["tokens"] // self.training["batch"]
         self.micros = self.training["batch"] // self.training["micro"]
         torch.manual_seed(SEED)
-        words = vocab.load(os.path.join(options.data, "vocab.json"))
+        self.words = vocab.load(os.path.join(options.data, "vocab.json"))
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        precision = torch.bfloat16 if options.precision == "bf16" else torch.float32
-        self.network = networks.build(self.model, len(words.tokens), precision)
-        self.network.to(self.device)
-        self.optimizers = optimizers(self.network, self.training["decay"])
+        self.precision = torch.bfloat16 if options.precision == "bf16" else torch.float32
+        self.network = self.build().to(self.device)
+        self.optimizers = optimizers(self.network, self.training["decay"], self.precision)
         self.stop_at = deadline(options.stop_at)
         self.step = 0
         self.seen = {str(length): 0 for length in batches.LENGTHS}
         self.seconds = 0.0
         self.train_data = batches.Documents(os.path.join(options.data, "train.npz"), SEED)
         self.held_out = batches.Documents(os.path.join(options.data, "held-out.npz"), SEED)
+
+    def build(self):
+        return networks.build(self.model, len(self.words.tokens), self.precision)
 
     def path(self, name):
         return os.path.join(self.options.out, name)
@@ -81,11 +85,13 @@ class Run:
     def rate(self):
         """Up, level, and down to little in the last quarter: so a run can be made longer until the descent begins."""
         high, low, warmup = (self.training[key] for key in ("rate", "final_rate", "warmup"))
-        left = (self.steps - self.step) / (self.steps * _DESCENT)
+        left = (self.steps - self.step) / (self.steps * self.training.get("descent", _DESCENT))
         return min(high * (self.step + 1) / warmup, high, low + (high - low) * max(0.0, left))
 
     def loss_of(self, tokens, weights):
-        return self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device))
+        """The weighted sum of the losses, and the sum of the weights."""
+        loss = self.network.loss(torch.from_numpy(tokens).to(self.device), torch.from_numpy(weights).to(self.device))
+        return loss, float(weights[:, 1:].sum())
 
     def make_step(self):
         """The mean loss of a token, weighted."""
@@ -101,10 +107,10 @@ class Run:
                 length = batches.length_of(SEED, self.step * self.micros + micro, self.training["shares"])
             tokens, weights = self.train_data.batch(length, self.seen[str(length)], self.training["micro"])
             self.seen[str(length)] += len(tokens)
-            loss = self.loss_of(tokens, weights)
+            loss, counted = self.loss_of(tokens, weights)
             loss.backward()
             total += loss.item()
-            count += float(weights[:, 1:].sum())
+            count += counted
             pause(self.options.pause_file, self.stop_at)
         for parameter in self.network.parameters():
             parameter.grad /= count
@@ -123,22 +129,23 @@ class Run:
         windows = self.training["micro"] // batches.LENGTHS[0]
         for first in range(0, _HELD_OUT_WINDOWS, windows):
             tokens, weights = self.held_out.batch(batches.LENGTHS[0], first, self.training["micro"])
-            total += self.loss_of(tokens, weights).item()
-            count += float(weights[:, 1:].sum())
+            loss, counted = self.loss_of(tokens, weights)
+            total += loss.item()
+            count += counted
         return total / count
 
 
-def optimizers(network, decay):
-    """One for the matrices of blocks, one for tables, vectors and what routes and mixes."""
+def optimizers(network, decay, precision):
+    """One for the matrices of layers, one for tables, vectors and what routes and mixes."""
     matrices, tables, vectors = [], [], []
     for name, parameter in network.named_parameters():
         if parameter.ndim == 1:
             vectors.append(parameter)
-        elif "blk" in name and not any(part in name for part in ("hc_", "gate_inp", "ape")):
+        elif ("blk" in name or name.endswith(".fc")) and not any(part in name for part in ("hc_", "gate_inp", "ape")):
             matrices.append(parameter)
         else:
             tables.append(parameter)
-    return [muon.Muon(matrices, decay=decay),
+    return [muon.Muon(matrices, decay=decay, precision=precision),
             torch.optim.AdamW([{"params": tables, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}],
                               lr=1.0, betas=(0.9, 0.98))]
 
@@ -181,11 +188,12 @@ def deadline(text):
     return (then if then > now else then + datetime.timedelta(days=1)).timestamp()
 
 
-def run(options):
+def run(make, options):
+    """Trains what `make(options)` is, a Run, from its last checkpoint to its end."""
     os.makedirs(options.out, exist_ok=True)
     if options.threads:
         torch.set_num_threads(options.threads)
-    training = Run(options)
+    training = make(options)
     training.resume()
     log = Log(training.path("loss.csv"), training.step)
     stopping = []
@@ -207,11 +215,12 @@ def run(options):
     training.save()
     word = "done" if training.step == training.steps else "stopped"
     print(f"{word} after step {training.step} of {training.steps}", flush=True)
+    return training
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", choices=MODELS)
+def options_of(description, models):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", choices=models)
     parser.add_argument("--data", required=True, help="where prepare.py has put the corpus")
     parser.add_argument("--out", required=True, help="where checkpoints and the loss curve go")
     parser.add_argument("--threads", type=int, default=0, help="0: as many as PyTorch likes")
@@ -221,7 +230,11 @@ def main():
     parser.add_argument("--pause-file", default="", help="wait while this file exists")
     parser.add_argument("--save-every-s", type=float, default=240)
     parser.add_argument("--log-every", type=int, default=10, help="steps")
-    run(parser.parse_args())
+    return parser
+
+
+def main():
+    run(Run, options_of(__doc__, MODELS).parse_args())
 
 
 if __name__ == "__main__":

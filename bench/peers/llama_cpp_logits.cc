@@ -21,6 +21,16 @@ namespace {
   std::exit(1);
 }
 
+// ik_llama.cpp leaves the index of GLM 5 off unless it is told, and adds the first position to
+// every choice of it unless the environment says otherwise. llama.cpp has no such member.
+template <typename Params>
+auto UseIndex(Params& params, int /*best*/) -> decltype(params.dsa, void()) {
+  params.dsa = true;
+  setenv("DSA_SINK", "0", /*overwrite=*/0);
+}
+template <typename Params>
+void UseIndex(Params& /*params*/, long /*otherwise*/) {}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,6 +48,7 @@ int main(int argc, char** argv) {
   params.n_batch = count;
   params.n_ubatch = count;
   params.n_threads = params.n_threads_batch = 1;
+  UseIndex(params, 0);
   llama_context* context = llama_init_from_model(model, params);
   if (context == nullptr) Fail("there is no context of this length");
 

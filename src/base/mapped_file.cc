@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/lost_files.h"
+
 namespace aster {
 namespace {
 
@@ -57,6 +59,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
       mmap(nullptr, file.identity_.size_bytes, PROT_READ, MAP_PRIVATE, descriptor, /*offset=*/0);
   if (data == MAP_FAILED) return SystemError(errno, path);
   file.data_ = static_cast<const uint8_t*>(data);
+  NoteMapping(file.data_, file.identity_.size_bytes, path);
   return file;
 }
 
@@ -70,7 +73,9 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), identity_.size_bytes);
+  if (data_ == nullptr) return;
+  ForgetMapping(data_);
+  munmap(const_cast<uint8_t*>(data_), identity_.size_bytes);
 }
 
 void MappedFile::WillNeed(size_t offset, size_t size) const {

@@ -145,9 +145,11 @@ class FormFinder {
     return true;
   }
 
-  // Calls that are numbered differ in their numbers only.
-  bool CountCalls(std::string_view second) {
+  // Calls that are numbered differ in their numbers only. Digits of ids are none of these.
+  bool CountCalls(std::string second) {
     std::string& first = form_.middle;
+    PutIdsIn(first);
+    PutIdsIn(second);
     if (first == second) return true;
     const auto [a, b] = std::ranges::mismatch(first, second);
     if (a == first.end() || b == second.end() || *a != '0' || *b != '1') return false;

@@ -59,6 +59,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
        .takes_text = (data[0] & 2) != 0});
   if (!form) return 0;
   CHECK(form->open.starts_with('<'));
+  // The ids that it was shown are none of a model's.
+  for (const std::string* piece : {&form->open, &form->middle, &form->close, &form->next}) {
+    CHECK(piece->find("zqidzqid0") == std::string::npos);
+    CHECK(piece->find("zqidzqid1") == std::string::npos);
+  }
   if (form->has_tags) CHECK(form->value_close.find('<') != std::string::npos);
   return 0;
 }

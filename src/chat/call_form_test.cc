@@ -73,6 +73,37 @@ TEST(CallForm, NumbersAndIdsArePlaces) {
   EXPECT_EQ(form->next, std::string("#") + kIdHere + "<c>");
 }
 
+// Ids of several calls differ in their last digit, as numbers of calls do.
+TEST(CallForm, IdsBeforeArgumentsAreNoNumbers) {
+  const auto form = Find(
+      "{{ m.content }}{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}<id>{{ c.id }}"
+      "<args>{{ c.function.arguments | tojson }}{% endfor %}<eos>",
+      {.mark = "<c>", .takes_text = true});
+  ASSERT_TRUE(form.has_value());
+  EXPECT_EQ(form->open, "<c>");
+  EXPECT_EQ(form->middle, std::string("<id>") + kIdHere + "<args>");
+  EXPECT_EQ(form->close, "");
+  EXPECT_EQ(form->next, "<c>");
+}
+
+TEST(CallForm, AnIdBesideANumber) {
+  for (const bool id_first : {true, false}) {
+    const std::string id = "{{ c.id }}";
+    const std::string number = "{{ loop.index0 }}";
+    const auto form = Find(
+        "{{ m.content }}{% for c in m.tool_calls or [] %}<c>"
+        "{{ c.function.name }}|" +
+            (id_first ? id + "," + number : number + "," + id) +
+            "|{{ c.function.arguments | tojson }}{% endfor %}<eos>",
+        {.mark = "<c>"});
+    ASSERT_TRUE(form.has_value());
+    const std::string places = id_first ? std::string() + kIdHere + "," + kNumberHere
+                                        : std::string() + kNumberHere + "," + kIdHere;
+    EXPECT_EQ(form->middle, "|" + places + "|");
+    EXPECT_EQ(form->next, "<c>");
+  }
+}
+
 TEST(CallForm, OneCallWhereTheTemplateTakesOne) {
   const auto form = Find(
       "{{ m.content }}{% if m.tool_calls %}{% if m.tool_calls | length != 1 %}"

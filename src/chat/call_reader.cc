@@ -197,6 +197,7 @@ class NamedCallReader final : public CallReader {
     std::string_view close;
     bool has_kind = false;    // function<separator>name, and JSON in a fence: DeepSeek V3 and R1
     bool name_is_id = false;  // functions.name:0
+    std::string_view id_mark = {};  // between a name and an id, which may be left out
   };
   NamedCallReader(const Options& options, const Tools& tools)
       : options_(options), tools_(tools), closing_(options.close) {}
@@ -240,6 +241,7 @@ class NamedCallReader final : public CallReader {
       state_ = State::kFence;
       return Verdict::kMore;
     }
+    TakeId();
     name_ = header_;
     if (options_.name_is_id) {
       id_ = header_;
@@ -248,6 +250,15 @@ class NamedCallReader final : public CallReader {
     }
     state_ = State::kBefore;
     return IsName() ? Verdict::kMore : Verdict::kBad;
+  }
+
+  // Off the end of the header.
+  void TakeId() {
+    if (options_.id_mark.empty()) return;
+    const size_t mark = header_.find(options_.id_mark);
+    if (mark == std::string::npos) return;
+    id_ = header_.substr(mark + options_.id_mark.size());
+    header_.resize(mark);
   }
 
   Verdict Fence(char c) {
@@ -354,7 +365,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
 
 std::unique_ptr<CallReader> MakeNamedCallReader(const Tools& tools) {
   return std::make_unique<NamedCallReader>(
-      NamedCallReader::Options{.separator = "[ARGS]", .close = ""}, tools);
+      NamedCallReader::Options{.separator = "[ARGS]", .close = "", .id_mark = "[CALL_ID]"}, tools);
 }
 
 }  // namespace aster::chat

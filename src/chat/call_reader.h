@@ -30,7 +30,7 @@ struct Tools {
 class CallSink {
  public:
   virtual ~CallSink() = default;
-  // `id` is the model's own, or empty.
+  // `id` is the model's own, as it wrote it, or empty.
   virtual void BeginCall(std::string_view name, std::string_view id) = 0;
   virtual void Arguments(std::string_view piece) = 0;
   virtual void EndCall() = 0;
@@ -55,7 +55,7 @@ class CallReader {
 
 // For what follows the markup that opens one call of the family. Functions of `tools` outlive it.
 std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools);
-// Mistral's second way: name[ARGS]{…}.
+// Mistral's second way: name[ARGS]{…}, or name[CALL_ID]id[ARGS]{…}.
 std::unique_ptr<CallReader> MakeNamedCallReader(const Tools& tools);
 
 }  // namespace aster::chat

@@ -21,7 +21,7 @@ enum class Family : uint8_t {
   kPlain,     // no calls
   kHermes,    // <tool_call>{"name": …, "arguments": …}</tool_call>: Hermes, Qwen, nova
   kLlama,     // the whole reply is {"name": …, "parameters": …}, perhaps behind <|python_tag|>
-  kMistral,   // [TOOL_CALLS][{…}, …], or [TOOL_CALLS]name[ARGS]{…}
+  kMistral,   // [TOOL_CALLS][{…}, …], or [TOOL_CALLS]name[ARGS]{…}, perhaps with [CALL_ID]id
   kDeepSeek,  // <｜tool▁calls▁begin｜>…: V3, R1 and V3.1
   kDsml32,    // <｜DSML｜function_calls>…: V3.2
   kDsml,      // <｜DSML｜tool_calls>…: V4

@@ -140,5 +140,43 @@ TEST(Dialect, OfMistral3) {
   EXPECT_EQ(dialect.calls->next, "[TOOL_CALLS]");
 }
 
+TEST(Dialect, OfMistralWithIds) {
+  const auto chat_template = jinja::ChatTemplate::Parse(kMistralIdsTemplate);
+  ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+  const Dialect dialect = FindDialect(kMistralIdsTemplate, *chat_template,
+                                      {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+  EXPECT_EQ(dialect.family, Family::kMistral);
+  EXPECT_TRUE(dialect.has_tools);
+  EXPECT_TRUE(dialect.wants_short_ids);
+  EXPECT_EQ(dialect.arguments, ArgumentsAs::kText);
+  ASSERT_TRUE(dialect.calls.has_value());
+  EXPECT_EQ(dialect.calls->open, "[TOOL_CALLS]");
+  EXPECT_EQ(dialect.calls->middle, std::string("[CALL_ID]") + kIdHere + "[ARGS]");
+  EXPECT_EQ(dialect.calls->close, "");
+  EXPECT_EQ(dialect.calls->next, "[TOOL_CALLS]");
+}
+
+TEST(Dialect, OfDeepSeek31) {
+  for (const bool is_replaced : {false, true}) {
+    const std::string source = is_replaced
+                                   ? jinja::ReplacementTemplate("deepseek2", kDeepSeek31Template)
+                                   : std::string(kDeepSeek31Template);
+    const auto chat_template = jinja::ChatTemplate::Parse(source);
+    ASSERT_TRUE(chat_template.ok()) << chat_template.error().message();
+    const Dialect dialect = FindDialect(source, *chat_template, {{"eos_token", "<eos>"}});
+    EXPECT_EQ(dialect.family, Family::kDeepSeek);
+    EXPECT_EQ(dialect.has_tools, is_replaced);
+    EXPECT_TRUE(dialect.takes_system);
+    EXPECT_TRUE(dialect.takes_later_system);
+    EXPECT_EQ(dialect.arguments, ArgumentsAs::kText);
+    // The form that is explained to the model is not taken for a call.
+    ASSERT_TRUE(dialect.calls.has_value());
+    EXPECT_EQ(dialect.calls->open, "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>");
+    EXPECT_EQ(dialect.calls->middle, "<｜tool▁sep｜>");
+    EXPECT_EQ(dialect.calls->next, "<｜tool▁call▁end｜><｜tool▁call▁begin｜>");
+    EXPECT_EQ(dialect.calls->close, "<｜tool▁call▁end｜><｜tool▁calls▁end｜>");
+  }
+}
+
 }  // namespace
 }  // namespace aster::chat

@@ -84,9 +84,9 @@ std::string ChatTemplateSource(const gguf::Metadata& metadata) {
   const auto architecture = metadata.Get<std::string_view>("general.architecture");
   if (!source.ok())
     return architecture.ok() ? std::string(jinja::FallbackTemplate(*architecture)) : "";
-  const std::string_view better =
-      architecture.ok() ? jinja::ReplacementTemplate(*architecture, *source) : std::string_view();
-  return std::string(better.empty() ? *source : better);
+  std::string better =
+      architecture.ok() ? jinja::ReplacementTemplate(*architecture, *source) : std::string();
+  return better.empty() ? std::string(*source) : better;
 }
 
 Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,

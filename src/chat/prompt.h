@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Turns a conversation into a model's tokens: its chat template written out, with control tokens
-// only where the template put them. What people write is never a control token, or they could end
-// their turn and speak for others. Must not know how answers are made.
+// Turns a conversation into a model's tokens by its chat template, with control tokens only where
+// the template put them. Text of users never becomes a control token, or they could end their turn
+// and speak for others. Must not know how answers are made.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,7 +29,7 @@ struct Message {
 
 // How much a model thinks before it answers.
 enum class Thinking : uint8_t { kAsItLikes, kOff, kHigh, kMax };
-// Whether it does at all, in all the names that templates have for it.
+// Sets whether it does at all, under all names that templates have for it.
 void AddThinking(bool thinks, nlohmann::ordered_json& variables);
 
 // The text of a token that the metadata names by id, such as "bos"; nothing where it does not.

@@ -180,6 +180,30 @@ TEST(ReplyParser, Mistral) {
             "Well.<<f {\"a\": 1}>><<g {}>>");
 }
 
+TEST(ReplyParser, MistralWithIds) {
+  EXPECT_EQ(Parse(Family::kMistral,
+                  "Well.[TOOL_CALLS]f[CALL_ID]aZ0bY1cX2[ARGS]{\"a\": \"[CALL_ID]x[ARGS]{}\"}"
+                  "[TOOL_CALLS]g[ARGS]{}[TOOL_CALLS]f[CALL_ID]000000000[ARGS] {\"b\":[1]}"),
+            "Well.<<f#aZ0bY1cX2 {\"a\": \"[CALL_ID]x[ARGS]{}\"}>><<g {}>><<f#000000000 "
+            "{\"b\":[1]}>>");
+  // What is no such id does not spoil the call.
+  EXPECT_EQ(Parse(Family::kMistral,
+                  "[TOOL_CALLS]f[CALL_ID][ARGS]{}[TOOL_CALLS]f[CALL_ID]a {\"}\n[CALL_ID]b[ARGS]{}"),
+            "<<f {}>><<f#a {\"}\n[CALL_ID]b {}>>");
+  for (const std::string& text :
+       {std::string("[TOOL_CALLS]f[CALL_ID]"), std::string("[TOOL_CALLS]f[CALL_ID]abcdefghi"),
+        std::string("[TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS"),
+        std::string("[TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS]"),
+        std::string("[TOOL_CALLS]f[CALL_ID]abcdefghi[ARGS]none"),
+        std::string("[TOOL_CALLS]f[CALL_ID]abcdefghi{}"),
+        std::string("[TOOL_CALLS][CALL_ID]abcdefghi[ARGS]{}"),
+        std::string("[TOOL_CALLS]nobody[CALL_ID]abcdefghi[ARGS]{}"),
+        std::string("[TOOL_CALLS]f[ARGS][CALL_ID]abcdefghi{}"),
+        "[TOOL_CALLS]f[CALL_ID]" + std::string(600, 'a') + "[ARGS]{}"}) {
+    EXPECT_EQ(Parse(Family::kMistral, text), text);
+  }
+}
+
 TEST(ReplyParser, Phi) {
   EXPECT_EQ(Parse(Family::kPhi,
                   "So: <|tool_call|>[{\"name\": \"f\", \"arguments\": {\"a\": 1}}, "

@@ -133,6 +133,68 @@ inline constexpr std::string_view kSpacedDsmlTemplate = R"jinja(
 {{- '<｜Assistant｜></think>' if add_generation_prompt else '' -}}
 )jinja";
 
+// As DeepSeek V3.1 writes turns, calls and their results, with no place for tools.
+inline constexpr std::string_view kDeepSeek31Template = R"jinja(
+{%- set state = namespace(system='', asked=false) -%}
+{%- for message in messages if message.role == 'system' -%}
+  {%- set state.system = state.system ~ ('' if loop.first else '\n\n') ~ message.content -%}
+{%- endfor -%}
+{{- bos_token ~ state.system -}}
+{%- for message in messages if message.role != 'system' -%}
+  {%- if message.role == 'user' -%}
+    {{- '<｜User｜>' ~ message.content -}}
+    {%- set state.asked = true -%}
+  {%- elif message.role == 'tool' -%}
+    {{- '<｜tool▁output▁begin｜>' ~ message.content ~ '<｜tool▁output▁end｜>' -}}
+    {%- set state.asked = false -%}
+  {%- else -%}
+    {{- '<｜Assistant｜></think>' if state.asked else '' -}}
+    {%- set state.asked = false -%}
+    {{- message.content -}}
+    {%- for call in message.tool_calls or [] -%}
+      {{- '<｜tool▁calls▁begin｜>' if loop.first else '' -}}
+      {{- '<｜tool▁call▁begin｜>' ~ call.function.name ~ '<｜tool▁sep｜>' -}}
+      {{- call.function.arguments if call.function.arguments is string -}}
+      {{- call.function.arguments | tojson if call.function.arguments is not string -}}
+      {{- '<｜tool▁call▁end｜>' ~ ('<｜tool▁calls▁end｜>' if loop.last else '') -}}
+    {%- endfor -%}
+    {{- '<｜end▁of▁sentence｜>' -}}
+  {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt and state.asked -%}
+  {{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') -}}
+{%- endif -%}
+)jinja";
+
+// As Mistral Small 3.2 writes them: with ids, which have to be of nine characters.
+inline constexpr std::string_view kMistralIdsTemplate = R"jinja(
+{%- macro checked(id) -%}
+  {%- if id is not string or id | length != 9 -%}
+    {{- raise_exception('ids have nine letters or digits') -}}
+  {%- endif -%}
+  {{- id -}}
+{%- endmacro -%}
+{{- bos_token -}}
+{%- for message in messages -%}
+  {%- if message.role == 'system' -%}
+    {{- '[SYSTEM_PROMPT]' ~ message.content ~ '[/SYSTEM_PROMPT]' -}}
+  {%- elif message.role == 'user' -%}
+    {%- if tools -%}{{- '[AVAILABLE_TOOLS]' ~ (tools | tojson) ~ '[/AVAILABLE_TOOLS]' -}}
+    {%- endif -%}
+    {{- '[INST]' ~ message.content ~ '[/INST]' -}}
+  {%- elif message.role == 'assistant' -%}
+    {%- for call in message.tool_calls or [] -%}
+      {{- '[TOOL_CALLS]' ~ call.function.name ~ '[CALL_ID]' ~ checked(call.id) -}}
+      {{- '[ARGS]' ~ (call.function.arguments | tojson) -}}
+    {%- else -%}{{- message.content -}}{%- endfor -%}
+    {{- eos_token -}}
+  {%- elif message.role == 'tool' -%}
+    {{- '[TOOL_RESULTS]' ~ checked(message.tool_call_id) ~ '[TOOL_CONTENT]' ~ message.content -}}
+    {{- '[/TOOL_RESULTS]' -}}
+  {%- endif -%}
+{%- endfor -%}
+)jinja";
+
 // As Mistral 3 writes turns, tools and calls.
 inline constexpr std::string_view kMistral3Template = R"jinja(
 {{- bos_token -}}

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/process_limits.h"
 #include "net/certificate.h"
 
@@ -36,7 +37,7 @@ Result<Authority> MakeClusterAuthority(std::string_view cluster_name, int64_t wa
 Status CheckNewNodeName(std::string_view name) {
   constexpr std::array<std::string_view, 4> kWords = {"here", "front", "auto", "out"};
   TRY(CheckNodeName(name));
-  if (std::ranges::find(kWords, name) == kWords.end()) return Ok();
+  if (std::ranges::find(kWords, AsciiLower(name)) == kWords.end()) return Ok();
   return InvalidArgument(fmt::format(
       "\"{}\" cannot be a node's name: --split and --decode use it for themselves", name));
 }

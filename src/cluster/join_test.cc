@@ -158,7 +158,8 @@ TEST_F(JoinTest, NamesThatAreTakenOrNoneAreRefusedAndCostNothing) {
               HasSubstr("a node called ann is in the cluster already"));
   EXPECT_THAT(RefusalOf(Joining::Begin(code, "Ann")->request()),
               HasSubstr("a node called ann is in the cluster already"));
-  for (const char* bad : {"a b", "here", "out"}) EXPECT_FALSE(Joining::Begin(code, bad).ok());
+  for (const char* bad : {"a b", "here", "out", "OUT"})
+    EXPECT_FALSE(Joining::Begin(code, bad).ok());
   EXPECT_EQ(RefusalOf(Joining::Begin(code, "bob")->request()), "");
 }
 

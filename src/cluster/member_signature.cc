@@ -60,6 +60,11 @@ std::string_view MemberCertificates::Find(const NodeId& node) const {
   return found == known_.end() ? std::string_view() : found->second.certificate;
 }
 
+std::string_view MemberCertificates::NameOf(const NodeId& node) const {
+  const auto found = known_.find(node);
+  return found == known_.end() ? std::string_view() : found->second.name;
+}
+
 void MemberCertificates::KeepOnly(const std::function<bool(const NodeId&)>& is_kept) {
   std::erase_if(known_, [&](const auto& item) { return !is_kept(item.first); });
 }

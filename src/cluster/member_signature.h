@@ -28,6 +28,8 @@ class MemberCertificates {
   bool Has(const NodeId& node) const { return known_.contains(node); }
   // In PEM; empty where it is not known.
   std::string_view Find(const NodeId& node) const;
+  // In its certificate; empty where that is not known.
+  std::string_view NameOf(const NodeId& node) const;
   // Forgets all others.
   void KeepOnly(const std::function<bool(const NodeId&)>& is_kept);
 

@@ -356,17 +356,23 @@ bool MembershipState::IsNews(const Member& record) const {
   return IsNewer(record, found->second.member);
 }
 
+// Two that began in the same second may have the same age for ever. In one life another address is
+// another heartbeat.
+bool MembershipState::IsOfAnotherLife(const Member& record) const {
+  return AgeOf(record) > AgeOf(self_) ||
+         (AgeOf(record) == AgeOf(self_) && record.control_addresses != self_.control_addresses);
+}
+
 bool MembershipState::IsNewsOfSelf(const Member& record) const {
   if (self_.state == MemberState::kLeft) return false;
-  const bool is_of_another_life = AgeOf(record) > AgeOf(self_);
   const bool is_wrong = record.incarnation == self_.incarnation && !IsReachable(record.state);
-  return is_of_another_life || is_wrong;
+  return IsOfAnotherLife(record) || is_wrong;
 }
 
 void MembershipState::MergeSelf(const Member& record, int64_t now_ns) {
   if (!IsNewsOfSelf(record)) return;
   // Of this life no more often than a node can be suspected: who lies must not keep this one busy.
-  const bool is_of_another_life = AgeOf(record) > AgeOf(self_);
+  const bool is_of_another_life = IsOfAnotherLife(record);
   if (!is_of_another_life && now_ns - contradicted_ns_ < options_.suspect_after_ns) return;
   if (is_of_another_life) NoteRival(record, now_ns);
   contradicted_ns_ = now_ns;

@@ -154,6 +154,7 @@ class MembershipState {
   bool IsRevoked(const NodeId& node) const { return revoked_.contains(node); }
 
  private:
+  bool IsOfAnotherLife(const Member& record) const;
   bool IsNewsOfSelf(const Member& record) const;
   void MergeSelf(const Member& record, int64_t now_ns);
   void NoteRival(const Member& record, int64_t now_ns);

@@ -142,11 +142,11 @@ TEST(MembershipState, ARestartWithALowerIncarnationGoesAboveTheOldOne) {
 }
 
 // A folder that was copied: both processes go above each other for ever.
-TEST(MembershipState, ASecondProcessWithItsIdentityIsFound) {
+void ExpectThatRivalsAreFound(uint64_t incarnation_of_other) {
   MembershipState one = Make();
   Member elsewhere = Named(1);
   elsewhere.control_addresses = {"10.0.0.9:7340"};
-  elsewhere.incarnation = 1000;  // it began later
+  elsewhere.incarnation = incarnation_of_other;
   MembershipState other(elsewhere, {}, 2, 0);
   std::optional<std::string> of_one, of_other;
   for (int64_t now_ns = 0; now_ns < 10 * kNsPerSecond && !(of_one && of_other);
@@ -161,6 +161,13 @@ TEST(MembershipState, ASecondProcessWithItsIdentityIsFound) {
   EXPECT_EQ(of_one, "10.0.0.9:7340");
   EXPECT_EQ(of_other, "10.0.0.1:7340");
   EXPECT_EQ(one.TakeRival(), std::nullopt);
+}
+
+TEST(MembershipState, ASecondProcessWithItsIdentityIsFound) { ExpectThatRivalsAreFound(1000); }
+
+// Their heartbeats are the same for ever.
+TEST(MembershipState, ASecondProcessThatBeganInTheSameSecondIsFound) {
+  ExpectThatRivalsAreFound(Make().self().incarnation);
 }
 
 // Of an earlier life, at an address that it had then, several others may tell: until they know

@@ -39,7 +39,7 @@ int DigitOf(char c) {
 }  // namespace
 
 Result<std::vector<Words>> ParseWordLines(std::string_view text, std::string_view heading) {
-  if (text.size() > kMaxWordLinesBytes) return DataLoss("too long to be what it should be");
+  if (text.size() > kMaxWordLinesBytes) return DataLoss("too long for such a file");
   std::vector<Words> lines;
   bool is_first = true;
   while (!text.empty()) {

@@ -3,8 +3,8 @@
 
 // The operations that a forward pass is written in. A batch is recorded, submitted once, and then
 // polled until it is done; a processor may compute each operation as it is recorded. What every
-// operation gives, to the bit, is what the CPU back end (cpu/) gives: docs/operations.md,
-// docs/attention.md and docs/deepseek-v4.md have the formulas. Must not know architectures.
+// operation gives, to the bit, is what the CPU back end (cpu/) gives; the formulas are in
+// kernels/ref, docs/attention.md and docs/deepseek-v4.md. Must not know architectures.
 //
 // Operations take effect in the order in which they are recorded. What a specification refers to on
 // the host (spans, vectors, tables of pages) is read before the call returns; tensors, weights and
@@ -96,6 +96,10 @@ struct PageSpan {
   uint32_t position;
   uint32_t first_row;
   uint32_t count;
+  bool is_block = false;  // each of its rows sees what the last one sees
+
+  // The position up to which row `i` of it sees.
+  uint32_t SightOf(uint32_t i) const { return position + (is_block ? count - 1 : i); }
 };
 
 // One stream of one layer in the pages of the batch's sequences.

@@ -31,7 +31,8 @@ Conductor::Conductor(net::Network& network, const plan::RouteModel& model,
       memories_(std::make_shared<RouteMemories>()),
       costs_(options_.route.kv_encoding, options_.prefill_tokens_per_s, options_.peers),
       peers_(options_.peers),
-      drafts_(model_.shape, options_.proposers, network.clock(), frame_times_),
+      drafts_(model_.shape, model_.shape.next_layers > 0 || model_.drafter_layer.has_value(),
+              options_.proposers, network.clock(), frame_times_),
       schedule_({.chunk_pages = options_.chunk_pages,
                  .frames_per_stage = options_.frames_per_stage,
                  .longest_frame_ns = options_.longest_frame_ns,
@@ -49,7 +50,7 @@ Conductor::~Conductor() {
   // Sequences outlive their requests here.
   memories_->route = 0;
   if (options_.trace != nullptr && route_) {
-    options_.trace->CloseRoute(route_->client.id(), "it is not needed any more", NowNs());
+    options_.trace->CloseRoute(route_->client.id(), "it was no longer needed", NowNs());
   }
 }
 

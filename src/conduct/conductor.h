@@ -65,8 +65,8 @@ struct ConductorOptions {
   // Nodes that may hold KV rows beside those of the route, asked for each text that is new here.
   KvPeerList peers = nullptr;
   bool searches_peers = true;       // before anything is computed
-  double prefill_tokens_per_s = 0;  // as it was planned; 0: not known
-  // What a path of a plan is expected to take; null: that is not known.
+  double prefill_tokens_per_s = 0;  // of the plan; 0: not known
+  // The predicted times of a path of a plan; null: not known.
   std::function<PlannedPath(std::span<const plan::PlanStage>)> planned = nullptr;
   int64_t ask_ns = 500 * kNsPerMs;              // PrefixSearchOptions
   int64_t fetch_silence_ns = 5 * kNsPerSecond;  // likewise
@@ -74,12 +74,12 @@ struct ConductorOptions {
   Trace* trace = nullptr;                       // where all of it is written down; outlives it
   // Drafts tokens on this machine, for routes whose stages do not; null: none. Outlives it.
   engine::ProposerSource* proposers = nullptr;
-  // Sees every event first. Whether `proposers` may have other draft tokens because of it: those on
-  // other machines are told by the same network.
+  // Sees every event before the conductor does, since drafters on other machines use the same
+  // network. Returns whether `proposers` may have new draft tokens because of it.
   std::function<bool(const net::Event&)> on_event = nullptr;
 };
 
-// What stages took longer ago says nothing of what they take now.
+// Older times of stages do not count for their present pace.
 inline constexpr int64_t kNewestPaceNs = 5 * kNsPerSecond;
 
 // How long a step waits for events at most.
@@ -127,21 +127,21 @@ class Conductor final : public engine::Generator {
   const ConductorCounters& counters() const { return counters_; }
   std::vector<HopTotals> hops() const { return times_.Totals(NowNs()); }  // by stage
   const FetchedByNode& fetched() const { return fetched_; }
-  // Of the last requests that were answered, the newest last.
-  const std::deque<Foreseen>& foreseen() const { return foreseen_; }
-  // Of one of the last requests that ended, or null: in its on_finish at least. Until the next
-  // ends.
-  const Foreseen* ForeseenOf(engine::RequestId id) const;
-  // Of the route's stages, from frames of the last seconds.
+  // Forecasts of the last requests that were answered, the newest last.
+  const std::deque<RequestForecast>& forecasts() const { return forecasts_; }
+  // The forecast of one of the last requests that ended, or null. It is there in the request's
+  // on_finish, and stays valid until the next request ends.
+  const RequestForecast* FindForecast(engine::RequestId id) const;
+  // The pace of each stage of the route, from frames of the last seconds.
   std::vector<StagePace::Pace> paces() const { return pace_.Paces(NowNs(), kNewestPaceNs); }
-  // That the last route took from when it was opened to when it was ready; 0: none was.
+  // How long the last route took to open; 0: no route was ready yet.
   int64_t opening_ns() const { return opening_ns_; }
   const plan::Plan& plan() const { return plans_.plan(); }
   // Null while none is open.
   const RouteClient* route() const { return route_ ? &route_->client : nullptr; }
 
  private:
-  // All that ends with a route. Members in this order: the later ones use the earlier ones.
+  // Everything that ends with a route. The order counts: later members use earlier ones.
   struct OpenedRoute {
     OpenedRoute(Conductor& conductor, wire::RouteId id);
 
@@ -149,7 +149,7 @@ class Conductor final : public engine::Generator {
     Pipeline pipeline;
     KvTransfer transfer;
     PrefixSearch search;
-    std::optional<SequenceTransfer> sequence;  // of the newest that went to or from here
+    std::optional<SequenceTransfer> sequence;  // the newest transfer to or from this process
   };
 
   int64_t NowNs() const { return network_.clock().NowNs(); }
@@ -171,7 +171,7 @@ class Conductor final : public engine::Generator {
   void Follow(LiveRequest& live, PrefixSearch::Next next);
   void Run(LiveRequest& live);
   PathForecast& ForecastOf(const LiveRequest& live);
-  void Foresee(LiveRequest& live);
+  void Predict(LiveRequest& live);
   void LearnFirstToken(LiveRequest& live, int64_t now_ns);
   void LearnAnswer(LiveRequest& live);
   void Refuse(LiveRequest& live, const Error& why);
@@ -216,13 +216,13 @@ class Conductor final : public engine::Generator {
   stage::LocalStages* const local_;
   const std::shared_ptr<RouteMemories> memories_;
 
-  // Whatever the routes are.
+  // Members from here on live longer than any route.
   ConductorCounters counters_;
   Numbers numbers_;
-  uint64_t freed_epoch_ = 0;  // the newest one when stages were last told to free a sequence
+  uint64_t freed_epoch_ = 0;  // the newest epoch when stages were last told to free a sequence
   FetchedByNode fetched_;
-  std::deque<Foreseen> foreseen_;
-  std::deque<std::pair<engine::RequestId, Foreseen>> ended_;  // whatever was learnt of them
+  std::deque<RequestForecast> forecasts_;
+  std::deque<std::pair<engine::RequestId, RequestForecast>> ended_;  // drafted ones too
   StageTimes times_;
   FrameTimes frame_times_;
   StagePace pace_;
@@ -237,7 +237,7 @@ class Conductor final : public engine::Generator {
   wire::RouteId last_route_;
   engine::RequestId last_request_ = 0;
   int64_t opened_ns_ = 0;   // when the route was opened
-  int64_t opening_ns_ = 0;  // that it took until it was ready
+  int64_t opening_ns_ = 0;  // how long it took until it was ready
   int64_t heard_ns_ = 0;    // when a node last said anything, or had nothing to say
   bool is_stepping_ = false;
 };

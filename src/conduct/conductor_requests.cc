@@ -122,7 +122,7 @@ void Conductor::Run(LiveRequest& live) {
   live.sent = live.request.sequence().computed();
   live.started_ns = NowNs();
   live.started_at = live.sent;
-  Foresee(live);
+  Predict(live);
   TracePhase(live, live.lacks_last_token() ? "decode" : "prefill");
 }
 
@@ -134,7 +134,7 @@ PathForecast& Conductor::ForecastOf(const LiveRequest& live) {
 }
 
 // What is computed before it on the same path is waited for.
-void Conductor::Foresee(LiveRequest& live) {
+void Conductor::Predict(LiveRequest& live) {
   live.first_token_ns = live.last_token_ns = 0;
   uint32_t tokens = live.length() - live.sent;
   for (const auto& other : queue_.running()) {
@@ -144,7 +144,7 @@ void Conductor::Foresee(LiveRequest& live) {
   }
   const PathForecast& decodes =
       route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
-  live.foreseen = {.prompt_tokens = tokens,
+  live.forecast = {.prompt_tokens = tokens,
                    .others = static_cast<uint32_t>(queue_.running().size() - 1),
                    .held_tokens = live.sent,
                    .fetched_tokens = live.sent - std::min(live.sent, live.held_before),
@@ -152,40 +152,40 @@ void Conductor::Foresee(LiveRequest& live) {
                    .fetch_s = live.fetch_s,
                    .first_token_s = ForecastOf(live).PrefillSeconds(tokens),
                    .token_s = decodes.TokenSeconds(queue_.running().size()),
-                   .came_fetch_s = live.came_fetch_s};
+                   .actual_fetch_s = live.actual_fetch_s};
 }
 
 void Conductor::LearnFirstToken(LiveRequest& live, int64_t now_ns) {
   live.first_token_ns = now_ns;
-  const double came_s = static_cast<double>(now_ns - live.started_ns) / 1e9;
-  live.foreseen.came_first_token_s = came_s;
-  ForecastOf(live).LearnPrefill(live.foreseen.prompt_tokens, came_s);
+  const double actual_s = static_cast<double>(now_ns - live.started_ns) / 1e9;
+  live.forecast.actual_first_token_s = actual_s;
+  ForecastOf(live).LearnPrefill(live.forecast.prompt_tokens, actual_s);
 }
 
 void Conductor::LearnAnswer(LiveRequest& live) {
-  constexpr size_t kMostForeseen = 64;
+  constexpr size_t kMostForecasts = 64;
   const uint64_t generated = live.request.generated();
   const bool has_pace = live.first_token_ns > 0 && generated > 1;
-  Foreseen& of = live.foreseen;
+  RequestForecast& of = live.forecast;
   of.answer_tokens = generated;
   if (has_pace) {
-    of.came_token_s = static_cast<double>(live.last_token_ns - live.first_token_ns) / 1e9 /
-                      static_cast<double>(generated - 1);
+    of.actual_token_s = static_cast<double>(live.last_token_ns - live.first_token_ns) / 1e9 /
+                        static_cast<double>(generated - 1);
   }
   ended_.emplace_back(live.request.id(), of);
-  if (ended_.size() > kMostForeseen) ended_.pop_front();
+  if (ended_.size() > kMostForecasts) ended_.pop_front();
   // What draft tokens save differs from text to text.
   const bool is_drafted = live.request.request().draft.kind != engine::DraftKind::kNone;
   if (!has_pace || is_drafted || !route_) return;
-  foreseen_.push_back(of);
-  if (foreseen_.size() > kMostForeseen) foreseen_.pop_front();
+  forecasts_.push_back(of);
+  if (forecasts_.size() > kMostForecasts) forecasts_.pop_front();
   PathForecast& decodes = route_->client.has_decode_path() ? costs_.decode() : costs_.prefill();
-  decodes.LearnToken(queue_.running().size(), of.came_token_s);
+  decodes.LearnToken(queue_.running().size(), of.actual_token_s);
 }
 
-const Foreseen* Conductor::ForeseenOf(engine::RequestId id) const {
-  for (const auto& [request, foreseen] : ended_) {
-    if (request == id) return &foreseen;
+const RequestForecast* Conductor::FindForecast(engine::RequestId id) const {
+  for (const auto& [request, forecast] : ended_) {
+    if (request == id) return &forecast;
   }
   return nullptr;
 }

@@ -21,21 +21,21 @@ struct ConductorCounters {
   uint64_t refused = 0;              // segments that a stage did not compute
   uint64_t preempted = 0;            // requests whose KV cache was given to older ones
   uint64_t replans = 0;              // routes that took another one's place
-  uint64_t transferred_prompts = 0;  // that the prefill path computed for the decode path
-  uint64_t transferred_bytes = 0;    // of their rows, which the decode path lacked
-  int64_t exposed_ns = 0;            // from when these were computed to their first token
-  uint64_t fetched_tokens = 0;       // of the cached ones: other nodes held them
+  uint64_t transferred_prompts = 0;  // prompts that the prefill path computed for the decode path
+  uint64_t transferred_bytes = 0;    // rows of these prompts that the decode path lacked
+  int64_t exposed_ns = 0;            // from the end of their prefill to their first token
+  uint64_t fetched_tokens = 0;       // cached tokens whose rows came from other nodes
   uint64_t fetched_bytes = 0;
   uint64_t fetches_given_up = 0;
   uint64_t frames_ahead = 0;            // of draft tokens behind draft tokens in flight
   uint64_t frames_ahead_cancelled = 0;  // of these
-  // Times that a stage computed a frame that was sent ahead, and was right, before that was known;
-  // a frame at a time it would have been idle.
+  // How often a stage computed a frame of draft tokens that was right before the conductor knew so.
+  // With one frame at a time, the stage would have been idle.
   uint64_t bubbles_filled = 0;
   int64_t bubbles_filled_ns = 0;
 };
 
-// The newest of numbers that a conductor gives once, whatever its routes are.
+// The newest of the numbers that a conductor gives away only once, over all its routes.
 struct Numbers {
   uint64_t epoch = 0;    // of a Begin
   uint64_t attempt = 0;  // of a segment

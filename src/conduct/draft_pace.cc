@@ -36,7 +36,7 @@ double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, doub
       step.frames > 1 ? std::clamp(step.frames * frame.before_last_ns - frame.round_trip_ns, 0.0,
                                    frame.before_last_ns)
                       : 0;
-  // Who drafts the frames behind it does not see meanwhile that it is back.
+  // While this thread drafts the frames behind it, it does not see that the first one is back.
   const double ahead_ns = draft_ns * step.rows * (step.frames - 1);
   return draft_ns * (step.rows - 1) + std::max(frame.round_trip_ns + held_up_ns, ahead_ns);
 }
@@ -53,8 +53,8 @@ double NextNs(const DraftPace::Step& step, const FrameTimes::Times& frame, doubl
 double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
                    double draft_ns) {
   rate = std::clamp(rate, 0.0, kSurest);
-  // From one wrong draft token to the next: the first frame's way, and as many frames as are right
-  // in full.
+  // A run lasts from one wrong draft token to the next: the round trip of its first frame, and as
+  // many frames as are right in full.
   const double whole = std::pow(rate, step.rows);
   const double frames = whole / (1 - whole);
   const double run_ns = WrongNs(step, frame, draft_ns) + NextNs(step, frame, draft_ns) * frames;

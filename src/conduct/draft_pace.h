@@ -28,7 +28,7 @@ class AcceptanceRate {
   double checked_;
 };
 
-// Of one answer. A pure function of what it was told.
+// The pace of one answer. A pure function of what it was told.
 class DraftPace {
  public:
   struct Step {
@@ -40,16 +40,16 @@ class DraftPace {
     uint32_t most_rows = 1;
     uint32_t most_frames = engine::kMostDrafts;
     uint32_t most_tokens = 1;  // in flight: rows of all frames
-    double draft_ns = 0;       // that drafting a token takes here
-    double try_ns = 0;         // that the first draft takes after a pause
-    double begin_ns = 0;       // that the next draft takes beside that
-    // What draft tokens may lose if all of them are wrong, in times of a token without.
+    double draft_ns = 0;       // time to draft a token on this machine
+    double try_ns = 0;         // time of the first draft after a pause
+    double begin_ns = 0;       // what the next draft takes in addition, such as a prefill
+    // The most that draft tokens may lose if all are wrong, in units of a token without drafts.
     double most_loss = std::numeric_limits<double>::infinity();
   };
 
   explicit DraftPace(double rate = 0.6) : rate_(rate) {}
 
-  // What gives the most tokens in a time; now and then something else, so that a change is noticed.
+  // The step with the highest throughput; now and then another one, so that changes are noticed.
   Step Next(const FrameTimes& times, const Limits& limits);
   void Learn(bool is_accepted);
   double rate() const { return rate_.value(); }
@@ -65,9 +65,9 @@ class DraftPace {
 
   AcceptanceRate rate_;
   bool was_drafting_ = true;
-  uint32_t pause_ = 16;   // decisions until something else is tried
-  uint32_t since_ = 0;    // it was
-  uint32_t settled_ = 0;  // decisions that are made: nothing has changed
+  uint32_t pause_ = 16;   // decisions between two tries of the slower alternative
+  uint32_t since_ = 0;    // decisions since the last try
+  uint32_t settled_ = 0;  // decisions to come that stay at plain decode, unless Learn is called
 };
 
 // From the first frame behind a wrong draft token until it is back, with those behind it.
@@ -76,9 +76,9 @@ double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, doub
 double WrongNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
 // From a frame with draft tokens that are right until the next one is back.
 double NextNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
-// Tokens a nanosecond. Of n frames in flight each answers a part of the time later; a draft token
-// that is wrong costs a whole round trip, and the time in which frames behind it are still
-// computed.
+// Throughput in tokens per nanosecond. With n frames in flight, an answer comes each nth part of a
+// round trip; a wrong draft token costs a whole round trip, and the time in which frames behind it
+// are still computed.
 double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
                    double draft_ns);
 

@@ -33,10 +33,10 @@ struct Frame {
 struct FrameScheduleOptions {
   uint32_t chunk_pages = 2;       // of prompts, in a frame
   uint32_t frames_per_stage = 2;  // of prompts, in flight
-  // Frames that a stage computes for longer are followed by smaller ones; 0: all are of pages.
+  // A frame that takes a stage longer is followed by smaller ones; 0: all have whole pages.
   int64_t longest_frame_ns = 0;
-  // Of a token, as it is planned: the first frames are as long as that allows. 0: not known, and
-  // they are short until the first ones were computed.
+  // The planned time of a prompt's token, which limits the first frames. 0: not known; then frames
+  // are short until the first ones were computed.
   double expected_token_ns = 0;
 };
 
@@ -51,12 +51,12 @@ class FrameSchedule {
 
   explicit FrameSchedule(const FrameScheduleOptions& options);
 
-  // Of all requests that are ready to decode, as far as there is room for more frames.
+  // Frames of the requests that are ready to decode, as far as there is room for more frames.
   std::vector<Frame> Decodes(Requests running, DecodesInFlight in_flight) const;
-  // Prompts of the requests that this path computes, given its number of frames in flight; nothing
-  // where that is enough, or none has a prompt.
+  // A frame with prompts of the requests that this path computes, given its number of frames in
+  // flight; nothing if that is enough already, or no request has a prompt.
   std::optional<Frame> NextPrefill(Requests running, Path path, size_t in_flight);
-  // A frame of that many tokens of prompts is computed; `stage_ns`: by the slowest stage.
+  // A frame with so many tokens of prompts was computed, by the slowest stage in `stage_ns`.
   void NotePrefill(uint32_t tokens, int64_t stage_ns) { budget_.Note(tokens, stage_ns); }
 
  private:

@@ -9,13 +9,13 @@
 namespace aster::conduct {
 namespace {
 
-// Of the first row's time, for each further row, beyond the rows that were seen, unless those took
-// less. Machines that read weights from memory need less. A mixture's second row may take far more
-// than those behind it, as it chooses other experts, and of those there are fewer and fewer: so
-// what few rows took says nothing against many, and a frame of them is soon tried and known.
+// The part of the first row's time that each row beyond the seen ones is expected to take, unless
+// seen rows took less. Machines that read weights from memory need less. In a mixture of experts
+// the second row may take far more than later ones, as it chooses other experts, of which fewer and
+// fewer are left. So times of few rows do not count against many rows, which are soon tried.
 constexpr double kFurtherRow = 0.3;
 constexpr uint32_t kMostFrames = 16;
-// Gaps after which what frames ahead cost is not known any more: who sends none never learns it.
+// After this many other gaps the cost of frames ahead is unknown again: without them nothing tells.
 constexpr uint32_t kForgetAhead = 512;
 
 }  // namespace
@@ -61,7 +61,8 @@ double FrameTimes::Between(uint32_t rows, Typical Frame::* time) const {
   if (below == rows) return value(rows);
   uint32_t above = rows;
   while (above <= kMostRows && !is_known(above)) ++above;
-  // Fewer rows than were ever seen take no longer; more take as much more as was seen, or foreseen.
+  // Fewer rows than were ever seen take no longer. More rows take longer by the slope of the seen
+  // ones, or by kFurtherRow.
   if (below == 0) return value(above);
   if (above <= kMostRows) {
     const double slope = (value(above) - value(below)) / (above - below);

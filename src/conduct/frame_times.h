@@ -21,26 +21,26 @@ class FrameTimes {
   struct Times {
     double slowest_ns = 0;     // at the stage that computes longest
     double round_trip_ns = 0;  // of a frame that waits nowhere
-    // At the slowest stage before the last one, which refuses wrong draft tokens uncomputed.
+    // At the slowest of the stages before the last one, which refuses wrong draft tokens at once.
     double before_last_ns = 0;
-    // And until the next one is sent; behind a wrong draft token, where frames were sent ahead.
+    // From the end of the round trip until the next frame is sent; the latter behind a wrong draft
+    // token with frames in flight behind it.
     double gap_ns = 0;
     double ahead_gap_ns = 0;
-    // That a frame of more rows than were seen may take beside that: as much for each further row
-    // as those took.
+    // How much longer a frame of more rows than any had may take, if further rows cost as much.
     double unseen_ns = 0;
   };
   static constexpr uint32_t kMostRows = engine::kMostDrafts + 1;
 
   // A frame came back. Its time in queues is not counted.
   void Learn(uint32_t rows, std::span<const wire::Hop> hops, int64_t round_trip_ns);
-  // From a frame that gave one token to the next one it took longer by so much than its way. That
-  // is what messages cost, and what else no stage tells.
+  // After a frame that gave one token, the next one was sent `gap_ns` after the end of its round
+  // trip: the cost of messages, and everything else that no stage reports.
   void LearnGap(double gap_ns, bool was_ahead);
   bool is_known() const;
-  // Interpolated between numbers of rows that were seen. Only where anything is known.
+  // Interpolated between numbers of rows that were seen. Call it only if is_known().
   Times Of(uint32_t rows) const;
-  // Frames of one row that the route takes until the first of them is back: more would wait.
+  // How many frames of one row the route takes in until the first is back: more would wait.
   uint32_t FramesInFlight() const;
 
  private:
@@ -55,11 +55,11 @@ class FrameTimes {
 
   std::array<Frame, kMostRows + 1> frames_;  // by number of rows
   Typical on_the_way_ns_;                    // between stages
-  // As if short ones had been seen: a few that were held up count for nothing here, too.
+  // Starts as if short gaps had been seen, so that a few long ones do not count.
   static Typical NoGap();
   Typical gap_ns_ = NoGap();
   Typical ahead_gap_ns_ = NoGap();
-  uint32_t since_ahead_ = 0;  // gaps, since the newest of these
+  uint32_t since_ahead_ = 0;  // gaps since the newest ahead_gap
 };
 
 }  // namespace aster::conduct

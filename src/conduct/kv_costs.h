@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What sending KV rows takes, and what computing them takes: the rates that were seen, or else
-// those that were planned with. Must not know requests, nor messages.
+// How long it takes to send KV rows, and to compute them: by measured rates, or else by those of
+// the plan. Must not know requests, nor messages.
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,19 @@ class KvCosts {
         planned_tokens_per_s_(planned_tokens_per_s),
         peers_(std::move(peers)) {}
 
-  // Of the rows of some layers, as they travel.
+  // Bytes of the rows of some layers, as they are sent.
   double BytesPerPosition(const kv::Layout& layout, kv::LayerRange layers) const;
-  // Of a node, towards others: as it was seen, or else as it was measured before.
+  // The rate at which a node sends to others: as transfers showed it, or else as it was measured.
   double BytesPerSecond(const wire::NodeId& node) const;
   double BytesPerSecond(const KvPeer& peer) const;
   double SecondsToCompute(uint32_t tokens) const;
 
-  // Too few bytes or tokens say more about delays than about rates: nothing is learnt of them.
+  // Transfers of few bytes or tokens are ignored: they say more about delays than about rates.
   void LearnTransfer(const wire::NodeId& node, double bytes, int64_t duration_ns);
   void LearnPrefill(uint32_t tokens, int64_t duration_ns);
 
-  // Whole prompts, by the path that computes them: the prefill path, or the decode path. Where a
-  // route has one path, that is the prefill path. What was learnt is another route's from now on.
+  // A route with these paths is opened: forecasts of whole prompts start anew, for the path that
+  // computes them. A route with one path uses prefill() alone.
   void OpenRoute(const PlannedPath& prefill, const PlannedPath& decode) {
     prefill_.emplace(prefill);
     decode_.emplace(decode);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // What each node holds of one text, and from which nodes stages fetch the KV rows that they lack.
-// Must not know messages' ways.
+// Must not know how messages are sent.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct KvPeer {
   double bytes_per_s = 0;  // towards other nodes; 0: not known
 };
 
-// What a stage has, and would like to have more of.
+// A stage that lacks rows: what it is, and how far its rows go.
 struct KvWant {
   wire::NodeId node;
   kv::LayerRange layers;
@@ -42,10 +42,10 @@ struct KvSources {
   uint32_t end = 0;  // positions that all stages hold then
   std::vector<KvFetch> fetches;
   uint64_t bytes = 0;  // between nodes
-  double seconds = 0;  // that fetching takes; 0: not known
+  double seconds = 0;  // time of fetching; 0: not known
 };
 
-// Of one query. Not for concurrent use.
+// The answers to one query. Not for concurrent use.
 class KvHoldings {
  public:
   KvHoldings(uint64_t query, uint32_t layer_count) : query_(query), layer_count_(layer_count) {}
@@ -57,7 +57,7 @@ class KvHoldings {
   void Take(const wire::NodeId& node, const wire::FoundKv& found);
   void Lose(const wire::NodeId& node);
   const std::set<wire::NodeId>& silent() const { return silent_; }
-  // Nodes that hold anything, and keep the query until they are told that it is over.
+  // Nodes that hold some rows; they keep the query until they are told that it is over.
   std::vector<wire::NodeId> answered() const;
 
   // How far all stages can get, at most to position `goal`, and from where; nothing where no node

@@ -21,12 +21,12 @@ class KvPeers {
   // `others` may be null.
   explicit KvPeers(KvPeerList others) : others_(std::move(others)) {}
 
-  // Another plan takes this one's place: its nodes keep what they hold for a while, but for those
-  // that were lost.
+  // Another plan replaces this one: its nodes, except those that were lost, keep their rows for a
+  // while.
   void AddFormer(const plan::Plan& plan, std::span<const wire::NodeId> lost);
-  // These will be switched off: they are asked no more because of a former plan.
+  // These nodes will be switched off: they are no longer asked for being part of a former plan.
   void Forget(std::span<const wire::NodeId> nodes);
-  // It did not answer, or stopped sending: it is left out for a while.
+  // The node did not answer, or stopped sending: it is left out for a while.
   void AddSlow(const wire::NodeId& node, int64_t now_ns);
 
   // Every node once, in the order of their ids.

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Prefill/decode disaggregation: KV rows of requests between the prefill path and the decode path
-// of a route: which path computes a prompt, which rows are sent where, and when a request may go
-// on. Conductors order transfers; the nodes send rows to each other. Must not know frames, nor what
+// Prefill/decode disaggregation. Decides for each request of a route which path computes its
+// prompt, which KV rows the prefill path and the decode path send each other, and when the request
+// may go on. It orders transfers; the nodes send rows to each other. Must not know frames, nor what
 // nodes off the route hold.
 #pragma once
 
@@ -21,10 +21,10 @@
 namespace aster::conduct {
 
 struct KvTransferOptions {
-  // The decode path prefills prompts of at most this many new tokens; nothing: those that it
-  // computes as soon, by what either path is expected to take.
+  // The decode path prefills prompts of at most this many new tokens; nothing: prompts that it is
+  // expected to compute as soon as the prefill path.
   std::optional<uint32_t> direct_tokens = std::nullopt;
-  uint32_t sync_step = 32;  // tokens of an answer that are worth a message
+  uint32_t sync_step = 32;  // tokens of an answer that KV sync sends in one message
 };
 
 // Rows that a stage of one path holds and one of the other lacks.
@@ -34,7 +34,7 @@ struct KvTransferOrder {
   double bytes = 0;
 };
 
-// Of one route, which outlives it, as do the costs. Where the route has one path nothing is sent.
+// The transfers of one route, which outlives it, as do the costs. A route with one path has none.
 class KvTransfer {
  public:
   KvTransfer(RouteClient& route, KvCosts& costs, const Clock& clock,
@@ -42,19 +42,20 @@ class KvTransfer {
       : route_(route), costs_(costs), clock_(clock), options_(options) {}
 
   // All stages have said what they hold: chooses the paths of the request and where its prompt
-  // begins, and orders the transfers that this takes. Its phase is kSyncing or kPrefill then.
+  // begins, and orders the transfers that this needs. Afterwards its phase is kSyncing or kPrefill.
   void Start(LiveRequest& live);
-  // A stage holds more of a request in kSyncing: kPrefill once the prefill path has what it lacked.
+  // A stage holds more of a request in kSyncing. Its phase is kPrefill once the prefill path has
+  // all that it lacked.
   void OnHolds(LiveRequest& live);
-  // kTransferred where the prompt is computed and the decode path has it.
+  // Sets kTransferred if the prompt is computed and the decode path has it.
   void Advance(LiveRequest& live) const;
-  // A segment that asks for the next token is about to be sent: kDecode. From now on the prefill
-  // path is sent the new rows, for the turn after this one, while the answer is made.
+  // A segment that asks for the next token is about to be sent: the phase is kDecode. From now on
+  // KV sync sends the answer's rows to the prefill path, for the turn after this one.
   void StartDecode(LiveRequest& live);
-  // A token of an answer came. Where the stages are asked for each token, they may hold rows of
-  // draft tokens that will prove wrong, and are told which rows to send.
+  // A token of an answer came. Stages that are asked for each token may hold rows of wrong draft
+  // tokens, so they are told which rows KV sync sends.
   void SyncAnswer(LiveRequest& live);
-  // The answer is over: likewise of its last rows.
+  // The answer is over: they are told to send its last rows.
   void SyncRest(LiveRequest& live);
 
   // Whether the request cannot go on without rows that the stage gets from another one.

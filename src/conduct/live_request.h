@@ -34,16 +34,16 @@ enum class RequestPhase : uint8_t {
   kFetching,     // for the KV rows that these send
   kSyncing,      // for rows that the decode path sends the prefill path
   kPrefill,      // for the prefill path to compute its prompt, and for the decode path to have it
-  kTransferred,  // the decode path has all of its prompt but the last token
-  kDecode,       // for the next token, which was asked for
+  kTransferred,  // for room in the pipeline: the decode path has all but its last token
+  kDecode,       // for the next token, which a segment in flight asks for
 };
 
 // Rows of a request that go between the two paths of its route.
 struct TransferState {
   int64_t sync_began_ns = 0;
-  std::map<wire::NodeId, double> sync_bytes;  // of kSyncing, by the node that sends them
-  uint64_t prompt_bytes = 0;                  // of its prompt, that the decode path lacked
-  uint32_t synced_to = 0;                     // of its answer, that the prefill path is sent
+  std::map<wire::NodeId, double> sync_bytes;  // to be sent in kSyncing, by the sending node
+  uint64_t prompt_bytes = 0;                  // rows of the prompt that the decode path lacked
+  uint32_t synced_to = 0;                     // end of the rows ordered for the prefill path
   int64_t prefilled_ns = 0;                   // when its prompt was computed; 0: not yet
 };
 
@@ -72,20 +72,20 @@ struct DraftChain {
   bool is_alone = false;
 };
 
-// What was expected of a request's times when it began, and what came. Zeros are not known.
-struct Foreseen {
-  uint32_t prompt_tokens = 0;   // to be computed, with those of others before them
+// The times of a request as they were predicted when it began, and as they were. 0: not known.
+struct RequestForecast {
+  uint32_t prompt_tokens = 0;   // to be computed, those of requests before it included
   uint32_t others = 0;          // requests that ran when it began
-  uint32_t held_tokens = 0;     // of its text, whose KV rows the stages that compute it had
-  uint32_t fetched_tokens = 0;  // of these, that came from other nodes
-  bool is_direct = false;       // by the decode path, though the route has another one
-  double fetch_s = 0;           // until these have come, before it began to run
-  double first_token_s = 0;     // from when it began to run
-  double token_s = 0;
+  uint32_t held_tokens = 0;     // tokens of its text whose KV rows its stages had
+  uint32_t fetched_tokens = 0;  // of these, tokens whose rows came from other nodes
+  bool is_direct = false;       // the decode path prefills, although there is a prefill path
+  double fetch_s = 0;           // until fetched rows have come, before the request began to run
+  double first_token_s = 0;     // from when the request began to run
+  double token_s = 0;           // from one token to the next
   uint64_t answer_tokens = 0;
-  double came_fetch_s = 0;
-  double came_first_token_s = 0;
-  double came_token_s = 0;
+  double actual_fetch_s = 0;
+  double actual_first_token_s = 0;
+  double actual_token_s = 0;
 };
 
 struct LiveRequest {
@@ -102,8 +102,8 @@ struct LiveRequest {
   bool is_running() const { return phase >= RequestPhase::kSyncing; }
   // Whether the nodes that compute its prompt are not those that decode.
   bool is_disaggregated() const { return prefill_path != decode_path; }
-  // Up to where the prefill path computes it: the last token is the decode path's, which chooses
-  // the next one.
+  // The end of what the prefill path computes. The decode path computes the last token, since it
+  // samples the next one.
   uint32_t prefill_end() const {
     return length() - (is_disaggregated() && !logits.is_wanted() ? 1 : 0);
   }
@@ -119,14 +119,14 @@ struct LiveRequest {
   }
   // Whether the next token may be asked for.
   bool is_ready_to_decode() const { return lacks_last_token() && !awaits_transfer(); }
-  // Whether a stage that has all layers of the path decodes it token after token without being
-  // asked for each. (What the caller edits, and a draft model of its own, comes in between.)
+  // Whether the path is one stage that decodes token after token without a message for each. (Not
+  // if the caller edits logits, or if a draft model runs here: both act between two tokens.)
   bool IsContinuedBy(Path path) const;
-  // A token has come: the chain goes on behind it, or is of no use. Whether a draft token was
-  // checked, and is that token.
+  // A token has come: the chain continues behind it, or is dropped. The verdict says whether that
+  // checked a draft token, and whether the draft token was right.
   enum class Verdict : uint8_t { kNone, kAccepted, kRejected };
   Verdict FollowChain(int32_t token);
-  // What a segment that ends there asks for.
+  // What a segment that ends at `end` asks for.
   wire::Wanted WantedBehind(uint32_t end) const;
   // Tokens that may come behind the next one.
   uint32_t TokensBehindNext() const;
@@ -136,7 +136,7 @@ struct LiveRequest {
   // A stage says how much it holds; of another history, that is nothing.
   void TakeHolds(const wire::Holds& message);
 
-  // Its route is gone, or its memory: it begins anew when its turn comes.
+  // Its route broke or it was preempted: it begins again when its turn comes.
   void Suspend();
 
   engine::RunningRequest request;
@@ -152,14 +152,14 @@ struct LiveRequest {
   std::map<uint32_t, uint32_t> holds;       // positions by stage, of those that have said so
   uint32_t sent = 0;                        // tokens that stages have or will have
   size_t in_flight = 0;                     // segments
-  wire::RouteId searched_route = 0;         // on which other nodes were asked for its text
-  uint32_t held_before = 0;                 // tokens that stages held when that began
-  double fetch_s = 0;                       // that rows of other nodes were expected to take
-  double came_fetch_s = 0;                  // that they took
+  wire::RouteId searched_route = 0;         // the route for which prefix search has asked nodes
+  uint32_t held_before = 0;                 // tokens that stages held before that search
+  double fetch_s = 0;                       // predicted time of fetching rows from other nodes
+  double actual_fetch_s = 0;                // the time that it took
   uint32_t refusals = 0;                    // since something was computed
   int64_t started_ns = 0;                   // when it began to run in this epoch
   uint32_t started_at = 0;                  // tokens that were computed then
-  Foreseen foreseen;
+  RequestForecast forecast;
   int64_t first_token_ns = 0;
   int64_t last_token_ns = 0;
   TransferState transfer;

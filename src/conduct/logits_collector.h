@@ -18,17 +18,17 @@ namespace aster::conduct {
 
 class LogitsCollector {
  public:
-  // None are wanted.
+  // A collector that wants no rows.
   LogitsCollector() = default;
   using Sink = std::function<Status(std::span<const float>)>;
-  // Those from row `begin` on, at most `chunk` rows a frame. kLastState: `begin` is the last row.
+  // Wants rows from `begin` on, at most `chunk` in a frame. kLastState: `begin` is the last row.
   LogitsCollector(Sink sink, uint32_t chunk, uint32_t begin,
                   wire::Wanted wanted = wire::Wanted::kAllLogits)
       : sink_(std::move(sink)), chunk_(chunk), begin_(begin), next_(begin), wanted_(wanted) {}
 
   bool is_wanted() const { return sink_ != nullptr; }
   bool wants_states() const { return is_wanted() && wire::IsStates(wanted_); }
-  // Of a segment, which ends where the text does or before.
+  // What a segment asks for, by whether it ends where the text does.
   wire::Wanted WantedOf(bool is_end) const {
     return wanted_ == wire::Wanted::kLastState && !is_end ? wire::Wanted::kNothing : wanted_;
   }
@@ -36,11 +36,11 @@ class LogitsCollector {
   uint32_t begin() const { return begin_; }
   // The first row that the sink does not have.
   uint32_t next() const { return next_; }
-  // What the sink said; nothing follows an error.
+  // The status that the sink returned last; after an error it gets no more rows.
   const Status& status() const { return status_; }
 
-  // `rows`: [count of rows, width], from row `begin` on. Rows that the sink has are skipped: they
-  // were told before a route broke.
+  // `rows`: [count of rows, width], from row `begin` on. Rows that the sink got before a route
+  // broke are skipped.
   void Take(uint32_t begin, std::span<const float> rows, size_t width) {
     for (uint32_t row = begin; !rows.empty() && status_.ok(); ++row) {
       if (row >= next_) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Foresees what a path of a route takes for prompts and for tokens: what the plan expects,
-// corrected by what came before. Must not know requests, nor clocks.
+// Predicts the times that a path of a route takes for prompts and for tokens: those of the plan,
+// corrected by the times of earlier requests. Must not know requests, nor clocks.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace aster::conduct {
 
-// What a plan expects of a path; zeros are not known.
+// The times that a plan expects of a path; 0: not known.
 struct PlannedPath {
   double first_chunk_s = 0;  // through all stages, one after the other
   double chunk_s = 0;        // of the slowest stage
@@ -26,7 +26,7 @@ class PathForecast {
  public:
   explicit PathForecast(const PlannedPath& planned = {}) : planned_(planned) {}
 
-  // From the beginning of a prompt's computing to its first token. 0: not known.
+  // From the beginning of prefill to the first token. 0: not known.
   double PrefillSeconds(uint32_t tokens) const;
   // From one token to the next with this number of requests. 0: not known.
   double TokenSeconds(size_t running) const;
@@ -36,15 +36,15 @@ class PathForecast {
   void LearnToken(size_t running, double seconds);
 
  private:
-  static constexpr size_t kClasses = 33;  // of magnitude
+  static constexpr size_t kClasses = 33;  // classes of magnitude
   using Corrections = std::array<Typical, kClasses>;
 
   static double Corrected(const Corrections& corrections, size_t of_class);
   double PlannedPrefill(uint32_t tokens) const;
 
   const PlannedPath planned_;
-  // Measured by planned times, or by the token where nothing is planned.
-  Corrections prefill_;  // by the magnitude of prompts
+  // Measured times divided by planned ones, or times of a token if the plan has none.
+  Corrections prefill_;  // by the magnitude of the prompt
   Corrections token_;    // by the magnitude of the number of requests
   bool has_learned_ = false;
 };

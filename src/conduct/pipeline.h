@@ -3,7 +3,7 @@
 
 // Frames (micro-batches) in flight on a route, pipeline parallel: makes messages of them, and finds
 // for each answer the segment that it is about. A request may have any number of segments in
-// flight, in any frames. Must not know which frames are worth sending, nor what becomes of an
+// flight, in any frames. Must not know which frames are worth sending, nor what is done with an
 // answer.
 #pragma once
 
@@ -31,7 +31,7 @@
 
 namespace aster::conduct {
 
-// Tokens of a request that the stages of a path have.
+// Tokens of a request that were sent to the stages of a path.
 struct Segment {
   LiveRequest* live = nullptr;  // null: no request waits for it any more
   uint64_t frame = 0;
@@ -39,26 +39,27 @@ struct Segment {
   uint32_t begin = 0;
   uint32_t end = 0;
   wire::Wanted wanted = wire::Wanted::kNothing;
-  // Tokens that may follow it, each computed by the stage without being asked for.
+  // How many tokens the stage may decode behind it without a message for each.
   uint32_t more = 0;
-  bool is_halted = false;                             // none of them is wanted any more
-  std::shared_ptr<const std::vector<int32_t>> stops;  // behind which none follows
-  // Draft tokens that were sent behind it; as many as are right are answered, too.
+  bool is_halted = false;                             // the stage was told to decode no more
+  std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
+  // Draft tokens that were sent behind it; the answer covers those that are right, too.
   std::vector<int32_t> drafts;
   uint32_t accepted = 0;
   // Its first token is a draft token as well, and was not checked yet.
   bool is_ahead = false;
   int32_t first = -1;  // that token
 
-  // Of logits or states that its answer brings.
+  // Rows of logits or states in its answer.
   size_t row_count() const;
 };
 
-// What the stages say about a segment. Rows: of logits, or of states where these were asked for.
+// Gets what the stages answer about a segment. `rows` are logits, or states if these were wanted.
 using SegmentSink =
     FunctionRef<void(const Segment&, const wire::SegmentResult&, std::span<const float> rows)>;
 
-// Of one route. All that it is given outlives it, as do requests with segments in flight (Abandon).
+// The frames of one route. Everything that it is given outlives it, as do requests with segments in
+// flight (Abandon).
 class Pipeline {
  public:
   struct Context {
@@ -85,22 +86,23 @@ class Pipeline {
   bool MayGoAhead(const LiveRequest& live) const;
   // Sends draft tokens behind those that are in flight (DraftChain).
   void SendAhead(LiveRequest& live, std::vector<int32_t> drafts);
-  // Tells stages what they need not compute. After frames that are certain were sent.
+  // Tells stages which segments they need not compute. Call it after sending frames that are not
+  // ahead.
   void SendCancels();
 
-  // Whether it answers what was asked.
+  // An error if the message is not an answer to segments in flight.
   Status Check(const wire::Done& done) const;
-  // Of a message that was checked. A request that ends in the sink has abandoned its segments.
+  // Takes a checked message. A request that ends in the sink has abandoned its segments.
   void Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink);
-  // A stage did not compute a segment, which is not in flight any more. Nothing if it was not.
-  // Draft tokens behind it are of no use then.
+  // A stage refused a segment: returns it, and it is in flight no more; nothing if it was not in
+  // flight. Draft tokens behind it are dropped.
   std::optional<Segment> Refuse(uint64_t attempt);
 
-  // A stage that decodes the request by itself goes on no longer.
+  // Tells a stage that decodes the request by itself to stop.
   void Halt(const LiveRequest& live);
-  // Whether stages compute anything of it but what was halted.
+  // Whether stages still compute segments of the request that were not halted.
   bool IsComputing(const LiveRequest& live) const;
-  // Whatever stages still say about its segments is of no use.
+  // From now on answers about segments of the request are ignored.
   void Abandon(LiveRequest& live);
 
   bool empty() const { return segments_.empty(); }
@@ -112,11 +114,11 @@ class Pipeline {
     size_t open = 0;      // segments
     uint32_t tokens = 0;  // of prompts
     bool is_decode = false;
-    bool is_ahead = false;  // draft tokens behind draft tokens: it fills what others leave
+    bool is_ahead = false;  // draft tokens behind draft tokens: it uses stages that are idle
     uint32_t rows = 0;      // of decode
     Path path;
     int64_t sent_ns = 0;     // 0: the stage went on by itself
-    int64_t certain_ns = 0;  // when its draft tokens were not ahead any more; 0: they never were
+    int64_t certain_ns = 0;  // when it stopped being ahead; 0: it never was
   };
 
   wire::WorkSegment Launch(const Frame& frame, size_t index);
@@ -140,7 +142,7 @@ class Pipeline {
   const Context at_;
   std::map<uint64_t, Segment> segments_;            // by attempt
   std::map<uint64_t, FrameInFlight> frames_;        // by number
-  std::map<wire::SequenceId, uint64_t> cancelled_;  // attempts up to which, until stages are told
+  std::map<wire::SequenceId, uint64_t> cancelled_;  // up to this attempt; stages are not told yet
 };
 
 }  // namespace aster::conduct

@@ -89,7 +89,8 @@ class PipelineTest : public testing::Test {
   const model::Shape shape_ = plan::TestModel::Get().shape();
   FrameTimes frame_times_;
   StagePace pace_;
-  RouteDrafts drafts_{shape_, nullptr, network_.virtual_clock, frame_times_};
+  RouteDrafts drafts_{shape_, /*drafts_at_head=*/false, nullptr, network_.virtual_clock,
+                      frame_times_};
   FrameSchedule schedule_{{}};
   StageTimes times_;
   Numbers numbers_;

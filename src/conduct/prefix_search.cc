@@ -40,7 +40,7 @@ PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
     return Next::kRun;
   }
   live.searched_route = at_.route.id();
-  live.fetch_s = live.came_fetch_s = 0;
+  live.fetch_s = live.actual_fetch_s = 0;
   // The last token is computed in any case, and rows are fetched by whole pages.
   const uint32_t goal = (live.length() - 1) / kPage * kPage;
   const uint32_t decoded = live.HeldBy(at_.route.decode_path());
@@ -233,7 +233,7 @@ void PrefixSearch::End(LiveRequest& live) {
   const auto ended = searches_.extract(live.request.id());
   if (ended.empty()) return;
   if (live.phase == RequestPhase::kFetching)
-    live.came_fetch_s = static_cast<double>(NowNs() - ended.mapped().begun_ns) / kNs;
+    live.actual_fetch_s = static_cast<double>(NowNs() - ended.mapped().begun_ns) / kNs;
   for (const wire::NodeId& node : ended.mapped().holdings.answered()) {
     // A node that cannot be told forgets the query after a while.
     static_cast<void>(at_.network.Send(node, Query(ended.mapped(), 0)));

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What other nodes hold of a request's text, asked for before the text is computed: nodes whose
-// layers have changed, nodes of other routes and of none. Whatever goes wrong with a search costs a
-// moment, and the text is computed. Must not know frames.
+// Prefix search: asks other nodes which KV rows of a text they hold, before it is computed: nodes
+// of former plans, of other routes and of no route. A search that fails costs a moment, and the
+// text is computed. Must not know frames.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ namespace aster::conduct {
 
 struct PrefixSearchOptions {
   bool is_enabled = true;
-  int64_t ask_ns = 500 * kNsPerMs;              // that answers are waited for
-  int64_t fetch_silence_ns = 5 * kNsPerSecond;  // without any rows: these are computed instead
+  int64_t ask_ns = 500 * kNsPerMs;              // time to wait for answers
+  int64_t fetch_silence_ns = 5 * kNsPerSecond;  // time without rows that ends a fetch
 };
 
-// What nodes held of texts and sent, since the conductor was made.
+// The rows that each node has sent, since the conductor was made.
 using FetchedByNode = std::map<wire::NodeId, FetchedFrom>;
 
-// Of all requests on one route. All that it is given outlives it.
+// The searches of all requests on one route. Everything that it is given outlives it.
 class PrefixSearch {
  public:
-  // What follows for a request.
+  // What the request does next.
   enum class Next : uint8_t {
-    kWait,   // for what was asked for before
-    kFetch,  // for rows that nodes were asked for just now
-    kRun,    // nothing: what is lacking is computed
-    kBegin,  // for stages to say anew what they hold: rows that come late are of another epoch
+    kWait,   // wait for answers or rows that were requested before
+    kFetch,  // wait for rows that were requested just now
+    kRun,    // run: missing rows are computed
+    kBegin,  // begin again with a new epoch, to which rows that come late do not belong
   };
   struct Context {
     net::Network& network;
@@ -54,31 +54,31 @@ class PrefixSearch {
   PrefixSearch(const Context& context, const PrefixSearchOptions& options)
       : at_(context), options_(options) {}
 
-  // Stages have said what they hold. kWait where other nodes were asked, too: once on a route, and
-  // where a page or more is lacking. The request is kSearching then.
+  // Stages have said what they hold. If a page or more is lacking, other nodes are asked, once on
+  // a route: then the request is kSearching, and the result is kWait.
   Next Start(LiveRequest& live);
-  // A node says what it holds; of which request, or null.
+  // A node says what it holds. Returns the request that this is about, or null.
   std::pair<LiveRequest*, Next> OnFoundKv(const wire::NodeId& from, const wire::FoundKv& found);
-  // It cannot be reached any more.
+  // The node cannot be reached any more.
   Next OnDown(LiveRequest& live, const wire::NodeId& node);
   // A stage holds more of a request that is kFetching.
   Next OnHolds(LiveRequest& live);
-  // Rows for a request that is kFetching find no memory.
+  // A stage has no memory for the rows of a request that is kFetching.
   Next GiveUp(LiveRequest& live);
   Next Tick(LiveRequest& live);
   int64_t NextTickNs(const LiveRequest& live) const;
-  // There is none for the request any more. Nodes that hold rows for it are told.
+  // Ends the request's search, and tells the nodes that hold rows for it.
   void End(LiveRequest& live);
 
  private:
   struct Search {
     LiveRequest* live;
     KvHoldings holdings;
-    std::map<wire::NodeId, KvPeer> peers;  // that were asked
+    std::map<wire::NodeId, KvPeer> peers;  // nodes that were asked
     uint32_t goal = 0;                     // positions
-    uint32_t held = 0;                     // by the decode path, before
+    uint32_t held = 0;                     // positions that the decode path held before
     KvSources sources;                     // of kFetching
-    int64_t begun_ns = 0;                  // its phase
+    int64_t begun_ns = 0;                  // when its phase began
     int64_t heard_ns = 0;
   };
 

@@ -155,7 +155,7 @@ TEST_F(PrefixSearchTest, WhatFetchingTakesIsForeseen) {
   network_.virtual_clock.AdvanceBy(400 * kNsPerMs);
   Holds(live, 0, 640);
   EXPECT_EQ(Holds(live, 1, 640), Next::kRun);
-  EXPECT_NEAR(live.came_fetch_s, 0.4, 1e-9);
+  EXPECT_NEAR(live.actual_fetch_s, 0.4, 1e-9);
 }
 
 TEST_F(PrefixSearchTest, WhatIsFasterToComputeIsNotFetched) {

@@ -30,17 +30,17 @@ class Replanning {
   Replanning(plan::Plan plan, uint32_t layer_count, Replanner replanner, const Options& options);
 
   const plan::Plan& plan() const { return plan_; }
-  uint64_t count() const { return count_; }  // of plans that took another one's place
+  uint64_t count() const { return count_; }  // how often a plan was replaced
   // When the next route may be opened.
   int64_t open_at_ns() const { return open_at_ns_; }
 
-  // The route broke: the next one is not opened at once where the one before broke as well.
+  // The route broke: if the one before broke as well, the next one is opened only after a pause.
   void OnBroken(int64_t now_ns);
   // Takes another plan, or says why there is none.
   Status Replace(std::span<const wire::NodeId> lost, const Error& why);
-  // Likewise, after a failure in a row of them; `why` where there were too many.
+  // Likewise, and counts a failure; after too many in a row it returns `why`.
   Status ReplaceFailed(std::span<const wire::NodeId> lost, const Error& why);
-  // Something was computed, or nothing is to be any more: no failure is in a row with those before.
+  // Something was computed, or no request is left: failures before do not count any more.
   void ForgetFailures() { failures_ = 0; }
 
  private:

@@ -22,18 +22,18 @@ class RequestQueue {
 
   explicit RequestQueue(size_t max_running) : max_running_(max_running) {}
 
-  // It waits, behind all others.
+  // The request waits, behind all others.
   void Add(std::unique_ptr<LiveRequest> live);
-  // The oldest that waits runs from now on. Null where none may: none waits, as many as may run do,
-  // or one was preempted and none has ended since (it would take the same memory again).
+  // The oldest waiting request runs from now on. Null if none waits, if as many run as may, or if a
+  // request was preempted and none has ended since (it would take the same memory again).
   LiveRequest* Admit();
-  // It runs, and waits from now on.
+  // The running request waits from now on.
   void Preempt(LiveRequest& live);
-  // All that run wait from now on, as their route broke.
+  // All running requests wait from now on, as their route broke.
   void SuspendAll();
-  // It has ended.
+  // The request has ended.
   std::unique_ptr<LiveRequest> Remove(LiveRequest& live);
-  // All that wait, as none of them can be answered.
+  // Removes all waiting requests, as none of them can be answered.
   Requests RemoveWaiting();
 
   bool empty() const { return waiting_.empty() && running_.empty(); }
@@ -41,9 +41,9 @@ class RequestQueue {
   const Requests& waiting() const { return waiting_; }
   const Requests& running() const { return running_; }
 
-  // The first for which it is true, of those that run before those that wait; or null.
+  // The first request for which `is_it` is true, running ones before waiting ones; or null.
   LiveRequest* Find(FunctionRef<bool(const LiveRequest&)> is_it) const;
-  // Who has the sequence with this memory; or null.
+  // The request whose sequence has this memory; or null.
   LiveRequest* FindByMemory(const RouteMemory* memory) const;
 
  private:

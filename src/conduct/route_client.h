@@ -33,7 +33,7 @@ struct RouteOptions {
   int64_t open_timeout_ns = 120 * kNsPerSecond;
 };
 
-// Whether what comes out is what one machine computes, to the bit.
+// Whether a route with these options computes the same bits as one machine.
 constexpr bool IsExact(const RouteOptions& options) {
   return options.encoding == wire::RowEncoding::kF32 &&
          options.kv_encoding == wire::RowEncoding::kF32;
@@ -54,12 +54,12 @@ class RouteClient {
 
   RouteClient(net::Network& network, const plan::RouteModel& model, plan::Plan plan,
               const RouteOptions& options, wire::RouteId id);
-  // Closes the route.
+  // Closes the route on all nodes.
   ~RouteClient();
   RouteClient(const RouteClient&) = delete;
   RouteClient& operator=(const RouteClient&) = delete;
 
-  // Whether the event said something about this route.
+  // Takes what the event says about this route; other events are ignored.
   void Handle(const net::Event& event);
   void Tick();
   int64_t next_tick_ns() const;
@@ -70,11 +70,11 @@ class RouteClient {
   bool is_ready() const { return state_ == State::kReady; }
   wire::RouteId id() const { return id_; }
   const plan::Plan& plan() const { return plan_; }
-  // Of both paths: as routes number them.
+  // The stages of both paths, numbered as the route numbers them.
   const std::vector<plan::PlanStage>& stages() const { return stages_; }
-  // Whether other stages decode than compute prompts.
+  // Whether stages of their own decode, while the others only prefill.
   bool has_decode_path() const { return !plan_.decode.empty(); }
-  // The stages that compute prompts, and those that decode: the same without a decode path.
+  // The stages that prefill, and the stages that decode: the same ones without a decode path.
   Path prefill_path() const {
     const std::vector<plan::PlanStage>& path = has_decode_path() ? plan_.stages : stages_;
     return {.begin = 0, .end = static_cast<uint32_t>(path.size())};
@@ -83,42 +83,43 @@ class RouteClient {
     return {.begin = has_decode_path() ? prefill_path().end : 0,
             .end = static_cast<uint32_t>(stages_.size())};
   }
-  // Whether the route has this stage, and it is the node's.
+  // Whether `stage` is a stage of the route, and on this node.
   bool IsStageOf(const wire::NodeId& node, uint32_t stage) const {
     return stage < stages_.size() && stages_[stage].node.id == node;
   }
   // Whether a node is on both paths.
   bool HaveNodeInCommon(Path a, Path b) const;
-  // Whether the last stage of either path is the node's.
+  // Whether the last stage of either path is on this node.
   bool IsEndOfPath(const wire::NodeId& node) const {
     return IsStageOf(node, prefill_path().end - 1) || IsStageOf(node, decode_path().end - 1);
   }
-  // Of KV rows between two stages, or that are collected: on routes without groups the number
-  // alone, as nodes of earlier versions know it.
+  // The ticket of KV rows between two stages, or of rows that are sent to the conductor. On routes
+  // without groups it is the number alone, as nodes of earlier versions know it.
   uint64_t TicketOf(const stage::TransferStages& stages, uint64_t number = 0) const {
     return plan_.has_groups() ? stage::TicketOf(stages, number) : number;
   }
-  // Of the KV rows that all stages hold together. Not of a route that was broken from the start.
+  // The layout of the KV rows that all stages hold together. Not to be called for a route that was
+  // broken from the start.
   const kv::Layout& layout() const { return *layout_; }
   // Whether all stages know draft tokens.
   bool TakesDrafts() const;
-  // Whether they also check draft tokens where tokens are chosen here, and take draft tokens that
-  // follow unchecked ones.
+  // Whether all stages also check draft tokens of answers whose tokens are chosen here, and take
+  // draft tokens behind unchecked ones.
   bool TakesDraftsAhead() const;
-  // Whether the nodes send back states of a prompt; or an error that names one that does not.
+  // An error that names a node which cannot send back the states of a prompt, if there is one.
   Status CheckStates() const;
   // Every node once.
   const std::vector<wire::NodeId>& nodes() const { return nodes_; }
-  // Of kBroken.
+  // Why the route is kBroken.
   const Error& why() const { return why_; }
   const std::vector<wire::NodeId>& lost() const { return lost_; }
   OpenProgress progress() const;
-  // That fit into the memory of every node, once ready.
+  // Positions that fit into the KV cache of every node, once the route is ready.
   uint64_t kv_positions() const;
 
   void Send(const wire::NodeId& node, wire::Message message);
   void SendToAll(const wire::Message& message);
-  // To the stage that it names as its first.
+  // Sends it to the stage that `work` names as its first.
   void SendWork(wire::Work work);
 
  private:
@@ -136,10 +137,10 @@ class RouteClient {
   Result<kv::Layout> MakeLayout(const plan::RouteModel& model, const RouteOptions& options) const;
   void CheckProtocol(const wire::NodeId& node);
   void OnState(const wire::NodeId& from, const wire::RouteState& state);
-  // The node behind another one on the route; nothing if there are several, or none.
+  // The node of the stage after this node's; nothing if there are several, or none.
   std::optional<wire::NodeId> NodeBehind(const wire::NodeId& node) const;
   Error LostLayers(const wire::NodeId& node, const Error& why) const;
-  // With the names of nodes beside their ids.
+  // The error with names of nodes beside their ids.
   Error Named(Error error) const;
 
   net::Network& network_;
@@ -151,7 +152,7 @@ class RouteClient {
   std::optional<kv::Layout> layout_;
   std::map<wire::NodeId, NodeState> states_;
   const int64_t begin_ns_;
-  int64_t progress_ns_;  // when there was any
+  int64_t progress_ns_;  // when there was progress last
   State state_ = State::kOpening;
   Error why_{Code::kUnknown, ""};
   std::vector<wire::NodeId> lost_;

@@ -29,7 +29,7 @@ Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
     case engine::DraftKind::kNone:
       return none;
     case engine::DraftKind::kNextTokens:
-      if (shape_.next_layers > 0) return none;
+      if (drafts_at_head_) return none;
       return FailedPrecondition(
           "this model has no MTP block: draft with ngram, or with a smaller model");
     case engine::DraftKind::kNgram:

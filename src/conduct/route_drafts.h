@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Speculative decoding on a route: which node drafts the tokens of a request, which draft tokens
-// are sent along with the next token, and what became of them. Must not know frames.
+// are sent along with the next token, and how many were accepted. Must not know frames.
 #pragma once
 
 #include <array>
@@ -27,37 +27,43 @@
 
 namespace aster::conduct {
 
-// Belongs to one thread. All that it is given outlives it.
+// Belongs to one thread. Everything that it is given outlives it.
 class RouteDrafts {
  public:
-  // Null `proposers`: none draft on this machine.
-  // `times`: what frames take on the route; is told how long it is from one to the next.
-  RouteDrafts(const model::Shape& shape, engine::ProposerSource* proposers, const Clock& clock,
-              FrameTimes& times)
-      : shape_(shape), proposers_(proposers), clock_(clock), frame_times_(times) {}
+  // `drafts_at_head`: whether the model has a drafter of its own, beside its head.
+  // `proposers`: the drafters of this machine; null: none.
+  // `times`: the times of the route's frames; it learns the gaps between frames from here.
+  RouteDrafts(const model::Shape& shape, bool drafts_at_head, engine::ProposerSource* proposers,
+              const Clock& clock, FrameTimes& times)
+      : shape_(shape),
+        drafts_at_head_(drafts_at_head),
+        proposers_(proposers),
+        clock_(clock),
+        frame_times_(times) {}
 
-  // What drafts for the request on this machine; null where nothing does, or a stage does.
+  // The drafter for the request on this machine; null if a stage drafts, or nothing does.
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request);
-  // What the stage with the head is to draft by itself for the request.
+  // How the stage with the head drafts for the request by itself.
   static engine::DraftOptions AtHead(const LiveRequest& live, const RouteClient& route);
-  // The most draft tokens to check behind the request's last one, which asks for `wanted`.
+  // At most `most` draft tokens to check behind the last token of the request, a segment that asks
+  // for `wanted`.
   std::vector<int32_t> For(LiveRequest& live, const RouteClient& route, wire::Wanted wanted,
                            uint32_t most);
-  // Where those are none: tokens that the stage may decode by itself before it is asked again,
-  // behind the next one.
+  // If there are none: how many tokens the stage may decode by itself behind the next one, before
+  // it is asked again.
   static uint32_t PlainBehindNext(const LiveRequest& live);
-  // The draft tokens of one more frame, behind those that are in flight.
+  // Draft tokens for one more frame, behind those that are in flight.
   std::vector<int32_t> Ahead(LiveRequest& live, const RouteClient& route);
-  // A request begins with what was seen of others with the same drafter.
+  // The pace that a request begins with: that of earlier requests with the same drafter.
   DraftPace PaceFor(const engine::Request& request) const;
-  // The newest token has come: what is in flight was right so far, or is of no use.
+  // The newest token has come: the draft tokens in flight are right so far, or are dropped.
   void FollowChain(LiveRequest& live);
-  // The stage with the head says what it drafts from position `from` on. Where the text goes
-  // further already, it has to agree.
+  // The stage with the head sends draft tokens for position `from` on. Those for positions that the
+  // text has by now must agree with it.
   void TakeStageDrafts(LiveRequest& live, std::span<const int32_t> drafts, uint32_t from) const;
 
-  // A token came of a segment with `drafted` draft tokens, of which `accepted` were right so far;
-  // `continues`: there are more tokens to come of it; `was_edited`: they were chosen here.
+  // A token of a segment came. The segment has `drafted` draft tokens, of which `accepted` were
+  // right so far; `continues`: more of its tokens will come; `was_edited`: tokens are chosen here.
   struct Outcome {
     uint32_t drafted = 0;
     uint32_t accepted = 0;
@@ -65,7 +71,7 @@ class RouteDrafts {
     bool was_edited = false;
   };
   static void Count(LiveRequest& live, const wire::SegmentResult& result, const Outcome& outcome);
-  // The same for the segment whose token, chosen here, ended the request.
+  // The same for a segment whose token was chosen here and ended the request.
   static void CountLast(LiveRequest& live, size_t drafted, uint32_t accepted);
 
  private:
@@ -80,17 +86,18 @@ class RouteDrafts {
   void NoteDrafting(LiveRequest& live, size_t count, int64_t duration_ns);
 
   const model::Shape& shape_;
+  const bool drafts_at_head_;
   engine::ProposerSource* const proposers_;
   const Clock& clock_;
   FrameTimes& frame_times_;
   engine::DraftTimesByKind times_;
-  // By DraftKind: of a drafter here, for a token and for the first after a pause.
+  // By DraftKind: how long a drafter here takes for a token, and for the first one after a pause.
   static constexpr size_t kKinds = std::tuple_size_v<engine::DraftTimesByKind>;
   std::array<Typical, kKinds> draft_ns_;
   std::array<double, kKinds> try_ns_ = {};
   std::array<bool, kKinds> has_begun_ = {};
   std::array<AcceptanceRate, kKinds> rates_;
-  // What they have lost, beside times of a token without draft tokens.
+  // By DraftKind: the account of lost time, and times of a token without draft tokens.
   std::array<engine::DraftAccount, kKinds> accounts_;
   std::array<Typical, kKinds> plain_ns_;
 };

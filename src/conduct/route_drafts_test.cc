@@ -58,7 +58,7 @@ class RouteDraftsTest : public testing::Test {
   const model::Shape shape_ = plan::TestModel::Get().shape();
   FixedProposers proposers_;
   FrameTimes times_;
-  RouteDrafts drafts_{shape_, &proposers_, network_.virtual_clock, times_};
+  RouteDrafts drafts_{shape_, shape_.next_layers > 0, &proposers_, network_.virtual_clock, times_};
 };
 
 TEST_F(RouteDraftsTest, WhatDraftsWhere) {
@@ -74,7 +74,7 @@ TEST_F(RouteDraftsTest, WhatDraftsWhere) {
 
 TEST_F(RouteDraftsTest, WhatCannotDraftIsSaid) {
   const auto why = [&](DraftKind kind, engine::ProposerSource* proposers) -> std::string {
-    RouteDrafts drafts(shape_, proposers, network_.virtual_clock, times_);
+    RouteDrafts drafts(shape_, shape_.next_layers > 0, proposers, network_.virtual_clock, times_);
     const auto made = drafts.SpeculationFor(Make(kind).request.request());
     return made.ok() ? (*made ? "here" : "") : made.error().message();
   };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a conductor believes that the stages of its route hold of a sequence's KV cache. Only ever a
-// belief: stages say what they hold before anything is computed. Must not know messages.
+// How much of a sequence's KV cache the stages of a route hold, as the conductor assumes: stages
+// say what they really hold before anything is computed. Must not know messages.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,13 @@ namespace aster::conduct {
 
 class RouteMemory;
 
-// Shared by a conductor and its sequences, so that either may go first. Belongs to their thread.
+// Shared by a conductor and its sequences, of which either may be destroyed first. Belongs to their
+// thread.
 struct RouteMemories {
-  wire::RouteId route = 0;  // the one that is open; what others held is lost
+  wire::RouteId route = 0;  // the open route; rows on other routes do not count
   wire::SequenceId last_id = 0;
   std::vector<RouteMemory*> all;
-  std::vector<wire::SequenceId> forgotten;  // stages have not been told yet
+  std::vector<wire::SequenceId> forgotten;  // to be released, of which stages are not told yet
 };
 
 class RouteMemory final : public engine::SequenceMemory {
@@ -37,15 +38,15 @@ class RouteMemory final : public engine::SequenceMemory {
   // Whether stages were told its text, so that they may hold rows of it.
   bool is_begun() const { return route_ == memories_->route && route_ != 0; }
   uint32_t length() const override { return is_begun() ? length_ : 0; }
-  // Stages are told its text.
+  // The stages were told its text.
   void Begin() { SetLength(length()); }
   // All stages hold this many positions.
   void SetLength(uint32_t length);
-  // It is not needed any more: stages are told to release it.
+  // The rows are not needed any more: stages are told to release them.
   void Forget();
 
   void Truncate(uint32_t length) override;
-  void Adopt(std::span<const int32_t> /*tokens*/) override {}  // stages do, when work begins
+  void Adopt(std::span<const int32_t> /*tokens*/) override {}  // stages adopt when work begins
   std::unique_ptr<engine::SequenceMemory> Fork() const override;
 
  private:

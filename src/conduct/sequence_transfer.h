@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV rows of a sequence that no request has, from the nodes of a route to the conductor and back:
-// what sessions are saved from and loaded into. A state machine: its owner sees to it that messages
-// come, and waits until it is done. Must not know requests.
+// Transfers KV rows of a sequence that no request uses from the nodes of a route to the conductor,
+// or back: sessions are saved and loaded this way. A state machine: its owner passes messages on,
+// and waits until it is done. Must not know requests.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,11 @@
 
 namespace aster::conduct {
 
-// Of one sequence with one history, on one route. Network, route and numbers outlive it.
+// The transfer of one sequence with one history, on one route. Network, route and numbers outlive
+// it.
 class SequenceTransfer {
  public:
-  // Asks all stages what they hold of it.
+  // Asks all stages which positions of the sequence they hold.
   SequenceTransfer(net::Network& network, RouteClient& route, Numbers& numbers,
                    wire::SequenceId sequence, std::span<const int32_t> tokens);
 
@@ -34,19 +35,19 @@ class SequenceTransfer {
   bool IsFor(wire::SequenceId sequence, std::span<const int32_t> tokens) const;
   wire::SequenceId sequence() const { return sequence_; }
   bool has_begun() const { return holds_.size() == route_.stages().size(); }
-  // Of the first thing that went wrong.
+  // The first error.
   const Status& status() const { return status_; }
 
-  // Once it has begun: has rows sent here. They go to the sink as they come, until all are there.
+  // Call it after has_begun(): rows are sent here and passed to the sink as they come.
   Status StartExport(uint32_t begin, uint32_t end, kv::KvChunkSink sink);
   bool is_exported() const { return export_->due.empty(); }
   void EndExport() { export_.reset(); }
 
-  // Once it has begun: sends the rows of a chunk to the stages that lack them. Its rows have
-  // arrived when at most `in_flight` chunks of each stage are not acknowledged.
+  // Call it after has_begun(): sends the rows of a chunk to the stages that lack them. IsImported
+  // says whether each stage has acknowledged all but `in_flight` chunks.
   Status Import(const kv::KvChunk& chunk);
   bool IsImported(uint64_t in_flight) const;
-  // The least that stages of the decode path hold.
+  // The fewest positions that a stage of the decode path holds.
   uint32_t held() const { return HeldBy(route_.decode_path()); }
 
   // Whether the message was about this sequence.
@@ -58,7 +59,7 @@ class SequenceTransfer {
   struct Export {
     kv::KvChunkSink sink;
     uint64_t ticket = 0;
-    std::map<uint32_t, uint32_t> due;  // by first layer: up to which position
+    std::map<uint32_t, uint32_t> due;  // by first layer: the end of the rows that are to come
   };
 
   uint32_t HeldBy(Path path) const;

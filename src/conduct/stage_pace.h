@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What stages take for frames of a kind at the moment: those of as many rows behind texts of about
-// the same length are alike. Must not know requests, nor nodes.
+// How long stages take at the moment for a kind of frame: frames with as many rows, of texts of
+// about the same length. Must not know requests, nor nodes.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ namespace aster::conduct {
 class StagePace {
  public:
   struct Pace {
-    uint32_t kind = 0;  // of frames; 0: nothing is known
-    double own_ns = 0;  // of the node, or the one that leads the group: a frame, or a row of long
-                        // ones
-    double others_ns = 0;  // of the others of its group, which it waited for; 0: there are none
+    uint32_t kind = 0;     // of frames; 0: nothing is known
+    double own_ns = 0;     // the node, or the one that leads the group, takes for a frame, or for a
+                           // row of long frames
+    double others_ns = 0;  // it waited for the other nodes of its group; 0: there are none
   };
-  // Whether times of this kind are those of a whole frame that reads the weights once, or of a row
-  // of many.
+  // Whether times of this kind are of one row of many; else of a whole frame, which reads the
+  // weights once.
   static constexpr bool IsOfRow(uint32_t kind) { return kind / kDepths > kFewRows; }
 
   // Another route is opened, of this many stages.
@@ -35,12 +35,13 @@ class StagePace {
   // on.
   void Learn(uint32_t first_stage, uint32_t rows, uint32_t length, std::span<const wire::Hop> hops,
              int64_t now_ns);
-  // By stage, of the newest kind of frames of which there were enough; of none that is older.
+  // By stage: the pace of the newest kind with enough frames, unless that is older than
+  // `oldest_ns`.
   std::vector<Pace> Paces(int64_t now_ns, int64_t oldest_ns) const;
 
  private:
-  // Frames of few rows by their number; longer ones by its magnitude, and by the row. Texts by the
-  // magnitude of their length.
+  // The kind of a frame with few rows is their number; of a longer one, its magnitude, and
+  // times are of a row. Texts count by the magnitude of their length.
   static constexpr uint32_t kFewRows = 16;
   static constexpr uint32_t kDepths = 32;
   static constexpr uint32_t kEnough = 5;  // frames make a time

@@ -14,18 +14,18 @@
 
 namespace aster::conduct {
 
-// Of one stage since the route was opened.
+// The times of one stage since the route was opened.
 struct HopTotals {
   uint64_t frames = 0;
   uint64_t queue_ns = 0;
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
-  uint64_t gather_ns = 0;       // of the time it computed: waiting for the other nodes of its group
-  uint64_t gather_bytes = 0;    // that the node that leads has sent these
-  uint64_t gathers = 0;         // in which it did so
-  uint64_t gather_send_ns = 0;  // of the time it computed: sending this
-  uint64_t send_ns = 0;         // to the next stage, or back; about (conduct/trace.h)
-  uint64_t idle_ns = 0;         // frames were in flight on the route, and it computed none of them
+  uint64_t gather_ns = 0;       // part of compute_ns: waiting for the other nodes of its group
+  uint64_t gather_bytes = 0;    // bytes that the leading node has sent to these
+  uint64_t gathers = 0;         // number of gathers
+  uint64_t gather_send_ns = 0;  // part of compute_ns: sending gather_bytes
+  uint64_t send_ns = 0;  // frames were on the way to the next stage or back (conduct/trace.h)
+  uint64_t idle_ns = 0;  // frames were in flight on the route, and it computed none of them
 };
 
 class StageTimes {
@@ -33,11 +33,11 @@ class StageTimes {
   // Another route is opened, of this many stages.
   void Reset(size_t stages);
 
-  // From now on frames are in flight; none is any more, or the route is closed.
+  // Begin: from now on frames are in flight. End: none is any more, or the route is closed.
   void Begin(int64_t now_ns) { busy_since_ns_ = now_ns; }
   void End(int64_t now_ns);
-  // A frame went through the stages from `first_stage` on, and they say what it took. Times of 0
-  // are not known: it was not sent, or its answer has no time of arrival.
+  // A frame went through the stages from `first_stage` on; `hops` has their times. `sent_ns` and
+  // `arrived_ns` are 0 if unknown: it was not sent, or its answer has no time of arrival.
   void Add(uint32_t first_stage, std::span<const wire::Hop> hops, int64_t sent_ns,
            int64_t arrived_ns);
 
@@ -47,7 +47,7 @@ class StageTimes {
   static constexpr int64_t kNotBusy = -1;
 
   std::vector<HopTotals> totals_;  // without idle_ns
-  int64_t busy_ns_ = 0;            // in which frames were in flight, until none was
+  int64_t busy_ns_ = 0;            // time with frames in flight, until the last End
   int64_t busy_since_ns_ = kNotBusy;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What became of every frame of a conductor's routes, and when: written down as it happens, and put
-// on one time line afterwards. Clocks of machines differ, so nothing is said here but what the
-// conductor's own clock saw and how long stages say that they took. Must not know how it is shown.
+// Records what happened to every frame of a conductor's routes, and puts it on one time line
+// afterwards. Clocks of machines differ, so a trace uses only the conductor's own clock and the
+// durations that stages report. Must not know how it is shown.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct TracedSegment {
   wire::SequenceId sequence = 0;
   uint32_t begin = 0;  // positions, half-open
   uint32_t end = 0;
-  uint32_t drafts = 0;  // of its tokens: draft tokens
+  uint32_t drafts = 0;  // draft tokens among its tokens
 };
 
 struct TracedFrame {
@@ -32,10 +32,10 @@ struct TracedFrame {
   bool is_ahead = false;  // draft tokens behind draft tokens in flight
   Fate fate = Fate::kUnderWay;
   int64_t sent_ns = 0;
-  int64_t certain_ns = 0;  // of draft tokens ahead: when those before them had come, and were right
-  int64_t ended_ns = 0;    // its result arrived, or is not waited for any more
+  int64_t certain_ns = 0;  // of a frame ahead: when the tokens before it had come and were right
+  int64_t ended_ns = 0;    // when its result arrived, or was given up
   std::vector<TracedSegment> segments;
-  std::vector<wire::Hop> hops;  // of kDone, by stage from the first that it went to
+  std::vector<wire::Hop> hops;  // if kDone: by stage, from first_stage on
   uint32_t first_stage = 0;
 };
 
@@ -47,15 +47,15 @@ struct TracedRoute {
   int64_t opened_ns = 0;
   int64_t ready_ns = 0;   // 0: never
   int64_t closed_ns = 0;  // 0: it is open
-  std::string why;        // it was closed; empty: it is open
+  std::string why;        // why it was closed; empty: it is open
 };
 
-// A request while it waits, is begun, reads its prompt or answers.
+// A phase of a request: waiting, beginning, prefill, decode and so on.
 struct TracedPhase {
   uint64_t request = 0;
   const char* name = "";
   int64_t begin_ns = 0;
-  int64_t end_ns = 0;  // 0: it goes on
+  int64_t end_ns = 0;  // 0: it has not ended
 };
 
 // Draft tokens that came from a drafter on another machine.
@@ -75,23 +75,23 @@ class Trace {
 
   void OpenRoute(wire::RouteId id, const plan::Plan& plan, int64_t now_ns);
   void RouteIsReady(wire::RouteId id, int64_t now_ns);
-  // Its frames that are in flight are lost.
+  // Frames of the route that are in flight are lost.
   void CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns);
 
   void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
             uint32_t first_stage = 0);
-  // The frame that was sent last is of draft tokens behind draft tokens.
+  // The frame, which was sent last, has draft tokens behind draft tokens in flight.
   void GoesAhead(uint64_t frame);
-  // It is not ahead of anything any more, and its first token is right.
+  // The frame is not ahead any more: the tokens before it have come, and its first token is right.
   void IsCertain(uint64_t frame, int64_t now_ns);
-  // The answer came back.
+  // The frame's answer came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
-  // Its result is not waited for any more: it was refused, unless it was done.
+  // The frame's result is not waited for any more. If it was not done, it was refused.
   void Land(uint64_t frame, int64_t now_ns);
 
   void DraftsCame(const TracedDrafts& drafts);
 
-  // The request's phase ends, and one of this name begins; with nullptr none does.
+  // The request's phase ends, and one of this name begins; nullptr: none begins.
   void Phase(uint64_t request, const char* name, int64_t now_ns);
 
   const std::vector<TracedRoute>& routes() const { return routes_; }
@@ -123,28 +123,28 @@ struct StageSpan {
   int64_t delivered_ns = 0;  // at the next stage, or at the conductor
 };
 
-// Of a frame that was sent ahead, and was right: the part of the time at a stage in which this was
-// not known. A frame at a time, the stage would have had nothing to compute then.
+// For a frame that was sent ahead and was right: how long a stage computed it before that was
+// known. With one frame at a time, the stage would have been idle in that time.
 int64_t FilledNs(const StageSpan& span, int64_t certain_ns);
 
-// Appends where a frame that is done was, as if it had been alone.
+// Appends the spans of a frame that is done, as if it had been alone on the route.
 void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans);
 
-// Where frames that are done were, ordered by when they were computed. How long each waited and was
-// computed is what its stages say, to the nanosecond; between the moments when the conductor sent
-// it and heard of it, the time that is left was spent on the way, and is shared out among its hops
-// by their bytes. Times of a node's frames do not overlap: where they would, the later frame
-// moves. So a span is off by no more than its frame's whole time on the way.
+// The spans of all frames that are done, ordered by when they were computed. How long a frame
+// waited and was computed is what its stages report, to the nanosecond. The rest of the time from
+// sending it to its answer was spent on links, and is divided among its hops by their bytes. Spans
+// of a node's frames do not overlap: a later frame that would overlap is moved. So a span is off by
+// no more than its frame's whole time on links.
 std::vector<StageSpan> PlaceFrames(const Trace& trace);
 
-// When a node could have computed and had nothing to.
+// A time in which a node was idle although it could have computed.
 struct Bubble {
   wire::NodeId node;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
 };
 
-// Between two frames of a node while any frame of its route was in flight.
+// The times between two frames of a node while any frame of its route was in flight.
 std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>& spans);
 
 }  // namespace aster::conduct

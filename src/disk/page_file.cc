@@ -88,7 +88,7 @@ Status PageFile::ReadHeader(const PageFileName& name) {
   if (!header.ok()) return file_->Damaged(begin_, header.error().message());
   header_ = *std::move(header);
   if (NameOf(header_) != name) {
-    return file_->Damaged(begin_, "it is another file, by what its header says");
+    return file_->Damaged(begin_, "its header says that it is another file");
   }
   blocks_begin_ = begin_ + in.offset();
   return Ok();

@@ -292,8 +292,8 @@ Result<uint64_t> SessionFolder::Remove(std::string_view name, const OpenSession*
   }
   const std::string path = TRY(PathOf(name));
   if (!fs::exists(path)) {
-    return NotFound(fmt::format(
-        "{}: there is no such session; `aster session list` shows those that there are", path));
+    return NotFound(
+        fmt::format("{}: there is no such session; `aster session list` lists the sessions", path));
   }
   const FileLock lock = TRY(Lock());
   // Under the lock, so that the file that is removed is the one that was looked at.

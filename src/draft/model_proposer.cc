@@ -80,7 +80,7 @@ Status CheckSameVocabulary(const text::Vocab& answers, const text::Vocab& drafts
   const auto [mine, other] = std::ranges::mismatch(answers.tokens, drafts.tokens);
   if (mine == answers.tokens.end()) return Ok();
   return InvalidArgument(fmt::format(
-      "token {} is another one in the draft model: a draft model needs the same vocabulary",
+      "token {} is different in the draft model: a draft model needs the same vocabulary",
       mine - answers.tokens.begin()));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter by multi-token prediction (MTP): the block that a model has for it
-// (model/next_tokens.h). Must not know who checks draft tokens, nor how a model comes by its rows.
+// A drafter by multi-token prediction (MTP), with the model's own block for it
+// (model/next_tokens.h). Must not know who checks draft tokens, nor how a model gets its rows.
 //
 // The block sees only its window, so of a prompt nothing but the last rows is kept, and rows of
 // cached tokens need not be computed again: where rows are missing its KV cache begins anew behind
@@ -33,7 +33,7 @@ class NextBlock {
   NextBlock(engine::LocalModel& model, kv::Layout layout);
 
   engine::LocalModel& model_;
-  const uint32_t window_;  // pairs that a draft sees
+  const uint32_t window_;  // pairs of token and hidden row that a draft sees
   const kv::Layout layout_;
   kv::Pool pages_;
   model::NextTokens next_;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter by n-gram lookup in the text itself: where its last few tokens stood before, the tokens
-// that followed then are proposed again. Costs nothing next to a model. Must not know models or
-// text.
+// A drafter by n-gram lookup in the text itself (prompt lookup): proposes the tokens that followed
+// the latest earlier occurrence of its last few tokens. Costs nothing next to a model. Must not
+// know models or text.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace aster::draft {
 
 struct NgramOptions {
-  uint32_t shortest = 2;    // tokens that must have stood before
-  uint32_t longest = 4;     // that are looked for; the longest match counts
+  uint32_t shortest = 2;    // tokens that must match
+  uint32_t longest = 4;     // tokens that are looked for; the longest match counts
   uint32_t max_tokens = 8;  // of a draft
 };
 
@@ -34,9 +34,9 @@ class NgramProposer {
   void Rewind(size_t length);
   std::span<const int32_t> history() const { return history_; }
 
-  // What may follow the history: what followed the latest earlier occurrence of its last tokens, of
-  // the longest match. Nothing where they never stood before. A draft that reaches the history's
-  // end goes on with itself, so that repetition is drafted in full. Valid until the next call.
+  // A draft: the tokens that followed the latest earlier occurrence of the history's last tokens,
+  // for the longest match; empty without one. A draft that reaches the history's end goes on with
+  // itself, so that repetition is drafted in full. Valid until the next call.
   std::span<const int32_t> Propose();
 
  private:

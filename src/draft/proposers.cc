@@ -58,15 +58,33 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
       return std::unique_ptr<engine::Proposer>(std::make_unique<FromText>(request.draft.most));
     case engine::DraftKind::kNextTokens:
       if (answers_ == nullptr) break;
-      if (next_ == nullptr) next_ = TRY(NextBlock::Make(*answers_));
-      return next_->NewProposer(ForDrafts(request));
+      return MakeOwn(request);
     case engine::DraftKind::kModel:
+      // Or a drafter of blocks, which is loaded with the model that answers.
+      if (drafts_ == nullptr && answers_ != nullptr && answers_->has_drafter())
+        return MakeOwn(request);
       if (drafts_ == nullptr) break;
       return NewModelProposer(*drafts_, ForDrafts(request));
     case engine::DraftKind::kNone:
       break;
   }
   return FailedPrecondition("no drafter of that kind is here: choose another one, or none");
+}
+
+// A drafter of blocks comes before the block that a model has. Where a GPU was lost since they were
+// made, their weights are elsewhere; answers that are under way draft no more.
+Result<std::unique_ptr<engine::Proposer>> Proposers::MakeOwn(const engine::Request& request) {
+  if (answers_->replacements() != replacements_) {
+    if (next_ != nullptr) lost_next_.push_back(std::move(next_));
+    if (blocks_ != nullptr) lost_blocks_.push_back(std::move(blocks_));
+    replacements_ = answers_->replacements();
+  }
+  if (!answers_->has_drafter() && answers_->weights().next != nullptr) {
+    if (next_ == nullptr) next_ = TRY(NextBlock::Make(*answers_));
+    return next_->NewProposer(ForDrafts(request));
+  }
+  if (blocks_ == nullptr) blocks_ = TRY(BlockProposers::Make(*answers_));
+  return blocks_->NewProposer(ForDrafts(request));
 }
 
 std::unique_ptr<engine::ProposerSource> ProposersFor(engine::LocalModel& answers) {

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
+#include "draft/block_proposer.h"
 #include "draft/next_proposer.h"
 #include "engine/local_model.h"
 #include "engine/proposer.h"
@@ -25,9 +27,15 @@ class Proposers final : public engine::ProposerSource {
   Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& request) override;
 
  private:
+  Result<std::unique_ptr<engine::Proposer>> MakeOwn(const engine::Request& request);
+
   engine::LocalModel* const answers_;
   engine::LocalModel* const drafts_;
-  std::unique_ptr<NextBlock> next_;  // once it was asked for
+  std::unique_ptr<NextBlock> next_;         // once it was asked for
+  std::unique_ptr<BlockProposers> blocks_;  // likewise
+  uint64_t replacements_ = 0;               // of lost GPUs, when they were made
+  std::vector<std::unique_ptr<NextBlock>> lost_next_;
+  std::vector<std::unique_ptr<BlockProposers>> lost_blocks_;
 };
 
 // The drafters for one model that is loaded on this machine.

@@ -85,7 +85,7 @@ TEST_P(Drafting, AModelThatDraftsForItselfIsAlwaysRight) {
   const std::vector<int32_t> prompt = model::RandomTokens(50, 300, 1);
   for (const float temperature : {0.0F, 1.0F}) {
     const Said said = Answer(scheduler, prompt, DraftKind::kModel, temperature);
-    EXPECT_GT(said.counts.drafts.drafted, 20u);
+    EXPECT_GT(said.counts.drafts.drafted, 10u);
     EXPECT_EQ(said.counts.drafts.accepted, said.counts.drafts.drafted);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A node's drafters, with what they need and a thread of their own: a stage's work waits for no
-// draft token, nor the other way round. Must not know where models come from.
+// A node's drafters, with their models and a thread of their own, so that stages and drafters do
+// not wait for each other. Must not know where models come from.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace aster::drafting {
 
 // A drafter that is loaded.
 struct OwnDrafter {
-  std::string model;    // that it drafts for, for people
+  std::string model;    // the model that it drafts for, for people
   std::string drafter;  // "ngram", or a model's name
   Hash128 name;         // BeginDraft::drafter
   Vocabulary vocabulary;
@@ -38,7 +38,7 @@ struct OwnDrafter {
   std::unique_ptr<HeldTextsReader> texts = {};          // of n-gram lookup, or none
 };
 
-// How many draft tokens it makes in a second, for one text. Zero where it makes none.
+// How many draft tokens the drafter makes in a second, for one text. 0: it makes none.
 double MeasureDrafter(OwnDrafter& drafter, const Clock& clock);
 
 // Start and Stop belong to one thread.
@@ -54,12 +54,13 @@ class DraftNode {
   void Stop();
   const std::vector<OwnDrafter>& drafters() const { return drafters_; }
 
-  // From the thread that receives from the network: never waits. Whether it is for drafters alone.
+  // Called by the thread that receives from the network; never waits. Returns whether the event is
+  // for drafters alone.
   bool Handle(const net::Event& event) EXCLUDES(mu_);
 
  private:
   void Main() EXCLUDES(mu_);
-  // What has come; waits for it where there is nothing to draft.
+  // The events that have come; waits for some if there is nothing to draft.
   std::deque<net::Event> Take(bool waits) EXCLUDES(mu_);
 
   net::Network& network_;

@@ -66,7 +66,7 @@ Result<DraftServer::Text> DraftServer::Open(const wire::NodeId& from,
     return is_named(drafter) && drafter.vocabulary.digest == begin.vocabulary;
   });
   if (found == drafters_.end()) {
-    return FailedPrecondition("its vocabulary is another one than that of the answering model");
+    return FailedPrecondition("its vocabulary differs from that of the answering model");
   }
   if (begin.most == 0 || begin.most > engine::kMostDrafts) {
     return InvalidArgument(fmt::format("{} draft tokens are wanted ahead; 1 to {} are possible",

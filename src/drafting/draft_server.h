@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A node's drafters for front ends on other machines: follows the texts that these push, and pushes
-// draft tokens that are to come behind them. A state machine without threads and sockets: its owner
-// passes events to it and calls Work. Must not know what a drafter is made of, nor who checks its
-// draft tokens.
+// draft tokens for what comes next. A state machine without threads and sockets: its owner passes
+// events to it and calls Work. Must not know how a drafter works, nor who checks draft tokens.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +33,7 @@ struct DraftServerOptions {
   size_t max_texts = 256;                   // of all front ends together
   size_t max_texts_of_one = 64;             // of one front end
   uint64_t max_tokens = uint64_t{4} << 20;  // of all texts together
-  int64_t keep_ns = 60 * kNsPerSecond;  // a text that nothing is said about, where room is needed
+  int64_t keep_ns = 60 * kNsPerSecond;      // how long an idle text is kept when room is needed
 };
 
 // Belongs to one thread.
@@ -44,7 +43,7 @@ class DraftServer {
   DraftServer(net::Network& network, std::vector<Drafter> drafters, DraftServerOptions options = {})
       : network_(network), drafters_(std::move(drafters)), options_(options) {}
 
-  // Leaves what is not for drafters alone.
+  // Ignores messages that are not for drafters.
   void Handle(const net::Event& event);
   // Whether a text has fewer draft tokens ahead than are wanted.
   bool has_work() const { return Next() != nullptr; }
@@ -60,9 +59,9 @@ class DraftServer {
     std::unique_ptr<engine::Proposer> proposer;
     std::vector<int32_t> tokens;  // of the text, and draft tokens behind them
     uint32_t length = 0;          // of the text
-    uint32_t most = 0;            // draft tokens ahead
-    uint32_t tries = 0;           // left, until there are more tokens
-    uint64_t turn = 0;            // when it had its last one
+    uint32_t most = 0;            // limit of draft tokens ahead
+    uint32_t tries = 0;           // tries left until the text has more tokens
+    uint64_t turn = 0;            // number of its last turn
     int64_t heard_ns = 0;
 
     size_t ahead() const { return tokens.size() - length; }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The texts that this machine holds for a model: of sessions, and of pages of the KV cache on the
-// disk. They are read into an index now and then, and go nowhere else. Must not know who drafts.
+// Reads the texts that this machine holds for a model, from sessions and from pages of the KV cache
+// on disk, into an index now and then. They are used for nothing else. Must not know who drafts.
 #pragma once
 
 #include <memory>
@@ -28,10 +28,10 @@ struct HeldTextsOptions {
   int64_t pause_ns = 300 * kNsPerSecond;  // between two passes
 };
 
-// Reads all once. What is damaged or cannot be read is left out.
+// Reads all texts once. Damaged or unreadable ones are left out.
 void ReadHeldTexts(const HeldTextsOptions& options, Clock& clock, TextIndex& index);
 
-// Reads again and again, in a thread of its own. Both outlive it.
+// Reads the texts again and again, in a thread of its own. The clock outlives it.
 class HeldTextsReader {
  public:
   HeldTextsReader(HeldTextsOptions options, Clock& clock, std::shared_ptr<TextIndex> index);

@@ -14,7 +14,7 @@
 
 namespace aster::drafting {
 
-// A model, by its vocabulary, and who drafts for it.
+// A model, of which only the vocabulary counts, and its drafter.
 struct DraftFor {
   std::string model;         // for people
   std::string model_path;    // its file, of which only the vocabulary is read
@@ -30,7 +30,7 @@ struct TextFolders {
   bool any() const { return !sessions.empty() || !pages.empty(); }
 };
 
-// Token ids mean the same to both. What names no tokens can only be counted.
+// An error unless both have the same tokens. If one names no tokens, only their number is compared.
 Status CheckSameVocabulary(const gguf::ModelFiles& answers, const gguf::ModelFiles& drafts);
 
 // `options` are those of a draft model. The clock outlives it.

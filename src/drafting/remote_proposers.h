@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Drafters on other machines, as a generator here sees them: it pushes each text to them as its
-// tokens come, they push draft tokens, and Propose takes from what has come. No caller ever waits
-// for one: where there are no draft tokens, there are none. A drafter that is gone, silent, floods,
-// or says what cannot be is left out, and that is said once. Must not know who checks draft tokens.
+// Drafters on other machines, as a generator here uses them: this pushes each text to them as its
+// tokens come, they push draft tokens, and Propose takes those that have arrived. No caller ever
+// waits for a drafter. One that cannot be reached, is silent, floods or sends impossible tokens is
+// left out, and a warning says so once. Must not know who checks draft tokens.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace aster::drafting {
 
-// That a front end uses at most at a time.
+// The most drafters that a front end uses at a time.
 inline constexpr size_t kMostDrafters = 64;
 
 struct RemoteDrafter {
@@ -35,45 +35,45 @@ struct RemoteDrafter {
   Hash128 drafter;  // BeginDraft::drafter
 };
 
-// Draft tokens of one drafter, of all answers.
+// Counters of one drafter, over all answers.
 struct RemoteDraftCounts {
   std::string name;
-  uint64_t proposed = 0;   // that came
-  uint64_t accepted = 0;   // that the text then had, whether they were checked or not
-  uint64_t cancelled = 0;  // that were of no use, as the text went on otherwise
+  uint64_t proposed = 0;   // draft tokens that came
+  uint64_t accepted = 0;   // those that agreed with the text, whether they were checked or not
+  uint64_t cancelled = 0;  // those that differed from the text
   bool is_left_out = false;
 };
 
 struct RemoteOptions {
   Vocabulary vocabulary;  // of the model that answers
-  // Where no drafter has any; outlives it. Null: there are none then.
+  // Used when no drafter has draft tokens; outlives it. Null: there are no draft tokens then.
   engine::ProposerSource* beside = nullptr;
-  // What is said once, to people.
+  // Shows a warning; each is shown once.
   std::function<void(const std::string&)> complain = nullptr;
-  int64_t silent_ns = 30 * kNsPerSecond;  // after which a drafter that was told something is silent
-  int64_t again_ns = 10 * kNsPerSecond;   // before one that was gone is asked again
-  // Those that were found since it was asked last, known ones among them; takes no time. Null: none
-  // are looked for.
+  int64_t silent_ns = 30 * kNsPerSecond;  // without a reply after which a drafter counts as silent
+  int64_t again_ns = 10 * kNsPerSecond;   // before one that failed is asked again
+  // Returns the drafters that were found since its last call, known ones included, without waiting.
+  // Null: drafters are not looked for.
   std::function<std::vector<RemoteDrafter>()> found = nullptr;
-  // Whether it takes events from the network itself, where no other code does.
+  // Whether it takes events from the network itself, because no other code does.
   bool receives = false;
 };
 
 // Belongs to the thread that generates.
 class RemoteProposers final : public engine::ProposerSource {
  public:
-  // The network outlives it, and it outlives what it makes. Null where there are no drafters, nor
-  // will be any.
+  // The network outlives it, and it outlives the proposers that it makes. Null: there will never be
+  // drafters.
   RemoteProposers(net::Network* network, std::vector<RemoteDrafter> drafters,
                   RemoteOptions options);
   ~RemoteProposers() override;
 
   Result<std::unique_ptr<engine::Proposer>> Make(const engine::Request& request) override;
 
-  // Whether there may be other draft tokens now. Events for others are left alone.
+  // Returns whether there may be new draft tokens. Ignores events that are not for it.
   bool Handle(const net::Event& event);
 
-  // Of each drafter; then of all that others have taken the place of, if there are any.
+  // The counters of each drafter; then those of all replaced drafters together, if there are any.
   std::vector<RemoteDraftCounts> counts() const;
 
  private:
@@ -82,16 +82,16 @@ class RemoteProposers final : public engine::ProposerSource {
   struct Peer {
     RemoteDrafter who;
     RemoteDraftCounts counts;
-    bool is_lost = false;    // for good: what it said cannot be
-    bool is_gone = false;    // for a while
+    bool is_lost = false;    // left out for good, because it sent something impossible
+    bool is_gone = false;    // left out for a while
     int64_t again_ns = 0;    // when it may be asked again
-    int64_t unheard_ns = 0;  // since when it has said nothing to what it was told; 0: it has
+    int64_t unheard_ns = 0;  // since when it owes a reply; 0: it owes none
     int64_t credit = 0;      // messages that it may send
-    double right = 0;        // of its draft tokens lately, and of how many
+    double right = 0;        // right draft tokens lately, of `checked`
     double checked = 0;
     std::set<std::string> told;  // complaints
-    uint64_t look = 0;           // the last that found it
-    // Answers up to this one know another one by its number. 0: no other one had it.
+    uint64_t look = 0;           // the last look that found it
+    // Its place was another drafter's for answers up to this one. 0: it was no other's.
     uint64_t after_answer = 0;
 
     bool Is(const RemoteDrafter& drafter) const {
@@ -108,7 +108,7 @@ class RemoteProposers final : public engine::ProposerSource {
   void Add(RemoteDrafter drafter);
   Peer* Place();
   void Retire(Peer& peer);
-  // Whether it was sent.
+  // Returns whether the message was sent.
   bool Push(Peer& peer, wire::Message message);
   void OnDrafts(const wire::NodeId& from, const wire::DraftTokens& drafts);
   void LeaveOut(Peer& peer, bool for_good, const std::string& why);
@@ -117,9 +117,9 @@ class RemoteProposers final : public engine::ProposerSource {
   net::Network* const network_;
   const RemoteOptions options_;
   std::vector<Peer> peers_;
-  uint64_t looks_ = 0;             // for drafters, that found any
-  RemoteDraftCounts retired_;      // of all that are not among them any more
-  std::deque<DrafterId> outcast_;  // of these, the last ones that are not to be used again
+  uint64_t looks_ = 0;             // looks for drafters that found any
+  RemoteDraftCounts retired_;      // counters of all replaced drafters
+  std::deque<DrafterId> outcast_;  // the last replaced drafters that must not be used again
   std::map<uint64_t, Answer*> answers_;
   uint64_t last_answer_ = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// N-gram lookup over many texts in bounded memory: what followed the last few tokens of a text,
-// wherever they stood last. Must not know where the texts come from, nor who asks.
+// N-gram lookup over many texts in bounded memory: finds what followed the latest occurrence of a
+// text's last few tokens. Must not know where the texts come from, nor who asks.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@
 namespace aster::drafting {
 
 struct TextIndexOptions {
-  // Of all texts together: beyond it the oldest are forgotten. Memory is about 20 bytes a token.
+  // Limit of all texts together; beyond it the oldest are dropped. Memory is about 20 bytes a
+  // token.
   uint32_t max_tokens = uint32_t{1} << 21;
 };
 
@@ -29,23 +30,22 @@ class TextIndex {
 
   // Texts that begin alike are kept once, in pieces of kPiece tokens.
   void Add(std::span<const int32_t> text) EXCLUDES(mu_);
-  // Appends up to `most` tokens that stood behind the longest match; none where the last tokens
-  // stand nowhere.
+  // Appends up to `most` tokens that followed the longest match; none if there is no match.
   void Propose(std::span<const int32_t> text, uint32_t most, std::vector<int32_t>& drafts) const
       EXCLUDES(mu_);
-  // Tokens that are kept.
+  // The number of tokens that are kept.
   uint64_t size() const EXCLUDES(mu_);
 
   static constexpr uint32_t kPiece = 64;
-  // Tokens that have to agree, the most first.
+  // Lengths of matches, the longest first.
   static constexpr std::array<uint32_t, 2> kMatches = {8, 4};
 
  private:
-  // Tokens stand in a ring; between two texts is one that no text has.
+  // Tokens are kept in a ring; a token that no text has separates two texts.
   void Append(int32_t token) REQUIRES(mu_);
   void AddTokens(std::span<const int32_t> tokens) REQUIRES(mu_);
   int32_t At(uint64_t place) const REQUIRES(mu_) { return ring_[place & mask_]; }
-  // Of the `count` tokens before `place`, as long as they are kept.
+  // The hash of the `count` tokens before `place`; nothing if they are not kept any more.
   bool Agrees(uint64_t place, std::span<const int32_t> tokens) const REQUIRES(mu_);
   bool TakeNew(uint64_t piece) REQUIRES(mu_);
   uint32_t& SlotFor(size_t match, std::span<const int32_t> tokens) REQUIRES(mu_);
@@ -54,8 +54,8 @@ class TextIndex {
   mutable Mutex mu_;
   std::vector<int32_t> ring_ GUARDED_BY(mu_);
   uint64_t end_ GUARDED_BY(mu_) = 0;  // place of the next token
-  // By hash: where such tokens ended last, as a place in the ring. Each may stand in either of two
-  // slots; a later one takes that of the older one.
+  // By hash: the place in the ring where tokens with this hash ended last. Each hash has two slots;
+  // a new place replaces the older one of both.
   std::array<std::vector<uint32_t>, kMatches.size()> ends_ GUARDED_BY(mu_);
   std::vector<uint64_t> pieces_ GUARDED_BY(mu_);  // hashes of pieces that are kept, by hash
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What tokens mean, as a digest: a drafter on another machine drafts for a model only where both
-// digests are equal. Must not know who drafts.
+// The digest of a vocabulary: a drafter on another machine drafts for a model only if both digests
+// are equal. Must not know who drafts.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct Vocabulary {
   bool operator==(const Vocabulary&) const = default;
 };
 
-// Of the tokens in their order.
+// The digest of all tokens in their order.
 Vocabulary VocabularyOf(std::span<const std::string> tokens);
-// Of a model; where its files name no tokens, only their number tells vocabularies apart.
+// The digest of a model's vocabulary. If its files name no tokens, only their number counts.
 Result<Vocabulary> VocabularyOf(const gguf::ModelFiles& files);
 
 }  // namespace aster::drafting

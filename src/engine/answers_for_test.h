@@ -156,7 +156,7 @@ class HostileSource final : public ProposerSource {
    public:
     Hostile(HostileSource& source, DraftKind kind, std::vector<int32_t> text)
         : source_(source), kind_(kind), text_(std::move(text)) {}
-    bool follows() const override { return true; }
+    Follows follows() const override { return Follows::kHidden; }
     void Follow(std::span<const int32_t> history, uint32_t begin,
                 std::span<const float> hidden) override {
       CHECK(begin < history.size() && !hidden.empty());

@@ -28,8 +28,11 @@ constexpr uint32_t kTrySteps = 2;
 constexpr uint32_t kColdSteps = 5;
 constexpr uint32_t kPlainTrySteps = kColdSteps + 3;
 // Where drafts gain much, a try without them costs much: at least this many times as long passes as
-// it loses.
+// it loses. This holds from the third try on: the machine may have been slow for a moment when the
+// steps without drafts were timed by which drafting began.
 constexpr double kTryShare = 64;
+constexpr uint32_t kEarlyTries = 2;
+constexpr uint32_t kEarlyPause = 4;  // until the first of them
 // Of a step without draft tokens, for each draft token beyond those that were timed, unless these
 // took less. A mixture's second row may take far more than those behind it, as it chooses other
 // experts, and of those there are fewer and fewer: so what short drafts took says nothing against
@@ -192,7 +195,7 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
     return 0;
   }
   const bool is_drafting = best.gain > kLeastGain;
-  if (is_drafting && was_drafting_ && pause_ > 0) {
+  if (is_drafting && was_drafting_ && confirmed_ >= kEarlyTries) {
     const double least =
         std::min<double>(kTryShare * kPlainTrySteps * (best.gain - 1), kLongestPause);
     pause_ = std::max(pause_, static_cast<uint32_t>(least));
@@ -207,12 +210,14 @@ bool DraftTimes::IsTimeToTry(bool is_drafting) {
   }
   if (is_drafting != was_drafting_ || pause_ == 0) {
     was_drafting_ = is_drafting;
-    pause_ = kShortestPause;
+    pause_ = is_drafting ? kEarlyPause : kShortestPause;
     since_ = 0;
+    confirmed_ = 0;
     return false;
   }
   if (++since_ < pause_) return false;
   since_ = 0;
+  confirmed_ = std::min(confirmed_ + 1, kEarlyTries);
   // As long as there is enough to pay for them, tries stay frequent: few draft tokens say little.
   if (is_drafting || account_.credit() < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = (is_drafting ? kPlainTrySteps : kTrySteps) - 1;

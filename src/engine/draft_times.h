@@ -93,6 +93,7 @@ class DraftTimes {
   uint32_t pause_ = 0;                          // decisions between two tries of the other way
   uint32_t since_ = 0;                          // decisions since the last
   uint32_t tries_left_ = 0;
+  uint32_t confirmed_ = 0;  // tries that changed nothing, of the first few
   Typical catch_up_;
   bool has_begun_ = false;
   Typical in_vain_;

@@ -116,6 +116,28 @@ TEST(DraftTimes, ColdStepsAreNotWhatStepsTake) {
   EXPECT_LT(drafted_ns, plain_only_ns / 0.98);
 }
 
+// Other programs slow the machine down for a dozen steps now and then: what steps without draft
+// tokens take then is not what they take.
+TEST(DraftTimes, AMachineThatIsSlowForAMomentDoesNotMakeDraftsPay) {
+  constexpr double kPlain = 1e6, kDrafted = 2.25e6;
+  Random random(7);
+  DraftTimes times;
+  DraftLength length(1, &times);
+  double drafted_ns = 0, plain_only_ns = 0;
+  for (uint32_t step = 0; step < 40'000; ++step) {
+    // By time, not by steps.
+    const bool is_slow = std::fmod(drafted_ns, 400e6) < 14e6;
+    const uint32_t drafts = length.Next();
+    const uint32_t accepted = drafts > 0 && random.NextDouble() < 0.9 ? 1 : 0;
+    const double ns = (drafts > 0 ? kDrafted : kPlain) * (is_slow ? 2 : 1);
+    times.Learn(drafts, 1 + accepted, static_cast<int64_t>(ns));
+    length.Learn(drafts, accepted);
+    plain_only_ns += (1 + accepted) * kPlain * (is_slow ? 2 : 1);
+    drafted_ns += ns;
+  }
+  EXPECT_LT(drafted_ns, plain_only_ns / 0.98);
+}
+
 // How many of so many draft tokens are right, at a step; what they gained so far is known.
 using Fate = std::function<uint32_t(uint32_t step, uint32_t drafts, double lead)>;
 

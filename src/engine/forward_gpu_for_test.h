@@ -31,6 +31,7 @@ class BackendRunner {
   kv::PageTable NewTable() { return {layout_, pages_, layout_.all_layers()}; }
   Result<Output> Run(std::span<const Segment> segments) { return forward_.Run(segments); }
   const Weights& weights() const { return weights_; }
+  Forward& forward() { return forward_; }
 
   // All logits of a sequence that is computed in chunks of these sizes.
   std::vector<float> Logits(kv::PageTable& table, std::span<const int32_t> tokens,

@@ -98,15 +98,20 @@ Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const mod
     const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     return tensor == nullptr ? gguf::TensorType::kF32 : tensor->type;
   };
-  return model::SizesOf(shape, type_of, part);
+  return model::SizesOf(model::Place::kMemory, shape, type_of, part);
+}
+
+uint64_t BytesInFiles(const gguf::ModelFiles& files) {
+  uint64_t bytes = 0;
+  for (const gguf::ModelFiles::Entry& entry : files.entries()) bytes += entry.tensor->data.size();
+  return bytes;
 }
 
 uint32_t GpuLayersThatFit(const model::WeightSizes& sizes, const model::Shape& shape,
                           const model::Slice& slice, uint64_t kv_bytes, uint64_t available_bytes) {
   const uint32_t layer_count = slice.layer_end - slice.layer_begin;
-  const uint64_t head = sizes.head + (shape.tied_head ? sizes.embedding : 0);
   const uint64_t taken = GpuReserveBytes(available_bytes) + GpuScratchBytes(shape, slice.part) +
-                         (slice.head ? head : 0);
+                         (slice.head ? sizes.head : 0);
   if (taken > available_bytes) return 0;
   uint64_t left = available_bytes - taken;
   uint32_t count = 0;

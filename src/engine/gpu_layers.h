@@ -35,9 +35,12 @@ Result<GpuLayers> ParseGpuLayers(std::string_view text);
 uint64_t GpuReserveBytes(uint64_t available_bytes);
 uint64_t GpuScratchBytes(const model::Shape& shape, const model::GroupPart& part = {});
 
-// Weights as they are in files, which need not hold their data.
+// Memory of weights as they are in files, which need not hold their data.
 Result<model::WeightSizes> SizesInFiles(const gguf::ModelFiles& files, const model::Shape& shape,
                                         const model::GroupPart& part = {});
+
+// What all tensors of the files take there.
+uint64_t BytesInFiles(const gguf::ModelFiles& files);
 
 // How many fit into `available_bytes` of a device beside its reserve and scratch: their weights,
 // and their share of `kv_bytes` of pages.

@@ -51,6 +51,12 @@ uint64_t BytesOfPages(const kv::Layout& layout, kv::LayerRange layers) {
   return bytes;
 }
 
+void AddTypes(const gguf::ModelFiles& files, vulkan::KernelUse& use) {
+  for (const gguf::ModelFiles::Entry& entry : files.entries()) {
+    if (const auto type = kernels::WeightTypeOf(entry.tensor->type)) use.weights.Add(*type);
+  }
+}
+
 // What a model asks of a GPU.
 vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape,
                         const model::MemoryOptions& memory) {
@@ -60,10 +66,15 @@ vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape
                            .states = shape.is_recurrent()};
   if (!use.latent) use.pages = {memory.type};
   use.capped = shape.attention_cap > 0.0f;
-  for (const gguf::ModelFiles::Entry& entry : files.entries()) {
-    if (const auto type = kernels::WeightTypeOf(entry.tensor->type)) use.weights.Add(*type);
-  }
+  AddTypes(files, use);
   return use;
+}
+
+// What its drafter asks beside that: of models without layers of its own kind plain attention.
+void AddDrafter(const gguf::ModelFiles& drafter, const model::Shape& shape,
+                const model::MemoryOptions& memory, vulkan::KernelUse& use) {
+  AddTypes(drafter, use);
+  if (!shape.is_latent()) use.pages = {memory.type};
 }
 
 uint32_t SumOf(std::span<const uint32_t> shares) {
@@ -84,7 +95,7 @@ std::vector<uint32_t> LocalModel::SharesOf(const model::Shape& shape, const mode
   std::vector<uint32_t> shares = SharesAtCuts(shape, slice.layer_end, ShareOut(layers, rooms));
   if (const uint32_t count = SumOf(shares); count < layers) {
     gpu_note_ = fmt::format(
-        "{} of {} layers are on the GPU: layers of this model need what some before them keep",
+        "{} of {} layers are on the GPU: some layers of this model need results of earlier ones",
         count, layers);
   }
   return shares;
@@ -113,6 +124,7 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   const bool is_automatic = !options.gpu_layers.count;
   vulkan::KernelUse use = UseOf(files, shape, options.memory);
   use.parts = !slice.part.is_whole();
+  if (options.drafter != nullptr) AddDrafter(*options.drafter, shape, options.memory, use);
   Result<Gpus> gpus = options.open_gpus(use, context_);
   lost_gpu_while_loading_ = !gpus.ok() && gpus.error().code() == Code::kUnavailable;
   if (!gpus.ok() && (is_automatic || lost_gpu_while_loading_)) {
@@ -125,6 +137,9 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
     found.push_back({std::move(gpu), available.back()});
   }
   if (!is_automatic) return found;
+  // Room for the drafter beside the head.
+  if (options.drafter != nullptr && slice.head && !available.empty())
+    available.back() -= std::min(available.back(), BytesInFiles(*options.drafter));
   const std::vector<uint64_t> rooms = GpuRooms(TRY(SizesInFiles(files, shape, slice.part)), shape,
                                                slice, options.memory_bytes, available);
   for (size_t i = 0; i < found.size(); ++i) {
@@ -254,6 +269,12 @@ void LocalModel::JoinParts() {
     pool_of_layer_.insert(pool_of_layer_.end(), LayersOf(*part.weights).size(), part.pool.get());
   }
   forward_.emplace(std::move(slices), memory_options_);
+  forward_->Tap(taps_);
+}
+
+void LocalModel::Tap(std::vector<uint32_t> layers) {
+  taps_ = std::move(layers);
+  forward_->Tap(taps_);
 }
 
 void LocalModel::CountExperts(std::shared_ptr<model::ExpertUse> use) {
@@ -281,6 +302,9 @@ Status LocalModel::ReplaceLostGpus() {
     replaced.emplace_back(&part, std::move(own));
   }
   if (replaced.empty()) return Ok();
+  // The drafter is beside the head.
+  const bool has_lost_drafter =
+      drafter_ != nullptr && parts_.back().gpu != nullptr && parts_.back().gpu->lost();
   forward_.reset();
   for (auto& [part, own] : replaced) {
     log::Warn("a GPU was lost; the processor computes its layers from here on",
@@ -289,6 +313,16 @@ Status LocalModel::ReplaceLostGpus() {
   }
   ++replacements_;
   JoinParts();
+  if (!has_lost_drafter) return Ok();
+  lost_drafters_.push_back(std::exchange(drafter_, nullptr));
+  const Status drafter = PackDrafter(lost_drafters_.back()->shape);
+  if (!drafter.ok()) drafter_problem_ = drafter.error();
+  return Ok();
+}
+
+Status LocalModel::PackDrafter(const model::BlockShape& shape) {
+  drafter_ = std::make_shared<const model::BlockWeights>(TRY(model::LoadBlockWeights(
+      *drafter_files_, shape, source_->FindTensor("token_embd.weight"), backend())));
   return Ok();
 }
 
@@ -317,8 +351,51 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   model->source_ = &files;
   // Which layers go where, their weights, then the KV cache beside them.
   TRY(model->LoadWeights(files, options, slice, progress));
+  // Without its drafter a model answers the same.
+  if (const Status drafter = model->LoadDrafter(options, slice); !drafter.ok()) {
+    log::Warn("the model's drafter is not used", {{"file", options.drafter->files().front().path()},
+                                                  {"why", drafter.error().message()}});
+    model->drafter_problem_ = drafter.error();
+  }
   TRY(model->Finish(options, NameOf(files)));
   return model;
+}
+
+// Beside the head, and only where all layers are that it reads.
+Status LocalModel::LoadDrafter(const LocalModelOptions& options, const model::Slice& slice) {
+  if (options.drafter == nullptr) return Ok();
+  const gguf::ModelFiles& files = *options.drafter;
+  model::BlockShape shape =
+      TRY(model::BlockShapeOf(files, source_->metadata(), TRY(model::ShapeOf(*source_))));
+  if (!slice.head || !slice.part.is_whole() || shape.taps.front() < slice.layer_begin) {
+    drafter_problem_ = FailedPrecondition(
+        fmt::format("the model's drafter reads rows behind layer {} and later ones: one node has "
+                    "to compute these and the head, alone",
+                    shape.taps.front()));
+    return Ok();
+  }
+  if (source_->FindTensor("token_embd.weight") == nullptr && !shape.has_embedding) {
+    return FailedPrecondition(
+        "it uses the model's embedding (token_embd.weight), which is in none of the files here");
+  }
+  const uint64_t bytes = BytesInFiles(files);
+  const uint64_t limit = options.main_memory_bytes;
+  const uint64_t taken = packed_bytes() + options.memory_bytes;
+  if (limit > 0 && parts_.back().is_here() && bytes > limit - std::min(limit, taken)) {
+    return ResourceExhausted(
+        fmt::format("its {} do not fit beside the model into {} of main memory that are free",
+                    FormatBytes(bytes), FormatBytes(limit)));
+  }
+  drafter_files_ = options.drafter;
+  return PackDrafter(shape);
+}
+
+Result<const model::BlockWeights*> LocalModel::drafter() const {
+  if (drafter_ != nullptr) return drafter_.get();
+  if (drafter_problem_) return *drafter_problem_;
+  return FailedPrecondition(
+      "this model has no MTP block and no drafter of blocks: draft with ngram, or with a smaller "
+      "model");
 }
 
 Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& other,
@@ -328,6 +405,9 @@ Result<std::unique_ptr<LocalModel>> LocalModel::ShareWeights(const LocalModel& o
     model->parts_.push_back({.gpu = part.gpu, .weights = part.weights, .pool = nullptr});
   model->files_ = other.files_;
   model->source_ = other.source_;
+  model->drafter_files_ = other.drafter_files_;
+  model->drafter_ = other.drafter_;
+  model->drafter_problem_ = other.drafter_problem_;
   TRY(model->Finish(options, other.name_));
   return model;
 }
@@ -355,19 +435,19 @@ std::string LocalModel::gpu_names() const {
 }
 
 uint64_t LocalModel::packed_bytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = drafter_ != nullptr && parts_.back().is_here() ? drafter_->PackedBytes() : 0;
   for (const Part& part : parts_) bytes += part.is_here() ? part.weights->PackedBytes() : 0;
   return bytes;
 }
 
 uint64_t LocalModel::main_memory_bytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = drafter_ != nullptr && parts_.back().is_here() ? drafter_->PackedBytes() : 0;
   for (const Part& part : parts_) bytes += part.is_here() ? part.bytes() : 0;
   return bytes;
 }
 
 uint64_t LocalModel::gpu_memory_bytes() const {
-  uint64_t bytes = 0;
+  uint64_t bytes = drafter_ != nullptr && !parts_.back().is_here() ? drafter_->PackedBytes() : 0;
   for (const Part& part : parts_) bytes += part.is_here() ? 0 : part.bytes();
   return bytes;
 }

@@ -24,6 +24,7 @@
 #include "kv/page_store.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
+#include "model/block_weights.h"
 #include "model/forward.h"
 #include "model/memory.h"
 #include "model/weights.h"
@@ -51,6 +52,8 @@ struct LocalModelOptions {
   // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
   // there is found by other processes and machines.
   std::shared_ptr<kv::PageStore> page_store = {};
+  // Of blocks, to be loaded beside the head where the layers are that it reads; or nothing.
+  std::shared_ptr<const gguf::ModelFiles> drafter = {};
   // Names the model's content where several machines must agree on it; else the files' identity.
   std::optional<Hash128> name;
 };
@@ -92,6 +95,9 @@ class LocalModel {
   uint64_t gpu_memory_bytes() const;
   // Of the last layers, with the head; all there are where no GPU computes.
   const model::Weights& weights() const { return *parts_.back().weights; }
+  // A drafter of blocks for it; an error says why there is none.
+  Result<const model::BlockWeights*> drafter() const;
+  bool has_drafter() const { return drafter_ != nullptr; }
   const kv::Layout& layout() const { return *layout_; }
   kv::LayerRange layers() const { return {slice().layer_begin, slice().layer_end}; }
   // Of the memory that sequences share.
@@ -103,6 +109,11 @@ class LocalModel {
   // Counts from now on which experts are chosen in layers that the processor computes. No job is
   // in flight.
   void CountExperts(std::shared_ptr<model::ExpertUse> use);
+
+  // The layers behind which rows may be asked for (model/forward.h), for a drafter that follows
+  // them.
+  void Tap(std::vector<uint32_t> layers);
+  const std::vector<uint32_t>& taps() const { return taps_; }
 
   // Whether a GPU that computes layers is lost: every batch fails, and what its pages held is gone.
   bool has_lost_gpu() const;
@@ -149,6 +160,8 @@ class LocalModel {
   Result<std::vector<FoundGpu>> FindGpus(const gguf::ModelFiles& files,
                                          const LocalModelOptions& options,
                                          const model::Slice& slice);
+  Status LoadDrafter(const LocalModelOptions& options, const model::Slice& slice);
+  Status PackDrafter(const model::BlockShape& shape);
   Status CheckMainMemory(const gguf::ModelFiles& files, const LocalModelOptions& options,
                          const model::Slice& slice, std::span<const uint32_t> shares,
                          std::span<const FoundGpu> gpus) const;
@@ -184,6 +197,11 @@ class LocalModel {
   model::MemoryOptions memory_options_;
   std::optional<kv::Layout> layout_;
   std::optional<model::Forward> forward_;
+  std::vector<uint32_t> taps_;
+  std::shared_ptr<const gguf::ModelFiles> drafter_files_;                  // or nothing
+  std::shared_ptr<const model::BlockWeights> drafter_;                     // or nothing
+  std::vector<std::shared_ptr<const model::BlockWeights>> lost_drafters_;  // with their GPUs
+  std::optional<Error> drafter_problem_;  // why there is none, if one was given
 };
 
 }  // namespace aster::engine

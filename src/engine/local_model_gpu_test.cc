@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "engine/forward_gpu_for_test.h"
+#include "model/block_drafter.h"
 #include "model/next_tokens.h"
 
 namespace aster::model {
@@ -165,6 +166,44 @@ TEST_F(ForwardGpuTest, NextTokens) {
     return std::pair(streams, std::pair(drafts, PageBytes(pairs)));
   };
   EXPECT_EQ(run(cpu()), run(gpu()));
+}
+
+// What layers made of a text, taken in by a drafter of blocks, and its draft tokens' logits.
+TEST_F(ForwardGpuTest, DraftersOfBlocks) {
+  for (const Shape& shape : {SmallDeepSeek4({0, 4}), SmallShape(Arch::kQwen3)}) {
+    SCOPED_TRACE(ArchName(shape.arch));
+    BlockShape block = PresetDrafterFor(shape);
+    block.layers.sliding_window = 24;
+    const ModelFile model(shape, TensorType::kQ8_0), file(block, TensorType::kQ8_0);
+    const MemoryOptions memory = Narrowed({}, shape);
+    const auto tokens = RandomTokens(90, shape.vocab_size);
+    const auto run = [&](compute::Backend& backend) {
+      BackendRunner runner(model.files(), shape, backend, memory);
+      runner.forward().Tap(block.taps);
+      kv::PageTable table = runner.NewTable();
+      const Segment segment{.table = &table, .tokens = tokens, .tapped_wanted = Wanted::kAll};
+      const Output output = runner.Run({&segment, 1}).value();
+      std::vector<float> numbers(output.tapped.begin(), output.tapped.end());
+      const BlockWeights weights =
+          LoadBlockWeights(file.files(), block, model.files().FindTensor("token_embd.weight"),
+                           backend)
+              .value();
+      BlockDrafter drafter(weights, memory, runner.weights().head, backend);
+      const kv::Layout layout = MakeBlockLayout(block, memory, Hash128{1, 2}).value();
+      kv::Pool pages(uint64_t{16} << 20, nullptr, backend.pages());
+      kv::PageTable context(layout, pages, layout.all_layers());
+      const std::vector<float> rows = numbers;
+      EXPECT_TRUE(drafter.Follow(context, std::span(tokens).first(70), rows.data()).ok());
+      EXPECT_TRUE(drafter.Begin(context, tokens[70]).ok());
+      for (size_t i = 0; i < block.drafts(); ++i) {
+        const auto logits = drafter.LogitsOf(i, tokens[70 + i]).value();
+        numbers.insert(numbers.end(), logits.begin(), logits.end());
+        numbers.push_back(drafter.Confidence().value());
+      }
+      return std::pair(numbers, PageBytes(context));
+    };
+    EXPECT_EQ(run(cpu()), run(gpu()));
+  }
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many tokens of prompts a step computes: as many as it may, and fewer where a step takes so
-// long that progress and cancelled requests would wait for it. It begins with few, as nothing is
-// known of the first step, and grows at once as far as their time allows. Fewer are not worth it
-// where a step is hardly shorter for them, as where weights are read from a disk: then it is the
-// most again. Must not know what a step computes.
+// How many tokens of prompts a step computes (chunked prefill): the maximum, or fewer if a step
+// takes so long that progress and cancelled requests would wait for it. It begins with few, as the
+// time of the first step is not known, and grows at once as far as the time allows. If fewer tokens
+// make a step hardly shorter, as when weights are read from a disk, it returns to the maximum. Must
+// not know what a step computes.
 #pragma once
 
 #include <cstdint>

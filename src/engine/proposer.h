@@ -36,20 +36,26 @@ struct DraftOptions {
   bool operator==(const DraftOptions&) const = default;
 };
 
+// The rows of the model that a drafter looks at. They are fetched for it only then: others are told
+// the text alone.
+enum class Follows : uint8_t {
+  kNothing,
+  kHidden,  // behind the last layer
+  kTapped,  // behind the layers that it has tapped (model/forward.h)
+};
+
 // Of one answer, whose history only grows. Not for concurrent use.
 class Proposer {
  public:
   virtual ~Proposer() = default;
 
-  // Whether it looks at the rows behind tokens. They are fetched for it only then: others are told
-  // the text alone.
-  virtual bool follows() const { return false; }
-  // The tokens from `begin` on stay. `hidden` [tokens, hidden_width] are the rows behind their last
-  // layer, until this returns, or none. History may go on behind them. Some may be left out (they
+  virtual Follows follows() const { return Follows::kNothing; }
+  // The tokens from `begin` on stay. `rows` [tokens, …] are those that it follows, until this
+  // returns, or none. History may go on behind them. Some may be left out (they
   // were cached), and some come again (they were computed again).
   virtual void Follow(std::span<const int32_t> history, uint32_t begin,
-                      std::span<const float> hidden) {
-    static_cast<void>(history), static_cast<void>(begin), static_cast<void>(hidden);
+                      std::span<const float> rows) {
+    static_cast<void>(history), static_cast<void>(begin), static_cast<void>(rows);
   }
 
   // Appends up to `most` tokens that may come behind the history. Nothing depends on whether they

@@ -373,10 +373,11 @@ void Scheduler::RunMeasured() {
 void Scheduler::RunBatch() {
   // Items are finished one by one while callbacks are told; callbacks do not change this list.
   if (items_.empty() || RunItems(0, items_.size()).ok() || model_.has_lost_gpu()) return;
-  // Only the request that cannot be computed may fail, and not because of its drafts: each runs
-  // alone, without them.
+  // Only the request that cannot be computed may fail, and not because of its drafts or of what its
+  // drafter follows: each runs alone, without them.
   for (size_t i = 0; i < items_.size(); ++i) {
     items_[i].drafts.clear();
+    items_[i].is_followed = false;
     Status ran = RunItems(i, i + 1);
     if (ran.ok()) continue;
     if (model_.has_lost_gpu()) return;
@@ -405,13 +406,15 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
     } else if (is_end && request.wants_token()) {
       wanted = model::Wanted::kLast;
     }
+    const Speculation* const drafter = item.is_followed ? request.speculation() : nullptr;
     segments.push_back({.table = &request.sequence().table(),
                         .tokens = tokens,
                         .hidden = nullptr,
                         .wanted = wanted,
                         .draft_count = static_cast<uint32_t>(item.drafts.size()),
                         .states = StatesWanted(request, is_end),
-                        .hidden_wanted = HiddenWanted(request.speculation())});
+                        .hidden_wanted = HiddenWanted(drafter),
+                        .tapped_wanted = TappedWanted(drafter)});
   }
   // One pass through the model for all of them.
   model::ForwardJob job = TRY(model_.Begin(segments));
@@ -420,22 +423,25 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
   const size_t width = model_.shape().hidden_width();
   const size_t embedding = model_.shape().embedding;
   // Each item takes its rows of the result.
-  size_t hidden_row = 0, wanted_row = 0, state_row = 0;
+  const size_t tapped_width = model_.taps().size() * embedding;
+  size_t hidden_row = 0, wanted_row = 0, state_row = 0, tapped_row = 0;
   for (size_t i = begin; i < end; ++i) {
-    // Hidden states, logits and states of the rows that each is wanted of: three positions in the
-    // output.
+    // Of each kind the rows that are wanted: positions in the output of their own.
     const size_t rows = items_[i].row_count();
     const model::Segment& segment = segments[i - begin];
     const size_t wanted = model::CountOf(segment.wanted, rows);
     const size_t states = model::CountOf(segment.states, rows);
     const size_t hidden = model::CountOf(segment.hidden_wanted, rows);
+    const size_t tapped = model::CountOf(segment.tapped_wanted, rows);
     TakeRows(items_[i],
              {.hidden = output.hidden.subspan(hidden_row * width, hidden * width),
               .logits = output.logits.subspan(wanted_row * vocab_size, wanted * vocab_size),
-              .states = output.states.subspan(state_row * embedding, states * embedding)});
+              .states = output.states.subspan(state_row * embedding, states * embedding),
+              .tapped = output.tapped.subspan(tapped_row * tapped_width, tapped * tapped_width)});
     hidden_row += hidden;
     wanted_row += wanted;
     state_row += states;
+    tapped_row += tapped;
   }
   return Ok();
 }
@@ -476,12 +482,11 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   // The drafter sees what was accepted, and the rows behind the tokens that stay.
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
-    const size_t kept = (item.count + accepted) * model_.shape().hidden_width();
-    if (!rows.hidden.empty()) {
-      speculation->Follow(sequence.tokens(), begin, rows.hidden.first(kept));
-    } else if (!speculation->follows()) {
-      speculation->Follow(sequence.tokens(), begin, /*hidden=*/{});
-    }
+    const std::span<const float> followed =
+        speculation->follows() == Follows::kTapped ? rows.tapped : rows.hidden;
+    const size_t kept = followed.size() / item.row_count() * (item.count + accepted);
+    if (!followed.empty() || speculation->follows() == Follows::kNothing)
+      speculation->Follow(sequence.tokens(), begin, followed.first(kept));
   }
   // A request for no tokens ends with its prompt.
   if (logits.empty() && request.pending_count() == 0) {

@@ -95,6 +95,7 @@ class Scheduler final : public Generator {
     uint32_t count;                    // of its pending tokens
     std::vector<int32_t> drafts = {};  // draft tokens that are computed behind them
     std::vector<int32_t> tokens = {};  // with drafts: the pending tokens and the drafts
+    bool is_followed = true;           // by its drafter, if there is one
 
     uint32_t row_count() const { return count + static_cast<uint32_t>(drafts.size()); }
   };

@@ -76,9 +76,9 @@ class Speculation {
   Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions& draft, uint32_t vocab_size,
               const DraftWatch& watch = {});
 
-  bool follows() const { return proposer_->follows(); }
-  void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> hidden) {
-    proposer_->Follow(history, begin, hidden);
+  Follows follows() const { return proposer_->follows(); }
+  void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> rows) {
+    proposer_->Follow(history, begin, rows);
   }
   // Up to `room` drafts, all of them tokens. Valid until the next call.
   std::span<const int32_t> Propose(std::span<const int32_t> history, uint32_t room);
@@ -114,10 +114,16 @@ class Speculation {
   DraftCounts counts_;
 };
 
-// The hidden rows of a segment that its drafter, where there is one, takes.
-inline model::Wanted HiddenWanted(const Speculation* speculation) {
-  const bool follows = speculation != nullptr && speculation->follows();
+// The rows of a segment that its drafter, where there is one, takes.
+inline model::Wanted RowsWanted(const Speculation* speculation, Follows which) {
+  const bool follows = speculation != nullptr && speculation->follows() == which;
   return follows ? model::Wanted::kAll : model::Wanted::kNone;
+}
+inline model::Wanted HiddenWanted(const Speculation* speculation) {
+  return RowsWanted(speculation, Follows::kHidden);
+}
+inline model::Wanted TappedWanted(const Speculation* speculation) {
+  return RowsWanted(speculation, Follows::kTapped);
 }
 
 // Up to this many rows share one read of a weight, or nearly: a draft among them costs little.

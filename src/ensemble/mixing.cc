@@ -196,7 +196,7 @@ class Mixing final : public AskedVoices<RowVoice> {
     for (size_t k = 0; k < present.size(); ++k) {
       const size_t i = present[k];
       if (scores[k][symbol] == kImpossibleScore) {
-        voices_[i]->Leave(FailedPrecondition("it cannot write what the others do"));
+        voices_[i]->Leave(FailedPrecondition("it cannot write the byte or token that was drawn"));
         continue;
       }
       log_share_[i] = kShareMemory * log_share_[i] + (scores[k][symbol] - log_totals[k]);

@@ -54,7 +54,7 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
   one->prompt->SetThinking(members.thinking);
   if (!one->prompt->has_template()) {
     return FailedPrecondition(
-        "this model has no chat template, and members of an ensemble are asked by theirs");
+        "this model has no chat template, which a member of an ensemble needs");
   }
   one->member.model = members.has_forms ? respond::ModelWithForms(*one->prompt, shape.vocab_size)
                                         : respond::ModelOf(*one->prompt);

@@ -130,7 +130,7 @@ class PartPeer final : public WeightPeer {
 
   Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                      const rpc::ByteSink& sink) override {
-    Status answer = NotFound("the store has what is here");
+    Status answer = NotFound("no other file here has it");
     if (holder_) answer = holder_->FetchTensor(fingerprint, tensor, offset, sink);
     if (!holder_ || answer.ok() || answer.error().code() != Code::kNotFound) return answer;
     for (const Part* part : parts_->Proven(fingerprint, index_)) {

@@ -33,6 +33,9 @@ std::optional<std::string> LastLayer(const File& file) {
 
 // Of the parts of one split, the first of which has the keys.
 Holding HoldingOfSet(std::span<const File* const> files) {
+  const auto architecture =
+      files.front()->metadata().GetOr<std::string_view>("general.architecture", "");
+  if (architecture.ok() && *architecture == kDrafterArchitecture) return Holding::kDrafter;
   std::vector<std::string_view> names;
   for (const File* file : files) {
     names.insert(names.end(), file->listed_names().begin(), file->listed_names().end());

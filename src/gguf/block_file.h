@@ -25,7 +25,11 @@ enum class Holding : uint8_t {
   // The block as the layer behind the model's last: blk.N.*. Beside it, copies of the model's
   // embedding and head, and the block's own merging head under the name of the model's.
   kCompanion,
+  kDrafter,  // a drafter of blocks, a model of its own kind: none of its tensors is the model's
 };
+
+// general.architecture of drafters of blocks.
+inline constexpr std::string_view kDrafterArchitecture = "dflash";
 
 // Of each file; `set_of_file` says which of them are parts of one split. Where there is nothing but
 // blocks, they are taken for models. Looks at the names that heads list, so that it is the same

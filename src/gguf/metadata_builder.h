@@ -95,6 +95,7 @@ class MetadataBuilder {
   void Set(std::string_view key, const std::vector<std::string_view>& values) {
     Set(key, EncodedArray::OfStrings(values));
   }
+  void Set(std::string_view key, const Encoded& value) { Put(key, value.type, value.bytes); }
 
   // Copies from a file.
   void Copy(const Value& value);

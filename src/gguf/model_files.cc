@@ -191,21 +191,46 @@ Result<ModelFiles> ModelFiles::Open(const std::vector<std::string>& paths) {
   if (paths.empty()) return InvalidArgument("no file is given");
   Collector collector;
   for (const std::string& path : paths) TRY(collector.Add(path));
-  return JoinSets(std::move(collector.files), collector.set_of_file);
+  return JoinSets(std::move(collector.files), std::move(collector.set_of_file));
 }
 
 Result<ModelFiles> ModelFiles::Join(std::vector<File> files) {
   if (files.empty()) return InvalidArgument("no file is given");
   std::vector<size_t> set_of_file(files.size());
   std::iota(set_of_file.begin(), set_of_file.end(), size_t{0});
-  return JoinSets(std::move(files), set_of_file);
+  return JoinSets(std::move(files), std::move(set_of_file));
 }
 
-Result<ModelFiles> ModelFiles::JoinSets(std::vector<File> files,
-                                        const std::vector<size_t>& set_of_file) {
+// The files of a drafter beside a model are no files of the model.
+Status ModelFiles::TakeDrafter(std::vector<Holding>& holdings, std::vector<size_t>& set_of_file) {
+  std::vector<File> own, drafters;
+  std::vector<Holding> own_holdings;
+  std::vector<size_t> own_sets, drafter_sets;
+  for (size_t i = 0; i < files_.size(); ++i) {
+    const bool is_drafter = holdings[i] == Holding::kDrafter;
+    (is_drafter ? drafters : own).push_back(std::move(files_[i]));
+    (is_drafter ? drafter_sets : own_sets).push_back(set_of_file[i]);
+    if (!is_drafter) own_holdings.push_back(holdings[i]);
+  }
+  files_ = std::move(own);
+  holdings = std::move(own_holdings);
+  set_of_file = std::move(own_sets);
+  if (drafters.empty()) return Ok();
+  if (std::ranges::count(drafter_sets, drafter_sets.front()) !=
+      static_cast<ptrdiff_t>(drafter_sets.size())) {
+    return InvalidArgument(fmt::format("{} and {} are two drafters; give one of them",
+                                       drafters.front().path(), drafters.back().path()));
+  }
+  drafter_ = std::make_shared<const ModelFiles>(
+      TRY(JoinSets(std::move(drafters), std::move(drafter_sets))));
+  return Ok();
+}
+
+Result<ModelFiles> ModelFiles::JoinSets(std::vector<File> files, std::vector<size_t> set_of_file) {
   ModelFiles model;
   model.files_ = std::move(files);
-  const std::vector<Holding> holdings = HoldingsOf(model.files_, set_of_file);
+  std::vector<Holding> holdings = HoldingsOf(model.files_, set_of_file);
+  TRY(model.TakeDrafter(holdings, set_of_file));
   model.metadata_ = TRY(MergedMetadata(model.files_, holdings));
   for (size_t i = 0; i < model.files_.size(); ++i) {
     if (holdings[i] != Holding::kModel) TRY(CheckBlockKeys(model.files_[i], model.metadata_));

@@ -7,6 +7,7 @@
 // blk.N.*.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "gguf/block_file.h"
 #include "gguf/file.h"
 #include "gguf/metadata.h"
 
@@ -46,6 +48,9 @@ class ModelFiles {
   // file's value. Keys that matter to the model are the same in all of them.
   const Metadata& metadata() const { return metadata_; }
 
+  // A drafter of blocks that was given along with the model, as a model of its own; or null.
+  const std::shared_ptr<const ModelFiles>& drafter() const { return drafter_; }
+
   // Every tensor once, by ascending name. A tensor that several slices repeat is the first one's,
   // and what a block's file repeats is the model's.
   std::span<const Entry> entries() const { return entries_; }
@@ -65,12 +70,13 @@ class ModelFiles {
   Result<std::vector<std::string>> MissingParts() const;
 
  private:
-  static Result<ModelFiles> JoinSets(std::vector<File> files,
-                                     const std::vector<size_t>& set_of_file);
+  static Result<ModelFiles> JoinSets(std::vector<File> files, std::vector<size_t> set_of_file);
+  Status TakeDrafter(std::vector<Holding>& holdings, std::vector<size_t>& set_of_file);
   // Moves copies from entries_ to repeated_. Parts of one split must not hold copies.
   Status SeparateRepeated(const std::vector<size_t>& set_of_file);
 
   std::vector<File> files_;
+  std::shared_ptr<const ModelFiles> drafter_;
   std::optional<Hash128> fingerprint_;
   Metadata metadata_;
   std::vector<Entry> entries_;

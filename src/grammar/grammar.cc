@@ -267,7 +267,7 @@ Status Grammar::Finish() {
   if (is_too_large()) return InvalidArgument("the grammar is too large");
   TRY(CheckLeftRecursion());
   const std::vector<bool> ends = RulesThatEnd(/*with_bytes=*/true);
-  if (!rules_.empty() && !ends[0]) return InvalidArgument("nothing of this form ever ends");
+  if (!rules_.empty() && !ends[0]) return InvalidArgument("no text of this form can end");
   const auto may_end = [&](const Element& element) {
     return element.is_rule ? ends[element.index] : sets_[element.index].any();
   };

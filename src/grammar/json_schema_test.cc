@@ -281,7 +281,7 @@ TEST(JsonGrammar, WhatAllAskFor) {
   constexpr std::string_view kTwice = R"({"allOf": [
     {"anyOf": [{"enum": [1, 2]}, {"enum": [3]}]},
     {"anyOf": [{"enum": [2, 4]}, {"enum": [3, 5]}]}]})";
-  EXPECT_THAT(ErrorOf(kTwice), testing::HasSubstr("nothing is of all"));
+  EXPECT_THAT(ErrorOf(kTwice), testing::HasSubstr("no value meets both"));
   // Of itself.
   constexpr std::string_view kTree = R"({"allOf": [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/u"}],
     "$defs": {"t": {"type": "object", "properties": {"v": {"type": "integer"},
@@ -326,10 +326,10 @@ TEST(JsonGrammar, TextsThatAreOfSeveralThings) {
 
 TEST(JsonGrammar, WhatNeverEndsIsRefusedOrLeftOut) {
   EXPECT_THAT(ErrorOf(R"({"type": "array", "items": {"$ref": "#"}, "minItems": 1})"),
-              testing::HasSubstr("ever ends"));
+              testing::HasSubstr("can end"));
   EXPECT_THAT(ErrorOf(R"({"type": "object", "properties": {"next": {"$ref": "#"}},
                           "required": ["next"]})"),
-              testing::HasSubstr("ever ends"));
+              testing::HasSubstr("can end"));
   constexpr std::string_view kSome = R"({"anyOf": [{"$ref": "#/$defs/endless"}, {"const": 1}],
     "$defs": {"endless": {"type": "array", "items": {"$ref": "#/$defs/endless"}, "minItems": 1}}})";
   EXPECT_TRUE(Matches(kSome, "1"));

@@ -77,7 +77,7 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
   }
   if (key == "type" || (key == "enum" && a.is_array() && b.is_array())) {
     ordered_json common = Common(AsList(a), AsList(b), key == "type");
-    if (common.empty()) return CannotMerge(at, "nothing is of all that is asked for");
+    if (common.empty()) return CannotMerge(at, "no value meets both");
     return common;
   }
   if (key == "items" || key == "additionalProperties") return Both(a, b);
@@ -142,7 +142,8 @@ Result<ordered_json> MergeSchemas(const ordered_json& a, const ordered_json& b,
                                   const std::string& at) {
   if (a == true) return b;
   if (b == true) return a;
-  if (!a.is_object() || !b.is_object()) return CannotMerge(at, "give schemas that take anything");
+  if (!a.is_object() || !b.is_object())
+    return CannotMerge(at, "give schemas that some value meets");
   TRY(CheckMembers(a, b, at));
   TRY(CheckMembers(b, a, at));
   ordered_json all = a;

@@ -257,12 +257,25 @@ bool Has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+bool IsPhi4Mini(std::string_view architecture, std::string_view source) {
+  return architecture == "phi3" && Has(source, "<|tool|>") && Has(source, "message['tools']") &&
+         !Has(source, "tool_calls");
+}
+
+// Knows calls, not tools. Those of V3 and R1 write calls in fences: what these models want to be
+// told of tools, their makers do not say.
+bool IsDeepSeek31(std::string_view architecture, std::string_view source) {
+  return (architecture == "deepseek2" || architecture == "deepseek32") &&
+         Has(source, "<｜tool▁sep｜>") && Has(source, "tool_calls") && !Has(source, "tools") &&
+         !Has(source, "```json");
+}
+
 }  // namespace
 
-std::string_view ReplacementTemplate(std::string_view architecture, std::string_view source) {
-  const bool is_phi = architecture == "phi3" && Has(source, "<|tool|>") &&
-                      Has(source, "message['tools']") && !Has(source, "tool_calls");
-  return is_phi ? kPhi4Mini : std::string_view();
+std::string ReplacementTemplate(std::string_view architecture, std::string_view source) {
+  if (IsPhi4Mini(architecture, source)) return std::string(kPhi4Mini);
+  if (IsDeepSeek31(architecture, source)) return std::string(DeepSeek31Tools()).append(source);
+  return "";
 }
 
 std::string_view FallbackTemplate(std::string_view architecture) {

@@ -4,6 +4,7 @@
 // Chat templates for architectures whose published files often carry none. Must not know files.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace aster::jinja {
@@ -14,8 +15,9 @@ namespace aster::jinja {
 // of V4.1 "low", "high", "xhigh", "max" or a number from 1 to 100.
 std::string_view FallbackTemplate(std::string_view architecture);
 
-// What stands in for a file's own template where that takes tools in a way of its own; empty where
-// the file's serves. Without tools it writes the same.
-std::string_view ReplacementTemplate(std::string_view architecture, std::string_view source);
+// What stands in for a file's own template where that takes tools in a way of its own, or leaves it
+// to people to tell the model of them; empty where the file's serves. Without tools it writes the
+// same.
+std::string ReplacementTemplate(std::string_view architecture, std::string_view source);
 
 }  // namespace aster::jinja

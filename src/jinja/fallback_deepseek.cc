@@ -277,11 +277,44 @@ constexpr std::string_view kDeepSeek41 = R"jinja(
 {{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') if generates else '' -}}
 )jinja";
 
+// What stands before the file's own template of V3.1: tools become what its makers ask people to
+// put behind the system's text. The last line break is the tag's, so that nothing changes behind
+// it.
+constexpr std::string_view kTools31 = R"jinja(
+{%- if tools is defined and tools -%}
+  {%- set told = namespace(text='\n\n## Tools\nYou have access to the following tools:\n',
+                           system='', at=-1) -%}
+  {%- for tool in tools -%}
+    {%- set function = tool.function or tool -%}
+    {%- set told.text = told.text ~ '\n### ' ~ function.name ~
+        '\nDescription: ' ~ (function.description or '') ~
+        '\n\nParameters: ' ~ ((function.parameters or {}) | tojson) ~ '\n' -%}
+  {%- endfor -%}
+  {%- set told.text = told.text ~
+      '\nIMPORTANT: ALWAYS adhere to this exact format for tool use:\n' ~
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>tool_call_name<｜tool▁sep｜>' ~
+      'tool_call_arguments<｜tool▁call▁end｜>{additional_tool_calls}<｜tool▁calls▁end｜>\n\n' ~
+      'Where:\n- `tool_call_name` must be an exact match to one of the available tools\n' ~
+      '- `tool_call_arguments` must be valid JSON that strictly follows the tool\'s Parameters ' ~
+      'Schema\n- For multiple tool calls, chain them directly without separators or spaces' -%}
+  {%- for message in messages -%}
+    {%- if message.role == 'system' -%}
+      {%- set told.at = loop.index0 -%}
+      {%- set told.system = message.content -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- set messages = messages[:[told.at, 0] | max] +
+      [{'role': 'system', 'content': told.system + told.text}] + messages[told.at + 1:] -%}
+{%- endif %}
+)jinja";
+
 std::string WithParts(std::string_view tags, std::string_view parts, std::string_view rest) {
   return std::string(tags).append(kDeepSeekParts).append(parts).append(rest);
 }
 
 }  // namespace
+
+std::string_view DeepSeek31Tools() { return kTools31; }
 
 std::string_view DeepSeek32Template() {
   static const std::string whole = WithParts(kTags32, "", kDeepSeek32);

@@ -9,6 +9,9 @@
 
 namespace aster::jinja {
 
+// What stands before a file's own template of V3.1, which has no place for tools.
+std::string_view DeepSeek31Tools();
+
 std::string_view DeepSeek32Template();
 std::string_view DeepSeek4Template();
 std::string_view DeepSeek41Template();

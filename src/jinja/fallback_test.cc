@@ -89,6 +89,76 @@ TEST(ReplacementTemplate, OfPhi4MiniWritesToolsAndCalls) {
             "{\"name\": \"g\", \"arguments\": {}}]<|/tool_call|><|end|><|tool|>2<|end|><e>");
 }
 
+// As V3.1's: what the system says stands together, and tools nowhere.
+constexpr std::string_view kV31 =
+    "{%- set said = namespace(text='', gap='') -%}{%- for m in messages if m.role == 'system' -%}"
+    "{%- set said.text = said.text + said.gap + m.content -%}{%- set said.gap = '\n\n' -%}"
+    "{%- endfor -%}{{ bos_token }}{{ said.text }}{%- for m in messages if m.role != 'system' -%}"
+    "{{ '<' + m.role + '>' + m.content }}{%- for c in m.tool_calls or [] -%}"
+    "{{ c.function.name + '<｜tool▁sep｜>' + c.function.arguments }}{%- endfor -%}{%- endfor -%}";
+
+std::string RenderSource(std::string_view source, std::string_view variables) {
+  const auto parsed = ChatTemplate::Parse(source);
+  if (!parsed.ok()) return parsed.error().message();
+  const auto text = parsed->RenderJson(variables);
+  return text.ok() ? *text : text.error().message();
+}
+
+TEST(ReplacementTemplate, OfDeepSeek31TellsOfToolsBehindTheSystem) {
+  const auto render = [](const std::string& messages) {
+    return RenderSource(ReplacementTemplate("deepseek2", kV31), R"({"bos_token": "<B>", "tools": [
+        {"type": "function", "function": {"name": "add", "description": "It's \"adding\".",
+         "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}},
+        {"name": "now"}], "messages": [)" + messages + R"({"role": "user", "content": "Hi"}]})");
+  };
+  const std::string tools =
+      "\n\n## Tools\nYou have access to the following tools:\n\n"
+      "### add\nDescription: It's \"adding\".\n\nParameters: "
+      "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}}}\n\n"
+      "### now\nDescription: \n\nParameters: {}\n\n"
+      "IMPORTANT: ALWAYS adhere to this exact format for tool use:\n"
+      "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>tool_call_name<｜tool▁sep｜>tool_call_arguments"
+      "<｜tool▁call▁end｜>{additional_tool_calls}<｜tool▁calls▁end｜>\n\n"
+      "Where:\n- `tool_call_name` must be an exact match to one of the available tools\n"
+      "- `tool_call_arguments` must be valid JSON that strictly follows the tool's Parameters "
+      "Schema\n- For multiple tool calls, chain them directly without separators or spaces";
+  EXPECT_EQ(render(""), "<B>" + tools + "<user>Hi");
+  EXPECT_EQ(render(R"({"role": "system", "content": "Be kind."},)"),
+            "<B>Be kind." + tools + "<user>Hi");
+  EXPECT_EQ(render(R"({"role": "system", "content": "Be kind."}, {"role": "user", "content": "So"},
+                      {"role": "system", "content": "{{ Be }} brief."},)"),
+            "<B>Be kind.\n\n{{ Be }} brief." + tools + "<user>So<user>Hi");
+}
+
+TEST(ReplacementTemplate, OfDeepSeek31IsTheFilesOwnWithoutTools) {
+  const std::string variables = R"("bos_token": "<B>", "messages": [
+      {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"},
+      {"role": "assistant", "content": "", "tool_calls": [
+        {"function": {"name": "f", "arguments": "{}"}}]}]})";
+  // Its first bytes are its own, whatever they are.
+  for (const char* begin : {"", "\n", "\n\n", "  ", " \n ", "  {% if true %}\n x{% endif %}\n",
+                            "{%- if true %} x{% endif %}", "{# a #}\n", "\r\n\t", "{{ 'x' }}\n"}) {
+    const std::string source = begin + std::string(kV31);
+    const std::string replaced = ReplacementTemplate("deepseek2", source);
+    ASSERT_NE(replaced, "");
+    for (const char* tools : {"{", R"({"tools": null, )", R"({"tools": [], )"}) {
+      EXPECT_EQ(RenderSource(replaced, tools + variables), RenderSource(source, tools + variables))
+          << begin;
+    }
+  }
+}
+
+TEST(ReplacementTemplate, OfDeepSeek31IsForItsTemplateOnly) {
+  EXPECT_NE(ReplacementTemplate("deepseek32", kV31), "");
+  EXPECT_EQ(ReplacementTemplate("llama", kV31), "");
+  // One that has tools serves.
+  EXPECT_EQ(ReplacementTemplate("deepseek2", std::string(kV31) + "{{ tools | tojson }}"), "");
+  // V3 and R1, whose calls are in fences, and V2, which knows none.
+  EXPECT_EQ(ReplacementTemplate("deepseek2", std::string(kV31) + "\n```json\n"), "");
+  EXPECT_EQ(ReplacementTemplate("deepseek2", "{{ messages[0].content }}"), "");
+  EXPECT_EQ(ReplacementTemplate("deepseek2", FallbackTemplate("deepseek32")), "");
+}
+
 std::string RenderGemma3(std::string_view variables) {
   const auto parsed = ChatTemplate::Parse(FallbackTemplate("gemma3"));
   if (!parsed.ok()) return parsed.error().message();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Chat templates: the Jinja that model files carry, rendered as the Python original would, byte for
-// byte. docs/templates.md says what is supported. Must not know where templates come from, nor what
-// becomes of the prompt.
+// byte. docs/templates.md says what is supported. Must not know where templates come from, nor how
+// the prompt is used.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention over pages of keys and values. Every page gives each query a result of its own
-// (maximum, sum of weights, weighted values), and page results are merged in ascending order, so
-// that neither the number of queries in a call, nor of threads, nor the moment a row was written
-// changes a bit. docs/attention.md states every formula; ref/attention.cc is their plain form.
-// Must not know models, positions' meaning, masks by name, threads or owners of memory. Plain data:
-// sources of one instruction set include this.
+// Attention over pages of keys and values, by online softmax (as FlashAttention). Every page gives
+// each query a result (maximum, sum of weights, weighted values), and page results are merged in
+// ascending order, so that neither the number of queries in a call, nor of threads, nor the moment
+// a row was written changes a bit. docs/attention.md states every formula, ref/attention.cc is
+// plain. Must not know models, positions' meaning, masks by name, threads or owners of memory.
+// Plain data: sources of one instruction set include this.
 //
 // A call serves one key/value head: its rows are the queries of all heads that share it, for any
 // number of tokens. Callers split work by key/value head, by rows, and, where rows are few, by

@@ -3,8 +3,8 @@
 
 // Operations on rows of floats: norms, softmax, activations, rotary positions, conversions, sums in
 // fixed point. One table of functions per instruction set; all tables give the same bits, those of
-// ref/ops.cc (formulas in docs/operations.md). Must not know layers, threads or where rows come
-// from. Nothing allocates or fails. Plain data: sources of one instruction set include this.
+// ref/ops.cc, which defines every formula. Must not know layers, threads or where rows come from.
+// Nothing allocates or fails. Plain data: sources of one instruction set include this.
 //
 // Reductions run in sixteen virtual lanes: element i belongs to lane i mod 16, each lane takes its
 // elements in ascending order, and a fixed tree joins the lanes (i with i+8, i+4, i+2, i+1).

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The KV cache of one sequence in a range of layers: its token history and, for every stream, pages
-// of rows by absolute position. Must not know how rows are computed, nor other machines.
+// The KV cache of one sequence in a range of layers (paged attention): its token history and, for
+// every stream, pages of rows by absolute position. Must not know how rows are computed, nor other
+// machines.
 //
 // A computation goes: Reserve(layers, count); write rows through WritablePage and read rows through
-// Page; Advance(layers, tokens). What is not needed any more is released by Advance, after the
+// Page; Advance(layers, tokens). Advance releases rows that are not needed any more, after the
 // computation, so that every row of a chunk saw the same past however the chunk was cut. Addresses
-// of pages are good until the next call that changes the table.
+// of pages are valid until the next call that changes the table.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which part of a group computes each expert that a token has chosen, where the parts own experts:
-// the same answer on every part, from the router's choice alone. The rule is in docs/groups.md.
-// Must not know weights.
+// Expert parallel: which part of a group computes each expert that a token has chosen, if the parts
+// own experts. Every part finds the same answer, from the router's choice alone. The rule is in
+// docs/groups.md. Must not know weights.
 #pragma once
 
 #include <array>

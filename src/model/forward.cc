@@ -41,6 +41,8 @@ ForwardJob& ForwardJob::operator=(ForwardJob&& other) noexcept {
   std::swap(exchange_, other.exchange_);
   std::swap(passes_, other.passes_);
   std::swap(at_, other.at_);
+  std::swap(output_, other.output_);
+  std::swap(tapped_, other.tapped_);
   return *this;
 }
 
@@ -57,6 +59,7 @@ Result<Progress> ForwardJob::Advance() {
   // Back end by back end, without a wait between those that are done at once.
   while (TRY(passes_[at_].pass->Advance()) == Progress::kDone) {
     if (at_ + 1 == passes_.size()) {
+      TakeOutput();
       AdvanceTables();
       return Progress::kDone;
     }
@@ -87,6 +90,27 @@ Status ForwardJob::BeginNext() {
   return next.pass->Begin(segments, next.part, exchange_, before.next_gather());
 }
 
+// What was tapped in several passes stands side by side.
+void ForwardJob::TakeOutput() {
+  output_ = passes_.back().pass->output();
+  size_t rows = 0, width = 0;
+  for (const Step& step : passes_) {
+    rows = step.pass->tapped_rows();
+    width += step.pass->tapped_width();
+  }
+  if (rows == 0 || passes_.size() == 1) return;
+  tapped_.resize(rows * width);
+  size_t column = 0;
+  for (const Step& step : passes_) {
+    const size_t own = step.pass->tapped_width();
+    const float* from = step.pass->output().tapped.data();
+    for (size_t row = 0; row < rows; ++row)
+      std::copy_n(from + row * own, own, tapped_.data() + row * width + column);
+    column += own;
+  }
+  output_.tapped = tapped_;
+}
+
 // Only now does anything follow from the batch: until here an error has changed nothing.
 void ForwardJob::AdvanceTables() {
   for (const Segment& segment : passes_[0].pass->segments()) {
@@ -108,6 +132,10 @@ Forward::Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
     layers_.push_back({MakePassWeights(slice.weights, head), &slice.backend, {}});
     layers_.back().shared.expert_use = slice.expert_use;
   }
+}
+
+void Forward::Tap(const std::vector<uint32_t>& layers) {
+  for (Layers& one : layers_) one.shared.taps = layers;
 }
 
 std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {

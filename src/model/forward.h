@@ -57,7 +57,7 @@ class ForwardJob {
   // Computes to the end, waiting where it must.
   Result<Output> Finish();
   // Of a job that is done, as long as it is there.
-  const Output& output() const { return passes_.back().pass->output(); }
+  const Output& output() const { return output_; }
 
  private:
   friend class Forward;
@@ -73,6 +73,7 @@ class ForwardJob {
       : forward_(&forward), part_(part), exchange_(exchange) {}
 
   Status BeginNext();
+  void TakeOutput();
   void AdvanceTables();
 
   Forward* forward_;
@@ -80,6 +81,8 @@ class ForwardJob {
   Exchange* exchange_;        // or null
   std::vector<Step> passes_;  // one after the other; empty once moved from
   size_t at_ = 0;             // the current one
+  Output output_;
+  std::vector<float> tapped_;  // where layers of several are tapped
 };
 
 // Keeps the memory of jobs that are gone for those that come. Belongs to one thread, like its jobs,
@@ -98,6 +101,9 @@ class Forward {
 
   // All of its layers.
   const Slice& slice() const { return slice_; }
+  // Batches that begin from here on give the rows behind these layers, ascending, where they are
+  // wanted: the mean of streams where there are several.
+  void Tap(const std::vector<uint32_t>& layers);
 
   // A job that computes the segments (of different sequences) and advances their tables. On failure
   // no table has changed.

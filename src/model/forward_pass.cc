@@ -120,6 +120,7 @@ Status ForwardPass::Gathered::Plan(compute::Backend& backend, size_t width) {
 Status ForwardPass::CheckSegments() const {
   for (const Segment& segment : segments_) {
     CHECK(!segment.tokens.empty() && (segment.hidden != nullptr) != part_.embedding);
+    CHECK(segment.rows_as == segments_.front().rows_as);
     for (const int32_t token : segment.tokens) {
       if (token < 0 || static_cast<uint32_t>(token) >= shape_.vocab_size) {
         return InvalidArgument(
@@ -140,7 +141,13 @@ Status ForwardPass::CheckSegments() const {
 Status ForwardPass::ReserveRows() {
   const kv::LayerRange layers = {part_.layer_begin, part_.layer_end};
   row_count_ = 0;
-  for (Gathered* const gathered : {&last_, &hidden_, &wanted_, &stated_}) gathered->Clear();
+  for (Gathered* const gathered : {&last_, &hidden_, &wanted_, &stated_, &tapped_, &tapped_last_}) {
+    gathered->Clear();
+  }
+  taps_.clear();
+  for (const uint32_t layer : shared_.taps) {
+    if (layer >= part_.layer_begin && layer < part_.layer_end) taps_.push_back(layer);
+  }
   spans_.clear();
   positions_.clear();
   tokens_.clear();
@@ -150,7 +157,8 @@ Status ForwardPass::ReserveRows() {
     // Room first: its row in the table is where the batch writes keys and values.
     TRY(segment.table->Reserve(layers, count));
     const uint32_t position = segment.table->length(layers);
-    spans_.push_back({segment.table, position, static_cast<uint32_t>(row_count_), count});
+    spans_.push_back({segment.table, position, static_cast<uint32_t>(row_count_), count,
+                      segment.rows_as == RowsAs::kBlock});
     // Tokens of all segments stand one behind the other: row i is tokens_[i] at positions_[i].
     for (uint32_t i = 0; i < count; ++i) positions_.push_back(position + i);
     tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
@@ -159,9 +167,15 @@ Status ForwardPass::ReserveRows() {
     const size_t hidden = CountOf(part_.head ? segment.hidden_wanted : Wanted::kAll, count);
     const size_t wanted = CountOf(segment.wanted, count);
     const size_t stated = CountOf(segment.states, count);
+    const size_t tapped =
+        CountOf(shared_.taps.empty() ? Wanted::kNone : segment.tapped_wanted, count);
+    const size_t tapped_last = IsTapped(part_.layer_end - 1) ? tapped : 0;
     row_count_ += count;
     // A group computes all rows together to the end.
-    last_.Add(row_count_, exchange_ != nullptr ? count : std::max({hidden, wanted, stated}));
+    last_.Add(row_count_,
+              exchange_ != nullptr ? count : std::max({hidden, wanted, stated, tapped_last}));
+    tapped_.Add(row_count_, tapped);
+    tapped_last_.Add(last_.count, tapped_last);
     hidden_.Add(last_.count, hidden);
     wanted_.Add(last_.count, wanted);
     stated_.Add(last_.count, stated);
@@ -191,6 +205,10 @@ Status ForwardPass::PlanMemory() {
     TRY(logits_.Shape(backend_, wanted_.count, shape_.vocab_size));
     TRY(stated_.Plan(backend_, shape_.hidden_width()));
     TRY(states_.Shape(backend_, stated_.count, shape_.embedding));
+  }
+  if (tapped_.count > 0 && !taps_.empty()) {
+    TRY(tap_rows_.Shape(backend_, tapped_.count, tapped_width()));
+    TRY(tap_.Shape(backend_, tapped_.count, shape_.embedding));
   }
   if (hidden_.count < last_.count) TRY(hidden_.Plan(backend_, shape_.hidden_width()));
   if (last_.count < row_count_) TRY(last_.Plan(backend_, shape_.hidden_width()));
@@ -252,32 +270,22 @@ Result<Progress> ForwardPass::Record() {
 Result<Progress> ForwardPass::RecordLayers() {
   for (uint32_t layer = part_.layer_begin; layer < part_.layer_end; ++layer) {
     const LayerWeights& weights = WeightsOf(layer);
-    if (shape_.is_gemma4()) {
-      TRY(RecordGemma4Layer(layer, weights));
+    if (segments_.front().rows_as == RowsAs::kContext) {
+      TRY(KeepContext(layer, weights));
       continue;
     }
-    TRY(latent_ ? RecordMixedLayer(layer, weights) : RecordLayer(layer, weights));
+    if (shape_.is_gemma4()) {
+      TRY(RecordGemma4Layer(layer, weights));
+    } else {
+      TRY(latent_ ? RecordMixedLayer(layer, weights) : RecordLayer(layer, weights));
+    }
+    TRY(RecordTap(layer));
   }
   return Progress::kDone;
 }
 
 const LayerWeights& ForwardPass::WeightsOf(uint32_t layer) const {
   return weights_.layers[layer - weights_.slice.layer_begin];
-}
-
-// What is asked for of the rows behind the last layer.
-Status ForwardPass::RecordEnd() {
-  if (hidden_.count > 0) TRY(RecordHidden());
-  if (part_.head && wanted_.count > 0) TRY(RecordHead());
-  if (part_.head && stated_.count > 0) TRY(RecordStates());
-  return Ok();
-}
-
-// Hidden states that nothing asks for stay on the device: the way back may be slow.
-Status ForwardPass::RecordHidden() {
-  if (hidden_.count == residual_.rows) return commands_->Download(residual_, &output_.hidden);
-  TRY(commands_->Gather(residual_, hidden_.ranges, hidden_.rows.tensor()));
-  return commands_->Download(hidden_.rows.tensor(), &output_.hidden);
 }
 
 // Rows come in, as tokens or from the slice before, and learn where they stand.
@@ -287,7 +295,8 @@ Status ForwardPass::RecordInput() {
   const float scale = EmbeddingScaleOf(shape_);
   for (size_t i = 0; i < segments_.size(); ++i) {
     const Segment& segment = segments_[i];
-    const compute::Tensor rows = rows_.tensor().Rows(spans_[i].first_row, spans_[i].count);
+    const compute::Array& to = segment.rows_as == RowsAs::kContext ? normed_ : rows_;
+    const compute::Tensor rows = to.tensor().Rows(spans_[i].first_row, spans_[i].count);
     if (segment.hidden != nullptr) {
       TRY(commands_->Upload({segment.hidden, rows.rows * rows.columns}, rows));
     } else {
@@ -372,6 +381,13 @@ Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
   if (shape_.has_wide_norms()) TRY(NormaliseAllHeads(rows.keys, weights.key_norm));
   TRY(FinishHeads(layer, rows, weights));
   return commands_->Attend(AttentionOf(layer, rows, weights));
+}
+
+// The same of rows that are every layer's input.
+Status ForwardPass::KeepContext(uint32_t layer, const LayerWeights& weights) {
+  operand_->Set(normed_.tensor());
+  return latent_ ? latent_->Keep(layer, weights.latent, spans_, *operand_)
+                 : KeepRows(layer, weights);
 }
 
 // Behind the last layer's attention, which keeps keys and values of all rows, only rows that
@@ -564,37 +580,6 @@ Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const Laye
   const size_t begin = rows.queries.empty() ? 1 : 0;
   const size_t end = rows.keys.empty() ? 1 : has_values ? 3 : 2;
   return commands_->FinishHeads(std::span(all).subspan(begin, end - begin));
-}
-
-// These of the rows behind the last layer [count, embedding]; where there are streams, they are
-// merged into one row.
-Result<compute::Tensor> ForwardPass::LastRows(const Gathered& gathered) {
-  TRY(commands_->Gather(residual_, gathered.ranges, gathered.rows.tensor()));
-  if (!latent_) return gathered.rows.tensor();
-  const compute::Tensor merged = more_.tensor().Rows(0, gathered.count);
-  TRY(mixer_.Merge(weights_.merge, gathered.rows.tensor(), merged));
-  return merged;
-}
-
-Status ForwardPass::RecordHead() {
-  // Wanted rows only, and the vocabulary's scores in their order. A group has computed them as the
-  // last of its steps; the part that leads has them all.
-  if (exchange_ == nullptr) {
-    TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
-    const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};
-    TRY(commands_->Multiply(product));
-  }
-  if (!group_.leads()) return Ok();
-  if (shape_.logit_cap > 0.0f) TRY(commands_->Softcap(logits_.tensor(), shape_.logit_cap));
-  return commands_->Download(logits_.tensor(), &output_.logits);
-}
-
-Status ForwardPass::RecordStates() {
-  TRY(commands_->Normalise({.rows = TRY(LastRows(stated_)),
-                            .weight = weights_.output_norm.tensor(),
-                            .epsilon = shape_.norm_epsilon,
-                            .out = states_.tensor()}));
-  return commands_->Download(states_.tensor(), &output_.states);
 }
 
 }  // namespace aster::model

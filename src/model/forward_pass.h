@@ -33,7 +33,8 @@
 
 namespace aster::model {
 
-// What all passes over the same weights have in common. Constant.
+// What all passes over the same weights have in common. Constant but for the taps, which count for
+// passes that begin later.
 struct PassWeights {
   const Weights& weights;
   const compute::Matrix& head;                  // [vocab_size, embedding]
@@ -41,6 +42,7 @@ struct PassWeights {
   double magnitude = 1.0;                       // of cosines and sines
   std::vector<double> window_frequencies = {};  // of layers with a window, where they are others
   ExpertUse* expert_use = nullptr;              // counts what routers choose; or null
+  std::vector<uint32_t> taps = {};              // layers behind which rows may be wanted
 };
 
 // Used for one batch after the other; its memory is as large as the largest of them needed. Not for
@@ -67,6 +69,9 @@ class ForwardPass {
   std::span<const Segment> segments() const { return segments_; }
   // Of a batch that is done, until the next begins.
   const Output& output() const { return output_; }
+  // Of Output::tapped: the layers are those of this pass.
+  size_t tapped_rows() const { return tapped_.count; }
+  size_t tapped_width() const { return taps_.size() * shape_.embedding; }
   // The number of the gather behind its own.
   uint32_t next_gather() const { return gather_; }
 
@@ -155,6 +160,9 @@ class ForwardPass {
   Status AddNgrams(uint32_t layer, const LayerWeights& weights);
   bool AreAllLeftOut(uint32_t layer) const;
   Status KeepRows(uint32_t layer, const LayerWeights& weights);
+  Status KeepContext(uint32_t layer, const LayerWeights& weights);
+  bool IsTapped(uint32_t layer) const;
+  Status RecordTap(uint32_t layer);
   Status LeaveOut(uint32_t layer);
   std::span<const int32_t> TokensLeft() const;
   Status RecordGemma4Layer(uint32_t layer, const LayerWeights& weights);
@@ -249,6 +257,9 @@ class ForwardPass {
   Gathered hidden_;                   // for the next slice or a drafter
   Gathered wanted_;                   // for the head
   Gathered stated_;                   // for states_
+  std::vector<uint32_t> taps_;        // those of part_
+  Gathered tapped_;                   // of all rows, those behind layers that are tapped
+  Gathered tapped_last_;              // the same, of last_
   std::vector<int64_t> positions_;    // [rows]
   std::vector<int32_t> tokens_;       // [rows]
   std::vector<int32_t> last_tokens_;  // of last_
@@ -270,6 +281,8 @@ class ForwardPass {
   compute::Array all_dense_;      // [rows, feed_forward]
   compute::Array all_wide_;       // [rows * wide rows of each, feed_forward of an expert]
 
+  compute::Array tap_rows_;                          // [tapped rows, taps * embedding]
+  compute::Array tap_;                               // [tapped rows, embedding], of one
   compute::Array rows_;                              // [rows, hidden_width], the residual
   compute::Tensor residual_;                         // rows_, or what is left of them
   compute::Array states_;                            // [wanted states, embedding]

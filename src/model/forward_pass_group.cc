@@ -169,8 +169,12 @@ Status ForwardPass::EndAttention(const LayerWeights& weights) {
 
 Status ForwardPass::EndLayer(uint32_t layer) {
   const LayerWeights& weights = WeightsOf(layer);
-  if (shape_.is_gemma4()) return EndGemma4Layer(layer, weights);
-  return latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(weights.fed_norm);
+  if (shape_.is_gemma4()) {
+    TRY(EndGemma4Layer(layer, weights));
+  } else {
+    TRY(latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(weights.fed_norm));
+  }
+  return RecordTap(layer);
 }
 
 // What states are made of, and their gate; or queries and keys that are normed over all heads.

@@ -93,6 +93,13 @@ Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights&
   return Contract(weights, out);
 }
 
+Status LatentAttention::Keep(uint32_t layer, const LatentWeights& weights,
+                             std::span<const compute::PageSpan> spans, compute::Operand& rows) {
+  const compute::Product product[] = {{&weights.row, &rows, rows_.tensor()}};
+  TRY(commands_.Multiply(product));
+  return WriteRows(layer, /*ratio=*/0, weights, spans);
+}
+
 Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
                                                 const LatentWeights& weights,
                                                 std::span<const compute::PageSpan> spans,

@@ -41,6 +41,9 @@ class LatentAttention {
   Status Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
              std::span<const compute::PageSpan> spans, compute::Operand& rows,
              const compute::Tensor& out);
+  // Only writes the rows of a layer without compressed ones, which nothing attends to yet.
+  Status Keep(uint32_t layer, const LatentWeights& weights,
+              std::span<const compute::PageSpan> spans, compute::Operand& rows);
   // The same in two halves, where a group of nodes computes the layer: what the heads here attend
   // to, through their low ranks, valid until the next call [rows, groups here * output_rank]; and
   // out = what that of all groups of heads, which the caller sets, becomes: of which the part has

@@ -25,12 +25,6 @@ std::string_view PoolingName(Pooling pooling) {
 
 Result<Pooling> ReadPooling(const gguf::Metadata& metadata) {
   const std::string arch = TRY(metadata.Get<std::string>("general.architecture"));
-  if (!TRY(metadata.GetOr<bool>(arch + ".attention.causal", true))) {
-    return Unimplemented(fmt::format(
-        "{}.attention.causal is false: the tokens of this model see those behind them, and here "
-        "they do not; use an embedding model made from a decoder, such as Qwen3-Embedding",
-        arch));
-  }
   const std::string key = arch + ".pooling_type";
   const auto type = TRY(metadata.GetOr<uint64_t>(key, 0));
   // 0 is said of models that do not pool.

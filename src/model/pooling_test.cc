@@ -17,11 +17,10 @@
 namespace aster::model {
 namespace {
 
-Result<gguf::File> FileWith(std::optional<uint32_t> type, bool is_causal) {
+Result<gguf::File> FileWith(std::optional<uint32_t> type) {
   gguf::MetadataBuilder metadata;
   metadata.Set("general.architecture", std::string_view("qwen3"));
   if (type) metadata.Set("qwen3.pooling_type", *type);
-  if (!is_causal) metadata.Set("qwen3.attention.causal", false);
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
   const std::string path = folder.File("model.gguf");
   gguf::Writer writer = TRY(gguf::Writer::Create(path, metadata, {}));
@@ -29,13 +28,13 @@ Result<gguf::File> FileWith(std::optional<uint32_t> type, bool is_causal) {
   return gguf::File::Open(path);
 }
 
-Result<Pooling> PoolingOf(std::optional<uint32_t> type, bool is_causal = true) {
-  const gguf::File file = TRY(FileWith(type, is_causal));
+Result<Pooling> PoolingOf(std::optional<uint32_t> type) {
+  const gguf::File file = TRY(FileWith(type));
   return ReadPooling(file.metadata());
 }
 
 bool IsNamed(std::optional<uint32_t> type) {
-  return NamesPooling(FileWith(type, /*is_causal=*/true).value().metadata());
+  return NamesPooling(FileWith(type).value().metadata());
 }
 
 TEST(Pooling, IsWhatTheFileSays) {
@@ -56,8 +55,6 @@ TEST(Pooling, IsNamedByModelsThatPool) {
 
 TEST(Pooling, WhatCannotBeComputedIsNamed) {
   EXPECT_THAT(PoolingOf(9).error().message(), testing::HasSubstr("qwen3.pooling_type is 9"));
-  EXPECT_THAT(PoolingOf(1, false).error().message(),
-              testing::HasSubstr("qwen3.attention.causal is false"));
 }
 
 }  // namespace

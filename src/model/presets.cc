@@ -105,6 +105,19 @@ Shape Qwen3MoeShape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_
   return shape;
 }
 
+// As small as blocks of 256 allow.
+Shape SmallQwen(Shape shape) {
+  shape.layer_count = 4;
+  shape.embedding = 256;
+  shape.head_count = 4;
+  shape.kv_head_count = 2;
+  shape.head_dim = shape.rope.dimensions = 64;
+  if (shape.feed_forward > 0) shape.feed_forward = 768;
+  shape.vocab_size = 1024;
+  if (shape.experts.count > 0) shape.experts = {.count = 8, .used = 3, .feed_forward = 256};
+  return shape;
+}
+
 const Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
                               .layer_count = 12,
                               .context_length = 32768,
@@ -358,6 +371,10 @@ std::vector<Preset> MakePresets() {
       {"qwen3-0.6b", "the shape of a Qwen3 of 0.6 B parameters", kQwen3},
       {"llama-8b", "the shape of Llama 3.1 8B", Llama3Shape(32, 4096, 32, 14336)},
       {"llama-70b", "the shape of Llama 3.1 and 3.3 70B", Llama3Shape(80, 8192, 64, 28672)},
+      {"qwen2-tiny", "every part of a Qwen2, in 4 small layers", SmallQwen(Qwen25Of7b())},
+      {"qwen3-tiny", "every part of a Qwen3, in 4 small layers", SmallQwen(kQwen3)},
+      {"qwen3-moe-tiny", "every part of a Qwen3 with experts, in 4 small layers",
+       SmallQwen(Qwen3MoeShape(48, 2048, 32, 128, 768))},
       {"qwen2.5-7b", "the shape of Qwen2.5 7B", Qwen25Of7b()},
       {"qwen3-8b", "the shape of Qwen3 8B", Qwen3Shape(36, 4096, 32, 12288)},
       {"qwen3-32b", "the shape of Qwen3 32B", Qwen3Shape(64, 5120, 64, 25600)},

@@ -99,7 +99,8 @@ Shape SmallGemma4(Shape shape) {
   shape.context_length = 65536;
   shape.embedding = 256;
   shape.head_count = 4;
-  shape.kv_head_count = 1;
+  // Of E2B the layers that see all have one.
+  shape.kv_head_count = shape.kinds.keys_are_values ? 2 : 1;
   shape.head_dim = 128;
   shape.feed_forward = 512;
   shape.vocab_size = 1024;

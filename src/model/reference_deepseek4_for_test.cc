@@ -140,8 +140,44 @@ class Reference {
     return Head("nextn.hc_head_", "nextn.shared_head_norm.weight", streams);
   }
 
+  // A drafter's block: all of its rows see each other and the context, which is every layer's
+  // input. The rows behind the layers, merged.
+  Rows Block(const Rows& context, const Rows& embedded) {
+    std::vector<Rows> block;
+    for (const Row& row : embedded) block.emplace_back(shape_.streams.count, row);
+    for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) {
+      prefix_ = fmt::format("blk.{}.", layer_);
+      for (position_ = 0; position_ < context.size(); ++position_) KeepRow(context[position_]);
+      const auto keep = [&](const Row& x) {
+        KeepRow(x);
+        return x;
+      };
+      for (Rows streams : block) {
+        Half("attn", streams, keep);
+        ++position_;
+      }
+      position_ = context.size();
+      for (Rows& streams : block) {
+        Half("attn", streams, [&](const Row& x) { return Attend(x); });
+        Half("ffn", streams, [&](const Row& x) { return FeedForward(x); });
+        ++position_;
+      }
+    }
+    prefix_.clear();
+    Rows merged;
+    for (const Rows& streams : block) merged.push_back(Merged("output_hc_", streams));
+    return merged;
+  }
+
  private:
   Row Head(const std::string& merge, const std::string& norm, const Rows& streams) {
+    Row x = Merged(merge, streams);
+    Normalise(x, &Weights(norm), shape_.norm_epsilon);
+    prefix_.clear();
+    return Multiply("output.weight", x, 0, shape_.vocab_size);
+  }
+
+  Row Merged(const std::string& merge, const Rows& streams) {
     const Row mixed = Mixed(merge + "fn.weight", streams);
     Row x(shape_.embedding);
     for (size_t i = 0; i < streams.size(); ++i) {
@@ -150,9 +186,7 @@ class Reference {
                             shape_.streams.epsilon;
       for (size_t e = 0; e < x.size(); ++e) x[e] += weight * streams[i][e];
     }
-    Normalise(x, &Weights(norm), shape_.norm_epsilon);
-    prefix_.clear();
-    return Multiply("output.weight", x, 0, shape_.vocab_size);
+    return x;
   }
 
   const Row& Weights(const std::string& name) {
@@ -239,13 +273,7 @@ class Reference {
     const uint32_t ratio = RatioHere();
     const size_t dim = shape_.head_dim;
     Past& past = past_[layer_];
-    Row low = Multiply("attn_q_a.weight", x, 0, latent.query_rank);
-    Normalise(low, &Weights("attn_q_a_norm.weight"), shape_.norm_epsilon);
-    Row queries = Multiply("attn_q_b.weight", low, 0, shape_.head_count * dim);
-    Row row = Multiply("attn_kv.weight", x, 0, dim);
-    Normalise(row, &Weights("attn_kv_a_norm.weight"), shape_.norm_epsilon);
-    Turn(row, FrequenciesHere(), static_cast<double>(position_));
-    past.window.push_back(Held(RowFormat(shape_, memory_), row));
+    KeepRow(x);
     if (ratio != 0) {
       Compress("attn_compressor_", x, dim, past.far_values, past.far_scores);
       if ((position_ + 1) % ratio == 0)
@@ -258,9 +286,27 @@ class Reference {
             NewRow("indexer_compressor_", latent.index_dim, past.index_values, past.index_scores));
       }
     }
-    const size_t window = std::min<size_t>(shape_.sliding_window, position_ + 1);
+    return Attend(x);
+  }
+
+  void KeepRow(const Row& x) {
+    Row row = Multiply("attn_kv.weight", x, 0, shape_.head_dim);
+    Normalise(row, &Weights("attn_kv_a_norm.weight"), shape_.norm_epsilon);
+    Turn(row, FrequenciesHere(), static_cast<double>(position_));
+    past_[layer_].window.push_back(Held(RowFormat(shape_, memory_), row));
+  }
+
+  // To the newest rows, as many as the window has.
+  Row Attend(const Row& x) {
+    const size_t dim = shape_.head_dim;
+    Past& past = past_[layer_];
+    Row low = Multiply("attn_q_a.weight", x, 0, shape_.latent.query_rank);
+    Normalise(low, &Weights("attn_q_a_norm.weight"), shape_.norm_epsilon);
+    Row queries = Multiply("attn_q_b.weight", low, 0, shape_.head_count * dim);
+    const size_t end = past.window.size();
+    const size_t window = std::min<size_t>(shape_.sliding_window, end);
     std::vector<const Row*> seen;
-    for (size_t i = position_ + 1 - window; i <= position_; ++i) seen.push_back(&past.window[i]);
+    for (size_t i = end - window; i < end; ++i) seen.push_back(&past.window[i]);
     for (const size_t i : Chosen(x, low)) seen.push_back(&past.far[i]);
     Row out;
     for (size_t head = 0; head < shape_.head_count; ++head) {
@@ -432,6 +478,13 @@ std::vector<double> DeepSeek4ReferenceLogits(const gguf::ModelFiles& files, cons
     logits.insert(logits.end(), row.begin(), row.end());
   }
   return logits;
+}
+
+std::vector<std::vector<double>> DeepSeek4ReferenceBlock(
+    const gguf::ModelFiles& files, const Shape& layers, const MemoryOptions& memory,
+    const std::vector<std::vector<double>>& context,
+    const std::vector<std::vector<double>>& embedded) {
+  return Reference(files, layers, memory).Block(context, embedded);
 }
 
 std::vector<double> DeepSeek4ReferenceDrafts(const gguf::ModelFiles& files, const Shape& shape,

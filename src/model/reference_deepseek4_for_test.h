@@ -26,4 +26,11 @@ std::vector<double> DeepSeek4ReferenceDrafts(const gguf::ModelFiles& files, cons
                                              std::span<const int32_t> tokens,
                                              std::span<const float> streams);
 
+// Rows behind the layers of a drafter of blocks, merged: `embedded` are those of the block's
+// tokens, behind `context`.
+std::vector<std::vector<double>> DeepSeek4ReferenceBlock(
+    const gguf::ModelFiles& files, const Shape& layers, const MemoryOptions& memory,
+    const std::vector<std::vector<double>>& context,
+    const std::vector<std::vector<double>>& embedded);
+
 }  // namespace aster::model

@@ -192,21 +192,28 @@ inline Shape SmallShape(Arch arch) {
 // A synthetic model on disk.
 class ModelFile {
  public:
-  ModelFile(const Shape& shape, gguf::TensorType type)
+  ModelFile(const Shape& shape, gguf::TensorType type) : ModelFile(shape, {}, type) {}
+  // A drafter of blocks.
+  ModelFile(const BlockShape& drafter, gguf::TensorType type)
+      : ModelFile(drafter.layers, drafter, type) {}
+
+  const gguf::ModelFiles& files() const { return *files_; }
+
+ private:
+  ModelFile(const Shape& shape, std::optional<BlockShape> drafter, gguf::TensorType type)
       : folder_(TemporaryDirectory::Create().value()) {
     ThreadPool pool(1);
-    const SynthOptions options{
-        .shape = shape, .name = "test", .choose_type = [type](const TensorSpec& spec) {
-          return spec.is_matrix ? type : gguf::TensorType::kF32;
-        }};
+    const SynthOptions options{.shape = shape,
+                               .drafter = std::move(drafter),
+                               .name = "test",
+                               .choose_type = [type](const TensorSpec& spec) {
+                                 return spec.is_matrix ? type : gguf::TensorType::kF32;
+                               }};
     const std::string path = folder_.File("model.gguf");
     CHECK(WriteSyntheticModel(options, path, pool, nullptr).ok());
     files_ = std::make_unique<gguf::ModelFiles>(gguf::ModelFiles::Open(path).value());
   }
 
-  const gguf::ModelFiles& files() const { return *files_; }
-
- private:
   TemporaryDirectory folder_;
   std::unique_ptr<gguf::ModelFiles> files_;
 };

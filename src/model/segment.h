@@ -21,6 +21,15 @@ constexpr size_t CountOf(Wanted wanted, size_t rows) {
   return wanted == Wanted::kLast ? 1 : rows;
 }
 
+// What is computed of a segment's rows, the same for all segments of a batch.
+enum class RowsAs : uint8_t {
+  kText,   // each sees those before it and itself
+  kBlock,  // each sees those before the segment, and all of the segment
+  // They are given, [tokens, embedding], and every layer's input: it keeps their keys and values,
+  // and no more.
+  kContext,
+};
+
 // The next tokens of one sequence.
 struct Segment {
   kv::PageTable* table;             // of the slice's layers; the tokens follow what it holds
@@ -30,6 +39,8 @@ struct Segment {
   uint32_t draft_count = 0;         // of the tokens, at their end: they may be rejected
   Wanted states = Wanted::kNone;    // rows wanted as the head sees them: behind the last norm
   Wanted hidden_wanted = Wanted::kNone;  // rows of Output::hidden; without the head they are all
+  Wanted tapped_wanted = Wanted::kNone;  // rows of Output::tapped
+  RowsAs rows_as = RowsAs::kText;
 };
 
 // Rows of all segments, one after the other.
@@ -37,6 +48,7 @@ struct Output {
   std::span<const float> hidden;  // [wanted hidden rows, hidden_width], behind the last layer
   std::span<const float> logits;  // [wanted rows, vocab_size], of a slice with the head
   std::span<const float> states;  // [wanted states, embedding], of a slice with the head
+  std::span<const float> tapped;  // [wanted tapped rows, taps * embedding], behind layers
 };
 
 // How far a forward pass has come.

@@ -9,6 +9,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/similar.h"
+#include "gguf/block_file.h"
 #include "kernels/math.h"
 #include "model/carried.h"
 #include "model/shape_deepseek4.h"
@@ -69,6 +71,14 @@ bool Reads(Arch arch, std::string_view key) {
 }
 
 Status RefuseForeignKeys(const Keys& keys, Arch arch) {
+  if (!TRY(keys.FlagOr("attention.causal", true))) {
+    return Unimplemented(fmt::format(
+        "{} is false: the tokens of this model see those behind them, and here they do not; for "
+        "embeddings use a model made from a decoder, such as Qwen3-Embedding",
+        keys.Full("attention.causal")));
+  }
+  // As the first files of that format said what rope.scaling.factor says.
+  TRY(keys.ExpectValue("rope.scale_linear", 1.0f));
   for (const std::string_view key : kForeignKeys) {
     if (!keys.Contains(key) || Reads(arch, key)) continue;
     return Unimplemented(
@@ -92,7 +102,12 @@ Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
   if (keys.Contains("rope.freq_base")) rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
   rope.scaling = TRY(ParseRopeScaling(keys, shape.arch));
-  if (rope.scaling == RopeScaling::kNone) return rope;
+  if (rope.scaling == RopeScaling::kNone) {
+    // By which way of stretching the file does not say.
+    if (!keys.Contains("rope.scaling.type")) TRY(keys.ExpectValue("rope.scaling.factor", 1.0f));
+    if (shape.arch != Arch::kPhi3) TRY(keys.ExpectValue("rope.scaling.attn_factor", 1.0f));
+    return rope;
+  }
   rope.factor = TRY(keys.Multiple("rope.scaling.factor"));
   rope.original_context =
       TRY(keys.CountOr("rope.scaling.original_context_length", UINT32_MAX, shape.context_length));
@@ -138,7 +153,9 @@ Status ReadFeedForward(const Keys& keys, Shape& shape) {
     shape.experts.count = TRY(keys.Count("expert_count", kMaxWidth));
     shape.experts.used = TRY(keys.Count("expert_used_count", kMaxWidth));
     shape.experts.feed_forward = TRY(keys.Count("expert_feed_forward_length", kMaxWidth));
-    return Ok();
+    if (shape.arch != Arch::kQwen3Moe) return Ok();
+    TRY(keys.ExpectNumber("expert_shared_count", 0));
+    return ExpectPlainRouter(keys);
   }
   if (TRY(keys.OptionalCount("expert_count", kMaxWidth)) > 0) {
     return Unimplemented(
@@ -187,8 +204,9 @@ Status CheckRope(const Shape& shape) {
   return Ok();
 }
 
-// That which begins most alike; empty where none does. Of several the first.
-std::string_view NearestTo(std::string_view name) {
+// That which begins most alike, of several the first, or else is spelt most alike; empty where none
+// is.
+std::string NearestTo(std::string_view name) {
   constexpr size_t kLeastAlike = 3;
   std::string_view nearest;
   size_t most = kLeastAlike - 1;
@@ -199,7 +217,10 @@ std::string_view NearestTo(std::string_view name) {
     most = alike;
     nearest = entry.name;
   }
-  return nearest;
+  if (!nearest.empty()) return std::string(nearest);
+  std::vector<std::string> names;
+  for (const ArchEntry& entry : kArchs) names.emplace_back(entry.name);
+  return MostSimilar(name, names).value_or("");
 }
 
 }  // namespace
@@ -214,7 +235,12 @@ Result<Arch> ParseArch(std::string_view name) {
   for (const ArchEntry& entry : kArchs) {
     if (entry.name == name) return entry.arch;
   }
-  const std::string_view nearest = NearestTo(name);
+  if (name == gguf::kDrafterArchitecture) {
+    return Unimplemented(
+        "this is a drafter for a model, and no model: give it along with the model, for --draft "
+        "mtp, or by --draft FILE");
+  }
+  const std::string nearest = NearestTo(name);
   return Unimplemented(fmt::format(
       "architecture \"{}\" is not supported{}; {} are", name,
       nearest.empty() ? "" : fmt::format(" (the nearest that is: {})", nearest), KnownArchs()));

@@ -34,8 +34,6 @@ Status ReadGemma2(const Keys& keys, Shape& shape) {
                           "nextn_predict_layers", "leading_dense_block_count"}) {
     TRY(keys.ExpectNumber(key, 0));
   }
-  if (!TRY(keys.FlagOr("attention.causal", true)))
-    return keys.Unexpected("attention.causal", "false", "true");
   TRY(keys.ExpectValue("rope.freq_base_swa", shape.rope.base));
   if (shape.rope.scaling == RopeScaling::kYarn)
     return keys.Unexpected("rope.scaling.type", "\"yarn\"", "none or linear");

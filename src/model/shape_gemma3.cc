@@ -32,8 +32,6 @@ Status ExpectNothingElse(const Keys& keys, const Shape& shape) {
   for (const char* key : {"attention.key_length_swa", "attention.value_length_swa"})
     TRY(keys.ExpectNumber(key, shape.head_dim));
   TRY(keys.ExpectNumber("rope.dimension_count_swa", shape.rope.dimensions));
-  if (!TRY(keys.FlagOr("attention.causal", true)))
-    return keys.Unexpected("attention.causal", "false", "true");
   return Ok();
 }
 

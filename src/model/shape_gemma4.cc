@@ -31,8 +31,6 @@ Status ExpectNoOtherGemma4(const Keys& keys) {
   const std::string scaling = TRY(keys.TextOr("rope.scaling.type", "none"));
   if (scaling != "none")
     return keys.Unexpected("rope.scaling.type", fmt::format("\"{}\"", scaling), "none");
-  if (!TRY(keys.FlagOr("attention.causal", true)))
-    return keys.Unexpected("attention.causal", "false", "true");
   return Ok();
 }
 

@@ -54,9 +54,8 @@ bool HasRecurrence(Arch arch) {
 Status ReadQwenNext(const Keys& keys, Shape& shape) {
   // Of a head only a part turns: a file that does not say which would be computed wrongly.
   TRY(keys.Count("rope.dimension_count", kMaxWidth));
-  for (const char* key : {"attention.sliding_window", "leading_dense_block_count"})
-    TRY(keys.ExpectNumber(key, 0));
-  TRY(keys.ExpectValue("expert_weights_scale", 1.0f));
+  TRY(keys.ExpectNumber("attention.sliding_window", 0));
+  TRY(ExpectPlainRouter(keys));
   TRY(ReadRecurrence(keys, shape));
   return shape.experts.count > 0 ? ReadSharedExpert(keys, shape.experts) : Ok();
 }

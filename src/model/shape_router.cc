@@ -128,6 +128,20 @@ Status ReadRouter(const Keys& keys, Shape& shape) {
   return ReadDenseLayers(keys, shape);
 }
 
+Status ExpectPlainRouter(const Keys& keys) {
+  TRY(keys.ExpectNumber("expert_gating_func", kNumberOfSoftmax));
+  if (!TRY(keys.FlagOr("expert_weights_norm", true)))
+    return keys.Unexpected("expert_weights_norm", "false", "true");
+  // Some files say by a zero that shares are not scaled.
+  if (TRY(keys.ZeroOrPositive("expert_weights_scale")) != 0.0f)
+    TRY(keys.ExpectValue("expert_weights_scale", 1.0f));
+  Experts experts;
+  TRY(ReadGroups(keys, experts));
+  if (experts.groups > 1)
+    return keys.Unexpected("expert_group_count", fmt::format("{}", experts.groups), "0 or 1");
+  return keys.ExpectNumber("leading_dense_block_count", 0);
+}
+
 Status CheckRouter(const Shape& shape) {
   const Experts& experts = shape.experts;
   if (experts.used == 0 || experts.used + experts.shared > kernels::kMaxTerms) {

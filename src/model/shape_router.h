@@ -26,6 +26,10 @@ std::string_view NormOfNext(const Shape& shape);
 // first layers where those have none. Of what files leave out, `shape` has what is usual.
 Status ReadRouter(const Keys& keys, Shape& shape);
 
+// Of families with a plain router, a softmax over all experts whose chosen ones' shares sum up to
+// 1: an error where the file says otherwise.
+Status ExpectPlainRouter(const Keys& keys);
+
 // Numbers that the computation cannot deal with.
 Status CheckRouter(const Shape& shape);
 

@@ -452,6 +452,38 @@ TEST(Memory, OnlyLayersWithAWindowForget) {
   EXPECT_EQ(layout.BytesFor({0, 1}, 65536, 0), layout.BytesFor({0, 1}, 8192, 0));
 }
 
+// A value that other architectures, or other engines' files, have and that would be computed
+// wrongly.
+TEST(Shape, WhatPlainFamiliesDoNotComputeIsRefusedByName) {
+  const auto refused = [](std::string_view preset, const std::string& key, auto value) {
+    const Shape shape = ShapeOfPreset(preset).value();
+    gguf::MetadataBuilder metadata = MetadataOf(shape);
+    metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
+    const auto read = ReadBack(metadata);
+    return !read.ok() && read.error().message().find(key) != std::string::npos;
+  };
+  for (const char* preset : {"qwen3-30b-a3b", "qwen3-next-tiny", "qwen3.5-moe-tiny"}) {
+    SCOPED_TRACE(preset);
+    for (const uint32_t function : {0, 2, 3, 99})
+      EXPECT_TRUE(refused(preset, "expert_gating_func", function));
+    EXPECT_TRUE(refused(preset, "expert_weights_norm", false));
+    EXPECT_TRUE(refused(preset, "expert_weights_scale", 2.0f));
+    EXPECT_TRUE(refused(preset, "leading_dense_block_count", uint32_t{1}));
+    EXPECT_FALSE(refused(preset, "expert_gating_func", uint32_t{1}));
+    EXPECT_FALSE(refused(preset, "expert_weights_scale", 0.0f));
+    EXPECT_FALSE(refused(preset, "expert_group_count", uint32_t{1}));
+  }
+  EXPECT_TRUE(refused("qwen3-30b-a3b", "expert_shared_count", uint32_t{1}));
+  for (const Preset& preset : Presets()) {
+    SCOPED_TRACE(preset.name);
+    EXPECT_TRUE(refused(preset.name, "attention.causal", false));
+    EXPECT_TRUE(refused(preset.name, "rope.scale_linear", 4.0f));
+  }
+  EXPECT_TRUE(refused("tiny", "rope.scaling.factor", 4.0f));
+  EXPECT_FALSE(refused("tiny", "rope.scaling.factor", 1.0f));
+  EXPECT_TRUE(refused("tiny", "rope.scaling.attn_factor", 1.5f));
+}
+
 TEST(Shape, AnUnknownArchitectureIsNamed) {
   gguf::MetadataBuilder metadata = MetadataOf(Tiny());
   metadata.Set("general.architecture", "mamba");
@@ -462,7 +494,7 @@ TEST(Shape, AnUnknownArchitectureIsNamed) {
   EXPECT_NE(shape.error().message().find("qwen3moe"), std::string::npos);
   EXPECT_EQ(shape.error().message().find("nearest"), std::string::npos);
   const std::pair<const char*, const char*> kNearest[] = {
-      {"gemma3n", "gemma3"}, {"phimoe", "phi3"}, {"qwen2vl", "qwen2"}};
+      {"gemma3n", "gemma3"}, {"phimoe", "phi3"}, {"qwen2vl", "qwen2"}, {"Llama", "llama"}};
   for (const auto& [name, nearest] : kNearest) {
     EXPECT_NE(ParseArch(name).error().message().find(
                   fmt::format("\"{}\" is not supported (the nearest that is: {});", name, nearest)),

@@ -17,7 +17,7 @@ Status CheckFirstLayer(const Slice& slice, const Shape& shape) {
     if (shape.can_begin(layer)) first.push_back(layer);
   }
   return Unimplemented(
-      fmt::format("layer {} of this model needs what a layer before it keeps: a node's layers can "
+      fmt::format("layer {} of this model needs results of an earlier layer: a node's layers can "
                   "begin with {} only",
                   slice.layer_begin, fmt::join(first, ", ")));
 }

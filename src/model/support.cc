@@ -10,6 +10,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/similar.h"
 #include "gguf/types.h"
 #include "kernels/pack.h"
 #include "model/description.h"
@@ -78,32 +79,16 @@ bool IsIdle(const Shape& shape, std::string_view tensor_name) {
 
 void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
                   const std::optional<Slice>& slice, std::vector<std::string>& obstacles) {
-  Sentences missing, misshapen;
-  std::map<TensorType, size_t> uncomputable;
   std::set<std::string_view> known;
-  const std::vector<TensorSpec> specs = TensorsOf(shape);
-  for (const TensorSpec& spec : specs) {
+  std::vector<std::string> names;
+  std::vector<TensorSpec> needed;
+  for (TensorSpec& spec : TensorsOf(shape)) {
+    names.push_back(spec.name);
     const gguf::Tensor* tensor = FindTensor(files, spec);
     if (tensor != nullptr) known.insert(tensor->name);
-    if (slice && !slice->Needs(shape, spec)) continue;
-    if (tensor == nullptr) {
-      missing.Add(fmt::format("tensor {} {} is missing", spec.name, DimsText(spec.dims)));
-      continue;
-    }
-    if (!SameDims(*tensor, spec.dims)) {
-      misshapen.Add(fmt::format("tensor {} is {}, {} is needed", spec.name,
-                                gguf::ShapeText(*tensor), DimsText(spec.dims)));
-    }
-    if (spec.is_table ? tensor->type != TensorType::kI32 : !IsComputable(tensor->type))
-      ++uncomputable[tensor->type];
+    if (!slice || slice->Needs(shape, spec)) needed.push_back(std::move(spec));
   }
-  std::move(missing).MoveTo(obstacles);
-  std::move(misshapen).MoveTo(obstacles);
-  for (const auto& [type, count] : uncomputable) {
-    obstacles.push_back(fmt::format(
-        "{} tensors are {}, which cannot be computed with; convert them with aster quantize", count,
-        gguf::TensorTypeName(type)));
-  }
+  obstacles = ObstaclesOf(files, needed);
   // A tensor that was not asked for may mean that the file computes something else than its
   // architecture says.
   Sentences unexpected;
@@ -114,8 +99,11 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
     if (ranks && IsTensorOfRankHead(entry.tensor->name)) continue;
     if (IsLeftOut(shape, entry.tensor->name) || IsIdle(shape, entry.tensor->name)) continue;
     const bool is_next = entry.tensor->name.find(".nextn.") != std::string_view::npos;
-    unexpected.Add(fmt::format("tensor {} has no place in this architecture{}", entry.tensor->name,
-                               is_next ? " without the key nextn_predict_layers" : ""));
+    const auto nearest = MostSimilar(entry.tensor->name, names);
+    unexpected.Add(
+        fmt::format("tensor {} has no place in this architecture{}{}", entry.tensor->name,
+                    is_next ? " without the key nextn_predict_layers" : "",
+                    nearest ? fmt::format("; the nearest that has is {}", *nearest) : ""));
   }
   std::move(unexpected).MoveTo(obstacles);
 }
@@ -218,6 +206,34 @@ const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& 
     if (tensor == nullptr) tensor = files.FindTensor(alias);
   }
   return tensor;
+}
+
+std::vector<std::string> ObstaclesOf(const gguf::ModelFiles& files,
+                                     std::span<const TensorSpec> needed) {
+  Sentences missing, misshapen;
+  std::map<TensorType, size_t> uncomputable;
+  for (const TensorSpec& spec : needed) {
+    const gguf::Tensor* tensor = FindTensor(files, spec);
+    if (tensor == nullptr) {
+      missing.Add(fmt::format("tensor {} {} is missing", spec.name, DimsText(spec.dims)));
+      continue;
+    }
+    if (!SameDims(*tensor, spec.dims)) {
+      misshapen.Add(fmt::format("tensor {} is {}, {} is needed", spec.name,
+                                gguf::ShapeText(*tensor), DimsText(spec.dims)));
+    }
+    if (spec.is_table ? tensor->type != TensorType::kI32 : !IsComputable(tensor->type))
+      ++uncomputable[tensor->type];
+  }
+  std::vector<std::string> obstacles;
+  std::move(missing).MoveTo(obstacles);
+  std::move(misshapen).MoveTo(obstacles);
+  for (const auto& [type, count] : uncomputable) {
+    obstacles.push_back(fmt::format(
+        "{} tensors are {}, which cannot be computed with; convert them with aster quantize", count,
+        gguf::TensorTypeName(type)));
+  }
+  return obstacles;
 }
 
 bool IsComputable(TensorType type) { return kernels::WeightTypeOf(type).has_value(); }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ bool IsComputable(gguf::TensorType type);
 
 // The tensor, under whichever of its names; null where it is missing.
 const gguf::Tensor* FindTensor(const gguf::ModelFiles& files, const TensorSpec& spec);
+
+// Of tensors that are needed: which are missing, or not as they are needed; sentences.
+std::vector<std::string> ObstaclesOf(const gguf::ModelFiles& files,
+                                     std::span<const TensorSpec> needed);
 
 struct Support {
   std::optional<Shape> shape;          // where the metadata makes sense

@@ -135,7 +135,7 @@ class SynthWriter {
       : options_(options), pool_(pool), progress_(progress) {}
 
   Status Write(const std::string& path) {
-    const std::vector<TensorSpec> specs = TensorsOf(options_.shape);
+    const std::vector<TensorSpec> specs = TensorsOf(options_);
     const gguf::MetadataBuilder metadata = TRY(Metadata());
     std::vector<gguf::TensorSpec> tensors;
     for (const TensorSpec& spec : specs) {
@@ -155,7 +155,11 @@ class SynthWriter {
   Result<gguf::MetadataBuilder> Metadata() const {
     const Shape& shape = options_.shape;
     gguf::MetadataBuilder metadata;
-    WriteShape(shape, metadata);
+    if (options_.drafter) {
+      WriteBlockShape(*options_.drafter, metadata);
+    } else {
+      WriteShape(shape, metadata);
+    }
     metadata.Set("general.name", options_.name);
     metadata.Set("general.file_type", options_.file_type);
     metadata.Set("general.quantization_version", uint32_t{2});
@@ -220,6 +224,10 @@ class SynthWriter {
 };
 
 }  // namespace
+
+std::vector<TensorSpec> TensorsOf(const SynthOptions& options) {
+  return options.drafter ? TensorsOf(*options.drafter) : TensorsOf(options.shape);
+}
 
 Status WriteSyntheticModel(const SynthOptions& options, const std::string& path, ThreadPool& pool,
                            const ByteProgress& progress) {

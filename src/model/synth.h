@@ -7,17 +7,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "gguf/types.h"
+#include "model/block_shape.h"
 #include "model/shape.h"
 
 namespace aster::model {
 
 struct SynthOptions {
   Shape shape;
+  // A drafter for a model of that shape instead.
+  std::optional<BlockShape> drafter = std::nullopt;
   std::string name;
   uint64_t seed = 1;
   // The type that each tensor is stored as, and the number that general.file_type says.
@@ -26,6 +30,9 @@ struct SynthOptions {
 };
 
 using ByteProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
+
+// Every tensor of the file.
+std::vector<TensorSpec> TensorsOf(const SynthOptions& options);
 
 // The same options write the same file, on every machine and with any number of threads: each
 // weight is drawn from (seed, tensor name, index). Holds a few megabytes at a time.

@@ -35,6 +35,10 @@ void TensorLoader::FindTensors(const Slice& slice) {
   }
 }
 
+void TensorLoader::FindTensors(std::span<const TensorSpec> specs) {
+  for (const TensorSpec& spec : specs) tensors_[spec.name] = FindTensor(files_, spec);
+}
+
 std::string TensorLoader::Name(std::string_view suffix) const {
   return fmt::format("{}{}", prefix_, suffix);
 }

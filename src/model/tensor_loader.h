@@ -39,6 +39,7 @@ class TensorLoader {
 
   // All that the slice needs, and its part.
   void FindTensors(const Slice& slice);
+  void FindTensors(std::span<const TensorSpec> specs);
   const gguf::Tensor& Find(const std::string& name) const { return *tensors_.at(name); }
   std::string Name(std::string_view suffix) const;
 

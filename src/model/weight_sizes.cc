@@ -5,6 +5,9 @@
 
 #include <array>
 
+#include "kernels/pack.h"
+#include "quant/recipe.h"
+
 namespace aster::model {
 namespace {
 
@@ -37,17 +40,11 @@ constexpr std::array<PublishedMix, 2> kProMixes = {{
     {"Q4_K", TensorType::kQ4_K, TensorType::kQ4_K, TensorType::kQ8_0},
 }};
 
-bool IsPlain(const Shape& shape) {
-  return shape.arch == Arch::kMistral3 || shape.arch == Arch::kPhi3 ||
-         shape.arch == Arch::kGemma2 || shape.is_gemma4();
-}
-
 bool HasWideEmbedding(const Shape& shape) {
-  return !shape.is_gpt_oss() && !IsPlain(shape) && !HasRouterKeys(shape.arch) &&
-         !shape.is_recurrent();
+  return shape.is_latent() || shape.arch == Arch::kGemma3;
 }
 
-TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
+TensorType WantedIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
   const bool is_q4 = static_cast<uint32_t>(spec.layer) + mix.q4_layers_at_end >= shape.layer_count;
   if (spec.name.ends_with("_down_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.contract;
   if (spec.name.ends_with("_exps.weight")) return is_q4 ? TensorType::kQ4_K : mix.expand;
@@ -57,34 +54,61 @@ TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec&
   return spec.is_matrix ? mix.matrix : TensorType::kF32;
 }
 
+TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec& spec) {
+  return quant::FitToRow(WantedIn(mix, shape, spec), spec.dims.front()).type;
+}
+
+// Of matrices as many as there are in the tensor.
+uint64_t PackedBytes(const TensorSpec& spec, kernels::WeightType type) {
+  uint64_t matrices = 1;
+  for (size_t i = 2; i < spec.dims.size(); ++i) matrices *= spec.dims[i];
+  return matrices * kernels::PanelCount(spec.dims[1]) * kernels::PanelBytes(type, spec.dims[0]);
+}
+
 }  // namespace
 
 uint64_t WeightSizes::Of(const Slice& slice) const {
   uint64_t bytes = (slice.embedding ? embedding : 0) + (slice.head ? head : 0);
+  if (slice.embedding && slice.head) bytes -= tied;
   for (uint32_t i = slice.layer_begin; i < slice.layer_end && i < layers.size(); ++i)
     bytes += layers[i];
   return bytes;
 }
 
-Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
+Result<uint64_t> TensorBytesIn(Place place, const TensorSpec& spec, TensorType type, bool is_head) {
+  const uint64_t in_file = TRY(gguf::TensorBytes(type, spec.dims).In(spec.name));
+  const bool is_matrix = (spec.is_matrix || spec.is_fine) && spec.dims.size() > 1;
+  const bool is_packed = spec.part != Part::kEmbedding || is_head || spec.name == kLayerProjection;
+  const auto packed = kernels::WeightTypeOf(type);
+  if (place == Place::kFile || !is_matrix || !is_packed || !packed) return in_file;
+  return PackedBytes(spec, *packed);
+}
+
+Result<WeightSizes> SizesOf(Place place, const Shape& shape, const TypeOfTensor& type_of,
                             const GroupPart& group_part) {
   WeightSizes sizes;
   sizes.layers.resize(shape.layer_count);
   for (const TensorSpec& spec : TensorsOf(shape)) {
     if (spec.is_looked_up) continue;
     const TensorType type = spec.is_table ? TensorType::kI32 : type_of(spec);
-    const uint64_t bytes =
-        BytesOfPart(group_part, shape, spec, TRY(gguf::TensorBytes(type, spec.dims).In(spec.name)));
+    const auto bytes = [&](bool is_head) -> Result<uint64_t> {
+      const uint64_t whole = TRY(TensorBytesIn(place, spec, type, is_head));
+      return BytesOfPart(group_part, shape, spec, whole);
+    };
     switch (spec.part) {
       case Part::kEmbedding:
-        sizes.embedding += bytes;
+        sizes.embedding += TRY(bytes(/*is_head=*/false));
         break;
       case Part::kLayer:
-        sizes.layers[static_cast<size_t>(spec.layer)] += bytes;
+        sizes.layers[static_cast<size_t>(spec.layer)] += TRY(bytes(/*is_head=*/false));
         break;
       case Part::kHead:
-        sizes.head += bytes;
+        sizes.head += TRY(bytes(/*is_head=*/true));
         break;
+    }
+    if (shape.tied_head && spec.name == "token_embd.weight") {
+      sizes.head += TRY(bytes(/*is_head=*/true));
+      sizes.tied = TRY(bytes(/*is_head=*/false));
     }
   }
   return sizes;
@@ -93,28 +117,30 @@ Result<WeightSizes> SizesOf(const Shape& shape, const TypeOfTensor& type_of,
 std::span<const PublishedMix> PublishedMixes(const Shape& shape) {
   if (shape.is_gpt_oss()) return kGptOssMixes;
   if (shape.arch == Arch::kGemma3) return kGemma3Mixes;
-  if (shape.is_gemma4() && shape.experts.count > 0) return kMixtureMixes;
-  if (IsPlain(shape)) return kPlainMixes;
-  if (HasRouterKeys(shape.arch)) return kMixtureMixes;
-  if (shape.is_recurrent())
-    return shape.experts.count > 0 ? std::span<const PublishedMix>(kMixtureMixes) : kPlainMixes;
-  if (shape.experts.count > kFlashExperts) return kProMixes;
-  return kFlashMixes;
+  if (shape.is_latent()) {
+    if (shape.experts.count > kFlashExperts) return kProMixes;
+    return kFlashMixes;
+  }
+  if (shape.experts.count > 0) return kMixtureMixes;
+  return kPlainMixes;
 }
 
-Result<WeightSizes> SizesIn(const PublishedMix& mix, const Shape& shape, const GroupPart& part) {
-  return SizesOf(shape, [&](const TensorSpec& spec) { return TypeIn(mix, shape, spec); }, part);
+Result<WeightSizes> SizesOf(Place place, const PublishedMix& mix, const Shape& shape,
+                            const GroupPart& part) {
+  const auto type_of = [&](const TensorSpec& spec) { return TypeIn(mix, shape, spec); };
+  return SizesOf(place, shape, type_of, part);
 }
 
-Result<uint64_t> NextBlockBytes(Shape shape) {
+Result<uint64_t> NextBlockBytes(Place place, Shape shape) {
   const auto type_of = [](const TensorSpec& spec) {
-    if (spec.name.ends_with("_exps.weight")) return TensorType::kQ4_K;
+    const bool is_of_experts = spec.name.ends_with("_exps.weight");
+    if (is_of_experts) return quant::FitToRow(TensorType::kQ4_K, spec.dims.front()).type;
     return spec.is_matrix && !spec.is_fine ? TensorType::kQ8_0 : TensorType::kF32;
   };
   shape.next_layers = 0;
-  const uint64_t without = TRY(SizesOf(shape, type_of)).head;
+  const uint64_t without = TRY(SizesOf(place, shape, type_of)).head;
   shape.next_layers = 1;
-  return TRY(SizesOf(shape, type_of)).head - without;
+  return TRY(SizesOf(place, shape, type_of)).head - without;
 }
 
 }  // namespace aster::model

@@ -12,7 +12,7 @@ namespace {
 
 uint64_t BytesIn(std::string_view preset, size_t mix) {
   const Shape shape = ShapeOfPreset(preset).value();
-  return SizesIn(PublishedMixes(shape)[mix], shape).value().Of(Slice::Whole(shape));
+  return SizesOf(Place::kFile, PublishedMixes(shape)[mix], shape).value().Of(Slice::Whole(shape));
 }
 
 // What files of these mixes are published with: Flash's to the byte, whose headers (vocabulary,
@@ -25,12 +25,12 @@ TEST(WeightSizes, AreThoseOfPublishedFiles) {
   const auto gib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
   EXPECT_NEAR(gib(BytesIn("pro-full", 0)), 430, 5);
   const Shape pro = ShapeOfPreset("pro-full").value();
-  const WeightSizes halves = SizesIn(PublishedMixes(pro)[1], pro).value();
+  const WeightSizes halves = SizesOf(Place::kFile, PublishedMixes(pro)[1], pro).value();
   EXPECT_NEAR(gib(halves.Of({.layer_begin = 0, .layer_end = 31, .embedding = true})), 426.1, 0.1);
   EXPECT_NEAR(gib(halves.Of({.layer_begin = 31, .layer_end = pro.layer_count, .head = true})),
               411.6, 0.1);
   const uint64_t published = 3'807'602'400;
-  const uint64_t block = NextBlockBytes(ShapeOfPreset("flash-full").value()).value();
+  const uint64_t block = NextBlockBytes(Place::kFile, ShapeOfPreset("flash-full").value()).value();
   EXPECT_LT(block, published);
   EXPECT_GT(block, published - 4096);
 }
@@ -75,7 +75,7 @@ TEST(WeightSizes, OfGlmAndMiniMaxAreThoseOfTheirParameters) {
 
 TEST(WeightSizes, SlicesAddUp) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();
-  const WeightSizes sizes = SizesIn(PublishedMixes(shape).back(), shape).value();
+  const WeightSizes sizes = SizesOf(Place::kMemory, PublishedMixes(shape).back(), shape).value();
   const uint64_t first = sizes.Of({.layer_begin = 0, .layer_end = 2, .embedding = true});
   const uint64_t second =
       sizes.Of({.layer_begin = 2, .layer_end = shape.layer_count, .head = true});
@@ -87,7 +87,54 @@ TEST(WeightSizes, SlicesAddUp) {
 TEST(WeightSizes, ATypeThatDoesNotFitIsAnError) {
   Shape shape = ShapeOfPreset("tiny").value();
   shape.feed_forward = 700;
-  EXPECT_FALSE(SizesOf(shape, [](const TensorSpec&) { return gguf::TensorType::kQ4_K; }).ok());
+  const auto q4_k = [](const TensorSpec&) { return gguf::TensorType::kQ4_K; };
+  EXPECT_FALSE(SizesOf(Place::kFile, shape, q4_k).ok());
+  EXPECT_FALSE(SizesOf(Place::kMemory, shape, q4_k).ok());
+}
+
+// Whatever its rows, and none with the types of DeepSeek V4's experts but that family.
+TEST(WeightSizes, EveryPresetHasThem) {
+  for (const auto& [name, summary, shape] : Presets()) {
+    for (const PublishedMix& mix : PublishedMixes(shape)) {
+      EXPECT_EQ(mix.name.starts_with("IQ2"), shape.is_latent() && mix.name.starts_with("IQ2"))
+          << name;
+      const auto in_file = SizesOf(Place::kFile, mix, shape);
+      const auto in_memory = SizesOf(Place::kMemory, mix, shape);
+      ASSERT_TRUE(in_file.ok()) << name << ": " << in_file.error().message();
+      const Slice whole = Slice::Whole(shape);
+      EXPECT_GE(in_memory->Of(whole), in_file->Of(whole)) << name;
+    }
+    if (!CanDraftNext(shape)) continue;
+    EXPECT_TRUE(NextBlockBytes(Place::kMemory, shape).ok()) << name;
+  }
+}
+
+// As docs/quantisation.md lists the bits in memory of types that are packed as others.
+TEST(WeightSizes, SomeTypesTakeMoreInMemory) {
+  const Shape shape = ShapeOfPreset("llama-1b").value();
+  const auto layer_of = [&](Place place, gguf::TensorType type) {
+    const auto type_of = [&](const TensorSpec& spec) {
+      return spec.is_matrix ? type : gguf::TensorType::kF32;
+    };
+    return static_cast<double>(SizesOf(place, shape, type_of).value().layers.front());
+  };
+  const auto growth = [&](gguf::TensorType type) {
+    return layer_of(Place::kMemory, type) / layer_of(Place::kFile, type);
+  };
+  EXPECT_NEAR(growth(gguf::TensorType::kQ8_0), 1.0, 0.01);
+  EXPECT_NEAR(growth(gguf::TensorType::kQ5_0), 8.5 / 5.5, 0.01);
+}
+
+// The copy that the head is is packed; the table is rows of the file.
+TEST(WeightSizes, ATiedHeadIsCountedWhereItIs) {
+  const Shape shape = ShapeOfPreset("llama-1b").value();
+  ASSERT_TRUE(shape.tied_head);
+  const WeightSizes sizes = SizesOf(Place::kMemory, PublishedMixes(shape).front(), shape).value();
+  Slice first = Slice::Whole(shape), last = Slice::Whole(shape);
+  first.layer_end = last.layer_begin = 1;
+  first.head = last.embedding = false;
+  EXPECT_GE(sizes.head, sizes.tied);
+  EXPECT_EQ(sizes.Of(first) + sizes.Of(last), sizes.Of(Slice::Whole(shape)) + sizes.tied);
 }
 
 }  // namespace

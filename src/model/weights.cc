@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/block_weights.h"
 #include "model/shape_router.h"
 #include "model/support.h"
 #include "model/tensor_loader.h"
@@ -42,6 +43,30 @@ class Loader : TensorLoader {
       weights.head = TRY(Head());
     }
     if (has_next) weights.next = TRY(Next());
+    return weights;
+  }
+
+  Result<BlockWeights> LoadBlock(const BlockShape& shape, const gguf::Tensor* embedding) {
+    FindTensors(TensorsOf(shape));
+    BlockWeights weights;
+    weights.shape = shape;
+    weights.join = TRY(Matrix("fc.weight"));
+    weights.join_norm = TRY(Floats("enc.output_norm.weight"));
+    Weights& layers = weights.layers;
+    layers.shape = shape_;
+    layers.slice = {.layer_end = shape_.layer_count, .embedding = true};
+    for (uint32_t layer = 0; layer < shape_.layer_count; ++layer)
+      layers.layers.push_back(TRY(LayerAt(layer)));
+    if (shape_.is_latent()) layers.merge = TRY(MixOf("output_hc_"));
+    layers.output_norm = TRY(Floats("output_norm.weight"));
+    layers.embedding = shape.has_embedding ? &Find("token_embd.weight") : embedding;
+    if (shape.has_head) layers.head = TRY(Matrix("output.weight"));
+    if (shape.pair_rank == 0) return weights;
+    weights.pair_first = &Find("markov_w1.weight");
+    weights.pair_second = TRY(Matrix("markov_w2.weight"));
+    if (shape.has_confidence) weights.confidence = TRY(HostFloats("conf_proj.weight"));
+    if (shape.has_confidence_bias)
+      weights.confidence_bias = TRY(HostFloats("conf_proj.bias")).front();
     return weights;
   }
 
@@ -479,7 +504,31 @@ class Loader : TensorLoader {
   }
 };
 
+// Which of the model's tokens each of the drafter's own is.
+Result<std::vector<int32_t>> ReadOwnVocab(const gguf::ModelFiles& files, const BlockShape& shape) {
+  std::vector<int32_t> tokens;
+  const Bytes data = files.FindTensor(kOwnVocabTable)->data;
+  for (size_t at = 0; at < data.size(); at += sizeof(int64_t)) {
+    const auto token = LoadUnaligned<int64_t>(data.data() + at);
+    if (token < 0 || token >= int64_t{shape.layers.vocab_size}) {
+      return DataLoss(fmt::format("{} holds {} of a vocabulary of {}", kOwnVocabTable, token,
+                                  shape.layers.vocab_size));
+    }
+    tokens.push_back(static_cast<int32_t>(token));
+  }
+  return tokens;
+}
+
 }  // namespace
+
+Result<BlockWeights> LoadBlockWeights(const gguf::ModelFiles& files, const BlockShape& shape,
+                                      const gguf::Tensor* embedding, compute::Backend& backend) {
+  const LoadProgress no_progress;
+  Loader loader(files, shape.layers, backend, no_progress);
+  BlockWeights weights = TRY(loader.LoadBlock(shape, embedding));
+  if (shape.own_vocab > 0) weights.own_vocab = TRY(ReadOwnVocab(files, shape));
+  return weights;
+}
 
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
                             compute::Backend& backend, const LoadProgress& progress) {

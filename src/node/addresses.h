@@ -23,9 +23,9 @@ struct ListenAddresses {
 };
 Result<ListenAddresses> ParseListen(const std::string& text);
 
-// What to tell others, of addresses that were listened on: themselves, or, where one was "any", one
-// of every interface of this machine, of the same family (of loopback only where there is nothing
-// else). With `advertise`, that host alone. The best first, and no more than a record holds.
+// The addresses to announce, the best first, and no more than a record holds: those listened on. An
+// "any" address stands for one of every interface of this machine, of the same family (loopback
+// only if there is nothing else). With `advertise`, that host alone.
 Result<std::vector<std::string>> ReachableAt(const std::vector<std::string>& listening,
                                              const std::string& advertise);
 

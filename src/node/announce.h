@@ -21,8 +21,8 @@ namespace aster::node {
 struct AnnounceOptions {
   uint16_t port = discovery::kUsualPort;
   std::vector<std::string> listening;  // HOST:PORT of the control plane
-  // With it, the cluster is announced, and others of it are looked for; called with the HOST:PORT
-  // of one, by a thread. Without, only machines that join are answered.
+  // Called by a thread with the HOST:PORT of a node that was found. If it is set, the cluster is
+  // announced and its nodes are looked for; if not, only joining machines are answered.
   std::function<void(const std::string& address)> on_found;
 };
 

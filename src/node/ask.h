@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Asks a member of the cluster something at whichever of its addresses it answers: a machine with
-// several networks tells them all, and not everybody reaches each, nor at every time. Must not know
-// what is asked.
+// Asks a member of the cluster something at the address where it answers: a machine with several
+// networks announces all its addresses, and not every other machine reaches each of them at every
+// time. Must not know what is asked.
 #pragma once
 
 #include <memory>
@@ -22,13 +22,13 @@
 
 namespace aster::node {
 
-// A node that is well answers in milliseconds. One that stands still does so at all addresses.
+// A healthy node answers in milliseconds. A stalled one answers at none of its addresses.
 inline constexpr int64_t kHeadStartNs = 300 * kNsPerMs;
 
 // Whether another address may help: no node was reached.
 bool MayBeElsewhere(const Error& error);
 
-// Of the machines that were asked, the one that answered.
+// The answer, and which of the addresses gave it.
 template <typename Answer>
 struct Answered {
   size_t index = 0;  // of the addresses
@@ -88,12 +88,12 @@ auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask
   return result;
 }
 
-// The member at the address where it answers soonest, the nearest having a head start, with what it
-// says of itself. It has so long to answer.
+// Connects to the member at the address where it answers soonest, with a head start for the nearest
+// one, and returns its description, too. It has so long to answer.
 Result<Answered<cluster::Description>> ReachMember(const cluster::Identity& identity,
                                                    const cluster::Member& member,
                                                    int64_t patience_ns);
-// Without asking, where it has only one address.
+// Likewise, but without asking if it has only one address.
 Result<std::shared_ptr<rpc::ControlClient>> ClientOf(const cluster::Identity& identity,
                                                      const cluster::Member& member,
                                                      int64_t patience_ns);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A cluster as a front end sees it: whom it can ask, and what each node says of itself. Must not
-// know what the front end wants to run.
+// A cluster as a front end sees it: its members, and the descriptions and status of its nodes. Must
+// not know what the front end wants to run.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,33 @@
 
 namespace aster::node {
 
-// What is known of a node; the last two are missing where it did not answer.
+// What is known of a node; description and status are missing if it did not answer.
 struct NodeView {
   cluster::Member member;
   std::optional<cluster::Description> description;
   std::optional<cluster::NodeStatus> status;
-  std::string why;  // it did not answer
+  std::string why;  // why it did not answer
 };
 
 // Calls may come from any thread, one at a time.
 class ClusterView {
  public:
-  // Tries these addresses (HOST:PORT), many at once, and takes the node that answers soonest. An
-  // error says what each said; its code is DeadlineExceeded where all of them are silent.
+  // Tries these addresses (HOST:PORT), many at once, and takes the node that answers soonest. The
+  // error has the error of each address; its code is DeadlineExceeded if all are silent.
   static Result<std::unique_ptr<ClusterView>> Connect(cluster::Identity identity,
                                                       const std::vector<std::string>& addresses);
 
-  // Asks every node that may be reached, all at once, and waits for the answers, a few seconds at
-  // most. Those that are doubted are asked when the others have answered, which says how long they
-  // are worth waiting for. Nodes that are dead or gone are listed and not asked.
+  // Asks every node that may be reached, all at once, and waits a few seconds at most. Suspect
+  // nodes are asked after the others, whose time to answer decides how long to wait for them. Nodes
+  // that are dead or have left are listed, but not asked.
   Result<std::vector<NodeView>> Look(std::span<const cluster::NodeId> doubted = {});
 
-  // Tells these nodes, all at once, that weights may be fetched from this machine. Those that do
-  // not hear it, or are of an older version, go without.
+  // Tells these nodes, all at once, that weights may be fetched from this machine. Nodes that
+  // cannot be reached, or have an older version, are left out.
   void OfferWeights(std::span<const NodeView> nodes, const rpc::WeightsOffer& offer) const;
 
   const cluster::Identity& identity() const { return identity_; }
-  // As they were told last.
+  // The members as they were known last.
   const std::vector<cluster::Member>& members() const { return members_; }
 
  private:
@@ -65,13 +65,13 @@ class ClusterView {
     bool are_all_silent = true;
   };
 
-  // Through whichever of these answers; null, and more reasons, where none does.
+  // A client of the first address that answers; if none does, null, and the reasons are added.
   static std::unique_ptr<ClusterView> TryAll(const cluster::Identity& identity,
                                              std::span<const std::string> addresses,
                                              Reasons& reasons);
   Result<std::vector<cluster::Member>> Members(std::span<const cluster::NodeId> doubted);
-  // From any of the members for which `may_know` holds, which is asked from then on. The address
-  // that is silent is not tried.
+  // Gets the members from one for which `may_know` is true, and asks that one from then on. A
+  // silent address is not tried.
   Result<std::vector<cluster::Member>> AskOther(
       const std::function<bool(const cluster::Member&)>& may_know, const std::string& silent = "");
   void AskAbout(NodeView& view, int64_t patience_ns) const;
@@ -79,10 +79,10 @@ class ClusterView {
   const cluster::Identity identity_;
   std::shared_ptr<rpc::ControlClient> entry_;
   std::string entry_address_;
-  std::vector<cluster::Member> members_;  // as they were told last
+  std::vector<cluster::Member> members_;  // as they were known last
 };
 
-// Where these can be reached, for later commands of this machine. Writes only what is new.
+// Writes the addresses of these nodes for later commands of this machine, if they are new.
 Status RememberMembers(const cluster::Home& home, const std::vector<cluster::Member>& members);
 
 }  // namespace aster::node

@@ -276,17 +276,21 @@ Status Daemon::Listen() {
   if (!options_.sessions_folder.empty()) {
     sessions_ = std::make_unique<SessionInbox>(options_.sessions_folder, clock_);
   }
-  answers_ =
-      std::make_unique<ControlAnswers>(AnswerSources{.home = &home_,
-                                                     .clock = &clock_,
-                                                     .membership = membership_.get(),
-                                                     .models = &models_,
-                                                     .store = &store_,
-                                                     .sessions = sessions_.get(),
-                                                     .offers = &offers_,
-                                                     .drain = &drain_,
-                                                     .describe = [this] { return Describe(); },
-                                                     .status = [this] { return GetStatus(); }});
+  links_ = std::make_unique<LinkMeter>(
+      identity_, [this] { return membership_->Members(); },
+      [this](const NodeId& node) { return ReceivedFrom(node); }, path_rates_, clock_);
+  answers_ = std::make_unique<ControlAnswers>(AnswerSources{
+      .home = &home_,
+      .clock = &clock_,
+      .membership = membership_.get(),
+      .models = &models_,
+      .store = &store_,
+      .sessions = sessions_.get(),
+      .offers = &offers_,
+      .drain = &drain_,
+      .describe = [this] { return Describe(); },
+      .status = [this] { return GetStatus(); },
+      .hear_of_slow_link = [links = links_.get()](const NodeId& node) { links->Doubt(node); }});
   network_ = TRY(net::TcpNetwork::Start(
       {.credentials = std::move(credentials),
        .listen = listen.data,
@@ -309,9 +313,6 @@ Status Daemon::Listen() {
   }
   node_ = std::make_unique<stage::Node>(*network_, *source_, std::move(stages));
   node_->Start();
-  links_ = std::make_unique<LinkMeter>(
-      identity_, [this] { return membership_->Members(); },
-      [this](const NodeId& node) { return ReceivedFrom(node); }, path_rates_, clock_);
   server_ =
       TRY(rpc::ControlServer::Start({.identity = identity_, .listen = listen.control}, *answers_));
   OwnAddresses reachable = TRY(Reachable());

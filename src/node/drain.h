@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether this node is drained, and which front ends have not left it yet. Must not know how it is
-// told, nor what front ends do about it.
+// Whether this node is drained, and which front ends have not left it yet. Must not know how the
+// order comes, nor how front ends react.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ class Drain {
   Drain(cluster::NodeId self, std::string_view ca_certificate)
       : self_(self), ca_certificate_(ca_certificate) {}
 
-  // PermissionDenied where neither this machine asks nor the cluster's authority has signed it.
+  // PermissionDenied unless this machine asks, or the cluster's authority has signed the order.
   Status Take(const cluster::NodeId& from, const rpc::DrainRequest& request) EXCLUDES(mu_);
   bool is_drained() const EXCLUDES(mu_);
 
-  // Of a drained node, the front ends that have layers here, and those that had some since it is
-  // drained and are still connected: KV rows of theirs may have to move. `with_layers`: those whose
-  // routes are here now; `connected`: those that the data plane reaches.
+  // Front ends that have not left the drained node: those with layers here, and those that had some
+  // after the drain and are still connected, as their KV rows may have to move. `with_layers`:
+  // front ends with routes here now; `connected`: front ends connected to the data plane.
   size_t Leaving(std::span<const cluster::NodeId> with_layers,
                  std::span<const cluster::NodeId> connected) EXCLUDES(mu_);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The models of which this machine has files: what they are, for plans and for people, and their
-// bytes, for machines that have none. Must not know who asks.
+// The models of which this machine has files: their descriptions, for plans and for people, and
+// their bytes, for machines without these files. Must not know who asks.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class HeldModels {
   std::shared_ptr<const HeldFiles> Find(const Hash128& fingerprint) const EXCLUDES(mu_);
   std::vector<cluster::HeldModel> Describe() const EXCLUDES(mu_);
   void AddTo(stage::FileSliceSource& source) const EXCLUDES(mu_);
-  // Those of which only some layers are here.
+  // The models of which only some layers are here.
   std::vector<fetch::PartHere> Parts() const EXCLUDES(mu_);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Addresses at which a node of the cluster may be, as something on the network says: each waits to
-// be asked, and few are asked in a time, whatever is said. Must not know who says so.
+// Addresses at which, by messages on the network, a node of the cluster may be. They wait to be
+// asked, at a bounded rate however many there are. Must not know who sends such messages.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Hints {
  public:
   explicit Hints(HintLimits limits = {}) : limits_(limits) {}
 
-  // False where it has come lately, or too many have.
+  // False if the address has come lately, or if too many have.
   bool Add(const std::string& address, int64_t now_ns);
   bool empty() const { return waiting_.empty(); }
   // The next one to be asked; there is one.

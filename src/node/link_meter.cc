@@ -4,6 +4,7 @@
 #include "node/link_meter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -25,6 +26,7 @@ constexpr double kDiffers = 1.5;
 constexpr double kSlower = 4;
 constexpr int64_t kLateNs = 10 * kNsPerMs;
 constexpr int64_t kGlanceNs = 5 * kNsPerSecond;
+constexpr int64_t kTellNs = 60 * kNsPerSecond;
 
 int64_t CostNs(const rpc::LinkMeasurement& path) {
   return net::PathCostNs(static_cast<int64_t>(path.round_trip_ns), path.bytes_per_s);
@@ -91,6 +93,12 @@ rpc::LinkMeasurement LinkMeter::Of(const cluster::NodeId& node) const {
   return found == links_.end() ? rpc::LinkMeasurement{} : found->second.best;
 }
 
+void LinkMeter::Doubt(const cluster::NodeId& node) {
+  const MutexLock lock(mu_);
+  const auto found = links_.find(node);
+  if (found != links_.end()) found->second.is_doubted = true;
+}
+
 void LinkMeter::Main() {
   while (true) {
     MeasureDue();
@@ -111,6 +119,7 @@ void LinkMeter::MeasureDue() {
     } else if (Glance(member)) {
       MeasureFully(member, options_.bytes);
     }
+    TellIfSlow(member);
     if (IsStopping()) return;
   }
 }
@@ -139,13 +148,14 @@ bool LinkMeter::Glance(const cluster::Member& member) {
     const bool is_alive = member.state == cluster::MemberState::kAlive;
     if (stopping_ || !is_alive || found == links_.end()) return false;
     Entry& entry = found->second;
-    if (entry.best_address.empty() || now_ns < entry.glance_ns) return false;
+    if (entry.best_address.empty() || (now_ns < entry.glance_ns && !entry.is_doubted)) return false;
     entry.glance_ns = now_ns + GlancePauseNs(entry.best.bytes_per_s);
     before = received_(member.node);
     // A connection that is new counts from 0.
     const uint64_t fresh = before - std::min(before, entry.received);
     entry.received = before;
-    if (fresh < options_.used_bytes) return false;
+    if (fresh < options_.used_bytes && !entry.is_doubted) return false;
+    entry.is_doubted = false;
     address = entry.best_address;
     known = entry.best.bytes_per_s;
     if (known == 0) return true;
@@ -164,7 +174,11 @@ bool LinkMeter::Glance(const cluster::Member& member) {
       (seen.ok() ? seen->bytes_per_s : 0) + static_cast<double>(came) / std::max(seconds, 1e-3);
   const auto bytes = static_cast<double>(options_.glance_bytes);
   const double late_s = static_cast<double>(kLateNs) / kNsPerSecond;
-  if (bytes / rate > kSlower * bytes / known + late_s) Slow(member.node, rate);
+  if (bytes / rate > kSlower * bytes / known + late_s) {
+    Slow(member.node, rate);
+  } else {
+    AdjustSlow(member.node, rate);
+  }
   return false;
 }
 
@@ -183,6 +197,34 @@ void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
   SetRate(entry.best_address, bytes_per_s);
   entry.pause_ns = options_.confirm_ns;
   entry.due_ns = clock_.NowNs() + entry.pause_ns;
+  entry.tell_until_ns = clock_.NowNs() + kTellNs;
+}
+
+// What else goes over a slow link makes each look at it uncertain: they count together.
+void LinkMeter::AdjustSlow(const cluster::NodeId& node, double bytes_per_s) {
+  const MutexLock lock(mu_);
+  Entry& entry = links_[node];
+  if (entry.best.bytes_per_s * kSlower >= entry.fastest_bytes_per_s) return;
+  entry.best.bytes_per_s = std::sqrt(entry.best.bytes_per_s * bytes_per_s);
+  entry.last = {{entry.best_address, entry.best}};
+  SetRate(entry.best_address, entry.best.bytes_per_s);
+}
+
+// That direction may not be used yet, so that its own end would not look: a plan with the nodes in
+// the other order would be made, and be as slow. Over a full link it may take more than one try.
+void LinkMeter::TellIfSlow(const cluster::Member& member) {
+  std::string address;
+  {
+    const MutexLock lock(mu_);
+    const auto found = links_.find(member.node);
+    if (stopping_ || found == links_.end() || clock_.NowNs() >= found->second.tell_until_ns) return;
+    address = found->second.best_address;
+  }
+  const auto client =
+      rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node});
+  if (!client.ok() || !(*client)->TellSlowLink().ok()) return;
+  const MutexLock lock(mu_);
+  links_[member.node].tell_until_ns = 0;
 }
 
 void LinkMeter::SetRate(const std::string& address, double bytes_per_s) {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Measures the paths to other nodes, one for each of their addresses: twice soon after they come or
-// their addresses change, and seldom again, one at a time; round trips to all of them, and rates
-// from a few, so that it is no burden however many nodes there are. Of a path, the better of the
-// last two measurements counts: both ends and the network may be busy with something else at one of
-// them. A path over which something is computed is looked at every few seconds, with few bytes, so
-// that one that has become slow is known. Must not know what the figures are for.
+// Measures the paths to other nodes, one for each of their addresses, one at a time: twice soon
+// after a node comes or its addresses change, and seldom afterwards. It measures round trips to all
+// nodes and rates from a few, so that the load is small however many nodes there are. The better of
+// a path's last two measurements counts, as ends or network may be busy during one of them. A path
+// over which nodes compute is looked at every few seconds, with few bytes, to notice when it
+// becomes slow; its other end then looks at the other direction. Must not know what the figures are
+// for.
 #pragma once
 
 #include <functional>
@@ -40,8 +41,8 @@ struct LinkMeterOptions {
   int64_t measure_ns = 20 * kNsPerSecond;   // most, for a path
 };
 
-// Of the nodes that are alive those of which rates are measured by the first one: the next `count`
-// behind it in the order of ids, so that each is asked by `count` others.
+// The living nodes whose rates the first one measures: the next `count` behind it in the order of
+// ids, so that each node is measured by `count` others.
 std::set<cluster::NodeId> SampledPeers(const std::vector<cluster::Member>& members, size_t count);
 
 // Start and Stop belong to one thread; Of is safe for concurrent use.
@@ -62,21 +63,26 @@ class LinkMeter {
   Status Start();
   void Stop();
 
-  // Of the path that costs the least; zeros where nothing is known.
+  // The measurement of the fastest path; zeros if nothing is known.
   rpc::LinkMeasurement Of(const cluster::NodeId& node) const EXCLUDES(mu_);
+  // That node says that the direction to it has become slow: the direction from it is looked at,
+  // used or not. Safe for concurrent use.
+  void Doubt(const cluster::NodeId& node) EXCLUDES(mu_);
 
  private:
   using Paths = std::map<std::string, rpc::LinkMeasurement>;  // by address
   struct Entry {
     rpc::LinkMeasurement best;
     std::string best_address;
-    double fastest_bytes_per_s = 0;      // that it ever was
+    double fastest_bytes_per_s = 0;      // the best rate of all measurements
     Paths last;                          // as they were measured last
     std::vector<std::string> addresses;  // that were measured
     int64_t due_ns = 0;
-    int64_t pause_ns = 0;  // until then
+    int64_t pause_ns = 0;  // before that measurement
     uint64_t received = 0;
-    int64_t glance_ns = 0;  // not before
+    int64_t glance_ns = 0;  // no look before this time
+    bool is_doubted = false;
+    int64_t tell_until_ns = 0;  // the other end, that the link has become slow
   };
 
   void Main();
@@ -85,13 +91,15 @@ class LinkMeter {
   bool IsDue(const cluster::Member& member) EXCLUDES(mu_);
   Result<Paths> MeasurePaths(const cluster::Member& member, uint64_t bytes) const;
   void MeasureFully(const cluster::Member& member, uint64_t bytes) EXCLUDES(mu_);
-  // Of a link that is used. Whether it has no rate and is to be measured now.
+  // Looks at a link that is used. Returns whether it has no rate and is to be measured now.
   bool Glance(const cluster::Member& member) EXCLUDES(mu_);
-  // From one look at a path of this rate to the next.
+  // The time between two looks at a path of this rate.
   int64_t GlancePauseNs(double bytes_per_s) const;
-  // Its rate is lower now; it is measured again later.
+  // Lowers the path's rate; it is measured again later.
   void SetRate(const std::string& address, double bytes_per_s);
   void Slow(const cluster::NodeId& node, double bytes_per_s) EXCLUDES(mu_);
+  void AdjustSlow(const cluster::NodeId& node, double bytes_per_s) EXCLUDES(mu_);
+  void TellIfSlow(const cluster::Member& member) EXCLUDES(mu_);
   void Take(const cluster::Member& member, const Paths& paths) REQUIRES(mu_);
   Result<rpc::LinkMeasurement> MeasurePath(const cluster::Member& member,
                                            const std::string& address, uint64_t bytes,

@@ -84,6 +84,9 @@ class MeteredLink : public testing::Test {
     members_[0].node = desk_.node;
     members_[1].node = lap_.node;
     members_[1].control_addresses = {link_->address()};
+    service_.hear_of_slow_link = [this](const cluster::NodeId& from) {
+      if (from == desk_.node) is_told_ = true;
+    };
   }
 
   std::unique_ptr<LinkMeter> Start(LinkMeterOptions options) {
@@ -110,6 +113,7 @@ class MeteredLink : public testing::Test {
       net::DelayingProxy::Start(server_->addresses().front(), {}).value();
   std::vector<cluster::Member> members_ = {Living(1), Living(2)};
   std::atomic<uint64_t> received_ = 0;
+  std::atomic<bool> is_told_ = false;  // lap, that the way from it has become slow
   const std::shared_ptr<net::PathRates> rates_ = std::make_shared<net::PathRates>();
   SystemClock clock_;
 };
@@ -149,6 +153,41 @@ TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
     clock_.SleepFor(10 * kNsPerMs);
   }
   EXPECT_LT(rates_->Of("127.0.0.1"), 400'000);
+  while (!is_told_) clock_.SleepFor(10 * kNsPerMs);
+}
+
+// What is seen of a slow link at one look is not all that is ever believed.
+TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
+  LinkMeterOptions options;
+  options.confirm_ns = options.again_ns;
+  options.glance_ns = kNsPerMs;
+  options.used_bytes = 1;
+  options.glance_bytes = 50'000;
+  options.glance_share = 0;
+  const auto meter = Start(options);
+  Await(*meter, IsFast);
+  const auto await_below = [&](double rate) {
+    while (meter->Of(lap_.node).bytes_per_s >= rate) {
+      received_ += 100;
+      clock_.SleepFor(10 * kNsPerMs);
+    }
+  };
+  link_->SetLink(kSlow);
+  await_below(400'000);
+  // Half as fast.
+  link_->SetLink({.delay_ns = 0, .rate_bytes_per_s = kSlow.rate_bytes_per_s / 2});
+  await_below(130'000);
+}
+
+// Lap has found that the way to it is slow; nothing uses the way from it.
+TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
+  LinkMeterOptions options;
+  options.confirm_ns = options.again_ns;
+  const auto meter = Start(options);
+  Await(*meter, IsFast);
+  link_->SetLink(kSlow);
+  meter->Doubt(lap_.node);
+  Await(*meter, IsSlow);
 }
 
 // What is measured has to wait behind what is computed, for too long.

@@ -13,7 +13,8 @@
 namespace aster::node {
 
 struct MachineState {
-  double load = 0;  // threads that wanted to compute, a mean of the last minute; 0: not known too
+  double load =
+      0;  // threads that wanted to compute, a mean of the last minute; 0 if not known, too
   std::optional<cluster::Battery> battery;  // of all of them; nothing: there is none
 };
 

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "net/nearest.h"
@@ -410,9 +411,17 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
   return wanted;
 }
 
+bool Membership::HasItsOwnName(const Member& record) const {
+  if (const auto name = certificates_.NameOf(record.node); !name.empty())
+    return name == record.name;
+  return std::ranges::none_of(state_.Records(), [&](const Member& other) {
+    return other.node != record.node && AsciiLower(other.name) == AsciiLower(record.name);
+  });
+}
+
 // A node of an older version signs nothing, and is believed what it says of itself.
 bool Membership::IsBelieved(const std::optional<NodeId>& from, const Member& record) {
-  if (record.signature.empty() && from == record.node) return true;
+  if (record.signature.empty() && from == record.node && HasItsOwnName(record)) return true;
   if (!record.signature.empty() && !certificates_.Has(record.node)) return false;  // it will come
   const Status checked =
       record.signature.empty()

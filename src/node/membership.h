@@ -58,17 +58,17 @@ class Membership {
   // Says goodbye to those who can be reached.
   void Stop();
 
-  // What another node told, and what it is told.
+  // Takes an exchange from another node, and returns the reply.
   Result<rpc::Gossip> Exchange(const cluster::NodeId& from, const rpc::Gossip& gossip)
       EXCLUDES(mu_);
-  // A node may be at this address (HOST:PORT), as something on the network says: it is asked, at a
-  // bounded rate, unless a node that is alive is known there.
+  // By a message on the network a node may be at this address (HOST:PORT): it is asked, at a
+  // bounded rate, unless a living node is known there.
   void Hear(const std::string& address) EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
-  // Other nodes that are alive, those heard of last first: one that fell silent a moment ago is the
-  // last to be asked for anything.
+  // The other living nodes, the most recently heard first, so that a node that has just fallen
+  // silent is asked last.
   std::vector<cluster::Member> Living() const EXCLUDES(mu_);
   void SetDescriptionVersion(uint64_t version) EXCLUDES(mu_);
   // Where others reach this node.
@@ -83,18 +83,18 @@ class Membership {
   bool IsAliveAt(const std::string& address) const REQUIRES(mu_);
   void TalkTo(const cluster::Contact& contact) EXCLUDES(mu_);
   std::vector<std::string> ConnectedFirst(const cluster::Contact& contact) const EXCLUDES(mu_);
-  // What a person should know of a talk that failed, once.
+  // Logs a failed exchange, once.
   void Complain(const std::string& address, const Error& why) EXCLUDES(mu_);
   Status TalkThrough(rpc::ControlClient& client, const cluster::Contact& contact) EXCLUDES(mu_);
-  // Those of the node, except the one at this address.
+  // The node's addresses, except this one.
   void ForgetClients(const cluster::NodeId& node, const std::string& but_at) EXCLUDES(mu_);
   Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
                                                         const std::string& address) EXCLUDES(mu_);
-  // Signed where it is this node's record.
+  // Signs it if it is this node's record.
   rpc::Gossip GossipOf(cluster::MemberTalk talk) REQUIRES(mu_);
-  // Oneself and everybody: for front ends, and for nodes of an older version.
+  // The records of all nodes: for front ends, and for nodes of an older version.
   cluster::MemberTalk EverythingKnown() const REQUIRES(mu_);
-  // What the other side lacks, as its answer says; nothing where it lacks nothing.
+  // What the other side lacks by its reply; nothing if it lacks nothing.
   std::optional<rpc::Gossip> Supplement(const rpc::Gossip& told,
                                         std::vector<cluster::NodeId> wanted) REQUIRES(mu_);
   std::vector<std::string> CertificatesOf(const std::vector<cluster::NodeId>& nodes) const
@@ -102,18 +102,20 @@ class Membership {
   // Of members that these records do not name.
   std::vector<std::string> CertificatesBeside(const std::vector<cluster::Member>& records) const
       REQUIRES(mu_);
-  // `from` is who has shown its certificate; nothing where that is not known. Returns the members
-  // whose records have to be told again, with their certificates.
+  // `from` is the node that showed its certificate; nothing if that is not known. Returns the
+  // members whose records have to be sent again, with their certificates.
   std::vector<cluster::NodeId> Take(const std::optional<cluster::NodeId>& from,
                                     const rpc::Gossip& gossip) EXCLUDES(mu_);
   bool IsBelieved(const std::optional<cluster::NodeId>& from, const cluster::Member& record)
       REQUIRES(mu_);
+  // As far as it is known without its signature.
+  bool HasItsOwnName(const cluster::Member& record) const REQUIRES(mu_);
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
   void FollowRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
-  // Of what another node told, whether it is to be told of this node's list: it has an earlier one,
-  // or has sent one that lacks nodes of this.
+  // Whether the other node has to get this node's list of revoked nodes: it has an earlier one, or
+  // one that lacks nodes of this one.
   bool NeedsRevocations(const rpc::Gossip& told) const REQUIRES(mu_);
-  // What the home knows and this does not yet, and the other way round, for the next start.
+  // Reads from the home's files what is new there, and writes what is new here, for the next start.
   void LookForRevocations() EXCLUDES(mu_);
   void LookForAddresses() EXCLUDES(mu_);
   void RememberPeers() EXCLUDES(mu_, store_mu_);
@@ -131,16 +133,16 @@ class Membership {
   cluster::MemberCertificates certificates_ GUARDED_BY(mu_);
   cluster::Member signed_ GUARDED_BY(mu_);  // this node's record, as it was signed last
   std::set<cluster::NodeId> doubted_
-      GUARDED_BY(mu_);  // whose records were refused, and it was said
+      GUARDED_BY(mu_);  // nodes whose records were refused and logged
   cluster::Revocations revocations_ GUARDED_BY(mu_);
   std::deque<cluster::Contact> queue_ GUARDED_BY(mu_);
   Hints hints_ GUARDED_BY(mu_);
   bool follows_hint_ GUARDED_BY(mu_) = false;  // one at a time, so that others are talked to
-  // Connections to those who answered, to be used again.
+  // Connections to nodes that answered, for the next exchange.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;
-  int64_t tell_rival_ns_ GUARDED_BY(mu_) = 0;   // that its identity is used twice: not before
-  std::set<std::string> told_ GUARDED_BY(mu_);  // addresses of seeds that did not answer
+  int64_t tell_rival_ns_ GUARDED_BY(mu_) = 0;   // when a second use of its identity may be logged
+  std::set<std::string> told_ GUARDED_BY(mu_);  // seeds that did not answer, which was logged
   bool is_shut_out_ GUARDED_BY(mu_) = false;    // another node said that this node was revoked
   bool stopping_ GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Tries several ways to one thing and takes the one that gets there soonest: the first has a head
-// start, then all others are tried at the same time. Must not know what the ways are.
+// Tries several ways to reach something and takes the fastest: the first has a head start, then all
+// others are tried at the same time. Must not know what the ways are.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Measures this machine anew from time to time while it has no layers, so that plans know it as it
-// is and not as it was when its node began. (Where it has layers, their own times say more.) The
-// better of the last two measurements counts, as other programs may take their part at one of them;
-// where the two differ, the next one comes soon. Must not know what is measured, nor what the
-// figures are for.
+// Measures this machine again from time to time while it has no layers, so that plans use its
+// present rates and not those of the node's start. (Times of layers say more, if it has some.) The
+// better of the last two measurements counts, as other programs may be busy during one of them; if
+// the two differ, the next one comes soon. Must not know what is measured, nor what the figures are
+// for.
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class SelfMeter {
 
   engine::MachineSpeed speed() const EXCLUDES(mu_);
 
-  // What the thread does each time; for tests, without Start. Whether it has measured.
+  // One round of the thread, which tests call without Start. Returns whether it has measured.
   bool Look() EXCLUDES(mu_);
 
  private:
@@ -57,7 +57,7 @@ class SelfMeter {
   // Of its thread.
   engine::MachineSpeed last_;
   int64_t measured_ns_;
-  int64_t pause_ns_;  // from then to the next
+  int64_t pause_ns_;  // until the next measurement
   int64_t idle_since_ns_;
 
   mutable Mutex mu_;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Sessions that other machines send here, part by part: gathered in a hidden file, and taken into
-// the folder when they are whole. What was interrupted goes on where it was. Must not know how
-// parts arrive.
+// Receives sessions from other machines, part by part: gathers each in a hidden file, and moves it
+// into the folder when it is whole. An interrupted transfer resumes where it stopped. Must not know
+// how parts arrive.
 #pragma once
 
 #include <atomic>
@@ -25,13 +25,13 @@ class SessionInbox {
   // The clock outlives it. The folder is made when something comes.
   SessionInbox(std::string folder, Clock& clock);
 
-  // The next part. A name that is taken or that is none, and too little space, are said at once;
-  // damage when all is there.
+  // Takes the next part. A taken or impossible name and too little space are errors at once; damage
+  // is found when all is there.
   Result<rpc::SessionReceipt> Take(const rpc::NodeId& from, const rpc::SessionPart& part)
       EXCLUDES(mu_);
 
  private:
-  // What is on its way. Parts of one wait for each other, and for no other transfer.
+  // A transfer. Its parts wait for each other, but not for other transfers.
   struct Incoming {
     Incoming(const rpc::NodeId& sender, uint64_t bytes, int64_t now_ns)
         : from(sender), total_bytes(bytes), news_ns(now_ns) {}
@@ -48,7 +48,7 @@ class SessionInbox {
   Status CheckName(const rpc::SessionPart& part) const;
   Status CheckIsFree(const rpc::SessionPart& part) const;
   bool WasKept(const rpc::SessionPart& part) const REQUIRES(mu_);
-  // Whether parts of it have come lately; what was interrupted may be removed for others.
+  // Whether parts of it have come lately; if not, it may be removed to make room.
   bool IsActive(const Incoming& incoming) const;
   size_t CountFiles() REQUIRES(mu_);
   bool RemoveInterrupted() REQUIRES(mu_);
@@ -66,7 +66,7 @@ class SessionInbox {
   Mutex mu_;
   int64_t cleaned_ns_ GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<Incoming>> incoming_ GUARDED_BY(mu_);  // by path
-  // Those that were taken last: a sender that missed the answer asks again.
+  // The latest completed transfers: a sender that missed the answer asks again.
   struct Kept {
     Hash128 transfer;
     Hash128 content;

@@ -20,13 +20,13 @@
 
 namespace aster::node {
 
-// Another node, as it answers.
+// Another node, by its answers.
 struct StandbyPeer {
   cluster::Description description;
   cluster::NodeStatus status;
 };
 
-// Of a model, with the weights that `from` alone has.
+// A slice of a model whose weights only `from` has.
 struct StandbySlice {
   Hash128 fingerprint;
   model::Slice slice;
@@ -35,8 +35,8 @@ struct StandbySlice {
   bool operator==(const StandbySlice&) const = default;
 };
 
-// Layers that are computed now and that one of the other nodes has, but neither another one nor
-// this one, in a file or for what it computes itself.
+// Layers that are computed now and whose weights one of the other nodes has, but neither a third
+// node nor this one, in a file or for what it computes itself.
 std::vector<StandbySlice> SlicesToKeep(const StandbyPeer& self,
                                        std::span<const StandbyPeer> others);
 
@@ -53,7 +53,7 @@ class Standby {
     std::vector<StandbyPeer> others;
   };
   using Look = std::function<Seen()>;
-  // Fetches what is lacking. ResourceExhausted where there is no room for it.
+  // Fetches missing weights. ResourceExhausted if there is no room for them.
   using Keep = std::function<Status(const StandbySlice& slice, const std::stop_token& stop)>;
 
   // The clock outlives it; the functions are called by its thread.
@@ -75,7 +75,7 @@ class Standby {
   const Keep keep_;
   Clock& clock_;
   const StandbyOptions options_;
-  // Of its thread: what is kept, or was tried and had no room.
+  // Used by its thread: slices that are kept, or that had no room.
   std::vector<StandbySlice> done_;
 
   std::stop_source stop_;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Machines that run no node, ask this one to compute, and have the model's files: where each said
-// to answer for weights. Must not know how weights are fetched.
+// Remembers which machines offer weights: they run no node, ask this one to compute, and have the
+// model's files. Must not know how weights are fetched.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace aster::node {
 class WeightOffers {
  public:
   static constexpr size_t kMaxOffers = 64;
-  // They are made again whenever layers are assigned anew.
+  // Offers expire; machines repeat them whenever layers are assigned.
   static constexpr int64_t kGoodForNs = 600 * kNsPerSecond;
 
-  // Of one machine and model the last one counts; of too many the oldest ones are forgotten.
+  // The last offer of a machine for a model counts; of too many the oldest are dropped.
   void Add(const rpc::NodeId& from, const rpc::WeightsOffer& offer, int64_t now_ns) EXCLUDES(mu_);
-  // Whom to ask for this model, the latest first.
+  // The machines to ask for this model, the latest offer first.
   std::vector<cluster::Member> Of(const Hash128& fingerprint, int64_t now_ns) const EXCLUDES(mu_);
 
  private:

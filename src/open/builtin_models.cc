@@ -16,7 +16,8 @@
 namespace aster::open {
 namespace {
 
-constexpr std::string_view kNames[] = {"nova", "pulsar", "comet", "quasar", "nebula"};
+constexpr std::string_view kNames[] = {"nova",   "pulsar", "comet",
+                                       "quasar", "nebula", "nova-dspark"};
 
 bool IsThere(const std::string& path) {
   std::error_code ignored;

@@ -8,9 +8,11 @@
 #include <string_view>
 
 #include "drafting/load_drafter.h"
+#include "model/block_shape.h"
 #include "model/support.h"
 #include "open/builtin_models.h"
 #include "open/load_model.h"
+#include "text/vocab_reader.h"
 
 namespace aster::open {
 namespace {
@@ -18,6 +20,13 @@ namespace {
 constexpr std::string_view kNodePrefix = "node:";
 
 }  // namespace
+
+// Its files may repeat the vocabulary.
+Status CheckBlockDrafter(const gguf::ModelFiles& drafter, const gguf::ModelFiles& files) {
+  if (text::HasVocab(drafter.metadata())) TRY(drafting::CheckSameVocabulary(files, drafter));
+  TRY(model::BlockShapeOf(drafter, files.metadata(), TRY(model::ShapeOf(files))));
+  return Ok();
+}
 
 engine::DraftOptions DraftOptions::ForEngine() const {
   const auto kind = draft.empty()      ? engine::DraftKind::kNone
@@ -35,6 +44,9 @@ std::optional<std::string> DraftOptions::NodeToAsk() const {
 
 Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
   const engine::DraftKind kind = ForEngine().kind;
+  if (kind == engine::DraftKind::kNextTokens && files.drafter() != nullptr) {
+    return CheckBlockDrafter(*files.drafter(), files).In("--draft mtp");
+  }
   if (kind == engine::DraftKind::kNextTokens) {
     const model::Support support = model::CheckSupport(files);
     if (support.shape && support.shape->next_layers > 0) return Ok();
@@ -43,8 +55,12 @@ Status DraftOptions::CheckFor(const gguf::ModelFiles& files) const {
   }
   if (kind != engine::DraftKind::kModel || NodeToAsk()) return Ok();
   const std::string path = TRY(FindModel(draft).In("--draft"));
-  return drafting::CheckSameVocabulary(files, TRY(gguf::ModelFiles::Open(path).In("--draft")))
-      .In(fmt::format("--draft {}", path));
+  const std::string where = fmt::format("--draft {}", path);
+  const auto drafter = TRY(gguf::ModelFiles::Open(path).In("--draft"));
+  return (model::HoldsBlockDrafter(drafter.metadata())
+              ? CheckBlockDrafter(drafter, files)
+              : drafting::CheckSameVocabulary(files, drafter))
+      .In(where);
 }
 
 Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
@@ -57,11 +73,21 @@ Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
         TRY(RemoteDrafts::Find(*node, files, cluster, flags.keeps_looking).In("--draft"));
     return drafts;
   }
+  if (flags.ForEngine().kind == engine::DraftKind::kNextTokens && files.drafter() != nullptr) {
+    TRY(CheckBlockDrafter(*files.drafter(), files).In("--draft mtp"));
+    drafts->drafter_ = files.drafter();
+  }
   if (flags.ForEngine().kind != engine::DraftKind::kModel) return drafts;
   const std::string path = TRY(FindModel(flags.draft).In("--draft"));
   const std::string where = fmt::format("--draft {}", path);
-  drafts->files_ =
+  auto drafter =
       std::make_unique<gguf::ModelFiles>(TRY(gguf::ModelFiles::Open(path).In("--draft")));
+  if (model::HoldsBlockDrafter(drafter->metadata())) {
+    TRY(CheckBlockDrafter(*drafter, files).In(where));
+    drafts->drafter_ = std::move(drafter);
+    return drafts;
+  }
+  drafts->files_ = std::move(drafter);
   TRY(drafting::CheckSameVocabulary(files, *drafts->files_).In(where));
   ModelOptions own = model;
   own.kv_cache = {};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The drafter, as a person names it, and the smaller model where that is one. Must not
-// know what is asked, nor the command line.
+// The drafter that a person names, and its model if it is a draft model. Must not know
+// requests, nor the command line.
 #pragma once
 
 #include <memory>
@@ -34,35 +34,41 @@ struct DraftOptions {
   Status CheckFor(const gguf::ModelFiles& files) const;
 };
 
+// That a drafter of blocks can draft for the model in these files.
+Status CheckBlockDrafter(const gguf::ModelFiles& drafter, const gguf::ModelFiles& files);
+
 // The drafters on this machine, with the draft model where the options name one.
 class Drafts {
  public:
-  // `files` are those of the model that answers, and `model` its options: both models' memories are
-  // as large. The reporter is told how far it is.
-  // `cluster` says through whom the cluster is reached, where its nodes are to draft.
+  // `files` and `model` are the files and options of the model that answers; the draft model gets a
+  // KV cache of the same size. `cluster`: how the cluster is reached, if its nodes draft. The
+  // reporter shows progress.
   static Result<std::unique_ptr<Drafts>> Load(const DraftOptions& flags,
                                               const gguf::ModelFiles& files,
                                               const ModelOptions& model,
                                               const ClusterOptions& cluster, Reporter& reporter);
 
-  // `answers`: null where it is on other machines. Outlives all that is here, as does `network`,
-  // which is needed where `cluster` wanted its nodes, and whose owner calls OnEvent.
+  // `answers`: the model that answers; null if it is on other machines. It outlives everything
+  // here, as does `network`, which is needed with --cluster, and whose owner calls OnEvent.
   engine::ProposerSource& For(engine::LocalModel* answers, net::Network* network = nullptr);
-  // Whether there may be other draft tokens now.
+  // Returns whether there may be new draft tokens.
   bool OnEvent(const net::Event& event) { return remote_ != nullptr && remote_->OnEvent(event); }
-  // Of drafters on other machines.
+  // A drafter of blocks that is to be loaded with the model that answers; or null.
+  const std::shared_ptr<const gguf::ModelFiles>& drafter() const { return drafter_; }
+  // Counters of drafters on other machines.
   std::vector<drafting::RemoteDraftCounts> remote_counts() const {
     return remote_ == nullptr ? std::vector<drafting::RemoteDraftCounts>() : remote_->counts();
   }
 
  private:
-  std::unique_ptr<gguf::ModelFiles> files_;    // of the smaller model
-  std::unique_ptr<engine::LocalModel> model_;  // or null
+  std::unique_ptr<gguf::ModelFiles> files_;          // of the smaller model
+  std::unique_ptr<engine::LocalModel> model_;        // or null
+  std::shared_ptr<const gguf::ModelFiles> drafter_;  // of blocks, or null
   std::unique_ptr<draft::Proposers> proposers_;
   std::unique_ptr<RemoteDrafts> remote_;  // or null
 };
 
-// "drafts: 71.4 % of 120 accepted, 2.10 tokens/step"; nothing where there were no steps.
+// "drafts: 71.4 % of 120 draft tokens accepted, 2.10 tokens a step"; empty without steps.
 std::string DescribeDrafts(const engine::DraftCounts& counts);
 
 }  // namespace aster::open

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What nodes have in their KV caches of a text, before there is a plan for it. Must not know plans,
-// nor routes.
+// Finds which KV rows of a text nodes have in their KV caches, before there is a plan for it. Must
+// not know plans, nor routes.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@
 
 namespace aster::open {
 
-// Asks all of the nodes, and waits half a second for their answers at most. Rows of full pages, and
-// not of the last token, which is computed in any case. Nothing else is received meanwhile.
+// Asks all of the nodes, and waits at most half a second for their answers. Finds rows of full
+// pages only, and not of the last token, which is computed in any case. Nothing else may be
+// received meanwhile.
 std::vector<plan::HeldRows> FindHeldRows(net::Network& network,
                                          std::span<const plan::PlanNode> nodes,
                                          const kv::Layout& layout, std::span<const int32_t> tokens);

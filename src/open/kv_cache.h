@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// --kv-cache: pages of keys and values on the disk, and what is told of them. Must not know what is
-// computed.
+// --kv-cache: the KV cache on disk that the options ask for, and its counters. Must not know what
+// is computed.
 #pragma once
 
 #include <memory>
@@ -25,24 +25,25 @@ struct KvCacheOptions {
   std::string folder;  // empty: none
   std::string size = "8GiB";
 
-  // Null where none is wanted.
+  // Null if the options ask for none.
   Result<std::shared_ptr<disk::DiskPages>> Open() const;
-  // For another process of this program.
+  // The same options for another process of this program.
   std::vector<std::string> Arguments() const;
 };
 
-// What it was good for until now. Waits until what was computed is on the disk.
+// Its counters. Waits until all pages that were offered are written.
 disk::DiskPagesCounts CountsOf(disk::DiskPages& pages);
 // A line for people.
 std::string DescribeKvCache(const disk::DiskPagesCounts& counts);
 nlohmann::ordered_json KvCacheToJson(const disk::DiskPagesCounts& counts);
 
-// Between a command and the nodes that it has started, on the node's standard input and output: it
-// is asked with one line, and answers with one. Nothing where it has no cache.
+// How a command asks the nodes that it has started for their counters: one line on the node's
+// standard input, and one on its standard output. Nothing for a node without a cache.
 inline constexpr std::string_view kKvCacheQuestion = "kv cache?\n";
 std::string KvCacheToLine(disk::DiskPages* pages);
 std::optional<disk::DiskPagesCounts> ParseKvCacheLine(std::string_view line);
-// Of another process that uses the same folder and has other layers of the same texts.
+// Adds the counters of another process, which uses the same folder and has other layers of the same
+// texts.
 void AddKvCache(const disk::DiskPagesCounts& other, disk::DiskPagesCounts& all);
 
 }  // namespace aster::open

@@ -17,6 +17,7 @@ Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& fi
                                                       Reporter& reporter, const LoadFor& load_for) {
   engine::LocalModelOptions engine = TRY(options.ForEngine());
   engine.page_store = load_for.store;
+  engine.drafter = load_for.drafter;
   if (engine.page_store == nullptr) engine.page_store = TRY(options.kv_cache.Open());
   if (engine.page_store != nullptr || load_for.is_kept) {
     engine.name = TRY(FingerprintOf(files, reporter));

@@ -19,14 +19,15 @@
 
 namespace aster::open {
 
-// Where the split is a plan's and the model is large enough for the plan to matter, this process
-// measures what one of its nodes does alone, as they are all alike: that takes about two seconds.
-// Cores that nodes share for want of others, and memory that all of them read, are not in that.
+// With --split auto and a model of at least 64 MiB, this process measures the rates of one node
+// alone, as all are alike: about two seconds. The measurement ignores that nodes may share cores,
+// and that they share the memory's bandwidth.
 Result<std::unique_ptr<NodePool>> StartLocalPool(const ModelOptions& model,
                                                  const ClusterOptions& cluster,
                                                  const WantedSlices& wanted);
 
-// The ways between nodes of one machine: loopback, and in front of it the link that was asked for.
+// The links between nodes of one machine: loopback, with the simulated link of --link in front of
+// it.
 std::vector<plan::LinkAbility> LocalLinks(size_t nodes,
                                           const std::optional<net::LinkOptions>& link);
 

@@ -17,16 +17,17 @@
 
 namespace aster::open {
 
-// Its files; or, where the command runs on the cluster and one that is named is none here, all but
-// the weights of the model that they make up with those which nodes call so.
+// The model's files. If the command runs on the cluster and a name is no file here, the nodes that
+// have a file of that name give everything but its weights.
 Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
                                         const ClusterOptions& cluster);
 
-// Of files for the cluster: that nothing is missing, or what is, and which other files nodes have.
+// For files on the cluster: an error if a part of the model is missing; it names the part, and
+// other files that nodes have.
 Status CheckWhole(const gguf::ModelFiles& files, const ClusterOptions& cluster);
 
-// The model that nodes call so, or else the part of one: by its file's name, with its ending or
-// without. An error says which there are.
+// Finds a model, or else a part of one, by the file name that nodes have for it, with its ending or
+// without. The error lists the names that there are.
 Result<cluster::HeldModel> FindHeld(std::string_view name, std::span<const node::NodeView> nodes);
 
 }  // namespace aster::open

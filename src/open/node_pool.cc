@@ -18,8 +18,10 @@
 #include "discovery/seeker.h"
 #include "net/certificate.h"
 #include "node/addresses.h"
+#include "open/last_views.h"
 #include "open/local_pool.h"
 #include "open/weight_lender.h"
+#include "plan/link_doubts.h"
 #include "wire/frame.h"
 
 namespace aster::open {
@@ -46,10 +48,13 @@ class ClusterPool final : public NodePool {
     return Ok();
   }
 
+  void SetUsed(std::set<wire::NodeId> nodes) override { last_views_.SetUsed(std::move(nodes)); }
+
   Status Refresh(std::span<const wire::NodeId> lost, const Status& broken) override {
     const bool may_be_well = broken.ok() || broken.error().code() == Code::kUnavailable;
     if (!may_be_well) RefuseFor(lost, broken.error().code());
     std::vector<node::NodeView> views = TRY(Look(lost));
+    if (lost.empty()) last_views_.Complete(views);
     nodes_.clear();
     links_.clear();
     absent_.clear();
@@ -72,6 +77,7 @@ class ClusterPool final : public NodePool {
     });
     for (const node::NodeView& view : views) AddNode(view);
     for (const node::NodeView& view : views) AddLinks(view);
+    link_doubts_.Apply(nodes_, links_, clock_.NowNs());
     if (wanted_.files != nullptr && !views.empty()) LendWeights(views);
     return Ok();
   }
@@ -234,6 +240,8 @@ class ClusterPool final : public NodePool {
   const WantedSlices wanted_;
   std::vector<wire::NodeId> drained_;
   std::unique_ptr<WeightLender> lender_;  // once nodes need it
+  LastViews last_views_;
+  plan::LinkDoubts link_doubts_;
   const SystemClock clock_;
   std::map<wire::NodeId, int64_t> forgiven_ns_;  // when
   std::map<wire::NodeId, int64_t> refused_ns_;   // when
@@ -282,6 +290,13 @@ Status NodePool::Kill(const wire::NodeId& /*node*/) {
 
 Status NodePool::SetDrained(std::vector<wire::NodeId> /*nodes*/) {
   return FailedPrecondition("only a node of a cluster can be drained");
+}
+
+void NodePool::SeeAs(const NodePool& other) {
+  nodes_ = other.nodes_;
+  links_ = other.links_;
+  absent_ = other.absent_;
+  shared_ = other.shared_;
 }
 
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via) {

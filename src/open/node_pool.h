@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,24 +31,24 @@ struct AbsentNode {
   bool is_drained = false;  // it says so itself, to all front ends
 };
 
-// Layers that a node holds already, as this command wants them: they cost no memory once more.
+// Layers that a node holds already in the form that this command wants: they take no more memory.
 struct SharedSlice {
   wire::NodeId node;
   model::Slice slice;
   uint64_t bytes = 0;
 };
 
-// Of which model slices can be shared, and with how much for keys and values.
+// The slices that can be shared: those of this model with this much memory for the KV cache.
 struct WantedSlices {
   Hash128 fingerprint;
   uint64_t kv_bytes = 0;
-  // Where they are on this machine: nodes may fetch weights of them where no node has the model.
-  // Outlives the pool; null where they are elsewhere.
+  // The model's files, if they are on this machine: nodes may fetch weights from them if no node
+  // has the model. They outlive the pool. Null: they are elsewhere.
   const gguf::ModelFiles* files = nullptr;
 };
 
-// The ways to a node from others, which it measures as bytes that come to it. `place_of` says which
-// of the nodes one is; nothing of nodes that are given no layers.
+// The links from other nodes to one node, which measures them as bytes that come to it. `place_of`
+// gives a node's place in the list; nothing for nodes that are given no layers.
 std::vector<plan::LinkAbility> LinksTo(
     size_t place, const cluster::NodeStatus& status,
     const std::function<std::optional<size_t>(const wire::NodeId&)>& place_of);
@@ -56,25 +57,30 @@ class NodePool {
  public:
   virtual ~NodePool() = default;
 
-  // Those that may be given layers, and the ways between them as far as they were measured.
+  // The nodes that may be given layers, and the links between them that were measured.
   const std::vector<plan::NodeAbility>& nodes() const { return nodes_; }
   const std::vector<plan::LinkAbility>& links() const { return links_; }
   const std::vector<AbsentNode>& absent() const { return absent_; }
-  // Their bytes are not among what nodes have free.
+  // Shared slices, whose bytes are not counted in the nodes' free memory.
   const std::vector<SharedSlice>& shared() const { return shared_; }
-  // Whether all of them have to take part: the options name a number of nodes.
+  // Whether all nodes have to take part, because the options name a number of nodes.
   virtual bool wants_all() const = 0;
-  // With which this process talks to them.
+  // The credentials with which this process connects to the nodes.
   virtual net::Credentials Credentials() const = 0;
-  // These are given no layers from the next Refresh on, whatever they can do.
+  // From the next Refresh on these nodes are given no layers.
   virtual Status SetDrained(std::vector<wire::NodeId> nodes);
-  // One that this command has started ends at once, without a word.
+  // A route runs on these nodes. If one of them answers too late at a Refresh without lost nodes,
+  // its last answer counts.
+  virtual void SetUsed(std::set<wire::NodeId> /*nodes*/) {}
+  // Takes over the other pool's nodes and links, until the next Refresh.
+  void SeeAs(const NodePool& other);
+  // Kills a node that this command has started, as if its machine was switched off.
   virtual Status Kill(const wire::NodeId& node);
-  // What those that this command has started say of their --kv-cache, a line each.
+  // The counters of --kv-cache of the nodes that this command has started, a line each.
   virtual std::vector<std::string> KvCacheLines() { return {}; }
-  // Which of them are left, now that these did not do what they should, for that reason; there may
-  // be new ones. Those that only lost their connection and answer stay; those that cannot load the
-  // model are left out for minutes.
+  // Finds the nodes anew after the nodes `lost` failed for the reason `why`; there may be new ones.
+  // A node that only lost its connection and answers stays; one that cannot load the model is left
+  // out for minutes.
   virtual Status Refresh(std::span<const wire::NodeId> lost, const Status& why) = 0;
 
  protected:
@@ -84,10 +90,10 @@ class NodePool {
   std::vector<SharedSlice> shared_;
 };
 
-// This machine's cluster, through one of these nodes or, without any, those that it saw last.
+// This machine's cluster, through one of these nodes, or else through those that were seen last.
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via);
 
-// That the options ask for.
+// The pool that the options ask for.
 Result<std::unique_ptr<NodePool>> OpenNodePool(const ModelOptions& model,
                                                const ClusterOptions& cluster,
                                                const WantedSlices& wanted);

@@ -13,6 +13,7 @@
 #include "draft/proposers.h"
 #include "gguf/fingerprint_cache.h"
 #include "kernels/isa_choice.h"
+#include "model/block_shape.h"
 #include "model/support.h"
 #include "open/held_rows.h"
 #include "open/model_files.h"
@@ -70,6 +71,14 @@ Error WithOwnWords(Error error) {
 // Tokens before the one that a plan is made for.
 constexpr uint32_t kContext = 4096;
 
+// A drafter that is for another model is an error where drafts are asked for.
+std::optional<uint32_t> DrafterLayerOf(const gguf::ModelFiles& files) {
+  const model::Support support = model::CheckSupport(files);
+  if (files.drafter() == nullptr || !support.shape) return std::nullopt;
+  const auto drafter = model::BlockShapeOf(*files.drafter(), files.metadata(), *support.shape);
+  return drafter.ok() ? std::optional(drafter->taps.front()) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& files,
@@ -79,7 +88,8 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   TRY(CheckWhole(files, cluster));
   const engine::LocalModelOptions engine = TRY(model.ForEngine());
   plan::RouteModel route_model{.shape = TRY(model::ShapeOf(files)),
-                               .fingerprint = TRY(FingerprintOf(files, reporter))};
+                               .fingerprint = TRY(FingerprintOf(files, reporter)),
+                               .drafter_layer = DrafterLayerOf(files)};
   // An MTP block may be in a file of its own, of which the metadata say nothing.
   if (const model::Support support = model::CheckSupport(files); support.shape) {
     route_model.shape.next_layers = support.shape->next_layers;
@@ -209,7 +219,18 @@ Result<plan::Plan> NodeSession::Plan() {
   TRY(AddDecoders(plan));
   TRY(CheckGroups(plan).In(split_option_));
   if (split_ == "auto") auto_split_ = plan::SplitText(plan);
+  TellOfDrafter(plan);
   return plan;
+}
+
+void NodeSession::TellOfDrafter(const plan::Plan& plan) {
+  if (!model_.drafter_layer) return;
+  const plan::PlanStage& last = plan.decode.empty() ? plan.stages.back() : plan.decode.back();
+  if (*model_.drafter_layer >= last.slice.layer_begin && !last.is_group()) return;
+  reasons_.push_back(fmt::format(
+      "the model's drafter makes no draft tokens here: it reads rows behind layer {} and later "
+      "ones, and {} has to compute these alone",
+      *model_.drafter_layer, plan::NameOf(last)));
 }
 
 // Nodes that are not there are known all the same.
@@ -306,6 +327,18 @@ Result<std::optional<std::string>> NodeSession::PrepareTurn(const ExpectedReques
   return why;
 }
 
+// Nodes that have come since this pool looked may need weights from here, which it offers when it
+// looks.
+void NodeSession::SeeAs(const NodePool& seen) {
+  const auto is_known = [&](const plan::NodeAbility& able) {
+    return std::ranges::any_of(pool_->nodes(), [&](const plan::NodeAbility& known) {
+      return known.node.id == able.node.id;
+    });
+  };
+  has_seen_ = std::ranges::all_of(seen.nodes(), is_known);
+  if (has_seen_) pool_->SeeAs(seen);
+}
+
 Result<std::unique_ptr<NodePool>> NodeSession::AnotherPool() const {
   return OpenNodePool({}, options_,
                       {.fingerprint = model_.fingerprint, .kv_bytes = route_.kv_bytes});
@@ -390,7 +423,8 @@ std::vector<AbsentNode> NodeSession::LeftOut() const {
 // The nodes that are left take over.
 Result<plan::Plan> NodeSession::Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
                                        const Error& why) {
-  const Status found = pool_->Refresh(lost, why);
+  const bool has_seen = std::exchange(has_seen_, false) && lost.empty();
+  const Status found = has_seen ? Ok() : pool_->Refresh(lost, why);
   // All of them at once: this machine's own link is down, more likely, and may come back.
   if (!found.ok() && found.error().code() == Code::kDeadlineExceeded) return broken;
   NoteLeftOut(lost, why);

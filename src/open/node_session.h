@@ -38,17 +38,17 @@ namespace aster::open {
 
 class NodeSession {
  public:
-  // Starts or finds the nodes, and reads the model's files as far as nodes tell it by.
+  // Starts or finds the nodes, and reads as much of the model's files as identifies the model.
   static Result<std::unique_ptr<NodeSession>> Start(const gguf::ModelFiles& files,
                                                     const ModelOptions& model,
                                                     const ClusterOptions& cluster,
                                                     Reporter& reporter);
-  // A trace that was not saved is saved, if that is possible.
+  // Saves the trace if Save was not called, as far as that is possible.
   ~NodeSession();
   NodeSession(const NodeSession&) = delete;
   NodeSession& operator=(const NodeSession&) = delete;
 
-  // That may be given layers.
+  // The nodes that may be given layers.
   const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
   const model::Shape& shape() const { return model_.shape; }
   uint32_t layer_count() const { return model_.shape.layer_count; }
@@ -56,30 +56,33 @@ class NodeSession {
   bool has_experts() const { return model_.shape.experts.count > 0; }
   // An error where groups of the plan cannot compute this model.
   Status CheckGroups(const plan::Plan& plan) const;
-  // Of these, nodes of their own.
+  // How many of these nodes are not this process itself.
   size_t other_count() const { return pool_->nodes().size(); }
-  // Of --kv-cache, in this process and in those that it has started; nothing without.
+  // Counters of --kv-cache, of this process and those that it has started; nothing without one.
   std::optional<disk::DiskPagesCounts> KvCache() const;
-  // Of nodes that were started for this: one ends at once, without a word.
+  // Kills a node that this command has started.
   Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
   // Plans from now on leave these nodes out.
   Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
-  // Whether plans follow what nodes can do, so that another one may take over at any time.
+  // Whether plans are made from the nodes' rates, so that another one may take over at any time.
   bool plans_by_ability() const { return split_ == "auto" && decode_.empty() && options_.cluster; }
   bool is_cluster() const { return options_.cluster; }
-  // What is planned for; and the nodes as another thread may ask them.
+  // What is planned for; and another pool of the same nodes, for another thread.
   WantedPlan Wanted() const;
   Result<std::unique_ptr<NodePool>> AnotherPool() const;
-  // Plans from now on take nodes to have that much of their rates.
+  // The next plan is made of what that pool has seen, without asking the nodes again.
+  void SeeAs(const NodePool& seen);
+  // From now on plans count nodes at these shares of their rates.
   void SetShares(NodeShares shares) { shares_ = std::move(shares); }
-  // Plans from now on are for requests like these, which come one at a time; none: for several at
+  // From now on plans are for requests like these, which come one at a time; empty: for several at
   // once.
   void SetUsualRequests(std::vector<ExpectedRequest> requests) {
     usual_requests_ = std::move(requests);
   }
-  // With which this process talks to them.
+  // The network that connects this process to the nodes.
   net::Network& network() { return *network_; }
-  // Of a node that nothing is wanted from any more; a later plan may connect to it again.
+  // Ends the connection to a node that is not needed any more; a later plan may connect to it
+  // again.
   void Disconnect(const wire::NodeId& node) {
     network_->Disconnect(node, Error(Code::kUnavailable, "it is drained"));
   }
@@ -88,16 +91,16 @@ class NodeSession {
   void TellEvents(std::function<bool(const net::Event&)> on_event) {
     on_event_ = std::move(on_event);
   }
-  // Options that make it compute other bits than one machine does; nothing where none does.
+  // Options that make results inexact, so that they may differ from one machine's; empty: none.
   std::string Inexact() const;
-  // That the options ask for.
+  // The plan that the options ask for.
   Result<plan::Plan> Plan();
-  // Why the last plan is as it is, in lines for people; nothing where they wanted it so.
+  // Why the last plan is as it is, in lines for people; empty if the plan was typed.
   const std::vector<std::string>& reasons() const { return reasons_; }
-  // Kinds of plan that were compared for it; none where it was typed, or rates are not known.
+  // Kinds of plan that were compared for it; empty if it was typed, or rates are not known.
   const std::vector<plan::Alternative>& alternatives() const { return alternatives_; }
-  // Nodes of the cluster that plans leave out, and why: what a node answered that could not load
-  // its layers.
+  // Nodes of the cluster that plans leave out, and why: for instance the error of a node that could
+  // not load its layers.
   std::vector<AbsentNode> LeftOut() const;
   // Tokens/s that the last plan expects, of long prompts and of a single answer; 0: not known.
   struct PlannedRates {
@@ -114,11 +117,11 @@ class NodeSession {
                                                    Reporter& reporter,
                                                    engine::ProposerSource* proposers = nullptr);
 
-  // OpenedModel::PrepareTurn, of that conductor.
+  // OpenedModel::PrepareTurn, for that conductor.
   Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& turn,
                                                  conduct::Conductor& conductor, double opening_s);
 
-  // Where the options ask for a trace: what its conductors did until now becomes the file.
+  // Writes the trace of all conductors until now, if the options ask for one.
   Status SaveTrace();
 
  private:
@@ -144,6 +147,7 @@ class NodeSession {
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
   // The decode nodes, where the options name any.
   Status AddDecoders(plan::Plan& plan);
+  void TellOfDrafter(const plan::Plan& plan);
   Result<plan::Plan> Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
                             const Error& why);
   void NoteLeftOut(std::span<const wire::NodeId> lost, const Error& why);
@@ -160,12 +164,13 @@ class NodeSession {
   std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
   std::vector<std::string> reasons_;
   std::vector<plan::Alternative> alternatives_;
-  std::vector<std::string> left_out_;             // while a route is opened, and not said yet
-  std::map<wire::NodeId, std::string> failures_;  // of nodes that were left out for it
+  std::vector<std::string> left_out_;             // not reported yet, while a route is opened
+  std::map<wire::NodeId, std::string> failures_;  // why nodes are left out
   PlannedRates planned_;
-  NodeShares shares_;  // of their rates that nodes have
+  bool has_seen_ = false;  // SeeAs has set what the next plan is made from
+  NodeShares shares_;      // of the nodes' rates
   std::vector<ExpectedRequest> usual_requests_;
-  std::vector<plan::HeldRows> held_;  // of the only request's text, for its plan
+  std::vector<plan::HeldRows> held_;  // KV rows of the only request's text, for its plan
   plan::TurnChanges turn_changes_;
   std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
   std::unique_ptr<net::TcpNetwork> network_;
@@ -177,7 +182,7 @@ class NodeSession {
   std::optional<AtomicFile> trace_file_;  // until it is saved, where one is wanted
 };
 
-// What each stage has spent, a line each.
+// The times of each stage, a line each.
 std::string DescribeHops(const conduct::Conductor& conductor);
 
 }  // namespace aster::open

@@ -107,13 +107,13 @@ class OpenedRoute final : public OpenedModel {
             .bytes = counters.transferred_bytes,
             .exposed_ns = counters.exposed_ns};
   }
-  std::vector<conduct::Foreseen> foreseen() const override {
-    return {conductor_->foreseen().begin(), conductor_->foreseen().end()};
+  std::vector<conduct::RequestForecast> forecasts() const override {
+    return {conductor_->forecasts().begin(), conductor_->forecasts().end()};
   }
   std::optional<Computed> ComputedHow(engine::RequestId request) const override {
-    const conduct::Foreseen* const foreseen = conductor_->ForeseenOf(request);
-    if (foreseen == nullptr) return std::nullopt;
-    return Computed{.plan = plan::SplitText(conductor_->plan()), .foreseen = *foreseen};
+    const conduct::RequestForecast* const forecast = conductor_->FindForecast(request);
+    if (forecast == nullptr) return std::nullopt;
+    return Computed{.plan = plan::SplitText(conductor_->plan()), .forecast = *forecast};
   }
   std::vector<plan::Alternative> alternatives() const override { return nodes_->alternatives(); }
   std::vector<AbsentNode> left_out() const override { return nodes_->LeftOut(); }
@@ -181,7 +181,7 @@ class OpenedRoute final : public OpenedModel {
     return RouteNow{.plan = conductor_->plan(),
                     .paces = conductor_->paces(),
                     .drained = drained_,
-                    .usual_requests = UsualRequests(foreseen()),
+                    .usual_requests = UsualRequests(forecasts()),
                     .is_busy = !conductor_->idle(),
                     .opening_ns = conductor_->opening_ns(),
                     .follows = nodes_->plans_by_ability()};
@@ -190,8 +190,9 @@ class OpenedRoute final : public OpenedModel {
     conductor_->Forget(nodes);
     for (const wire::NodeId& node : nodes) nodes_->Disconnect(node);
   }
-  Status Rearrange(NodeShares shares, std::vector<ExpectedRequest> usual_requests,
-                   const std::string& why) override {
+  Status Rearrange(const NodePool& seen, NodeShares shares,
+                   std::vector<ExpectedRequest> usual_requests, const std::string& why) override {
+    nodes_->SeeAs(seen);
     nodes_->SetShares(std::move(shares));
     nodes_->SetUsualRequests(std::move(usual_requests));
     TRY(conductor_->Replan(Error(Code::kUnavailable, why)));
@@ -230,7 +231,7 @@ Status OpenedModel::SetDrained(const std::vector<wire::NodeId>& /*nodes*/) {
   return FailedPrecondition("the model is on no cluster");
 }
 
-Status OpenedModel::Rearrange(NodeShares /*shares*/,
+Status OpenedModel::Rearrange(const NodePool& /*seen*/, NodeShares /*shares*/,
                               std::vector<ExpectedRequest> /*usual_requests*/,
                               const std::string& /*why*/) {
   return FailedPrecondition("the model is on no cluster");
@@ -247,7 +248,14 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
   if (options.draft != nullptr && options.draft->wanted()) {
     drafts = TRY(Drafts::Load(*options.draft, files, *options.model, *options.cluster, reporter));
   }
+  const auto drafter = drafts != nullptr ? drafts->drafter() : nullptr;
   if (options.cluster->wants_nodes()) {
+    if (drafter != nullptr && drafter != files.drafter()) {
+      return FailedPrecondition(fmt::format(
+          "--draft {}: it reads rows of the model's layers; give it along with the model to the "
+          "node that has the last ones, and draft with mtp",
+          options.draft->draft));
+    }
     auto nodes = TRY(NodeSession::Start(files, *options.model, *options.cluster, reporter));
     const plan::Plan plan = TRY(nodes->Plan());
     engine::ProposerSource* proposers = options.proposers;
@@ -262,8 +270,9 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
         std::make_unique<OpenedRoute>(std::move(nodes), std::move(drafts), std::move(conductor)));
   }
   auto kv_cache = TRY(options.model->kv_cache.Open());
-  auto model = TRY(
-      LoadModel(files, *options.model, reporter, {.store = kv_cache, .is_kept = options.is_kept}));
+  auto model = TRY(LoadModel(files, *options.model, reporter,
+                             {.store = kv_cache, .is_kept = options.is_kept, .drafter = drafter}));
+  if (drafter != nullptr && model->weights().next == nullptr) TRY(model->drafter().In("--draft"));
   return std::unique_ptr<OpenedModel>(std::make_unique<OpenedLocalModel>(
       std::move(model), std::move(drafts), std::move(kv_cache), tokenizer, clock,
       engine::SchedulerOptions{.batch_tokens = options.batch_tokens,

@@ -32,7 +32,7 @@
 
 namespace aster::open {
 
-// KV rows that a node held and sent, so that they were not computed.
+// KV rows that a node sent, so that they were not computed.
 struct RowsFromNode {
   std::string node;
   uint64_t tokens = 0;
@@ -69,7 +69,7 @@ struct OpenOptions {
   uint32_t batch_tokens = 512;  // of prompts that this process computes in a step at most
   int64_t longest_step_ns = 0;  // engine::SchedulerOptions
   uint32_t max_running = 64;
-  bool is_kept = false;  // the KV cache is to outlive the command
+  bool is_kept = false;  // the KV cache will be saved (sessions)
 };
 
 // A step of a prompt that a person waits for: progress and cancelling come between two.
@@ -80,33 +80,32 @@ class OpenedModel {
   virtual ~OpenedModel() = default;
 
   virtual engine::Generator& generator() = 0;
-  // What each node spent, and what a cache on the disk was good for, in lines for people; nothing
-  // where there is neither.
+  // The times of each node, and the counters of the KV cache on disk, in lines for people; empty if
+  // there is neither.
   virtual std::string DescribeWork() const { return ""; }
-  // Of pages on the disk that this process and those that it has started read and write; nothing
-  // where there are none.
+  // The counters of the KV cache on disk, of this process and those that it has started; nothing
+  // without one.
   virtual std::optional<disk::DiskPagesCounts> kv_cache() { return std::nullopt; }
-  // Options that make it answer other bits than one machine does; nothing where none does.
+  // Options that make answers inexact, so that they may differ from one machine's; empty: none.
   virtual std::string inexact() const { return ""; }
-  // Tokens of one conversation that there is memory for; 0 where not one page fits.
+  // Tokens of one conversation that fit into the KV cache; 0 if not one page fits.
   virtual uint32_t capacity_tokens() const = 0;
-  // Its memory, as far as it is known here. On the generator's thread.
+  // The memory of its KV cache, as far as it is known here. On the generator's thread.
   virtual KvFigures kv() const = 0;
-  // What the nodes have spent; nothing where there are none. On the generator's thread.
+  // The times of the nodes; nothing without nodes. On the generator's thread.
   virtual HopsFigures hops() const { return {}; }
-  // What other machines have drafted. On the generator's thread.
+  // Counters of drafters on other machines. On the generator's thread.
   virtual RemoteDraftFigures remote_drafts() const { return {}; }
-  // Nodes that held KV rows of the prompts, in the order of their names.
+  // Nodes that sent KV rows of the prompts, in the order of their names.
   virtual std::vector<RowsFromNode> fetched() const { return {}; }
   virtual KvTransfers kv_transfers() const { return {}; }
-  // Of the last requests, what was expected of their times and what came. On the generator's
-  // thread.
-  virtual std::vector<conduct::Foreseen> foreseen() const { return {}; }
-  // How a request that has just ended was computed: its plan, as it is typed, and what was expected
-  // of its times beside what came; nothing where there are no nodes. On the generator's thread.
+  // Predicted and actual times of the last requests. On the generator's thread.
+  virtual std::vector<conduct::RequestForecast> forecasts() const { return {}; }
+  // How a request that has just ended was computed: its plan, as it is typed, and its predicted and
+  // actual times; nothing without nodes. On the generator's thread.
   struct Computed {
     std::string plan;
-    conduct::Foreseen foreseen;
+    conduct::RequestForecast forecast;
   };
   virtual std::optional<Computed> ComputedHow(engine::RequestId /*request*/) const {
     return std::nullopt;
@@ -115,28 +114,28 @@ class OpenedModel {
   virtual std::vector<plan::Alternative> alternatives() const { return {}; }
   // Nodes of the cluster that can be given no layers now, and why.
   virtual std::vector<AbsentNode> left_out() const { return {}; }
-  // What runs now, on a cluster; nothing elsewhere. On the generator's thread.
+  // The present route on a cluster; nothing without a cluster. On the generator's thread.
   virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
-  // Plans anew, with nodes that have that much of their rates, for such requests (none: for
-  // several at once); requests go on with the next route, which is opened at once where there are
-  // none. On the generator's thread.
-  virtual Status Rearrange(NodeShares shares, std::vector<ExpectedRequest> usual_requests,
-                           const std::string& why);
-  // Before a turn of the only conversation, where plans follow what nodes can do: another plan
-  // takes over if it answers this turn sooner, and turns have lost what the change costs. Why, for
-  // people; nothing where the plan stays. On the generator's thread.
+  // Plans anew with the nodes of that pool, at these shares of their rates, for requests like these
+  // (empty: for several at once). Requests go on with the next route; if there are none, it is
+  // opened at once. On the generator's thread.
+  virtual Status Rearrange(const NodePool& seen, NodeShares shares,
+                           std::vector<ExpectedRequest> usual_requests, const std::string& why);
+  // Call it before a turn of the only conversation. With --split auto another plan takes over if it
+  // answers this turn sooner, and turns have lost as much as the change costs. Returns the reason,
+  // for people; nothing if the plan stays. On the generator's thread.
   virtual Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& /*turn*/) {
     return std::optional<std::string>();
   }
-  // What a watch of the nodes takes, which looks at them on a thread of its own.
+  // What PlanWatch needs to look at the nodes on a thread of its own.
   virtual Result<Lookout> MakeLookout() const;
-  // Leaves these nodes, and no others, out of its plans from now on; requests go on elsewhere. An
-  // error, which says why the others cannot take over, changes nothing. On the generator's thread.
+  // From now on plans leave out these nodes, and no others; requests go on elsewhere. If the other
+  // nodes cannot take over, it changes nothing, and the error says why. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);
-  // Nodes that no plan has any more, and whose KV rows have moved: they are told by the end of the
-  // connection that they may be switched off. On the generator's thread.
+  // Ends the connections to nodes that no plan uses any more and whose KV rows have moved: this
+  // tells them that they may be switched off. On the generator's thread.
   virtual void Leave(std::span<const wire::NodeId> /*nodes*/) {}
-  // At the end: what the options ask to be kept of it.
+  // Call it at the end: writes the files that the options ask for (--trace).
   virtual Status Save() { return Ok(); }
 };
 

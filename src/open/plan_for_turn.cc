@@ -69,8 +69,8 @@ std::optional<std::string> ChangeForTurn(const NodePool& pool, const WantedPlan&
                               .best_s = *best_s,
                               .change_s = loading_s + MovingSeconds(pool, instead, current, *best)};
   if (!changes.Observe(offer)) return std::nullopt;
-  return fmt::format("{}: {} for this turn are expected, and {} of {}", name, TimeText(*best_s),
-                     TimeText(*current_s), plan::SplitText(current));
+  return fmt::format("{} is expected to take {} for this turn, and {} to take {}", name,
+                     TimeText(*best_s), plan::SplitText(current), TimeText(*current_s));
 }
 
 }  // namespace aster::open

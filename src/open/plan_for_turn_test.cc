@@ -39,7 +39,7 @@ TEST_F(PlanForTurn, FollowsTheTurns) {
   EXPECT_FALSE(Change(kQuestion, of_question_));
   const auto why = Change(kText, of_question_);
   ASSERT_TRUE(why);
-  EXPECT_THAT(*why, testing::StartsWith(plan::SplitText(of_text_) + ": "));
+  EXPECT_THAT(*why, testing::StartsWith(plan::SplitText(of_text_) + " is expected"));
   EXPECT_FALSE(Change(kText, of_text_));
   ExpectedRequest question = kQuestion;
   question.held_tokens = 16'200;

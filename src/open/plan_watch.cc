@@ -43,6 +43,15 @@ std::string ForRequests(const std::vector<ExpectedRequest>& usual) {
                      mean.answer_tokens);
 }
 
+std::set<wire::NodeId> NodesOf(const plan::Plan& plan) {
+  std::set<wire::NodeId> nodes;
+  for (const plan::PlanStage& stage : plan.AllStages()) {
+    nodes.insert(stage.node.id);
+    for (const plan::PlanNode& member : stage.members) nodes.insert(member.id);
+  }
+  return nodes;
+}
+
 NodeShares SharesOf(const NodePool& pool, const plan::NodePaces& paces, int64_t now_ns) {
   NodeShares shares;
   for (const plan::NodeAbility& able : pool.nodes()) {
@@ -108,6 +117,7 @@ Status PlanWatch::Look(Lookout& lookout) {
   }));
   if (!now) return Ok();
   TRY(lookout.pool->SetDrained(now->drained));
+  lookout.pool->SetUsed(NodesOf(now->plan));
   TRY(lookout.pool->Refresh({}, Ok()));
   const int64_t now_ns = clock_.NowNs();
   if (TRY(LeaveDrained(lookout, *now, now_ns)) || !now->follows) return Ok();
@@ -143,14 +153,14 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
     const auto planned = PlanByAbility(*lookout.pool, wanted, shares);
     if (!planned.ok()) {
       may_leave_ns_ = now_ns + kLeaveAgainNs;
-      log::Warn("drained nodes are used on: the other nodes cannot take over",
+      log::Warn("drained nodes are still used: the other nodes cannot take over",
                 {{"model", name_}, {"nodes", names}, {"why", planned.error().message()}});
       return false;
     }
     log::Info("layers are moved from drained nodes", {{"model", name_}, {"nodes", names}});
   }
   const Status left = between_steps_([&]() -> Status {
-    if (are_used) TRY(model_.Rearrange(shares, wanted.requests, why));
+    if (are_used) TRY(model_.Rearrange(*lookout.pool, shares, wanted.requests, why));
     move_kept_();
     model_.Leave(to_leave);
     return Ok();
@@ -192,7 +202,7 @@ Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t n
                                       ForRequests(wanted.requests));
   log::Info("layers are moved to another plan", {{"model", name_}, {"why", why}});
   const Status changed =
-      between_steps_([&] { return model_.Rearrange(shares, wanted.requests, why); });
+      between_steps_([&] { return model_.Rearrange(*lookout.pool, shares, wanted.requests, why); });
   if (!changed.ok()) {
     log::Warn("layers could not be moved to another plan",
               {{"model", name_}, {"why", changed.error().message()}});

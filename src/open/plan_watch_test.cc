@@ -49,7 +49,7 @@ class WatchedModel final : public OpenedModel {
   uint32_t capacity_tokens() const override { return 0; }
   KvFigures kv() const override { return {}; }
   std::optional<RouteNow> route_now() const override { return now_; }
-  Status Rearrange(NodeShares, std::vector<ExpectedRequest> usual_requests,
+  Status Rearrange(const NodePool&, NodeShares, std::vector<ExpectedRequest> usual_requests,
                    const std::string& why) override {
     changed.set_value({std::move(usual_requests), why});
     steps.push_back("rearranged");

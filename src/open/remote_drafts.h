@@ -24,18 +24,18 @@ namespace aster::open {
 
 class RemoteDrafts {
  public:
-  // `node`: by its name; empty: all drafters, and n-gram lookup here where they have nothing; then
-  // there need not be a cluster. A node that cannot be reached drafts nothing; `keeps_looking`:
-  // until it can be.
+  // `node`: the name of a node. Empty: all drafters of the cluster, and n-gram lookup here if they
+  // have no draft tokens; then there need not be a cluster. A node that cannot be reached drafts
+  // nothing; with `keeps_looking`, it is used as soon as it can be reached.
   static Result<std::unique_ptr<RemoteDrafts>> Find(const std::string& node,
                                                     const gguf::ModelFiles& files,
                                                     const ClusterOptions& cluster,
                                                     bool keeps_looking);
 
-  // The same each time. The network is that which the cluster's nodes compute on, where it is to be
-  // used: it outlives all that is here, and its owner passes events on.
+  // Returns the same source each time. `network`, if it is not null, is the one that the model's
+  // nodes are connected to: it outlives everything here, and its owner passes events on.
   engine::ProposerSource& Source(net::Network* network);
-  // Whether there may be other draft tokens now.
+  // Returns whether there may be new draft tokens.
   bool OnEvent(const net::Event& event) { return source_ != nullptr && source_->Handle(event); }
   std::vector<drafting::RemoteDraftCounts> counts() const;
 

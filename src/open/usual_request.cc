@@ -24,14 +24,14 @@ uint32_t TokensOf(uint64_t tokens) {
 
 }  // namespace
 
-std::vector<ExpectedRequest> UsualRequests(std::span<const conduct::Foreseen> last) {
+std::vector<ExpectedRequest> UsualRequests(std::span<const conduct::RequestForecast> last) {
   if (last.size() < kFewest) return {};
   last = last.last(std::min(last.size(), kNewest));
   const auto beside = static_cast<double>(std::ranges::count_if(
-      last, [](const conduct::Foreseen& request) { return request.others > 0; }));
+      last, [](const conduct::RequestForecast& request) { return request.others > 0; }));
   if (beside > kMostBesideOthers * static_cast<double>(last.size())) return {};
   std::vector<ExpectedRequest> requests;
-  for (const conduct::Foreseen& request : last) {
+  for (const conduct::RequestForecast& request : last) {
     requests.push_back({.prompt_tokens = TokensOf(request.prompt_tokens),
                         .answer_tokens = TokensOf(request.answer_tokens)});
   }

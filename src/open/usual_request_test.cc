@@ -10,8 +10,8 @@
 namespace aster::open {
 namespace {
 
-conduct::Foreseen Request(uint32_t prompt, uint64_t answer, uint32_t others = 0) {
-  conduct::Foreseen request;
+conduct::RequestForecast Request(uint32_t prompt, uint64_t answer, uint32_t others = 0) {
+  conduct::RequestForecast request;
   request.prompt_tokens = prompt;
   request.answer_tokens = answer;
   request.others = others;
@@ -24,7 +24,7 @@ TEST(UsualRequests, OfAFewNothingIsKnown) {
 }
 
 TEST(UsualRequests, TheNewestAndTheirMean) {
-  std::vector<conduct::Foreseen> last = {Request(9000, 9000)};
+  std::vector<conduct::RequestForecast> last = {Request(9000, 9000)};
   for (int i = 0; i < 6; ++i) {
     last.push_back(Request(100, 40));
     last.push_back(Request(300, 80));
@@ -37,7 +37,7 @@ TEST(UsualRequests, TheNewestAndTheirMean) {
 }
 
 TEST(UsualRequests, SeveralAtOnceAreNone) {
-  std::vector<conduct::Foreseen> last(6, Request(100, 40));
+  std::vector<conduct::RequestForecast> last(6, Request(100, 40));
   last.push_back(Request(100, 40, 1));
   last.push_back(Request(100, 40, 3));
   EXPECT_FALSE(UsualRequests(last).empty());

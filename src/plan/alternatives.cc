@@ -65,6 +65,7 @@ std::string WhyNone(const KindProblem& problem, const PlannerOptions& options, P
     return "all nodes are to take part";
   if (kind == PlanKind::kOneNode) return "no node has memory for the whole model";
   if (nodes < (kind == PlanKind::kMixed ? 3 : 2)) return "there are too few nodes";
+  if (kind == PlanKind::kPipeline) return "none of several nodes is faster than one node alone";
   const bool is_linked = std::ranges::any_of(
       problem.group.links, [](const GroupProblem::Link& link) { return link.message_s > 0; });
   if (!is_linked) return "links between the nodes were not measured";

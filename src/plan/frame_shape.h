@@ -20,16 +20,16 @@ class FrameShape {
 
   // Each row costs the same.
   FrameShape() = default;
-  // A frame of one row takes `row_s`; longer ones as they were seen, by rising rows.
+  // A frame of one row takes `row_s`; `seen`: times of longer ones, by rising number of rows.
   FrameShape(double row_s, std::span<const Point> seen, double chunk_rows);
 
-  // Of a chunk, in the unit of what was seen; 0: nothing was seen.
+  // The time of a chunk, in the unit of the seen times; 0: nothing was seen.
   double chunk_s() const { return chunk_s_; }
   // From 0 for one row to 1 for a chunk.
   double At(double rows, double chunk_rows) const;
 
  private:
-  std::vector<Point> points_;  // from one row to a chunk: how much of the way there
+  std::vector<Point> points_;  // from one row (0) to a chunk (1)
   double chunk_s_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What memory a group's nodes take for some layers, to the byte, as they count it themselves when
-// they load them. Only numbers: must not know files or nodes.
+// The memory that a group's nodes take for some layers, to the byte, as they count it when they
+// load these. Only numbers: must not know files or nodes.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace aster::plan {
 
 struct GroupMemory {
   struct Form {
-    std::vector<model::PartBytes> before = {};  // [layers + 1]: of those before
-    // Of what comes with the embedding, with the head, and with both.
+    std::vector<model::PartBytes> before = {};  // [layers + 1]: of all layers before
+    // Memory in addition to layers: with the embedding, with the head, and with both.
     std::array<std::array<model::PartBytes, 2>, 2> ends = {};  // [embedding][head]
   };
   Form rows = {};              // each node has rows of every expert
@@ -27,8 +27,8 @@ struct GroupMemory {
 
   bool is_known() const { return !rows.before.empty(); }
   uint32_t layer_count() const { return static_cast<uint32_t>(rows.before.size()) - 1; }
-  // Of layers [begin, end); with the first one the embedding, and with the last one the head.
-  // Where some experts are on all nodes, these may be the other nodes' own.
+  // The memory of layers [begin, end), with the embedding if the first is among them, and the head
+  // if the last is. Experts on all nodes are counted as if they were other nodes' own.
   uint64_t Of(const model::GroupPart& part, uint32_t begin, uint32_t end) const;
 };
 

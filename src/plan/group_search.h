@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Chooses nodes that compute every layer together (tensor parallel), and what each has of them: the
-// group that computes a new token fastest. Only numbers: must not know models, nodes or words.
+// Chooses nodes that compute every layer together (tensor parallel, or expert parallel), and each
+// node's share: the group that computes a new token fastest. Only numbers: must not know models,
+// nodes or words.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@
 
 namespace aster::plan {
 
-// How experts are divided: rows of each, or some as a whole, beside some of each layer that all
-// nodes have.
+// How experts are divided: each node has rows of all, or owns some as a whole; then all nodes may
+// also have some experts of each layer.
 struct GroupForm {
   bool owns_experts = false;
   uint32_t replicas = 0;
@@ -31,19 +32,19 @@ struct GroupProblem {
     double token_byte_s = 0;    // to read a byte of weights or of the KV cache for a token
     double chunk_s = 0;         // to compute a chunk through all layers and what it has of the head
     bool may_own_experts = true;
-    bool may_divide = true;  // the model; else it is in no group
+    bool may_divide = true;  // it can compute a part of this model's layers; else it is in no group
   };
-  // Of a mixture of experts, where nodes own them. Without any none may.
+  // Numbers for groups whose nodes own experts; without them none may.
   struct Experts {
-    uint32_t count = 0;           // from which a router chooses
-    uint32_t used = 0;            // of them by a token
+    uint32_t count = 0;           // experts that a router chooses from
+    uint32_t used = 0;            // experts that a token uses
     bool has_shared = false;      // one more, which every token uses and every node has
-    double reads = 0;             // of what a token reads of the layers, from 0 to 1
-    uint64_t bytes = 0;           // of memory that is divided
-    uint64_t shared_bytes = 0;    // likewise of the shared one
-    uint32_t gathers = 0;         // in place of those of rows
-    uint64_t gathered_bytes = 0;  // likewise
-    uint64_t sum_bytes = 0;       // that each node sends beside its columns, for a token
+    double reads = 0;             // their share of the bytes that a token reads, from 0 to 1
+    uint64_t bytes = 0;           // their memory, which is divided
+    uint64_t shared_bytes = 0;    // memory of the shared expert
+    uint32_t gathers = 0;         // replaces GroupProblem::gathers
+    uint64_t gathered_bytes = 0;  // and its gathered_bytes
+    uint64_t sum_bytes = 0;       // sent by each node in addition to its columns, for a token
   };
   struct Link {
     double message_s = 0;  // from sending an empty message to having it; 0: not known
@@ -52,9 +53,9 @@ struct GroupProblem {
 
   const Link& link(size_t from, size_t to) const { return links[from * nodes.size() + to]; }
 
-  uint32_t heads = 0;        // that are divided, none of them among two nodes
-  double whole = 0;          // how much of the layers each node computes, from 0 to 1
-  double by_heads = 0;       // how much of them is divided so; the rest is divided finely
+  uint32_t heads = 0;        // heads to divide, each of which is on one node
+  double whole = 0;          // share of the layers that every node computes, from 0 to 1
+  double by_heads = 0;       // share that is divided by heads; the rest is divided by rows
   uint64_t bytes = 0;        // of memory that is divided
   uint64_t whole_bytes = 0;  // that each node has as a whole
   double layer_reads = 0;    // bytes of all layers that a token reads
@@ -63,13 +64,13 @@ struct GroupProblem {
   uint64_t gathered_bytes = 0;  // a token's columns in all of these, of all nodes together
   uint32_t chunk_tokens = 0;
   Experts experts = {};
-  // What nodes take to the byte, where it is known: in place of shares of `bytes` and what is
-  // whole. It outlives the problem.
+  // The memory of nodes to the byte, if it is known; replaces `bytes` and `whole_bytes`. It
+  // outlives the problem.
   const GroupMemory* memory = nullptr;
-  uint64_t reserved_bytes = 0;  // beside, on each
+  uint64_t reserved_bytes = 0;  // in addition, on each node
   std::vector<Node> nodes = {};
   std::vector<Link> links = {};  // [nodes, nodes]
-  // Where it is known what gathers took, in place of `links`.
+  // Links by the times of gathers that were seen; for gathers they replace `links`.
   std::map<std::pair<size_t, size_t>, Link> seen_links = {};
 
   const Link& gather_link(size_t from, size_t to) const {
@@ -88,32 +89,32 @@ struct GroupAnswer {
   double chunk_exchange_s = 0;  // likewise of a chunk
 };
 
-// What a message of a gather costs both ends, beside the link's own time.
+// The time that a message of a gather costs both ends, in addition to the link's.
 inline constexpr double kGatherOverheadS = 20e-6;
 
-// Of these nodes, the one that leads first, with the best shares; nothing where a link between two
-// of them is not known, a share would be less than a head, or their memory is not enough.
+// The group of these nodes, the leading one first, with the best shares. Nothing if a link between
+// two of them is not known, if a share would be less than a head, or if memory is short.
 std::optional<GroupAnswer> SearchShares(const GroupProblem& problem, std::span<const size_t> nodes);
 
-// Likewise, with these shares and experts of their own, and as many on all of them as make a token
-// fastest; nothing also where the model has no experts that could be owned.
+// Likewise, with these shares and nodes that own experts; the number of experts on all nodes is the
+// one with the fastest token. Nothing also if the model has no experts that nodes could own.
 std::optional<GroupAnswer> SearchOwners(const GroupProblem& problem, std::span<const size_t> nodes,
                                         std::span<const uint32_t> shares);
 
-// With these shares. Memory is not looked at: they have their parts already.
+// The group with these shares. Memory is not checked: its nodes have their parts already.
 std::optional<GroupAnswer> GroupWith(const GroupProblem& problem, std::span<const size_t> nodes,
                                      std::span<const uint32_t> shares, const GroupForm& form = {});
 
-// Memory that one of a group's nodes takes.
+// The memory that one of a group's nodes takes.
 double MemberBytes(const GroupProblem& problem, std::span<const uint32_t> shares,
                    const GroupForm& form, size_t member);
 
-// Likewise for some of the layers, and nothing reserved.
+// Likewise for some of the layers, without reserved memory.
 uint64_t BytesOfMember(const GroupMemory& memory, std::span<const uint32_t> shares,
                        const GroupForm& form, size_t member, uint32_t begin, uint32_t end);
 
-// What nodes waited for each other as a group, beside their own work: the least of them, as the
-// others waited for the slowest one.
+// How long the nodes of a group waited for each other, beside their own work: the shortest of their
+// times, as the others waited for the slowest node, too.
 struct SeenGathers {
   std::vector<size_t> nodes;
   std::vector<double> parts;  // of the work
@@ -122,15 +123,15 @@ struct SeenGathers {
   double frame_s = 0;         // of a frame of a prompt
   uint32_t rows = 0;          // of that frame
 };
-// The links that would take as long: the problem's gathers take what they took there from now on.
-// Rates of links are measured with other messages than these, which nodes send while they compute.
+// Makes the problem's gathers take as long as the seen ones. Rates of links are measured with other
+// messages than gathers, which nodes send while they compute.
 void CorrectGathers(const SeenGathers& seen, GroupProblem& problem);
 
-// From the fastest to the slowest.
+// The nodes from the fastest to the slowest.
 std::vector<size_t> BySpeed(const GroupProblem& problem);
 
-// Of two to model::GroupPart::kMostParts nodes with links between them that are known; nothing
-// where there is none, or no group's memory is enough.
+// The best group of two to model::GroupPart::kMostParts nodes. Nothing if no links between nodes
+// are known, or if no group has enough memory.
 std::optional<GroupAnswer> SearchGroup(const GroupProblem& problem);
 
 }  // namespace aster::plan

@@ -9,8 +9,8 @@
 
 namespace aster::plan {
 
-// The median of the known rates in place of unknown ones; nothing where none is known: then all are
-// alike.
+// The rates, with the median of the known ones in place of unknown ones; nothing if none is known:
+// then all nodes count as alike.
 std::optional<double> FillUnknown(std::vector<double>& rates);
 
 }  // namespace aster::plan

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a node took for layers of the model that is planned for: it corrects what rates of other
-// matrices promise. Only numbers: must not know where they come from.
+// Times that a node took for layers of the model that is planned for. They correct predictions from
+// the rates of other matrices. Only numbers: must not know where they come from.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace aster::plan {
 
-// What a node took lately for layers of the model that is planned for; times of 0 are not known.
-// There may be several of a slice, each with frames of another length.
+// Recent times of a node for layers of the model that is planned for; 0: not known. A slice may
+// have several, each for frames of another length.
 struct MeasuredSlice {
-  // Of a frame of so many rows, of a text so long.
+  // The times of a frame with so many rows, of a text of this length.
   struct Times {
     double seconds = 0;
     uint32_t rows = 0;
@@ -27,16 +27,16 @@ struct MeasuredSlice {
   uint32_t begin = 0;
   uint32_t end = 0;
   bool head = false;  // whether it was computed too, for the last row
-  double part = 1;    // of what a group computes of them
+  double part = 1;    // the node's share of what its group computes; 1: it computes alone
   Times token;        // one row
   Times chunk;        // of a prompt
 };
 
 enum class ComputedBy : uint8_t { kNodeAlone, kGroup };
 
-// Corrects a node of the problem, whose times are those that its rates promise. Whichever of the
-// model's layers it had counts, by what they were expected to take: of groups what it took in
-// groups, where anything is known of that, and so on. How its frames grow.
+// Corrects a node of the problem, whose times follow from its rates, by the ratio of measured to
+// expected times of all layers that it had. Times in groups count for groups, and times alone for
+// everything else, where there are some. Returns how the time of its frames grows with their rows.
 FrameShape CorrectBy(std::span<const MeasuredSlice> measured, const ModelLoad& load,
                      uint32_t chunk_tokens, const SplitProblem& problem, ComputedBy by,
                      SplitProblem::Node& node);

@@ -21,6 +21,7 @@
 #include "model/shape.h"
 #include "model/stream_reads.h"
 #include "model/support.h"
+#include "model/weight_sizes.h"
 
 namespace aster::plan {
 namespace {
@@ -34,16 +35,22 @@ double ShareOfExperts(const model::Shape& shape) {
   return static_cast<double>(shape.experts.used) / shape.experts.count;
 }
 
-// What a tensor takes, and how much of it one token reads.
+// What a tensor takes in memory, and how much of it one token reads.
 ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
-                            const model::TensorSpec& spec) {
+                            const model::TensorSpec& spec, bool is_head) {
   const gguf::Tensor* const tensor = model::FindTensor(files, spec);
   if (tensor == nullptr || spec.is_looked_up) return {};
-  const uint64_t bytes = gguf::TensorBytes(tensor->type, tensor->shape()).value();
+  const uint64_t bytes =
+      model::TensorBytesIn(model::Place::kMemory, spec, tensor->type, is_head).value();
   const bool is_of_experts = IsOfExperts(spec);
   // A token reads only the experts that it uses.
   const double share = is_of_experts ? ShareOfExperts(shape) : 1;
   return {.bytes = bytes, .read_bytes = share * static_cast<double>(bytes)};
+}
+
+// Whether a slice, with the head or without, has the tensor packed as its head.
+bool IsTiedHead(const model::Shape& shape, const model::TensorSpec& spec, bool head) {
+  return head && shape.tied_head && spec.name == "token_embd.weight";
 }
 
 // Two operations for each weight that a token meets.
@@ -94,10 +101,10 @@ struct Division {
 void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelLoad& load,
                 Division& division) {
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
-    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec);
-    const bool is_head =
-        spec.part == model::Part::kHead || (shape.tied_head && spec.name == "token_embd.weight");
-    if (spec.part == model::Part::kEmbedding) load.embedding_bytes += tensor.bytes;
+    const bool is_head = spec.part == model::Part::kHead || IsTiedHead(shape, spec, /*head=*/true);
+    const ModelLoad::Layer tensor = TensorLoad(files, shape, spec, is_head);
+    if (spec.part == model::Part::kEmbedding)
+      load.embedding_bytes += TensorLoad(files, shape, spec, /*is_head=*/false).bytes;
     if (is_head) load.head_bytes += tensor.bytes;
     if (model::IsOfNextBlock(spec)) {
       load.next_bytes += tensor.bytes;
@@ -203,17 +210,19 @@ GroupMemory MemoryOf(const gguf::ModelFiles& files, const model::Shape& shape,
       }
     }
     for (const model::TensorSpec& spec : specs) {
-      const model::PartBytes own =
-          model::PartBytesOf(shape, spec, TensorLoad(files, shape, spec).bytes,
-                             /*owns_experts=*/form == &memory.owners);
+      const auto own = [&](bool is_head) {
+        return model::PartBytesOf(shape, spec, TensorLoad(files, shape, spec, is_head).bytes,
+                                  /*owns_experts=*/form == &memory.owners);
+      };
       if (spec.part == model::Part::kLayer) {
-        layers[static_cast<size_t>(spec.layer)] += own;
+        layers[static_cast<size_t>(spec.layer)] += own(/*is_head=*/false);
         continue;
       }
       for (const bool embedding : {false, true}) {
         for (const bool head : {false, true}) {
           const model::Slice slice{.embedding = embedding, .head = head};
-          if (slice.Needs(shape, spec)) form->ends[embedding][head] += own;
+          if (slice.Needs(shape, spec))
+            form->ends[embedding][head] += own(IsTiedHead(shape, spec, head));
         }
       }
     }

@@ -128,8 +128,7 @@ TEST(ModelLoad, OfMlaInAGroup) {
   EXPECT_GT(together.whole_bytes, load.kv_bytes_per_layer * shape.layer_count);
 }
 
-// What is planned for is what is loaded and read. Panels of packed weights may be wider than files'
-// rows, and small products are left out there.
+// What is planned for is what is loaded and read. Small products are left out there.
 TEST(ModelLoad, OfEveryArchitectureIsWhatIsComputed) {
   for (const model::Arch arch : model::EveryArch()) {
     SCOPED_TRACE(ArchName(arch));
@@ -140,11 +139,10 @@ TEST(ModelLoad, OfEveryArchitectureIsWhatIsComputed) {
     double read_bytes = static_cast<double>(load.head_bytes - load.next_bytes);
     for (const ModelLoad::Layer& layer : load.layers) read_bytes += layer.read_bytes;
     const engine::WeightCost cost = engine::CostOf(model->weights(), 1);
-    // Experts of 32 rows, and what compresses rows and mixes streams in floats, of which panels are
-    // a third wider; of V4.1 there is more of that.
+    // What compresses rows and mixes streams is left out; of V4.1 there is more of that.
     const bool is_latent = shape.is_latent();
-    const double padded = shape.shares_far_rows() ? 0.25 : is_latent ? 0.15 : 0.05;
-    EXPECT_NEAR(read_bytes / cost.step_bytes, 1, padded);
+    const double left_out = shape.shares_far_rows() ? 0.25 : is_latent ? 0.15 : 0.05;
+    EXPECT_NEAR(read_bytes / cost.step_bytes, 1, left_out);
     const double products = (load.matrix_flops + load.head_flops) / 2;
     const double computed = cost.layer_multiply_adds + cost.head_multiply_adds;
     EXPECT_NEAR(products / computed, 1, is_latent ? 0.7 : 0.05);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How much of its measured rates each node has at the moment, from what it takes for its work on
-// routes, beside what it was expected to take. Must not know routes, nor where the times come from.
+// Finds slow nodes: the share of its measured rates that each node has at the moment, by comparing
+// its times on routes with the expected ones. Must not know routes, nor where the times come from.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,19 @@ namespace aster::plan {
 // A pure function of what it was told. Not for concurrent use.
 class NodePaces {
  public:
-  // Of one node on the route that is open.
+  // The pace of one node on the open route.
   struct Seen {
     wire::NodeId node;
     uint32_t kind = 0;  // of work: only times of the same kind are compared
-    double ratio = 0;   // of its time to the one that was expected by its measured rates
+    double ratio = 0;   // its time divided by the one expected from its measured rates
   };
 
-  // What is seen at this moment, of all nodes of the route. What all take longer, as texts become
-  // longer, is no node's; and small changes, as machines have them, are none.
+  // Takes the present paces of all nodes of the route. If all take longer, as with longer texts, no
+  // node is slow; small changes are ignored.
   void Observe(std::span<const Seen> all, int64_t now_ns);
 
-  // From 0 to 1. A node that was slow and is not seen any more is tried again after a while, later
-  // each time it is found slow.
+  // The share of a node, from 0 to 1. A slow node that is on no route any more is tried again after
+  // a while, which grows each time it is found slow.
   double Of(const wire::NodeId& node, int64_t now_ns) const;
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which node computes which layers, and how people write that down. Layers are half-open here and
-// inclusive in what people type and read. Must not know how nodes are reached, nor what they can.
+// Which node computes which layers, and how people write that down. Ranges of layers are half-open
+// in the code, and inclusive in what people type and read. Must not know how nodes are reached, nor
+// their rates.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +25,10 @@ struct PlanNode {
   std::vector<std::string> addresses;  // HOST:PORT, the best first
 };
 
-// What --split has behind the nodes of a group that own experts.
+// Follows the nodes of a group in --split if they own experts.
 inline constexpr std::string_view kExpertsWord = "/experts";
 
-// Of a node in its group's work.
+// A node's share of its group's work.
 inline constexpr uint32_t kMostShare = 1000;
 
 struct PlanStage {
@@ -37,25 +38,25 @@ struct PlanStage {
   // shared out, beginning with `node`.
   std::vector<PlanNode> members = {};
   std::vector<uint32_t> shares = {};
-  // Whether each of a group's nodes has experts of its own, in place of some rows of all; and how
-  // many of each layer all of them have then.
+  // Whether each of a group's nodes owns experts, instead of having rows of all; and how many of
+  // each layer are on all of them then.
   bool owns_experts = false;
   uint32_t replicas = 0;
 
   bool is_group() const { return !members.empty(); }
   bool Has(const wire::NodeId& id) const;
-  // What each of its nodes computes, `node` first.
+  // The part that each node of the group computes, `node` first.
   std::vector<model::Slice> Slices() const;
 };
 
 // In the order of their layers. A node may hold several of them.
 struct Plan {
   std::vector<PlanStage> stages;
-  // The decode path: all layers once more, for answers whose prompts `stages` prefill. Empty:
-  // `stages` decode too.
+  // The decode path, which has all layers again, for answers whose prompts `stages` prefill. Empty:
+  // `stages` decode, too.
   std::vector<PlanStage> decode;
 
-  // Both, one after the other: how routes number them.
+  // The stages of both paths one after the other, as routes number them.
   std::vector<PlanStage> AllStages() const;
   bool has_groups() const;
 };
@@ -74,11 +75,11 @@ Result<Plan> ParseSplit(std::string_view text, uint32_t layer_count,
 Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_count,
                                          std::span<const PlanNode> nodes);
 
-// Layers in as many parts as there are nodes, as equal as they can be.
+// Divides the layers equally among the nodes.
 Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes);
 
-// Of a plan for any model one for this: stages begin with the nearest layers before that a node's
-// can begin with, and those that lose all of theirs are left out.
+// Adapts a plan to a model whose slices cannot begin with every layer: each stage begins with the
+// nearest possible layer before, and a stage without layers is left out.
 Plan MovedCuts(Plan plan, const model::Shape& shape);
 
 // Whether the stages of each path hold every layer once, in order, the embedding first and the head
@@ -87,11 +88,11 @@ Status CheckPlan(const Plan& plan, uint32_t layer_count);
 
 // "a", or "a+b", "a+b/experts" of a group.
 std::string NameOf(const PlanStage& stage);
-// "a: layers 0 to 20; b: layers 21 to 35 and the head", and who decodes where others do.
+// "a: layers 0 to 20; b: layers 21 to 35 and the head", and the decode path if there is one.
 std::string DescribePlan(const Plan& plan);
 // "layers 21 to 35 and the head".
 std::string DescribeSlice(const model::Slice& slice);
-// As ParseSplit reads it: "a=0:20,b=21:out"; behind it " decode b=0:out" where others do.
+// As ParseSplit reads it: "a=0:20,b=21:out"; with " decode b=0:out" if there is a decode path.
 std::string SplitText(const Plan& plan);
 // As a person asks for it: "--split a=0:7,b=8:out --decode a+b=0:out".
 std::string OptionsText(const Plan& plan);

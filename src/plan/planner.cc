@@ -487,17 +487,17 @@ void Planning::Explain(SplitPlan& split) const {
   }
   if (!unknown.empty()) {
     split.lines.push_back(
-        fmt::format("the speed of {} is not known, and taken for {}", fmt::join(unknown, ", "),
+        fmt::format("the speed of {} is unknown and assumed to be {}", fmt::join(unknown, ", "),
                     knows_flops_ || knows_reads_ ? "the others' median" : "equal"));
   }
   // The head weighs more than a layer where the vocabulary is large, which an even split gets
   // wrong.
   const double layer_reads = problem_.reads_before.back() / layer_count();
   if (layer_reads > 0) {
-    split.lines.push_back(
-        fmt::format("for a new token the head costs as much as {:.1f} layers{}",
-                    problem_.head_reads / layer_reads,
-                    options_.all_logits ? "" : "; of a prompt only the last token meets it"));
+    split.lines.push_back(fmt::format(
+        "for a new token the head costs as much as {:.1f} layers{}",
+        problem_.head_reads / layer_reads,
+        options_.all_logits ? "" : "; of a prompt only the last token goes through it"));
   }
   if (!knows_flops_ && !knows_reads_) return;
   std::vector<std::string> rates;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Splits a model among nodes by what they can do, within the memory of each: as a pipeline, the
-// best prefill rate first, then the fastest token; or, for a request that is known, by the kind of
-// plan that answers it soonest (plan/kind_search.h). A pure function: rates were measured
-// elsewhere. The reasons are in docs/planner.md. Must not know how nodes are reached.
+// The planner: splits a model among nodes by their rates, within the memory of each. A pipeline has
+// the best prefill rate, and then the fastest token; for a known request it takes the kind of plan
+// that answers it soonest (plan/kind_search.h). A pure function of measured rates. The reasons are
+// in docs/planner.md. Must not know how nodes are reached.
 #pragma once
 
 #include <cstddef>
@@ -38,17 +38,18 @@ struct NodeAbility {
   uint64_t memory_bytes = 0;  // main memory that is free for slices
   double multiply_flops_per_s = 0;
   double memory_bytes_per_s = 0;
-  // Those without a rate do not count.
+  // GPUs without a rate do not count.
   std::vector<DeviceAbility> devices = {};
   uint32_t gpu_layers = 0;  // most on all of them; 0: as many as fit
-  // These say more than the rates above, which are of other matrices.
+  // Times of this model's own layers; they correct the rates above, which are of other matrices.
   std::vector<MeasuredSlice> measured = {};
-  // In a group; else its program is older than these, or than groups of that model's family.
+  // Whether it may be in a group; false: its program is older than groups, or than groups of that
+  // model's family.
   bool may_own_experts = true;
   bool may_divide_new = true;  // ModelLoad::Together::is_new
 };
 
-// What is known of the way from one node to another, by their places in the list of nodes.
+// What is known of the link from one node to another, by their places in the list of nodes.
 struct LinkAbility {
   size_t from = 0;
   size_t to = 0;
@@ -64,19 +65,19 @@ struct HeldRows {
 
 struct PlannerOptions {
   uint64_t reserved_bytes = 0;  // on every node, for the KV cache
-  bool all_nodes = false;       // else those that would only be in the way are left out
-  uint32_t chunk_tokens = 256;  // that flow through the stages together
-  double longest_frame_s = 0;   // at a stage; fewer tokens flow together where more take longer
+  bool all_nodes = false;       // else nodes that make nothing faster are left out
+  uint32_t chunk_tokens = 256;  // tokens of a frame of a prompt
+  double longest_frame_s = 0;   // limit at a stage; a frame that would take longer has fewer tokens
   bool all_logits = false;      // every token goes through the head, not the last of a prompt only
-  // Whether a node alone, a group or two paths are taken where they answer such a request sooner;
-  // else a pipeline, which several requests share best.
+  // Whether a node alone, a group or two paths are taken if they answer such a request sooner; else
+  // a pipeline, which is best for several requests at once.
   bool may_choose = false;
-  bool compares = true;         // else kinds of plan that may not be taken are not looked at
-  bool exact_transfers = true;  // as groups want KV rows
+  bool compares = true;         // else kinds of plan that may not be taken are not computed
+  bool exact_transfers = true;  // KV transfers are exact, which groups need
   uint32_t prompt_tokens = 512;
   uint32_t answer_tokens = 256;
-  // Plans need not compute these of the prompt: its nodes have them, or get them from those that do
-  // where that is sooner.
+  // KV rows of the prompt that nodes have: a plan's nodes fetch them, if that is faster than
+  // computing.
   std::vector<HeldRows> held = {};
 };
 
@@ -87,45 +88,45 @@ struct Alternative {
   double first_token_s = 0;
   double decode_tokens_per_s = 0;
   double request_s = 0;
-  uint32_t held_tokens = 0;  // of the prompt, that are not computed
-  double fetch_s = 0;        // of first_token_s, until their KV rows have come from other nodes
+  uint32_t held_tokens = 0;  // tokens of the prompt that are not computed
+  double fetch_s = 0;        // part of first_token_s: until their KV rows have come
   bool is_taken = false;
-  std::string why;  // it is not taken; empty of the one that is
+  std::string why;  // why it is not taken; empty: it is taken
 };
 
-// What a stage is expected to take.
+// The expected times of a stage.
 struct ExpectedTimes {
   double chunk_s = 0;
   double token_s = 0;
-  double exchange_s = 0;  // of token_s: messages in its group
+  double exchange_s = 0;  // part of token_s: messages in its group
 };
 
 struct SplitPlan {
   Plan plan;
   std::vector<ExpectedTimes> stage_times;  // of both paths, one behind the other
-  // Of long prompts, and of a single sequence; 0 where no speed of any node is known.
+  // Rates for long prompts, and for a single sequence; 0: no node's rates are known.
   double prefill_tokens_per_s = 0;
   double decode_tokens_per_s = 0;
-  // Of a chunk through all stages, one after the other; 0 where nothing is known.
+  // Time of a chunk through all stages, one after the other; 0: not known.
   double first_chunk_s = 0;
-  // Of the options' request; likewise.
+  // Times of the options' request; 0: not known.
   double first_token_s = 0;
   double request_s = 0;
   uint32_t held_tokens = 0;  // as an Alternative's
   double fetch_s = 0;
-  // For people: who does what in which time, who is left out and why, and what the next best kind
-  // of plan would take.
+  // For people: the layers and times of each node, which nodes are left out and why, and the times
+  // of the next best kind of plan.
   std::vector<std::string> lines;
-  // All kinds of plan; none where rates are not known.
+  // All kinds of plan; empty if rates are not known.
   std::vector<Alternative> alternatives;
 };
 
-// ResourceExhausted where the model does not fit, and what would.
+// ResourceExhausted if the model does not fit; the error says what would.
 Result<SplitPlan> PlanSplit(std::span<const NodeAbility> nodes, std::span<const LinkAbility> links,
                             const ModelLoad& load, const PlannerOptions& options = {});
 
-// What a plan that these nodes have memory for would take of the options' request, without lines
-// and alternatives; nothing where a node of it is missing, or rates or links are not known.
+// The predicted times of a plan for the options' request, without lines and alternatives. The nodes
+// must have memory for it. Nothing if one of them is missing, or if rates or links are not known.
 std::optional<SplitPlan> PredictPlan(std::span<const NodeAbility> nodes,
                                      std::span<const LinkAbility> links, const ModelLoad& load,
                                      const PlannerOptions& options, const Plan& plan);

@@ -16,6 +16,7 @@
 #include "model/presets.h"
 #include "model/runner_for_test.h"
 #include "model/support.h"
+#include "model/weight_sizes.h"
 #include "plan/model_for_test.h"
 #include "plan/planner.h"
 
@@ -31,7 +32,10 @@ uint64_t BytesOf(const gguf::ModelFiles& files, const model::Shape& shape,
   for (const model::TensorSpec& spec : model::TensorsOf(shape)) {
     const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     if (tensor == nullptr || !slice.Needs(shape, spec)) continue;
-    bytes += model::BytesOfPart(slice.part, shape, spec, tensor->data.size());
+    const bool is_head = slice.head && shape.tied_head && spec.name == "token_embd.weight";
+    const uint64_t whole =
+        model::TensorBytesIn(model::Place::kMemory, spec, tensor->type, is_head).value();
+    bytes += model::BytesOfPart(slice.part, shape, spec, whole);
   }
   return bytes;
 }

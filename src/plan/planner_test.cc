@@ -144,7 +144,7 @@ TEST(Planner, SaysWhatPeopleWantToKnow) {
   const auto split = PlanSplit(nodes, {}, Load(4)).value();
   const std::string text = fmt::format("{}", fmt::join(split.lines, "\n"));
   EXPECT_THAT(text, HasSubstr(" a chunk of 256 tokens, "));
-  EXPECT_THAT(text, HasSubstr("the speed of b is not known, and taken for the others' median"));
+  EXPECT_THAT(text, HasSubstr("the speed of b is unknown and assumed to be the others' median"));
   EXPECT_THAT(text, HasSubstr("the head costs as much as 0.5 layers"));
   EXPECT_THAT(text, HasSubstr("predicted at 4096 tokens: prefill "));
 }
@@ -164,7 +164,7 @@ TEST(Planner, NobodyKnowsHowFast) {
   EXPECT_THAT(Counts(split), ElementsAre(5, 5));
   EXPECT_EQ(split.prefill_tokens_per_s, 0);
   EXPECT_EQ(split.decode_tokens_per_s, 0);
-  EXPECT_THAT(fmt::format("{}", fmt::join(split.lines, "\n")), HasSubstr("taken for equal"));
+  EXPECT_THAT(fmt::format("{}", fmt::join(split.lines, "\n")), HasSubstr("assumed to be equal"));
 }
 
 TEST(Planner, MemoryComesFirst) {
@@ -307,6 +307,14 @@ TEST(Planner, OneNodeAloneWhereThatIsSooner) {
   EXPECT_THAT(split.lines,
               Contains("b is left out: with it nothing would be answered much sooner"));
   EXPECT_THAT(DescribeOthers(split.alternatives), Contains(HasSubstr("a pipeline (--split ")));
+}
+
+TEST(Planner, SaysWhyThereIsNoPipeline) {
+  const PlannerOptions options{.may_choose = true, .prompt_tokens = 40, .answer_tokens = 64};
+  const auto split = PlanSplit(Nodes({1e13, 1e9}), Links(2, 1e-4, 1e10), Load(16), options).value();
+  EXPECT_THAT(DescribeOthers(split.alternatives),
+              Contains("a pipeline is not possible: none of several nodes is faster than one node "
+                       "alone"));
 }
 
 TEST(Planner, SaysWhatOneNodeAloneWouldTake) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Decides when a running plan is replaced by another one, so that machines that come, go and become
-// slower are followed, and nothing oscillates. Must not know plans' contents, nor nodes.
+// Decides when another plan replaces the running one, so that a server uses machines that join,
+// leaves failed ones and relieves slow ones, without oscillating. Must not know the contents of
+// plans, nor nodes.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@
 namespace aster::plan {
 
 struct RearrangingOptions {
-  double least_gain = 0.15;              // of the time that the plan takes
-  int64_t settle_ns = 2 * kNsPerSecond;  // for which the gain must have been there
-  // From one change to the next; it doubles where a change is to a plan that was there before, or
-  // was to be, up to the longest, and is forgotten after as long without one.
+  double least_gain = 0.15;              // as a part of the time that the plan takes
+  int64_t settle_ns = 2 * kNsPerSecond;  // for how long the gain must have lasted
+  // The pause between two changes. A change to an earlier plan doubles it, up to the longest; after
+  // twice the longest pause without any change it is the shortest again.
   int64_t rest_ns = 20 * kNsPerSecond;
   int64_t longest_rest_ns = 640 * kNsPerSecond;
-  // While requests run they wait for a change: what it takes has to be gained back in this time.
+  // Running requests wait for a change, so its time has to be gained back within this time.
   int64_t horizon_ns = 60 * kNsPerSecond;
 };
 
@@ -31,14 +32,14 @@ class Rearranging {
   explicit Rearranging(const RearrangingOptions& options = {}) : options_(options) {}
 
   struct Offer {
-    std::string current;   // the plan that runs, as people write it
-    std::string best;      // the one that the planner would take now
-    double current_s = 0;  // what each takes of the same work; infinite where it cannot do it
+    std::string current;   // the running plan, as people write it
+    std::string best;      // the plan that the planner would make now
+    double current_s = 0;  // times of both for the same work; infinite: it cannot do the work
     double best_s = 0;
     bool is_busy = false;   // requests run
-    int64_t change_ns = 0;  // that a change takes, as the last one did
+    int64_t change_ns = 0;  // time of a change: that of the last one
   };
-  // Whether the best plan takes over now. It is taken that it does.
+  // Returns whether the best plan takes over now; the caller must make it so.
   bool Observe(int64_t now_ns, const Offer& offer);
   // When the next change may be made.
   int64_t may_change_ns() const { return may_change_ns_; }
@@ -53,7 +54,7 @@ class Rearranging {
   std::optional<int64_t> better_since_ns_;
   int64_t may_change_ns_ = 0;
   int64_t rest_ns_ = 0;
-  std::deque<Past> past_;  // plans that gave way or took over, the newest first
+  std::deque<Past> past_;  // plans of earlier changes, the newest first
 };
 
 }  // namespace aster::plan

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What all nodes of a route must agree on before their rows mean the same. Must not know how they
-// talk about it.
+// The model of a route as all its nodes must agree on it, so that their rows mean the same. Must
+// not know messages' ways.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/hash.h"
@@ -22,24 +23,27 @@ namespace aster::plan {
 struct RouteModel {
   model::Shape shape;
   Hash128 fingerprint;
+  // Of a drafter of blocks that was given along with it: the first layer behind which it reads
+  // rows.
+  std::optional<uint32_t> drafter_layer = std::nullopt;
   uint32_t arithmetic = kernels::kArithmeticVersion;
 };
 
-// Names what pages of a route hold. Rows that travelled inexactly, between stages or in a KV
-// transfer, are others than those that did not, and depend on where they travelled: they are never
-// taken for one another. Those of groups have the same name: each node has its columns of them.
+// The name of a route's KV cache. Rows that were sent inexactly, between stages or in a KV
+// transfer, differ from exact ones, depending on where they were sent, and have another name. A
+// group's rows have the same name as whole rows: each node has some columns of them.
 Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
                    wire::RowEncoding kv_encoding, std::span<const wire::StageAddress> stages);
 
-// The KV cache of all stages; the hash of no tokens at all, from which they and the conductor
-// count, is its digest.
+// The layout of the KV cache of all stages. Its digest is the prefix hash of no tokens, from which
+// stages and the conductor compute all others.
 Result<kv::Layout> LayoutOf(const model::Shape& shape, const model::MemoryOptions& memory,
                             const Hash128& memory_name);
 
 model::Slice SliceOf(const wire::StageAddress& stage);
-// Of the node that such a message is for: with its part, where a group computes the stage.
+// The slice of the node that the message is for; if a group computes the stage, the node's part.
 model::Slice OwnSliceOf(const wire::OpenRoute& open);
-// The node that the message is for, and whether its groups are ones that plans have.
+// The node that the message is for; an error if no plan could have its groups.
 const wire::NodeId& NodeOf(const wire::OpenRoute& open);
 Status CheckGroupsOf(const wire::OpenRoute& open);
 // The group that computes a stage; null: its node alone.

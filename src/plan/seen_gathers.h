@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which nodes were a group lately, and what they waited for each other, by what each of them says
-// of itself. Only numbers: must not know where they come from.
+// Finds which nodes were a group lately, and how long they waited for each other, from the times
+// that each node reports. Only numbers: must not know where they come from.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace aster::plan {
 
-// By what nodes took lately, the newest slice last. Nothing where no parts of the same layers make
-// a whole, or older programs did not count what they waited.
+// From the nodes' recent times, the newest slice last. Nothing if no parts of the same layers make
+// up a whole, or if the nodes' programs are too old to report waiting.
 std::optional<SeenGathers> FindGathers(std::span<const NodeAbility> nodes, uint32_t layer_count);
 
 }  // namespace aster::plan

@@ -230,8 +230,8 @@ class FileDownload {
     if (digest == file_.sha256) return Ok();
     TRY(Restart());
     return DataLoss(Named(fmt::format(
-        "its SHA-256 is {}, not {} as the hub says; what came was thrown away: try again", digest,
-        file_.sha256)));
+        "its SHA-256 is {}, not {} as the hub says; the received bytes were removed: try again",
+        digest, file_.sha256)));
   }
 
   Result<std::string> Digest() const {

@@ -217,7 +217,7 @@ Result<std::vector<std::string>> Choose(std::span<const std::string> paths,
     return NotFound(
         fmt::format("nothing there is called {}; there are: {}", selector, Choices(models)));
   }
-  return InvalidArgument(fmt::format("say which of these behind a colon: {}",
+  return InvalidArgument(fmt::format("several files match; give one of these behind a colon: {}",
                                      Choices(found.empty() ? models : found)));
 }
 

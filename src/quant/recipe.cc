@@ -241,17 +241,6 @@ TensorType SmallBlockType(TensorType type) {
   }
 }
 
-TypeChoice FitToRow(TensorType wanted, uint64_t row_elements) {
-  const auto fits = [row_elements](TensorType type) {
-    return row_elements % gguf::FindTensorType(type)->block_elements == 0;
-  };
-  if (fits(wanted)) return {wanted, {}};
-  TensorType type = SmallBlockType(wanted);
-  if (!fits(type)) type = TensorType::kF16;
-  return {type, fmt::format("rows of {} are not whole blocks of {}", row_elements,
-                            gguf::TensorTypeName(wanted))};
-}
-
 // What is not quantised is kept in full: small, and computed with as it is.
 TensorType UnquantizedType(TensorType type) {
   const bool is_float =
@@ -262,6 +251,17 @@ TensorType UnquantizedType(TensorType type) {
 constexpr char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 }  // namespace
+
+TypeChoice FitToRow(TensorType wanted, uint64_t row_elements) {
+  const auto fits = [row_elements](TensorType type) {
+    return row_elements % gguf::FindTensorType(type)->block_elements == 0;
+  };
+  if (fits(wanted)) return {wanted, {}};
+  TensorType type = SmallBlockType(wanted);
+  if (!fits(type)) type = TensorType::kF16;
+  return {type, fmt::format("rows of {} are not whole blocks of {}", row_elements,
+                            gguf::TensorTypeName(wanted))};
+}
 
 std::span<const Recipe> AllRecipes() { return kRecipes; }
 

@@ -78,6 +78,10 @@ struct TypeChoice {
 TypeChoice ChooseType(const TypeRules& rules, const ModelTraits& traits,
                       const gguf::Tensor& tensor);
 
+// The wanted type, or, where its blocks do not divide such rows, the nearest whose blocks do, with
+// a note that says so.
+TypeChoice FitToRow(gguf::TensorType wanted, uint64_t row_elements);
+
 // Whether the weights of such a tensor are quantised at all: matrices, but for routers, norms and
 // small special ones.
 bool IsQuantizable(const gguf::Tensor& tensor);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What an answer with calls of tools has to be, as a grammar of all of it: names that are offered,
-// arguments as their tools want them, markup as the model's family writes it, and nothing else
-// around. Must not know HTTP, nor clients.
+// The grammar of a whole answer with tool calls (function calling): names of offered tools,
+// arguments that follow their schemas, markup as the model's family writes it, and nothing else.
+// Must not know HTTP, nor clients.
 #pragma once
 
 #include <memory>
@@ -29,12 +29,13 @@ struct ResponseForm {
   std::shared_ptr<const grammar::Grammar> rest;  // what it is behind that
 };
 
-// Calls, at least one: of the tool that the request names, or of any. A schema that asks for more
-// than can be kept becomes any object, unless its tool is strict.
+// One call or more, of the tool that the request names or of any. A schema with keywords that are
+// not supported becomes any object, unless its tool is strict.
 Result<ResponseForm> FormOfCalls(const CallWriting& writing, const Conversation& conversation);
 // An answer of the form that the request wants, or calls.
 Result<ResponseForm> FormOrCalls(const CallWriting& writing, const Conversation& conversation);
-// Anything, but calls that begin in it are as their tools want them. `prompt` is what it follows.
+// Free text, in which a call that has begun must follow its tool's schema. `prompt`: the text
+// before the answer.
 Result<ResponseForm> TextWithCalls(const CallWriting& writing, const Conversation& conversation,
                                    std::string_view prompt);
 

@@ -37,10 +37,12 @@ std::vector<std::pair<std::string, std::string>> KnownTemplates() {
       {"gemma", std::string(jinja::FallbackTemplate("gemma3"))},
       {"harmony", std::string(jinja::FallbackTemplate("gpt-oss"))},
       {"minimax", std::string(jinja::FallbackTemplate("minimax-m2"))},
-      {"phi", std::string(jinja::ReplacementTemplate("phi3", chat::kPhiTemplate))},
+      {"deepseek31", jinja::ReplacementTemplate("deepseek2", chat::kDeepSeek31Template)},
+      {"phi", jinja::ReplacementTemplate("phi3", chat::kPhiTemplate)},
       {"gemma4", std::string(chat::kGemmaTemplate)},
       {"mimo", std::string(chat::kMimoTemplate)},
       {"mistral 3", std::string(chat::kMistral3Template)},
+      {"mistral ids", std::string(chat::kMistralIdsTemplate)},
       {"qwen coder", std::string(chat::kQwenCoderTemplate)}};
   const std::filesystem::path folder = ASTER_SHARED_DIR "/data/templates";
   if (std::filesystem::exists(folder)) {
@@ -277,6 +279,35 @@ TEST_P(CallGrammar, SeveralCallsWhereTheFamilyHasThem) {
     EXPECT_EQ(most > 1, !has_one);
     EXPECT_TRUE(!has_one || dialect_.family == chat::Family::kLlama || is_harmony());
   });
+}
+
+// The model may choose its id, of a form that its template takes back.
+TEST_P(CallGrammar, AnIdIsNineLettersOrDigits) {
+  for (const auto& [name, dialect] : KnownDialects()) {
+    if (name == "mistral ids") dialect_ = dialect;
+  }
+  ASSERT_EQ(dialect_.family, chat::Family::kMistral);
+  const std::string call = "look_up[CALL_ID]";
+  const std::string arguments = "[ARGS]{\"at\": []}";
+  Conversation ask = TwoTools();
+  for (const bool is_named : {false, true}) {
+    if (is_named) {
+      ask.tool_choice = ToolChoice::kNamed;
+      ask.tool_name = "look_up";
+    }
+    const auto form = FormOfCalls(Writing(), ask);
+    ASSERT_TRUE(form.ok()) << form.error().message();
+    EXPECT_EQ(form->begun, "[TOOL_CALLS]");
+    const auto judge = [&](const std::string& text) { return Judge(*form, tree_->Spelled(text)); };
+    for (const char* id : {"abcdefghi", "000000000", "ZyX987wvu", "zqidzqid0"}) {
+      EXPECT_TRUE(judge(call + id + arguments).may_end) << id;
+      EXPECT_TRUE(judge(call + id + arguments + "[TOOL_CALLS]" + call + "aaaaaaaaa").may_be) << id;
+    }
+    for (const char* id : {"", "abcdefgh", "abcdefghij", "abc-efghi", "abcdefgh ", "abcdefgh\xc3"})
+      EXPECT_FALSE(judge(call + id + arguments).may_be) << id;
+    EXPECT_FALSE(judge("look_up[ARGS]").may_be);
+    EXPECT_FALSE(judge(call + "abcdefghi" + "[CALL_ID]").may_be);
+  }
 }
 
 // A name that a template's probe could have, one that needs escapes, and one that is a token.

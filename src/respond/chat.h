@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A conversation that is held with a model: what was said, and the sequence whose KV cache has it,
-// so that only what is new in each turn is computed. Must not know terminals or files.
+// A conversation with a model: its messages, and the sequence whose KV cache has them, so that each
+// turn computes only its new tokens. Must not know terminals or files.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ namespace aster::respond {
 // Everything it is made of outlives it. Belongs to the thread that computes.
 class Chat final : public Dialogue {
  public:
-  // `base` has what all turns have beside their messages: tools, form, reasoning.
+  // `base` has everything that turns have in common: tools, form, reasoning.
   Chat(engine::Generator& generator, const Model& model, Settings settings, Conversation base,
        std::string system);
 
-  // A cancelled answer stays as far as it came.
+  // A cancelled answer is kept as far as it came.
   Result<Answered> Ask(const std::string& text, Listener& listener,
                        const IsCancelled& is_cancelled = nullptr) override;
   Result<Answered> GiveResults(const std::vector<std::string>& results, Listener& listener,
@@ -43,14 +43,13 @@ class Chat final : public Dialogue {
   const Settings& settings() const override { return settings_; }
   const std::vector<Call>& open_calls() const override { return open_calls_; }
 
-  // What was said, and the tokens that it stands for; and that again, instead of what was said. The
-  // tokens must be of the same vocabulary.
+  // The messages with their tokens; and replacing both. The tokens must be of the same vocabulary.
   Transcript transcript() const;
   void Restore(Transcript transcript);
 
   size_t message_count() const override { return messages_.size(); }
   const engine::Sequence& sequence() const { return sequence_; }
-  // For rows to be taken from or given to; its history stays.
+  // The sequence, for exporting and importing KV rows; its history must not change.
   engine::Sequence& sequence() { return sequence_; }
   bool has_template() const { return model_.prompt->has_template(); }
   uint32_t context_limit() const;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a model is to respond to, and how: messages, tools, the form of the response, reasoning,
-// sampling, limits. Must not know where a conversation comes from, nor how a response is made.
+// A conversation that a model responds to, with its options: messages, tools, the form of the
+// response, reasoning, sampling, limits. Must not know where it comes from, nor how a response is
+// made.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Conversation {
   // As chat templates take them; the arguments of calls are texts.
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
   nlohmann::ordered_json tools;  // in OpenAI's form; null where there are none
-  // More that the template may name, such as what decides about reasoning (SetThinking).
+  // More variables of the template, such as those of the reasoning effort (SetThinking).
   nlohmann::ordered_json variables = nlohmann::ordered_json::object();
   ToolChoice tool_choice = ToolChoice::kAuto;
   std::string tool_name;  // for kNamed
@@ -35,7 +36,7 @@ struct Conversation {
   bool offers_tools() const { return !tools.is_null() && tool_choice != ToolChoice::kNone; }
 };
 
-// Whether the model reasons before it answers, in all the names that templates have for it.
+// Sets whether the model reasons before it answers, under all names that templates have for it.
 void SetThinking(bool thinks, Conversation& conversation);
 
 struct Settings {

@@ -44,6 +44,7 @@ inline std::unique_ptr<text::Tokenizer> MakeByteTokenizer(bool has_controls) {
                                 "</tool_call>",
                                 "[TOOL_CALLS]",
                                 "[ARGS]",
+                                "[CALL_ID]",
                                 "<｜tool▁calls▁begin｜>",
                                 "<｜tool▁call▁begin｜>",
                                 "<｜tool▁sep｜>",

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a response says, in pieces as they come and put together: text, reasoning, calls of tools,
+// The content of a response, in pieces as they come and as a whole: text, reasoning, tool calls,
 // log-probabilities. Must not know how a response is made, nor how it is shown.
 #pragma once
 
@@ -31,28 +31,28 @@ struct SpokenToken : TokenChance {
 
 enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
 
-// How a response was computed on nodes, and what was expected of it. Times of 0 are not known.
+// How a response was computed on nodes, with predicted and actual times. 0: not known.
 struct PlanUsed {
   std::string plan;             // as a person would type it
   bool is_direct = false;       // the nodes that decode have computed the prompt, too
-  uint64_t held_tokens = 0;     // of the prompt, whose KV rows the nodes had
-  uint64_t fetched_tokens = 0;  // of these, that came from other nodes
+  uint64_t held_tokens = 0;     // tokens of the prompt whose KV rows the nodes had
+  uint64_t fetched_tokens = 0;  // of these, tokens whose rows came from other nodes
   uint64_t others = 0;          // requests that ran when it began
-  double fetch_s = 0;           // until these had come, before it began to run
+  double fetch_s = 0;           // until fetched rows had come, before it began to run
   double first_token_s = 0;     // from when it began to run
   double token_s = 0;           // from one token to the next
-  double came_fetch_s = 0;
-  double came_first_token_s = 0;
-  double came_token_s = 0;
+  double actual_fetch_s = 0;
+  double actual_first_token_s = 0;
+  double actual_token_s = 0;
 };
 
 struct Usage {
   uint64_t prompt = 0;    // tokens
   uint64_t cached = 0;    // of the prompt
-  uint64_t answer = 0;    // of the response; the one that ends it counts
-  uint64_t thinking = 0;  // of them, about as many as were reasoning
+  uint64_t answer = 0;    // tokens of the response, the one that ends it included
+  uint64_t thinking = 0;  // of these, about as many are reasoning
   uint64_t drafted = 0;   // draft tokens that were checked
-  uint64_t accepted = 0;  // of them
+  uint64_t accepted = 0;  // of these, draft tokens that were accepted
   engine::RequestTimes times = {};
   std::shared_ptr<const PlanUsed> plan = nullptr;  // of the first choice; null: one machine
 
@@ -72,7 +72,7 @@ struct End {
   bool is_cancelled = false;
   Usage usage = {};
   Piece last = {};     // what was held back until now
-  Status status = {};  // an error: there is no response, whatever was said before
+  Status status = {};  // an error: the response is void, whatever pieces came before
 };
 
 // Called by one thread, in this order: any of OnPrefill, OnToken and OnPiece, then OnEnd, once.
@@ -93,7 +93,7 @@ struct Call {
   std::string arguments;  // JSON
 };
 
-// What a response has come to.
+// A whole response.
 struct Reply {
   std::string content;
   std::string thinking;

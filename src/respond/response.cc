@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "chat/conversation.h"
 
 namespace aster::respond {
 
@@ -161,8 +162,15 @@ void Response::Follow(std::vector<chat::ReplyEvent>& events) {
     if (event.kind == Kind::kCallEnd) has_ended_call_ = true;
     if (event.kind != Kind::kCallBegin) continue;
     has_calls_ = true;
-    if (event.id.empty() || model_.dialect.family != chat::Family::kMistral) event.id = NewCallId();
+    if (!IsNewCallId(event.id)) event.id = NewCallId();
+    call_ids_.push_back(event.id);
   }
+}
+
+// Whether the model's own id of a call can be kept: its next prompt then begins with what it wrote.
+bool Response::IsNewCallId(std::string_view id) const {
+  return model_.dialect.family == chat::Family::kMistral && id == chat::ShortCallId(id) &&
+         std::ranges::find(call_ids_, id) == call_ids_.end();
 }
 
 std::string Response::NewCallId() const {

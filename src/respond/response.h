@@ -28,13 +28,13 @@ class Response {
   Response(const Model& model, Settings settings, const Prompt& prompt,
            const std::shared_ptr<grammar::MaskCache>& masks, Listener& listener);
 
-  // For a sequence whose history is the prompt's tokens. This outlives the request; `owner` (or
-  // null) lives as long as that.
+  // The request for a sequence whose history is the prompt's tokens. This object outlives the
+  // request, which keeps `owner` (or null) alive.
   engine::Request MakeRequest(std::shared_ptr<const void> owner = nullptr);
 
-  // Says what the response has to begin with, unless that is done: the prompt is known to be fine.
+  // Tells the listener the forced beginning of the response, once: the prompt was accepted.
   void Begin();
-  // All that is wanted has been said: the request may be cancelled, and ends as if by itself.
+  // Whether the listener has all it wants: the request may be cancelled, and ends as if by itself.
   bool is_complete() const { return is_complete_; }
 
  private:
@@ -47,6 +47,7 @@ class Response {
   std::vector<chat::ReplyEvent> Read(std::string_view text, bool is_end);
   void KeepWanted(std::vector<chat::ReplyEvent>& events);
   void Follow(std::vector<chat::ReplyEvent>& events);
+  bool IsNewCallId(std::string_view id) const;
   std::string NewCallId() const;
 
   void AddUnsaid(const engine::Choice& choice);
@@ -66,6 +67,7 @@ class Response {
   bool has_calls_ = false;
   bool has_ended_call_ = false;
   bool is_complete_ = false;
+  std::vector<std::string> call_ids_;
   uint64_t thinking_tokens_ = 0;
   std::vector<SpokenToken> unsaid_;  // whose text is not said yet
   size_t said_bytes_ = 0;            // of the response

@@ -8,7 +8,10 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "chat/conversation.h"
+#include "chat/templates_for_test.h"
 #include "grammar/gbnf.h"
 #include "respond/model_for_test.h"
 
@@ -226,6 +229,41 @@ TEST_F(ResponseTest, OneCallIsEnoughWhereOneIsWanted) {
   EXPECT_THAT(play.reply().calls, SizeIs(1));
   EXPECT_FALSE(play.heard().is_cancelled);
   EXPECT_EQ(play.heard().reason, EndReason::kCalls);
+}
+
+// They stand in the next prompt, where the model wrote them; others are told apart by ours.
+TEST(ResponseIds, OfMistralAreTheModelsOwnWhereTheyAreAnyUse) {
+  const TestModel model(/*has_controls=*/true, chat::kMistralIdsTemplate);
+  ASSERT_EQ(model.get().dialect.family, chat::Family::kMistral);
+  Conversation conversation = Question();
+  conversation.tools = Tools();
+  std::string said;
+  for (const char* id : {"aZ0bY1cX2", "aZ0bY1cX2", "short", "ten-letter", "nine-text", ""})
+    said += "[TOOL_CALLS]add[CALL_ID]" + std::string(id) + "[ARGS]{\"a\": 1}";
+  said += "[TOOL_CALLS]add[ARGS]{\"a\": 1}";
+  for (const size_t piece : {1, 4, 500}) {
+    Play play(model.get(), conversation);
+    play.SayEach(said, piece);
+    play.Finish(FinishReason::kStopToken);
+    EXPECT_EQ(play.reply().content, "");
+    ASSERT_THAT(play.reply().calls, SizeIs(7));
+    EXPECT_EQ(play.reply().calls[0].id, "aZ0bY1cX2");
+    std::set<std::string> ids;
+    for (const Call& call : play.reply().calls) {
+      EXPECT_EQ(call.name, "add");
+      EXPECT_EQ(call.arguments, "{\"a\": 1}");
+      EXPECT_EQ(call.id, chat::ShortCallId(call.id));
+      ids.insert(call.id);
+    }
+    EXPECT_THAT(ids, SizeIs(7));
+  }
+  // Of others they are ours.
+  const TestModel other;
+  Play play(other.get(), conversation);
+  play.SayEach("<tool_call>{\"name\": \"add\", \"id\": \"aZ0bY1cX2\"}</tool_call>", 5);
+  play.Finish(FinishReason::kStopToken);
+  ASSERT_THAT(play.reply().calls, SizeIs(1));
+  EXPECT_THAT(play.reply().calls[0].id, testing::StartsWith("call_"));
 }
 
 TEST_F(ResponseTest, LogprobsWaitForTheirTextWhereAStopStringMayCutIt) {

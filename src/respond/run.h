@@ -20,9 +20,9 @@ struct Answered {
   Reply reply;
 };
 
-// The sequence gets the prompt and what is generated as its history. `is_cancelled` (null: never)
-// is called before every step. A cancelled response stays as far as it came; an error where it is
-// refused or fails.
+// The prompt and the generated tokens become the sequence's history. `is_cancelled` (null: never)
+// is called before every step. A cancelled response is returned as far as it came; one that is
+// refused or fails is an error.
 Result<Answered> Run(engine::Generator& generator, engine::Sequence& sequence, const Model& model,
                      const Settings& settings, const Prompt& prompt, Listener& listener,
                      const std::function<bool()>& is_cancelled = nullptr);

@@ -94,7 +94,7 @@ std::string WriteTranscript(const Transcript& transcript) {
 Result<Transcript> ReadTranscript(std::string_view text, uint32_t vocab_size) {
   const auto json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto version = json.is_object() ? json.find("aster_conversation") : json.end();
-  if (version == json.end()) return Damaged("it does not say that it is one");
+  if (version == json.end()) return Damaged("\"aster_conversation\" is missing");
   if (*version != kFormatVersion) return Unimplemented("a newer version has written it");
   if (json.value("vocab_size", ordered_json()) != vocab_size) {
     return InvalidArgument("a conversation with a model of another vocabulary");

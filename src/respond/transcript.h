@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A chat as it is kept: what was said, and the tokens that it stands for; and its form as a text.
+// A chat as it is saved: its messages and their tokens; and its form as a JSON text.
 // Must not know models, files, nor how answers are made.
 #pragma once
 

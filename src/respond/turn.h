@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What one side has said in a conversation, as it was said and as chat templates take it. Must not
-// know models, nor how answers are made.
+// A message of a conversation, as it was written and as chat templates take it. Must not know
+// models, nor how answers are made.
 #pragma once
 
 #include <nlohmann/json.hpp>  // tidy: allow(third-party) messages are JSON values

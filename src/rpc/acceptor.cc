@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -26,6 +27,9 @@ namespace {
 constexpr int64_t kPauseNs = 100 * kNsPerMs;
 // How often the loop looks even though nothing happens.
 constexpr int64_t kIdleNs = 60 * kNsPerSecond;
+// How often it looks how much has come over unauthenticated connections.
+constexpr int64_t kLookNs = 10 * kNsPerMs;
+constexpr size_t kAtOnceBytes = 64 << 20;
 
 constexpr std::array<uint8_t, 12> kMappedV4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -52,6 +56,14 @@ std::string WithoutPercents(std::string_view text) {
 }
 
 void EndConnection(const net::Socket& socket) { shutdown(socket.descriptor(), SHUT_RDWR); }
+
+uint64_t ReceivedBytes(const net::Socket& socket) {
+  tcp_info info{};
+  socklen_t size = sizeof(info);
+  // An older kernel says less, and the rest stays 0.
+  getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size);
+  return info.tcpi_bytes_received;
+}
 
 }  // namespace
 
@@ -120,6 +132,7 @@ void Acceptor::Main() {
   for (;;) {
     const int64_t now_ns = clock_.NowNs();
     EndExpired(now_ns);
+    EndTalkative();
     std::vector<pollfd> polled = {{.fd = waker_.descriptor(), .events = POLLIN, .revents = 0}};
     if (now_ns >= paused_until_ns_) {
       for (const net::Socket& each : listeners_)
@@ -151,6 +164,7 @@ int64_t Acceptor::Wait(int64_t now_ns) {
   if (paused_until_ns_ > now_ns) until_ns = paused_until_ns_;
   const MutexLock lock(mu_);
   if (!watched_.empty()) until_ns = std::min(until_ns, watched_.front().deadline_ns);
+  if (Unauthenticated() > 0) until_ns = std::min(until_ns, now_ns + kLookNs);
   return std::max<int64_t>(0, until_ns - now_ns);
 }
 
@@ -200,6 +214,23 @@ void Acceptor::EndExpired(int64_t now_ns) {
   }
 }
 
+// gRPC's parser of headers keeps what it is sent, a header without an end among it.
+void Acceptor::EndTalkative() {
+  const MutexLock lock(mu_);
+  std::erase_if(watched_, [&](const Watched& each) {
+    const bool ends = !each.is_admitted && ReceivedBytes(each.socket) > options_.max_bytes;
+    if (!ends) return false;
+    // The other end is told at once, whatever it goes on sending.
+    const linger reset{.l_onoff = 1, .l_linger = 0};
+    setsockopt(each.socket.descriptor(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    EndConnection(each.socket);
+    // What waits to be read is not to be parsed either.
+    while (recv(each.socket.descriptor(), nullptr, kAtOnceBytes, MSG_TRUNC | MSG_DONTWAIT) > 0) {
+    }
+    return true;
+  });
+}
+
 // Those that were shut down, which a poll for no events tells.
 void Acceptor::ForgetEnded() {
   std::vector<pollfd> polled;
@@ -210,11 +241,11 @@ void Acceptor::ForgetEnded() {
   std::erase_if(watched_, [&](const Watched&) { return polled[index++].revents != 0; });
 }
 
-bool Acceptor::IsFull() const {
-  const auto is_unauthenticated = [](const Watched& each) { return !each.is_admitted; };
-  return static_cast<size_t>(std::ranges::count_if(watched_, is_unauthenticated)) >=
-         options_.max_unauthenticated;
+size_t Acceptor::Unauthenticated() const {
+  return static_cast<size_t>(std::ranges::count(watched_, false, &Watched::is_admitted));
 }
+
+bool Acceptor::IsFull() const { return Unauthenticated() >= options_.max_unauthenticated; }
 
 void Acceptor::MakeRoom() {
   // One that has ended a moment ago must not cost another one its place.

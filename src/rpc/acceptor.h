@@ -26,6 +26,7 @@ namespace aster::rpc {
 struct AcceptorOptions {
   size_t max_unauthenticated = 32;
   int64_t patience_ns = 5 * kNsPerSecond;  // how long a connection may be unauthenticated
+  uint64_t max_bytes = 512 << 10;  // that may come over it meanwhile: twice the largest request
 };
 
 // Who is at the other end of a connection. An IPv4 address is the IPv6 address that stands for it.
@@ -77,7 +78,9 @@ class Acceptor {
   Status AcceptOne(const net::Socket& listener, bool& is_last) EXCLUDES(mu_);
   void Pause(const Error& why);
   void EndExpired(int64_t now_ns) EXCLUDES(mu_);
+  void EndTalkative() EXCLUDES(mu_);
   void ForgetEnded() REQUIRES(mu_);
+  size_t Unauthenticated() const REQUIRES(mu_);
   bool IsFull() const REQUIRES(mu_);
   void MakeRoom() REQUIRES(mu_);
   void EndOne() REQUIRES(mu_);

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <memory>
+#include <string>
 
 namespace aster::rpc {
 namespace {
@@ -41,6 +43,11 @@ class Acceptors : public testing::Test {
     const MutexLock lock(mu_);
     while (taken_.size() < count) changed_.Wait(mu_);
   }
+  static void Send(const net::Socket& socket, size_t size) {
+    const std::string bytes(size, 'x');
+    ASSERT_EQ(send(socket.descriptor(), bytes.data(), size, MSG_NOSIGNAL),
+              static_cast<ssize_t>(size));
+  }
   static bool Happens(const net::Socket& socket, short event, int patience_ms = kForEverMs) {
     pollfd polled{.fd = socket.descriptor(), .events = event, .revents = 0};
     return poll(&polled, 1, patience_ms) == 1;
@@ -70,12 +77,25 @@ TEST_F(Acceptors, EndStrangersWhoTakeTooLong) {
   EXPECT_TRUE(Happens(Connect(), POLLIN));
 }
 
+// As when gRPC's parser is sent a header that never ends.
+TEST_F(Acceptors, EndStrangersWhoSendTooMuch) {
+  Start({.patience_ns = 3600 * kNsPerSecond, .max_bytes = 1000});
+  const net::Socket silent = Connect();
+  const net::Socket talkative = Connect();
+  Send(talkative, 1000);
+  EXPECT_FALSE(Happens(talkative, POLLIN, 50));
+  Send(talkative, 1);
+  EXPECT_TRUE(Happens(talkative, POLLIN));
+  EXPECT_FALSE(Happens(silent, POLLIN, 0));
+}
+
 TEST_F(Acceptors, LeaveNodesAlone) {
-  Start({.max_unauthenticated = 1, .patience_ns = 50 * kNsPerMs});
+  Start({.max_unauthenticated = 1, .patience_ns = 50 * kNsPerMs, .max_bytes = 1000});
   const net::Socket node = Connect();
   acceptor_->Admit(RemotePeer::Of(net::LocalEndpoint(node).value()));
   WaitForTaken(1);
   acceptor_->Admit(RemotePeer::Of(net::LocalEndpoint(node).value()));
+  Send(node, 2000);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Happens(Connect(), POLLIN));
   EXPECT_FALSE(Happens(node, POLLIN, 0));
 }

@@ -110,6 +110,7 @@ class GrpcClient final : public ControlClient {
   }
 
   Result<LinkMeasurement> Measure(uint64_t bytes, int64_t timeout_ns) override;
+  Status TellSlowLink(int64_t timeout_ns) override;
   Result<ModelManifest> FetchManifest(const Hash128& fingerprint) override;
   Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                      const ByteSink& sink) override;
@@ -157,42 +158,73 @@ class GrpcClient final : public ControlClient {
                              channel_->address(), kSilenceNs / kNsPerSecond));
   }
 
-  // As many bytes as asked for; how long it took.
-  Result<int64_t> MeasureOnce(uint64_t bytes, int64_t deadline_ns) const;
+  struct Took {
+    int64_t ns = 0;
+    int64_t behind_first_ns = 0;      // from the first piece to the end
+    uint64_t behind_first_bytes = 0;  // that came in that time
+  };
+  // As many bytes as asked for.
+  Result<Took> MeasureOnce(const v1::MeasureRequest& request, int64_t deadline_ns) const;
 
   const std::unique_ptr<ClientChannel> channel_;
   OpenCalls calls_;
 };
 
-Result<int64_t> GrpcClient::MeasureOnce(uint64_t bytes, int64_t deadline_ns) const {
+double RatePerS(uint64_t bytes, int64_t duration_ns) {
+  return static_cast<double>(bytes) * kNsPerSecond /
+         static_cast<double>(std::max(duration_ns, kNsPerUs));
+}
+
+Result<GrpcClient::Took> GrpcClient::MeasureOnce(const v1::MeasureRequest& request,
+                                                 int64_t deadline_ns) const {
   const std::shared_ptr<grpc::Channel> channel = TRY(channel_->Get(deadline_ns));
-  v1::MeasureRequest request;
-  request.set_bytes(bytes);
   const int64_t begin_ns = channel_->clock().NowNs();
-  uint64_t left = bytes;
+  uint64_t left = request.bytes();
+  int64_t first_ns = 0;
+  Took took;
   const grpc::Status status = TRY(Stream(channel, &Calls::PrepareAsyncMeasure, request,
                                          deadline_ns - begin_ns, [&](const v1::Piece& piece) {
+                                           if (first_ns == 0) {
+                                             first_ns = channel_->clock().NowNs();
+                                           } else {
+                                             took.behind_first_bytes += piece.data().size();
+                                           }
                                            left -= std::min<uint64_t>(left, piece.data().size());
                                            return Ok();
                                          }));
   if (!status.ok()) return channel_->Explain(channel, status);
   if (left > 0)
     return DataLoss(fmt::format("{}: fewer bytes came than asked for", channel_->address()));
-  return channel_->clock().NowNs() - begin_ns;
+  const int64_t end_ns = channel_->clock().NowNs();
+  took.ns = end_ns - begin_ns;
+  took.behind_first_ns = end_ns - first_ns;
+  return took;
 }
 
 Result<LinkMeasurement> GrpcClient::Measure(uint64_t bytes, int64_t timeout_ns) {
   const int64_t deadline_ns = DeadlineNs(timeout_ns);
-  TRY(MeasureOnce(0, deadline_ns));  // connects
+  v1::MeasureRequest request;
+  TRY(MeasureOnce(request, deadline_ns));  // connects
   int64_t round_trip_ns = kNeverNs;
   for (int i = 0; i < kRoundTrips; ++i)
-    round_trip_ns = std::min(round_trip_ns, TRY(MeasureOnce(0, deadline_ns)));
+    round_trip_ns = std::min(round_trip_ns, TRY(MeasureOnce(request, deadline_ns)).ns);
   LinkMeasurement link{.round_trip_ns = static_cast<uint64_t>(round_trip_ns), .bytes_per_s = 0};
   if (bytes == 0) return link;
-  const int64_t bytes_ns =
-      std::max<int64_t>(TRY(MeasureOnce(bytes, deadline_ns)) - round_trip_ns, kNsPerUs);
-  link.bytes_per_s = static_cast<double>(bytes) * kNsPerSecond / static_cast<double>(bytes_ns);
+  request.set_bytes(bytes);
+  const Took took = TRY(MeasureOnce(request, deadline_ns));
+  link.bytes_per_s = RatePerS(bytes, took.ns - round_trip_ns);
+  // Round trips over a link that was full for the moment take longer than what they are taken from.
+  if (took.behind_first_bytes > 0)
+    link.bytes_per_s =
+        std::min(link.bytes_per_s, RatePerS(took.behind_first_bytes, took.behind_first_ns));
   return link;
+}
+
+Status GrpcClient::TellSlowLink(int64_t timeout_ns) {
+  v1::MeasureRequest request;
+  request.set_has_become_slow(true);
+  TRY(MeasureOnce(request, DeadlineNs(timeout_ns)));
+  return Ok();
 }
 
 Result<ModelManifest> GrpcClient::FetchManifest(const Hash128& fingerprint) {

@@ -50,6 +50,8 @@ class ControlClient {
   virtual Result<cluster::NodeStatus> GetStatus(int64_t timeout_ns = kCallNs) = 0;
   // A few empty round trips, then `bytes` towards this machine.
   virtual Result<LinkMeasurement> Measure(uint64_t bytes, int64_t timeout_ns = kCallNs) = 0;
+  // That the way to this machine has become slow, so that the node looks at the other direction.
+  virtual Status TellSlowLink(int64_t timeout_ns = kCallNs) = 0;
   virtual Result<ModelManifest> FetchManifest(const Hash128& fingerprint) = 0;
   // Ends where the sink fails, with its error, or where nothing comes for kSilenceNs.
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,

@@ -97,6 +97,8 @@ class ControlService {
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                              const ByteSink& sink) = 0;
   // The next bytes of a session. Refused where it could not be kept in the end.
+  // The way to that node has become slow, it says.
+  virtual void HearOfSlowLink(const NodeId& /*from*/) {}
   virtual Result<SessionReceipt> PutSession(const NodeId& /*from*/, const SessionPart& /*part*/) {
     return FailedPrecondition("this node takes no sessions");
   }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hands the requests of many clients to one Generator: a bounded queue, in turn between clients; a
-// request is cancelled as soon as its client is gone. Keeps the sequences of the last few
-// conversations, so that their next turn computes only its new tokens. Must not know HTTP, nor what
-// is asked.
+// Hands the requests of many clients to one Generator: a bounded queue, in turn between clients
+// (rate limit: more requests get 429). A request is cancelled as soon as its client disconnects.
+// Keeps the sequences of the last few conversations, so that their next turn computes only its new
+// tokens. Must not know HTTP, nor the contents of requests.
 #pragma once
 
 #include <cstddef>

@@ -145,7 +145,7 @@ void HttpParser::TakeLine() {
     case Part::kChunkSize:
       return TakeChunkSize(line);
     case Part::kChunkEnd:
-      if (!line.empty()) return Bad(400, "a chunk is longer than it says");
+      if (!line.empty()) return Bad(400, "a chunk is longer than its size says");
       part_ = Part::kChunkSize;
       head_bytes_ = 0;
       return;
@@ -193,7 +193,7 @@ void HttpParser::TakeHeaderLine(std::string_view line) {
   const size_t colon = line.find(':');
   // A line that begins with a space would go on from the one before.
   if (colon == std::string_view::npos || !IsToken(line.substr(0, colon))) {
-    return Bad(400, "a header that is none");
+    return Bad(400, "a malformed header line");
   }
   if (request_.headers.size() == limits_.headers) return Bad(431, "too many headers");
   const std::string name = Lower(line.substr(0, colon));
@@ -202,19 +202,20 @@ void HttpParser::TakeHeaderLine(std::string_view line) {
     size_t size = 0;
     if (value.empty() || !ParseSize(value, 10, size))
       return Bad(400, "Content-Length is no number");
-    if (has_length_ && size != body_left_) return Bad(400, "two lengths of one body");
+    if (has_length_ && size != body_left_) return Bad(400, "the body has two different lengths");
     has_length_ = true;
     body_left_ = size;
   } else if (name == "transfer-encoding") {
     if (is_chunked_ || Lower(value) != "chunked")
-      return Bad(501, "the only transfer encoding is chunked");
+      return Bad(501, "the only supported transfer encoding is chunked");
     is_chunked_ = true;
   } else if (name == "connection") {
     const std::string words = Lower(value);
     if (words.find("close") != std::string::npos) request_.keep_alive = false;
     if (words.find("keep-alive") != std::string::npos) request_.keep_alive = true;
   } else if (name == "expect") {
-    if (Lower(value) != "100-continue") return Bad(417, "the only expectation is 100-continue");
+    if (Lower(value) != "100-continue")
+      return Bad(417, "the only supported expectation is 100-continue");
     expects_word_ = true;
   }
   request_.headers.emplace_back(name, value);

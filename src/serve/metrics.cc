@@ -66,9 +66,9 @@ constexpr Figure<open::RemoteDraftFigures> kRemoteDrafts[] = {
     {"counter", "aster_remote_draft_tokens_total", "Draft tokens pushed by other machines.",
      &open::RemoteDraftFigures::proposed},
     {"counter", "aster_remote_draft_tokens_accepted_total",
-     "Of these, draft tokens that the text then had.", &open::RemoteDraftFigures::accepted},
+     "Of these, draft tokens that agreed with the text.", &open::RemoteDraftFigures::accepted},
     {"counter", "aster_remote_draft_tokens_cancelled_total",
-     "Of these, draft tokens dropped as the text went on otherwise.",
+     "Of these, draft tokens dropped because the text differed.",
      &open::RemoteDraftFigures::cancelled},
 };
 
@@ -123,11 +123,11 @@ constexpr Figure<open::HopsFigures> kRoutes[] = {
      "Frames of draft tokens sent behind draft tokens in flight.",
      &open::HopsFigures::frames_ahead},
     {"counter", "aster_draft_frames_cancelled_total",
-     "Of these, frames cancelled as a draft token before them was rejected.",
+     "Of these, frames cancelled because a draft token before them was rejected.",
      &open::HopsFigures::frames_ahead_cancelled},
     {"counter", "aster_draft_bubbles_filled_total",
-     "Times that a stage computed such a frame, which was right, before that was known; a frame at "
-     "a time it would have been idle.",
+     "Times that a stage computed such a frame before its draft tokens were known to be right, and "
+     "would otherwise have been idle.",
      &open::HopsFigures::bubbles_filled},
 };
 

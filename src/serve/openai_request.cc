@@ -158,7 +158,7 @@ void ReadTemplateVariables(const Fields& fields, Ask& ask) {
   if (more == nullptr) return;
   for (const auto& [key, value] : more->items()) {
     if (key == "messages" || key == "tools" || key == "add_generation_prompt") {
-      return fields.Refuse("chat_template_kwargs", fmt::format("{} is not to be given here", key));
+      return fields.Refuse("chat_template_kwargs", fmt::format("{} is not allowed here", key));
     }
     ask.variables[key] = value;
   }

@@ -68,8 +68,8 @@ ordered_json ParseBody(std::string_view body, Problem& problem) {
   ordered_json json = ordered_json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
     problem.Set(400, "",
-                fmt::format("the body is not JSON, or has a number or character that there is "
-                            "none of (at byte {})",
+                fmt::format("the body is not JSON, or has an invalid number or character (at byte "
+                            "{})",
                             respond::FindJsonError(body)));
   }
   if (!json.is_discarded() && !json.is_object())

@@ -147,7 +147,7 @@ Ask ReadResponsesRequest(const ordered_json& body, const AskDefaults& defaults, 
   fields.Bool("store");
   ask.is_background = fields.Bool("background").value_or(false);
   if (ask.is_background && ask.streams)
-    fields.Refuse("background", "goes without stream: ask for the response by its id");
+    fields.Refuse("background", "cannot be streamed: ask for the response by its id");
   ask.user = fields.String("user").value_or("");
   return ask;
 }

@@ -47,7 +47,7 @@ bool Service::MayUseSessions(const HttpRequest& request, Problem& problem) const
     return MayUseFiles(request, {.verb = "use saved sessions", .command = "aster session"},
                        problem);
   }
-  problem.Set(501, "", "this server shows no sessions: aster session list does");
+  problem.Set(501, "", "this server shows no sessions; use aster session list");
   return false;
 }
 
@@ -74,7 +74,7 @@ void Service::LoadSession(const HttpRequest& request, const std::shared_ptr<Repl
   const std::string route = std::string(kOneSession) + "NAME" + std::string(kLoad);
   Problem problem;
   if (!request.path.ends_with(kLoad)) {
-    problem.Set(404, "", "there is nothing to be sent to " + request.path);
+    problem.Set(404, "", "nothing can be sent to " + request.path);
   } else {
     MayUseSessions(request, problem);
   }

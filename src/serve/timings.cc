@@ -27,11 +27,11 @@ ordered_json PlanJson(const respond::PlanUsed& used) {
           {"fetched_n", used.fetched_tokens},
           {"beside", used.others},
           {"expected_fetch_ms", SecondsAsMs(used.fetch_s)},
-          {"fetch_ms", SecondsAsMs(used.came_fetch_s)},
+          {"fetch_ms", SecondsAsMs(used.actual_fetch_s)},
           {"expected_first_token_ms", SecondsAsMs(used.first_token_s)},
-          {"first_token_ms", SecondsAsMs(used.came_first_token_s)},
+          {"first_token_ms", SecondsAsMs(used.actual_first_token_s)},
           {"expected_per_token_ms", SecondsAsMs(used.token_s)},
-          {"per_token_ms", SecondsAsMs(used.came_token_s)}};
+          {"per_token_ms", SecondsAsMs(used.actual_token_s)}};
 }
 
 }  // namespace

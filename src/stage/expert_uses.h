@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How often the experts of this machine's models were chosen, kept in a folder from run to run.
-// Which experts are on every node of a group follows from it. Must not know routes.
+// Counts how often the experts of this machine's models were chosen, and keeps the counts in a
+// folder. They decide which experts are on every node of a group. Must not know routes.
 #pragma once
 
 #include <map>
@@ -27,14 +27,14 @@ class ExpertUses {
   ExpertUses(const ExpertUses&) = delete;
   ExpertUses& operator=(const ExpertUses&) = delete;
 
-  // Counts of a model with experts, as far as they are known, to be added to.
+  // The counts of a model with experts, which the caller adds to.
   std::shared_ptr<model::ExpertUse> Of(const Hash128& fingerprint, const model::Shape& shape)
       EXCLUDES(mu_);
-  // Those that are on every node of its groups (ExpertUse::MostUsed); nothing where none were
-  // counted. The answer stays the same until the process ends, so that nodes need not load others
-  // whenever a route is opened.
+  // The experts that are on every node of the model's groups (ExpertUse::MostUsed); nothing if none
+  // were counted. The answer stays the same until the process ends, so that nodes need not load
+  // other experts whenever a route is opened.
   std::vector<uint16_t> Replicated(const Hash128& fingerprint, uint32_t count) EXCLUDES(mu_);
-  // What was counted since the last time. Where it cannot be written, the next run knows less.
+  // Writes the counts. If that fails, they are lost for the next run.
   void Save() EXCLUDES(mu_);
 
  private:

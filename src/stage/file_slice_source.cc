@@ -17,6 +17,7 @@
 #include "base/machine.h"
 #include "base/units.h"
 #include "model/support.h"
+#include "model/weight_sizes.h"
 #include "plan/plan.h"
 
 namespace aster::stage {
@@ -164,7 +165,9 @@ uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
     if (!slice.Needs(shape, spec)) continue;
     const gguf::Tensor* const tensor = model::FindTensor(files, spec);
     if (tensor == nullptr) continue;
-    const Result<uint64_t> size = gguf::TensorBytes(tensor->type, tensor->shape());
+    const bool is_head = slice.head && shape.tied_head && spec.name == "token_embd.weight";
+    const Result<uint64_t> size =
+        model::TensorBytesIn(model::Place::kMemory, spec, tensor->type, is_head);
     if (size.ok()) bytes += model::BytesOfPart(slice.part, shape, spec, *size);
   }
   return bytes;
@@ -264,6 +267,7 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   options.name = request.memory_name;
   options.memory_bytes = room.kv_bytes;
   options.main_memory_bytes = room.free_bytes;
+  options.drafter = files->drafter();
   options.memory_now = options_.kv_now;
   // A memory that is not named by the model alone has rows that travelled inexactly: a request that
   // wants exact rows does not find them, so they are not worth a place on disk.

@@ -17,7 +17,7 @@
 
 namespace aster::stage {
 
-// Of the machine's memory; the rest is for the system and other programs.
+// Share of the machine's memory for slices; the rest is for the system and other programs.
 inline constexpr double kDefaultMemoryShare = 0.9375;
 
 struct FileSliceOptions {
@@ -26,15 +26,15 @@ struct FileSliceOptions {
   std::optional<kernels::Isa> isa = {};
   engine::GpuLayers gpu_layers = {};  // of each slice
   engine::OpenGpus open_gpus = {};
-  // What each of the GPUs with memory of their own has for layers when no slice is loaded; or not
-  // known before the first is loaded.
+  // Bytes for layers on each GPU with memory of its own, when no slice is loaded; nothing: not
+  // known before the first slice is loaded.
   std::optional<std::vector<uint64_t>> gpu_bytes = {};
   bool kv_now = false;                               // LocalModelOptions::memory_now
   std::shared_ptr<kv::PageStore> page_store = {};    // below every slice's KV cache, or null
   std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other nodes; or null
 };
 
-// About the memory that a slice's tensors take: packed weights are as large as those of the file.
+// About the memory that a slice's tensors take: packed weights are about as large as in the file.
 uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
                     const model::Slice& slice);
 
@@ -47,10 +47,10 @@ struct SliceRoom {
   uint64_t free_bytes = 0;    // of main memory beside other slices
 };
 
-// Whether the slice can be computed by what these files say (they need not hold their data yet) and
-// fits into main memory, with as many of its layers on GPUs as these hold; else an error that says
-// why not, and what would. Where it is not known what GPUs hold, all layers that may be there are
-// taken to be: LocalModel::Load sees what is true.
+// The room that the slice takes, with as many of its layers on GPUs as these hold; an error if
+// these files (which need not hold their data yet) cannot compute it, or if it does not fit into
+// main memory: the error says which layers would. If the memory of GPUs is not known, all layers
+// that may be there are counted there; LocalModel::Load finds out.
 Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
                            const FileSliceOptions& options);
 

@@ -132,7 +132,7 @@ Status Group::OnRows(const wire::NodeId& from, wire::PartRows&& rows) {
   if (rows.part >= nodes_.size() || nodes_[rows.part] != from || IsOver(rows.job)) return Ok();
   if (jobs_.size() >= kMostJobs && !jobs_.contains(rows.job)) {
     return ResourceExhausted(
-        fmt::format("node {} speaks of too many jobs of its group", from.ToText()));
+        fmt::format("node {} sent messages of too many jobs of its group", from.ToText()));
   }
   Job& job = jobs_[rows.job];
   if (IsFailure(rows)) {

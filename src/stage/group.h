@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A node's place in a group, whose nodes compute the same layers together: the jobs (forward
-// passes) that they compute, and what the parts of each send one another. The node that leads
-// begins jobs and says what is in them; the others follow. Must not know frames, sequences or what
-// is computed.
+// A node's place in a group, whose nodes compute the same layers together (tensor parallel): the
+// jobs (forward passes) that they compute, and the rows that its parts send one another. The node
+// that leads begins jobs and says what is in them; the others follow. Must not know frames,
+// sequences or what is computed.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace aster::stage {
 
-// Of one route. Belongs to the thread that computes. The network outlives it, and it outlives the
-// exchanges that it makes.
+// A group of one route. Belongs to the thread that computes. The network outlives it, and it
+// outlives the exchanges that it makes.
 class Group {
  public:
   // `nodes`: by part. `part`: this node's.
@@ -38,22 +38,22 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // The number by which its nodes know it.
+  // The number of the group's own route, which its nodes know it by.
   wire::RouteId route() const { return route_; }
   bool leads() const { return part_ == 0; }
   bool Has(const wire::NodeId& node) const;
   // All nodes but this one.
   std::vector<wire::NodeId> Others() const;
 
-  // Of the node that leads: the number of the next job, and what the others are to compute in it.
+  // Only for the node that leads: the number of the next job, and the work of the others in it.
   uint64_t NewJob() { return ++last_job_; }
   Status SendWork(wire::Work&& work);
-  // The exchange of a job, which ends with it.
+  // The exchange of a job; destroying it ends the job here.
   std::unique_ptr<model::Exchange> Join(uint64_t job);
-  // This node cannot compute its part, or has heard so: the others give the job up.
+  // This node, or another one, cannot compute its part: the others are told to give the job up.
   void Fail(uint64_t job, const Error& why);
 
-  // From another node. An error where more has come than is waited for.
+  // Takes rows from another node. An error if more rows have come than the group waits for.
   Status OnRows(const wire::NodeId& from, wire::PartRows&& rows);
   // What this node has sent of columns and sums.
   struct Sent {
@@ -72,12 +72,12 @@ class Group {
     }
   };
   const Sent& sent() const { return sent_; }
-  // Why the group cannot go on; nothing where it can. Memory that is short is no such reason.
+  // Why the group cannot continue; nothing if it can. Lack of memory does not break a group.
   const std::optional<Error>& broken() const { return broken_; }
 
  private:
   class JobExchange;
-  // What has come of a job and was not taken.
+  // Rows of a job that have come and were not taken yet.
   struct Job {
     std::map<std::pair<uint32_t, uint32_t>, wire::PartRows> rows;  // by gather and part
     std::optional<Error> failed;
@@ -100,7 +100,7 @@ class Group {
   std::map<uint64_t, Job> jobs_;
   uint64_t waiting_bytes_ = 0;
   Sent sent_;
-  // Jobs that are over here: what still comes of them is dropped. All up to over_below_ are.
+  // Jobs that are over here, as are all before over_below_: rows that still come are dropped.
   std::set<uint64_t> over_;
   uint64_t over_below_ = 0;
   wire::Payload taken_;  // lent by Take

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The other nodes of a group, as the node that leads it sees them: it opens the route on them, and
-// to the conductor all of them are one stage, which is ready when the last one is and holds what
-// all of them hold. Must not know jobs and what is computed.
+// The other nodes of a group, as the node that leads it sees them. That node opens the route on
+// them. For the conductor all nodes of the group are one stage, which is ready when the last node
+// is and holds the rows that all nodes hold. Must not know jobs and what is computed.
 #pragma once
 
 #include <cstdint>
@@ -19,39 +19,40 @@
 
 namespace aster::stage {
 
-// Of one route and stage. Belongs to the thread that computes; the network outlives it.
+// The members for one stage of a route. Belongs to the thread that computes; the network outlives
+// it.
 class GroupMembers {
  public:
-  // Opens a route with the number `group_route` on all of them, in this node's name: they may have
-  // other stages of the route that the group belongs to.
+  // Opens a route with the number `group_route` on all members, with this node as its conductor. It
+  // has its own number because members may have other stages of the group's route.
   GroupMembers(net::Network& network, wire::RouteId group_route, const wire::OpenRoute& open,
                const wire::StageGroup& group);
-  // Closes it.
+  // Closes that route.
   ~GroupMembers();
   GroupMembers(const GroupMembers&) = delete;
   GroupMembers& operator=(const GroupMembers&) = delete;
 
-  // A member that cannot be told to open the route, with why: it speaks too old a protocol.
+  // A member whose protocol is too old to open the route, and the error; nothing if there is none.
   const std::optional<std::pair<wire::NodeId, Error>>& unopened() const { return unopened_; }
   bool Has(const wire::NodeId& node) const { return states_.contains(node); }
   void SendToAll(const wire::Message& message) const;
 
-  // An error where the member cannot do its part.
+  // An error if the member cannot do its part.
   Status OnState(const wire::NodeId& from, const wire::RouteState& state);
   bool is_ready() const;
-  // Adds what they have loaded, and lowers the positions that fit to theirs.
+  // Adds the bytes that members have loaded, and lowers the positions that fit to theirs.
   void AddTo(wire::RouteState& state) const;
 
   // A sequence begins: the stage's reply waits for those of all members.
   void Begin(const wire::Begin& begin, wire::Holds own);
-  // Whether the epoch's beginning waits for some.
+  // Whether the beginning of this epoch still waits for members.
   bool IsAwaited(const wire::Holds& holds) const {
     const auto found = waiting_.find(holds.sequence);
     return found != waiting_.end() && found->second.holds.epoch == holds.epoch;
   }
   void End(wire::SequenceId sequence) { waiting_.erase(sequence); }
-  // The stage's reply, as long as the shortest one, once the last member's has come. Its hash is
-  // that of the whole history of this node.
+  // The stage's reply once the last member's has come: the shortest length of all, with the hash of
+  // the whole history of this node.
   std::optional<wire::Holds> OnHolds(const wire::NodeId& from, const wire::Holds& holds);
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV rows of a group, whose nodes have some columns of each, as the node that leads it passes them
-// on: to other nodes the group is one stage with whole rows. What leaves is joined from the parts
-// of all nodes; what comes is cut, and was taken when all have taken their part. Must not know how
-// messages travel, nor what is in memory.
+// KV transfers of a group, whose nodes have some columns of each row: for other nodes the group is
+// one stage with whole rows. The node that leads joins rows that leave from the columns of all
+// nodes, and cuts rows that come; these are taken once all nodes have taken their columns. Must not
+// know how messages travel, nor what is in memory.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace aster::stage {
 
-// Of one route and stage. Belongs to the thread that computes.
+// The rows of one stage of a route. Belongs to the thread that computes.
 class GroupRows {
  public:
   struct Member {
@@ -39,12 +39,12 @@ class GroupRows {
 
   // Whether the node that leads has whole rows.
   bool has_whole_rows() const { return own_.is_whole(); }
-  // False where enough rows of a sequence wait for parts: then it is to be asked again when
-  // Released names the sequence.
+  // False if enough rows of the sequence wait for parts: ask again when Released names the
+  // sequence.
   bool MayGather(wire::SequenceId sequence);
-  // Own columns of rows that leave; the order to all members to send theirs.
+  // Takes this node's columns of rows that leave. Returns the order to all members to send theirs.
   wire::SendKv Gather(StageMemory::OutgoingKv own);
-  // A member's columns have come: the message with whole rows, once all parts are there.
+  // A member's columns have come. Returns the message with whole rows once all parts are there.
   Result<std::optional<StageMemory::OutgoingKv>> OnPart(const wire::NodeId& from,
                                                         wire::KvRows&& rows);
   std::set<wire::SequenceId> Released() { return std::exchange(held_back_, {}); }
@@ -55,23 +55,23 @@ class GroupRows {
     wire::NodeId to;
     wire::KvRows rows;
   };
-  // Whole rows that the node that leads has taken its part of: what to send the members. `taken` is
-  // the reply to their sender, when all members have taken theirs.
+  // The node that leads has taken its columns of these whole rows. Returns the messages to the
+  // members. `taken` is the reply to the sender once all members have taken their columns.
   Result<std::vector<ForMember>> Divide(const wire::NodeId& from, const kv::KvChunk& chunk,
                                         const wire::KvTaken& taken);
   struct Taken {
     wire::NodeId sender;
-    wire::KvTaken reply;  // up to 0 where a member has refused its part
-    uint32_t length = 0;  // that all members hold
+    wire::KvTaken reply;  // up to position 0 if a member has refused its columns
+    uint32_t length = 0;  // positions that all members hold
     Error why{Code::kUnknown, ""};
   };
-  // Whether rows wait for what the member says.
+  // Whether rows wait for this message of the member.
   bool IsAwaited(const wire::NodeId& from, const wire::Holds& holds) const;
-  // A member says what it holds: the reply to the oldest rows that no member is missing for any
-  // more.
+  // A member says what it holds. Returns the reply to the oldest rows, if they waited for no other
+  // member.
   std::optional<Taken> OnHolds(const wire::NodeId& from, const wire::Holds& holds);
 
-  // The sequence is over, or a new epoch begins: what waits for it is of no use.
+  // The sequence is over, or a new epoch begins: drops the rows that wait for it.
   void Forget(wire::SequenceId sequence);
 
  private:

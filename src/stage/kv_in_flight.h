@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Bounds the bytes of KV rows in flight from this node to each other one, over all transfers, so
-// that no queue grows with the number of sequences. Must not know what rows are.
+// Bounds the bytes of KV rows in flight from this node to each other node, over all transfers, so
+// that no queue grows with the number of sequences (backpressure). Must not know what rows are.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace aster::stage {
 
-// Of rows that were sent to one node and not taken yet.
+// Limit for rows that were sent to one node and not taken yet.
 inline constexpr uint64_t kMaxInFlightBytes = uint64_t{32} << 20;
 
 // Belongs to the thread that computes.
@@ -46,9 +46,9 @@ class KvInFlight {
 
   explicit KvInFlight(uint64_t most_bytes = kMaxInFlightBytes) : most_bytes_(most_bytes) {}
 
-  // Whether a transfer may send more to that node. One that has nothing in flight yet (`has_some`)
-  // may send a KV chunk beside the others', so that it does not wait for the end of a long
-  // transfer; up to a limit, so that queues stay bounded.
+  // Whether a transfer may send more to that node. `has_some`: it has rows in flight already. One
+  // that has none may exceed the limit by a KV chunk, so that it does not wait for the end of a
+  // long transfer; a second limit keeps queues bounded.
   bool MaySend(const wire::NodeId& to, bool has_some) const {
     const auto found = bytes_.find(to);
     const uint64_t bytes = found == bytes_.end() ? 0 : found->second;

@@ -23,11 +23,11 @@
 
 namespace aster::stage {
 
-// Where the node's KV rows are, as long as one call lasts.
+// Where the node's KV rows are. Valid during one call.
 struct KvPlaces {
   struct Memory {
     engine::LocalModel* model;
-    wire::RowEncoding encoding;  // of the KV chunks that its rows travel in
+    wire::RowEncoding encoding;  // of KV chunks with its rows
   };
   std::vector<Memory> models;
   kv::PageChunks* chunks = nullptr;  // below memory, or null
@@ -45,11 +45,12 @@ class KvServer {
     wire::Message message;  // KvRows, or FoundKv where they are not there any more
   };
 
-  // Which rows of a prefix are here. A query without tokens ends an earlier one and has no reply.
+  // Says which rows of a prefix are here. A query without tokens ends an earlier one and has no
+  // reply.
   std::optional<wire::FoundKv> FindKv(const wire::NodeId& from, const wire::FindKv& find,
                                       const KvPlaces& places, int64_t now_ns);
-  // An order to send rows, which Next returns from now on. False for rows that no query of this
-  // node asked about, or while too many fetches are served: then Next returns an empty FoundKv.
+  // Takes an order to send rows; Next returns them from now on. False if no query of that node
+  // asked for these rows, or if too many fetches are served: then Next returns an empty FoundKv.
   bool FetchKv(const wire::NodeId& from, const wire::FetchKv& order, int64_t now_ns);
   // A node has taken rows: more may follow.
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);

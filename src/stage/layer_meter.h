@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What layers of a model take here before any request has shown it: rates of other matrices do not
-// know the model's weight types, norms and attention. Must not know plans.
+// Measures how long layers of a model take here, before any request has shown it: rates of other
+// matrices leave out the model's weight types, norms and attention. Must not know plans.
 #pragma once
 
 #include <cstddef>
@@ -20,23 +20,23 @@
 
 namespace aster::stage {
 
-// Where a model is smaller, other rates are wrong by milliseconds.
+// Smaller models are not measured: for them other rates are wrong by milliseconds only.
 inline constexpr uint64_t kLeastMeasuredBytes = uint64_t{64} << 20;
 
-// The layers that are measured: the whole model where it is small, else layers from its middle of
-// more bytes than caches hold; nothing where a layer is so large that loading it takes long.
+// The layers to measure: the whole model if it is small, else as many layers from its middle as
+// exceed the caches; nothing if a layer is so large that loading it takes long.
 std::optional<model::Slice> SliceToMeasure(const gguf::ModelFiles& files,
                                            const model::Shape& shape);
 
-// Loads them, computes frames of some lengths on random rows, and frees them again: about a second.
-// By the processor alone, on `threads` threads. As WorkRates::All has them; none where
-// SliceToMeasure has none.
+// Loads the layers of SliceToMeasure, computes frames of some lengths on random rows with the
+// processor alone, on `threads` threads, and frees them again: about a second. Returns rates in the
+// form of WorkRates::All; none if there are no layers to measure.
 Result<std::vector<WorkRate>> MeasureLayers(const Hash128& fingerprint,
                                             const gguf::ModelFiles& files, size_t threads,
                                             const Clock& clock);
 
-// Adds times of models of which frames told none, since then tokens take `token_factor` and frames
-// of prompts `chunk_factor` times as long.
+// Adds measured times of models that have no times from frames. Since they were measured, tokens
+// have come to take `token_factor` times as long, and frames of prompts `chunk_factor` times.
 void AddMeasured(std::span<const WorkRate> measured, double token_factor, double chunk_factor,
                  std::vector<WorkRate>& rates);
 

@@ -17,17 +17,17 @@ class LocalStages {
  public:
   virtual ~LocalStages() = default;
 
-  // Takes what is meant for stages; anything else is left alone.
+  // Takes an event that is for stages; ignores any other.
   virtual void Handle(net::Event event) = 0;
 
   // Whether Compute has something to do.
   virtual bool has_work() const = 0;
-  // Computes one frame and sends on what came of it; of one that a device computes perhaps only a
-  // part, so that what has arrived meanwhile is handled before the next call.
+  // Computes one frame and sends its result on. If a device computes it, this may be a part of a
+  // frame only, so that the caller can handle events between two parts.
   virtual void Compute() = 0;
 
-  // What is due by the clock: takes slices that have loaded, reports to conductors how far routes
-  // are, frees slices that no route has used for a while.
+  // Does what is due by the clock: takes slices that have loaded, reports to conductors how far
+  // loading is, frees slices that no route has used for a while.
   virtual void Tick() = 0;
   // When it has to be called next, of the network's clock; kNeverNs if events are enough.
   virtual int64_t next_tick_ns() const = 0;

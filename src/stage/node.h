@@ -32,9 +32,9 @@ class Node {
   // Returns when the frame that is being computed is done.
   void Stop();
 
-  // As it was a moment ago.
+  // The status of the routes, as it was a moment ago.
   std::vector<StageRouteStatus> Snapshot() const EXCLUDES(mu_);
-  // StageServer::Rates and has_lost_gpu, likewise.
+  // Likewise StageServer::Rates and has_lost_gpu.
   std::vector<WorkRate> Rates() const EXCLUDES(mu_);
   bool has_lost_gpu() const { return has_lost_gpu_; }
 

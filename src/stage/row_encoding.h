@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of activations as they travel between stages. f32 is exact; bf16 and q8 are smaller and
-// change them. Must not know messages.
+// Encodes rows of hidden states for their way between stages. f32 is exact; bf16 and q8 are smaller
+// and not exact. Must not know messages.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ std::string_view RowEncodingName(wire::RowEncoding encoding);
 Result<wire::RowEncoding> ParseRowEncoding(std::string_view name);
 constexpr bool IsExact(wire::RowEncoding encoding) { return encoding == wire::RowEncoding::kF32; }
 
-// Of rows of `width` numbers.
+// The bytes of `rows` encoded rows of `width` numbers.
 size_t EncodedBytes(wire::RowEncoding encoding, size_t rows, size_t width);
 
-// Appends to `out`. `values` are whole rows.
+// Appends encoded `values`, which are whole rows, to `out`.
 void EncodeRows(wire::RowEncoding encoding, std::span<const float> values, size_t width,
                 wire::Payload& out);
 
-// `encoded` holds EncodedBytes of `rows`. Never fails: any bytes are some numbers.
+// Decodes `encoded`, which has EncodedBytes. Never fails: any bytes are some numbers.
 void DecodeRows(wire::RowEncoding encoding, Bytes encoded, size_t rows, size_t width, float* out);
 
 }  // namespace aster::stage

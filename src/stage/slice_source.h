@@ -20,7 +20,7 @@ namespace aster::stage {
 
 struct SliceRequest {
   Hash128 fingerprint;  // of the model
-  Hash128 memory_name;  // names its KV cache: only rows of equal name are shared
+  Hash128 memory_name;  // names its KV cache: only caches of equal name share rows
   model::Slice slice;
   model::MemoryOptions memory = {};
   uint64_t kv_bytes = 0;        // of the KV cache; 0: the source chooses
@@ -29,7 +29,7 @@ struct SliceRequest {
   bool may_use_gpu = true;      // else the processor computes all layers
 };
 
-// A slice that is loading. Used by one thread; destroying it gives up.
+// A slice that is loading. Used by one thread; destroying it cancels the loading.
 class SliceLoading {
  public:
   virtual ~SliceLoading() = default;
@@ -41,9 +41,9 @@ class SliceLoading {
   virtual Progress progress() const = 0;
   // Main memory that the slice takes, with its KV cache; zero while that is not known.
   virtual uint64_t reserved_bytes() const = 0;
-  // And of GPUs, as far as that is known.
+  // The same for memory of GPUs.
   virtual uint64_t reserved_gpu_bytes() const { return 0; }
-  // The slice, or why it cannot be loaded, once that is known; nothing before. Never waits.
+  // The slice, or the error, once loading has ended; nothing before. Never waits.
   virtual std::optional<Result<std::unique_ptr<engine::LocalModel>>> Take() = 0;
   // Whether destroying it now takes no time.
   virtual bool CanGiveUp() const { return false; }
@@ -53,7 +53,8 @@ class SliceSource {
  public:
   virtual ~SliceSource() = default;
 
-  // Begins to load. Refuses models that it does not have and slices that do not fit. Never waits.
+  // Begins to load. An error if the source does not have the model, or the slice does not fit.
+  // Never waits.
   virtual Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) = 0;
 
   // KV pages below the memory of its slices, for other nodes; null: none. Lives as long as the

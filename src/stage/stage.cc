@@ -318,6 +318,18 @@ wire::Work Stage::WorkOfJob(const Frame& frame) const {
   return work;
 }
 
+// A node may compute fewer layers for a route than it holds: then there is nothing to follow.
+model::Wanted Stage::TappedOf(const Frame& frame, const BatchItem& item) const {
+  const std::vector<uint32_t>& taps = memory_.model().taps();
+  const bool has_taps = !taps.empty() && taps.front() >= part_.layer_begin;
+  return has_taps ? engine::TappedWanted(DrafterOf(frame, item)) : model::Wanted::kNone;
+}
+
+// A segment that is computed alone, because all together failed, does without what drafters follow.
+const engine::Speculation* Stage::DrafterOf(const Frame& frame, const BatchItem& item) {
+  return frame.is_together_ ? item.state->speculation.get() : nullptr;
+}
+
 Status Stage::BeginJob(Frame& frame) {
   std::vector<model::Segment> segments;
   for (size_t i = frame.begin_; i < frame.end_; ++i) {
@@ -328,7 +340,8 @@ Status Stage::BeginJob(Frame& frame) {
                         .wanted = part_.head ? WantedOf(item.segment) : model::Wanted::kNone,
                         .draft_count = item.segment.draft_count,
                         .states = part_.head ? StatesOf(item.segment) : model::Wanted::kNone,
-                        .hidden_wanted = engine::HiddenWanted(item.state->speculation.get())});
+                        .hidden_wanted = engine::HiddenWanted(DrafterOf(frame, item)),
+                        .tapped_wanted = TappedOf(frame, item)});
   }
   // Segments are batched as requests are on one machine: the bits are the same.
   if (group_ != nullptr) {
@@ -392,7 +405,8 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
   const size_t vocab_size = memory_.model().shape().vocab_size;
   const size_t width = memory_.model().shape().hidden_width();
   const size_t embedding = memory_.model().shape().embedding;
-  size_t row = 0, state_row = 0, hidden_row = 0;
+  const size_t tapped_width = memory_.model().taps().size() * embedding;
+  size_t row = 0, state_row = 0, hidden_row = 0, tapped_row = 0;
   for (size_t i = frame.begin_; i < frame.end_; ++i) {
     const BatchItem& item = frame.items_[i];
     const size_t tokens = item.segment.tokens.size();
@@ -415,13 +429,17 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
     // The drafter follows the rows that stay, and proposes what may come next.
-    const engine::Speculation* const drafter = item.state->speculation.get();
+    const engine::Speculation* const drafter = DrafterOf(frame, item);
     const size_t hidden_count = model::CountOf(engine::HiddenWanted(drafter), tokens);
+    const size_t tapped_count = model::CountOf(TappedOf(frame, item), tokens);
     if (item.state->speculation != nullptr) {
-      if (hidden_count > 0) {
+      if (hidden_count > 0 || tapped_count > 0) {
         item.state->speculation->Follow(
             item.state->table.history().tokens().first(item.segment.begin + kept),
-            item.segment.begin, computed.hidden.subspan(hidden_row * width, kept * width));
+            item.segment.begin,
+            hidden_count > 0
+                ? computed.hidden.subspan(hidden_row * width, kept * width)
+                : computed.tapped.subspan(tapped_row * tapped_width, kept * tapped_width));
       }
       const size_t count = frame.end_ - frame.begin_;
       Offer(item, logits, kept, engine::DraftShare(count, i - frame.begin_), output);
@@ -429,6 +447,7 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
     row += rows;
     state_row += states;
     hidden_row += hidden_count;
+    tapped_row += tapped_count;
   }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A stage of pipeline parallel: a part of a node's layers at work for one route. Several frames may
-// be in flight, where devices compute; none two of a common sequence. Work that does not continue
-// the KV cache, by length and hash, is refused, with what the cache holds. Must not know where work
-// comes from or goes to.
+// A stage of pipeline parallel: a part of a node's layers at work for one route. If devices
+// compute, several frames may be in flight, but no two with a common sequence. Work that does not
+// continue the KV cache, by length and hash, is refused with the cache's length. Must not know
+// where work comes from or goes to.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ inline constexpr size_t kMaxWorkTokens = 65536;  // of all segments of a frame
 // The result of a frame.
 struct StageOutput {
   std::vector<wire::Holds> refused;
-  std::optional<wire::Work> next;    // for the stage behind, if a segment was computed
-  std::optional<wire::Done> done;    // of a stage with the head
-  std::vector<wire::Done> accepted;  // behind it, one for each accepted draft token
+  std::optional<wire::Work> next;    // for the next stage, if a segment was computed
+  std::optional<wire::Done> done;    // from a stage with the head
+  std::vector<wire::Done> accepted;  // after `done`, one for each accepted draft token
   uint64_t tokens = 0;               // computed
   Group::Sent gathered;              // to the other nodes of the group
 };
 
-// Belongs to the thread that computes. The memory outlives it; other parts of the same layers may
-// share it. So does the group, of nodes that compute these layers together: the node that leads it
-// is the stage as the others of the route see it; the others compute what it sends them, and their
-// frames have no result.
+// Belongs to the thread that computes. The memory outlives it, and other parts of the same layers
+// may share it. The group, if nodes compute these layers together, outlives it, too: for the rest
+// of the route the node that leads the group is the stage; the others compute the work that it
+// sends them, and their frames have no result.
 class Stage {
  public:
   // `index`: which stage of the route it is.
@@ -54,25 +54,25 @@ class Stage {
   StageMemory& memory() const { return memory_; }
 
   wire::Holds HoldsOf(wire::SequenceId sequence) const;
-  // Why a segment was not computed, and what is held.
+  // Why a segment was not computed, and what the KV cache holds.
   wire::Holds Refusal(const wire::WorkSegment& segment, Error why) const;
 
-  // A frame in flight: dropped, it changes nothing.
+  // A frame in flight. Destroying it before it is done changes nothing.
   class Frame;
 
-  // Takes in a frame that has no sequence in common with those in flight. An error if it cannot be
-  // what a stage before this one sends. `continues`: it is of this stage's own making
-  // (Continuation). Its sequences stay as they are until it is done.
+  // Takes a frame that has no sequence in common with those in flight. An error if no stage could
+  // send such a frame. `continues`: this stage made it itself (Continuation). Its sequences do not
+  // change until it is done.
   Result<std::unique_ptr<Frame>> Begin(wire::Work work, bool continues = false);
   // Computes until the frame is done or has to wait for something.
   model::Progress Advance(Frame& frame);
-  // Whether it waits for a device; of a group's layers else for the other nodes.
+  // Whether a frame that waits does so for a device; else it waits for other nodes of the group.
   static bool IsComputing(const Frame& frame);
-  // Returns when what it waits for is there.
+  // Waits until the frame can go on.
   static void Wait(Frame& frame);
-  // Of the frame that is done.
+  // The result of a frame that is done.
   StageOutput TakeOutput(std::unique_ptr<Frame> frame);
-  // A frame from begin to end, waiting where it must.
+  // Computes a frame from beginning to end, waiting where it must.
   Result<StageOutput> Compute(wire::Work work, bool continues = false);
 
   // The next segment of a sequence that the stage decodes by itself, with up to `most` draft
@@ -97,6 +97,8 @@ class Stage {
   bool IsStillPossible(const wire::WorkSegment& segment, const StageMemory::Sequence& state) const;
   void TakeSegments(Frame& frame, wire::Work work);
   Result<model::Progress> AdvanceJob(Frame& frame);
+  static const engine::Speculation* DrafterOf(const Frame& frame, const BatchItem& item);
+  model::Wanted TappedOf(const Frame& frame, const BatchItem& item) const;
   Status BeginJob(Frame& frame);
   void ComputeEachAlone(Frame& frame);
   void FinishJob(Frame& frame, const model::Output& computed);
@@ -120,7 +122,7 @@ class Stage {
   const model::Slice part_;
   const uint32_t index_;
   Group* const group_;  // null: this node computes by itself
-  // Of frames that are over, for those that come: [tokens of a frame, hidden_width] each.
+  // Buffers of finished frames, for later ones: [tokens of a frame, hidden_width] each.
   std::vector<std::vector<float>> free_rows_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The KV cache of a route's sequences in the layers that a node holds for it: rows that were
-// computed here, rows that came from other nodes, and rows that other nodes are to get. No message
-// about a sequence is believed: what does not continue the rows held, by epoch, length and hash, is
-// refused. Must not know frames of work, nor how messages travel.
+// The KV cache of a route's sequences in the layers that a node holds for it, and the KV transfers
+// to and from it. Every message about a sequence is checked: one that does not continue the held
+// rows, by epoch, length and hash, is refused. Must not know frames of work, nor how messages
+// travel.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ namespace aster::stage {
 
 inline constexpr size_t kMaxSequences = 4096;  // of a route, on a node
 inline constexpr size_t kMaxKvSends = 256;     // of a sequence
-// KV chunks in flight of a transfer in steps, which is KV sync behind an answer.
+// KV chunks in flight of a transfer in steps (KV sync).
 inline constexpr size_t kMostInBackground = 1;
-// The step of an order for rows that are to be one KV chunk: sent when the last of them is there.
+// The step of an order whose rows go as one KV chunk, which is sent when its last row is there.
 inline constexpr uint32_t kInOneChunk = UINT32_MAX;
 
 // Belongs to the thread that computes. The model outlives it.
@@ -73,10 +73,10 @@ class StageMemory {
     wire::KvRows rows;
   };
 
-  // `proposers` (or null) draft for sequences that decode here without being asked token by token.
-  // Rows travel in `kv_encoding`; where it changes them, the model's memory is named by that
-  // (MemoryName). `in_flight` is shared by all that send rows from this node. With a clock, which
-  // outlives it, tokens are drafted where that saves time.
+  // `proposers` (or null) draft for sequences that decode here without a message for each token.
+  // KV transfers use `kv_encoding`; if it changes rows, the model's memory has another name
+  // (MemoryName). `in_flight` is shared by everything that sends rows from this node. With a clock,
+  // which outlives it, tokens are drafted only if that saves time.
   StageMemory(wire::RouteId route, engine::LocalModel& model,
               engine::ProposerSource* proposers = nullptr,
               wire::RowEncoding kv_encoding = wire::RowEncoding::kF32,
@@ -89,31 +89,31 @@ class StageMemory {
         in_flight_(std::move(in_flight)),
         clock_(clock) {}
 
-  // A new epoch: keeps and adopts the cached rows along the tokens, and ends the epoch before.
+  // A new epoch: keeps and adopts cached rows of these tokens, and ends the epoch before.
   Status Begin(const wire::Begin& begin);
   void End(wire::SequenceId sequence) { sequences_.erase(sequence); }
-  // Null where it was never begun, or is over.
+  // The sequence; null if it was never begun, or is over.
   Sequence* Find(wire::SequenceId sequence);
-  // Whether the token ends an answer that the stage decodes without being asked token by token.
+  // Whether the token ends an answer that the stage decodes by itself.
   bool StopsAt(wire::SequenceId sequence, int32_t token);
 
-  // What these layers hold, as a message of the stage; `why` is empty where nothing went wrong.
+  // The positions that these layers hold, as a message of the stage; `why` is an error or empty.
   wire::Holds HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::LayerRange layers,
                       uint64_t attempt = 0, Error why = {Code::kUnknown, ""}) const;
 
-  // Begins a KV transfer, whose rows NextKv returns. An error if these layers can never have them.
+  // Begins a KV transfer; NextKv returns its rows. An error if these layers can never have them.
   Status SendKv(const wire::SendKv& order);
-  // A node has taken rows that NextKv returned, or (up to 0) refuses them and all behind them.
+  // A node has taken rows that NextKv returned; up to position 0: it refuses them and later ones.
   void OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken);
-  // The next rows that may be sent now; call it until there are none. `is_over`: no more rows are
-  // computed for a while, so that fewer than a step are sent too.
+  // The next rows that may be sent now; call it until there are none. `is_over`: no rows will be
+  // computed for a while, so steps that are not full are sent, too.
   Result<std::optional<OutgoingKv>> NextKv(wire::SequenceId sequence, bool is_over);
-  // Sequences of which NextKv held rows back because too many bytes were in flight, since this was
-  // called last.
+  // Sequences whose rows NextKv held back since the last call, because too many bytes were in
+  // flight.
   std::set<wire::SequenceId> TakeHeldBack() { return std::exchange(held_back_, {}); }
 
-  // Rows from another node, with the parsed form of `rows.chunk`. The reply to the sender; nothing
-  // where the rows are of an earlier epoch or of a sequence that is over.
+  // Takes rows from another node; `rows.chunk` is passed parsed as well. Returns the reply to the
+  // sender; nothing if the rows are of an earlier epoch or of a sequence that is over.
   Result<std::optional<wire::KvTaken>> ImportKv(const wire::KvRows& rows, kv::KvChunk chunk);
 
   engine::LocalModel& model() const { return model_; }
@@ -136,10 +136,10 @@ class StageMemory {
   std::map<wire::SequenceId, Sequence> sequences_;
 };
 
-// The reply that refuses these rows and all behind them.
+// The reply that refuses these rows and later ones.
 wire::KvTaken RefusalOf(const wire::KvRows& rows, kv::LayerRange layers);
 
-// As wire::Sampling says it. An error where the options make no sense.
+// The sampling options of a message. An error if they make no sense.
 Result<engine::SamplingOptions> SamplingFromWire(const wire::Sampling& sampling,
                                                  uint32_t vocab_size);
 wire::Sampling SamplingToWire(const engine::SamplingOptions& options);

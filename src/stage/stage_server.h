@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A node's part of routes: loads slices, keeps their queues, computes frames and sends the results
-// on. While a device computes one frame, another one begins; all are finished before anything else
-// is done to sequences. A state machine without threads and sockets: its owner passes events to it
-// and calls Compute and Tick. Must not know requests and their clients.
+// A node's part of routes: loads slices, queues and computes frames, and sends their results on.
+// While a device computes one frame, another one begins; all frames are finished before anything
+// else changes sequences. A state machine without threads and sockets: its owner passes events to
+// it and calls Compute and Tick. Must not know requests and their clients.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +40,18 @@ struct StageOptions {
   size_t max_routes = 64;
   uint64_t max_queued_bytes = uint64_t{1} << 30;  // of work, for a route
   size_t max_queued_frames = 1024;                // of work, for a route
-  int64_t keep_slice_ns = 60 * kNsPerSecond;      // that no route uses any more
+  int64_t keep_slice_ns = 60 * kNsPerSecond;      // time for which an unused slice is kept
   int64_t progress_ns = 200 * kNsPerMs;           // between two reports of loading
-  uint64_t in_flight_bytes = kMaxInFlightBytes;   // of rows that one other node has not taken
+  uint64_t in_flight_bytes = kMaxInFlightBytes;   // limit for rows that a node has not taken
   // Makes the proposers that draft tokens for a model of this node; null: none.
   std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
-  // Of a Node: sees every event first, and returns whether it is for another part of this machine's
-  // node alone; null: there is none.
+  // For a Node: sees every event first, and returns true if another part of this machine's node
+  // handles it (drafters); null: there is no other part.
   std::function<bool(const net::Event&)> others = nullptr;
-  // Counts which experts are chosen here, and says which are on every node of a group that this one
-  // leads; null: nothing is counted.
+  // Counts which experts are chosen here, and decides which are on every node of a group that this
+  // node leads; null: nothing is counted.
   std::shared_ptr<ExpertUses> expert_uses = nullptr;
-  // Whether answers of a group may be computed in two frames that take turns, where that is faster.
+  // Whether answers of a group may be computed in two frames that take turns if that is faster.
   bool answers_in_turns = true;
 };
 
@@ -68,7 +68,7 @@ struct StageRouteStatus {
   size_t queued_frames = 0;
   uint64_t frames = 0;  // computed since it was opened
   uint64_t tokens = 0;
-  uint64_t queue_ns = 0;  // that frames waited
+  uint64_t queue_ns = 0;  // time that frames waited
   uint64_t compute_ns = 0;
   uint64_t bytes_out = 0;
   uint64_t packed_bytes = 0;       // in main memory
@@ -76,7 +76,7 @@ struct StageRouteStatus {
   uint64_t kv_held_bytes = 0;
   uint64_t kv_budget_bytes = 0;
   uint32_t gpu_layers = 0;  // of the layers that are held for it
-  bool is_counted = false;  // its weights and KV cache are those of a stage before in the list
+  bool is_counted = false;  // its weights and KV cache are an earlier stage's of the list
 };
 
 // Belongs to one thread. Network and source outlive it.
@@ -91,12 +91,12 @@ class StageServer final : public LocalStages {
   bool has_work() const override;
   void Compute() override;
   void Tick() override;
-  // Whether the next message is likely to come within microseconds: from a node of a group.
+  // Whether a message from a node of a group is due within microseconds.
   bool ExpectsSoon() const;
   int64_t next_tick_ns() const override;
 
   std::vector<StageRouteStatus> Snapshot() const;
-  // What this node takes for slices that it has computed.
+  // The times of the slices that this node has computed.
   std::vector<WorkRate> Rates() const { return rates_.All(); }
   // Whether a GPU was lost: since then the processor computes all layers.
   bool has_lost_gpu() const { return has_lost_gpu_; }
@@ -129,9 +129,9 @@ class StageServer final : public LocalStages {
     int64_t start_ns = 0;
     std::unique_ptr<Stage::Frame> frame;
     bool awaits_parts = false;   // of other nodes of the group, between what it computes
-    int64_t waits_since_ns = 0;  // for these
-    uint64_t gather_ns = 0;      // that it has waited for them
-    uint64_t busy_ns = 0;        // that it was computed here
+    int64_t waits_since_ns = 0;  // when it began to wait for these
+    uint64_t gather_ns = 0;      // how long it has waited for them in all
+    uint64_t busy_ns = 0;        // how long it was computed here
     bool is_alone = true;        // no other frame was in flight beside it
     uint32_t rows = 0;
     uint32_t context = 0;      // the end of its longest text
@@ -173,8 +173,8 @@ class StageServer final : public LocalStages {
   struct Route {
     wire::OpenRoute open;  // of the first stage that came
     std::vector<std::shared_ptr<HeldMemory>> memories;
-    // Where a group computes a stage here: which one. And, if this node leads it, the others, and
-    // its rows once the slice is loaded.
+    // If a group computes a stage here: the group; and if this node leads it, its members, and its
+    // KV transfers once the slice is loaded.
     std::unique_ptr<Group> group;
     uint32_t group_index = 0;
     std::unique_ptr<GroupMembers> members;
@@ -186,15 +186,15 @@ class StageServer final : public LocalStages {
 
     bool follows() const { return open.part > 0; }
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
-    // The stage that gets the result of this one; null behind the last of either path.
+    // The stage that gets the result of this one; null for the last one of either path.
     const wire::StageAddress* Behind(uint32_t index) const;
     // The node that sends work to a stage.
     const wire::NodeId& Before(uint32_t index) const;
     // The group's stage; and whether that is its KV cache.
     StageEntry& GroupEntry();
     bool IsOfGroup(const StageMemory& memory) const;
-    // The KV cache of the stage here that is named, which has these layers; or where none is, that
-    // of a decode stage before others. Null: there is none.
+    // The KV cache of the named stage, if it is here and has these layers; if none is named, a
+    // decode stage's rather than another's. Null: there is none.
     StageMemory* MemoryOf(std::optional<uint32_t> stage, kv::LayerRange layers) const;
   };
   using Routes = std::map<wire::RouteId, Route>;
@@ -248,7 +248,7 @@ class StageServer final : public LocalStages {
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
   bool IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const;
-  // Takes segments out of the queues: the attempts that are not computed any more.
+  // Takes segments out of the queues, and returns their attempts, which are not computed any more.
   using IsMeant = FunctionRef<bool(const wire::WorkSegment&)>;
   static std::vector<uint64_t> TakeBack(StageEntry& entry, IsMeant is_meant);
   void RefuseAttempts(const Route& route, const StageEntry& entry, wire::SequenceId sequence,
@@ -293,7 +293,7 @@ class StageServer final : public LocalStages {
   Routes routes_;
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
-  std::vector<UnderWay> under_way_;  // the oldest first; gone before the routes they are of
+  std::vector<UnderWay> under_way_;  // the oldest first; destroyed before their routes
   // Events that would change sequences while frames wait for other nodes of their group.
   std::deque<net::Event> deferred_;
   bool has_part_rows_ = false;  // since frames were advanced last

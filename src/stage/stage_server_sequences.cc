@@ -318,7 +318,7 @@ void StageServer::OnCancel(const wire::NodeId& from, const wire::Cancel& cancel)
       uint64_t& newest = state->newest_attempt[entry->index];
       newest = std::max(newest, cancel.attempt);
     }
-    RefuseAttempts(found->second, *entry, cancel.sequence, taken, "it is not wanted any more");
+    RefuseAttempts(found->second, *entry, cancel.sequence, taken, "it was cancelled");
   }
 }
 

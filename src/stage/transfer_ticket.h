@@ -19,9 +19,9 @@ struct TransferStages {
   bool operator==(const TransferStages&) const = default;
 };
 
-// `number`: of a conductor that collects the rows; 0: they are for the stage.
+// `number`: the conductor's, if the rows are sent to it; 0: they are for the stage.
 uint64_t TicketOf(const TransferStages& stages, uint64_t number = 0);
-// Nothing where the ticket names none.
+// The stages that the ticket names; nothing if it names none.
 std::optional<TransferStages> StagesOf(uint64_t ticket);
 uint64_t NumberOf(uint64_t ticket);
 

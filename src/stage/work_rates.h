@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What this node takes for slices of models, from the frames that it computed: single tokens, and
-// frames of prompts of all lengths. Must not know routes, nor plans.
+// How long this node takes for slices of models, from the frames that it computed: single tokens,
+// and frames of prompts of all lengths. Must not know routes, nor plans.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace aster::stage {
 
-// Of one slice and frames of one length; times of 0 are not known.
+// The times of one slice for frames of one length; 0: not known.
 struct WorkRate {
   // A typical frame.
   struct Times {
     double seconds = 0;
     uint32_t rows = 0;
     uint32_t context = 0;  // tokens of the text up to its end
-    double waited_s = 0;   // beside `seconds`, for the other nodes of its group; 0: not known
+    double waited_s = 0;   // in addition to `seconds`: waiting for its group; 0: not known
   };
 
   Hash128 fingerprint;  // of the model
@@ -35,21 +35,22 @@ struct WorkRate {
 // Not for concurrent use.
 class WorkRates {
  public:
-  // A frame of `rows` rows took `own_s`, and `waited_s` more for other nodes; `slice`: what was
-  // computed of them; `context`: the end of its longest text.
+  // A frame of `rows` rows took `own_s`, and waited `waited_s` more for other nodes. `slice`: the
+  // layers that it was computed through; `context`: the end of its longest text.
   void Learn(const Hash128& fingerprint, const model::Slice& slice, uint32_t rows, uint32_t context,
              double own_s, double waited_s = 0);
-  // The newest slice last; of those of which there were enough frames. The first one of a slice has
-  // its tokens and its longest frames, those behind it have shorter ones.
+  // The rates of slices with enough frames, the newest slice last. The first rate of a slice has
+  // its tokens and its longest frames, the next ones have shorter frames.
   std::vector<WorkRate> All() const;
 
-  // Frames of fewer rows are not counted, but for those of one: they are drafts' and answers'.
+  // Frames of fewer rows, except those of one, do not count: they have draft tokens or several
+  // answers.
   static constexpr uint32_t kFewestRows = 8;
   static constexpr size_t kMostSlices = 24;  // the newest
-  static constexpr uint32_t kEnough = 3;     // tokens make a time, of prompts' frames one
+  static constexpr uint32_t kEnough = 3;     // so many tokens make a time; one frame of a prompt
 
  private:
-  // Frames of several requests: plans that follow each of them would change with each.
+  // Medians over several requests, so that plans do not change with each request.
   struct Frames {
     TypicalOf<31> seconds;
     TypicalOf<31> waited_s;

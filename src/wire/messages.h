@@ -415,7 +415,7 @@ struct FetchKv {
 // (DraftTokens) as they are made, without being asked for.
 struct BeginDraft {
   uint64_t draft = 0;  // numbered by the sender
-  Hash128 vocabulary;  // that the tokens are of (draft/vocabulary.h)
+  Hash128 vocabulary;  // of the tokens (drafting/vocabulary.h)
   Hash128 drafter;     // which of the node's: the model's fingerprint; zeros: n-gram lookup
   Sampling sampling;   // of the answer: a drafter draws as it does
   uint32_t most = 0;   // draft tokens that are kept ahead

@@ -258,8 +258,10 @@ class Synth(Case):
         aster("synth", path, "--arch", "gemma3", "--preset", "tiny", check=INPUT)
         plan = json.loads(aster("plan", "--memory", "--preset", "gemma3-27b", "--context", "8192,131072",
                                 "--json").stdout)
+        # The last slice has the embedding as its head, packed; the first as rows of the file.
         total = sum(item["weight_bytes"]["Q4_0"] for item in plan["slices"])
-        self.assertAlmostEqual(total / 1e9, 17.2, delta=0.1)
+        table = 262144 * 5376 * 2
+        self.assertAlmostEqual((total - table) / 1e9, 17.2, delta=0.1)
         # Ten of 62 layers see all: of each position keys and values of 16 heads of 128.
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 10 * (131072 - 8192) * 2 * 16 * 128 * 2)
@@ -288,6 +290,23 @@ class Synth(Case):
         aster("plan", "--memory", path, "--split", "0:3,4:out", "--machines", "1GiB", check=INPUT)
         for context in (0, 2 ** 32 - 1):
             aster("plan", "--memory", path, "--context", context, check=INPUT)
+
+    def test_a_plan_counts_a_drafter_beside_the_head(self):
+        def weights(*arguments):
+            plan = json.loads(aster("plan", "--memory", *arguments, "--json").stdout)
+            return [list(item["weight_bytes"].values())[0] for item in plan["slices"]], plan.get("drafter_bytes")
+
+        cut = ("--split", "0:1,2:out")
+        alone, none = weights("nova", *cut)
+        self.assertIsNone(none)
+        beside, drafter = weights("nova", "nova-dspark", *cut)
+        self.assertEqual(beside, [alone[0], alone[1] + drafter])
+        self.assertIn("The drafter takes", aster("plan", "--memory", "nova", "nova-dspark").stdout.decode())
+        # A group computes the head's layers: a drafter is not beside it.
+        self.assertEqual(weights("nova", "nova-dspark", "--split", "a+b=0:out")[0],
+                         weights("nova", "--split", "a+b=0:out")[0])
+        refused = aster("plan", "--memory", "comet", "nova-dspark", check=INPUT)
+        self.assertIn("drafter", refused.stderr.decode())
 
     def test_a_plan_says_what_fits(self):
         def fits(*machines):

@@ -5,7 +5,7 @@
 import json
 import unittest
 
-from fixture import INPUT, USAGE, Case, aster
+from fixture import INPUT, UNSUPPORTED, USAGE, Case, aster
 
 STORY = ("-p", "Tell me a story about a rabbit.", "-n", 60)
 SAMPLED = ("--temp", 0.8, "--seed", 7)
@@ -48,6 +48,36 @@ class Drafts(Case):
 
     def test_a_node_that_answers_what_another_has_read(self):
         self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
+
+    def test_a_drafter_of_blocks(self):
+        # Its file is given along with the model, or named as a draft model is.
+        self.check("nova", ("nova-dspark",), "--draft-max", 7)
+        plain = self.answer("nova", "--temp", 0)["ids"]
+        drafted = accepted = 0
+        for nodes in ((), ("--local-nodes", 1), ("--local-nodes", 2, "--split", "0:0,1:out"),
+                      ("--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")):
+            answer = json.loads(aster("run", "nova", "nova-dspark", "--draft", "mtp", "--draft-max", 7, "--temp", 0,
+                                      *STORY, *nodes, "--json").stdout)
+            self.assertEqual(answer["ids"], plain, nodes)
+            self.assertGreater(answer["draft"]["drafted"], 0, nodes)
+            drafted += answer["draft"]["drafted"]
+            accepted += answer["draft"]["accepted"]
+        # How many are made is a matter of time; a drafter that was read wrongly is hardly ever right.
+        self.assertGreater(3 * accepted, drafted)
+
+    def test_a_drafter_of_blocks_needs_its_model_and_its_layers(self):
+        for model in ("pulsar", "quasar"):
+            run = aster("run", model, *STORY, "--draft", "nova-dspark", check=INPUT)
+            self.assertIn(b"same vocabulary", run.stderr)
+        self.assertIn(b"no model", aster("run", "nova-dspark", *STORY, check=UNSUPPORTED).stderr)
+        run = aster("run", "nova", *STORY, "--local-nodes", 2, "--draft", "nova-dspark", check=INPUT)
+        self.assertIn(b"give it along with the model", run.stderr)
+        run = aster("run", "nova", "nova-dspark", *STORY, "--local-nodes", 2, "--draft", "mtp")
+        self.assertIn(b"makes no draft tokens here: it reads rows behind layer 1", run.stderr)
+        told = aster("inspect", "nova", "nova-dspark").stdout
+        self.assertIn(b"7 tokens in a block, rows behind layers 1, 3, 5", told)
+        self.assertIsNone(json.loads(aster("inspect", "nova", "nova-dspark", "--json").stdout)["drafter"]["problem"])
+        self.assertIn(b"made for another architecture", aster("inspect", "quasar", "nova-dspark").stdout)
 
     def test_what_cannot_draft_is_refused(self):
         run = aster("run", "nova", *STORY, "--draft", "mtp", check=INPUT)

@@ -48,6 +48,14 @@ class Gpu(Case):
         plain = aster("run", self.tiny, *STORY).stdout
         self.assertEqual(self.on_gpu("run", self.tiny, *STORY, "--gpu-layers", 1).stdout, plain)
 
+    def test_drafts_of_a_gpu_change_nothing(self):
+        story = ("-p", "Tell me a story about a rabbit.", "-n", 40, "--temp", 0, "--json")
+        plain = json.loads(aster("run", "nova", *story).stdout)
+        drafted = json.loads(self.on_gpu("run", "nova", "nova-dspark", "--draft", "mtp", "--draft-max", 7, *story,
+                                         "--gpu-layers", 3).stdout)
+        self.assertEqual(drafted["ids"], plain["ids"])
+        self.assertGreater(drafted["draft"]["accepted"], 0)
+
     def test_a_session_moves_to_the_gpu_and_back(self):
         text = self.folder / "text"
         text.write_text("the rain in spain falls mainly in the plain " * 40)

@@ -72,7 +72,7 @@ class Changes(ClusterCase):
         # Its own machine may drain it, and the one that has the key; no other. Both ways may be said twice.
         self.assertIn("the cluster's key", lap.aster("cluster", "drain", "desk", check=5))
         for _ in range(2):
-            drained = json.loads(lap.aster("cluster", "drain", "--json"))
+            drained = json.loads(lap.aster("node", "drain", "--json"))
             self.assertEqual((drained["name"], drained["drained"], drained["leaving"]), ("lap", True, 0))
         self.assertIn("drained", desk.aster("cluster", "status", "--once").decode())
         refused = desk.aster("run", NOVA, "--cluster", "--split", "lap=0:out", *PROMPT, check=5)

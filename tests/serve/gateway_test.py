@@ -308,7 +308,7 @@ class Load:
         self.gateway, self.total = gateway, total
         self.numbers = iter(range(total))
         self.lock = threading.Lock()
-        self.done, self.failed, self.cut = 0, [], []
+        self.done, self.failed, self.cut, self.closed = 0, [], [], []
 
     def one(self, number):
         streams = number % 2 == 0
@@ -316,12 +316,15 @@ class Load:
         connection = self.gateway.connect()
         name = None
         try:
-            connection.request("POST", "/v1/chat/completions", json.dumps(body), {"Content-Type": "application/json"})
+            connection.request("POST", f"/v1/chat/completions?number={number}", json.dumps(body),
+                               {"Content-Type": "application/json"})
             response = connection.getresponse()
             name = response.headers["X-Asterism-Server"] if streams and response.status == 200 else None
             text = response.read()
             if response.status != 200 or (streams and b"[DONE]" not in text):
                 raise OSError(f"{response.status} of {response.headers['X-Asterism-Server']}: {text[-300:]}")
+        except http.client.RemoteDisconnected as error:
+            self.closed.append((number, repr(error)))
         except (OSError, http.client.HTTPException) as error:
             (self.cut if name else self.failed).append((name, number, repr(error)))
         finally:
@@ -382,6 +385,11 @@ class Ends(unittest.TestCase):
         self.assertEqual(load.failed, [])
         # What a killed server had begun to tell is all that may be cut, and a drained one ends its streams.
         self.assertLessEqual({name for name, _, _ in load.cut}, {"two"}, load.cut)
+        # A client that has not seen its beginning yet only sees its connection close; the gateway's log names the
+        # server.
+        for number, error in load.closed:
+            lines = [line for line in self.gateway.stderr().splitlines() if f"?number={number} " in line]
+            self.assertTrue(lines and all(" answers/two " in line for line in lines), (number, error, lines))
         (connection, response), = stream
         self.assertIn(b"[DONE]", response.read())
         connection.close()

@@ -115,7 +115,7 @@ class Sessions(unittest.TestCase):
         self.assertEqual((status, headers["Allow"]), (405, "GET, HEAD"))
         status, _, answer = server.request("POST", "/v1/sessions/rules")
         self.assertEqual((status, json.loads(answer)["error"]["message"]),
-                         (404, "there is nothing to be sent to /v1/sessions/rules"))
+                         (404, "nothing can be sent to /v1/sessions/rules"))
         self.assertTrue(secret.exists())
 
     def test_who_may(self):

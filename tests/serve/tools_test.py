@@ -5,10 +5,11 @@ what each wants."""
 import json
 import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
-from server import NOVA, ROOT, Server
+from server import ASTER, NOVA, ROOT, Server
 from slices import write_with_template
 
 HELLO = [{"role": "user", "content": "What is 12 + 7?"}]
@@ -40,18 +41,43 @@ THINKER = """{%- if tools %}<|system|>{{ tools | tojson }}{% endif -%}
  else c.function.arguments | tojson }}}
 </tool_call>{% endfor -%}{{ eos_token }}{%- endfor -%}
 {%- if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif -%}"""
+# Ids of calls are nine letters or digits, and stand before the arguments.
+WITH_IDS = """{%- if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TOOLS]{% endif -%}
+{%- for m in messages -%}
+{%- if m.role == 'tool' and m.tool_call_id | length != 9 %}{{ raise_exception('nine') }}{% endif -%}
+{{ '[INST]' if m.role == 'user' }}{{ '[TOOL_RESULTS]' + m.tool_call_id if m.role == 'tool' }}{{ m.content }}
+{%- for c in m.tool_calls or [] -%}
+{%- if c.id | length != 9 %}{{ raise_exception('nine') }}{% endif -%}
+[TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}
+{%- endfor -%}
+{{ '[/INST]' if m.role == 'user' }}{{ eos_token if m.role == 'assistant' }}{%- endfor -%}"""
+# As DeepSeek V3.1's: calls, and no place for tools.
+WITHOUT_TOOLS = """{{ bos_token }}{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor -%}
+{%- for m in messages if m.role != 'system' -%}
+{{ '<｜User｜>' if m.role == 'user' }}{{ '<｜tool▁output▁begin｜>' if m.role == 'tool' }}{{ m.content }}
+{%- for c in m.tool_calls or [] -%}
+{{ '<｜tool▁calls▁begin｜>' if loop.first }}<｜tool▁call▁begin｜>{{ c.function.name }}<｜tool▁sep｜>
+{{- c.function.arguments if c.function.arguments is string else c.function.arguments | tojson }}<｜tool▁call▁end｜>
+{{- '<｜tool▁calls▁end｜>' if loop.last }}
+{%- endfor -%}
+{{ '<｜tool▁output▁end｜>' if m.role == 'tool' }}{{ '<｜end▁of▁sentence｜>' if m.role == 'assistant' }}
+{%- endfor -%}
+{{ '<｜Assistant｜></think>' if add_generation_prompt }}"""
 THOUGHT = r'root ::= "<think>\nI think.\n</think>\n\nParis."'
 
 
 class Models:
-    """Servers of nova, each as a model with another template."""
+    """Servers of one model, nova or of a preset, each as a model with another template."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
 
-    def serve(self, source, *options):
+    def serve(self, source, *options, preset=None):
         path = pathlib.Path(self.folder.name) / "model.gguf"
-        write_with_template(NOVA, path, source)
+        shape = path.with_name("shape.gguf") if preset else NOVA
+        if preset:
+            subprocess.run([ASTER, "synth", shape, "--preset", preset], check=True, capture_output=True)
+        write_with_template(shape, path, source)
         return Server(path, *options)
 
 
@@ -63,11 +89,11 @@ def is_valid(call):
             0 <= arguments["a"] <= 99 and arguments["b"] in ("x", "y") and isinstance(arguments["c"], str))
 
 
-class Templates(unittest.TestCase):
+class Checks(unittest.TestCase):
+    """What holds of every template that calls are written by."""
+
     @classmethod
     def setUpClass(cls):
-        if not TEMPLATES.is_dir():
-            raise unittest.SkipTest(f"no templates in {TEMPLATES}")
         cls.models = Models()
 
     @classmethod
@@ -129,6 +155,14 @@ class Templates(unittest.TestCase):
         refused = server.post("/v1/chat/completions", {"messages": HELLO, "tools": strict}, 400)
         self.assertIn("add cannot be strict", refused["error"]["message"])
 
+
+class Templates(Checks):
+    @classmethod
+    def setUpClass(cls):
+        if not TEMPLATES.is_dir():
+            raise unittest.SkipTest(f"no templates in {TEMPLATES}")
+        super().setUpClass()
+
     def test_each_template_with_tools(self):
         for name in WITH_TOOLS:
             with self.subTest(name):
@@ -146,6 +180,120 @@ class Templates(unittest.TestCase):
             server.post("/v1/chat/completions", {
                 "messages": [{"role": "system", "content": "Be brief."}, *HELLO], "max_tokens": 1})
             server.post("/v1/messages", {"system": "Be brief.", "messages": HELLO, "max_tokens": 1})
+        finally:
+            server.stop()
+
+
+def streamed_calls(events):
+    """The calls that a stream's pieces make together."""
+    calls = []
+    for _, chunk in events[:-1]:
+        for delta in (choice["delta"] for choice in chunk["choices"]):
+            for piece in delta.get("tool_calls") or []:
+                if piece["index"] == len(calls):
+                    calls.append({"id": piece["id"], "name": piece["function"]["name"], "arguments": ""})
+                calls[piece["index"]]["arguments"] += piece["function"].get("arguments") or ""
+    return calls
+
+
+class Ids(Checks):
+    """Of Mistral Small 3.2, which writes an id for each call."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = cls.models.serve(WITH_IDS, preset="mistral3-tiny")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        super().tearDownClass()
+
+    def ask(self, **fields):
+        return {"messages": HELLO, "tools": TOOLS, "max_tokens": 400, **fields}
+
+    def test_forced_calls(self):
+        self.check_calls(self.server)
+        self.check_conversations(self.server)
+        self.check_strict(self.server)
+
+    def favoured(self, text):
+        """Has the model write what the text begins with, wherever it may."""
+        return {str(self.server.post("/tokenize", {"content": text})["tokens"][0]): 100}
+
+    def test_ids_are_nine_letters_or_digits_and_come_back(self):
+        for seed in range(3):
+            # The model goes on calling, until the last call is cut off.
+            body = self.ask(tool_choice="required", temperature=1.5, seed=seed, logit_bias=self.favoured("["))
+            answer = self.server.post("/v1/chat/completions", body)["choices"][0]
+            self.assertEqual(answer["finish_reason"], "length")
+            message = answer["message"]
+            calls = message["tool_calls"] = message["tool_calls"][:-1]
+            self.assertGreaterEqual(len(calls), 2)
+            for call in calls:
+                self.assertTrue(is_valid(call["function"]), call)
+                self.assertRegex(call["id"], "^[0-9A-Za-z]{9}$")
+            self.assertEqual(len({call["id"] for call in calls}), len(calls))
+            streamed = streamed_calls(self.server.stream("/v1/chat/completions", {**body, "stream": True}))[:-1]
+            self.assertEqual([{**call["function"], "id": call["id"]} for call in calls], streamed)
+            # The template would refuse ids of another length.
+            results = [{"role": "tool", "tool_call_id": call["id"], "content": "19"} for call in calls]
+            again = {"messages": [*HELLO, message, *results], "tools": TOOLS}
+            self.server.post("/v1/chat/completions", {**again, "max_tokens": 1})
+            prompt = self.server.post("/apply-template", again)["prompt"]
+            for call in calls:
+                written = f"{call['function']['name']}[CALL_ID]{call['id']}[ARGS]{call['function']['arguments']}"
+                self.assertIn(f"[TOOL_CALLS]{written}", prompt)
+
+    def test_a_call_in_free_text_keeps_its_id(self):
+        # With an id and without, and with one that is of no use.
+        said = "".join("[TOOL_CALLS]look" + mark + r'[ARGS]{\"far\": true}'
+                       for mark in ("[CALL_ID]aZ0bY1cX2", "", "[CALL_ID]no id"))
+        body = self.ask(grammar=f'root ::= "Well.{said}"', logit_bias=self.favoured("Well."), temperature=0)
+        message = self.server.post("/v1/chat/completions", body)["choices"][0]["message"]
+        self.assertEqual(message["content"], "Well.")
+        calls = message["tool_calls"]
+        self.assertEqual([call["function"] for call in calls],
+                         [{"name": "look", "arguments": '{"far": true}'}] * 3)
+        self.assertEqual(calls[0]["id"], "aZ0bY1cX2")
+        for call in calls[1:]:
+            self.assertRegex(call["id"], "^[0-9A-Za-z]{9}$")
+        streamed = streamed_calls(self.server.stream("/v1/chat/completions", {**body, "stream": True}))
+        self.assertEqual([call["arguments"] for call in streamed], ['{"far": true}'] * 3)
+        self.assertEqual(streamed[0]["id"], "aZ0bY1cX2")
+
+
+class DeepSeek31(Checks):
+    """Its template has no place for tools: they stand behind the system's text."""
+
+    def serve(self, source):
+        return self.models.serve(source, preset="deepseek2-tiny")
+
+    def test_calls(self):
+        sources = {"ours": WITHOUT_TOOLS}
+        published = TEMPLATES / "deepseek-ai-DeepSeek-V3.1.jinja"
+        if published.is_file():
+            sources["published"] = published.read_text()
+        for name, source in sources.items():
+            with self.subTest(name):
+                server = self.serve(source)
+                try:
+                    self.check_calls(server)
+                    self.check_conversations(server)
+                    self.check_strict(server)
+                    with_tools = server.post("/apply-template", {"messages": HELLO, "tools": TOOLS})["prompt"]
+                    without = server.post("/apply-template", {"messages": HELLO})["prompt"]
+                    question = without.index("<｜User｜>")
+                    self.assertTrue(with_tools.startswith(without[:question] + "\n\n## Tools\n"), with_tools)
+                    self.assertTrue(with_tools.endswith("spaces" + without[question:]), with_tools)
+                finally:
+                    server.stop()
+
+    def test_calls_in_fences_are_not_explained(self):
+        server = self.serve(WITHOUT_TOOLS + "{# ```json #}")
+        try:
+            refused = server.post("/v1/chat/completions", {"messages": HELLO, "tools": TOOLS}, 400)
+            self.assertIn("no place for tools", refused["error"]["message"])
         finally:
             server.stop()
 

@@ -14,6 +14,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import sys
 import unittest
 
@@ -23,8 +24,12 @@ from fixture import INPUT, OK, SYSTEM  # noqa: E402
 from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
 
 DESCRIPTORS = 1024
+# What the buffers of both ends hold, and more.
+MUCH_BYTES = 32 << 20
 
 
+def http2_frame(kind, stream, body):
+    return struct.pack(">I", len(body))[1:] + bytes([kind, 0]) + struct.pack(">I", stream) + body
 
 def place_of(machine):
     host, _, port = machine.address.rpartition(":")
@@ -88,6 +93,27 @@ class WhatBroke(ClusterCase):
             # By the node, and not by this end.
             if not isinstance(refused.exception, ConnectionResetError):
                 self.assertRegex(refused.exception.reason, "EOF|ALERT")
+
+    def test_what_broke_1_a_stranger_sends_without_end(self):
+        desk = self.founder()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.set_alpn_protocols(["h2"])
+        header = b"\x40\x01x\x64" + b"y" * 100
+        headers, more_headers, ping = 1, 9, 6
+        for first, more in ((http2_frame(headers, 1, b""), http2_frame(more_headers, 1, header * 150)),
+                            (b"", http2_frame(ping, 0, b"12345678") * 1000)):
+            sent_bytes = 0
+            with self.assertRaises(OSError), socket.create_connection(place_of(desk), timeout=DEADLINE_S) as plain:
+                with context.wrap_socket(plain) as protected:
+                    protected.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(4, 0, b"") + first)
+                    while sent_bytes < MUCH_BYTES:
+                        protected.sendall(more)
+                        sent_bytes += len(more)
+            self.assertLess(sent_bytes, MUCH_BYTES)
+        self.assertTrue(json.loads(desk.aster("cluster", "status", "--json"))["nodes"][0]["answered"])
+        peak = pathlib.Path(f"/proc/{desk.node.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
+        self.assertLess(int(peak) << 10, 256 << 20)
 
     def test_what_broke_2_a_node_that_cannot_load_makes_automatic_plans_fail(self):
         model = self.folder / "wide.gguf"

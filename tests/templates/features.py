@@ -80,9 +80,12 @@ def documented():
 
 
 def template_in(path):
-    """The chat template in a model file."""
+    """The chat template in a model file; None in one that has none, as a drafter."""
     key, data = b"tokenizer.chat_template", path.read_bytes()
-    begin = data.index(key) + len(key)
+    found = data.find(key)
+    if found < 0:
+        return None
+    begin = found + len(key)
     _, size = struct.unpack_from("<IQ", data, begin)
     return data[begin + 12:begin + 12 + size].decode()
 
@@ -91,7 +94,8 @@ def templates():
     for path in sorted((pathlib.Path(__file__).parent / "styles").glob("*.jinja")):
         yield path.name, path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "models").glob("*.gguf")):
-        yield path.name, template_in(path)
+        if text := template_in(path):
+            yield path.name, text
     fallback = (ROOT / "src" / "jinja" / "fallback.cc").read_text(encoding="utf-8")
     for index, text in enumerate(re.findall(r'R"jinja\((.*?)\)jinja"', fallback, re.S)):
         yield f"fallback.cc {index}", text

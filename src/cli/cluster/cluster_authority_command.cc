@@ -58,7 +58,7 @@ Result<ExitStatus> Export(const AuthorityOptions& options, Console& console) {
       "\n"
       "    {}\n"
       "\n"
-      "Keep the two in different places. Who has both can make any machine a member. To make\n"
+      "Keep the two in different places: with both, any machine can be made a member. To make\n"
       "another machine of the cluster a holder of the key, copy the file and type there:\n"
       "\n"
       "    {}\n",
@@ -102,7 +102,7 @@ Run DeclareExport(CLI::App& app) {
   app.add_option("FILE", options->path, "File to write")->required()->type_name("");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(
-      "On a machine that has the key.\n"
+      "Run it on a machine that has the key.\n"
       "  aster cluster authority export attic.key");
   return [options](Console& console) { return Export(*options, console); };
 }
@@ -111,7 +111,7 @@ Run DeclareImport(CLI::App& app) {
   auto options = std::make_shared<AuthorityOptions>();
   app.add_option("FILE", options->path, "File that was exported")->required()->type_name("");
   app.footer(
-      "On another machine of the cluster. The file's code is read from standard input.\n"
+      "Run it on another machine of the cluster. It reads the file's code from standard input.\n"
       "  aster cluster authority import attic.key");
   return [options](Console& console) { return Import(*options, console); };
 }
@@ -126,8 +126,8 @@ constexpr Command kAuthorityCommands[] = {
 Run DeclareClusterAuthority(CLI::App& app) {
   app.require_subcommand(1);
   app.footer(
-      "With its key the authority lets machines join and revokes nodes. Keep a copy, or give it to "
-      "a second machine: docs/cluster.md says what can be done when it is lost.\n"
+      "A machine with the cluster's key can invite machines and revoke nodes. Keep a copy of the "
+      "key, or give it to a second machine: docs/cluster.md says what to do when it is lost.\n"
       "  desktop$ aster cluster authority export attic.key\n"
       "  laptop$  aster cluster authority import attic.key");
   auto runs = std::make_shared<std::map<const CLI::App*, Run>>();

@@ -143,8 +143,8 @@ Run DeclareClusterDrain(CLI::App& app) {
                  "before). Repeatable")
       ->type_name("HOST:PORT");
   app.footer(
-      "On the node's own machine, or on one that has the cluster's key. New work goes to other "
-      "nodes; servers move layers and kept conversations away from it within seconds, and the "
+      "Run it on the node's own machine, or on one that has the cluster's key. New work goes to "
+      "other nodes; servers move layers and kept conversations to these within seconds, and the "
       "command waits for that.\n"
       "  aster cluster drain laptop\n"
       "  aster cluster drain laptop --undo");

@@ -72,8 +72,8 @@ Result<ExitStatus> Leave(bool force, Console& console) {
                 identity->cluster_name);
   if (!force) {
     console.Print(
-        "Copies of them would still be trusted. To revoke them, run on the machine where the "
-        "cluster was made:\n"
+        "Copies of them would still be trusted. To revoke them, run on a machine that has the "
+        "cluster's key:\n"
         "\n"
         "    aster cluster revoke {}\n",
         identity->name);
@@ -88,8 +88,9 @@ Run DeclareClusterInit(CLI::App& app) {
   app.add_option("--name", options->name, "Name of the cluster (default: home)")->type_name("NAME");
   app.add_option("--node", options->node, "Name of this machine (default: its host name)")
       ->type_name("NAME");
-  app.add_flag("--force", options->force,
-               "Even if this machine belongs to a cluster; its folder is renamed");
+  app.add_flag(
+      "--force", options->force,
+      "Make a cluster even if this machine belongs to one; the old one's folder is renamed");
   app.footer(
       "Makes the cluster's keys in the folder of this user's configuration, or $ASTER_CONFIG.\n"
       "  aster cluster init\n"

@@ -169,15 +169,14 @@ Run DeclareClusterInvite(CLI::App& app) {
   app.add_flag("--wait", options->wait,
                "Wait until a machine has joined, and answer it if no node runs here");
   app.add_option("--listen", options->listen,
-                 "With --wait, if no node runs here: address to listen on (default: every one "
-                 "of this machine, port 7424)")
+                 "With --wait, if no node runs here: address to listen on (default: every "
+                 "interface, port 7424)")
       ->type_name("HOST[:PORT]");
   app.add_flag("--json", options->json, "Print one JSON document");
   app.footer(
-      "On the machine where the cluster was made, or another that has its key. The code is good "
-      "for one machine, and void "
-      "after\n"
-      "five wrong attempts.\n"
+      "Run it on the machine where the cluster was made, or on another that has its key. The code "
+      "admits one machine,\n"
+      "and is void after five wrong attempts.\n"
       "  aster cluster invite --wait\n"
       "  aster cluster invite --minutes 60");
   return [options](Console& console) { return Invite(*options, console); };

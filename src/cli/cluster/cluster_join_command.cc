@@ -129,8 +129,9 @@ Run DeclareClusterJoin(CLI::App& app) {
       ->type_name("");
   app.add_option("--name", options->name, "Name of this machine (default: its host name)")
       ->type_name("NAME");
-  app.add_flag("--force", options->force,
-               "Even if this machine belongs to a cluster; its folder is renamed");
+  app.add_flag(
+      "--force", options->force,
+      "Join even if this machine belongs to a cluster; the old cluster's folder is renamed");
   app.footer(
       "The code proves both machines to each other, and is not sent over the network in any form.\n"
       "  aster cluster join K7QMP-2XRWD-9TJBH-4FNCE\n"

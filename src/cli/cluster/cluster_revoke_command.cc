@@ -81,9 +81,8 @@ Run DeclareClusterRevoke(CLI::App& app) {
       ->required()
       ->type_name("");
   app.footer(
-      "On the machine where the cluster was made, or another that has its key. A revocation is "
-      "final: the machine can only join "
-      "again, with a new key.\n"
+      "Run it on the machine where the cluster was made, or on another that has its key. A "
+      "revocation is final: to return, the machine has to join again, with a new key.\n"
       "  aster cluster revoke laptop");
   return [text](Console& console) { return Revoke(*text, console); };
 }

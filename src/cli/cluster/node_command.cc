@@ -14,6 +14,7 @@
 
 #include "base/machine.h"
 #include "base/units.h"
+#include "cli/cluster/cluster_commands.h"
 #include "cli/commands.h"
 #include "cli/options/model_options.h"
 #include "cli/terminal/end_signals.h"
@@ -218,8 +219,8 @@ Run DeclareNode(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("MODEL");
   app.add_option("--listen", options->listen,
-                 "Address to listen on; the data plane takes the next port (default: every one of "
-                 "this machine, port 7424)")
+                 "Address to listen on; the data plane takes the next port (default: every "
+                 "interface, port 7424)")
       ->type_name("HOST[:PORT]");
   app.add_option(
          "--advertise", options->advertise,
@@ -252,13 +253,17 @@ Run DeclareNode(CLI::App& app) {
   app.add_flag(
       "--local", options->local,
       "Internal: started by a command with --local-nodes, which writes to its standard input");
+  const CLI::App* const drain =
+      app.add_subcommand("drain", "Take a node out of use: `aster cluster drain`");
+  const Run run_drain = DeclareClusterDrain(*app.get_subcommand("drain"));
   app.footer(
       "The machine must belong to a cluster: `aster cluster init` makes one, `aster cluster join` "
       "joins one.\n"
       "  aster node big.gguf\n"
       "  aster node --listen 0.0.0.0:7424 --join desktop:7424\n"
       "  aster node --draft-for nova=comet");
-  return [options](Console& console) -> Result<ExitStatus> {
+  return [options, drain, run_drain](Console& console) -> Result<ExitStatus> {
+    if (drain->parsed()) return run_drain(console);
     if (options->local) {
       TRY(options->model.Find());
       return ServeLocally(*options, console);

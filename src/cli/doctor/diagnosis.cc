@@ -111,7 +111,7 @@ Finding Governor(const Facts& facts) {
   Finding finding{.subject = "cpu_governor", .found = facts.governor};
   if (facts.governor.empty()) {
     finding.level = Level::kUnknown;
-    finding.found = "not to be seen, as in most virtual machines: the host has it";
+    finding.found = "not visible, as in most virtual machines: the host controls it";
     return finding;
   }
   const bool by_preference = HasPreference(facts);
@@ -189,7 +189,8 @@ Finding Interface(const InterfaceFact& link) {
   Finding finding{.subject = "interface " + link.name};
   if (!link.megabits_per_s && !link.is_wireless) {
     finding.level = Level::kUnknown;
-    finding.found = "its rate is not to be seen; aster cluster status measures that of links";
+    finding.found =
+        "its rate is not visible; aster cluster status shows the measured rates of links";
     return finding;
   }
   finding.found = link.megabits_per_s ? fmt::format("{} Mbit/s", *link.megabits_per_s) : "";
@@ -211,7 +212,7 @@ Finding Firewall(const Facts& facts) {
   Finding finding{.subject = "firewall", .found = facts.firewall};
   if (facts.firewall.empty()) {
     finding.level = Level::kUnknown;
-    finding.found = "none is seen without root's rights";
+    finding.found = "none is visible without root's rights";
     return finding;
   }
   finding.level = Level::kNote;

@@ -70,9 +70,10 @@ void EvalOptions::Declare(CLI::App& app) {
   app.footer(
       "Replies are greedy unless --temp and others are given, and compared exactly, but for case, "
       "white space and full\n"
-      "stops at the end. Intervals are Wilson's, of 95 %; --compare counts the questions that only "
-      "one had right and\n"
-      "prints the probability of so uneven a split by chance (McNemar's exact test).\n"
+      "stops at the end. Intervals are Wilson's, of 95 %. --compare counts the questions that only "
+      "one file has right, and\n"
+      "prints the probability that chance splits them at least as unevenly (McNemar's exact "
+      "test).\n"
       "  aster eval\n"
       "  aster eval nova pulsar --limit 100\n"
       "  aster eval --ensemble nova,pulsar\n"

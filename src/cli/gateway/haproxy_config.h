@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The configuration of HAProxy 2.6 or newer for a gateway in front of several servers. Must not
-// know options of a command line: what comes here has been checked.
+// The configuration of HAProxy 2.6 or newer for a gateway (load balancer) in front of several
+// servers. Must not know options of a command line: its input has been checked.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "base/lost_files.h"
 #include "cli/commands.h"
 
 namespace {
@@ -25,5 +26,6 @@ void UseSmallStacks() {
 
 int main(int argc, char** argv) {
   UseSmallStacks();
+  aster::NameLostFiles();
   return aster::cli::Main(argc, argv);
 }

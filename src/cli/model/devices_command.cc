@@ -77,7 +77,7 @@ Result<ExitStatus> ListDevices(bool json, Console& console) {
 
 Run DeclareDevices(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "One JSON document for programs");
+  app.add_flag("--json", *json, "Print one JSON document");
   return [json](Console& console) { return ListDevices(*json, console); };
 }
 

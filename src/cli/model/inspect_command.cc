@@ -10,6 +10,7 @@
 #include "cli/model/architectures.h"
 #include "cli/model/inspect_report.h"
 #include "jinja/template.h"
+#include "model/block_shape.h"
 #include "open/builtin_models.h"
 #include "open/model_identity.h"
 #include "text/tokenizer.h"
@@ -45,6 +46,13 @@ void CheckText(const gguf::ModelFiles& files, InspectReport& report) {
   }
 }
 
+void CheckDrafter(const gguf::ModelFiles& files, InspectReport& report) {
+  if (files.drafter() == nullptr || !report.support.shape) return;
+  const auto drafter =
+      model::BlockShapeOf(*files.drafter(), files.metadata(), *report.support.shape);
+  if (!drafter.ok()) report.drafter_problem = drafter.error().message();
+}
+
 Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(options.paths));
   InspectReport report{.files = &files,
@@ -53,11 +61,13 @@ Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
                        .missing_parts = {},
                        .template_problem = {},
                        .fingerprint = {},
+                       .drafter_problem = {},
                        .list_tensors = options.tensors,
                        .list_metadata = options.metadata};
   // Where the metadata does not even say how many layers there are, the obstacles tell.
   if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
   CheckText(files, report);
+  CheckDrafter(files, report);
   if (options.fingerprint) report.fingerprint = TRY(open::FingerprintOf(files, console)).ToHex();
   if (options.json) {
     console.Print(

@@ -244,6 +244,11 @@ Json ReportToJson(const InspectReport& report) {
   json["chat_template"] = TextOf(metadata, "tokenizer.chat_template");
   json["chat_template_problem"] = report.template_problem ? Json(*report.template_problem) : Json();
   if (report.fingerprint) json["fingerprint"] = *report.fingerprint;
+  if (const auto& drafter = report.files->drafter()) {
+    json["drafter"] = {
+        {"files", FilesToJson(*drafter)},
+        {"problem", report.drafter_problem ? Json(*report.drafter_problem) : Json()}};
+  }
   if (report.list_metadata) json["metadata"] = MetadataToJson(metadata);
   if (report.list_tensors) json["tensor_list"] = TensorsToJson(*report.files);
   return json;

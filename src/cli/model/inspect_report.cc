@@ -3,12 +3,15 @@
 
 #include "cli/model/inspect_report.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/units.h"
 #include "base/utf8.h"
 #include "cli/terminal/table.h"
 #include "jinja/fallback.h"
+#include "model/block_shape.h"
 
 namespace aster::cli {
 namespace {
@@ -152,6 +155,17 @@ std::string TemplateLine(const InspectReport& report) {
   return fmt::format("{} of Jinja", FormatBytes(source->size()));
 }
 
+// "7 tokens in a block, rows behind layers 1, 3, 5". Files count layers from 1.
+std::string DrafterLine(const gguf::Metadata& metadata) {
+  const auto block = metadata.GetOr<uint64_t>("dflash.block_size", 0);
+  auto taps = metadata.Get<std::vector<uint64_t>>("dflash.target_layers");
+  if (taps.ok()) {
+    for (uint64_t& tap : *taps) tap -= std::min<uint64_t>(tap, 1);
+  }
+  return fmt::format("{} tokens in a block, rows behind layers {}", block.ok() ? *block : 0,
+                     taps.ok() ? fmt::format("{}", fmt::join(*taps, ", ")) : "unknown");
+}
+
 void PrintSummary(const InspectReport& report, Console& console) {
   const gguf::Metadata& metadata = report.files->metadata();
   const Mix& whole = report.description.whole;
@@ -168,6 +182,13 @@ void PrintSummary(const InspectReport& report, Console& console) {
   }
   if (report.support.shape) {
     table.AddRow({"shape", ShapeLine(*report.support.shape)});
+  }
+  if (model::HoldsBlockDrafter(metadata)) table.AddRow({"drafts", DrafterLine(metadata)});
+  if (const auto& drafter = report.files->drafter()) {
+    table.AddRow(
+        {"drafter", fmt::format("{}  {}", ForDisplay(drafter->files().front().path()),
+                                report.drafter_problem ? ForDisplay(*report.drafter_problem)
+                                                       : DrafterLine(drafter->metadata()))});
   }
   if (const auto context = report.description.context_length) {
     table.AddRow({"context", fmt::format("{} tokens", *context)});
@@ -245,6 +266,12 @@ void PrintMetadata(const gguf::Metadata& metadata, Console& console) {
 
 void PrintVerdict(const InspectReport& report, Console& console) {
   console.Write("\n");
+  if (model::HoldsBlockDrafter(report.files->metadata())) {
+    console.Print(
+        "  A drafter of blocks: give it along with its model, for --draft mtp, or by "
+        "--draft.\n");
+    return;
+  }
   for (const std::string& part : report.missing_parts) {
     console.Print("  {} {}\n", console.Styled(Style::kWarn, "not in these files:"), part);
   }

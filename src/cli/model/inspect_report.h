@@ -22,6 +22,7 @@ struct InspectReport {
   std::vector<std::string> missing_parts;       // "layers 31-60"
   std::optional<std::string> template_problem;  // why the chat template cannot be used, if so
   std::optional<std::string> fingerprint;       // where it was asked for
+  std::optional<std::string> drafter_problem;   // of one given along, why it cannot draft, if so
 
   bool list_tensors = false;
   bool list_metadata = false;

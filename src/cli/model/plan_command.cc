@@ -22,6 +22,7 @@
 #include "cli/terminal/table.h"
 #include "engine/gpu_layers.h"
 #include "gguf/model_files.h"
+#include "model/block_shape.h"
 #include "model/memory.h"
 #include "model/presets.h"
 #include "model/support.h"
@@ -75,15 +76,11 @@ struct Plan {
   std::vector<Machine> machines;  // [slices], where machines were named
   std::vector<uint32_t> contexts;
   std::optional<uint64_t> next_block_bytes;  // beside the rest
+  std::optional<uint64_t> drafter_bytes;  // of the variant's head, where a drafter is given along
 };
 
 // What a computation needs beside, for each slice: positions that are computed at once.
 constexpr uint32_t kChunk = 512;
-
-gguf::TensorType TypeInFile(const gguf::ModelFiles& files, const model::TensorSpec& spec) {
-  const gguf::Tensor* tensor = model::FindTensor(files, spec);
-  return tensor == nullptr ? gguf::TensorType::kF32 : tensor->type;
-}
 
 // Layers cut so that each slice has its share of the first variant's bytes, as far as a cut in
 // order allows.
@@ -203,9 +200,16 @@ Status ReadFiles(const PlanFlags& options, Plan& plan) {
                                      fmt::join(support.obstacles, "; ")));
   }
   plan.shape = *support.shape;
-  const auto sizes_of = [files, shape = plan.shape](const model::GroupPart& part) {
-    return model::SizesOf(
-        shape, [&](const model::TensorSpec& spec) { return TypeInFile(*files, spec); }, part);
+  if (files->drafter() != nullptr) {
+    TRY(model::BlockShapeOf(*files->drafter(), files->metadata(), plan.shape).In("the drafter"));
+    plan.drafter_bytes = engine::BytesInFiles(*files->drafter());
+  }
+  const auto sizes_of = [files, shape = plan.shape, drafter_bytes = plan.drafter_bytes](
+                            const model::GroupPart& part) -> Result<model::WeightSizes> {
+    model::WeightSizes sizes = TRY(engine::SizesInFiles(*files, shape, part));
+    // Beside the head; nodes of a group have none.
+    if (part.is_whole()) sizes.head += drafter_bytes.value_or(0);
+    return sizes;
   };
   plan.variants.push_back(
       {paths.size() == 1 ? "this file" : "these files", TRY(sizes_of({})), sizes_of});
@@ -220,12 +224,12 @@ Result<Plan> PlanOf(const PlanFlags& options) {
     plan.shape = TRY(model::ShapeOfPreset(options.preset));
     for (const model::PublishedMix& mix : model::PublishedMixes(plan.shape)) {
       const auto sizes_of = [mix, shape = plan.shape](const model::GroupPart& part) {
-        return model::SizesIn(mix, shape, part);
+        return model::SizesOf(model::Place::kMemory, mix, shape, part);
       };
       plan.variants.push_back({std::string(mix.name), TRY(sizes_of({})), sizes_of});
     }
     if (model::CanDraftNext(plan.shape) && plan.shape.next_layers == 0)
-      plan.next_block_bytes = TRY(model::NextBlockBytes(plan.shape));
+      plan.next_block_bytes = TRY(model::NextBlockBytes(model::Place::kMemory, plan.shape));
   }
   TRY(ChooseSlices(options, plan));
   TRY(ChooseContexts(options, plan));
@@ -399,6 +403,10 @@ Status PrintTables(const Plan& plan, Console& console) {
     console.Print("The MTP block, where a file has it, takes {} more on the last machine.\n",
                   FormatBytes(*plan.next_block_bytes));
   }
+  if (plan.drafter_bytes && plan.slices.back().part.is_whole()) {
+    console.Print("The drafter takes {} of the weights of the last machine.\n",
+                  FormatBytes(*plan.drafter_bytes));
+  }
   return plan.machines.empty() ? Ok() : PrintFits(plan, console);
 }
 
@@ -422,6 +430,7 @@ Status PrintJson(const Plan& plan, Console& console) {
   Json json = {{"wire_bytes_per_token", uint64_t{plan.shape.hidden_width()} * sizeof(float)},
                {"slices", slices}};
   if (plan.next_block_bytes) json["next_block_bytes"] = *plan.next_block_bytes;
+  if (plan.drafter_bytes) json["drafter_bytes"] = *plan.drafter_bytes;
   for (const Variant& variant : plan.variants) {
     if (plan.machines.empty()) break;
     const Fit fit = TRY(FitOf(plan, variant));

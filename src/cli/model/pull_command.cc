@@ -63,9 +63,9 @@ Run DeclarePull(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--json", flags->json, "Print one JSON document");
   app.footer(
-      "Run the command again to resume a download that broke off. Proxies "
-      "come\n"
-      "from https_proxy, http_proxy and no_proxy, another hub from ASTER_HUB or HF_ENDPOINT.");
+      "Run the command again to resume an interrupted download. https_proxy, http_proxy and "
+      "no_proxy\n"
+      "name proxies, ASTER_HUB or HF_ENDPOINT another hub.");
   return [flags](Console& console) { return PullFor(*flags, console); };
 }
 

@@ -19,6 +19,7 @@
 #include "gguf/model_files.h"
 #include "model/description.h"
 #include "model/presets.h"
+#include "model/support.h"
 #include "model/synth.h"
 #include "quant/recipe.h"
 
@@ -27,6 +28,7 @@ namespace {
 
 struct SynthFlags {
   std::string path;
+  std::string drafter_for;
   std::string preset;
   std::string type = "Q8_0";
   std::string name;
@@ -265,8 +267,8 @@ void PrintSummary(const SynthFlags& options, const gguf::ModelFiles& files, Cons
 }
 
 // One that matches nothing is a mistyped one.
-Status CheckOverrides(const quant::TypeRules& rules, const model::Shape& shape) {
-  const std::vector<model::TensorSpec> specs = model::TensorsOf(shape);
+Status CheckOverrides(const quant::TypeRules& rules, const model::SynthOptions& synth) {
+  const std::vector<model::TensorSpec> specs = model::TensorsOf(synth);
   for (const quant::TypeOverride& entry : rules.overrides) {
     const bool is_used = std::ranges::any_of(specs, [&](const model::TensorSpec& spec) {
       return spec.is_matrix && entry.Matches(spec.name);
@@ -280,20 +282,33 @@ Status CheckOverrides(const quant::TypeRules& rules, const model::Shape& shape) 
   return Ok();
 }
 
+// A drafter for the model in a file, or nothing.
+Result<std::optional<model::BlockShape>> DrafterOf(const SynthFlags& options) {
+  if (options.drafter_for.empty()) return std::optional<model::BlockShape>();
+  const auto files = TRY(gguf::ModelFiles::Open(options.drafter_for).In("--drafter-for"));
+  const std::string where = "--drafter-for " + options.drafter_for;
+  const model::Shape shape = TRY(model::ShapeOf(files).In(where));
+  TRY(model::CheckCanHaveDrafter(shape).In(where));
+  return std::optional(model::PresetDrafterFor(shape));
+}
+
 Result<ExitStatus> Synth(const SynthFlags& options, Console& console) {
-  const model::Shape shape = TRY(ShapeOf(options));
+  const auto drafter = TRY(DrafterOf(options));
+  const model::Shape shape = drafter ? drafter->layers : TRY(ShapeOf(options));
   quant::TypeRules rules;
   rules.recipe = TRY(RecipeNamed(options.type));
   for (const std::string& text : options.overrides)
     rules.overrides.push_back(TRY(quant::TypeOverride::Parse(text)));
-  TRY(CheckOverrides(rules, shape));
   const quant::ModelTraits traits = TraitsOf(shape);
+  const std::string what = drafter ? "drafter" : PresetOf(options);
   const model::SynthOptions synth{
       .shape = shape,
-      .name = options.name.empty() ? "synthetic " + PresetOf(options) : options.name,
+      .drafter = drafter,
+      .name = options.name.empty() ? "synthetic " + what : options.name,
       .seed = options.seed,
       .choose_type = [&](const model::TensorSpec& spec) { return TypeOf(spec, rules, traits); },
       .file_type = rules.recipe->file_type};
+  TRY(CheckOverrides(rules, synth));
   ThreadPool pool(options.threads == 0 ? UsableCpuCount() : options.threads);
   SystemClock clock;
   Progress progress(console, clock, "writing " + options.path);
@@ -371,7 +386,12 @@ Run DeclareSynth(CLI::App& app) {
   for (const model::Preset& preset : model::Presets()) {
     presets += fmt::format("\n  {:<24}{}", preset.name, preset.summary);
   }
-  app.add_option("--preset", options->preset, "Shape by name, see below")->type_name("NAME");
+  CLI::Option* preset =
+      app.add_option("--preset", options->preset, "Shape by name, see below")->type_name("NAME");
+  app.add_option("--drafter-for", options->drafter_for,
+                 "A drafter of blocks (dflash) for the model in that file, of its shape")
+      ->type_name("MODEL")
+      ->excludes(preset);
   app.add_option("--type", options->type, "Type of the matrices, or a mix such as Q4_K_M")
       ->type_name("TYPE");
   app.add_option("--tensor-type", options->overrides,

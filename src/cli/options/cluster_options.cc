@@ -70,7 +70,7 @@ void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options) {
   app.add_option(
          "--direct-tokens", options.direct_tokens,
          "With decode nodes: new tokens of a prompt up to which they compute it themselves, "
-         "without prefill nodes (default: prompts that they compute as soon)")
+         "without prefill nodes (default: where that is predicted to be as fast)")
       ->type_name("N");
   DeclareNumberFormats(app, options);
   app.add_option("--trace", options.trace_path,

@@ -13,8 +13,10 @@ void DeclareDraftOptions(CLI::App& app, open::DraftOptions& options) {
   constexpr const char* kGroup = "Speculative decoding";
   app.add_option(
          "--draft", options.draft,
-         "Drafter of speculative decoding: mtp (the model's own block), ngram (n-gram lookup in "
-         "the text), a smaller model of the same vocabulary, node:NAME (drafters of a node of the "
+         "Drafter of speculative decoding: mtp (the model's own block, or a drafter of blocks "
+         "given "
+         "along with the model), ngram (n-gram lookup in the text), a smaller model of the same "
+         "vocabulary or a drafter of blocks (DFlash, DSpark), node:NAME (drafters of a node of the "
          "cluster), or auto (all drafters of the cluster, and ngram). Changes no answer")
       ->group(kGroup)
       ->type_name("DRAFTER");

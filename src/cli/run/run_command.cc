@@ -110,10 +110,10 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
   Loaded loaded;
   const model::Shape shape = TRY(model::ShapeOf(files));
   if (options.context > shape.context_length) {
-    console.Complain(
-        "warning", fmt::format("--ctx {}: the model was trained for {} tokens; what stands behind "
-                               "them may be nonsense",
-                               options.context, shape.context_length));
+    console.Complain("warning",
+                     fmt::format("--ctx {}: the model was trained for {} tokens; text beyond them "
+                                 "may be nonsense",
+                                 options.context, shape.context_length));
   }
   loaded.base = TRY(options.Base());
   loaded.settings = TRY(options.Settings(shape.vocab_size));
@@ -186,21 +186,22 @@ std::string FormatSeconds(double seconds) {
 }
 
 // KV rows that were there, or came from other nodes.
-std::string ExplainRows(const plan::Alternative& planned, const conduct::Foreseen& came) {
+std::string ExplainRows(const plan::Alternative& planned, const conduct::RequestForecast& came) {
   const auto fetch = [](double seconds) {
     return seconds > 0 ? fmt::format(", some from other nodes in {}", FormatSeconds(seconds)) : "";
   };
   return fmt::format("KV rows: of {} tokens predicted{}; of {} tokens found{}", planned.held_tokens,
-                     fetch(planned.fetch_s), came.held_tokens, fetch(came.came_fetch_s));
+                     fetch(planned.fetch_s), came.held_tokens, fetch(came.actual_fetch_s));
 }
 
 // What was predicted, beside what came; and what other kinds of plan would have taken.
 void ExplainPlan(const open::OpenedModel& opened, const engine::RequestTimes& times,
                  Console& console) {
   const std::vector<plan::Alternative> alternatives = opened.alternatives();
-  const std::vector<conduct::Foreseen> foreseen = opened.foreseen();
-  const conduct::Foreseen last = foreseen.empty() ? conduct::Foreseen() : foreseen.back();
-  const auto fetch_ns = static_cast<int64_t>(last.came_fetch_s * 1e9);
+  const std::vector<conduct::RequestForecast> forecasts = opened.forecasts();
+  const conduct::RequestForecast last =
+      forecasts.empty() ? conduct::RequestForecast() : forecasts.back();
+  const auto fetch_ns = static_cast<int64_t>(last.actual_fetch_s * 1e9);
   for (const plan::Alternative& of : alternatives) {
     if (!of.is_taken) continue;
     console.Note(fmt::format(
@@ -213,7 +214,9 @@ void ExplainPlan(const open::OpenedModel& opened, const engine::RequestTimes& ti
   }
   for (const std::string& line : plan::DescribeOthers(alternatives)) console.Note(line);
   if (alternatives.empty())
-    console.Note("no kinds of plan were compared: it was typed, or rates are not known");
+    console.Note(
+        "no kinds of plan were compared: --split or --decode gave the plan, or rates are not "
+        "known");
 }
 
 Status TellAnswer(const RunOptions& options, const Loaded& loaded,
@@ -228,7 +231,7 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
                               .fetched = loaded.opened->fetched(),
                               .kv_transfers = loaded.opened->kv_transfers(),
                               .hops = loaded.opened->hops().hops,
-                              .foreseen = loaded.opened->foreseen(),
+                              .forecasts = loaded.opened->forecasts(),
                               .alternatives = options.explain ? loaded.opened->alternatives()
                                                               : std::vector<plan::Alternative>(),
                               .reasons = loaded.opened->hops().reasons,

@@ -136,12 +136,12 @@ ordered_json RunToJson(const RunReport& report) {
     json["hops"].back()["gathers"] = hop.gathers;
     json["hops"].back()["gather_send_s"] = Seconds(static_cast<int64_t>(hop.gather_send_ns));
   }
-  if (!report.foreseen.empty() && report.foreseen.back().token_s > 0) {
-    const conduct::Foreseen& of = report.foreseen.back();
+  if (!report.forecasts.empty() && report.forecasts.back().token_s > 0) {
+    const conduct::RequestForecast& of = report.forecasts.back();
     json["predicted"] = {{"prefill_s", of.first_token_s}, {"decode_tokens_per_s", 1 / of.token_s}};
-    if (of.came_fetch_s > 0) {
+    if (of.actual_fetch_s > 0) {
       json["predicted"]["fetch_s"] = of.fetch_s > 0 ? ordered_json(of.fetch_s) : ordered_json();
-      json["timings"]["fetch_s"] = of.came_fetch_s;
+      json["timings"]["fetch_s"] = of.actual_fetch_s;
     }
   }
   for (const plan::Alternative& of : report.alternatives)

@@ -25,12 +25,12 @@ struct RunReport {
   std::optional<disk::DiskPagesCounts> kv_cache = {};
   std::vector<open::RowsFromNode> fetched = {};
   open::KvTransfers kv_transfers = {};
-  std::vector<open::HopFigures> hops = {};           // of the route as it is at the end
-  std::vector<conduct::Foreseen> foreseen = {};      // on nodes
-  std::vector<plan::Alternative> alternatives = {};  // where they are to be told
-  std::vector<std::string> reasons = {};             // why the plan is as it is
-  std::vector<open::AbsentNode> left_out = {};       // and which nodes it could not have
-  std::string inexact = {};                          // OpenedModel::inexact
+  std::vector<open::HopFigures> hops = {};               // of the route as it is at the end
+  std::vector<conduct::RequestForecast> forecasts = {};  // on nodes
+  std::vector<plan::Alternative> alternatives = {};      // where they are to be told
+  std::vector<std::string> reasons = {};                 // why the plan is as it is
+  std::vector<open::AbsentNode> left_out = {};           // and which nodes it could not have
+  std::string inexact = {};                              // OpenedModel::inexact
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);

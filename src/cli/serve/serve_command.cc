@@ -200,7 +200,7 @@ std::shared_ptr<const respond::PlanUsed> PlanOf(const open::OpenedModel& opened,
                                                 engine::RequestId request) {
   const auto computed = opened.ComputedHow(request);
   if (!computed) return nullptr;
-  const conduct::Foreseen& of = computed->foreseen;
+  const conduct::RequestForecast& of = computed->forecast;
   return std::make_shared<respond::PlanUsed>(
       respond::PlanUsed{.plan = computed->plan,
                         .is_direct = of.is_direct,
@@ -210,9 +210,9 @@ std::shared_ptr<const respond::PlanUsed> PlanOf(const open::OpenedModel& opened,
                         .fetch_s = of.fetch_s,
                         .first_token_s = of.first_token_s,
                         .token_s = of.token_s,
-                        .came_fetch_s = of.came_fetch_s,
-                        .came_first_token_s = of.came_first_token_s,
-                        .came_token_s = of.came_token_s});
+                        .actual_fetch_s = of.actual_fetch_s,
+                        .actual_first_token_s = of.actual_first_token_s,
+                        .actual_token_s = of.actual_token_s});
 }
 
 serve::ServedModel ServedModelOf(const Served& served, const ServeOptions& options,

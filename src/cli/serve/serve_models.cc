@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "gguf/split_name.h"
+#include "model/block_shape.h"
 #include "open/builtin_models.h"
 #include "open/model_files.h"
 #include "plan/planner.h"
@@ -29,6 +30,7 @@ struct Candidate {
 
 // A file need not say how many layers there are where others do.
 bool IsWhole(const gguf::ModelFiles& files) {
+  if (model::HoldsBlockDrafter(files.metadata())) return false;
   const auto missing = files.MissingParts();
   return missing.ok() && missing->empty();
 }
@@ -49,11 +51,17 @@ std::optional<std::string> NameIn(const gguf::ModelFiles& files) {
   return *name;
 }
 
+bool AreOfOneModel(const gguf::ModelFiles& a, const gguf::ModelFiles& b) {
+  if (model::HoldsBlockDrafter(b.metadata())) return open::CheckBlockDrafter(b, a).ok();
+  if (model::HoldsBlockDrafter(a.metadata())) return open::CheckBlockDrafter(a, b).ok();
+  const auto a_name = NameIn(a);
+  const auto b_name = NameIn(b);
+  return !a_name || !b_name || *a_name == *b_name;
+}
+
 // The two as one model, if they are of one.
 std::optional<ModelGroup> Joined(const ModelGroup& a, const ModelGroup& b) {
-  const auto a_name = NameIn(a.files);
-  const auto b_name = NameIn(b.files);
-  if (a_name && b_name && *a_name != *b_name) return std::nullopt;
+  if (!AreOfOneModel(a.files, b.files)) return std::nullopt;
   std::vector<std::string> paths = a.paths;
   paths.insert(paths.end(), b.paths.begin(), b.paths.end());
   auto files = gguf::ModelFiles::Open(paths);

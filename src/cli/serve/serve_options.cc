@@ -161,7 +161,8 @@ void ServeOptions::DeclareEnsembles(CLI::App& app) {
     return app.add_option(flag, value, text)->group(kServerGroup)->type_name(type);
   };
   add("--ensemble", ensembles,
-      "Name of an ensemble and its members, which are served models or, if not, served as well; "
+      "Name of an ensemble and its members: models of this server, or others, which it then "
+      "serves, too; "
       "MODEL@NODE: on that node of the cluster. Repeatable",
       "NAME=MODEL,MODEL…")
       ->allow_extra_args(false);

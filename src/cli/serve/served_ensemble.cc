@@ -64,9 +64,8 @@ Result<std::unique_ptr<ServedEnsemble>> ServedEnsemble::Make(
   for (size_t i = 0; i < members.size(); ++i) {
     const serve::ServedModel& member = *members[i];
     if (!member.context.model.prompt->has_template()) {
-      return FailedPrecondition(
-          fmt::format("{} has no chat template, and members of an ensemble are asked by theirs",
-                      member.context.name));
+      return FailedPrecondition(fmt::format(
+          "{} has no chat template, which a member of an ensemble needs", member.context.name));
     }
     served->engines_.push_back(
         std::make_unique<serve::LoopEngine>(*member.context.loop, member.defaults.vocab_size));

@@ -23,7 +23,7 @@ constexpr Command kSessionCommands[] = {
     {"load", "Continue a session, without computing it again", DeclareSessionLoad},
     {"list", "List sessions", DeclareSessionList},
     {"show", "Show a session", DeclareSessionShow},
-    {"rm", "Remove sessions, with the pages that no other one has", DeclareSessionRemove},
+    {"rm", "Remove sessions, and the pages that no other session has", DeclareSessionRemove},
     {"export", "Write a session as one self-contained file", DeclareSessionExport},
     {"import", "Import a file that export has written", DeclareSessionImport},
     {"move", "Move a session to another machine of the cluster", DeclareSessionMove},

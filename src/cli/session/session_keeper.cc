@@ -88,7 +88,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
   const respond::Transcript transcript = chat.transcript();
   if (name_or_path.ends_with(kTextEnding) && name_or_path.find('/') != std::string::npos) {
     TRY(WriteFileAtomically(name_or_path, AsBytes(respond::WriteTranscript(transcript))));
-    return std::string("Saved what was said.");
+    return std::string("Saved the messages.");
   }
   disk::Session session{.model = model_,
                         .saved_ns = clock_.WallNs(),
@@ -120,7 +120,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
 Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, respond::Chat& chat) {
   const std::string text = TRY(ReadFile(path, kMaxTextBytes));
   chat.Restore(TRY(respond::ReadTranscript(text, model_.vocab_size).In(path)));
-  return LoadedSession{.said = "Loaded what was said.", .damage = ""};
+  return LoadedSession{.said = "Loaded the messages.", .damage = ""};
 }
 
 Status SessionKeeper::CheckModel(const disk::OpenSession& open, bool text_alone) const {

@@ -211,8 +211,8 @@ Run DeclareSessionMove(CLI::App& app) {
   app.add_option("--via", options->via, "Address of a node that knows the others")
       ->type_name("HOST:PORT");
   app.footer(
-      "It is removed here when that machine has all of it. An interrupted move continues where it "
-      "stopped.\n"
+      "The session is removed here once the other machine has all of it. An interrupted move "
+      "continues where it stopped.\n"
       "  aster session move rules attic");
   return [options](Console& console) { return Move(*options, console); };
 }

@@ -175,6 +175,7 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
     through.via = options.cluster.via;
     drafts = TRY(open::Drafts::Load(options.draft, files, options.model, through, console));
     verify.draft = options.draft.ForEngine();
+    verify.model.drafter = drafts->drafter();
     verify.proposers = [&](engine::LocalModel& model) -> engine::ProposerSource& {
       return drafts->For(&model);
     };

@@ -137,7 +137,7 @@ void CpuHeadAttention::PlanTasks() {
   for (const PageSpan& span : at_->pages.spans) {
     for (uint32_t token = 0; token < span.count; token += block_tokens_) {
       const uint32_t count = std::min(block_tokens_, span.count - token);
-      const uint32_t pages = PageCountFor(span.position + token + count);
+      const uint32_t pages = PageCountFor(span.SightOf(token + count - 1) + 1);
       max_rows_ = std::max(max_rows_, size_t{count} * group_);
       max_pages_ = std::max(max_pages_, pages);
       for (uint32_t kv_head = 0; kv_head < at_->kv_head_count; ++kv_head) {
@@ -217,7 +217,7 @@ kernels::AttentionJob CpuHeadAttention::Prepare(const Part& part, const Scratch&
                                        scratch.queries);
   for (uint32_t token = 0; token < task.token_count; ++token) {
     const auto visible =
-        kernels::VisibleTo(task.span->position + task.token_begin + token, at_->window, at_->sinks);
+        kernels::VisibleTo(task.span->SightOf(task.token_begin + token), at_->window, at_->sinks);
     std::fill_n(scratch.visible + size_t{token} * group_, group_, visible);
   }
   for (uint32_t page = part.page_begin; page < part.page_end; ++page) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // The rows and outputs of a product with tile registers, and which tile holds what; for
-// amx_blocks.h, amx_bfloat16.h and matmul_amx_body.h. For sources of one instruction set:
-// everything is in an unnamed namespace. Must not know weight formats.
+// amx_blocks.h and matmul_amx_body.h. For sources of one instruction set: everything is in an
+// unnamed namespace. Must not know weight formats.
 #pragma once
 
 #include <immintrin.h>

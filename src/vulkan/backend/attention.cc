@@ -24,7 +24,8 @@ bool Equal(const AttentionShape& a, const AttentionShape& b) {
 }
 
 bool Equal(const compute::PageSpan& a, const compute::PageSpan& b) {
-  return a.position == b.position && a.first_row == b.first_row && a.count == b.count;
+  return a.position == b.position && a.first_row == b.first_row && a.count == b.count &&
+         a.is_block == b.is_block;
 }
 
 // `record(first, count)` for as many as one dispatch takes at a time.

@@ -96,7 +96,6 @@ Status DeviceCommands::Send(const Piece& piece, const Tensor& to) {
 }
 
 Status DeviceCommands::CopyRows(const Range& from, size_t from_stride, const Tensor& to) {
-  TRY(CheckGaps());
   return RecordCopyRows(kernels_, batch_.Using({from}, {RangeOf(to)}),
                         {.from = from.begin,
                          .from_stride = static_cast<uint32_t>(from_stride),

@@ -134,10 +134,6 @@ class DeviceCommands final : public compute::Commands {
   Status CheckShared() const {
     return CheckIsInUse(kernels_.use().shared, "rows that layers share");
   }
-  // Whether rows with gaps between them can be copied.
-  Status CheckGaps() const {
-    return CheckIsInUse(kernels_.use().shared || kernels_.use().parts, "rows with gaps");
-  }
   void FinishOnHost();
   // From the host to rows with or without gaps between them.
   Status Send(const Piece& piece, const compute::Tensor& to);

@@ -77,7 +77,7 @@ Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const KernelUse& u
   if (choice.kind == GpuChoice::Kind::kAuto) return OpenFirst(instance, devices, use, host);
   if (choice.index >= devices.size()) {
     return NotFound(
-        fmt::format("there is no GPU {}; `aster devices` lists what there is", choice.index));
+        fmt::format("there is no GPU {}; `aster devices` lists the GPUs", choice.index));
   }
   return Open(instance, devices[choice.index], use, host);
 }

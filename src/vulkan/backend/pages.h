@@ -45,7 +45,9 @@ class DeviceBlock final : public kv::MemoryBlock {
 
 // Zero where there is no page.
 inline Address AddressOf(const kv::PageAddress& page) {
-  return page ? static_cast<const DeviceBlock*>(page.block)->address() + page.offset : 0;
+  if (!page) return 0;
+  CHECK_NOTE(page.block->host() == nullptr, "a page of the host's, not of this GPU's");
+  return static_cast<const DeviceBlock*>(page.block)->address() + page.offset;
 }
 
 // Bytes of a page, from a place in it on, and where they go.

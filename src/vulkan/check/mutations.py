@@ -249,7 +249,7 @@ MUTATIONS = [
      "root_of_mean(lanes[0][0])"),
     ("AGateLosesItsSign", "gate_values", "shared rows", "gate_values.comp", "BITS(root(least)) | BITS(fit) & kSign",
      "BITS(root(least))"),
-    ("GapsAreCopied", "copy_rows", "shared rows", "copy_rows.comp", "row * push.from_stride", "row * push.columns"),
+    ("GapsAreCopied", "copy_rows", "rows with gaps", "copy_rows.comp", "row * push.from_stride", "row * push.columns"),
     ("CompressedRowsAreReadAsOthers", "attend_latent", "shared row attention", "attend_latent.comp",
      "kFarFormat == kFormat || i < near", "true"),
     ("AWindowEndsWithItsBlock", "attend_latent", "shared row attention", "attend_latent.comp",

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: MIT
 
 // Hadamard of src/kernels/ref/ops.cc, in place: a workgroup a row, up to kMostHadamard elements
-// (kernels/row_operations.h).
+// (kernels/rows.h).
 #include "memory.glsl"
 #include "exact.glsl"
 #include "row_groups.glsl"

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Rows of the model that a drafter has yet to take in. Rows of tokens that were cached are missing,
+// and of those that come only a window's are kept, so that its memory may have to begin again. Must
+// not know what is made of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace aster::draft {
+
+class FollowedRows {
+ public:
+  // `window`: rows that count for the next draft.
+  FollowedRows(size_t width, uint32_t window) : width_(width), window_(window) {
+    rows_.reserve((most() + 1) * width_);  // growing would be a step's work
+  }
+
+  size_t count() const { return rows_.size() / width_; }
+  const float* data() const { return rows_.data(); }
+  uint32_t end() const { return end_; }  // the position behind the last row
+
+  // As Proposer::Follow. False where they do not continue what was taken in before: the drafter's
+  // memory begins again with the first of them.
+  [[nodiscard]] bool Add(std::span<const int32_t> history, uint32_t begin,
+                         std::span<const float> rows) {
+    const auto end = begin + static_cast<uint32_t>(rows.size() / width_);
+    if (end <= end_) return true;  // computed again
+    // Missing ones, and those that will have left the window before the next draft.
+    const auto length = static_cast<uint32_t>(history.size());
+    const uint32_t first = std::max(begin, length - std::min(length, window_));
+    if (end <= first) return Forget(end);
+    const bool continues = first <= end_ || Forget(first);
+    const auto fresh = rows.subspan((end_ - begin) * width_);
+    rows_.insert(rows_.end(), fresh.begin(), fresh.end());
+    end_ = end;
+    if (count() <= most()) return continues;
+    // Where no drafts are asked for rows are not gathered for ever.
+    rows_.erase(rows_.begin(), rows_.end() - static_cast<ptrdiff_t>(window_ * width_));
+    return false;
+  }
+  // They have been taken in.
+  void Clear() { rows_.clear(); }
+  // The next row is that of `position`. False.
+  bool Forget(uint32_t position) {
+    rows_.clear();
+    end_ = position;
+    return false;
+  }
+
+ private:
+  size_t most() const { return 2 * size_t{window_}; }
+
+  const size_t width_;
+  const uint32_t window_;
+  std::vector<float> rows_;  // [count, width]
+  uint32_t end_ = 0;
+};
+
+}  // namespace aster::draft
