@@ -6,7 +6,7 @@
 // itself would not have chosen, and the loop goes on behind that one. Drafts come from the text
 // before (draft/ngram_proposer.h), from a second model with the same vocabulary, and from the
 // model's own drafter: its block for multi-token prediction, or a drafter of blocks given as
-// --draft (model/block_shape.h).
+// --draft (model/files/block_shape.h).
 //
 // --trees: what draft trees would gain over chains of as many draft tokens. The rank that the
 // drafter gave to each token of the answers, behind the true text before it, is all that has to be
@@ -34,7 +34,7 @@
 #include "gguf/model_files.h"
 #include "jinja/template.h"
 #include "kv/pool.h"
-#include "model/next_tokens.h"
+#include "model/drafters/next_tokens.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 

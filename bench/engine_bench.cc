@@ -15,8 +15,8 @@
 #include "engine/sampler.h"
 #include "engine/scheduler.h"
 #include "gguf/model_files.h"
-#include "model/presets.h"
-#include "model/synth.h"
+#include "model/synth/presets.h"
+#include "model/synth/synth.h"
 
 namespace aster::engine {
 namespace {

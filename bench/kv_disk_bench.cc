@@ -28,9 +28,9 @@
 #include "engine/generate.h"
 #include "engine/scheduler.h"
 #include "kv/transfer.h"
-#include "model/memory.h"
-#include "model/presets.h"
-#include "model/synth.h"
+#include "model/memory/memory.h"
+#include "model/synth/presets.h"
+#include "model/synth/synth.h"
 
 namespace aster::disk {
 namespace {

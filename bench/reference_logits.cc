@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // For truth.py: the logits that the tests' evaluation in double precision finds for a file of any
-// family (src/model/reference_for_test.h, which shares no code with the forward pass).
+// family (src/model/reference/reference_for_test.h, which shares no code with the forward pass).
 //
 //   reference_logits MODEL IDS OUT
 //
@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "gguf/model_files.h"
-#include "model/memory.h"
-#include "model/reference_deepseek41_for_test.h"
-#include "model/reference_deepseek4_for_test.h"
-#include "model/reference_for_test.h"
-#include "model/support.h"
+#include "model/files/support.h"
+#include "model/memory/memory.h"
+#include "model/reference/reference_deepseek41_for_test.h"
+#include "model/reference/reference_deepseek4_for_test.h"
+#include "model/reference/reference_for_test.h"
 
 namespace aster::model {
 namespace {

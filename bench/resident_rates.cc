@@ -21,7 +21,7 @@
 #include "gguf/model_files.h"
 #include "kernels/isa_choice.h"
 #include "kv/pool.h"
-#include "model/forward.h"
+#include "model/forward/forward.h"
 #include "rate_case.h"
 
 namespace aster {

@@ -19,7 +19,7 @@
 #include "conduct/live_request.h"
 #include "conduct/route_client.h"
 #include "kernels/isa_choice.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 #include "net/network.h"
 
 namespace aster::conduct {

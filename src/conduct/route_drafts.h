@@ -22,7 +22,7 @@
 #include "engine/draft_account.h"
 #include "engine/proposer.h"
 #include "engine/speculation.h"
-#include "model/shape.h"
+#include "model/shape/shape.h"
 #include "wire/messages.h"
 
 namespace aster::conduct {

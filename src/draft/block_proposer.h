@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter of blocks (DFlash, DSpark: model/block_shape.h), whose layers read what some layers of
-// the model make of a text. Must not know who checks draft tokens.
+// A drafter of blocks (DFlash, DSpark: model/files/block_shape.h), whose layers read what some
+// layers of the model make of a text. Must not know who checks draft tokens.
 //
 // Like the MTP block it sees only its window: of a prompt nothing but the last rows is taken in,
 // and where rows are missing, as those of cached tokens are, its KV cache begins anew behind them.
@@ -13,7 +13,7 @@
 #include "engine/local_model.h"
 #include "engine/proposer.h"
 #include "engine/sampler.h"
-#include "model/block_drafter.h"
+#include "model/drafters/block_drafter.h"
 
 namespace aster::draft {
 

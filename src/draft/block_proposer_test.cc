@@ -11,7 +11,7 @@
 #include "engine/fake_gpu_for_test.h"
 #include "engine/generate.h"
 #include "engine/scheduler.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 
 namespace aster::draft {
 namespace {

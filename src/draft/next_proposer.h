@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A drafter by multi-token prediction (MTP), with the model's own block for it
-// (model/next_tokens.h). Must not know who checks draft tokens, nor how a model gets its rows.
+// (model/drafters/next_tokens.h). Must not know who checks draft tokens, nor how a model gets its
+// rows.
 //
 // The block sees only its window, so of a prompt nothing but the last rows is kept, and rows of
 // cached tokens need not be computed again: where rows are missing its KV cache begins anew behind
@@ -15,7 +16,7 @@
 #include "engine/local_model.h"
 #include "engine/proposer.h"
 #include "engine/sampler.h"
-#include "model/next_tokens.h"
+#include "model/drafters/next_tokens.h"
 
 namespace aster::draft {
 

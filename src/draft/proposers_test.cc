@@ -10,8 +10,8 @@
 #include "draft/model_proposer.h"
 #include "engine/generate.h"
 #include "engine/scheduler.h"
-#include "model/presets.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
+#include "model/synth/presets.h"
 
 namespace aster::draft {
 namespace {

@@ -13,9 +13,9 @@
 #include "draft/model_proposer.h"
 #include "draft/proposers.h"
 #include "gguf/fingerprint.h"
-#include "model/memory.h"
-#include "model/shape.h"
-#include "model/support.h"
+#include "model/files/support.h"
+#include "model/memory/memory.h"
+#include "model/shape/shape.h"
 #include "plan/route_model.h"
 #include "text/vocab_reader.h"
 

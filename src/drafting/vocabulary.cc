@@ -3,7 +3,7 @@
 
 #include "drafting/vocabulary.h"
 
-#include "model/shape.h"
+#include "model/shape/shape.h"
 #include "text/vocab_reader.h"
 
 namespace aster::drafting {

@@ -20,7 +20,7 @@
 #include "engine/request.h"
 #include "engine/sampler.h"
 #include "kv/transfer.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 #include "text/tokenizer.h"
 #include "text/vocab_reader.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "engine/request.h"
-#include "model/shape.h"
+#include "model/shape/shape.h"
 #include "text/tokenizer.h"
 
 namespace aster::engine {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/stream_reads.h"
+#include "model/memory/stream_reads.h"
 
 namespace aster::engine {
 namespace {

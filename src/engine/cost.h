@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kv/layout.h"
-#include "model/weights.h"
+#include "model/weights/weights.h"
 
 namespace aster::engine {
 

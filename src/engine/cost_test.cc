@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/local_model.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 
 namespace aster::engine {
 namespace {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 #include "vulkan/gpu.h"
 
 namespace aster::model {

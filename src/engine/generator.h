@@ -18,7 +18,7 @@
 #include "engine/request.h"
 #include "engine/sequence.h"
 #include "kv/transfer.h"
-#include "model/shape.h"
+#include "model/shape/shape.h"
 
 namespace aster::engine {
 

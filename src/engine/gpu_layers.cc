@@ -9,8 +9,8 @@
 #include <charconv>
 #include <numeric>
 
-#include "model/group_part.h"
-#include "model/support.h"
+#include "model/files/support.h"
+#include "model/parts/group_part.h"
 
 namespace aster::engine {
 namespace {

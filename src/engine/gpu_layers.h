@@ -14,9 +14,9 @@
 
 #include "base/result.h"
 #include "gguf/model_files.h"
-#include "model/shape.h"
-#include "model/slice.h"
-#include "model/weight_sizes.h"
+#include "model/memory/weight_sizes.h"
+#include "model/parts/slice.h"
+#include "model/shape/shape.h"
 
 namespace aster::engine {
 

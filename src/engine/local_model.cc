@@ -16,7 +16,7 @@
 #include "kernels/isa_choice.h"
 #include "kernels/pack.h"
 #include "kv/page_codec.h"
-#include "model/support.h"
+#include "model/files/support.h"
 
 namespace aster::engine {
 namespace {

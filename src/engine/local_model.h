@@ -24,10 +24,10 @@
 #include "kv/page_store.h"
 #include "kv/page_table.h"
 #include "kv/pool.h"
-#include "model/block_weights.h"
-#include "model/forward.h"
-#include "model/memory.h"
-#include "model/weights.h"
+#include "model/forward/forward.h"
+#include "model/memory/memory.h"
+#include "model/weights/block_weights.h"
+#include "model/weights/weights.h"
 #include "vulkan/gpu.h"
 
 namespace aster::engine {
@@ -110,8 +110,8 @@ class LocalModel {
   // in flight.
   void CountExperts(std::shared_ptr<model::ExpertUse> use);
 
-  // The layers behind which rows may be asked for (model/forward.h), for a drafter that follows
-  // them.
+  // The layers behind which rows may be asked for (model/forward/forward.h), for a drafter that
+  // follows them.
   void Tap(std::vector<uint32_t> layers);
   const std::vector<uint32_t>& taps() const { return taps_; }
 
@@ -124,7 +124,7 @@ class LocalModel {
   // How often that was done.
   uint64_t replacements() const { return replacements_; }
 
-  // A batch as a job, and a job from begin to end (model/forward.h).
+  // A batch as a job, and a job from begin to end (model/forward/forward.h).
   Result<model::ForwardJob> Begin(std::span<const model::Segment> segments) {
     return forward_->Begin(segments);
   }

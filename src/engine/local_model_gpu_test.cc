@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "engine/forward_gpu_for_test.h"
-#include "model/block_drafter.h"
-#include "model/next_tokens.h"
+#include "model/drafters/block_drafter.h"
+#include "model/drafters/next_tokens.h"
 
 namespace aster::model {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "engine/fake_gpu_for_test.h"
 #include "engine/verify.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 
 namespace aster::engine {
 namespace {

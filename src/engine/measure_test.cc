@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 
 namespace aster::engine {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "kernels/isa_choice.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 
 namespace aster::engine {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "engine/generator.h"
 #include "engine/request.h"
-#include "model/pooling.h"
+#include "model/files/pooling.h"
 
 namespace aster::engine {
 

@@ -41,7 +41,7 @@ struct DraftOptions {
 enum class Follows : uint8_t {
   kNothing,
   kHidden,  // behind the last layer
-  kTapped,  // behind the layers that it has tapped (model/forward.h)
+  kTapped,  // behind the layers that it has tapped (model/forward/forward.h)
 };
 
 // Of one answer, whose history only grows. Not for concurrent use.

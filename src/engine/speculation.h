@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "engine/draft_times.h"
 #include "engine/proposer.h"
-#include "model/segment.h"
+#include "model/forward/segment.h"
 
 namespace aster::engine {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/logits.h"
-#include "model/exchange.h"
+#include "model/parts/exchange.h"
 
 namespace aster::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "ensemble/ensemble.h"
-#include "model/support.h"
+#include "model/files/support.h"
 #include "open/builtin_models.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"

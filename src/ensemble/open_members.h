@@ -17,7 +17,7 @@
 #include "chat/prompt.h"
 #include "ensemble/member.h"
 #include "gguf/model_files.h"
-#include "model/shape.h"
+#include "model/shape/shape.h"
 #include "open/cluster_options.h"
 #include "open/model_options.h"
 #include "open/open_model.h"

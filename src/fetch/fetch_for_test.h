@@ -19,8 +19,8 @@
 #include "gguf/fingerprint.h"
 #include "gguf/metadata_builder.h"
 #include "gguf/writer.h"
-#include "model/runner_for_test.h"
-#include "model/support.h"
+#include "model/files/support.h"
+#include "model/forward/runner_for_test.h"
 
 namespace aster::fetch {
 

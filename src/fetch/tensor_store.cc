@@ -14,7 +14,7 @@
 
 #include "base/units.h"
 #include "fetch/manifest.h"
-#include "model/support.h"
+#include "model/files/support.h"
 
 namespace aster::fetch {
 namespace {

@@ -23,7 +23,7 @@
 #include "fetch/stored_model.h"
 #include "fetch/tensor_fetcher.h"
 #include "fetch/weight_peer.h"
-#include "model/slice.h"
+#include "model/parts/slice.h"
 
 namespace aster::fetch {
 

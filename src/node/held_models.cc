@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "fetch/manifest.h"
-#include "model/shape.h"
-#include "model/support.h"
+#include "model/files/support.h"
+#include "model/shape/shape.h"
 
 namespace aster::node {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "cluster/description.h"
-#include "model/slice.h"
+#include "model/parts/slice.h"
 
 namespace aster::node {
 

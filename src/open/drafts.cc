@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "drafting/load_drafter.h"
-#include "model/block_shape.h"
-#include "model/support.h"
+#include "model/files/block_shape.h"
+#include "model/files/support.h"
 #include "open/builtin_models.h"
 #include "open/load_model.h"
 #include "text/vocab_reader.h"

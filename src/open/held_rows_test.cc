@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 #include "plan/model_for_test.h"
 #include "plan/route_model.h"
 

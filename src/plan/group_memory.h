@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/group_part.h"
-#include "model/part_bytes.h"
+#include "model/parts/group_part.h"
+#include "model/parts/part_bytes.h"
 
 namespace aster::plan {
 

@@ -10,9 +10,9 @@
 #include <span>
 
 #include "base/random.h"
-#include "model/expert_owners.h"
-#include "model/group_part.h"
-#include "model/shape.h"
+#include "model/parts/expert_owners.h"
+#include "model/parts/group_part.h"
+#include "model/shape/shape.h"
 
 namespace aster::plan {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/function_ref.h"
-#include "model/group_part.h"
+#include "model/parts/group_part.h"
 #include "plan/kind_memory.h"
 #include "plan/row_transfer.h"
 

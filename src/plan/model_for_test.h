@@ -14,7 +14,7 @@
 #include "base/check.h"
 #include "engine/generate.h"
 #include "engine/local_model.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
 #include "plan/plan.h"
 #include "plan/route_model.h"
 

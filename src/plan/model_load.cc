@@ -16,12 +16,12 @@
 #include "kernels/activation_blocks.h"
 #include "kernels/activations.h"
 #include "kernels/pack.h"
-#include "model/group_part.h"
-#include "model/part_bytes.h"
-#include "model/shape.h"
-#include "model/stream_reads.h"
-#include "model/support.h"
-#include "model/weight_sizes.h"
+#include "model/files/support.h"
+#include "model/memory/stream_reads.h"
+#include "model/memory/weight_sizes.h"
+#include "model/parts/group_part.h"
+#include "model/parts/part_bytes.h"
+#include "model/shape/shape.h"
 
 namespace aster::plan {
 namespace {

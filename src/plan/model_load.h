@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "gguf/model_files.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
 #include "plan/group_memory.h"
 
 namespace aster::plan {

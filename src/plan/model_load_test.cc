@@ -9,8 +9,8 @@
 
 #include "engine/cost.h"
 #include "engine/local_model.h"
-#include "model/presets.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
+#include "model/synth/presets.h"
 #include "plan/model_for_test.h"
 
 namespace aster::plan {

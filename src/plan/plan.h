@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/slice.h"
+#include "model/parts/slice.h"
 #include "wire/messages.h"
 
 namespace aster::plan {

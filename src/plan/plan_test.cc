@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/presets.h"
+#include "model/synth/presets.h"
 #include "plan/model_for_test.h"
 
 namespace aster::plan {

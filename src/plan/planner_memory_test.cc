@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "model/presets.h"
-#include "model/runner_for_test.h"
-#include "model/support.h"
-#include "model/weight_sizes.h"
+#include "model/files/support.h"
+#include "model/forward/runner_for_test.h"
+#include "model/memory/weight_sizes.h"
+#include "model/synth/presets.h"
 #include "plan/model_for_test.h"
 #include "plan/planner.h"
 

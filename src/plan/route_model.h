@@ -13,9 +13,9 @@
 #include "base/result.h"
 #include "kernels/arithmetic_version.h"
 #include "kv/layout.h"
-#include "model/memory.h"
-#include "model/shape.h"
-#include "model/slice.h"
+#include "model/memory/memory.h"
+#include "model/parts/slice.h"
+#include "model/shape/shape.h"
 #include "wire/messages.h"
 
 namespace aster::plan {

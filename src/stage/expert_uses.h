@@ -13,8 +13,8 @@
 
 #include "base/hash.h"
 #include "base/mutex.h"
-#include "model/expert_use.h"
-#include "model/shape.h"
+#include "model/parts/expert_use.h"
+#include "model/shape/shape.h"
 
 namespace aster::stage {
 

@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/units.h"
-#include "model/support.h"
-#include "model/weight_sizes.h"
+#include "model/files/support.h"
+#include "model/memory/weight_sizes.h"
 #include "plan/plan.h"
 
 namespace aster::stage {

@@ -17,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "model/exchange.h"
+#include "model/parts/exchange.h"
 #include "net/network.h"
 #include "wire/messages.h"
 

@@ -14,8 +14,8 @@
 #include "base/random.h"
 #include "kernels/isa_choice.h"
 #include "kv/prefix_hash.h"
-#include "model/memory.h"
-#include "model/runner_for_test.h"
+#include "model/forward/runner_for_test.h"
+#include "model/memory/memory.h"
 #include "quant/half.h"
 
 namespace aster::stage {

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "kernels/rope.h"
 #include "kv/prefix_hash.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
 #include "stage/export_kv_chunk.h"
 #include "stage/kv_chunk_encoding.h"
 #include "stage/stage_memory.h"

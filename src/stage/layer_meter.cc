@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 #include "stage/layer_meter.h"
-#include "model/support.h"
+#include "model/files/support.h"
 
 #include <algorithm>
 #include <memory>

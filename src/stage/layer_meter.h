@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/result.h"
 #include "gguf/model_files.h"
-#include "model/shape.h"
+#include "model/shape/shape.h"
 #include "stage/work_rates.h"
 
 namespace aster::stage {

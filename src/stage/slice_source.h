@@ -13,8 +13,8 @@
 #include "base/result.h"
 #include "engine/local_model.h"
 #include "kv/page_chunks.h"
-#include "model/memory.h"
-#include "model/slice.h"
+#include "model/memory/memory.h"
+#include "model/parts/slice.h"
 
 namespace aster::stage {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/forward.h"
-#include "model/slice.h"
+#include "model/forward/forward.h"
+#include "model/parts/slice.h"
 #include "stage/group.h"
 #include "stage/stage_memory.h"
 #include "wire/messages.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
 #include "plan/route_model.h"
 #include "stage/stage_server.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/hash.h"
 #include "base/typical.h"
-#include "model/slice.h"
+#include "model/parts/slice.h"
 
 namespace aster::stage {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "engine/scheduler.h"
-#include "model/group_part.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
+#include "model/parts/group_part.h"
 
 namespace aster::sim {
 namespace {

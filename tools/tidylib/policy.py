@@ -15,6 +15,11 @@ MODULES = ["base", "crypto", "gguf", "pull", "quant", "kernels", "kv", "compute"
            "chat", "grammar", "model", "engine", "disk", "wire", "net", "discovery", "cluster", "rpc", "plan", "stage",
            "conduct", "fetch", "draft", "drafting", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
 
+# Of modules whose folders have an order: lowest first, those of one step together. A file includes its own step and
+# those before it; tests include any.
+LEVELS = {"model": [["shape", "families"], ["parts"], ["memory"], ["files"], ["weights"], ["layers"], ["forward"],
+                    ["drafters"], ["synth"], ["reference"]]}
+
 # The folders of src/ in which a third-party header may be named; None: anywhere.
 THIRD_PARTY = [
     ("fmt/", None),

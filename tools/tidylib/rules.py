@@ -5,7 +5,7 @@
 import ast
 import re
 
-from tidylib.policy import (BANS, BENCHMARK_HEADERS, EXCEPTION, FOREIGN, HISTORIES, LEFTOVERS, MAX_COLUMNS,
+from tidylib.policy import (BANS, BENCHMARK_HEADERS, EXCEPTION, FOREIGN, HISTORIES, LEFTOVERS, LEVELS, MAX_COLUMNS,
                             MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_SCRIPT_COLUMNS, MODULES, SPDX, SYSTEM_HEADERS,
                             TEST_HEADERS, THIRD_PARTY, VECTOR_HEADERS, WHOLE_FILE_LINES, WHOLE_FILE_RULES, WORDS,
                             WORDS_PAGE, in_library)
@@ -158,6 +158,31 @@ def check_include_direction(file, _):
         module = name.split("/")[0]
         if bracket == '"' and module in MODULES and module not in allowed:
             yield number, f"'{file.module}' may not know '{module}', which stands above it; turn the dependency round"
+
+
+def level_of(module, path):
+    """Which step of its module's folders a path below src/ belongs to, or None."""
+    folder = path.split("/")[1] if path.count("/") > 1 else None
+    return next((index for index, folders in enumerate(LEVELS[module]) if folder in folders), None)
+
+
+@rule("include-direction", "c++")
+def check_levels(file, _):
+    if file.module not in LEVELS:
+        return
+    own = level_of(file.module, file.path.removeprefix("src/"))
+    if own is None:
+        folders = ", ".join(folder for folders in LEVELS[file.module] for folder in folders)
+        yield 1, f"belongs into one of the folders {folders}, or a new one in LEVELS of tools/tidylib/policy.py"
+        return
+    if file.is_test or file.path.endswith("_fuzz.cc"):
+        return
+    for number, bracket, name in file.includes():
+        if bracket != '"' or not name.startswith(file.module + "/"):
+            continue
+        level = level_of(file.module, name)
+        if level is not None and level > own:
+            yield number, f"'{name}' stands above this folder (LEVELS in tools/tidylib/policy.py); turn it round"
 
 
 @rule("include-path", "c++")

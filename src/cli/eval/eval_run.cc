@@ -15,7 +15,7 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "eval/asker.h"
-#include "model/support.h"
+#include "model/files/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/model_identity.h"

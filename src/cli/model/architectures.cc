@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "chat/dialect.h"
-#include "model/group_part.h"
-#include "model/memory.h"
-#include "model/presets.h"
-#include "model/shape.h"
+#include "model/memory/memory.h"
+#include "model/parts/group_part.h"
+#include "model/shape/shape.h"
+#include "model/synth/presets.h"
 
 namespace aster::cli {
 namespace {

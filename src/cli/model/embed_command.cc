@@ -15,7 +15,7 @@
 #include "cli/options/model_options.h"
 #include "cli/terminal/console.h"
 #include "engine/pooler.h"
-#include "model/pooling.h"
+#include "model/files/pooling.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"

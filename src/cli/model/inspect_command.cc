@@ -10,7 +10,7 @@
 #include "cli/model/architectures.h"
 #include "cli/model/inspect_report.h"
 #include "jinja/template.h"
-#include "model/block_shape.h"
+#include "model/files/block_shape.h"
 #include "open/builtin_models.h"
 #include "open/model_identity.h"
 #include "text/tokenizer.h"

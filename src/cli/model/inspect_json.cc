@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/model/inspect_report.h"
-#include "model/shape_deepseek41.h"
+#include "model/families/shape_deepseek41.h"
 
 namespace aster::cli {
 namespace {

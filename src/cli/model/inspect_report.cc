@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "cli/terminal/table.h"
 #include "jinja/fallback.h"
-#include "model/block_shape.h"
+#include "model/files/block_shape.h"
 
 namespace aster::cli {
 namespace {

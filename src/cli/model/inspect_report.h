@@ -10,8 +10,8 @@
 
 #include "cli/terminal/console.h"
 #include "gguf/model_files.h"
-#include "model/description.h"
-#include "model/support.h"
+#include "model/files/description.h"
+#include "model/files/support.h"
 
 namespace aster::cli {
 

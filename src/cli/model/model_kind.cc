@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "model/description.h"
+#include "model/files/description.h"
 
 namespace aster::cli {
 

@@ -17,10 +17,10 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "gguf/model_files.h"
-#include "model/description.h"
-#include "model/presets.h"
-#include "model/support.h"
-#include "model/synth.h"
+#include "model/files/description.h"
+#include "model/files/support.h"
+#include "model/synth/presets.h"
+#include "model/synth/synth.h"
 #include "quant/recipe.h"
 
 namespace aster::cli {

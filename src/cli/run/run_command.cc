@@ -28,7 +28,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/session/session_keeper.h"
-#include "model/support.h"
+#include "model/files/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"

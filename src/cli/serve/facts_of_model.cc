@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "chat/prompt.h"
 #include "kernels/arithmetic_version.h"
-#include "model/description.h"
+#include "model/files/description.h"
 
 namespace aster::cli {
 namespace {

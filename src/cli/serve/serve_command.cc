@@ -29,7 +29,7 @@
 #include "cli/serve/session_desk.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/end_signals.h"
-#include "model/support.h"
+#include "model/files/support.h"
 #include "net/tls.h"
 #include "open/load_tokenizer.h"
 #include "open/model_identity.h"

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "gguf/split_name.h"
-#include "model/block_shape.h"
+#include "model/files/block_shape.h"
 #include "open/builtin_models.h"
 #include "open/model_files.h"
 #include "plan/planner.h"

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "gguf/model_files.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
 #include "open/cluster_options.h"
 #include "open/drafts.h"
 

@@ -14,7 +14,7 @@
 #include "cli/session/session_keeper.h"
 #include "cli/session/session_report.h"
 #include "cli/terminal/console.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
 
 namespace aster::cli {
 namespace {

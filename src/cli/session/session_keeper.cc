@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "kv/transfer.h"
-#include "model/memory.h"
+#include "model/memory/memory.h"
 #include "open/model_identity.h"
 
 namespace aster::cli {

@@ -18,7 +18,7 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/progress.h"
 #include "engine/generate.h"
-#include "model/support.h"
+#include "model/files/support.h"
 #include "open/load_tokenizer.h"
 #include "open/model_files.h"
 #include "open/open_model.h"

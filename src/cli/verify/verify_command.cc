@@ -26,7 +26,7 @@
 #include "engine/measure.h"
 #include "engine/verify.h"
 #include "kernels/isa_choice.h"
-#include "model/support.h"
+#include "model/files/support.h"
 #include "open/drafts.h"
 #include "open/model_identity.h"
 #include "open/node_session.h"

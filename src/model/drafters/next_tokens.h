@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// Multi-token prediction (MTP): draft tokens behind the next, by the block that some models have
+// for it. It joins a token with the streams behind the one before (of most models one: its row),
+// and is one layer and a head. Must not know what becomes of its draft tokens.
+//
+// Its own layer has one KV row for each pair: pair i is token i + 1 with the streams behind token
+// i, at position i. A token may be drafted without all pairs before it; the draft gets worse. So
+// the layer has a window where those of the model see all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
+#include "kv/page_table.h"
+#include "kv/pool.h"
+#include "model/forward/forward.h"
+#include "model/weights/weights.h"
+
+namespace aster::model {
+
+// Whose rows a block is given: the model's, or its own, behind a draft.
+enum class RowsOf : uint8_t { kModel, kBlock };
+
+// Not for concurrent use. Weights, which have the block, outlive it.
+class NextTokens {
+ public:
+  NextTokens(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend);
+
+  // Takes in pairs that are certain: the streams [tokens, hidden_width] are those behind the tokens
+  // before each, as Output::hidden has them.
+  Status Follow(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams);
+
+  // Up to `count` tokens that may come behind `token`, each the most likely: `streams`
+  // [hidden_width] are those behind the token before it. The table stays as it is.
+  Result<std::vector<int32_t>> Draft(const kv::PageTable& table, int32_t token,
+                                     const float* streams, size_t count);
+
+  // The logits of the first of them, and the streams behind the block of the tokens whose logits
+  // are wanted, until the next call.
+  Result<Output> Run(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
+                     RowsOf whose, Wanted wanted);
+
+ private:
+  Result<std::span<const float>> Join(std::span<const int32_t> tokens, const float* streams,
+                                      RowsOf whose);
+  Status RecordJoin(std::span<const int32_t> tokens, const float* streams, RowsOf whose);
+
+  const Weights& weights_;
+  compute::Backend& backend_;
+  const std::unique_ptr<compute::Commands> commands_;
+  Forward block_;
+  compute::Array embedded_;     // [tokens, embedding]
+  compute::Array streams_;      // [tokens * streams, embedding]
+  compute::Array from_tokens_;  // [tokens, embedding]
+  compute::Array joined_;       // [tokens * streams, embedding]
+  const std::unique_ptr<compute::Operand> token_operand_;
+  const std::unique_ptr<compute::Operand> stream_operand_;
+};
+
+// The KV cache of the block: the rows of its window.
+Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memory,
+                                  const Hash128& fingerprint);
+
+}  // namespace aster::model

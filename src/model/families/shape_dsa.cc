@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/families/shape_dsa.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/latent.h"
+#include "model/families/shape_mla.h"
+
+namespace aster::model {
+namespace {
+
+constexpr std::string_view kTypesKey = "attention.indexer.types";
+
+// Files that do not say which layers have an index are of DeepSeek V3.2, GLM 5 and 5.1, in which
+// all have, or of GLM 5.2, which was trained for texts this long.
+constexpr uint32_t kContextOf52 = 1048576;
+
+Status ReadOwners(const Keys& keys, Shape& shape) {
+  std::vector<uint8_t>& own = shape.index.own;
+  own.assign(shape.layer_count, 1);
+  if (keys.Contains(kTypesKey)) {
+    const auto types = TRY(keys.FirstFlags(kTypesKey, shape.layer_count));
+    own.assign(types.begin(), types.end());
+    return Ok();
+  }
+  if (shape.arch != Arch::kGlmDsa || shape.context_length < kContextOf52) return Ok();
+  for (uint32_t layer = 0; layer < shape.layer_count; ++layer)
+    own[layer] = HasIndexIn52(layer) ? 1 : 0;
+  return Ok();
+}
+
+}  // namespace
+
+bool HasIndexIn52(uint32_t layer) { return layer < 2 || layer % 4 == 2; }
+
+Status ReadDsa(const Keys& keys, Shape& shape) {
+  shape.experts.score = kernels::RouterScore::kSigmoid;
+  TRY(ReadMla(keys, shape));
+  RowIndex& index = shape.index;
+  index.heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
+  index.dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
+  index.top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
+  // Other rules by which layers share an index.
+  for (const char* key : {"attention.indexer.top_k_frequency", "attention.indexer.kpool"})
+    TRY(keys.ExpectNumber(key, 1));
+  TRY(keys.ExpectNumber("attention.indexer.skip_top_k_offset", 0));
+  return ReadOwners(keys, shape);
+}
+
+Status CheckDsa(const Shape& shape) {
+  TRY(CheckMla(shape));
+  const RowIndex& index = shape.index;
+  if (shape.mla.query_rank == 0)
+    return DataLoss("an index needs queries of a low rank (attention.q_lora_rank)");
+  if (index.top == 0 || index.own.size() != shape.layer_count || index.own.front() == 0) {
+    return DataLoss(
+        fmt::format("an index of {} rows (attention.indexer.top_k) in {} of {} layers "
+                    "(attention.indexer.types) cannot be: the first layer needs one",
+                    index.top, std::ranges::count(index.own, 1), shape.layer_count));
+  }
+  const auto own = std::ranges::count(index.own, 1);
+  if (shape.arch == Arch::kDeepSeek32 && own < std::ssize(index.own)) {
+    return Unimplemented(
+        fmt::format("an index in {} of {} layers (attention.indexer.types); this architecture has "
+                    "one in all",
+                    own, shape.layer_count));
+  }
+  // The kernels take sixteen numbers at a time.
+  if (index.heads == 0 || index.dim % kernels::kLatentLanes != 0 ||
+      index.dim < shape.rope.dimensions || index.dim > kernels::kMaxLatentDim ||
+      uint64_t{index.heads} * index.dim > kMaxWidth) {
+    return Unimplemented(
+        fmt::format("an index of {} heads of {} numbers (attention.indexer.key_length), {} of them "
+                    "turning; multiples of {} up to {} are supported",
+                    index.heads, index.dim, shape.rope.dimensions, kernels::kLatentLanes,
+                    kernels::kMaxLatentDim));
+  }
+  return Ok();
+}
+
+void WriteDsa(const Shape& shape, gguf::MetadataBuilder& metadata) {
+  const auto set = [&](std::string_view key, const auto& value) {
+    metadata.Set(fmt::format("{}.{}", ArchName(shape.arch), key), value);
+  };
+  const RowIndex& index = shape.index;
+  set("attention.indexer.head_count", index.heads);
+  set("attention.indexer.key_length", index.dim);
+  set("attention.indexer.top_k", index.top);
+  if (shape.arch == Arch::kGlmDsa)
+    set(kTypesKey, std::vector<bool>(index.own.begin(), index.own.end()));
+}
+
+}  // namespace aster::model

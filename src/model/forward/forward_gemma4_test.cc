@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The kinds of Gemma 4 that other tests do not have: values that are keys, experts beside a dense
+// network; and layers that see other layers' KV rows.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/sanitized.h"
+#include "model/forward/runner_for_test.h"
+#include "model/reference/reference_for_test.h"
+
+namespace aster::model {
+namespace {
+
+using gguf::TensorType;
+
+Shape SmallOf(std::string_view preset) {
+  Shape shape = ShapeOfPreset(preset).value();
+  shape.layer_count = 3;
+  shape.vocab_size = 300;
+  shape.sliding_window = 24;
+  return shape;
+}
+
+double ErrorOf(std::span<const float> logits, std::span<const double> expected) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    difference += (logits[i] - expected[i]) * (logits[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+class ForwardGemma4 : public testing::TestWithParam<const char*> {};
+
+TEST_P(ForwardGemma4, AgreesWithItsDescription) {
+  const Shape shape = SmallOf(GetParam());
+  const ModelFile model(shape, TensorType::kF32);
+  Runner runner(model.files(), Slice::Whole(shape));
+  EXPECT_TRUE(runner.shape().kinds.keys_are_values);
+  const auto tokens = RandomTokens(40, shape.vocab_size);
+  const auto logits = runner.Logits(tokens, 16);
+  EXPECT_LT(ErrorOf(logits, ReferenceLogits(model.files(), runner.shape(), tokens)), 1e-3);
+}
+
+TEST_P(ForwardGemma4, ChunksThreadsAndInstructionSetsChangeNothing) {
+  const Shape shape = SmallOf(GetParam());
+  const ModelFile model(shape, TensorType::kQ4_K);
+  const auto tokens = RandomTokens(150, shape.vocab_size);
+  Runner whole(model.files(), Slice::Whole(shape));
+  const auto expected = whole.Logits(tokens, 150);
+  for (const size_t chunk : {7, 1, 128}) {
+    EXPECT_EQ(whole.Logits(tokens, chunk), expected) << chunk;
+    if (kSanitized) break;  // enough to reach every access: the release compares
+  }
+  Runner three(model.files(), Slice::Whole(shape), 3);
+  EXPECT_EQ(three.Logits(tokens, 100), expected);
+  Runner plain(model.files(), Slice::Whole(shape), 1, kernels::Isa::kRef);
+  EXPECT_EQ(plain.Logits(std::span(tokens).first(30), 30),
+            std::vector(expected.begin(), expected.begin() + 30 * shape.vocab_size));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ForwardGemma4,
+                         testing::Values("gemma4-dense-tiny", "gemma4-moe-tiny"),
+                         [](const auto& kind) {
+                           std::string name = kind.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+// Layers that share rows are on the node of those whose rows they see.
+TEST(ForwardGemma4Sharing, NodesAreRefusedLayersWithoutTheirRows) {
+  const Shape shape = SmallShape(Arch::kGemma4);
+  const ModelFile model(shape, TensorType::kQ8_0);
+  ThreadPool pool(1);
+  compute::Context context{pool, kernels::FastestIsa()};
+  compute::CpuBackend backend(context);
+  const uint32_t cut = 1;
+  EXPECT_TRUE(LoadWeights(model.files(), {cut, shape.layer_count, false, true}, backend).ok());
+  const auto weights =
+      LoadWeights(model.files(), {cut + 1, shape.layer_count, false, true}, backend);
+  ASSERT_FALSE(weights.ok());
+  EXPECT_NE(weights.error().message().find("can begin with 0, 1 only"), std::string::npos)
+      << weights.error().message();
+}
+
+}  // namespace
+}  // namespace aster::model

@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/layers/latent_attention.h"
+
+#include "kernels/rope.h"
+#include "model/layers/rope_spec.h"
+#include "model/shape/carried.h"
+
+namespace aster::model {
+namespace {
+
+std::vector<double> FrequenciesOf(const Rope& rope) {
+  const kernels::RopeSpec spec = RopeSpecOf(rope);
+  std::vector<double> frequencies(spec.pairs);
+  if (spec.pairs > 0) kernels::RopeFrequencies(spec, nullptr, frequencies.data());
+  return frequencies;
+}
+
+// As many numbers as a row is compressed from.
+compute::Tensor InputOf(const compute::Array& array, const compute::Matrix& matrix) {
+  return array.tensor().Columns(0, matrix.rows());
+}
+
+}  // namespace
+
+LatentAttention::LatentAttention(const Shape& shape, const MemoryOptions& memory,
+                                 compute::Backend& backend, compute::Commands& commands)
+    : shape_(shape),
+      row_format_(RowFormat(shape, memory)),
+      far_format_(FarFormat(shape, memory)),
+      index_format_(IndexFormat(shape, memory)),
+      backend_(backend),
+      commands_(commands),
+      turns_{Turns(FrequenciesOf(shape.rope)), Turns(FrequenciesOf(shape.latent.rope)),
+             Turns(FrequenciesOf(shape.latent.rope))},
+      low_operand_(commands.NewOperand()),
+      latent_operand_(commands.NewOperand()),
+      output_operand_(commands.NewOperand()) {
+  for (uint32_t group = 0; group < shape.latent.output_groups; ++group)
+    group_operands_.push_back(commands.NewOperand());
+}
+
+Status LatentAttention::Plan(size_t row_count) {
+  const Latent& latent = shape_.latent;
+  const size_t heads = size_t{shape_.head_count} * shape_.head_dim;
+  const auto plan = [&](compute::Array& array, size_t columns) {
+    return array.Shape(backend_, row_count, columns);
+  };
+  // Layers with compressed rows rotate by other frequencies than those with the window alone.
+  for (Turns& turns : turns_) {
+    TRY(plan(turns.cosines, turns.frequencies.size()));
+    TRY(plan(turns.sines, turns.frequencies.size()));
+  }
+  // Queries go through a low rank; a row is key and value at once.
+  TRY(plan(low_, latent.query_rank));
+  TRY(plan(queries_, heads));
+  TRY(plan(rows_, shape_.head_dim));
+  // What rows are compressed from: twice as wide where windows of compression overlap.
+  TRY(plan(values_, 2 * size_t{shape_.head_dim}));
+  TRY(plan(scores_, 2 * size_t{shape_.head_dim}));
+  TRY(plan(index_values_, 2 * size_t{latent.index_dim}));
+  TRY(plan(index_scores_, 2 * size_t{latent.index_dim}));
+  // The sparse index: its queries, and the compressed rows that each token chose.
+  TRY(plan(index_queries_, size_t{latent.index_heads} * latent.index_dim));
+  TRY(plan(index_weights_, latent.index_heads));
+  TRY(chosen_.Shape(backend_, row_count, latent.index_top, compute::Element::kI32));
+  TRY(plan(attended_, heads));
+  if (is_shared()) {
+    TRY(plan(latents_, shape_.head_dim));
+    TRY(plan(index_keys_, latent.index_dim));
+  }
+  return plan(output_low_, size_t{latent.output_groups} * latent.output_rank);
+}
+
+Status LatentAttention::SetPositions(std::span<const int64_t> positions) {
+  const auto make = [&](const Turns& turns, std::span<const int64_t> of) {
+    return commands_.MakeAngles(
+        {.frequencies = turns.frequencies, .magnitude = 1.0, .positions = of}, turns.angles());
+  };
+  TRY(make(TurnsOf(0), positions));
+  TRY(make(TurnsOf(1), positions));
+  if (!is_shared()) return Ok();
+  first_positions_.assign(positions.begin(), positions.end());
+  for (int64_t& position : first_positions_) position -= position % kPairRatio;
+  return make(TurnsOfFirst(kPairRatio), first_positions_);
+}
+
+Status LatentAttention::Run(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                            std::span<const compute::PageSpan> spans, compute::Operand& rows,
+                            const compute::Tensor& out) {
+  output_operand_->Set(TRY(Expand(layer, ratio, weights, spans, rows)));
+  return Contract(weights, out);
+}
+
+Status LatentAttention::Keep(uint32_t layer, const LatentWeights& weights,
+                             std::span<const compute::PageSpan> spans, compute::Operand& rows) {
+  const compute::Product product[] = {{&weights.row, &rows, rows_.tensor()}};
+  TRY(commands_.Multiply(product));
+  return WriteRows(layer, /*ratio=*/0, weights, spans);
+}
+
+Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
+                                                const LatentWeights& weights,
+                                                std::span<const compute::PageSpan> spans,
+                                                compute::Operand& rows) {
+  // New rows are in the KV cache before anything is attended to, so that tokens of one batch see
+  // each other. `ratio` is of compression: 0 for layers with the window alone.
+  TRY(Project(layer, ratio, weights, rows));
+  TRY(WriteRows(layer, ratio, weights, spans));
+  if (KeepsFarRows(shape_, layer)) {
+    TRY(is_shared() ? MakeSharedRows(layer, ratio, weights, spans)
+                    : Compress(layer, ratio, weights, spans));
+  }
+  // Queries need no rows of the cache; with them, the index ranks the compressed rows.
+  TRY(ProjectQueries(layer, ratio, weights));
+  if (ChoosesRows(shape_, layer)) TRY(RankRows(layer, ratio, spans));
+  // Over the window, the chosen compressed rows and the sink.
+  TRY(Attend(layer, ratio, weights, spans));
+  TRY(LowerOutput(ratio, weights));
+  return output_low_.tensor();
+}
+
+// Everything that is made of the half's input alone, together.
+Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                                compute::Operand& rows) {
+  products_.clear();
+  const auto add = [&](const compute::Matrix& matrix, const compute::Array& out) {
+    products_.push_back({&matrix, &rows, out.tensor().Columns(0, matrix.rows())});
+  };
+  // Of every layer: the queries' low rank and the row itself.
+  add(weights.query_low, low_);
+  add(weights.row, rows_);
+  // Compressed rows are sums of `ratio` (or twice as many) values, weighted by softmax of scores.
+  if (MakesFarRows(shape_, layer)) {
+    add(weights.compressor.values, values_);
+    if (ratio > 1) add(weights.compressor.scores, scores_);
+  }
+  // Where compression is slight there are many rows, which an index ranks.
+  if (ratio == kShortRatio) {
+    add(weights.index_compressor.values, index_values_);
+    add(weights.index_compressor.scores, index_scores_);
+  }
+  if (ChoosesRows(shape_, layer)) add(weights.index_heads, index_weights_);
+  return commands_.Multiply(products_);
+}
+
+// The last numbers of a head are turned to the row's position.
+compute::Heads LatentAttention::Turned(const Turns& turns, const compute::Array& rows,
+                                       size_t count) const {
+  const size_t dim = rows.tensor().columns / count;
+  return {.rows = rows.tensor(),
+          .count = count,
+          .epsilon = shape_.norm_epsilon,
+          .angles = turns.angles(),
+          .still = dim - 2 * turns.frequencies.size()};
+}
+
+// The rows of the window.
+Status LatentAttention::WriteRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                                  std::span<const compute::PageSpan> spans) {
+  compute::Heads heads = Turned(TurnsOf(ratio), rows_, 1);
+  heads.norm = compute::HeadNorm::kWeighted;
+  heads.norm_weight = weights.row_norm.tensor();
+  return commands_.WriteRows(
+      {.pages = {layer, kWindowStream, spans}, .format = row_format_, .heads = heads});
+}
+
+Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                                 std::span<const compute::PageSpan> spans) {
+  const auto compress = [&](uint32_t stream, uint32_t input_stream,
+                            const kernels::LatentFormat& format, const CompressorWeights& with,
+                            const compute::Array& values, const compute::Array& scores) {
+    return commands_.Compress({.pages = {layer, stream, spans},
+                               .input_stream = input_stream,
+                               .ratio = ratio,
+                               .overlaps = ratio == kShortRatio,
+                               .format = format,
+                               .is_spread = stream == kIndexStream,
+                               .places = with.places.tensor(),
+                               .norm = with.norm.tensor(),
+                               .epsilon = shape_.norm_epsilon,
+                               .frequencies = TurnsOf(ratio).frequencies,
+                               .values = InputOf(values, with.values),
+                               .scores = InputOf(scores, with.scores)});
+  };
+  // A row is compressed when its last token comes. Inputs of rows that are not complete stay in the
+  // input stream, as they may come in another batch, or on another node.
+  TRY(compress(kFarStream, kFarInputStream, far_format_, weights.compressor, values_, scores_));
+  if (ratio != kShortRatio) return Ok();
+  // The index has a row for each compressed row, made in the same way and narrower.
+  return compress(kIndexStream, kIndexInputStream, index_format_, weights.index_compressor,
+                  index_values_, index_scores_);
+}
+
+// A row is made when its last token comes, of what that token's row holds then; from its numbers,
+// before they are turned, the index makes its own.
+Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                                       std::span<const compute::PageSpan> spans) {
+  if (!MakesFarRows(shape_, layer)) return KeepSharedRows(layer, ratio, spans);
+  compute::Tensor made = InputOf(values_, weights.compressor.values);
+  if (ratio > 1) {
+    TRY(commands_.Pool({.pages = {layer, kSharedInputStream, spans},
+                        .ratio = ratio,
+                        .values = made,
+                        .scores = InputOf(scores_, weights.compressor.scores),
+                        .out = latents_.tensor()}));
+    made = latents_.tensor();
+  }
+  TRY(commands_.Normalise({.rows = made,
+                           .weight = weights.compressor.norm.tensor(),
+                           .epsilon = shape_.norm_epsilon,
+                           .out = latents_.tensor()}));
+  latent_operand_->Set(latents_.tensor());
+  const compute::Product keys[] = {
+      {&weights.index_key, latent_operand_.get(), index_keys_.tensor()}};
+  TRY(commands_.Multiply(keys));
+  compute::Heads heads = Turned(TurnsOfFirst(ratio), index_keys_, 1);
+  heads.norm = compute::HeadNorm::kWeighted;
+  heads.norm_weight = weights.index_key_norm.tensor();
+  TRY(commands_.WriteRows({.pages = {layer, kSharedIndexStream, spans},
+                           .format = index_format_,
+                           .heads = heads,
+                           .ratio = ratio}));
+  TRY(commands_.WriteRows({.pages = {layer, kFarStream, spans},
+                           .format = far_format_,
+                           .heads = Turned(TurnsOfFirst(ratio), latents_, 1),
+                           .ratio = ratio}));
+  // For layers that keep them too, which may be on other nodes.
+  const compute::RowRange all[] = {{0, rows_of_batch_.rows}};
+  TRY(commands_.Gather(latents_.tensor(), all, FarRowsOf(shape_, rows_of_batch_)));
+  return commands_.Gather(index_keys_.tensor(), all, IndexRowsOf(shape_, rows_of_batch_));
+}
+
+// What an earlier layer has made of the batch's tokens.
+Status LatentAttention::KeepSharedRows(uint32_t layer, uint32_t ratio,
+                                       std::span<const compute::PageSpan> spans) {
+  TRY(commands_.WriteRows({.pages = {layer, kSharedIndexStream, spans},
+                           .format = index_format_,
+                           .heads = {.rows = IndexRowsOf(shape_, rows_of_batch_), .count = 1},
+                           .ratio = ratio}));
+  return commands_.WriteRows({.pages = {layer, kFarStream, spans},
+                              .format = far_format_,
+                              .heads = {.rows = FarRowsOf(shape_, rows_of_batch_), .count = 1},
+                              .ratio = ratio});
+}
+
+// From the query's low rank to all heads, and to those of the index.
+Status LatentAttention::ProjectQueries(uint32_t layer, uint32_t ratio,
+                                       const LatentWeights& weights) {
+  // The low rank is normed once, and quantised once for both products.
+  TRY(commands_.Normalise({.rows = low_.tensor(),
+                           .weight = weights.query_norm.tensor(),
+                           .epsilon = shape_.norm_epsilon,
+                           .out = low_.tensor()}));
+  low_operand_->Set(low_.tensor());
+  // Queries of all heads; with an index also its own.
+  products_.clear();
+  products_.push_back({&weights.query_high, low_operand_.get(), queries_.tensor()});
+  if (ChoosesRows(shape_, layer))
+    products_.push_back({&weights.index_query, low_operand_.get(), index_queries_.tensor()});
+  TRY(commands_.Multiply(products_));
+  // Normed without a weight, but for V4.1, then rotated to the token's position.
+  compute::Heads heads = Turned(TurnsOf(ratio), queries_, shape_.head_count);
+  heads.norm = is_shared() ? compute::HeadNorm::kNone : compute::HeadNorm::kPlain;
+  return commands_.FinishHeads({&heads, 1});
+}
+
+// Which of the compressed rows are seen where there are many.
+Status LatentAttention::RankRows(uint32_t layer, uint32_t ratio,
+                                 std::span<const compute::PageSpan> spans) {
+  const Latent& latent = shape_.latent;
+  // Queries get as few bits as the index's rows, as the model was trained.
+  TRY(commands_.FinishIndexQueries({.queries = index_queries_.tensor(),
+                                    .heads = latent.index_heads,
+                                    .angles = TurnsOf(ratio).angles(),
+                                    .format = index_format_,
+                                    .weights = index_weights_.tensor(),
+                                    .is_spread = !is_shared()}));
+  // Of equal scores the earliest row is chosen: a ranking must not depend on how work is cut.
+  const uint32_t stream = is_shared() ? kSharedIndexStream : kIndexStream;
+  return commands_.Rank({.pages = {layer, stream, spans},
+                         .ratio = ratio,
+                         .format = index_format_,
+                         .heads = latent.index_heads,
+                         .queries = index_queries_.tensor(),
+                         .weights = index_weights_.tensor(),
+                         .top = latent.index_top,
+                         .chosen = chosen_.tensor(),
+                         .blocks = BlocksOf(layer)});
+}
+
+// One layer's index chooses blocks as well, and those of later layers choose from them.
+compute::RowRanking::Blocks LatentAttention::BlocksOf(uint32_t layer) const {
+  const Latent& latent = shape_.latent;
+  if (!latent.block_layer || layer < *latent.block_layer) return {};
+  return {.rows = latent.block_rows,
+          .top = latent.top_blocks,
+          .chosen = ChosenBlocksOf(shape_, rows_of_batch_),
+          .is_made = layer == *latent.block_layer};
+}
+
+Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
+                               std::span<const compute::PageSpan> spans) {
+  return commands_.AttendRows(
+      {.pages = {layer, kWindowStream, spans},
+       .window = shape_.sliding_window,
+       .far_layer = ratio == 0 ? layer : FarLayerOf(shape_, layer),
+       .far_stream = kFarStream,
+       .ratio = ratio,
+       .top = shape_.latent.index_top,
+       .chosen = HasChosenRows(shape_, layer) ? chosen_.tensor() : compute::Tensor(),
+       .format = row_format_,
+       .far_format = far_format_,
+       .head_count = shape_.head_count,
+       .scale = AttentionScaleOf(shape_),
+       .queries = queries_.tensor(),
+       .sinks = weights.sinks.tensor(),
+       .out = attended_.tensor()});
+}
+
+// Values were turned with their rows; the turn of the query's position is taken back, which leaves
+// the difference.
+Status LatentAttention::LowerOutput(uint32_t ratio, const LatentWeights& weights) {
+  compute::Heads heads = Turned(TurnsOf(ratio), attended_, shape_.head_count);
+  heads.inverse = true;
+  TRY(commands_.FinishHeads({&heads, 1}));
+  // Heads in groups, each through a low rank of its own.
+  const size_t groups = weights.output_low.size();
+  const size_t width = attended_.tensor().columns / groups;
+  const size_t rank = shape_.latent.output_rank;
+  products_.clear();
+  for (size_t group = 0; group < groups; ++group) {
+    group_operands_[group]->Set(attended_.tensor().Columns(group * width, width));
+    products_.push_back({&weights.output_low[group], group_operands_[group].get(),
+                         output_low_.tensor().Columns(group * rank, rank)});
+  }
+  return commands_.Multiply(products_);
+}
+
+// All groups together to the output.
+Status LatentAttention::Contract(const LatentWeights& weights, const compute::Tensor& out) {
+  const compute::Product output[] = {{&weights.output_high, output_operand_.get(), out}};
+  return commands_.Multiply(output);
+}
+
+}  // namespace aster::model

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+// The index of a layer whose heads see some of the rows only, as DeepSeek V3.2 and GLM 5 have it
+// (DSA): a narrow row for every token, by which each token's queries rank all that came before it.
+// Must not know what is done with the rows that are chosen.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "compute/backend.h"
+#include "compute/commands.h"
+#include "kernels/latent.h"
+#include "model/weights/weights.h"
+
+namespace aster::model {
+
+// Keeps its scratch memory from batch to batch, and what was chosen from layer to layer. Not for
+// concurrent use.
+class RowChoice {
+ public:
+  RowChoice(const Shape& shape, compute::Backend& backend, compute::Commands& commands);
+
+  // Room for a batch of `row_count` rows.
+  Status Plan(size_t row_count);
+
+  // The products that the index needs: of what the half is given, and of its queries' low rank.
+  void AddProducts(const RowIndexWeights& weights, compute::Operand& rows,
+                   std::vector<compute::Product>& products) const;
+  void AddQueries(const RowIndexWeights& weights, compute::Operand& low,
+                  std::vector<compute::Product>& products) const;
+  // Once those are done: writes the tokens' rows, and ranks.
+  Status Run(uint32_t layer, const RowIndexWeights& weights, const compute::Angles& angles,
+             std::span<const compute::PageSpan> spans);
+
+  // [rows, top], of the last layer that has an index. Tokens that see all rows have none.
+  const compute::Tensor& chosen() const { return chosen_.tensor(); }
+
+ private:
+  const Shape shape_;
+  const kernels::LatentFormat format_;
+  const kernels::RopeLayout turns_;
+  compute::Backend& backend_;
+  compute::Commands& commands_;
+
+  compute::Array rows_;     // [rows, dim]
+  compute::Array queries_;  // [rows, heads * dim]
+  compute::Array shares_;   // [rows, heads], of the heads in a rank
+  compute::Array chosen_;   // [rows, top]
+};
+
+}  // namespace aster::model

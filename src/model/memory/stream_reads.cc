@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Asterism authors
+// SPDX-License-Identifier: MIT
+
+#include "model/memory/stream_reads.h"
+
+#include "model/memory/memory.h"
+
+namespace aster::model {
+
+StreamReads ReadsOf(const Shape& shape, uint32_t layer, uint32_t index, const kv::Stream& stream) {
+  const auto row_bytes = static_cast<double>(stream.codec->row_bytes());
+  // States once, and what the convolution joins: a page's other inputs only where states are gone.
+  if (shape.has_state(layer))
+    return {index == kStateStream ? 1 : uint64_t{shape.recurrence.taps}, row_bytes};
+  uint64_t positions = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
+  // Where an index chooses rows, those alone are read, and all of its own.
+  if (shape.is_indexed() && index == kMlaStream) positions = shape.index.top;
+  const bool is_far = shape.is_latent() && index == kFarStream && stream.window == 0;
+  if (is_far && HasChosenRows(shape, layer))
+    positions = uint64_t{shape.latent.index_top} * stream.stride;
+  return {positions, row_bytes / stream.stride / stream.read_every};
+}
+
+std::vector<StreamReads> ReadsOfLayer(const Shape& shape, const kv::Layout& layout,
+                                      uint32_t layer) {
+  std::vector<StreamReads> reads;
+  const auto add = [&](uint32_t source, uint32_t index) {
+    reads.push_back(ReadsOf(shape, source, index, layout.streams(source)[index]));
+  };
+  const uint32_t source = KvLayerOf(shape, layer);
+  for (uint32_t index = 0; index < layout.streams(source).size(); ++index) add(source, index);
+  if (!shape.shares_far_rows() || !HasChosenRows(shape, layer)) return reads;
+  const uint32_t far = FarLayerOf(shape, layer);
+  if (far == layer) return reads;
+  add(far, kFarStream);
+  return reads;
+}
+
+}  // namespace aster::model
