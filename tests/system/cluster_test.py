@@ -3,12 +3,9 @@
 # SPDX-License-Identifier: MIT
 """A cluster of several machines, each a folder of settings and processes on this one: from the first invitation to
 an answer that many compute, and what happens when one of them is gone."""
-import contextlib
-import itertools
 import json
 import pathlib
 import signal
-import socket
 import sys
 import time
 import unittest
@@ -21,17 +18,8 @@ from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
 from run_test import PROMPT as READY_FOR_MORE, Conversation  # noqa: E402
 from valve import Valve  # noqa: E402
 
+HOSTS = ("127.0.0.1", "127.0.0.2")
 READY = b"\x1b[?2004h" + READY_FOR_MORE
-
-
-def pair_of_ports():
-    """Two free ports, one behind the other, on both addresses of loopback that are used here."""
-    while True:
-        first = port_to_keep()
-        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
-            for host, port in itertools.product(("127.0.0.1", "127.0.0.2"), (first, first + 1)):
-                stack.enter_context(socket.create_server((host, port)))
-            return first
 
 
 class Clusters(ClusterCase):
@@ -167,7 +155,7 @@ class Clusters(ClusterCase):
         places = {}
         for machine in (desk, lap):
             machine.stop_node()
-            places[machine] = pair_of_ports()
+            places[machine] = port_to_keep(HOSTS)
             for port in (places[machine], places[machine] + 1):
                 valve.open(port)
 
@@ -300,7 +288,7 @@ class Clusters(ClusterCase):
     def test_a_node_that_lost_its_connection_is_as_good_as_ever(self):
         valve = Valve()
         self.addCleanup(valve.close)
-        place = pair_of_ports()
+        place = port_to_keep(HOSTS)
         for port in (place, place + 1):
             valve.open(port)
         desk = self.machine("desk")

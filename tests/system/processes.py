@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """What tests of several processes share: who started whom, who is left, how much memory they have."""
+import contextlib
+import itertools
 import os
 import pathlib
 import random
@@ -36,17 +38,22 @@ def has_ended(pid):
         return True
 
 
-def port_to_keep():
-    """A free port below those that the system gives to connections: no connection of another program takes it while
-    nobody listens there."""
+_kept = []  # sockets whose names tell other tests which ports this one keeps
+
+
+def port_to_keep(hosts=("127.0.0.1",)):
+    """A free port whose next one, where a node's data plane listens, is free too: for this test alone until it ends.
+    They are below those that the system gives to connections, and a test that keeps them has bound a name that says so:
+    neither a connection nor another test takes them while nobody listens there."""
     while True:
-        port = random.randrange(10000, 32000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+        port = random.randrange(10000, 32000, 2)
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            for host, of_pair in itertools.product(hosts, (port, port + 1)):
+                stack.enter_context(socket.create_server((host, of_pair)))
+            name = socket.socket(socket.AF_UNIX)
+            name.bind(f"\0aster-test-port-{port}")
+            _kept.append(name)
+            return port
 
 
 def wait_for(condition, what, deadline_s=DEADLINE_S):
