@@ -8,9 +8,9 @@
 namespace aster::stage {
 namespace {
 
-// Turns are tried where a part of a round is spent waiting that they may hide.
+// Turns are tried if more than this share of a round is waiting, which turns may hide.
 constexpr double kWorthTrying = 0.125;
-// Two frames are kept in flight for a gain that is more than noise.
+// Turns are kept if a round takes less than this share of its time in one frame (more than noise).
 constexpr double kWorthwhile = 0.97;
 
 template <size_t kCount>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Decides whether a group computes the next tokens of all answers in one frame, or in two that take
-// turns: then one is computed while columns of the other travel, and weights are read twice. Which
+// turns: then one is computed while columns of the other travel, but weights are read twice. Which
 // is faster depends on links, weights and the number of answers, so both ways are tried if the
-// nodes wait for each other. Only numbers.
+// nodes wait for each other. Must not know frames' contents, nor a clock.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace aster::stage {
 // The turns of one stage. Belongs to the thread that computes.
 class AnswerTurns {
  public:
-  // The most of `answers` answers that the next frame may have, given that a frame in flight has
+  // How many of `answers` answers the next frame may have at most, while a frame in flight has
   // `in_flight` of them. 0: wait for that frame.
   size_t MostInFrame(size_t answers, size_t in_flight) const;
 
@@ -29,15 +29,15 @@ class AnswerTurns {
   };
   void Learn(const Frame& frame);
 
-  // Whether so many answers take turns now.
+  // Whether frames of this number of answers take turns now.
   bool AreInTurns(size_t answers) const { return answers > 1 && WaysOf(answers).in_two; }
 
  private:
   // Larger numbers of answers count as this one.
   static constexpr size_t kMostAnswers = 64;
-  // Rounds of a try. The first one does not count: its frames were in flight when the try began.
+  // Rounds of a trial. The first one does not count: its frames were in flight when it began.
   static constexpr size_t kRounds = 7;
-  // Rounds until the other way is tried again; twice as many each time that it was no better.
+  // Rounds until the other way is tried again; doubled each time that it was no better.
   static constexpr uint32_t kFewestRounds = 256, kMostRounds = 8192;
 
   struct Ways {
@@ -46,7 +46,7 @@ class AnswerTurns {
     int64_t other_ns = 0;   // time of a round in the other way
     uint32_t rounds = 0;    // rounds in this way
     uint32_t patience = kFewestRounds;
-    // Of the round that is under way.
+    // Of the current round.
     size_t own = 0;
     int64_t took_ns = 0, waited_ns = 0;
     // Of the newest rounds.

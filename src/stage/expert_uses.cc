@@ -18,7 +18,7 @@ std::string ExpertUses::PathOf(const std::string& model) const {
   return fmt::format("{}/{}.experts", folder_, model);
 }
 
-// What is known of a model; a file that is missing or damaged is as none.
+// The counts of a model, from its file at first; a missing or damaged file counts as empty.
 ExpertUses::Counted& ExpertUses::Find(const std::string& model) {
   const auto [found, is_new] = counted_.try_emplace(model);
   Counted& counted = found->second;

@@ -12,8 +12,8 @@
 namespace aster::stage {
 namespace {
 
-// A capacity that is enough for most KV chunks of a page: memory that grows is copied. A longer
-// chunk may leave out most of its rows, outside a sliding window.
+// The capacity to reserve: enough for most KV chunks of a page, as a payload that grows is copied.
+// A longer chunk may leave out most of its rows, which are outside a sliding window.
 size_t UsualBytes(const kv::PageTable& table, kv::LayerRange layers, uint32_t count) {
   constexpr size_t kHeadBytes = 4096;
   constexpr size_t kBlockHeadBytes = 64;
@@ -37,7 +37,7 @@ Status ExportKvChunk(const kv::PageTable& table, kv::LayerRange layers, uint32_t
   if (begin <= end && table.layers().Contains(layers)) {
     chunk.reserve(UsualBytes(table, layers, end - begin));
   }
-  // Not insert(), which with the payload's allocator is a loop over bytes.
+  // Not insert(): with the payload's allocator it copies byte by byte.
   return kv::Export(table, layers, begin, end, [&](Bytes bytes) {
     const size_t size = chunk.size();
     chunk.resize(size + bytes.size());

@@ -23,7 +23,7 @@
 namespace aster::stage {
 namespace {
 
-// Of the KV cache where its size is not given: half of the memory that is left, within these.
+// A KV cache without a given size gets half of the free memory, within these limits.
 constexpr uint64_t kMostKvBytes = uint64_t{4} << 30;
 constexpr uint64_t kLeastKvBytes = uint64_t{16} << 20;
 
@@ -83,15 +83,15 @@ class FileLoading final : public SliceLoading {
   std::thread thread_;
 };
 
-// Of the weights of a slice what lies in main memory.
+// The bytes of a slice's weights in main memory.
 uint64_t MainBytes(const gguf::ModelFiles& files, const model::Shape& shape,
                    const model::Slice& slice, uint32_t gpu_layers) {
   const uint32_t there = std::min(gpu_layers, slice.layer_end - slice.layer_begin);
   return SliceBytes(files, shape, engine::WithoutLast(slice, there));
 }
 
-// The slice without as many layers at its end, or at its beginning, as it takes to fit. The head
-// goes with the last layer, the embedding with the first.
+// The slice, shortened at its end or beginning until it fits. The head goes with the last layer,
+// the embedding with the first.
 model::Slice Shortened(const gguf::ModelFiles& files, const model::Shape& shape, model::Slice slice,
                        uint32_t gpu_layers, uint64_t free_bytes, bool from_end) {
   while (slice.layer_begin < slice.layer_end &&
@@ -127,8 +127,8 @@ std::string WhatFits(const gguf::ModelFiles& files, const model::Shape& shape,
                      plan::DescribeSlice(most));
 }
 
-// What is free on each GPU with memory of its own beside other slices, which have filled all in
-// proportion.
+// Free bytes of each GPU with memory of its own. Other slices are assumed to have filled all GPUs
+// in proportion to their memory.
 std::vector<uint64_t> FreeOnGpus(const std::vector<uint64_t>& gpu_bytes, uint64_t used_bytes) {
   const double sum = std::accumulate(gpu_bytes.begin(), gpu_bytes.end(), 0.0);
   const double share = sum > 0 ? std::min(1.0, static_cast<double>(used_bytes) / sum) : 0;
@@ -188,8 +188,8 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
         fmt::format("{} of a model of {} layers", plan::DescribeSlice(slice), shape.layer_count));
   }
   TRY(model::CheckGroup(slice.part, shape));
-  // What is left beside the other slices has to hold the weights and the least useful KV cache, but
-  // for what GPUs hold of both.
+  // Main memory beside other slices has to hold the weights and the smallest useful KV cache,
+  // except those parts of both that are on GPUs.
   const uint64_t limit =
       options.memory_bytes > 0
           ? options.memory_bytes
@@ -203,7 +203,7 @@ Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& re
                       : std::clamp(beside_weights / 2, kLeastKvBytes, kMostKvBytes);
   const uint32_t layers = std::max(1u, slice.layer_end - slice.layer_begin);
   const uint32_t on_gpus = TRY(LayersOnGpus(files, shape, request, room.kv_bytes, options));
-  // Pages are shared out as layers are.
+  // Main memory and GPUs get their layers' share of the KV cache.
   const uint64_t main_weights = MainBytes(files, shape, slice, on_gpus);
   const uint64_t gpu_kv = room.kv_bytes / layers * on_gpus;
   const uint64_t main_kv = room.kv_bytes - gpu_kv;
@@ -269,8 +269,8 @@ Result<std::unique_ptr<SliceLoading>> FileSliceSource::Start(const SliceRequest&
   options.main_memory_bytes = room.free_bytes;
   options.drafter = files->drafter();
   options.memory_now = options_.kv_now;
-  // A memory that is not named by the model alone has rows that travelled inexactly: a request that
-  // wants exact rows does not find them, so they are not worth a place on disk.
+  // A KV cache with another name than the model's has rows from compressed KV transfers. Requests
+  // for exact rows cannot use them, so they are not worth a place on disk.
   if (request.memory_name == request.fingerprint) options.page_store = options_.page_store;
   return std::make_unique<FileLoading>(std::move(files), std::move(options), room);
 }

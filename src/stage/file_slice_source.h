@@ -34,7 +34,7 @@ struct FileSliceOptions {
   std::shared_ptr<kv::PageChunks> page_chunks = {};  // the same, for other nodes; or null
 };
 
-// About the memory that a slice's tensors take: packed weights are about as large as in the file.
+// About how much memory a slice's tensors take: packed weights are about as large as in the file.
 uint64_t SliceBytes(const gguf::ModelFiles& files, const model::Shape& shape,
                     const model::Slice& slice);
 
@@ -47,10 +47,10 @@ struct SliceRoom {
   uint64_t free_bytes = 0;    // of main memory beside other slices
 };
 
-// The room that the slice takes, with as many of its layers on GPUs as these hold; an error if
-// these files (which need not hold their data yet) cannot compute it, or if it does not fit into
-// main memory: the error says which layers would. If the memory of GPUs is not known, all layers
-// that may be there are counted there; LocalModel::Load finds out.
+// The memory that the slice takes, with as many of its layers on GPUs as fit there. The files need
+// not have their data yet. An error if they lack a tensor of the slice, or if it does not fit into
+// main memory; then the error says which layers would. If the memory of GPUs is not known, all
+// layers that may be on GPUs are counted there; LocalModel::Load finds out.
 Result<SliceRoom> FindRoom(const gguf::ModelFiles& files, const SliceRequest& request,
                            const FileSliceOptions& options);
 
@@ -62,7 +62,7 @@ class FileSliceSource final : public SliceSource {
   // Files of a model, which may hold only part of it.
   void Add(const Hash128& fingerprint, std::shared_ptr<const gguf::ModelFiles> files) EXCLUDES(mu_);
 
-  // Models of which there are files, for people: "nova (1234abcd), tiny (89abcdef)", or "none".
+  // Models of which there are files, for errors: "nova (1234abcd), tiny (89abcdef)", or "none".
   std::string Models() const EXCLUDES(mu_);
 
   Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) override EXCLUDES(mu_);

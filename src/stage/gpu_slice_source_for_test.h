@@ -14,8 +14,8 @@
 
 namespace aster::stage {
 
-// On the processor where a node has lost its GPU. Each slice opens a GPU of its own, which follows
-// the plan; what became of the newest one is in `newest`.
+// Slices with a fake GPU each, which fails as `plan` says; or, after a node has lost its GPU,
+// slices on the processor. `newest` is the plan of the newest GPU.
 class GpuSliceSource final : public SliceSource {
  public:
   explicit GpuSliceSource(const engine::FakeGpuPlan& plan, uint32_t layers = 1)

@@ -12,9 +12,9 @@
 namespace aster::stage {
 namespace {
 
-// Jobs end nearly in the order of their numbers: at most this number may be in flight.
+// Jobs end nearly in the order of their numbers: at most this many end before an earlier one.
 constexpr size_t kMostOutOfOrder = 64;
-// Jobs of which something has come; a node that keeps to the protocol has two in flight.
+// Jobs with received rows; a node that keeps to the protocol has two in flight.
 constexpr size_t kMostJobs = 1024;
 
 bool IsFailure(const wire::PartRows& rows) {
@@ -59,7 +59,7 @@ std::unique_ptr<model::Exchange> Group::Join(uint64_t job) {
   return std::make_unique<JobExchange>(*this, job);
 }
 
-// A node whose program is older gets numbers, and so do all with it.
+// One node with an older program makes all nodes send floats instead of blocks.
 bool Group::TakesBlocks() const {
   return std::ranges::all_of(nodes_, [this](const wire::NodeId& node) {
     return node == network_.self() || network_.ProtocolOf(node) >= wire::kBlocksProtocol;
@@ -110,7 +110,7 @@ void Group::Leave(uint64_t job) {
   if (over_.size() <= kMostOutOfOrder) return;
   over_below_ = *over_.begin();
   over_.erase(over_.begin());
-  // Of those that failed before this node had heard of them.
+  // Rows of jobs that failed before this node joined them.
   while (!jobs_.empty() && jobs_.begin()->first <= over_below_) {
     waiting_bytes_ -= jobs_.begin()->second.bytes;
     jobs_.erase(jobs_.begin());
@@ -119,7 +119,8 @@ void Group::Leave(uint64_t job) {
 
 void Group::Fail(uint64_t job, const Error& why) {
   if (why.code() != Code::kResourceExhausted && !broken_) broken_ = why;
-  // The node that leads tells all, any other one the node that leads. Where that fails it is down.
+  // The leading node tells all others; a member tells the leading node. A failed send needs no
+  // handling: that node is reported down.
   for (uint32_t part = 0; part < nodes_.size(); ++part) {
     if (part == part_ || (!leads() && part != 0)) continue;
     static_cast<void>(network_.Send(

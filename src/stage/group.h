@@ -50,12 +50,12 @@ class Group {
   Status SendWork(wire::Work&& work);
   // The exchange of a job; destroying it ends the job here.
   std::unique_ptr<model::Exchange> Join(uint64_t job);
-  // This node, or another one, cannot compute its part: the others are told to give the job up.
+  // This node, or another one, cannot compute its part: makes the others give the job up.
   void Fail(uint64_t job, const Error& why);
 
   // Takes rows from another node. An error if more rows have come than the group waits for.
   Status OnRows(const wire::NodeId& from, wire::PartRows&& rows);
-  // What this node has sent of columns and sums.
+  // Columns and sums that this node has sent.
   struct Sent {
     uint64_t gathers = 0;  // one message to each node that takes part
     uint64_t bytes = 0;
@@ -77,7 +77,7 @@ class Group {
 
  private:
   class JobExchange;
-  // Rows of a job that have come and were not taken yet.
+  // Rows of a job that were received and not taken yet.
   struct Job {
     std::map<std::pair<uint32_t, uint32_t>, wire::PartRows> rows;  // by gather and part
     std::optional<Error> failed;
@@ -100,7 +100,7 @@ class Group {
   std::map<uint64_t, Job> jobs_;
   uint64_t waiting_bytes_ = 0;
   Sent sent_;
-  // Jobs that are over here, as are all before over_below_: rows that still come are dropped.
+  // Jobs that are over here, as are all before over_below_: their late rows are dropped.
   std::set<uint64_t> over_;
   uint64_t over_below_ = 0;
   wire::Payload taken_;  // lent by Take

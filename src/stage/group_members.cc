@@ -21,7 +21,7 @@ GroupMembers::GroupMembers(net::Network& network, wire::RouteId group_route,
     states_.try_emplace(member.node);
     network_.Introduce(member.node, member.addresses);
     ++own.part;
-    // A member that cannot be reached is told to be down.
+    // A member that cannot be reached is reported down by the network.
     const Status sent = network_.Send(member.node, own);
     if (!sent.ok() && !unopened_) unopened_.emplace(member.node, sent.error());
   }
@@ -56,7 +56,7 @@ void GroupMembers::Begin(const wire::Begin& begin, wire::Holds own) {
   Waiting& waiting = waiting_[begin.sequence];
   waiting = {.holds = std::move(own), .missing = {}};
   for (const auto& [node, state] : states_) waiting.missing.insert(node);
-  // The node that leads drafts for all.
+  // Only the leading node drafts.
   wire::Begin plain = begin;
   plain.draft_kind = 0;
   plain.route = route_;

@@ -27,7 +27,7 @@ bool GroupRows::MayGather(wire::SequenceId sequence) {
 }
 
 wire::SendKv GroupRows::Gather(StageMemory::OutgoingKv own) {
-  // The chunk was made here a moment ago.
+  // Parsing cannot fail: this node has just made the chunk.
   const kv::KvChunkHeader header = kv::ParseKvChunk(own.rows.chunk).value().header;
   const wire::SendKv order{.route = group_,
                            .sequence = own.rows.sequence,
@@ -45,7 +45,7 @@ wire::SendKv GroupRows::Gather(StageMemory::OutgoingKv own) {
 
 Result<std::optional<StageMemory::OutgoingKv>> GroupRows::OnPart(const wire::NodeId& from,
                                                                  wire::KvRows&& rows) {
-  // Of a sequence that is over, or of an epoch before.
+  // Rows of a sequence that is over, or of an earlier epoch, are dropped.
   const auto found = gathering_.find(rows.ticket);
   if (found == gathering_.end() || found->second.own.rows.epoch != rows.epoch) {
     return std::optional<StageMemory::OutgoingKv>();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // KV transfers of a group, whose nodes have some columns of each row: for other nodes the group is
-// one stage with whole rows. The node that leads joins rows that leave from the columns of all
-// nodes, and cuts rows that come; these are taken once all nodes have taken their columns. Must not
-// know how messages travel, nor what is in memory.
+// one stage with whole rows. The node that leads joins outgoing rows from the columns of all nodes,
+// and divides incoming rows; these are taken once all nodes have taken their columns. Must not know
+// how messages travel, nor the KV cache.
 #pragma once
 
 #include <cstdint>
@@ -35,21 +35,21 @@ class GroupRows {
   GroupRows(wire::RouteId group, const kv::Columns& own, std::vector<Member> members)
       : group_(group), own_(own), members_(std::move(members)) {}
 
-  // --- Rows that leave.
+  // --- Outgoing rows.
 
   // Whether the node that leads has whole rows.
   bool has_whole_rows() const { return own_.is_whole(); }
   // False if enough rows of the sequence wait for parts: ask again when Released names the
   // sequence.
   bool MayGather(wire::SequenceId sequence);
-  // Takes this node's columns of rows that leave. Returns the order to all members to send theirs.
+  // Takes this node's columns of outgoing rows. Returns the order to all members to send theirs.
   wire::SendKv Gather(StageMemory::OutgoingKv own);
   // A member's columns have come. Returns the message with whole rows once all parts are there.
   Result<std::optional<StageMemory::OutgoingKv>> OnPart(const wire::NodeId& from,
                                                         wire::KvRows&& rows);
   std::set<wire::SequenceId> Released() { return std::exchange(held_back_, {}); }
 
-  // --- Rows that come.
+  // --- Incoming rows.
 
   struct ForMember {
     wire::NodeId to;

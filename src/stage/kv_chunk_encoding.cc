@@ -112,7 +112,7 @@ Status Convert(const kv::Layout& layout, const kernels::OpsTable& ops, Direction
       return DataLoss(fmt::format("rows of {} bytes in layer {}, where {} bytes were expected",
                                   block.row_bytes, block.layer, from));
     }
-    // At most twice the bytes that are there: a row count is not believed, its rows have come.
+    // At most twice the received bytes: row_count was checked against the rows that are there.
     out.resize(rows_begin + uint64_t{block.row_count} * to);
     for (uint32_t row = 0; row < block.row_count; ++row) {
       const uint8_t* const source = block.rows.data() + row * from;
@@ -146,7 +146,7 @@ Result<wire::Payload> ConvertKvChunk(const kv::Layout& layout, kernels::Isa isa,
   const size_t bytes = chunk.head.size() + chunk.blocks.size();
   wire::Payload out;
   out.reserve(direction == Direction::kCompress ? bytes : 2 * bytes);
-  // The header is the same: it says nothing of the size of rows.
+  // The header is copied: it does not depend on the size of rows.
   out.insert(out.end(), chunk.head.begin(), chunk.head.end());
   ByteReader in(chunk.blocks);
   for (uint32_t i = 0; i < header.block_count; ++i) {

@@ -27,7 +27,7 @@ Result<wire::RowEncoding> ParseKvChunkEncoding(std::string_view name);
 // Whether the encoding changes rows of the layout: it has streams of 16-bit numbers.
 bool ChangesRows(wire::RowEncoding encoding, const kv::Layout& layout);
 
-// Of a row of the stream in this encoding.
+// The bytes of a row of the stream in this encoding.
 size_t EncodedRowBytes(wire::RowEncoding encoding, const kv::Stream& stream);
 
 // The bytes of the chunk with its rows compressed. The header stays as it is; the blocks' checksums
@@ -35,9 +35,8 @@ size_t EncodedRowBytes(wire::RowEncoding encoding, const kv::Stream& stream);
 Result<wire::Payload> CompressKvChunk(const kv::Layout& layout, kernels::Isa isa,
                                       const kv::KvChunk& chunk);
 
-// The bytes of the chunk that a compressed one stands for, which comes from another node: an error
-// where it is damaged, of another layout, or has rows of a size that is not that of compressed
-// ones.
+// The bytes of the decompressed chunk. The compressed one comes from another node: an error if it
+// is damaged, of another layout, or has rows of the wrong size.
 Result<wire::Payload> DecompressKvChunk(const kv::Layout& layout, kernels::Isa isa,
                                         const kv::KvChunk& chunk);
 

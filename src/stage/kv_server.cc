@@ -29,7 +29,7 @@ constexpr uint32_t kPage = kernels::kPagePositions;
 
 using Tokens = std::span<const int32_t>;
 
-// How many positions of the prefix each layer has here.
+// For each layer, how many positions of the prefix this node has.
 std::vector<uint32_t> LengthsOf(const wire::FindKv& find, const KvPlaces& places) {
   // In memory: what a new sequence of the slice would adopt.
   std::vector<uint32_t> lengths(find.layer_count);
@@ -42,7 +42,7 @@ std::vector<uint32_t> LengthsOf(const wire::FindKv& find, const KvPlaces& places
       lengths[layer] = std::max(lengths[layer], length);
     }
   }
-  // Below memory page by page, each continuing what its layers have so far.
+  // On disk, page by page: a page counts for layers whose rows it continues.
   if (places.chunks == nullptr) return lengths;
   Hash128 prefix = find.digest;
   for (uint32_t begin = 0; begin + kPage <= find.tokens.size(); begin += kPage) {
@@ -63,7 +63,7 @@ struct Read {
   wire::RowEncoding encoding = wire::RowEncoding::kF32;
 };
 
-// The rows of [begin, end) in layers from `layers.begin` on, in as many of them as one place has.
+// The rows of [begin, end) in layers from `layers.begin` on, as many layers as one place has.
 Result<Read> ReadFrom(const KvPlaces& places, const Hash128& digest, Tokens tokens, uint32_t begin,
                       kv::LayerRange layers) {
   const auto end = static_cast<uint32_t>(tokens.size());
@@ -72,7 +72,7 @@ Result<Read> ReadFrom(const KvPlaces& places, const Hash128& digest, Tokens toke
     if (model->layout().digest() != digest || !held.Contains({layers.begin, layers.begin + 1})) {
       continue;
     }
-    // The table holds the pages while they are exported, and lets them go with this call.
+    // The table keeps the pages from being evicted while they are exported.
     kv::PageTable table = model->NewTable();
     if (table.Adopt(tokens, kv::AdoptFrom::kMemory) < end) continue;
     Read read{.layers = {layers.begin, std::min(layers.end, held.end)},
@@ -85,7 +85,7 @@ Result<Read> ReadFrom(const KvPlaces& places, const Hash128& digest, Tokens toke
     }
     return read;
   }
-  // Below memory there are exact rows of whole pages.
+  // On disk there are exact rows of whole pages.
   if (places.chunks != nullptr && begin % kPage == 0 && end == begin + kPage) {
     const Hash128 prefix = kv::ExtendPrefixHash(digest, tokens);
     for (const kv::LayerRange held : places.chunks->LayersOf(prefix)) {
@@ -131,7 +131,8 @@ std::optional<wire::FoundKv> KvServer::FindKv(const wire::NodeId& from, const wi
   return found;
 }
 
-// Makes room for one more query of that many tokens; no node can take all of it.
+// Makes room for one more query of `token_count` tokens. Each node has a limit of its own, so that
+// it cannot evict all queries of others.
 void KvServer::DropOldQueries(const wire::NodeId& from, size_t token_count, int64_t now_ns) {
   std::erase_if(queries_,
                 [&](const auto& item) { return now_ns - item.second.used_ns >= kForgottenNs; });
@@ -148,7 +149,7 @@ void KvServer::DropOldQueries(const wire::NodeId& from, size_t token_count, int6
     queries_.erase(oldest);
     return true;
   };
-  // Within the asking node's own number first, so that it cannot evict others' queries.
+  // First the limit of the asking node, then that of all nodes.
   const auto is_of_node = [&](const QueryKey& key) { return key.first == from; };
   const auto count =
       std::ranges::count_if(queries_, [&](const auto& item) { return is_of_node(item.first); });
@@ -169,7 +170,7 @@ bool KvServer::FetchKv(const wire::NodeId& from, const wire::FetchKv& order, int
   if (query == queries_.end() || fetches_.size() >= kMaxFetches || order.begin >= order.end ||
       order.end > query->second.tokens.size() || order.layer_begin >= order.layer_end ||
       order.layer_end > kMaxLayers) {
-    // Without a reply the conductor would wait for its deadline, and take this node for slow.
+    // Without a reply the conductor would wait until its deadline and count this node as slow.
     if (refusals_.size() < kMaxRefusals) {
       refusals_.push_back({from, wire::FoundKv{.query = order.query, .held = {}}});
     }
@@ -211,8 +212,7 @@ std::optional<KvServer::OutgoingKv> KvServer::Next(const KvPlaces& places) {
     refusals_.pop_front();
     return refusal;
   }
-  // The oldest fetch first. One stays until its last rows were taken: until then they count as in
-  // flight.
+  // The oldest fetch first. A fetch stays until its last rows were taken: they count as in flight.
   for (size_t i = 0; i < fetches_.size();) {
     auto outgoing = NextOf(fetches_[i], places);
     const bool is_over = fetches_[i].next >= fetches_[i].order.end && fetches_[i].ready.empty();
@@ -233,7 +233,7 @@ std::optional<KvServer::OutgoingKv> KvServer::NextOf(Fetch& fetch, const KvPlace
   if (is_over || !in_flight_->MaySend(fetch.order.to.node, !fetch.in_flight.empty())) {
     return std::nullopt;
   }
-  // The next page in all layers; if the rows are gone meanwhile, the conductor is told.
+  // Reads the next page of all layers; if its rows were evicted, tells the conductor.
   if (fetch.ready.empty()) {
     const auto query = queries_.find({fetch.from, fetch.order.query});
     const bool is_ready = query != queries_.end() && Prepare(fetch, query->second, places).ok();
@@ -249,7 +249,7 @@ std::optional<KvServer::OutgoingKv> KvServer::NextOf(Fetch& fetch, const KvPlace
   return OutgoingKv{fetch.order.to.node, std::move(next.rows)};
 }
 
-// Reads the next page in all layers of the order; or all that is left, where pages between are
+// Reads the next page in all layers of the order; or all remaining rows, if pages between them are
 // outside a sliding window and were freed.
 Status KvServer::Prepare(Fetch& fetch, const Query& query, const KvPlaces& places) {
   const wire::FetchKv& order = fetch.order;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Serves this node's KV cache to other nodes, whatever routes it was computed for: says which rows
-// of a prefix it has, and sends those that are fetched, a page at a time, from the memory of its
-// slices and from the tier below. It pins nothing meanwhile: rows that were evicted before their
-// turn came are answered with an empty FoundKv. Must not know routes, nor how messages travel.
+// Serves this node's KV cache, computed for any route, to other nodes: says which rows of a prefix
+// it has, and sends those that are fetched, a page at a time, from the memory of its slices and
+// from disk. It pins no pages: if rows were evicted before their turn, the reply is an empty
+// FoundKv. Must not know routes, nor how messages travel.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct KvPlaces {
     wire::RowEncoding encoding;  // of KV chunks with its rows
   };
   std::vector<Memory> models;
-  kv::PageChunks* chunks = nullptr;  // below memory, or null
+  kv::PageChunks* chunks = nullptr;  // on disk, or null
 };
 
 // Belongs to the thread that computes.
@@ -42,7 +42,7 @@ class KvServer {
 
   struct OutgoingKv {
     wire::NodeId to;
-    wire::Message message;  // KvRows, or FoundKv where they are not there any more
+    wire::Message message;  // KvRows, or an empty FoundKv if they were evicted
   };
 
   // Says which rows of a prefix are here. A query without tokens ends an earlier one and has no

@@ -32,7 +32,8 @@ class Text {
   Text(engine::LocalModel& model, const Clock& clock)
       : model_(model), clock_(clock), table_(model.NewTable()), random_(1) {}
 
-  // The shortest time of some, so that a neighbour who takes a core now and then changes nothing.
+  // The shortest time of some passes, so that another program that takes a core at times does not
+  // matter.
   Result<WorkRate::Times> Best(uint32_t rows, uint32_t passes) {
     WorkRate::Times best = TRY(Compute(rows));
     for (uint32_t pass = 1; pass < passes; ++pass) {

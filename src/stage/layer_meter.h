@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Measures how long layers of a model take here, before any request has shown it: rates of other
-// matrices leave out the model's weight types, norms and attention. Must not know plans.
+// Measures how long layers of a model take here before its first request. Unlike the rates of test
+// matrices, this includes the model's weight types, norms and attention. Must not know plans.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace aster::stage {
 
-// Smaller models are not measured: for them other rates are wrong by milliseconds only.
+// Smaller models are not measured: estimates from test matrices are wrong by milliseconds only.
 inline constexpr uint64_t kLeastMeasuredBytes = uint64_t{64} << 20;
 
 // The layers to measure: the whole model if it is small, else as many layers from its middle as
@@ -35,8 +35,8 @@ Result<std::vector<WorkRate>> MeasureLayers(const Hash128& fingerprint,
                                             const gguf::ModelFiles& files, size_t threads,
                                             const Clock& clock);
 
-// Adds measured times of models that have no times from frames. Since they were measured, tokens
-// have come to take `token_factor` times as long, and frames of prompts `chunk_factor` times.
+// Adds measured times of models that have no times from frames, scaled for what has changed since
+// the measurement: tokens take `token_factor` times as long now, frames of prompts `chunk_factor`.
 void AddMeasured(std::span<const WorkRate> measured, double token_factor, double chunk_factor,
                  std::vector<WorkRate>& rates);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The stages of this process, as the conductor in it sees them: both share one network and one
-// thread, so the conductor drives them between its own steps. Must not know what they are made of.
+// The stages of this process, as its conductor sees them: both share one network and one thread, so
+// the conductor drives them between its own steps. Must not know how stages are implemented.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ class LocalStages {
   // frame only, so that the caller can handle events between two parts.
   virtual void Compute() = 0;
 
-  // Does what is due by the clock: takes slices that have loaded, reports to conductors how far
-  // loading is, frees slices that no route has used for a while.
+  // Does the periodic work: takes slices that have loaded, reports loading progress to conductors,
+  // frees slices that no route has used for a while.
   virtual void Tick() = 0;
-  // When it has to be called next, of the network's clock; kNeverNs if events are enough.
+  // When Tick has to be called next, by the network's clock; kNeverNs if events are enough.
   virtual int64_t next_tick_ns() const = 0;
 };
 

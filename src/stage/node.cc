@@ -15,13 +15,13 @@ namespace {
 
 // How long Stop may have to wait for a thread that has nothing to do.
 constexpr int64_t kIdleNs = 50 * kNsPerMs;
-// A flood of messages does not keep it from computing.
+// Bounded, so that a flood of messages does not keep the node from computing.
 constexpr int kEventsPerTurn = 256;
 constexpr int64_t kSnapshotNs = 100 * kNsPerMs;
 
-// Looks for an event instead of sleeping until it comes. Between nodes of a group that takes less
-// time than two threads take to wake up one after the other; and a core that sleeps is given to
-// others, who keep it for milliseconds while the whole group waits.
+// Polls for an event instead of sleeping until it comes. The nodes of a group answer each other
+// faster than two threads wake up one after the other; and the system gives the core of a sleeping
+// thread to other programs, which keep it for milliseconds while the whole group waits.
 class ShortWait {
  public:
   explicit ShortWait(net::Network& network) : network_(network) {}
@@ -38,7 +38,7 @@ class ShortWait {
       event = network_.Receive(0);
       now_ns = clock.NowNs();
     }
-    // Only a long time without the core says that others need it, too.
+    // Only a long time without the core shows that other programs need it, too.
     if (now_ns - begin_ns > kTurnNs) {
       NoteTime(now_ns, now_ns - begin_ns - (CoreTimeOfThisThreadNs() - begin_core_ns));
     }
@@ -46,11 +46,11 @@ class ShortWait {
   }
 
  private:
-  // A hundred times what it takes to sleep and to wake up.
+  // A hundred times as long as sleeping and waking up takes.
   static constexpr int64_t kLongestNs = 10 * kNsPerMs;
-  // Where others need the core: maybe for what is waited for.
+  // If other programs need the core: perhaps to compute what this node waits for.
   static constexpr int64_t kShortestNs = 10 * kNsPerUs;
-  // What the system gives another program at the least.
+  // The shortest time slice that the system gives another program.
   static constexpr int64_t kTurnNs = kNsPerMs;
   static constexpr int64_t kRareNs = 100 * kNsPerMs;
   static constexpr int64_t kSharedNs = 200 * kNsPerMs;

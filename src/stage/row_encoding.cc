@@ -43,7 +43,7 @@ uint8_t* EncodeBlock(std::span<const float> values, uint8_t* out) {
   out += sizeof(scale);
   for (const float value : values) {
     const float scaled = scale > 0 ? std::nearbyint(value / scale) : 0;
-    // What is no number becomes zero.
+    // NaN and infinities become zero.
     const float bounded = std::isfinite(scaled) ? std::clamp(scaled, -kLargest, kLargest) : 0;
     *out++ = static_cast<uint8_t>(static_cast<int8_t>(bounded));
   }

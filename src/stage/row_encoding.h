@@ -29,7 +29,7 @@ size_t EncodedBytes(wire::RowEncoding encoding, size_t rows, size_t width);
 void EncodeRows(wire::RowEncoding encoding, std::span<const float> values, size_t width,
                 wire::Payload& out);
 
-// Decodes `encoded`, which has EncodedBytes. Never fails: any bytes are some numbers.
+// Decodes `encoded`, which has EncodedBytes. Never fails: any bytes are valid.
 void DecodeRows(wire::RowEncoding encoding, Bytes encoded, size_t rows, size_t width, float* out);
 
 }  // namespace aster::stage

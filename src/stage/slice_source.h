@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where a node gets slices of models from: its own files, another node's, or what a test has ready.
-// Must not know routes or messages.
+// Where a node gets slices of models from: its own files, another node's, or a test. Must not know
+// routes or messages.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,7 @@ class SliceSource {
   // Never waits.
   virtual Result<std::unique_ptr<SliceLoading>> Start(const SliceRequest& request) = 0;
 
-  // KV pages below the memory of its slices, for other nodes; null: none. Lives as long as the
-  // source.
+  // KV pages on disk, for other nodes; null: none. Lives as long as the source.
   virtual kv::PageChunks* page_chunks() { return nullptr; }
 };
 

@@ -14,7 +14,7 @@ namespace aster::stage {
 
 using plan::TestModel;
 
-// Slices of the test model, there at once or after a number of looks.
+// Slices of the test model, loaded at once or after a number of calls of Take.
 class TestSliceSource final : public SliceSource {
  public:
   explicit TestSliceSource(uint64_t kv_bytes = uint64_t{1} << 26, int looks = 0)

@@ -63,7 +63,7 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     if (segment.tokens.empty() || !sequences.insert(segment.sequence).second) {
       return InvalidArgument("a frame of work with an empty segment, or a sequence twice");
     }
-    // One token and the draft tokens behind it; it may be a draft token too.
+    // One token, which may itself be a draft token, then the draft tokens.
     const bool has_head =
         segment.is_ahead() || segment.tokens.size() == size_t{1} + segment.draft_count;
     const bool is_chosen =
@@ -78,8 +78,7 @@ Status Stage::CheckFrame(const wire::Work& work) const {
     return InvalidArgument(
         fmt::format("a frame of work with {} tokens; 1 to {} are allowed", tokens, kMaxWorkTokens));
   }
-  // Hidden states for each token, in the encoding that the route was opened with; none where this
-  // slice embeds.
+  // Hidden states for each token, in the route's encoding; none if this slice has the embedding.
   const size_t width = memory_.model().shape().hidden_width();
   const size_t expected = part_.embedding ? 0 : EncodedBytes(encoding_, tokens, width);
   if (work.encoding != encoding_ || work.rows.size() != expected) {
@@ -91,12 +90,13 @@ Status Stage::CheckFrame(const wire::Work& work) const {
   return Ok();
 }
 
-// The sequence, brought to where the segment begins and with room for it. Work that does not
-// continue the rows held here is refused: the conductor sends what is missing, or begins anew.
+// Prepares the sequence for the segment: checks that the segment continues the KV rows held here,
+// drops rows behind its begin, and reserves pages. If it is refused, the conductor sends the
+// missing tokens or begins the sequence again.
 Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, bool continues) {
   StageMemory::Sequence* const sequence = memory_.Find(segment.sequence);
   if (sequence == nullptr) return OutOfStep("the sequence was never begun here, or is over");
-  // Work of an attempt that was given up may still arrive.
+  // Work of an attempt that the conductor gave up may still arrive.
   uint64_t& newest = sequence->newest_attempt[index_];
   if (!follows() && (continues ? segment.attempt != newest : segment.attempt <= newest)) {
     return OutOfStep("work of an earlier attempt");
@@ -108,8 +108,8 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
       return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
     }
   }
-  // The same history: before the segment by the hash of these rows, within it by that of its
-  // tokens.
+  // The conductor and this node have the same history: the hash before the segment must be that of
+  // the rows here, and the hash after it must follow from its tokens.
   kv::PageTable& table = sequence->table;
   const uint32_t length = table.length(layers());
   if (segment.begin > length) {
@@ -122,7 +122,7 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   if (kv::ExtendPrefixHash(segment.before, segment.tokens) != segment.after) {
     return OutOfStep("the tokens do not have the hash behind them");
   }
-  // Rows behind it (of rejected draft tokens, or of an attempt that was given up) go.
+  // Drops rows of rejected draft tokens, or of an attempt that was given up.
   if (segment.begin < length && table.Truncate(layers(), segment.begin) < segment.begin) {
     return OutOfStep(
         fmt::format("rows that position {} needs have slid out of the window", segment.begin));
@@ -130,8 +130,8 @@ Result<StageMemory::Sequence*> Stage::Prepare(const wire::WorkSegment& segment, 
   if (segment.begin + segment.tokens.size() > kernels::kRopePositions) {
     return OutOfRange(fmt::format("positions below {} can be computed", kernels::kRopePositions));
   }
-  // No sequence is preempted for draft tokens of this stage's own: Compute gives them what memory
-  // is left. Those that were sent here have to be computed, as the stages behind expect their rows.
+  // No sequence is preempted for this stage's own draft tokens: TakeSegments gives them memory that
+  // is left. Draft tokens that were sent here must be computed: the next stages expect their rows.
   const auto count = static_cast<uint32_t>(segment.tokens.size());
   TRY(table.Reserve(layers(), continues ? count - segment.draft_count : count));
   return sequence;
@@ -146,10 +146,9 @@ wire::WorkSegment Stage::Continuation(wire::SequenceId sequence, uint64_t attemp
   segment.wanted = wire::Wanted::kToken;
   const StageMemory::Sequence* const state = memory_.Find(sequence);
   if (state == nullptr) return segment;
-  // It continues the rows that are held, whatever was asked for before.
   segment.begin = state->table.length(layers());
   segment.before = state->table.history().HashAt(segment.begin);
-  // Draft tokens behind it, as many as the table could take back.
+  // At most `slack` draft tokens: a table with a sliding window can drop that many rows again.
   if (state->speculation != nullptr) {
     const auto before = state->table.history().tokens().first(segment.begin);
     std::vector<int32_t> text(before.begin(), before.end());
@@ -173,7 +172,7 @@ Result<StageOutput> Stage::Compute(wire::Work work, bool continues) {
 
 bool Stage::IsComputing(const Frame& frame) { return frame.job_ && frame.job_->is_computing(); }
 
-// What goes wrong with what is waited for is told by the next Advance.
+// The next Advance returns the error, if there is one.
 void Stage::Wait(Frame& frame) {
   if (frame.job_) static_cast<void>(frame.job_->Wait());
 }
@@ -183,7 +182,7 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
   auto frame = std::make_unique<Frame>();
   frame->continues_ = continues;
   frame->job_number_ = work.job;
-  // Results for the conductor from the stage with the head, else work for the stage behind.
+  // The stage with the head has results for the conductor, any other one work for the next stage.
   if (follows()) {
     // The node that leads the group has the results.
   } else if (part_.head) {
@@ -193,17 +192,18 @@ Result<std::unique_ptr<Stage::Frame>> Stage::Begin(wire::Work work, bool continu
     frame->output_.next->route = route_;
     frame->output_.next->encoding = encoding_;
   }
-  // All segments are computed together at first.
+  // All segments are computed in one job at first.
   TakeSegments(*frame, std::move(work));
   frame->end_ = frame->items_.size();
-  // Of what a group computes together no part can be left out.
+  // All nodes of a group must compute the same segments, so one refused segment fails the job.
   if (follows() && !frame->output_.refused.empty()) {
     FailJob(*frame, frame->output_.refused.front().why);
   }
   return frame;
 }
 
-// What follows draft tokens is of no use where another token than its first was chosen behind them.
+// False for a segment that was sent ahead, behind draft tokens, if this stage has since chosen
+// another token at its position.
 bool Stage::IsStillPossible(const wire::WorkSegment& segment,
                             const StageMemory::Sequence& state) const {
   const bool is_known = part_.head && segment.wanted == wire::Wanted::kToken && !follows();
@@ -212,10 +212,10 @@ bool Stage::IsStillPossible(const wire::WorkSegment& segment,
          state.chosen->token == segment.tokens.front();
 }
 
-// Sequences are brought to where their segments begin; those that cannot be are refused.
+// Decodes the hidden states, prepares the sequences, and refuses the segments that cannot be
+// computed.
 void Stage::TakeSegments(Frame& frame, wire::Work work) {
   const size_t width = memory_.model().shape().hidden_width();
-  // Activations of the stage before, unless this one has the embedding.
   if (!part_.embedding) {
     size_t tokens = 0;
     for (const wire::WorkSegment& segment : work.segments) tokens += segment.tokens.size();
@@ -242,7 +242,7 @@ void Stage::TakeSegments(Frame& frame, wire::Work work) {
     }
     items.push_back({.segment = std::move(segment), .state = *state, .hidden = own});
   }
-  // Draft tokens get the memory that is left once every sequence has room for its own token.
+  // Draft tokens get memory only after every sequence has room for its own token.
   for (BatchItem& item : items) {
     const auto count = static_cast<uint32_t>(item.segment.tokens.size());
     if (!frame.continues_ || item.segment.draft_count == 0) continue;
@@ -252,14 +252,14 @@ void Stage::TakeSegments(Frame& frame, wire::Work work) {
 
 model::Progress Stage::Advance(Frame& frame) {
   while (frame.begin_ < frame.items_.size()) {
-    // A job may wait for a device or a machine: the caller comes again.
+    // A job may wait for a device or for another node: the caller calls Advance again.
     Result<model::Progress> progress = AdvanceJob(frame);
     if (progress.ok() && *progress == model::Progress::kWaiting) return *progress;
     if (!progress.ok() && group_ != nullptr) {
       FailJob(frame, progress.error());
       if (frame.begin_ == frame.items_.size()) break;
     }
-    // Which segment failed is not known: from here on each has a job of its own.
+    // It is not known which segment failed: now each gets a job of its own.
     if (!progress.ok() && frame.is_together_) {
       ComputeEachAlone(frame);
       continue;
@@ -286,8 +286,8 @@ Result<model::Progress> Stage::AdvanceJob(Frame& frame) {
   return progress;
 }
 
-// The nodes of its group give the job up with this one. A node that follows has done all it can do
-// for the frame; and so has the one that leads, where the group cannot go on.
+// Makes all nodes of the group give the job up. The frame ends on a node that follows, and on the
+// node that leads if the group is broken; otherwise that node tries each segment alone.
 void Stage::FailJob(Frame& frame, const Error& why) {
   group_->Fail(frame.job_number_, why);
   frame.job_.reset();
@@ -297,7 +297,7 @@ void Stage::FailJob(Frame& frame, const Error& why) {
   frame.begin_ = frame.end_ = frame.items_.size();
 }
 
-// What the other nodes of the group are to compute of the job.
+// The job as work for the other nodes of the group.
 wire::Work Stage::WorkOfJob(const Frame& frame) const {
   wire::Work work;
   work.route = route_;
@@ -307,10 +307,10 @@ wire::Work Stage::WorkOfJob(const Frame& frame) const {
   for (size_t i = frame.begin_; i < frame.end_; ++i) {
     const BatchItem& item = frame.items_[i];
     wire::WorkSegment& segment = work.segments.emplace_back(item.segment);
-    // What the tokens are to the conductor does not matter to them.
+    // They compute all rows of the segment, whatever the conductor wants of it.
     if (segment.draft_count > 0) segment.wanted = wire::Wanted::kToken;
     if (segment.is_ahead()) --segment.draft_count;
-    segment.more = 0;  // the node that leads sends them every step
+    segment.more = 0;  // they get every step as work of its own
     if (item.hidden == nullptr) continue;
     EncodeRows(wire::RowEncoding::kF32, {item.hidden, item.segment.tokens.size() * width}, width,
                work.rows);
@@ -318,14 +318,14 @@ wire::Work Stage::WorkOfJob(const Frame& frame) const {
   return work;
 }
 
-// A node may compute fewer layers for a route than it holds: then there is nothing to follow.
+// Rows behind the tapped layers, for the drafter; none if this part lacks one of these layers.
 model::Wanted Stage::TappedOf(const Frame& frame, const BatchItem& item) const {
   const std::vector<uint32_t>& taps = memory_.model().taps();
   const bool has_taps = !taps.empty() && taps.front() >= part_.layer_begin;
   return has_taps ? engine::TappedWanted(DrafterOf(frame, item)) : model::Wanted::kNone;
 }
 
-// A segment that is computed alone, because all together failed, does without what drafters follow.
+// Null for a segment that is computed alone because the common job failed.
 const engine::Speculation* Stage::DrafterOf(const Frame& frame, const BatchItem& item) {
   return frame.is_together_ ? item.state->speculation.get() : nullptr;
 }
@@ -343,17 +343,17 @@ Status Stage::BeginJob(Frame& frame) {
                         .hidden_wanted = engine::HiddenWanted(DrafterOf(frame, item)),
                         .tapped_wanted = TappedOf(frame, item)});
   }
-  // Segments are batched as requests are on one machine: the bits are the same.
   if (group_ != nullptr) {
     if (group_->leads()) frame.job_number_ = group_->NewJob();
     frame.exchange_ = group_->Join(frame.job_number_);
   }
   frame.job_ = TRY(memory_.model().Begin(segments, part_, frame.exchange_.get()));
-  // Here it can be computed: now the others begin it, too.
+  // The other nodes begin the job only once this one can compute it.
   return group_ != nullptr && group_->leads() ? group_->SendWork(WorkOfJob(frame)) : Ok();
 }
 
-// After all of them together failed: so that only what cannot be computed fails.
+// After the common job failed, so that only segments that cannot be computed fail. Own draft tokens
+// are dropped, as they may be the reason.
 void Stage::ComputeEachAlone(Frame& frame) {
   frame.job_.reset();
   frame.exchange_.reset();
@@ -366,13 +366,12 @@ void Stage::ComputeEachAlone(Frame& frame) {
 void Stage::BatchItem::DropDrafts() {
   segment.tokens.resize(segment.tokens.size() - segment.draft_count);
   segment.draft_count = 0;
-  // The other nodes of a group are given what is left.
   segment.after = kv::ExtendPrefixHash(segment.before, segment.tokens);
 }
 
 StageOutput Stage::TakeOutput(std::unique_ptr<Frame> frame) {
   if (!frame->rows_.empty()) free_rows_.push_back(std::move(frame->rows_));
-  // Nothing is sent on where every segment was refused.
+  // If every segment was refused, nothing is sent on.
   StageOutput output = std::move(frame->output_);
   if (output.done && output.done->results.empty()) output.done.reset();
   if (output.next && output.next->segments.empty()) output.next.reset();
@@ -391,7 +390,7 @@ void Stage::FinishJob(Frame& frame, const model::Output& computed) {
   }
 }
 
-// To the stage behind.
+// Adds the computed rows to the work for the next stage.
 void Stage::PassOn(Frame& frame, const model::Output& computed) {
   wire::Work& next = *frame.output_.next;
   EncodeRows(encoding_, computed.hidden, memory_.model().shape().hidden_width(), next.rows);
@@ -413,22 +412,22 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
     const size_t rows = model::CountOf(WantedOf(item.segment), tokens);
     const auto logits = computed.logits.subspan(row * vocab_size, rows * vocab_size);
     const size_t states = model::CountOf(StatesOf(item.segment), tokens);
-    // Results of the segment, and how many of its rows stay.
+    // Makes the results of the segment. `kept`: how many of its rows stay.
     auto kept = static_cast<uint32_t>(tokens);
     const bool is_token = item.segment.wanted == wire::Wanted::kToken;
     if (item.segment.draft_count > 0 && is_token) {
       kept = AcceptDrafts(item, logits, output);
     } else if (item.segment.draft_count > 0) {
-      kept = AnswerEdited(item, logits, output);
+      kept = AnswerLogits(item, logits, output);
     } else {
       const auto told = computed.states.subspan(state_row * embedding, states * embedding);
       Answer(item, states > 0 ? told : logits, *output.done);
-      // A step without draft tokens, which says what one takes.
+      // Speculation measures how long a step without draft tokens takes.
       const bool is_chosen = is_token || item.segment.wanted == wire::Wanted::kLastLogits;
       const bool is_decode = kept == 1 && is_chosen;
       if (is_decode && item.state->speculation != nullptr) item.state->speculation->Learn(0, 0);
     }
-    // The drafter follows the rows that stay, and proposes what may come next.
+    // The drafter follows the rows that stay, and proposes the next tokens.
     const engine::Speculation* const drafter = DrafterOf(frame, item);
     const size_t hidden_count = model::CountOf(engine::HiddenWanted(drafter), tokens);
     const size_t tapped_count = model::CountOf(TappedOf(frame, item), tokens);
@@ -442,7 +441,7 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
                 : computed.tapped.subspan(tapped_row * tapped_width, kept * tapped_width));
       }
       const size_t count = frame.end_ - frame.begin_;
-      Offer(item, logits, kept, engine::DraftShare(count, i - frame.begin_), output);
+      OfferDrafts(item, logits, kept, engine::DraftShare(count, i - frame.begin_), output);
     }
     row += rows;
     state_row += states;
@@ -451,9 +450,8 @@ void Stage::AnswerAll(Frame& frame, const model::Output& computed) {
   }
 }
 
-// Chooses a token behind the segment's first one, and behind each draft token that was accepted:
-// each has a result of its own, as if it had been computed by itself. Returns how many rows are
-// kept.
+// Chooses the token after the segment's first one, and after each accepted draft token. Each has a
+// result of its own, as without draft tokens. Returns how many rows are kept.
 uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logits,
                              StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
@@ -467,17 +465,17 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
     answer.end = segment.begin + 1 + row;
     answer.is_accepted = row > 0;
     if (row == 0) answer.drafted = segment.draft_count;
-    // Goes on as long as the chosen token is the draft that was computed behind it.
+    // Continues while the chosen token is the draft token of the next row.
     Choose(item, answer.end, logits.subspan(row * vocab_size, vocab_size), answer);
     const bool is_last = answer.has_failed || row == behind_first ||
                          answer.token != segment.tokens[1 + row] ||
                          memory_.StopsAt(segment.sequence, answer.token);
-    // The first result goes with the frame's; each accepted draft token has a message of its own.
+    // The first result goes into the frame's message, that of an accepted token into its own one.
     if (row > output.accepted.size()) output.accepted.emplace_back().route = route_;
     (row == 0 ? *output.done : output.accepted[row - 1]).results.push_back(std::move(answer));
     if (is_last) break;
   }
-  // Rows of rejected draft tokens go.
+  // Drops the rows of rejected draft tokens.
   item.state->table.Truncate(layers(), segment.begin + 1 + row);
   if (item.state->speculation != nullptr) {
     item.state->speculation->Learn(segment.draft_count, row + (segment.is_ahead() ? 1 : 0));
@@ -485,9 +483,9 @@ uint32_t Stage::AcceptDrafts(const BatchItem& item, std::span<const float> logit
   return row + 1;
 }
 
-// Where the conductor chooses, it gets the logits of all rows. Returns how many rows are kept if it
-// chooses as this stage would.
-uint32_t Stage::AnswerEdited(const BatchItem& item, std::span<const float> logits,
+// For a conductor that chooses the tokens itself: the logits of all rows. Returns how many rows are
+// kept if the conductor chooses as this stage would.
+uint32_t Stage::AnswerLogits(const BatchItem& item, std::span<const float> logits,
                              StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
   wire::SegmentResult answer;
@@ -501,9 +499,9 @@ uint32_t Stage::AnswerEdited(const BatchItem& item, std::span<const float> logit
   const size_t vocab_size = memory_.model().shape().vocab_size;
   uint32_t row = 0;
   for (; row + 1 < segment.tokens.size(); ++row) {
-    wire::SegmentResult guess;
-    Choose(item, segment.begin + 1 + row, logits.subspan(row * vocab_size, vocab_size), guess);
-    if (guess.has_failed || guess.token != segment.tokens[1 + row]) break;
+    wire::SegmentResult expected;
+    Choose(item, segment.begin + 1 + row, logits.subspan(row * vocab_size, vocab_size), expected);
+    if (expected.has_failed || expected.token != segment.tokens[1 + row]) break;
   }
   item.state->speculation->Learn(segment.draft_count, row + (segment.is_ahead() ? 1 : 0));
   return row + 1;
@@ -523,17 +521,17 @@ void Stage::Answer(const BatchItem& item, std::span<const float> rows, wire::Don
   done.results.push_back(std::move(answer));
 }
 
-// Where the conductor asks for each token, it gets up to `most` draft tokens behind the newest one,
-// to send with the next segment.
-void Stage::Offer(const BatchItem& item, std::span<const float> logits, uint32_t kept,
-                  uint32_t most, StageOutput& output) {
+// Adds up to `most` draft tokens to the last result, for a conductor that sends a segment for each
+// token: it sends them with the next one.
+void Stage::OfferDrafts(const BatchItem& item, std::span<const float> logits, uint32_t kept,
+                        uint32_t most, StageOutput& output) {
   const wire::WorkSegment& segment = item.segment;
   if (part_.embedding && segment.wanted == wire::Wanted::kToken) return;
   if (segment.wanted == wire::Wanted::kLastLogits) {
     const size_t vocab_size = memory_.model().shape().vocab_size;
     const size_t row = segment.draft_count > 0 ? kept - 1 : 0;
-    return OfferFromLogits(item, logits.subspan(row * vocab_size, vocab_size), kept, most,
-                           output.done->results.back());
+    return OfferDraftsFromLogits(item, logits.subspan(row * vocab_size, vocab_size), kept, most,
+                                 output.done->results.back());
   }
   if (segment.wanted != wire::Wanted::kToken) return;
   const bool is_accepted = segment.draft_count > 0 && kept > 1;
@@ -543,25 +541,26 @@ void Stage::Offer(const BatchItem& item, std::span<const float> logits, uint32_t
   answer.drafts = Propose(item, answer.end, answer.token, most);
 }
 
-// The conductor chooses the tokens behind the segment's rows. If it chooses as this stage would,
-// draft tokens follow.
-void Stage::OfferFromLogits(const BatchItem& item, std::span<const float> last_row, uint32_t kept,
-                            uint32_t most, wire::SegmentResult& answer) {
+// The same for a conductor that chooses the tokens itself. The draft tokens are of use if it
+// chooses as this stage would.
+void Stage::OfferDraftsFromLogits(const BatchItem& item, std::span<const float> last_row,
+                                  uint32_t kept, uint32_t most, wire::SegmentResult& answer) {
   const wire::WorkSegment& segment = item.segment;
   const uint32_t length = segment.begin + kept;
-  wire::SegmentResult guess;
-  Choose(item, length, last_row, guess);
-  if (guess.has_failed || memory_.StopsAt(segment.sequence, guess.token)) return;
-  // The tokens from the first row's on: accepted draft tokens, the last row's, what may follow.
+  wire::SegmentResult expected;
+  Choose(item, length, last_row, expected);
+  if (expected.has_failed || memory_.StopsAt(segment.sequence, expected.token)) return;
+  // The expected tokens from the first row on: accepted draft tokens, the token after the last row,
+  // and new draft tokens.
   if (segment.draft_count > 0) {
     answer.drafts.assign(segment.tokens.begin() + 1, segment.tokens.begin() + kept);
   }
-  answer.drafts.push_back(guess.token);
-  const auto drafts = Propose(item, length, guess.token, most);
+  answer.drafts.push_back(expected.token);
+  const auto drafts = Propose(item, length, expected.token, most);
   answer.drafts.insert(answer.drafts.end(), drafts.begin(), drafts.end());
 }
 
-// Draft tokens behind the first `length` tokens of the history and one more.
+// Draft tokens after the first `length` tokens of the history and `token`.
 std::vector<int32_t> Stage::Propose(const BatchItem& item, uint32_t length, int32_t token,
                                     uint32_t most) {
   const auto before = item.state->table.history().tokens().first(length);
@@ -576,8 +575,8 @@ std::vector<int32_t> Stage::Propose(const BatchItem& item, uint32_t length, int3
 void Stage::Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,
                    wire::SegmentResult& answer) {
   StageMemory::Sequence& state = *item.state;
-  // Made with the first token of an epoch: the options came with Begin, and the seed addresses its
-  // randomness by position.
+  // The sampler is made with the first token of an epoch. Its randomness depends on seed and
+  // position only, so a new one continues an answer.
   if (!state.sampler) {
     state.sampler.emplace(state.sampling, memory_.model().shape().vocab_size,
                           memory_.model().isa());

@@ -33,10 +33,10 @@ struct StageOutput {
   Group::Sent gathered;              // to the other nodes of the group
 };
 
-// Belongs to the thread that computes. The memory outlives it, and other parts of the same layers
-// may share it. The group, if nodes compute these layers together, outlives it, too: for the rest
-// of the route the node that leads the group is the stage; the others compute the work that it
-// sends them, and their frames have no result.
+// Belongs to the thread that computes. The memory outlives it, and other stages of this node may
+// share it. The group, if nodes compute these layers together, outlives it, too: other stages and
+// the conductor see only the node that leads; the others compute the work that it sends them, and
+// their frames have no result.
 class Stage {
  public:
   // `index`: which stage of the route it is.
@@ -60,9 +60,9 @@ class Stage {
   // A frame in flight. Destroying it before it is done changes nothing.
   class Frame;
 
-  // Takes a frame that has no sequence in common with those in flight. An error if no stage could
-  // send such a frame. `continues`: this stage made it itself (Continuation). Its sequences do not
-  // change until it is done.
+  // Begins a frame, which must have no sequence in common with those in flight. An error if it is
+  // malformed. `continues`: this stage made it itself (Continuation). Its sequences must not change
+  // until it is done.
   Result<std::unique_ptr<Frame>> Begin(wire::Work work, bool continues = false);
   // Computes until the frame is done or has to wait for something.
   model::Progress Advance(Frame& frame);
@@ -106,11 +106,11 @@ class Stage {
   void AnswerAll(Frame& frame, const model::Output& computed);
   void Answer(const BatchItem& item, std::span<const float> rows, wire::Done& done);
   uint32_t AcceptDrafts(const BatchItem& item, std::span<const float> logits, StageOutput& output);
-  uint32_t AnswerEdited(const BatchItem& item, std::span<const float> logits, StageOutput& output);
-  void Offer(const BatchItem& item, std::span<const float> logits, uint32_t kept, uint32_t most,
-             StageOutput& output);
-  void OfferFromLogits(const BatchItem& item, std::span<const float> last_row, uint32_t kept,
-                       uint32_t most, wire::SegmentResult& answer);
+  uint32_t AnswerLogits(const BatchItem& item, std::span<const float> logits, StageOutput& output);
+  void OfferDrafts(const BatchItem& item, std::span<const float> logits, uint32_t kept,
+                   uint32_t most, StageOutput& output);
+  void OfferDraftsFromLogits(const BatchItem& item, std::span<const float> last_row, uint32_t kept,
+                             uint32_t most, wire::SegmentResult& answer);
   std::vector<int32_t> Propose(const BatchItem& item, uint32_t length, int32_t token,
                                uint32_t most);
   void Choose(const BatchItem& item, uint32_t length, std::span<const float> logits,

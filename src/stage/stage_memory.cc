@@ -63,19 +63,18 @@ Status StageMemory::Begin(const wire::Begin& begin) {
     return OutOfRange(fmt::format("a history of {} tokens; at most {} can be computed",
                                   begin.tokens.size(), kernels::kRopePositions));
   }
-  // Tokens index the embedding: none may be outside of it.
   for (const int32_t token : begin.tokens) {
     if (token < 0 || static_cast<uint32_t>(token) >= vocab_size) {
       return InvalidArgument(fmt::format("token {} of a vocabulary of {}", token, vocab_size));
     }
   }
-  // Nothing is changed before all of the message was checked.
+  // All of the message is checked before anything is changed.
   engine::SamplingOptions sampling = TRY(SamplingFromWire(begin.sampling, vocab_size));
   if (!sequences_.contains(begin.sequence) && sequences_.size() >= kMaxSequences) {
     return ResourceExhausted(
         fmt::format("{} sequences are held, which is the most for a route", sequences_.size()));
   }
-  // Everything that belonged to the epoch before ends, transfers among it.
+  // Ends everything of the epoch before, including its KV transfers.
   Sequence& sequence = sequences_.try_emplace(begin.sequence, model_.NewTable()).first->second;
   sequence.epoch = begin.epoch;
   sequence.speculation = SpeculationFor(begin, sampling);
@@ -83,8 +82,8 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   sequence.stop_tokens = begin.stop_tokens;
   sequence.sampler.reset();
   sequence.kv_sends.clear();
-  // Rows along the new tokens stay; where the cache has more of them, they are adopted. The last
-  // token is left to be computed: its logits are wanted.
+  // Keeps the rows that agree with the new tokens, and adopts more of them from the cache. The last
+  // token is always computed, as its logits are needed.
   kv::PageTable& table = sequence.table;
   const uint32_t equal = table.history().CountEqual(0, begin.tokens);
   if (equal < table.history().length()) table.Truncate(equal);
@@ -96,8 +95,8 @@ Status StageMemory::Begin(const wire::Begin& begin) {
   return Ok();
 }
 
-// Only full pages are found by their hashes. Where another sequence has more of the tokens, as one
-// has that this one was forked from, its pages are shared, to the last row.
+// Shares rows with the sequence that has most of the tokens, such as the one that this sequence was
+// forked from. Adopt finds only full pages by their hashes; this shares all rows.
 void StageMemory::ShareRows(std::span<const int32_t> tokens, kv::PageTable& table) const {
   const uint32_t held = table.length();
   const Hash128 hash = table.history().HashAt(held);
@@ -114,11 +113,11 @@ void StageMemory::ShareRows(std::span<const int32_t> tokens, kv::PageTable& tabl
   }
   if (best == nullptr) return;
   kv::PageTable shared = best->Fork();
-  // Where a window has moved on, less of it can be had.
+  // With a sliding window, Truncate may drop more rows.
   if (shared.Truncate(most) > held) table = std::move(shared);
 }
 
-// Null where nothing here can draft in that way: the answer is the same without.
+// Null if this node cannot draft in that way: the answer is the same without draft tokens.
 std::unique_ptr<engine::Speculation> StageMemory::SpeculationFor(
     const wire::Begin& begin, const engine::SamplingOptions& sampling) {
   const auto kind = static_cast<engine::DraftKind>(begin.draft_kind);
@@ -159,7 +158,7 @@ wire::Holds StageMemory::HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::
     return holds;
   }
   const kv::PageTable& table = found->second.table;
-  // Length and hash together: the conductor takes rows for its text's only where both agree.
+  // The conductor uses the rows only if both length and hash agree with its text.
   holds.length = table.length(layers);
   holds.hash = table.history().HashAt(holds.length);
   holds.epoch = found->second.epoch;
@@ -168,7 +167,7 @@ wire::Holds StageMemory::HoldsOf(wire::SequenceId sequence, uint32_t stage, kv::
 
 Status StageMemory::SendKv(const wire::SendKv& order) {
   Sequence* const sequence = Find(order.sequence);
-  // Late: the epoch that it belongs to has ended.
+  // A late order: its epoch has ended.
   if (sequence == nullptr || sequence->epoch != order.epoch) return Ok();
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
   if (layers.begin >= layers.end || !sequence->table.layers().Contains(layers) ||
@@ -199,7 +198,7 @@ void StageMemory::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken
         kv_send.layers() != kv::LayerRange{taken.layer_begin, taken.layer_end}) {
       return false;
     }
-    // Chunks arrive in order: one that was taken takes all before it out of flight.
+    // Chunks arrive in order: if one was taken, so were all before it.
     while (!kv_send.in_flight.empty() && kv_send.in_flight.front().end <= taken.end) {
       kv_send.in_flight.pop_front();
     }
@@ -213,17 +212,18 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
   if (sequence == nullptr) return std::optional<OutgoingKv>();
   for (size_t i = 0; i < sequence->kv_sends.size(); ++i) {
     KvSend& kv_send = sequence->kv_sends[i];
-    // Rows that were computed and not sent: a step of them, or fewer where no more are coming.
+    // Enough rows must be computed and not sent: a step, or fewer if no more are coming.
     const uint32_t have = std::min(sequence->table.length(kv_send.layers()), kv_send.order.end);
     if (have <= kv_send.next) continue;
     const bool in_one = kv_send.order.step == kInOneChunk;
     const bool is_last = have == kv_send.order.end || (is_over && !in_one);
     if (!is_last && have - kv_send.next < kv_send.order.step) continue;
-    // KV sync (the only transfer in steps) must not delay the answer: one step is in flight at a
-    // time. Behind the answer's end it goes on by pages, like any other.
+    // KV sync (the only transfer in steps) must not delay the answer, so one step is in flight at a
+    // time. After the end of the answer it sends pages, like other transfers.
     const bool is_sync = kv_send.order.step > 1 && !in_one;
     if (is_sync && kv_send.in_flight.size() >= kMostInBackground) continue;
-    // TakeHeldBack names the sequence, for the moment when the receiver has taken something.
+    // The bytes in flight to the receiver are bounded. TakeHeldBack names the sequence, so that the
+    // caller tries again once the receiver has taken rows.
     if (!in_flight_->MaySend(kv_send.order.to, !kv_send.in_flight.empty())) {
       held_back_.insert(id);
       continue;
@@ -232,7 +232,7 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
     const uint32_t end = in_steps ? std::min(have, kv_send.next + kv_send.order.step) : have;
     Result<OutgoingKv> rows = Export(sequence->table, kv_send, end);
     if (rows.ok()) return std::optional(*std::move(rows));
-    // Rows that a window has freed never come again: the transfer ends, and the conductor is told.
+    // The rows were freed behind a sliding window: the transfer ends, and the conductor is told.
     sequence->kv_sends.erase(sequence->kv_sends.begin() + static_cast<ptrdiff_t>(i));
     return std::move(rows).error();
   }
@@ -242,8 +242,8 @@ Result<std::optional<StageMemory::OutgoingKv>> StageMemory::NextKv(wire::Sequenc
   return std::optional<OutgoingKv>();
 }
 
-// Up to the next page's end, so that the receiver can use rows while the rest is in flight; or all
-// at once, where pages between are outside a sliding window and were freed.
+// Exports rows up to the end of a page, so that the receiver can use them while the rest is in
+// flight; or all rows, if pages between are outside a sliding window and were freed.
 Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, KvSend& kv_send,
                                                     uint32_t have) {
   const uint32_t page_positions = table.layout().page_positions();
@@ -259,7 +259,6 @@ Result<StageMemory::OutgoingKv> StageMemory::Export(const kv::PageTable& table, 
   Status exported = export_to(end);
   if (!exported.ok() && end < have) exported = export_to(end = have);
   TRY(std::move(exported));
-  // A route with a KV encoding sends fewer bits for each row.
   if (kv_encoding_ != wire::RowEncoding::kF32) {
     chunk = TRY(CompressKvChunk(table.layout(), model_.isa(), TRY(kv::ParseKvChunk(chunk))));
     outgoing.rows.encoding = kv_encoding_;
@@ -287,15 +286,15 @@ wire::KvTaken RefusalOf(const wire::KvRows& rows, kv::LayerRange layers) {
 Result<std::optional<wire::KvTaken>> StageMemory::ImportKv(const wire::KvRows& rows,
                                                            kv::KvChunk chunk) {
   Sequence* const sequence = Find(rows.sequence);
-  // Rows of an epoch that has ended are of no use, and no answer is awaited.
+  // Rows of an epoch that has ended are dropped: the sender does not wait for a reply.
   if (sequence == nullptr || sequence->epoch != rows.epoch) return std::optional<wire::KvTaken>();
   wire::Payload plain;
   if (rows.encoding != wire::RowEncoding::kF32) {
-    // Inexact rows enter only a memory that is named by their encoding.
+    // Compressed rows are not exact: only a KV cache that is named by their encoding takes them.
     if (rows.encoding != kv_encoding_) {
       return FailedPrecondition("rows that are not exact, on a route whose KV transfers are exact");
     }
-    // Only the blocks are others: the header, which was parsed already, stays.
+    // Decompressing replaces the blocks only; the parsed header stays valid.
     plain = TRY(DecompressKvChunk(model_.layout(), model_.isa(), chunk));
     chunk.blocks = Bytes(plain).subspan(chunk.head.size());
   }

@@ -21,10 +21,10 @@ namespace aster::stage {
 namespace {
 
 constexpr int64_t kLoadPollNs = 5 * kNsPerMs;
-// Positions of a frame for which memory is planned.
+// Positions of a prefill chunk for which memory is planned.
 constexpr uint32_t kForeseenChunk = 512;
 
-// The longest text that the slice's memory holds.
+// The longest text that fits into the slice's KV cache.
 uint32_t PositionsThatFit(const engine::LocalModel& model) {
   uint32_t fits = 0;
   uint32_t too_long = kernels::kRopePositions + 1;
@@ -46,10 +46,10 @@ uint8_t KvTypeNumber(const wire::OpenRoute& open) {
   return open.kv_type & static_cast<uint8_t>(~wire::OpenRoute::kPlainRows);
 }
 
-// All layers of a node that overlap with those of the stage, directly or through others: they share
-// their weights and KV cache.
+// The layers of all of a node's stages that overlap with this one, directly or through others:
+// these stages share weights and KV cache.
 model::Slice HeldFor(const wire::OpenRoute& open) {
-  // Its part of a group's layers is apart from layers of its own.
+  // A node's part of a group has a slice of its own.
   if (plan::GroupOf(open, open.index) != nullptr) return plan::OwnSliceOf(open);
   // Grows until no stage of this node overlaps with it.
   model::Slice held = plan::SliceOf(open.stages[open.index]);
@@ -109,8 +109,8 @@ void StageServer::HandleNow(net::Event event) {
 }
 
 void StageServer::OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns) {
-  // Only work that comes or is cancelled leaves the sequences of frames in flight alone, and what
-  // these wait for.
+  // PartRows, Work and Cancel do not change the sequences of frames in flight. Before any other
+  // message is handled, these frames are finished.
   if (auto* rows = std::get_if<wire::PartRows>(&message)) {
     return OnPartRows(from, std::move(*rows));
   }
@@ -153,11 +153,11 @@ void StageServer::Refuse(wire::RouteId route, const wire::NodeId& to, Error why)
 }
 
 void StageServer::Break(wire::RouteId route, Error why, const wire::NodeId& lost) {
-  // A route may be broken by several things at once: the first is told.
+  // Several failures may break a route at once: only the first is reported.
   const auto found = routes_.find(route);
   if (found == routes_.end()) return;
   const wire::NodeId conductor = found->second.open.conductor.node;
-  // First, as the reply may be handled here, by a conductor on this node.
+  // Before the message is sent: a conductor on this node may handle it at once.
   Drop(route);
   static_cast<void>(
       network_.Send(conductor, wire::RouteState{.route = route,
@@ -167,8 +167,9 @@ void StageServer::Break(wire::RouteId route, Error why, const wire::NodeId& lost
 }
 
 void StageServer::Drop(wire::RouteId route) {
-  std::erase_if(under_way_, [&](const UnderWay& frame) { return frame.route == route; });
-  // Slices stay a while with their KV cache, for the route that replaces this one.
+  std::erase_if(frames_in_flight_,
+                [&](const FrameInFlight& frame) { return frame.route == route; });
+  // Slices stay loaded for a while, with their KV cache, for the route that replaces this one.
   routes_.erase(route);
   if (options_.expert_uses) options_.expert_uses->Save();
   const int64_t now_ns = network_.clock().NowNs();
@@ -180,7 +181,7 @@ void StageServer::Drop(wire::RouteId route) {
 // --- Opening.
 
 Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& open) const {
-  // The message: from its conductor, to this node.
+  // The message must come from the route's conductor, and the stage must be on this node.
   if (open.conductor.node != from) {
     return InvalidArgument("only a route's conductor may open it");
   }
@@ -188,7 +189,7 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
   if (open.index >= open.stages.size() || plan::NodeOf(open) != network_.self()) {
     return InvalidArgument(fmt::format("stage {} of the route is not node {}", open.index, Self()));
   }
-  // The arithmetic and the formats: what this version computes, and nothing near it.
+  // The arithmetic and the formats must be exactly those of this version.
   if (open.arithmetic != kernels::kArithmeticVersion) {
     return FailedPrecondition(fmt::format(
         "node {} computes by arithmetic {}, and {} is asked for: run the same version of Asterism "
@@ -206,7 +207,7 @@ Status StageServer::CheckOpen(const wire::NodeId& from, const wire::OpenRoute& o
     return InvalidArgument(fmt::format("{} of {} stages only decode: none is left for prefill",
                                        open.decode_stages, open.stages.size()));
   }
-  // Both paths have each layer once, in order, with the embedding first and the head last.
+  // Each path must have every layer once, in order, with the embedding first and the head last.
   plan::Plan plan;
   for (const wire::StageAddress& stage : open.stages) {
     const bool decodes = plan.stages.size() + open.decode_stages >= open.stages.size();
@@ -236,7 +237,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   for (const auto& slice : slices_) {
     if (IsSameSlice(slice->request, request)) return slice;
   }
-  // Otherwise it is loaded; slices that no route uses are freed where memory is missing.
+  // Otherwise the slice is loaded; if memory is short, slices that no route uses are freed.
   Result<std::unique_ptr<SliceLoading>> loading = StartLoading(request);
   if (!loading.ok()) loading = StartWithMoreRoom(request, std::move(loading).error());
   if (!loading.ok()) return std::move(loading).error();
@@ -249,7 +250,7 @@ Result<std::shared_ptr<StageServer::HeldSlice>> StageServer::FindSlice(
   return slice;
 }
 
-// In the memory that is left beside all slices.
+// Starts loading into the memory that other slices leave.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& request) {
   request.may_use_gpu = !has_lost_gpu_;
   request.used_bytes = request.used_gpu_bytes = 0;
@@ -261,10 +262,10 @@ Result<std::unique_ptr<SliceLoading>> StageServer::StartLoading(SliceRequest& re
   return source_.Start(request);
 }
 
-// Once more without the slices that no route uses, if memory was missing and there are any.
+// Starts loading again after slices that no route uses were freed, if memory was short.
 Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceRequest& request,
                                                                      Error why) {
-  // Freeing costs the other model its KV cache, so it is tried without first.
+  // Only now, after the first try: freeing a slice loses its KV cache.
   const size_t held = slices_.size();
   if (why.code() == Code::kResourceExhausted) DropUnusedSlices(0);
   if (slices_.size() == held) return WhyNotShared(request, std::move(why));
@@ -273,8 +274,8 @@ Result<std::unique_ptr<SliceLoading>> StageServer::StartWithMoreRoom(SliceReques
   return loading;
 }
 
-// Adds to an error of missing memory which other request would have shared a slice that is held:
-// the same layers with another size of KV cache are a second copy.
+// Adds a hint to an out-of-memory error if a held slice has the same layers but another size of KV
+// cache: with equal sizes the routes would share it.
 Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
   if (why.code() != Code::kResourceExhausted) return why;
   for (const auto& slice : slices_) {
@@ -291,7 +292,7 @@ Error StageServer::WhyNotShared(const SliceRequest& request, Error why) const {
 
 std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
                                                                  std::shared_ptr<HeldSlice> slice) {
-  // Stages of one route that have the same slice share their sequences, too.
+  // Stages of one route with the same slice share its sequences, too.
   for (const auto& held : route.memories) {
     if (held->slice == slice) return held;
   }
@@ -302,7 +303,7 @@ std::shared_ptr<StageServer::HeldMemory> StageServer::FindMemory(Route& route,
 }
 
 void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
-  // Refused before anything is loaded or changed.
+  // All checks come before anything is loaded or changed.
   const wire::RouteId id = open.route;
   Status checked = CheckOpen(from, open);
   if (!checked.ok()) return Refuse(id, from, std::move(checked).error());
@@ -312,7 +313,6 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
                   Error(Code::kAlreadyExists, "another conductor has a route of that id"));
   }
   ChooseReplicas(open);
-  // Loads the slice, or shares one that is there.
   auto slice = FindSlice(open);
   if (!slice.ok()) {
     Drop(id);
@@ -321,15 +321,15 @@ void StageServer::OnOpen(const wire::NodeId& from, wire::OpenRoute&& open) {
         std::move(slice).error().In(fmt::format(
             "{} on node {}", plan::DescribeSlice(plan::SliceOf(open.stages[open.index])), Self())));
   }
-  // Introduces the nodes that this one will send to: the stage behind, and with a decode path all
-  // others, as KV transfers may go to any of them.
+  // Introduces the nodes that this one will send to: that of the next stage, and with a decode path
+  // those of all stages, as KV transfers may go to any of them.
   for (size_t i = 0; i < open.stages.size(); ++i) {
     const wire::StageAddress& stage = open.stages[i];
     const bool is_wanted = open.decode_stages > 0 || i == open.index + 1;
     if (is_wanted && stage.node != network_.self() && open.part == 0)
       network_.Introduce(stage.node, stage.addresses);
   }
-  // One message comes for each stage on this node. The route is ready when all of them are here.
+  // Each stage on this node has a message of its own. The route is ready after the last one.
   Route& route = routes_[id];
   if (std::ranges::any_of(route.stages,
                           [&](const auto& entry) { return entry->index == open.index; })) {
@@ -369,23 +369,23 @@ void StageServer::Tick() {
     Status taken = TakeLoaded(*slice);
     if (!taken.ok()) failed.emplace_back(slice, std::move(taken).error());
   }
-  // What neither loads nor is loaded has failed.
+  // A slice that is neither loading nor loaded has failed.
   std::erase_if(slices_, [](const auto& slice) { return !slice->model && !slice->loading; });
   for (auto& [slice, why] : failed) OnFailedLoading(slice, std::move(why));
-  // Routes become ready, or say how far they are.
+  // Routes become ready, or report their progress.
   for (auto& [id, route] : routes_) TickRoute(route, now_ns);
   DropUnusedSlices(options_.keep_slice_ns);
 }
 
-// Ok also while it is still loading; an error if that has failed.
+// Ok also while the slice is still loading; an error if loading has failed.
 Status StageServer::TakeLoaded(HeldSlice& slice) {
   auto taken = slice.loading->Take();
   if (!taken) {
-    // A slice that is fetched from other nodes knows its size only after a while.
+    // The size of a slice that is fetched from other nodes is known only after a while.
     CountReserved(slice);
     return Ok();
   }
-  // Loaded: from here on it counts with what it really takes.
+  // From here on the slice counts with the memory that it really takes.
   slice.loading.reset();
   slice.model = TRY(*std::move(taken));
   CountExperts(slice);
@@ -406,8 +406,8 @@ std::vector<wire::RouteId> StageServer::UsersOf(const std::shared_ptr<HeldSlice>
   return users;
 }
 
-// A slice whose GPU is lost goes, with its KV cache. Its routes break, and what their conductors
-// open instead is computed by the processor.
+// Frees slices whose GPU is lost, with their KV cache, and breaks their routes. The processor
+// computes the routes that conductors open instead.
 void StageServer::DropLostSlices() {
   std::vector<std::shared_ptr<HeldSlice>> lost;
   for (const auto& slice : slices_) {
@@ -416,7 +416,7 @@ void StageServer::DropLostSlices() {
   for (const auto& slice : lost) {
     std::erase(slices_, slice);
     NoteLostGpu(slice->model->gpu_names());
-    // Not Unavailable, which would say that the node behind this one cannot be reached.
+    // Not kUnavailable, which would mean that the node of the next stage cannot be reached.
     for (const wire::RouteId id : UsersOf(slice)) {
       Break(id,
             Error(Code::kAborted, fmt::format("node {} has lost the GPU that held layers of {}",
@@ -425,7 +425,7 @@ void StageServer::DropLostSlices() {
   }
 }
 
-// Said once, however many slices it had layers of.
+// Logs the loss once, however many slices had layers on the GPU.
 void StageServer::NoteLostGpu(const std::string& which) {
   if (std::exchange(has_lost_gpu_, true)) return;
   log::Warn("a GPU was lost; this node goes on without it", {{"gpu", which}});
@@ -434,7 +434,7 @@ void StageServer::NoteLostGpu(const std::string& which) {
 void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why) {
   const std::vector<wire::RouteId> users = UsersOf(slice);
   if (users.empty()) return;
-  // A slice that is fetched may find that it does not fit after a while: unused slices make room.
+  // A fetched slice may fail late because it does not fit: freeing unused slices may help.
   auto again = StartWithMoreRoom(slice->request, std::move(why));
   if (again.ok()) {
     slice->loading = *std::move(again);
@@ -442,7 +442,6 @@ void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error
     slices_.push_back(slice);
     return;
   }
-  // It fits nowhere: the routes that need it break, and their conductors hear why.
   for (const wire::RouteId id : users) {
     Break(id, Error(again.error()).In(fmt::format("node {}", Self())));
   }
@@ -450,7 +449,7 @@ void StageServer::OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error
 
 void StageServer::TickRoute(Route& route, int64_t now_ns) {
   if (route.is_ready) return;
-  // Sums the progress of all stages, and makes those whose slice is there.
+  // Sums the progress of all stages, and makes the stages whose slice is loaded.
   wire::RouteState state{.route = route.open.route};
   bool is_ready = route.stages.size() == route.expected;
   state.kv_positions = kernels::kRopePositions;
@@ -463,7 +462,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       entry->counters.total_bytes = progress.total_bytes;
     } else if (!entry->stage) {
       entry->counters.done_bytes = entry->counters.total_bytes = slice.model->packed_bytes();
-      // Stages of one slice share its KV cache, and the state of its sequences.
+      // Stages of one slice share its KV cache and sequences.
       std::optional<StageMemory>& memory = entry->held->memory;
       const bool is_group = route.group != nullptr && route.group_index == entry->index;
       if (!memory) {
@@ -473,7 +472,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
       }
       if (is_group && route.members) MakeGroupRows(route, *slice.model);
       entry->is_of_group = is_group;
-      // Within a group rows travel as they are.
+      // Within a group rows are sent exactly.
       const auto encoding = route.follows() ? wire::RowEncoding::kF32 : route.open.encoding;
       entry->stage.emplace(route.open.route, encoding, *memory, entry->counters.slice, entry->index,
                            is_group ? route.group.get() : nullptr);
@@ -488,7 +487,7 @@ void StageServer::TickRoute(Route& route, int64_t now_ns) {
     is_ready = is_ready && route.members->is_ready();
     route.members->AddTo(state);
   }
-  // Ready is said at once, progress from time to time.
+  // Reports at once that the route is ready, its progress only from time to time.
   if (!is_ready && now_ns < route.reported_ns + options_.progress_ns) return;
   route.reported_ns = now_ns;
   route.is_ready = is_ready;
@@ -505,7 +504,7 @@ void StageServer::CountReserved(HeldSlice& slice) {
 void StageServer::DropUnusedSlices(int64_t unused_for_ns) {
   const int64_t now_ns = network_.clock().NowNs();
   std::erase_if(slices_, [&](const auto& slice) {
-    // Stopping one that is loading may take as long as loading it.
+    // Stopping a slice that is loading may take as long as loading it.
     return slice.use_count() == 1 && (!slice->loading || slice->loading->CanGiveUp()) &&
            now_ns - slice->unused_since_ns >= unused_for_ns;
   });
@@ -527,18 +526,18 @@ void StageServer::OnRouteState(const wire::NodeId& from, const wire::RouteState&
   if (OnMemberState(from, state)) return;
   const auto found = routes_.find(state.route);
   if (found == routes_.end() || state.kind != wire::RouteState::Kind::kRefused) return;
-  // Only the stage behind one of this node's can break the route in this way.
+  // Only the next stage after one of this node's can break the route in this way.
   const bool is_next = std::ranges::any_of(found->second.stages, [&](const auto& entry) {
-    const wire::StageAddress* const behind = found->second.Behind(entry->index);
-    return behind != nullptr && behind->node == from;
+    const wire::StageAddress* const next = found->second.StageAfter(entry->index);
+    return next != nullptr && next->node == from;
   });
   if (is_next && from != network_.self()) Break(state.route, state.why);
 }
 
 void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
-  // Whatever it asked for or was sent is no longer in flight.
+  // Its fetches end, and rows that were sent to it no longer count as in flight.
   kv_server_.Forget(node);
-  // Routes whose conductor is down, and those where the stage behind one of this node's is.
+  // Finds routes whose conductor is on the node, and routes with a next stage there.
   std::vector<wire::RouteId> orphaned, cut;
   for (const auto& [id, route] : routes_) {
     if (route.open.conductor.node == node) {
@@ -546,12 +545,12 @@ void StageServer::OnDown(const wire::NodeId& node, const Error& why) {
       continue;
     }
     const bool is_next = std::ranges::any_of(route.stages, [&, &held = route](const auto& entry) {
-      const wire::StageAddress* const behind = held.Behind(entry->index);
-      return behind != nullptr && behind->node == node;
+      const wire::StageAddress* const next = held.StageAfter(entry->index);
+      return next != nullptr && next->node == node;
     });
     if (is_next) cut.push_back(id);
   }
-  // The conductor opens another route. The KV cache stays with the slice, and is found again.
+  // The KV cache stays with the slice: the route that replaces this one finds it again.
   for (const wire::RouteId id : orphaned) Drop(id);
   for (const wire::RouteId id : cut) {
     Break(id, Error(Code::kUnavailable, fmt::format("node {} cannot reach node {}: {}", Self(),

@@ -45,8 +45,7 @@ struct StageOptions {
   uint64_t in_flight_bytes = kMaxInFlightBytes;   // limit for rows that a node has not taken
   // Makes the proposers that draft tokens for a model of this node; null: none.
   std::function<std::unique_ptr<engine::ProposerSource>(engine::LocalModel&)> proposers = nullptr;
-  // For a Node: sees every event first, and returns true if another part of this machine's node
-  // handles it (drafters); null: there is no other part.
+  // For a Node: gets every event first, and returns true if it handles it (drafters); or null.
   std::function<bool(const net::Event&)> others = nullptr;
   // Counts which experts are chosen here, and decides which are on every node of a group that this
   // node leads; null: nothing is counted.
@@ -91,7 +90,7 @@ class StageServer final : public LocalStages {
   bool has_work() const override;
   void Compute() override;
   void Tick() override;
-  // Whether a message from a node of a group is due within microseconds.
+  // Whether a message from a node of a group is expected within microseconds.
   bool ExpectsSoon() const;
   int64_t next_tick_ns() const override;
 
@@ -119,8 +118,8 @@ class StageServer final : public LocalStages {
     uint64_t bytes = 0;
   };
   struct StageEntry;
-  // A frame that was begun and has not been sent on. No two have a sequence in common.
-  struct UnderWay {
+  // A frame that was begun and whose result was not sent. No two have a sequence in common.
+  struct FrameInFlight {
     wire::RouteId route = 0;
     StageEntry* entry = nullptr;
     std::vector<wire::SequenceId> sequences;
@@ -128,15 +127,15 @@ class StageServer final : public LocalStages {
     int64_t arrived_ns = 0;
     int64_t start_ns = 0;
     std::unique_ptr<Stage::Frame> frame;
-    bool awaits_parts = false;   // of other nodes of the group, between what it computes
+    bool awaits_parts = false;   // of a group: waits for columns of other nodes between layers
     int64_t waits_since_ns = 0;  // when it began to wait for these
     uint64_t gather_ns = 0;      // how long it has waited for them in all
     uint64_t busy_ns = 0;        // how long it was computed here
-    bool is_alone = true;        // no other frame was in flight beside it
+    bool is_alone = true;        // no other frame was in flight at the same time
     uint32_t rows = 0;
     uint32_t context = 0;      // the end of its longest text
     bool has_answers = false;  // several rows, some of them of answers or drafts
-    size_t continued = 0;      // answers that the stage decodes by itself, in all frames; 0: others
+    size_t continued = 0;  // answers that the stage decodes by itself, in all frames; 0: none here
     bool computes_head = false;
   };
   // The KV cache of a route in a slice. Members in this order: it lives in the slice.
@@ -186,22 +185,22 @@ class StageServer final : public LocalStages {
 
     bool follows() const { return open.part > 0; }
     bool Decodes(uint32_t index) const { return index + open.decode_stages >= open.stages.size(); }
-    // The stage that gets the result of this one; null for the last one of either path.
-    const wire::StageAddress* Behind(uint32_t index) const;
+    // The stage that gets the result of this one; null for the last one of each path.
+    const wire::StageAddress* StageAfter(uint32_t index) const;
     // The node that sends work to a stage.
-    const wire::NodeId& Before(uint32_t index) const;
-    // The group's stage; and whether that is its KV cache.
+    const wire::NodeId& SenderTo(uint32_t index) const;
+    // The stage that a group computes; and whether `memory` is its KV cache.
     StageEntry& GroupEntry();
     bool IsOfGroup(const StageMemory& memory) const;
-    // The KV cache of the named stage, if it is here and has these layers; if none is named, a
-    // decode stage's rather than another's. Null: there is none.
+    // The KV cache of the named stage, if it is here and has these layers. If none is named, any
+    // KV cache with these layers, preferably a decode stage's. Null: there is none.
     StageMemory* MemoryOf(std::optional<uint32_t> stage, kv::LayerRange layers) const;
   };
   using Routes = std::map<wire::RouteId, Route>;
 
   void HandleNow(net::Event event);
   bool AwaitsParts() const;
-  static bool WaitsForParts(const UnderWay& frame);
+  static bool WaitsForParts(const FrameInFlight& frame);
   bool MayHandle(const net::Event& event) const;
   void HandleDeferred();
   void OnMessage(const wire::NodeId& from, wire::Message&& message, int64_t arrived_ns);
@@ -247,8 +246,8 @@ class StageServer final : public LocalStages {
   void NoteLostGpu(const std::string& which);
   void OnFailedLoading(const std::shared_ptr<HeldSlice>& slice, Error why);
   void TickRoute(Route& route, int64_t now_ns);
-  bool IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const;
-  // Takes segments out of the queues, and returns their attempts, which are not computed any more.
+  bool IsInFlight(const StageEntry& entry, wire::SequenceId sequence) const;
+  // Removes segments from the queues, and returns their attempts.
   using IsMeant = FunctionRef<bool(const wire::WorkSegment&)>;
   static std::vector<uint64_t> TakeBack(StageEntry& entry, IsMeant is_meant);
   void RefuseAttempts(const Route& route, const StageEntry& entry, wire::SequenceId sequence,
@@ -256,31 +255,31 @@ class StageServer final : public LocalStages {
   bool CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const;
   bool CanBegin(const StageEntry& entry) const;
   bool CanContinue(const StageEntry& entry) const;
-  size_t InFlight(const StageEntry& entry) const;
+  size_t AnswersInFlight(const StageEntry& entry) const;
   size_t MostContinued(const StageEntry& entry) const;
   QueuedWork NextWork(StageEntry& entry, bool& continues);
   bool BeginNext();
   void BeginFrame(Route& route, StageEntry& entry);
   bool AdvanceFrames();
   void FinishFrames();
-  void Finish(UnderWay done);
+  void Finish(FrameInFlight done);
   void EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
                      uint64_t attempt = 0);
-  void GoOn(StageEntry& entry, const StageOutput& output);
-  void GoOn(StageEntry& entry, const wire::Done& done);
-  void TellOthers(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
+  void ContinueGenerations(StageEntry& entry, const StageOutput& output);
+  void ContinueGenerations(StageEntry& entry, const wire::Done& done);
+  void TellDecodeStages(const Route& route, const StageEntry& entry, wire::SequenceId sequence);
   KvPlaces Places() const;
   void ServeKv();
   void SendHeldBack();
   void SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence);
   void TellHolds(const Route& route, const StageMemory& memory, wire::SequenceId sequence,
                  kv::LayerRange layers, const Error& why);
-  model::Progress Advance(UnderWay& frame) const;
+  model::Progress Advance(FrameInFlight& frame) const;
   std::vector<wire::Hop> HopsFor(const wire::NodeId& node, std::vector<wire::Hop> hops) const;
   void SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
               std::vector<wire::Hop>&& hops);
   void Refuse(wire::RouteId route, const wire::NodeId& to, Error why);
-  // The route cannot continue: its conductor is told.
+  // Drops a route that cannot continue, and tells its conductor.
   void Break(wire::RouteId route, Error why, const wire::NodeId& lost = {});
   void Drop(wire::RouteId route);
   Route* RouteOfConductor(const wire::NodeId& from, wire::RouteId route);
@@ -293,7 +292,7 @@ class StageServer final : public LocalStages {
   Routes routes_;
   const std::shared_ptr<KvInFlight> in_flight_;
   KvServer kv_server_;
-  std::vector<UnderWay> under_way_;  // the oldest first; destroyed before their routes
+  std::vector<FrameInFlight> frames_in_flight_;  // the oldest first; destroyed before their routes
   // Events that would change sequences while frames wait for other nodes of their group.
   std::deque<net::Event> deferred_;
   bool has_part_rows_ = false;  // since frames were advanced last

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Groups of a stage server: nodes that compute the layers of a stage together. To the conductor the
-// one that leads is the stage; to the others it is the conductor.
+// Groups of a stage server: nodes that compute the layers of a stage together. The conductor sees
+// only the node that leads; the other nodes see that node as their conductor.
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@
 namespace aster::stage {
 namespace {
 
-// More come only from nodes that do not keep to the protocol.
+// Only nodes that break the protocol send more.
 constexpr size_t kMostDeferred = 65536;
-// Within this time the next frame comes where an answer goes on.
+// While an answer is decoded, its next frame comes within this time.
 constexpr int64_t kSoonNs = 10 * kNsPerMs;
 
-// The number by which a group's nodes know it: a node may be in it and have another stage of the
-// same route.
+// The number of the group's own route. It differs from the conductor's route, of which a member may
+// have another stage.
 wire::RouteId NumberOfGroup(const wire::OpenRoute& open) {
   Hasher hasher;
   hasher.AddValue(open.route);
@@ -40,7 +40,7 @@ void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
   std::vector<wire::NodeId> nodes = {open.stages[open.index].node};
   for (const wire::StageAddress& member : group->members) {
     nodes.push_back(member.node);
-    // They send to one another; to the one that leads on the connection that it has made.
+    // Members send to one another; to the node that leads on the connection that it has made.
     if (open.part > 0 && member.node != network_.self())
       network_.Introduce(member.node, member.addresses);
   }
@@ -51,7 +51,7 @@ void StageServer::JoinGroup(Route& route, const wire::OpenRoute& open) {
   if (open.part == 0) route.members = std::make_unique<GroupMembers>(network_, id, open, *group);
 }
 
-// Which experts are on every node of a group that this one leads, where nobody has said so.
+// Chooses the experts that are on every node of a group that this one leads, if the plan does not.
 void StageServer::ChooseReplicas(wire::OpenRoute& open) const {
   if (!options_.expert_uses || open.part > 0) return;
   for (wire::StageGroup& group : open.groups) {
@@ -61,7 +61,7 @@ void StageServer::ChooseReplicas(wire::OpenRoute& open) const {
   }
 }
 
-// In one node of a group: the others compute the same layers of the same tokens.
+// Only one node of a group counts: the others compute the same layers of the same tokens.
 void StageServer::CountExperts(HeldSlice& slice) const {
   const model::Shape& shape = slice.model->shape();
   if (!options_.expert_uses || shape.experts.count == 0 || !slice.request.slice.part.leads())
@@ -69,7 +69,7 @@ void StageServer::CountExperts(HeldSlice& slice) const {
   slice.model->CountExperts(options_.expert_uses->Of(slice.request.fingerprint, shape));
 }
 
-// What its members speak of.
+// The route whose group has this number and is led by this node, or null.
 StageServer::Route* StageServer::LeadsGroup(wire::RouteId group) {
   const auto found = std::ranges::find_if(routes_, [&](const auto& item) {
     return item.second.members && item.second.group->route() == group;
@@ -101,7 +101,7 @@ void StageServer::MakeGroupRows(Route& route, const engine::LocalModel& model) {
       route.group->route(), model::ColumnsOf(part, model.shape()), std::move(members));
 }
 
-// A member's columns of rows that are to leave.
+// A member has sent its columns of rows for another node: sends them on once all columns are here.
 void StageServer::OnMemberRows(Route& route, const wire::NodeId& from, wire::KvRows&& rows) {
   if (!route.is_ready || !route.members->Has(from)) return;
   StageMemory& memory = route.GroupEntry().stage->memory();
@@ -123,12 +123,12 @@ void StageServer::OnMemberRows(Route& route, const wire::NodeId& from, wire::KvR
     return TellHolds(route, memory, sequence, memory.model().layers(), whole.error());
   }
   if (!*whole) return;
-  // A node that cannot be reached is down, which the conductor sees for itself.
+  // If the node cannot be reached, the conductor is told so by its own network.
   static_cast<void>(network_.Send((*whole)->to, std::move((*whole)->rows)));
   for (const wire::SequenceId held : route.group_rows->Released()) SendRows(route, memory, held);
 }
 
-// Rows that came, of which this node has taken its part.
+// Sends the members their columns of rows that came, after this node has taken its own.
 void StageServer::SendParts(Route& route, const wire::NodeId& from, const kv::KvChunk& chunk,
                             const wire::KvTaken& taken) {
   auto parts = route.group_rows->Divide(from, chunk, taken);
@@ -141,26 +141,26 @@ void StageServer::SendParts(Route& route, const wire::NodeId& from, const kv::Kv
   }
 }
 
-// Whether a frame waits for another node: that may take long, and no thread waits for it.
+// Whether a frame of a group is in flight. It may wait long for other nodes, without a thread.
 bool StageServer::AwaitsParts() const {
-  return std::ranges::any_of(under_way_, &UnderWay::awaits_parts);
+  return std::ranges::any_of(frames_in_flight_, &FrameInFlight::awaits_parts);
 }
 
-// Right now, and not for a device of this node.
-bool StageServer::WaitsForParts(const UnderWay& frame) {
+// Whether the frame waits for other nodes now, rather than for a device of this node.
+bool StageServer::WaitsForParts(const FrameInFlight& frame) {
   return frame.awaits_parts && !Stage::IsComputing(*frame.frame);
 }
 
 bool StageServer::ExpectsSoon() const {
   if (AwaitsParts()) return true;
-  // More work for a group that has just computed.
+  // A group that has just computed gets its next work soon.
   if (network_.clock().NowNs() - last_end_ns_ > kSoonNs) return false;
   const auto last = routes_.find(last_computed_);
   return last != routes_.end() && last->second.group != nullptr;
 }
 
-// Sequences stay as they are until all frames are done. Frames of a group wait for what comes as
-// events, so others have to wait for their end.
+// Events that change sequences must wait until no frame is in flight. Frames of a group need later
+// events (PartRows) to finish, so the others are deferred rather than handled in order.
 bool StageServer::MayHandle(const net::Event& event) const {
   if (!AwaitsParts() && deferred_.empty()) return true;
   if (event.kind != net::Event::Kind::kMessage) return event.kind == net::Event::Kind::kUp;
@@ -171,7 +171,7 @@ bool StageServer::MayHandle(const net::Event& event) const {
 
 void StageServer::HandleDeferred() {
   if (deferred_.size() > kMostDeferred && AwaitsParts()) {
-    const auto waiting = std::ranges::find_if(under_way_, &UnderWay::awaits_parts);
+    const auto waiting = std::ranges::find_if(frames_in_flight_, &FrameInFlight::awaits_parts);
     Break(waiting->route, ResourceExhausted(fmt::format(
                               "node {} gets more messages than its group computes", Self())));
   }
@@ -191,8 +191,7 @@ void StageServer::OnPartRows(const wire::NodeId& from, wire::PartRows&& rows) {
   if (!taken.ok()) Break(route->open.route, taken.error());
 }
 
-// Of a sequence that begins, or of rows that came: the conductor gets the group's reply when all
-// have theirs.
+// A member's reply to Begin or to KV rows: the conductor gets the group's reply after the last one.
 void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& holds) {
   Route* const route = LeadsGroup(holds.route);
   if (route == nullptr || !route->is_ready) return;
@@ -207,7 +206,7 @@ void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& hol
     reply->length = std::min(reply->length, taken->length);
     reply->why = taken->why;
   } else if (!is_awaited && holds.attempt == 0 && !holds.why.message().empty()) {
-    // It cannot send its columns of rows that are to leave.
+    // The member cannot send its columns of ordered rows: the conductor is told.
     route->group_rows->Forget(holds.sequence);
     return TellHolds(*route, stage.memory(), holds.sequence, stage.layers(), holds.why);
   }
@@ -220,19 +219,19 @@ void StageServer::OnMemberHolds(const wire::NodeId& from, const wire::Holds& hol
   SendRows(*route, stage.memory(), holds.sequence);
 }
 
-// Whether it was about a group that this node leads.
+// Handles the state of a member; false if this node leads no group of that number.
 bool StageServer::OnMemberState(const wire::NodeId& from, const wire::RouteState& state) {
   Route* const route = LeadsGroup(state.route);
   if (route == nullptr || !route->members->Has(from)) return false;
   const Status status = route->members->OnState(from, state);
   if (status.ok()) return true;
-  // Others may have what it lacks.
+  // Another node may have the model that this one lacks: the conductor plans without it.
   const bool is_lost = status.error().code() == Code::kNotFound;
   Break(route->open.route, status.error(), is_lost ? from : state.lost);
   return true;
 }
 
-// Frames that wait for the node would wait for ever.
+// Breaks the routes with a group that the node is in: their frames would wait for ever.
 void StageServer::BreakGroupsOf(const wire::NodeId& node, const Error& why) {
   std::vector<wire::RouteId> broken;
   for (const auto& item : routes_) {
@@ -240,8 +239,8 @@ void StageServer::BreakGroupsOf(const wire::NodeId& node, const Error& why) {
     if (!route.group) continue;
     if (route.open.conductor.node == node) {
       // OnDown drops the route.
-      std::erase_if(under_way_,
-                    [&item](const UnderWay& frame) { return frame.route == item.first; });
+      std::erase_if(frames_in_flight_,
+                    [&item](const FrameInFlight& frame) { return frame.route == item.first; });
     } else if (route.group->Has(node) && node != network_.self()) {
       broken.push_back(id);
     }

@@ -29,16 +29,16 @@ StageServer::Route* StageServer::RouteOfConductor(const wire::NodeId& from, wire
            FailedPrecondition(fmt::format("node {} has no such route: open it again", Self())));
     return nullptr;
   }
-  // Only its own conductor speaks for a route; another node gets no reply.
+  // Only the route's own conductor may send this; another node gets no reply.
   return found->second.open.conductor.node == from ? &found->second : nullptr;
 }
 
 void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
   Route* const route = RouteOfConductor(from, begin.route);
   if (route == nullptr) return;
-  // Work of the epoch before is refused first: the conductor counts its replies.
+  // First refuses work of the epoch before, as the conductor waits for a reply to each attempt.
   for (const auto& entry : route->stages) EndGeneration(*route, *entry, begin.sequence);
-  // Each stage says what it holds of the tokens, or why it holds none of them.
+  // Each stage reports how many of the tokens it holds, or why it holds none.
   for (const auto& held : route->memories) {
     const Status begun = held->memory->Begin(begin);
     for (const auto& entry : route->stages) {
@@ -46,7 +46,7 @@ void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
       wire::Holds holds = entry->stage->HoldsOf(begin.sequence);
       holds.epoch = begin.epoch;
       if (!begun.ok()) holds.why = begun.error();
-      // A group holds what all of its nodes hold.
+      // The reply of a group waits until all members have replied.
       if (route->members && entry->index == route->group_index) {
         route->group_rows->Forget(begin.sequence);
         route->members->Begin(begin, std::move(holds));
@@ -55,7 +55,7 @@ void StageServer::OnBegin(const wire::NodeId& from, const wire::Begin& begin) {
       static_cast<void>(network_.Send(from, std::move(holds)));
     }
   }
-  // Transfers of the epoch before ended: their bytes in flight leave room for others.
+  // Transfers of the epoch before have ended: others may use their share of the bytes in flight.
   SendHeldBack();
 }
 
@@ -80,10 +80,9 @@ void StageServer::OnEnd(const wire::NodeId& from, const wire::End& end) {
 void StageServer::OnSendKv(const wire::NodeId& from, const wire::SendKv& order) {
   Route* const route = RouteOfConductor(from, order.route);
   if (route == nullptr) return;
-  // Rows go to the conductor and to nodes of the route only.
+  // Rows are sent only to the conductor and to nodes of the route.
   if (order.to != from && !IsOnRoute(route->open, order.to)) return;
-  // The slice that has all of these layers sends them, now what it has and the rest as it is
-  // computed.
+  // The slice that has all of these layers sends the rows it has now, and others once computed.
   const kv::LayerRange layers = {order.layer_begin, order.layer_end};
   const auto named = StagesOf(order.ticket);
   StageMemory* const memory =
@@ -110,7 +109,7 @@ StageMemory* StageServer::Route::MemoryOf(std::optional<uint32_t> stage,
 KvPlaces StageServer::Places() const {
   KvPlaces places{.models = {}, .chunks = source_.page_chunks()};
   for (const auto& slice : slices_) {
-    // A group's part has whole rows of some architectures only.
+    // A part of a group has whole rows only with some architectures.
     if (slice->model && slice->model->layout().columns().is_whole())
       places.models.push_back({slice->model.get(), slice->kv_encoding});
   }
@@ -123,8 +122,8 @@ void StageServer::OnFindKv(const wire::NodeId& from, const wire::FindKv& find) {
 }
 
 void StageServer::OnFetchKv(const wire::NodeId& from, const wire::FetchKv& order) {
-  // The receiver is dialed only for an order that follows a query of its sender: no node can make
-  // this one open connections.
+  // A connection to the receiver is opened only for an order that follows a query of its sender, so
+  // that no node can make this one open connections at will.
   const bool is_taken = kv_server_.FetchKv(from, order, network_.clock().NowNs());
   const bool is_far = order.to.node != network_.self() && order.to.node != from;
   if (is_taken && is_far) network_.Introduce(order.to.node, order.to.addresses);
@@ -140,7 +139,7 @@ void StageServer::ServeKv() {
 }
 
 void StageServer::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken) {
-  // The rows may belong to a fetch or to a transfer of a route: each knows its own.
+  // The rows may belong to a fetch or to a transfer of a route: each ignores tickets of the other.
   kv_server_.OnKvTaken(from, taken);
   const auto found = routes_.find(taken.route);
   if (found != routes_.end() && found->second.is_ready) {
@@ -152,7 +151,7 @@ void StageServer::OnKvTaken(const wire::NodeId& from, const wire::KvTaken& taken
   SendHeldBack();
 }
 
-// Rows that waited because too many bytes were in flight. Called whenever some no longer are.
+// Sends rows that waited because too many bytes were in flight. Called whenever bytes leave flight.
 void StageServer::SendHeldBack() {
   ServeKv();
   for (auto& [id, route] : routes_) {
@@ -172,14 +171,14 @@ void StageServer::OnKvRows(const wire::NodeId& from, wire::KvRows&& rows) {
   const auto found = routes_.find(rows.route);
   if (found == routes_.end() || !found->second.is_ready) return;
   Route& route = found->second;
-  // The sender need not be on the route: a route's number is drawn at random, and a node that knows
-  // it was told by the conductor. The rows themselves are checked in any case.
+  // The sender need not be on the route. Only nodes that the conductor told the route's number know
+  // it, as it is random; and the rows are checked in any case.
   Result<kv::KvChunk> chunk = kv::ParseKvChunk(rows.chunk);
   if (!chunk.ok()) {
     StageMemory& first = *route.memories.front()->memory;
     return TellHolds(route, first, rows.sequence, first.model().layers(), chunk.error());
   }
-  // The chunk belongs to the slice that has its layers; its bytes are parsed once, here.
+  // The chunk goes to the slice that has its layers.
   const kv::LayerRange layers = chunk->header.layers;
   const auto named = StagesOf(rows.ticket);
   StageMemory* const here = route.MemoryOf(named ? std::optional(named->to) : std::nullopt, layers);
@@ -187,20 +186,20 @@ void StageServer::OnKvRows(const wire::NodeId& from, wire::KvRows&& rows) {
   StageMemory& memory = *here;
   const auto taken = memory.ImportKv(rows, *chunk);
   if (!taken.ok()) {
-    // The sender neither waits for these rows to be taken nor sends those behind them.
+    // Tells the sender that these rows are not taken and no more should follow.
     static_cast<void>(network_.Send(from, RefusalOf(rows, layers)));
     return TellHolds(route, memory, rows.sequence, layers, taken.error());
   }
   if (!*taken) return;
   if (route.members && route.IsOfGroup(memory)) return SendParts(route, from, *chunk, **taken);
   TellHolds(route, memory, rows.sequence, layers, Nothing());
-  // Also where the sender is a conductor: a stage on its node may have sent them in its name.
+  // Sent to a conductor as well: a stage on its node may have sent the rows.
   static_cast<void>(network_.Send(from, **taken));
-  // Rows that came complete layers of which rows are on order elsewhere.
+  // Other nodes may have ordered rows that are complete now.
   SendRows(route, memory, rows.sequence);
 }
 
-// Tells the conductor what each stage of these layers holds now, and why it holds no more.
+// Tells the conductor how many positions each stage of these layers holds, and an error if any.
 void StageServer::TellHolds(const Route& route, const StageMemory& memory,
                             wire::SequenceId sequence, kv::LayerRange layers, const Error& why) {
   for (const auto& entry : route.stages) {
@@ -214,8 +213,8 @@ void StageServer::TellHolds(const Route& route, const StageMemory& memory,
   }
 }
 
-// Sends what the transfers of a sequence may send now. Called whenever rows were computed, came or
-// were taken.
+// Sends the rows that the transfers of a sequence may send now. Called whenever rows were computed,
+// came or were taken.
 void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId sequence) {
   // While a stage decodes the sequence by itself, more rows are coming.
   const bool is_over = std::ranges::none_of(route.stages, [&](const auto& entry) {
@@ -230,14 +229,14 @@ void StageServer::SendRows(Route& route, StageMemory& memory, wire::SequenceId s
     }
     if (!*next) return;
     if (joins) {
-      // The other nodes of the group send their columns here.
+      // The other nodes of the group send their columns here first (OnMemberRows).
       wire::SendKv order = route.group_rows->Gather(std::move(**next));
       order.to = network_.self();
       route.members->SendToAll(order);
       continue;
     }
     const wire::NodeId to = (*next)->to;
-    // A node that cannot be reached is down, which the conductor sees for itself.
+    // If the node cannot be reached, the conductor is told so by its own network.
     if (!network_.Send(to, std::move((*next)->rows)).ok()) return;
   }
 }
@@ -252,11 +251,11 @@ void StageServer::OnHalt(const wire::NodeId& from, const wire::Halt& halt) {
   }
 }
 
-// Ends what a stage decodes of the sequence by itself; `attempt`: only that one, 0: any. The
-// conductor counts on a reply to each attempt, so it gets a refusal for each one that ends here.
+// Ends decoding of the sequence by the stage itself; `attempt`: only that one, 0: any. The
+// conductor waits for a reply to each attempt, so it gets a refusal for each one that ends here.
 void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceId sequence,
                                 uint64_t attempt) {
-  // One that has begun to decode.
+  // An attempt that has begun to decode.
   std::vector<uint64_t> ended;
   const auto is_meant = [&](uint64_t other) { return attempt == 0 || other == attempt; };
   const auto found = entry.generations.find(sequence);
@@ -264,7 +263,7 @@ void StageServer::EndGeneration(Route& route, StageEntry& entry, wire::SequenceI
     ended.push_back(found->second.attempt);
     entry.generations.erase(found);
   }
-  // One whose first token was not computed yet leaves the queue.
+  // Attempts whose first token is still in a queue.
   const auto taken = TakeBack(entry, [&](const wire::WorkSegment& segment) {
     return segment.sequence == sequence && segment.more > 0 && is_meant(segment.attempt);
   });
@@ -302,14 +301,14 @@ void StageServer::RefuseAttempts(const Route& route, const StageEntry& entry,
   }
 }
 
-// What waits in a queue is dropped, and what comes later is refused (Stage::Prepare).
+// Drops queued segments of the attempts. Stage::Prepare refuses those that come later.
 void StageServer::OnCancel(const wire::NodeId& from, const wire::Cancel& cancel) {
   const auto found = routes_.find(cancel.route);
   if (found == routes_.end() || found->second.open.conductor.node != from) return;
   if (!found->second.is_ready) return;
   for (const auto& entry : found->second.stages) {
     const auto taken = TakeBack(*entry, [&](const wire::WorkSegment& segment) {
-      // They have frames of their own: hidden states of others need not be moved.
+      // Segments ahead have frames of their own, so no hidden states of others have to be moved.
       return segment.sequence == cancel.sequence && segment.attempt <= cancel.attempt &&
              segment.is_ahead();
     });

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The work of a stage server: its queues, which frame is computed next, and where the result goes.
+// The work of a stage server: queues, the choice of the next frame, and sending its result on.
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ bool IsDecode(const wire::Work& work) {
   });
 }
 
-// Draft tokens behind draft tokens: of no use to anyone yet.
+// Draft tokens that were sent behind other draft tokens, before these are checked.
 bool IsAhead(const wire::Work& work) {
   return std::ranges::all_of(work.segments, &wire::WorkSegment::is_ahead);
 }
@@ -32,8 +32,8 @@ bool HaveSequenceInCommon(const wire::Work& a, const wire::Work& b) {
   });
 }
 
-// More would only take memory for activations: one that a device computes, and one that follows it.
-constexpr size_t kMostUnderWay = 2;
+// A device computes one while the next one is ready. More would only take memory for activations.
+constexpr size_t kMostFramesInFlight = 2;
 
 uint64_t BytesOf(const wire::Work& work) {
   uint64_t bytes = work.rows.size() + work.segments.size() * sizeof(wire::WorkSegment);
@@ -50,21 +50,21 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
         work.route, from,
         FailedPrecondition(fmt::format("node {} has no such route: open it again", Self())));
   }
-  // Which stage here it is for: it has one hop of each stage before that one.
+  // Finds the stage that it is for: the work has one hop of each stage before that one.
   Route& route = found->second;
   const uint64_t index = uint64_t{work.first_stage} + work.hops.size();
   const auto place =
       std::ranges::find_if(route.stages, [&](const auto& entry) { return entry->index == index; });
   if (place == route.stages.end()) return;
-  // Only the conductor sends to the first stage of a path, and only the stage before to any other.
-  const bool begins_here = route.follows() || route.Behind((*place)->index - 1) == nullptr;
+  // Only the conductor may send to the first stage of a path, only the previous stage to any other.
+  const bool begins_here = route.follows() || route.StageAfter((*place)->index - 1) == nullptr;
   const wire::NodeId& before =
-      route.follows() ? route.open.conductor.node : route.Before((*place)->index);
+      route.follows() ? route.open.conductor.node : route.SenderTo((*place)->index);
   if (begins_here != work.hops.empty() || before != from) return;
   StageEntry& entry = **place;
   QueuedWork queued{.work = std::move(work), .arrived_ns = arrived_ns};
   queued.bytes = BytesOf(queued.work);
-  // Queues are bounded: a conductor that sends more than is computed loses the route.
+  // Queues are bounded: a full one breaks the route.
   if (entry.queued_bytes + queued.bytes > options_.max_queued_bytes ||
       entry.decodes.size() + entry.prefills.size() >= options_.max_queued_frames) {
     return Break(route.open.route,
@@ -80,7 +80,7 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
   });
   const bool is_decode = IsDecode(queued.work) && !follows;
   if (!is_decode) return entry.prefills.push_back(std::move(queued));
-  // What is certain goes before draft tokens that may prove to be of no use.
+  // Work that is certainly needed overtakes draft tokens that were sent ahead.
   auto behind = entry.decodes.end();
   while (!IsAhead(queued.work) && behind != entry.decodes.begin() &&
          IsAhead(std::prev(behind)->work)) {
@@ -90,11 +90,11 @@ void StageServer::OnWork(const wire::NodeId& from, wire::Work&& work, int64_t ar
 }
 
 bool StageServer::has_work() const {
-  if (!std::ranges::all_of(under_way_, WaitsForParts)) return true;
+  if (!std::ranges::all_of(frames_in_flight_, WaitsForParts)) return true;
   if (AwaitsParts()) {
-    // What they wait for comes as a message; meanwhile another frame may be begun.
+    // All frames in flight wait for messages; meanwhile another frame may begin.
     if (has_part_rows_ || !deferred_.empty()) return has_part_rows_;
-    if (under_way_.size() >= kMostUnderWay) return false;
+    if (frames_in_flight_.size() >= kMostFramesInFlight) return false;
   }
   return std::ranges::any_of(routes_, [this](const auto& item) {
     return std::ranges::any_of(
@@ -103,23 +103,23 @@ bool StageServer::has_work() const {
   });
 }
 
-// One frame is finished or begun: only where neither can be is a device waited for.
+// Finishes or begins one frame. Waits for a device only if neither is possible.
 void StageServer::Compute() {
   if (AdvanceFrames()) return HandleDeferred();
-  if (under_way_.size() < kMostUnderWay && deferred_.empty() && BeginNext()) return;
-  // What others send comes as messages, which no device holds up.
-  if (under_way_.empty() || std::ranges::any_of(under_way_, WaitsForParts)) return;
-  Stage::Wait(*under_way_.front().frame);
+  if (frames_in_flight_.size() < kMostFramesInFlight && deferred_.empty() && BeginNext()) return;
+  // Rows of other nodes come as messages: the caller must not be kept from handling them.
+  if (frames_in_flight_.empty() || std::ranges::any_of(frames_in_flight_, WaitsForParts)) return;
+  Stage::Wait(*frames_in_flight_.front().frame);
   AdvanceFrames();
 }
 
-// Begins the frame whose turn it is; false where none can begin.
+// Begins the frame whose turn it is; false if none can begin.
 bool StageServer::BeginNext() {
-  // Routes take turns, beginning behind the one that was computed last.
+  // Routes take turns, beginning after the one that was computed last.
   auto place = routes_.upper_bound(last_computed_);
   for (size_t i = 0; i < routes_.size(); ++i, ++place) {
     if (place == routes_.end()) place = routes_.begin();
-    // The last stage first: frames that have come far are finished before others begin.
+    // The last stage first: frames that are nearly done are finished before others begin.
     StageEntry* chosen = nullptr;
     for (const auto& entry : place->second.stages) {
       if (CanBegin(*entry) && (chosen == nullptr || entry->index > chosen->index)) {
@@ -134,43 +134,42 @@ bool StageServer::BeginNext() {
   return false;
 }
 
-// Whether a frame in flight has this sequence. Stages of a route share sequences where they share
-// their memory.
-bool StageServer::IsUnderWay(const StageEntry& entry, wire::SequenceId sequence) const {
-  return std::ranges::any_of(under_way_, [&](const UnderWay& other) {
+// Whether a frame in flight has this sequence. Stages with the same StageMemory share sequences.
+bool StageServer::IsInFlight(const StageEntry& entry, wire::SequenceId sequence) const {
+  return std::ranges::any_of(frames_in_flight_, [&](const FrameInFlight& other) {
     return &other.entry->stage->memory() == &entry.stage->memory() &&
            std::ranges::count(other.sequences, sequence) > 0;
   });
 }
 
-// Frames of one queue begin in their order.
+// Frames of one queue begin in order, so only the first one matters.
 bool StageServer::CanBegin(const StageEntry& entry, const std::deque<QueuedWork>& queue) const {
   return !queue.empty() && std::ranges::none_of(queue.front().work.segments, [&](const auto& each) {
-    return IsUnderWay(entry, each.sequence);
+    return IsInFlight(entry, each.sequence);
   });
 }
 
 bool StageServer::CanContinue(const StageEntry& entry) const {
   const bool has_some = entry.continues() && MostContinued(entry) > 0;
   return has_some && std::ranges::none_of(entry.generations, [&](const auto& item) {
-           return item.second.token && IsUnderWay(entry, item.first);
+           return item.second.token && IsInFlight(entry, item.first);
          });
 }
 
-// Answers that the stage decodes by itself, and whose next tokens are being computed.
-size_t StageServer::InFlight(const StageEntry& entry) const {
+// The number of answers that the stage decodes by itself and that a frame in flight has.
+size_t StageServer::AnswersInFlight(const StageEntry& entry) const {
   size_t count = 0;
-  for (const UnderWay& frame : under_way_) {
+  for (const FrameInFlight& frame : frames_in_flight_) {
     if (frame.entry == &entry && frame.continued > 0) count += frame.sequences.size();
   }
   return count;
 }
 
-// How many of those that wait the next frame has at most. A group computes them all at once, or in
-// two frames that take turns; where others have begun since, they wait for those in flight.
+// How many waiting answers the next frame has at most. A group computes all answers in one frame,
+// for which new ones wait, or in two frames that take turns.
 size_t StageServer::MostContinued(const StageEntry& entry) const {
   if (!entry.is_of_group) return entry.waiting();
-  const size_t in_flight = InFlight(entry);
+  const size_t in_flight = AnswersInFlight(entry);
   return entry.turns.MostInFrame(entry.waiting() + in_flight, in_flight);
 }
 
@@ -178,15 +177,15 @@ bool StageServer::CanBegin(const StageEntry& entry) const {
   return CanBegin(entry, entry.decodes) || CanBegin(entry, entry.prefills) || CanContinue(entry);
 }
 
-const wire::StageAddress* StageServer::Route::Behind(uint32_t index) const {
-  const auto next = static_cast<uint32_t>(index + 1);  // 0 behind "the one before the first"
+const wire::StageAddress* StageServer::Route::StageAfter(uint32_t index) const {
+  const auto next = static_cast<uint32_t>(index + 1);  // 0: SenderTo asks about the first stage
   const size_t decode_begin = open.stages.size() - open.decode_stages;
   const bool begins = next == 0 || next == decode_begin;
   return begins || next >= open.stages.size() ? nullptr : &open.stages[next];
 }
 
-const wire::NodeId& StageServer::Route::Before(uint32_t index) const {
-  const bool begins = Behind(index - 1) == nullptr;
+const wire::NodeId& StageServer::Route::SenderTo(uint32_t index) const {
+  const bool begins = StageAfter(index - 1) == nullptr;
   return begins ? open.conductor.node : open.stages[index - 1].node;
 }
 
@@ -195,10 +194,10 @@ size_t StageServer::StageEntry::waiting() const {
       generations, [](const auto& item) { return item.second.token.has_value(); }));
 }
 
-// The next frame of a stage. Prefills and decodes take turns where both wait, and so do decodes
-// that were sent and those that the stage continues by itself (`continues`).
+// The next frame of a stage. Prefills and decodes take turns if both wait, and so do decodes that
+// were sent and those that the stage continues by itself (`continues`).
 StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues) {
-  // Whose turn it is: each kind that waits has every other frame, so that none starves.
+  // Each waiting kind gets every other frame, so that none starves.
   const bool waits = CanBegin(entry, entry.prefills);
   const bool was_sent = CanBegin(entry, entry.decodes);
   const bool can_continue = CanContinue(entry);
@@ -215,11 +214,11 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
     if (!is_prefill) entry.decode_is_next = false;
     return queued;
   }
-  // All sequences that it decodes by itself take their next step in one frame.
+  // A step of the sequences that the stage decodes by itself, as many as may be in one frame.
   entry.decode_is_next = true;
   QueuedWork queued{.work = {}, .arrived_ns = network_.clock().NowNs()};
   queued.work.route = entry.counters.route;
-  // Drafts are shared out between them, as few as are cheap in one frame.
+  // They share the number of draft tokens that are cheap in one frame.
   const size_t answers = std::min(entry.waiting(), MostContinued(entry));
   for (auto& [sequence, generation] : entry.generations) {
     if (!generation.token || queued.work.segments.size() == answers) continue;
@@ -234,18 +233,20 @@ StageServer::QueuedWork StageServer::NextWork(StageEntry& entry, bool& continues
 }
 
 void StageServer::BeginFrame(Route& route, StageEntry& entry) {
-  // Segments after which the stage is to decode by itself begin a generation. That is known before
-  // they are computed, as GoOn continues it with their token.
+  // A segment after which the stage is to decode by itself begins a generation now, before it is
+  // computed, as ContinueGenerations continues it with the segment's token.
   bool continues = false;
   QueuedWork queued = NextWork(entry, continues);
-  UnderWay begun{.route = route.open.route,
-                 .entry = &entry,
-                 .sequences = {},
-                 .hops = std::move(queued.work.hops),
-                 .arrived_ns = queued.arrived_ns,
-                 .start_ns = network_.clock().NowNs(),
-                 .frame = nullptr};
-  if (continues) begun.continued = queued.work.segments.size() + InFlight(entry) + entry.waiting();
+  FrameInFlight begun{.route = route.open.route,
+                      .entry = &entry,
+                      .sequences = {},
+                      .hops = std::move(queued.work.hops),
+                      .arrived_ns = queued.arrived_ns,
+                      .start_ns = network_.clock().NowNs(),
+                      .frame = nullptr};
+  if (continues) {
+    begun.continued = queued.work.segments.size() + AnswersInFlight(entry) + entry.waiting();
+  }
   for (const wire::WorkSegment& segment : queued.work.segments) {
     begun.sequences.push_back(segment.sequence);
     const auto count = static_cast<uint32_t>(segment.tokens.size());
@@ -259,7 +260,7 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
           .attempt = segment.attempt, .more = segment.more, .token = {}, .since_ns = 0};
     }
   }
-  // Only a frame as a whole can break the route; segments that cannot be computed are refused.
+  // An invalid frame breaks the route; segments that cannot be computed are only refused.
   if (continues) queued.work.encoding = route.open.encoding;
   auto frame = entry.stage->Begin(std::move(queued.work), continues);
   if (!frame.ok()) {
@@ -268,17 +269,17 @@ void StageServer::BeginFrame(Route& route, StageEntry& entry) {
   begun.frame = *std::move(frame);
   begun.awaits_parts = route.group != nullptr && route.group_index == entry.index;
   begun.busy_ns = static_cast<uint64_t>(network_.clock().NowNs() - begun.start_ns);
-  begun.is_alone = under_way_.empty();
-  for (UnderWay& other : under_way_) other.is_alone = false;
-  // Without a device it is done now.
+  begun.is_alone = frames_in_flight_.empty();
+  for (FrameInFlight& other : frames_in_flight_) other.is_alone = false;
+  // A frame that needs no device or other node is done now.
   if (Advance(begun) == model::Progress::kDone) {
     return Finish(std::move(begun));
   }
-  under_way_.push_back(std::move(begun));
+  frames_in_flight_.push_back(std::move(begun));
 }
 
-// Counts the time in which a frame of a group waits for the other nodes.
-model::Progress StageServer::Advance(UnderWay& frame) const {
+// Advances the frame, and counts how long it waits for the other nodes of a group.
+model::Progress StageServer::Advance(FrameInFlight& frame) const {
   const int64_t begin_ns = network_.clock().NowNs();
   if (frame.waits_since_ns != 0) {
     frame.gather_ns += static_cast<uint64_t>(begin_ns - frame.waits_since_ns);
@@ -291,15 +292,15 @@ model::Progress StageServer::Advance(UnderWay& frame) const {
   return progress;
 }
 
-// Goes on with all frames in flight; whether one of them was finished.
+// Advances all frames in flight until one is finished; false if none was.
 bool StageServer::AdvanceFrames() {
   has_part_rows_ = false;
-  for (size_t i = 0; i < under_way_.size(); ++i) {
-    UnderWay& frame = under_way_[i];
+  for (size_t i = 0; i < frames_in_flight_.size(); ++i) {
+    FrameInFlight& frame = frames_in_flight_[i];
     if (Advance(frame) == model::Progress::kWaiting) continue;
-    UnderWay done = std::move(frame);
-    under_way_.erase(under_way_.begin() + static_cast<ptrdiff_t>(i));
-    has_part_rows_ = !under_way_.empty();  // others may go on
+    FrameInFlight done = std::move(frame);
+    frames_in_flight_.erase(frames_in_flight_.begin() + static_cast<ptrdiff_t>(i));
+    has_part_rows_ = !frames_in_flight_.empty();  // others may go on
     Finish(std::move(done));
     return true;
   }
@@ -307,15 +308,16 @@ bool StageServer::AdvanceFrames() {
 }
 
 void StageServer::FinishFrames() {
-  // Frames of a group are over already, where sequences are to change (MayHandle).
-  while (!under_way_.empty()) {
-    Stage::Wait(*under_way_.front().frame);
+  // No frame of a group is in flight now: MayHandle has deferred events that change sequences.
+  while (!frames_in_flight_.empty()) {
+    Stage::Wait(*frames_in_flight_.front().frame);
     AdvanceFrames();
   }
 }
 
-// Sends on what a frame gives, once it is done.
-void StageServer::Finish(UnderWay done) {
+// Takes the result of a frame that is done: notes its times, continues generations, sends results
+// to the next stage or the conductor, and new KV rows to nodes that have ordered them.
+void StageServer::Finish(FrameInFlight done) {
   StageEntry& entry = *done.entry;
   if (entry.stage->memory().model().has_lost_gpu()) return DropLostSlices();
   Route& route = routes_.at(done.route);
@@ -325,7 +327,7 @@ void StageServer::Finish(UnderWay done) {
     return Break(done.route, Error(Code::kAborted, why.message()));
   }
   StageOutput output = entry.stage->TakeOutput(std::move(done.frame));
-  // Times of frames do not overlap: it counts as queued while the one before it was computed.
+  // The times of frames do not overlap: until the frame before was finished, this one was queued.
   const int64_t now_ns = network_.clock().NowNs();
   const int64_t from_ns = std::max(done.start_ns, std::exchange(last_end_ns_, now_ns));
   const wire::Hop hop{.queue_ns = static_cast<uint64_t>(from_ns - done.arrived_ns),
@@ -334,8 +336,10 @@ void StageServer::Finish(UnderWay done) {
                       .gather_bytes = output.gathered.bytes,
                       .gathers = output.gathered.gathers,
                       .gather_send_ns = output.gathered.ns};
-  // Of two frames of a group one is computed while the other waits: what it waited says nothing
-  // then, and each took as long as it was computed.
+  // Learns the times of slices and of turns (WorkRates, AnswerTurns).
+  //
+  // If two frames of a group were in flight, one was computed while the other waited. Then waiting
+  // does not count, and each took as long as it was computed.
   const bool overlaps = done.awaits_parts && !done.is_alone;
   const uint64_t took_ns = overlaps ? done.busy_ns : hop.compute_ns;
   const uint64_t shared_ns = std::min(took_ns, hop.gather_send_ns + (overlaps ? 0 : hop.gather_ns));
@@ -354,36 +358,36 @@ void StageServer::Finish(UnderWay done) {
                        .took_ns = static_cast<int64_t>(hop.compute_ns),
                        .waited_ns = static_cast<int64_t>(done.gather_ns)});
   }
-  // Before SendOn moves the tokens away, which generations continue.
-  GoOn(entry, output);
+  // Before SendOn, which moves the tokens away.
+  ContinueGenerations(entry, output);
   StageMemory& memory = entry.stage->memory();
   SendOn(route, entry, std::move(output), hop, std::move(done.hops));
-  if (!routes_.contains(done.route)) return;  // SendOn broke it: `route` and `entry` are gone
-  // New rows leave for nodes that have ordered them, while the next frame is computed.
+  if (!routes_.contains(done.route)) return;  // SendOn broke it: `route` and `entry` are destroyed
+  // Sends new rows to nodes that have ordered them, while the next frame is computed.
   const bool prefills = route.open.decode_stages > 0 && !route.Decodes(entry.index);
   for (const wire::SequenceId sequence : done.sequences) {
-    // A decode stage on this node shares the rows of a prefill stage, and has them now.
-    if (prefills) TellOthers(route, entry, sequence);
+    // A decode stage on this node may share the KV cache of a prefill stage: it has the rows now.
+    if (prefills) TellDecodeStages(route, entry, sequence);
     SendRows(route, memory, sequence);
   }
 }
 
-void StageServer::TellOthers(const Route& route, const StageEntry& entry,
-                             wire::SequenceId sequence) {
+void StageServer::TellDecodeStages(const Route& route, const StageEntry& entry,
+                                   wire::SequenceId sequence) {
   for (const auto& other : route.stages) {
     if (other->held != entry.held || !route.Decodes(other->index)) continue;
     static_cast<void>(network_.Send(route.open.conductor.node, other->stage->HoldsOf(sequence)));
   }
 }
 
-// Sequences that the stage decodes by itself continue with their new tokens, or end.
-void StageServer::GoOn(StageEntry& entry, const StageOutput& output) {
+// Sequences that the stage decodes by itself continue with their new tokens, or end if refused.
+void StageServer::ContinueGenerations(StageEntry& entry, const StageOutput& output) {
   for (const wire::Holds& refused : output.refused) entry.generations.erase(refused.sequence);
-  if (output.done) GoOn(entry, *output.done);
-  for (const wire::Done& done : output.accepted) GoOn(entry, done);
+  if (output.done) ContinueGenerations(entry, *output.done);
+  for (const wire::Done& done : output.accepted) ContinueGenerations(entry, done);
 }
 
-void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
+void StageServer::ContinueGenerations(StageEntry& entry, const wire::Done& done) {
   for (const wire::SegmentResult& answer : done.results) {
     // A result of an earlier attempt continues nothing.
     const auto found = entry.generations.find(answer.sequence);
@@ -401,7 +405,7 @@ void StageServer::GoOn(StageEntry& entry, const wire::Done& done) {
   }
 }
 
-// Without what an older node does not know of them.
+// The hops without fields that an older node does not know.
 std::vector<wire::Hop> StageServer::HopsFor(const wire::NodeId& node,
                                             std::vector<wire::Hop> hops) const {
   if (network_.ProtocolOf(node) >= wire::kBlocksProtocol) return hops;
@@ -412,7 +416,7 @@ std::vector<wire::Hop> StageServer::HopsFor(const wire::NodeId& node,
 void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, wire::Hop hop,
                          std::vector<wire::Hop>&& hops) {
   const wire::OpenRoute& open = route.open;
-  // The hop: what this stage took, for the conductor's times and traces.
+  // The hop has the times and bytes of this stage, for the conductor's traces.
   hop.bytes_out = output.next   ? output.next->rows.size()
                   : output.done ? output.done->logits.size()
                                 : 0;
@@ -427,8 +431,8 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
   for (wire::Holds& holds : output.refused) {
     static_cast<void>(network_.Send(open.conductor.node, std::move(holds)));
   }
-  // From the last stage of a path to the conductor: one message with the hops, and one more for
-  // each accepted draft token.
+  // The last stage of a path sends the conductor one message with the hops, and one more for each
+  // accepted draft token.
   if (output.done) {
     output.done->hops = HopsFor(open.conductor.node, std::move(hops));
     static_cast<void>(network_.Send(open.conductor.node, *std::move(output.done)));
@@ -436,9 +440,9 @@ void StageServer::SendOn(Route& route, StageEntry& entry, StageOutput&& output, 
       static_cast<void>(network_.Send(open.conductor.node, std::move(done)));
     }
   } else if (output.next) {
-    // From any other one to the stage behind it. Without that the route is of no use.
+    // Any other one sends work to the next stage. If it cannot, the route breaks.
     output.next->first_stage = entry.index + 1 - static_cast<uint32_t>(hops.size());
-    const wire::NodeId next = route.Behind(entry.index)->node;
+    const wire::NodeId next = route.StageAfter(entry.index)->node;
     output.next->hops = HopsFor(next, std::move(hops));
     Status sent = network_.Send(next, *std::move(output.next));
     if (!sent.ok()) {

@@ -8,7 +8,7 @@
 namespace aster::stage {
 namespace {
 
-// From the highest bit on: one that says that stages are named, the two stages, the number.
+// From the highest bit down: a bit that says that stages are named, the two stages, the number.
 constexpr uint64_t kNamesStages = uint64_t{1} << 63;
 constexpr uint32_t kStageBits = 13;
 constexpr uint32_t kNumberBits = 63 - 2 * kStageBits;

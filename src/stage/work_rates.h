@@ -47,7 +47,7 @@ class WorkRates {
   // answers.
   static constexpr uint32_t kFewestRows = 8;
   static constexpr size_t kMostSlices = 24;  // the newest
-  static constexpr uint32_t kEnough = 3;     // so many tokens make a time; one frame of a prompt
+  static constexpr uint32_t kEnough = 3;     // frames of a token make a time; or one of a prompt
 
  private:
   // Medians over several requests, so that plans do not change with each request.
