@@ -23,7 +23,7 @@ constexpr int kRoutes = 1;
 constexpr int kRequests = 2;
 constexpr int kFrames = 3;
 constexpr int kDrafters = 4;
-// Threads of a node: what it had nothing to do, then its stages.
+// Threads of a node: its bubbles, then its stages.
 constexpr int kIdle = 1;
 constexpr int kFirstStage = 2;
 
@@ -48,7 +48,7 @@ class Writer {
     AppendJsonString(text_, name);
     text_ += "}}";
   }
-  // Something that nothing else overlaps on its thread.
+  // An event that overlaps with no other on its thread.
   void Span(std::string_view name, const Place& place, int64_t begin_ns, int64_t end_ns,
             std::string_view arguments) {
     Begin(name, "X", place);
@@ -56,14 +56,14 @@ class Writer {
     Time("dur", end_ns - begin_ns);
     Append(",\"args\":{{{}}}}}", arguments);
   }
-  // Something that takes no time.
+  // An event without a duration.
   void Moment(std::string_view name, const Place& place, int64_t at_ns,
               std::string_view arguments) {
     Begin(name, "i", place);
     Time("ts", at_ns - start_ns_);
     Append(",\"s\":\"t\",\"args\":{{{}}}}}", arguments);
   }
-  // Something that others of its kind may overlap; `id` tells them apart.
+  // An event that others of its kind may overlap with; `id` tells them apart.
   void Overlapping(std::string_view name, std::string_view kind, uint64_t id, const Place& place,
                    int64_t begin_ns, int64_t end_ns, std::string_view arguments) {
     for (const char* phase : {"b", "e"}) {
@@ -122,7 +122,7 @@ const char* NameOf(const TracedFrame& frame) {
 
 const char* FateName(TracedFrame::Fate fate) {
   switch (fate) {
-    case TracedFrame::Fate::kUnderWay:
+    case TracedFrame::Fate::kInFlight:
       return "in flight";
     case TracedFrame::Fate::kDone:
       return "done";
@@ -155,7 +155,7 @@ class ChromeTrace {
   }
 
  private:
-  // When the last thing happened: what goes on ends here.
+  // The time of the last event: the end of those that have not ended.
   static int64_t EndOf(const Trace& trace) {
     int64_t end_ns = 0;
     for (const TracedRoute& route : trace.routes()) {

@@ -15,7 +15,7 @@
 namespace aster::conduct {
 namespace {
 
-// Events that a step takes before it sees to other things.
+// Events that a step handles before it does its other work.
 constexpr int kEventsPerStep = 256;
 
 }  // namespace
@@ -60,23 +60,22 @@ Status Conductor::Step() {
   if (is_stepping_) return FailedPrecondition("a callback cannot begin the next step");
   is_stepping_ = true;
   Tick();
-  // The stages of this process compute a frame between two looks at the network; then no event is
-  // waited for.
+  // The stages of this process compute one frame; if they had work, this step waits for no event.
   int64_t deadline_ns = std::min(NowNs() + kStepNs, next_tick_ns());
   if (local_ != nullptr && local_->has_work()) {
     local_->Compute();
     deadline_ns = 0;
   }
-  // Takes what has arrived, and otherwise waits until something does or is due.
+  // Handles the events that have arrived; if none has, waits for one until the next tick is due.
   if (!idle()) {
     for (int i = 0; i < kEventsPerStep; ++i) {
       std::optional<net::Event> event = network_.Receive(deadline_ns);
       if (!event) break;
       Handle(*std::move(event));
-      deadline_ns = 0;  // the first event is waited for, and no other
+      deadline_ns = 0;  // waits for the first event only
     }
   }
-  // What events have made possible leaves in the same step.
+  // Frames that have become possible by these events are sent in the same step.
   Tick();
   is_stepping_ = false;
   return Ok();
@@ -84,14 +83,13 @@ Status Conductor::Step() {
 
 void Conductor::Tick() {
   if (local_ != nullptr) local_->Tick();
-  // What has ended must not be computed any more.
   FinishCancelled();
   // Opens a route if requests wait for one, and replaces one that broke.
   TickRoute();
   if (!is_ready()) return;
-  // Stages free what no sequence needs before they are asked for more.
+  // Stages release KV rows that no sequence needs before new requests ask for more.
   SendForgotten();
-  // Waiting requests begin; those that search for KV rows go on when their time is up.
+  // Waiting requests begin; searches for KV rows end when their time is up.
   while (LiveRequest* const live = queue_.Admit()) Begin(*live);
   for (const auto& live : queue_.running()) Follow(*live, route_->search.Tick(*live));
   SendFrames();
@@ -114,12 +112,12 @@ int64_t Conductor::next_tick_ns() const {
   return next_ns;
 }
 
-// --- What goes.
+// --- Frames to stages.
 
 void Conductor::SendFrames() {
   // KV transfers that are complete make their requests ready to decode.
   for (const auto& live : queue_.running()) route_->transfer.Advance(*live);
-  // Decode goes before prefill: a token is short, and a user waits for it.
+  // Decode before prefill: its frames are short, and users wait for them.
   for (const Frame& frame : schedule_.Decodes(queue_.running(), route_->pipeline.decodes())) {
     SendFrame(frame);
   }
@@ -154,15 +152,15 @@ void Conductor::SendAhead() {
 
 void Conductor::SendFrame(const Frame& frame) {
   for (const FrameItem& item : frame.items) {
-    // A segment that yields a token is the last of its prompt: from here on the decode path has it.
-    const wire::Wanted wanted = item.live->WantedBehind(item.live->sent + item.count);
+    // A segment that yields a token ends the prompt: the decode path takes over.
+    const wire::Wanted wanted = item.live->WantedAfter(item.live->sent + item.count);
     const bool is_token = wanted == wire::Wanted::kToken || wanted == wire::Wanted::kLastLogits;
     if (is_token) route_->transfer.StartDecode(*item.live);
   }
   route_->pipeline.Send(frame);
 }
 
-// --- What comes.
+// --- Messages of nodes.
 
 void Conductor::TraceDrafts(const net::Event& event) {
   const auto* drafts = std::get_if<wire::DraftTokens>(&event.message);
@@ -179,18 +177,18 @@ void Conductor::TraceDrafts(const net::Event& event) {
 void Conductor::Handle(net::Event event) {
   TraceDrafts(event);
   if (options_.on_event && options_.on_event(event)) {
-    // They may be sent behind those in flight.
+    // New draft tokens may follow those in flight.
     for (const auto& live : queue_.running()) live->chain.has_ended = false;
   }
   if (local_ != nullptr) {
-    // Messages for stages on this node are theirs alone; that a node went up or down concerns both.
+    // Messages for stages on this node are handled by these alone, kUp and kDown by both.
     if (event.kind == net::Event::Kind::kMessage && stage::IsForStages(event.message)) {
       return local_->Handle(std::move(event));
     }
     local_->Handle(event);
   }
   if (!route_) return;
-  // The route's client sees every event first: it may become ready or break by it.
+  // The route's client handles every event first, as the route may become ready or break.
   const bool was_ready = is_ready();
   route_->client.Handle(event);
   if (!was_ready && is_ready()) {
@@ -198,7 +196,7 @@ void Conductor::Handle(net::Event event) {
     if (options_.trace != nullptr) options_.trace->RouteIsReady(route_->client.id(), NowNs());
   }
   if (!is_ready()) return;
-  // A node that is down answers no query for KV rows any more.
+  // Searches must not wait for a node that is down.
   if (event.kind == net::Event::Kind::kDown) {
     for (const auto& live : queue_.running()) {
       Follow(*live, route_->search.OnDown(*live, event.from));
@@ -223,21 +221,20 @@ void Conductor::OnMessage(const wire::NodeId& from, const wire::Message& message
 }
 
 void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
-  // What an earlier route's stages still say is of no use.
+  // Late messages of an earlier route are ignored.
   if (holds.route != route_->client.id()) return;
   heard_ns_ = NowNs();
-  // It may be about a session's transfer, or refuse a segment, or be the answer to a request's
-  // Begin.
+  // The message is about the transfer of a session, refuses a segment, or is the reply to a Begin
+  // or to KV rows of a request.
   if (route_->sequence && route_->sequence->OnHolds(from, holds)) return;
   if (holds.attempt != 0) return OnRefusal(holds);
-  // Only the request's newest epoch counts: what stages said before was true before.
+  // Only replies in the request's newest epoch count.
   LiveRequest* const live = queue_.Find([&](const LiveRequest& other) {
     return other.memory->id() == holds.sequence && other.epoch == holds.epoch &&
            other.phase != RequestPhase::kWaiting;
   });
   if (live == nullptr || !route_->client.IsStageOf(from, holds.stage)) return;
   if (!holds.why.message().empty()) return OnLack(*live, holds);
-  // What follows depends on what the request waits for.
   live->TakeHolds(holds);
   switch (live->phase) {
     case RequestPhase::kBeginning:
@@ -248,33 +245,33 @@ void Conductor::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
     case RequestPhase::kSyncing:
       return route_->transfer.OnHolds(*live);
     default:
-      return;  // the next tick looks at it
+      return;  // Tick continues it
   }
 }
 
-// A stage did not compute a segment.
+// A stage refused a segment.
 void Conductor::OnRefusal(const wire::Holds& holds) {
   const std::optional<Segment> segment = route_->pipeline.Refuse(holds.attempt);
   if (!segment || segment->live == nullptr) return;
   if (segment->is_ahead) {
-    // What is in flight before it goes on.
+    // Segments in flight before it are not affected.
     if (holds.why.code() == Code::kResourceExhausted) {
       segment->live->drafting = LiveRequest::Drafting::kNoMemory;
     }
     return;
   }
   if (segment->drafts.empty()) return Refuse(*segment->live, holds.why);
-  // Draft tokens must not take memory from other requests: it is asked again without.
+  // Draft tokens must not take memory from other requests: the segment is sent again without them.
   segment->live->drafting = LiveRequest::Drafting::kNoMemory;
   ++counters_.refused;
   Begin(*segment->live);
 }
 
-// A stage cannot hold rows that it was sent, or a text that was begun.
+// A stage could not take KV rows, or not begin a text.
 void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
   if (live.phase == RequestPhase::kFetching) return Follow(live, route_->search.GiveUp(live));
   const bool is_beginning = live.phase == RequestPhase::kBeginning;
-  // Without rows that are for the turn after this one, the request goes on.
+  // Rows that only serve the next turn (KV sync) may be missing.
   if (!is_beginning && !route_->transfer.IsAwaitedBy(live, holds.stage)) return;
   if (holds.why.code() == Code::kResourceExhausted) return MakeRoom(live, holds.why);
   return is_beginning ? Fail(live, holds.why) : Refuse(live, holds.why);
@@ -283,8 +280,7 @@ void Conductor::OnLack(LiveRequest& live, const wire::Holds& holds) {
 void Conductor::OnDone(const wire::NodeId& from, const wire::Done& done, int64_t arrived_ns) {
   if (done.route != route_->client.id() || !route_->client.IsEndOfPath(from)) return;
   heard_ns_ = NowNs();
-  // All of a message is checked before any of it is used: a stage that contradicts itself breaks
-  // the route.
+  // The whole message is checked before any of it is used; an invalid one breaks the route.
   Status checked = route_->pipeline.Check(done);
   if (!checked.ok()) {
     return route_->client.Break(
@@ -300,20 +296,20 @@ void Conductor::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
     heard_ns_ = NowNs();
     return;
   }
-  // The node stops sending where nothing is taken.
+  // Without a reply the node sends no more rows.
   const auto chunk = kv::ParseKvChunk(rows.chunk);
   if (!chunk.ok()) return;
   static_cast<void>(network_.Send(from, stage::RefusalOf(rows, chunk->header.layers)));
 }
 
-// The stages have computed a segment.
+// All stages have computed a segment: advances its request, and passes its result on.
 void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& result,
                            std::span<const float> rows) {
   LiveRequest& live = *segment.live;
-  if (live.request.cancelled()) return;  // by another request's callback, a moment ago
-  // A segment before this one was refused, and the refusal is on its way.
+  if (live.request.cancelled()) return;  // by a callback that has just run
+  // A segment before this one was refused; the refusal has not arrived yet.
   if (segment.begin != live.memory->length()) return;
-  // The segment's rows are in the KV cache of every stage: counts and progress.
+  // The segment's rows are in the KV cache of every stage now.
   live.memory->SetLength(segment.end);
   live.refusals = 0;
   plans_.ForgetFailures();
@@ -321,10 +317,10 @@ void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& re
   const bool is_prompt = live.request.generated() == 0;
   (is_prompt ? counters_.prefill_tokens : counters_.decode_tokens) += count;
   live.request.Advance(count);
-  // Disaggregation: the time from here to the first token is what the KV transfer costs.
+  // Disaggregation: the time from here to the first token is the cost of the KV transfer.
   const bool is_prefilled = live.is_disaggregated() && segment.end == live.prefill_end();
   if (is_prompt && is_prefilled) live.transfer.prefilled_ns = NowNs();
-  // What was asked for behind the segment: rows, a token, or nothing.
+  // The result has rows (logits or states), a token, or nothing.
   if (const size_t row_count = segment.row_count(); live.logits.is_wanted() && row_count > 0) {
     const auto first = static_cast<uint32_t>(segment.end - row_count);
     live.logits.Take(first, rows, rows.size() / row_count);
@@ -332,7 +328,7 @@ void Conductor::TakeResult(const Segment& segment, const wire::SegmentResult& re
   const bool is_token =
       segment.wanted == wire::Wanted::kToken || segment.wanted == wire::Wanted::kLastLogits;
   if (is_token) return TakeToken(segment, result, rows);
-  // Without a token the request ends behind its last one.
+  // A request for no tokens ends when all of its text is computed.
   if (!live.logits.status().ok()) return Fail(live, live.logits.status().error());
   if (live.request.pending_count() > 0) return;
   live.request.End(engine::FinishReason::kLength);
@@ -345,8 +341,7 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
   const int64_t now_ns = NowNs();
   const bool was_edited = segment.wanted == wire::Wanted::kLastLogits;
   const uint64_t generated = live.request.generated();
-  // The token is chosen here where the caller edits logits, and by the stage with the head
-  // elsewhere.
+  // The token is chosen here if the caller edits logits, otherwise by the stage with the head.
   bool is_last;
   if (was_edited) {
     is_last = live.request.TakeLogits(logits, now_ns);
@@ -357,7 +352,7 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
     for (const wire::LogitOf& top : result.top) choice.top.push_back({top.id, top.logprob});
     is_last = live.request.TakeChoice(std::move(choice), now_ns);
   }
-  // The first token of a disaggregated prompt: its transfer is over.
+  // At the first token of a disaggregated prompt its KV transfer is complete.
   if (const int64_t prefilled_ns = std::exchange(live.transfer.prefilled_ns, 0)) {
     ++counters_.transferred_prompts;
     counters_.exposed_ns += now_ns - prefilled_ns;
@@ -365,17 +360,17 @@ void Conductor::TakeToken(const Segment& segment, const wire::SegmentResult& res
   }
   if (live.request.generated() == 1) LearnFirstToken(live, now_ns);
   live.last_token_ns = now_ns;
-  // Also of the last token it counts whether it was drafted.
+  // The last token counts for the acceptance rate, too.
   if (live.request.generated() > generated) drafts_.FollowChain(live);
   if (is_last && was_edited) RouteDrafts::CountLast(live, segment.drafts.size(), segment.accepted);
   // The token is part of the text now; the next frame computes it.
   if (is_last) return Remove(live);
   live.history->Append(std::span(live.request.sequence().tokens()).last(1));
-  // Where it was chosen here, the stage began with its own choices behind the segment's first row.
+  // If tokens are chosen here, the stage's draft tokens begin after the segment's first row.
   drafts_.TakeStageDrafts(live, result.drafts, was_edited ? result.end : live.length());
   route_->transfer.SyncAnswer(live);
   if (live.request.generated() > 1) return;
-  // The first token says how long the prompt took.
+  // The time until the first token is that of the prompt.
   const uint32_t prompt = live.length() - 1;
   costs_.LearnPrefill(prompt - std::min(prompt, live.started_at), now_ns - live.started_ns);
   TracePhase(live, "decode");

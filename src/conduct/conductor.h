@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // Answers requests on a model that several machines hold together (pipeline parallel). The
-// conductor opens a route and leads each request through its phases; what a phase takes is done by
-// RequestQueue (whose turn it is), PrefixSearch (what other nodes hold of a text), KvTransfer (KV
-// rows between nodes) and Pipeline (frames in flight). A request is answered with the bits that one
-// machine would compute, also when a machine fails in the middle. Must not know sockets, nor how
-// layers are computed.
+// conductor opens a route and leads each request through its phases, with RequestQueue (admission
+// and preemption), PrefixSearch (KV rows that other nodes hold), KvTransfer (KV rows between the
+// paths) and Pipeline (frames in flight). An answer has the bits that one machine would compute,
+// also when a machine fails meanwhile. Must not know sockets, nor how layers are computed.
 #pragma once
 
 #include <cstdint>
@@ -58,11 +57,11 @@ struct ConductorOptions {
   uint32_t max_running = 64;                             // requests
   std::optional<uint32_t> direct_tokens = std::nullopt;  // KvTransferOptions
   uint32_t kv_sync_step = 32;                            // likewise, sync_step
-  int64_t stall_ns = 300 * kNsPerSecond;    // after which silent nodes with work have stalled
+  int64_t stall_ns = 300 * kNsPerSecond;    // after which silent nodes with work count as stalled
   uint32_t max_replans = 8;                 // in a row, without a token between them
   int64_t replan_wait_ns = 100 * kNsPerMs;  // before the second one, and twice that before the next
   uint32_t max_open_replans = 0;            // of a route that Open opens
-  // Nodes that may hold KV rows beside those of the route, asked for each text that is new here.
+  // Nodes outside the route that may hold KV rows; prefix search asks them, too.
   KvPeerList peers = nullptr;
   bool searches_peers = true;       // before anything is computed
   double prefill_tokens_per_s = 0;  // of the plan; 0: not known
@@ -71,26 +70,26 @@ struct ConductorOptions {
   int64_t ask_ns = 500 * kNsPerMs;              // PrefixSearchOptions
   int64_t fetch_silence_ns = 5 * kNsPerSecond;  // likewise
   uint64_t id_seed = 0;                         // for ids of routes; 0: the system's
-  Trace* trace = nullptr;                       // where all of it is written down; outlives it
+  Trace* trace = nullptr;                       // or null; outlives the conductor
   // Drafts tokens on this machine, for routes whose stages do not; null: none. Outlives it.
   engine::ProposerSource* proposers = nullptr;
-  // Sees every event before the conductor does, since drafters on other machines use the same
-  // network. Returns whether `proposers` may have new draft tokens because of it.
+  // Gets every event before the conductor does, as drafters on other machines use the same network.
+  // Returns whether `proposers` may have new draft tokens because of it.
   std::function<bool(const net::Event&)> on_event = nullptr;
 };
 
-// Older times of stages do not count for their present pace.
+// Older times of stages do not count for their current pace.
 inline constexpr int64_t kNewestPaceNs = 5 * kNsPerSecond;
 
 // How long a step waits for events at most.
 inline constexpr int64_t kStepNs = 20 * kNsPerMs;
 
-// The caller's thread does everything. Network, tokenizer and local stages outlive it; sequences
-// may outlive it, too. Requests that are not finished when it is destroyed end without a callback.
+// All work is done on the caller's thread. Network, tokenizer and local stages outlive it;
+// sequences may outlive it. Requests that are unfinished when it is destroyed get no callback.
 class Conductor final : public engine::Generator {
  public:
-  // Without a replanner, requests fail when a node does. `local` are the stages of this very
-  // process, if it is part of the route: they share the network and are computed in Step.
+  // Without a replanner, requests fail when a node does. `local`: the stages of this process, if it
+  // is part of the route; they share the network and are computed in Step.
   Conductor(net::Network& network, const plan::RouteModel& model, const text::Tokenizer* tokenizer,
             plan::Plan plan, ConductorOptions options = {}, Replanner replanner = nullptr,
             stage::LocalStages* local = nullptr);
@@ -98,14 +97,14 @@ class Conductor final : public engine::Generator {
   Conductor(const Conductor&) = delete;
   Conductor& operator=(const Conductor&) = delete;
 
-  // Opens the route and waits until all of it is ready. (Step does so, too, where requests wait.)
+  // Opens the route and waits until all of it is ready. (Step opens it, too, if requests wait.)
   Status Open(const std::function<void(const OpenProgress&)>& on_progress = nullptr,
               const std::function<bool()>& is_cancelled = nullptr);
 
-  // Asks the replanner for another plan, though nothing failed: requests keep their tokens and go
-  // on with the next route. An error leaves the plan as it was, and requests go on with that.
+  // Asks the replanner for another plan although no node failed: requests keep their tokens and
+  // continue on the next route. After an error they continue with the old plan.
   Status Replan(const Error& why);
-  // Nodes of former plans that will be switched off: they are not asked for KV rows from now on.
+  // Nodes of former plans that will be switched off are not asked for KV rows any more.
   void Forget(std::span<const wire::NodeId> nodes) { peers_.Forget(nodes); }
 
   const model::Shape& shape() const override { return model_.shape; }
@@ -119,18 +118,18 @@ class Conductor final : public engine::Generator {
                     kv::KvChunkSink sink) override;
   Status ImportRows(engine::Sequence& sequence, Bytes chunk) override;
 
-  // For loops that own the network; Step is made of these.
+  // The parts of Step, for a loop that receives from the network itself.
   void Handle(net::Event event);
   void Tick();
   int64_t next_tick_ns() const;
 
   const ConductorCounters& counters() const { return counters_; }
-  std::vector<HopTotals> hops() const { return times_.Totals(NowNs()); }  // by stage
+  std::vector<HopFigures> hops() const { return times_.Totals(NowNs()); }  // by stage
   const FetchedByNode& fetched() const { return fetched_; }
   // Forecasts of the last requests that were answered, the newest last.
   const std::deque<RequestForecast>& forecasts() const { return forecasts_; }
-  // The forecast of one of the last requests that ended, or null. It is there in the request's
-  // on_finish, and stays valid until the next request ends.
+  // The forecast of one of the last requests that ended, or null. Known from the request's
+  // on_finish on, and valid until the next request ends.
   const RequestForecast* FindForecast(engine::RequestId id) const;
   // The pace of each stage of the route, from frames of the last seconds.
   std::vector<StagePace::Pace> paces() const { return pace_.Paces(NowNs(), kNewestPaceNs); }
@@ -184,7 +183,7 @@ class Conductor final : public engine::Generator {
   void TracePhase(const LiveRequest& live, const char* name);
   void TraceDrafts(const net::Event& event);
 
-  // Frames, and what stages say (conductor.cc).
+  // Frames, and messages of stages (conductor.cc).
   void SendFrames();
   void SendFrame(const Frame& frame);
   void SendAhead();
@@ -219,7 +218,7 @@ class Conductor final : public engine::Generator {
   // Members from here on live longer than any route.
   ConductorCounters counters_;
   Numbers numbers_;
-  uint64_t freed_epoch_ = 0;  // the newest epoch when stages were last told to free a sequence
+  uint64_t freed_epoch_ = 0;  // the newest epoch when stages were last told to release a sequence
   FetchedByNode fetched_;
   std::deque<RequestForecast> forecasts_;
   std::deque<std::pair<engine::RequestId, RequestForecast>> ended_;  // drafted ones too
@@ -238,7 +237,7 @@ class Conductor final : public engine::Generator {
   engine::RequestId last_request_ = 0;
   int64_t opened_ns_ = 0;   // when the route was opened
   int64_t opening_ns_ = 0;  // how long it took until it was ready
-  int64_t heard_ns_ = 0;    // when a node last said anything, or had nothing to say
+  int64_t heard_ns_ = 0;    // when a node last sent anything, or no message was expected
   bool is_stepping_ = false;
 };
 

@@ -98,7 +98,7 @@ TEST_F(OlderGroup, TimesOfSendingAreForProgramsThatKnowThem) {
     engine::Sequence there = conductor->NewSequence();
     there.SetHistory(tokens);
     EXPECT_EQ(Answer(*conductor, there, Sampled(6)), expected);
-    const HopTotals group = conductor->hops().front();
+    const HopFigures group = conductor->hops().front();
     EXPECT_GT(group.gather_bytes, 0u);
     // Times go through the last stage.
     const bool are_told = older == 0 || older == 2;

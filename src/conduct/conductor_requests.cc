@@ -15,12 +15,12 @@
 namespace aster::conduct {
 namespace {
 
-// A request whose work was refused so often without a token between fails.
+// A request fails if its segments are refused this many times without a token between.
 constexpr uint32_t kMaxRefusals = 8;
 
 }  // namespace
 
-// --- Its beginning.
+// --- Beginning.
 
 Result<engine::RequestId> Conductor::Submit(engine::Request request) {
   CHECK(request.sequence != nullptr);
@@ -29,7 +29,7 @@ Result<engine::RequestId> Conductor::Submit(engine::Request request) {
 }
 
 Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsCollector logits) {
-  // Refuses what can never be answered.
+  // Refuses requests that can never be answered.
   RouteMemory* const memory = TRY(IdleMemoryOf(*request.sequence));
   TRY(engine::CheckRequest(model_.shape, tokenizer_, request));
   const uint32_t length = request.sequence->length();
@@ -41,7 +41,7 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsC
   }
   auto speculation = TRY(drafts_.SpeculationFor(request));
   if (idle()) plans_.ForgetFailures();
-  // It waits in the queue; the next tick begins it where there is room.
+  // It waits in the queue; Tick begins it once there is room.
   auto live = std::make_unique<LiveRequest>(++last_request_, std::move(request), tokenizer_,
                                             model_.shape.vocab_size, options_.isa, memory, NowNs());
   live->request.Speculate(std::move(speculation));
@@ -53,8 +53,8 @@ Result<engine::RequestId> Conductor::SubmitWith(engine::Request request, LogitsC
   return last_request_;
 }
 
-// kBeginning: all stages are told its text, and take over what they hold of it. What they say about
-// an earlier epoch does not count from now on.
+// kBeginning: starts a new epoch. Sends all stages the text, and they reply how much of it their KV
+// caches hold. Results and messages of earlier epochs are ignored from now on.
 void Conductor::Begin(LiveRequest& live) {
   if (live.logits.wants_states()) {
     Status checked = route_->client.CheckStates();
@@ -62,18 +62,17 @@ void Conductor::Begin(LiveRequest& live) {
   }
   live.phase = RequestPhase::kBeginning;
   TracePhase(live, "asking stages what they hold");
-  // Nothing of it is in flight in the new epoch.
+  // Ends everything that is in flight for the request.
   route_->pipeline.Abandon(live);
   route_->search.End(live);
   const wire::SequenceId sequence = live.memory->id();
   if (route_->sequence && route_->sequence->sequence() == sequence) route_->sequence.reset();
   live.memory->Begin();
-  // A new epoch: results and messages of the one before are ignored.
   live.holds.clear();
   live.epoch = ++numbers_.epoch;
   live.history.emplace(route_->client.layout().digest());
   live.history->Append(live.request.sequence().tokens());
-  // Every stage gets the text, and what it needs to sample and to draft by itself.
+  // Every stage gets the text, and the options to sample and draft by itself.
   const engine::DraftOptions draft = RouteDrafts::AtHead(live, route_->client);
   const engine::Request& request = live.request.request();
   route_->client.SendToAll(wire::Begin{.route = route_->client.id(),
@@ -86,7 +85,7 @@ void Conductor::Begin(LiveRequest& live) {
                                        .draft_most = static_cast<uint8_t>(draft.most)});
 }
 
-// All stages have said what they hold.
+// All stages have replied how much of the text they hold: searches other nodes for the rest.
 void Conductor::OnBegun(LiveRequest& live) {
   if (live.searched_route != route_->client.id())
     live.held_before = std::max(live.HeldBy(route_->client.prefill_path()),
@@ -96,6 +95,7 @@ void Conductor::OnBegun(LiveRequest& live) {
   Follow(live, next);
 }
 
+// Does what the request's prefix search has decided.
 void Conductor::Follow(LiveRequest& live, PrefixSearch::Next next) {
   switch (next) {
     case PrefixSearch::Next::kWait:
@@ -109,16 +109,15 @@ void Conductor::Follow(LiveRequest& live, PrefixSearch::Next next) {
   }
 }
 
-// kSyncing or kPrefill: what is lacking is computed, or sent between the paths.
+// kSyncing or kPrefill: missing KV rows are sent between the paths, or computed.
 void Conductor::Run(LiveRequest& live) {
   route_->transfer.Start(live);
   uint32_t length = std::min(live.sent, live.length());
-  // Rows whose logits are still wanted are computed again, whatever stages hold.
+  // Rows whose logits are still wanted are computed again even if stages hold them.
   if (live.logits.is_wanted()) length = std::min(length, live.logits.next());
   live.memory->SetLength(length);
-  // From here on the request computes: rows that all stages hold count as cached.
   live.request.Begin(NowNs());
-  live.request.Adopt();  // counts what stages hold
+  live.request.Adopt();  // rows that all stages hold count as cached
   live.sent = live.request.sequence().computed();
   live.started_ns = NowNs();
   live.started_at = live.sent;
@@ -126,14 +125,14 @@ void Conductor::Run(LiveRequest& live) {
   TracePhase(live, live.lacks_last_token() ? "decode" : "prefill");
 }
 
-// --- How long it takes.
+// --- Forecasts.
 
 PathForecast& Conductor::ForecastOf(const LiveRequest& live) {
   const bool is_direct = route_->client.has_decode_path() && !live.is_disaggregated();
   return is_direct ? costs_.decode() : costs_.prefill();
 }
 
-// What is computed before it on the same path is waited for.
+// Predicts the times of the request. It waits for prompts that the same path computes before it.
 void Conductor::Predict(LiveRequest& live) {
   live.first_token_ns = live.last_token_ns = 0;
   uint32_t tokens = live.length() - live.sent;
@@ -174,7 +173,7 @@ void Conductor::LearnAnswer(LiveRequest& live) {
   }
   ended_.emplace_back(live.request.id(), of);
   if (ended_.size() > kMostForecasts) ended_.pop_front();
-  // What draft tokens save differs from text to text.
+  // With draft tokens the pace depends on the text, so it predicts no other request's.
   const bool is_drafted = live.request.request().draft.kind != engine::DraftKind::kNone;
   if (!has_pace || is_drafted || !route_) return;
   forecasts_.push_back(of);
@@ -190,9 +189,9 @@ const RequestForecast* Conductor::FindForecast(engine::RequestId id) const {
   return nullptr;
 }
 
-// --- What goes wrong.
+// --- Failures.
 
-// A stage did not compute what it was sent. All are asked again what they hold.
+// A stage refused a segment. Begins again: stages may hold less than was assumed.
 void Conductor::Refuse(LiveRequest& live, const Error& why) {
   ++counters_.refused;
   if (why.code() == Code::kResourceExhausted) return MakeRoom(live, why);
@@ -200,11 +199,11 @@ void Conductor::Refuse(LiveRequest& live, const Error& why) {
   Begin(live);
 }
 
-// A stage has no memory for the request: sequences that no request has are evicted first, then the
-// youngest request is preempted. One that is alone fails.
+// A stage has no memory for the request: first releases sequences that no request uses, then
+// preempts the youngest request. A request that is alone fails.
 void Conductor::MakeRoom(LiveRequest& live, const Error& why) {
-  // Memory that was freed since the stage was asked may be enough: one frame can refuse several
-  // requests, of which the first has made room already.
+  // If memory was released after this epoch began, it may be enough: one frame can refuse several
+  // requests, and the first of them has already made room.
   SendForgotten();
   if (live.epoch <= freed_epoch_) return Begin(live);
   if (!ForgetUnused()) {
@@ -217,7 +216,7 @@ void Conductor::MakeRoom(LiveRequest& live, const Error& why) {
   Begin(live);
 }
 
-// Whether any sequence was forgotten that no running request has.
+// Releases the sequences that no running request has; false if there are none.
 bool Conductor::ForgetUnused() {
   bool has_forgotten = false;
   for (RouteMemory* memory : memories_->all) {
@@ -231,7 +230,7 @@ bool Conductor::ForgetUnused() {
 }
 
 void Conductor::Preempt(LiveRequest& live) {
-  // Its tokens stay; its KV rows are freed on every stage, and computed again later.
+  // The request keeps its tokens. Every stage frees its KV rows, which are computed again later.
   ++counters_.preempted;
   route_->pipeline.Abandon(live);
   route_->search.End(live);
@@ -247,18 +246,18 @@ void Conductor::SendForgotten() {
   }
 }
 
-// --- Its end.
+// --- End.
 
 void Conductor::Cancel(engine::RequestId id) {
   LiveRequest* const live =
       queue_.Find([&](const LiveRequest& other) { return other.request.id() == id; });
-  // Only marked: it ends in the next tick, outside of any callback.
+  // Only marks it: it ends in the next tick, outside of any callback.
   if (live != nullptr) live->request.Cancel();
 }
 
 void Conductor::FinishCancelled() {
   const auto is_cancelled = [](const LiveRequest& live) { return live.request.cancelled(); };
-  // Callbacks may submit and cancel, so each search begins anew.
+  // Callbacks may change the queue, so each search starts from its beginning.
   while (LiveRequest* const live = queue_.Find(is_cancelled)) {
     live->request.End(engine::FinishReason::kCancelled);
     Remove(*live);
@@ -270,11 +269,10 @@ void Conductor::Fail(LiveRequest& live, Error why) {
   Remove(live);
 }
 
-// The request has ended: nothing more of it is computed, and its callback is told.
+// The request has ended: stops its computation and calls its callback.
 void Conductor::Remove(LiveRequest& live) {
-  // What stages hold of an answer that they were halted in stays good, and so does what they hold
-  // of a request that waits. What they still compute makes their KV cache longer than is known
-  // here.
+  // KV rows on the stages stay valid for later requests unless stages still compute segments, as
+  // their KV cache then becomes longer than this conductor knows.
   if (route_) route_->pipeline.Halt(live);
   const bool is_computing = route_ && route_->pipeline.IsComputing(live);
   const bool is_known = live.is_running() || live.phase == RequestPhase::kWaiting;
@@ -290,7 +288,7 @@ void Conductor::Remove(LiveRequest& live) {
   ++counters_.finished;
   counters_.cached_tokens += removed->request.counts().cached;
   counters_.replayed_tokens += removed->request.counts().replayed;
-  // Last, as the callback may submit another request.
+  // Comes last, as the callback may submit another request.
   removed->request.TellFinish(NowNs());
 }
 

@@ -13,7 +13,7 @@
 namespace aster::conduct {
 namespace {
 
-// Nodes of a group take exact rows only.
+// Whether all nodes of the plan can take KV rows of this route; those of a group only exact ones.
 bool TakesRows(const plan::Plan& plan, const RouteOptions& route) {
   return !plan.has_groups() || route.kv_encoding == wire::RowEncoding::kF32;
 }
@@ -51,7 +51,7 @@ Conductor::OpenedRoute::OpenedRoute(Conductor& conductor, wire::RouteId id)
               .fetch_silence_ns = conductor.options_.fetch_silence_ns}) {}
 
 void Conductor::OpenRoute() {
-  // A number that no route had before: stages tell old messages from new ones by it.
+  // A new number, by which stages tell old messages from new ones.
   const wire::RouteId id = ++last_route_;
   route_ = std::make_unique<OpenedRoute>(*this, id);
   memories_->route = id;
@@ -75,7 +75,7 @@ void Conductor::CloseRoute(const Error& why) {
   // Members end in the reverse order, and the client's end tells the nodes to drop the route.
   times_.End(NowNs());
   route_.reset();
-  // What its nodes hold of any sequence belongs to no route any more.
+  // KV rows that the stages hold are known only within the route.
   memories_->route = 0;
   memories_->forgotten.clear();
 }
@@ -86,11 +86,11 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
   for (uint32_t replans = 0; !is_ready();) {
     RouteClient& client = route_->client;
     if (client.state() == RouteClient::State::kBroken) {
-      // Other nodes take over where some were lost on the way, as often as is allowed.
+      // If nodes were lost meanwhile, opens another plan, a limited number of times.
       const Error why = client.why();
       const std::vector<wire::NodeId> lost = client.lost();
       CloseRoute(why);
-      // Without a lost node another plan would break in the same way.
+      // If no node was lost, another plan would break in the same way.
       if (lost.empty() || ++replans > options_.max_open_replans) return why;
       TRY(plans_.Replace(lost, why));
       counters_.replans = plans_.count();
@@ -110,20 +110,19 @@ Status Conductor::Open(const std::function<void(const OpenProgress&)>& on_progre
 }
 
 void Conductor::TickRoute() {
-  // Routes are opened when a request needs one, not before the pause after a failure is over.
+  // A route is opened when a request needs one, and only after the pause that follows a failure.
   if (!route_ && !queue_.waiting().empty() && NowNs() >= plans_.open_at_ns()) OpenRoute();
   if (!route_) return;
   route_->client.Tick();
   if (route_->client.state() == RouteClient::State::kBroken) OnBroken();
 }
 
-// A route is broken when nodes are to answer, and none of them says anything for long.
+// Breaks the route if replies are due and no node has sent anything for stall_ns.
 void Conductor::CheckStall() {
   const bool is_awaited = std::ranges::any_of(queue_.running(), [](const auto& live) {
     return live->in_flight > 0 || live->phase == RequestPhase::kBeginning ||
            live->phase == RequestPhase::kSyncing || live->lacks_last_token();
   });
-  // Silence counts only while an answer is due.
   if (route_->pipeline.empty() && !is_awaited) heard_ns_ = NowNs();
   if (NowNs() - heard_ns_ < options_.stall_ns) return;
   route_->client.Break(
@@ -132,7 +131,8 @@ void Conductor::CheckStall() {
                         options_.stall_ns / kNsPerSecond)));
 }
 
-// Requests keep their tokens, and go on where the next route is ready.
+// Closes the broken route and plans another one. Requests keep their tokens, and continue when it
+// is ready.
 void Conductor::OnBroken() {
   const Error why = route_->client.why();
   const std::vector<wire::NodeId> lost = route_->client.lost();
@@ -143,7 +143,7 @@ void Conductor::OnBroken() {
   // The next route is opened after a pause that grows with failures in a row.
   plans_.OnBroken(NowNs());
   if (queue_.empty()) return;
-  // The nodes that are left keep what they hold for a while, whatever the next plan is.
+  // The remaining nodes keep their KV rows for a while, so they are asked for them.
   const plan::Plan broken = plan();
   const Status replaced = plans_.ReplaceFailed(lost, why);
   if (!replaced.ok()) return FailWaiting(replaced.error());
@@ -153,7 +153,7 @@ void Conductor::OnBroken() {
 
 Status Conductor::Replan(const Error& why) {
   const plan::Plan former = plan();
-  // The memory of its slices is free for the next plan.
+  // Closes the route first, so that the memory of its slices is free for the next plan.
   if (route_) {
     CloseRoute(why);
     for (const auto& live : queue_.running()) TracePhase(*live, "waiting");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a conductor does with sequences that no request has: logits of texts that are there already,
-// and KV rows that leave the nodes and come back.
+// A conductor's work on sequences that no request has: computing logits of given texts, and
+// exporting and importing the KV rows of sessions.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 namespace aster::conduct {
 namespace {
 
-// Of the logits or states that a frame brings back.
+// Limits for the logits or states in the result of a frame.
 constexpr uint64_t kMaxRowsBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxRows = 512;
 
@@ -52,7 +52,7 @@ Result<RouteMemory*> Conductor::IdleMemoryOf(engine::Sequence& sequence) const {
 
 // --- Logits.
 
-// Computes what is pending of the sequence, and nothing behind it.
+// Computes the pending tokens of the sequence, and generates none.
 Status Conductor::Compute(engine::Sequence& sequence, LogitsCollector logits) {
   // A request for no tokens: it ends when all of the prompt is computed.
   Status status = FailedPrecondition("the text was not computed");
@@ -65,13 +65,13 @@ Status Conductor::Compute(engine::Sequence& sequence, LogitsCollector logits) {
   return status;
 }
 
-// As many as one frame brings back.
+// How many rows of this width the result of one frame may have.
 uint32_t Conductor::RowsOfFrame(uint32_t width) const {
   const uint64_t row_bytes = uint64_t{width} * sizeof(float);
   return static_cast<uint32_t>(std::clamp<uint64_t>(kMaxRowsBytes / row_bytes, 1, kMaxRows));
 }
 
-// Of the prompt's rows that the request is told.
+// The collector of the prompt's rows that the request asks for.
 LogitsCollector Conductor::CollectorOf(const engine::Request& request) const {
   using Kind = engine::PromptRows::Kind;
   const engine::PromptRows& rows = request.rows;
@@ -98,9 +98,9 @@ Status Conductor::LogitsOf(std::span<const int32_t> tokens, size_t chunk, engine
   engine::Sequence sequence = NewSequence();
   const auto rows = static_cast<uint32_t>(
       std::clamp<size_t>(RowsOfFrame(model_.shape.vocab_size), 1, std::max(chunk, size_t{1})));
-  // What sending KV rows in fewer bits makes of them only the decode path sees. So the prefill path
-  // computes logits of the first half, then the half is transferred (as of any prompt that asks for
-  // no logits), and logits of the rest come from the decode path.
+  // Only the decode path sees KV rows after compression. So that logits show its effect, the
+  // prefill path computes logits of the first half, then that half is transferred as that of any
+  // prompt without logits, and the decode path computes logits of the rest.
   const bool shows_rows =
       options_.route.kv_encoding != wire::RowEncoding::kF32 && !plan().decode.empty();
   uint32_t begin = 0;
@@ -141,7 +141,7 @@ Status Conductor::TransferUntil(FunctionRef<bool()> is_done) {
   return route_->sequence->status();
 }
 
-// All stages say what they hold of the sequence, unless that is known.
+// Asks all stages what they hold of the sequence, unless that is known.
 Status Conductor::StartTransfer(const engine::Sequence& sequence, RouteMemory& memory) {
   if (!is_ready()) TRY(Open());
   auto& transfer = route_->sequence;
@@ -182,8 +182,8 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
   TRY(StartTransfer(sequence, memory));
   // Each stage gets the layers that it has.
   TRY(route_->sequence->Import(parsed));
-  // Several chunks are in flight, so that no chunk waits for the way and back of the one before.
-  // The text's last page waits for all of them.
+  // Several chunks may be in flight, so that no chunk waits for the round trip of the one before.
+  // The last page of the text waits until all chunks are acknowledged.
   const bool is_last = tokens.size() - header.end < kernels::kPagePositions;
   const uint64_t in_flight =
       is_last ? 0 : stage::kMaxInFlightBytes / std::max<uint64_t>(chunk.size(), 1);
@@ -192,7 +192,6 @@ Status Conductor::ImportRows(engine::Sequence& sequence, Bytes chunk) {
     if (route_) route_->sequence.reset();
     return sent;
   }
-  // From here on a request finds these rows as if it had computed them.
   memory.SetLength(route_->sequence->held());
   return Ok();
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a conductor has done so far, in numbers. Must not know how it is done.
+// Counters of a conductor. Must not know what increments them.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ struct ConductorCounters {
   uint64_t fetches_given_up = 0;
   uint64_t frames_ahead = 0;            // of draft tokens behind draft tokens in flight
   uint64_t frames_ahead_cancelled = 0;  // of these
-  // How often a stage computed a frame of draft tokens that was right before the conductor knew so.
-  // With one frame at a time, the stage would have been idle.
+  // Computations of accepted draft tokens by a stage before the conductor knew that they were
+  // right. With one frame at a time, the stage would have been idle.
   uint64_t bubbles_filled = 0;
   int64_t bubbles_filled_ns = 0;
 };
 
-// The newest of the numbers that a conductor gives away only once, over all its routes.
+// The newest of the numbers that a conductor uses only once, over all its routes.
 struct Numbers {
   uint64_t epoch = 0;    // of a Begin
   uint64_t attempt = 0;  // of a segment
@@ -44,7 +44,7 @@ struct Numbers {
   uint64_t ticket = 0;  // of rows that are collected here
 };
 
-// What one node held of texts and sent, since the conductor was made.
+// Cached tokens and bytes that one node has sent since the conductor was made.
 struct FetchedFrom {
   std::string name;
   uint64_t tokens = 0;

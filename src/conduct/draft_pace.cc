@@ -9,19 +9,19 @@
 namespace aster::conduct {
 namespace {
 
-// The weight of what was seen before, when a draft token is checked.
+// The factor by which earlier observations count less with each checked draft token.
 constexpr double kMemory = 0.97;
-// What draft tokens must bring to be worth it: times are never known exactly.
+// The least gain for which tokens are drafted: times are never known exactly.
 constexpr double kLeastGain = 1.02;
-constexpr double kSurest = 0.98;
-// Between two tries of something else: twice as many decisions each time that nothing has changed.
+constexpr double kHighestRate = 0.98;
+// Decisions between two trials of the alternative; doubled each time that nothing has changed.
 constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
-// At least this many times as long passes as a try takes, or loses.
+// The time between two trials is at least this many times what a trial takes or loses.
 constexpr double kTryShare = 64;
 constexpr double kMostPause = 1 << 16;
-// Plain frames for which a decision holds, where no draft token is checked: comparing all numbers
-// of rows takes microseconds, and small models have few of these.
+// Plain frames for which a decision holds while no draft token is checked: comparing all steps
+// takes microseconds, which matter for small models.
 constexpr uint32_t kSettled = 7;
 
 }  // namespace
@@ -36,7 +36,7 @@ double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, doub
       step.frames > 1 ? std::clamp(step.frames * frame.before_last_ns - frame.round_trip_ns, 0.0,
                                    frame.before_last_ns)
                       : 0;
-  // While this thread drafts the frames behind it, it does not see that the first one is back.
+  // While this thread drafts for the next frames, it cannot handle the first one's result.
   const double ahead_ns = draft_ns * step.rows * (step.frames - 1);
   return draft_ns * (step.rows - 1) + std::max(frame.round_trip_ns + held_up_ns, ahead_ns);
 }
@@ -52,16 +52,17 @@ double NextNs(const DraftPace::Step& step, const FrameTimes::Times& frame, doubl
 
 double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
                    double draft_ns) {
-  rate = std::clamp(rate, 0.0, kSurest);
-  // A run lasts from one wrong draft token to the next: the round trip of its first frame, and as
-  // many frames as are right in full.
+  rate = std::clamp(rate, 0.0, kHighestRate);
+  // A run lasts from one wrong draft token to the next: its first frame, then the expected number
+  // of frames whose draft tokens are all right.
   const double whole = std::pow(rate, step.rows);
   const double frames = whole / (1 - whole);
   const double run_ns = WrongNs(step, frame, draft_ns) + NextNs(step, frame, draft_ns) * frames;
   return 1 / (1 - rate) / run_ns;
 }
 
-// The step with draft tokens that gives the most, of those that may be lost.
+// The step with draft tokens and the highest gain, among those that lose at most `most_loss` if the
+// draft tokens are wrong.
 DraftPace::Choice DraftPace::BestDrafting(const FrameTimes& times, const Limits& limits) const {
   Choice best;
   const FrameTimes::Times one = times.Of(1);
@@ -92,10 +93,12 @@ DraftPace::Step DraftPace::Next(const FrameTimes& times, const Limits& limits) {
   }
   const Choice best = BestDrafting(times, limits);
   const bool is_drafting = best.gain > kLeastGain;
+  // The more drafting gains, the more rarely plain decode is tried.
   if (is_drafting && was_drafting_) {
     const double least = std::min<double>(kTryShare * (best.gain - 1), kLongestPause);
     pause_ = std::max(pause_, static_cast<uint32_t>(least));
   }
+  // After a pause, tries the alternative once, so that its times and the acceptance rate are known.
   const uint32_t pause = Pause(times, limits);
   if (is_drafting != was_drafting_) {
     was_drafting_ = is_drafting;
@@ -111,7 +114,7 @@ DraftPace::Step DraftPace::Next(const FrameTimes& times, const Limits& limits) {
   return {};
 }
 
-// Trying stays a small part of the time.
+// Decisions until the next trial, so that trials take a small part of the time.
 uint32_t DraftPace::Pause(const FrameTimes& times, const Limits& limits) const {
   if (was_drafting_) return pause_;
   const double frames = kTryShare * limits.try_ns / times.Of(1).round_trip_ns;
@@ -121,7 +124,7 @@ uint32_t DraftPace::Pause(const FrameTimes& times, const Limits& limits) const {
 void DraftPace::Learn(bool is_accepted) {
   rate_.Learn(is_accepted);
   settled_ = 0;
-  // A text that has become easier is looked at more closely.
+  // Draft tokens are right again: tries sooner.
   if (is_accepted && !was_drafting_) pause_ = kShortestPause;
 }
 

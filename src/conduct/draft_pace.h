@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many draft tokens of an answer are checked in a frame, and how many frames of it are in
-// flight at once: chosen together, from what frames take and from how often draft tokens are
-// accepted. Must not know frames, nor who drafts.
+// Chooses how many draft tokens of an answer are checked in a frame, and how many of its frames are
+// in flight at once, from the times of frames and the acceptance rate. Must not know frames, nor
+// drafters.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace aster::conduct {
 
-// The share of draft tokens that are accepted behind accepted ones, of which the newest count most.
+// The share of draft tokens after accepted ones that are accepted, too. The newest count most.
 class AcceptanceRate {
  public:
-  // As if a few draft tokens had been seen.
+  // Begins as if `weight` draft tokens had been seen.
   explicit AcceptanceRate(double rate = 0.6, double weight = 4)
       : accepted_(rate * weight), checked_(weight) {}
 
@@ -28,7 +28,7 @@ class AcceptanceRate {
   double checked_;
 };
 
-// The pace of one answer. A pure function of what it was told.
+// The pace of one answer. Depends only on the calls of Next and Learn.
 class DraftPace {
  public:
   struct Step {
@@ -42,14 +42,14 @@ class DraftPace {
     uint32_t most_tokens = 1;  // in flight: rows of all frames
     double draft_ns = 0;       // time to draft a token on this machine
     double try_ns = 0;         // time of the first draft after a pause
-    double begin_ns = 0;       // what the next draft takes in addition, such as a prefill
-    // The most that draft tokens may lose if all are wrong, in units of a token without drafts.
+    double begin_ns = 0;       // additional time of the next draft, such as a prefill
+    // The longest time that wrong draft tokens may cost, in tokens without drafts.
     double most_loss = std::numeric_limits<double>::infinity();
   };
 
   explicit DraftPace(double rate = 0.6) : rate_(rate) {}
 
-  // The step with the highest throughput; now and then another one, so that changes are noticed.
+  // The step with the highest throughput; from time to time the alternative, to notice changes.
   Step Next(const FrameTimes& times, const Limits& limits);
   void Learn(bool is_accepted);
   double rate() const { return rate_.value(); }
@@ -65,20 +65,21 @@ class DraftPace {
 
   AcceptanceRate rate_;
   bool was_drafting_ = true;
-  uint32_t pause_ = 16;   // decisions between two tries of the slower alternative
-  uint32_t since_ = 0;    // decisions since the last try
+  uint32_t pause_ = 16;   // decisions between two trials of the slower alternative
+  uint32_t since_ = 0;    // decisions since the last trial
   uint32_t settled_ = 0;  // decisions to come that stay at plain decode, unless Learn is called
 };
 
-// From the first frame behind a wrong draft token until it is back, with those behind it.
+// From sending the first frame after a wrong draft token until its result, including the time to
+// draft.
 double FirstNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
-// From a frame with draft tokens of which the first is wrong until the next frame.
+// From a frame whose first draft token is wrong until the next frame.
 double WrongNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
-// From a frame with draft tokens that are right until the next one is back.
+// From the result of a frame whose draft tokens are all right until that of the next frame.
 double NextNs(const DraftPace::Step& step, const FrameTimes::Times& frame, double draft_ns);
-// Throughput in tokens per nanosecond. With n frames in flight, an answer comes each nth part of a
-// round trip; a wrong draft token costs a whole round trip, and the time in which frames behind it
-// are still computed.
+// Throughput in tokens per nanosecond. With n frames in flight, a result comes every nth part of a
+// round trip. A wrong draft token costs a whole round trip, and the time of the frames after it
+// that are still computed.
 double TokensPerNs(const DraftPace::Step& step, double rate, const FrameTimes::Times& frame,
                    double draft_ns);
 

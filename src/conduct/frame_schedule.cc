@@ -11,11 +11,11 @@ namespace aster::conduct {
 namespace {
 
 constexpr uint32_t kFramePage = kernels::kPagePositions;
-// Full frames for each stage, at the end of a prompt, that are cut into pages. More of them would
-// cost more than they save: weights are read once a frame.
+// The last full frames of prompts, for each stage, that are divided into frames of a page. More of
+// them would cost more than they save, as weights are read once a frame.
 constexpr uint64_t kLastFrames = 1;
 
-// Of prompts, where others wait.
+// Keeps only requests with nothing in flight, if there are any.
 void LeaveOutInFlight(std::vector<FrameItem>& items) {
   const auto is_in_flight = [](const FrameItem& item) { return item.live->in_flight > 0; };
   if (!std::ranges::all_of(items, is_in_flight)) std::erase_if(items, is_in_flight);
@@ -25,7 +25,7 @@ void LeaveOutInFlight(std::vector<FrameItem>& items) {
 
 FrameSchedule::FrameSchedule(const FrameScheduleOptions& options)
     : options_(options), budget_(options.chunk_pages * kFramePage, options.longest_frame_ns) {
-  // As if frames had been computed until their length stays the same.
+  // Simulates frames of the expected time until the budget is stable.
   constexpr int kExpected = 8;
   for (int i = 0; options.expected_token_ns > 0 && i < kExpected; ++i) {
     const uint32_t tokens = budget_.tokens();
@@ -33,8 +33,8 @@ FrameSchedule::FrameSchedule(const FrameScheduleOptions& options)
   }
 }
 
-// Stages work on different requests at the same time: as many groups are in flight as there are
-// stages, and each group is as small as that allows.
+// Divides the requests into as many groups as there are stages, each with a frame, so that all
+// stages work at the same time.
 std::vector<Frame> FrameSchedule::Decodes(Requests running, DecodesInFlight in_flight) const {
   std::vector<Frame> frames;
   std::vector<FrameItem> ready;
@@ -42,7 +42,7 @@ std::vector<Frame> FrameSchedule::Decodes(Requests running, DecodesInFlight in_f
   for (const auto& live : running) {
     if (!live->is_ready_to_decode()) continue;
     const FrameItem item{.live = live.get(), .count = 1};
-    // Logits of all rows come from the path that computes the rows, not from the decode path.
+    // The path that computes the prompt also computes its last row if logits of rows are wanted.
     const bool is_apart = live->logits.is_wanted() && live->prefill_path != live->decode_path;
     path = live->decode_path;
     if (is_apart || live->IsContinuedBy(path)) {
@@ -64,10 +64,9 @@ std::vector<Frame> FrameSchedule::Decodes(Requests running, DecodesInFlight in_f
   return frames;
 }
 
-// Pages in turn, beginning behind the request that had the last page before, so that long prompts
-// and short ones come forward alike. A single stage gets frames that have no prompt in common,
-// where there are several: it computes one while another waits for a device, or for what the other
-// nodes of its group send.
+// Requests take turns with a page each, beginning after the one that had the last page, so that
+// long prompts do not hold up short ones. A single stage gets frames with different prompts if
+// possible: it computes one while another waits for a device, or for other nodes of its group.
 std::optional<Frame> FrameSchedule::NextPrefill(Requests running, Path path, size_t in_flight) {
   if (in_flight >= path.size() * options_.frames_per_stage) return std::nullopt;
   Frame frame{.items = {}, .is_decode = false, .path = path};
@@ -95,8 +94,8 @@ std::optional<Frame> FrameSchedule::NextPrefill(Requests running, Path path, siz
   return frame;
 }
 
-// Frames are short where few are left: of F frames through S stages a stage has something to do for
-// F of F + S - 1 turns, and the last turns are the longest, as they look back the furthest.
+// The last frames of prompts are short: with F frames through S stages a stage works in F of
+// F + S - 1 turns, so more frames leave fewer bubbles, and the last turns take longest (attention).
 uint32_t FrameSchedule::TokensOfFrame(const Frame& frame) const {
   const uint32_t full = budget_.tokens();
   const size_t stages = frame.path.size();
@@ -106,14 +105,13 @@ uint32_t FrameSchedule::TokensOfFrame(const Frame& frame) const {
   return is_last ? std::min(kFramePage, full) : full;
 }
 
-// Up to the next page boundary, where all of that fits into what is left of the frame. Whether any
-// did.
+// Adds tokens up to the next page boundary, if all of them fit into the frame; false if none did.
 bool FrameSchedule::AddPage(FrameItem& item, uint32_t whole, uint32_t& budget) {
   const LiveRequest& live = *item.live;
   const uint32_t begin = live.sent + item.count;
   uint32_t count = std::min(live.prefill_end() - begin, kFramePage - begin % kFramePage);
   if (live.logits.is_wanted()) count = std::min(count, live.logits.chunk() - item.count);
-  // A frame of less than a page has to be enough.
+  // An empty frame takes a part of a page if its whole budget is less.
   if (count > budget && budget == whole) count = budget;
   if (count == 0 || count > budget) return false;
   item.count += count;

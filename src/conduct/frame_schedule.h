@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which tokens of which requests go into the next frame, so that all stages have something to do
-// and no request waits for another one's prompt. Must not know messages.
+// Chooses the tokens of requests for the next frame, so that all stages have work and no request
+// waits for the whole of another one's prompt. Must not know messages.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace aster::conduct {
 
-// `count` tokens of a request, behind those that were sent.
+// The next `count` tokens of a request that were not sent.
 struct FrameItem {
   LiveRequest* live = nullptr;
   uint32_t count = 0;
@@ -33,7 +33,7 @@ struct Frame {
 struct FrameScheduleOptions {
   uint32_t chunk_pages = 2;       // of prompts, in a frame
   uint32_t frames_per_stage = 2;  // of prompts, in flight
-  // A frame that takes a stage longer is followed by smaller ones; 0: all have whole pages.
+  // If a stage takes longer for a frame, the next frames are smaller; 0: all have whole pages.
   int64_t longest_frame_ns = 0;
   // The planned time of a prompt's token, which limits the first frames. 0: not known; then frames
   // are short until the first ones were computed.
@@ -43,7 +43,6 @@ struct FrameScheduleOptions {
 class FrameSchedule {
  public:
   using Requests = std::span<const std::unique_ptr<LiveRequest>>;
-  // Frames of decode, and their segments.
   struct DecodesInFlight {
     size_t frames = 0;
     size_t segments = 0;
@@ -51,12 +50,12 @@ class FrameSchedule {
 
   explicit FrameSchedule(const FrameScheduleOptions& options);
 
-  // Frames of the requests that are ready to decode, as far as there is room for more frames.
+  // Frames of the requests that are ready to decode, as many as may be in flight.
   std::vector<Frame> Decodes(Requests running, DecodesInFlight in_flight) const;
-  // A frame with prompts of the requests that this path computes, given its number of frames in
-  // flight; nothing if that is enough already, or no request has a prompt.
+  // A frame with prompt tokens for this path, which has `in_flight` frames in flight; nothing if
+  // these are enough, or no request has a prompt for it.
   std::optional<Frame> NextPrefill(Requests running, Path path, size_t in_flight);
-  // A frame with so many tokens of prompts was computed, by the slowest stage in `stage_ns`.
+  // A frame with this many prompt tokens was computed; the slowest stage took `stage_ns`.
   void NotePrefill(uint32_t tokens, int64_t stage_ns) { budget_.Note(tokens, stage_ns); }
 
  private:

@@ -9,13 +9,13 @@
 namespace aster::conduct {
 namespace {
 
-// The part of the first row's time that each row beyond the seen ones is expected to take, unless
-// seen rows took less. Machines that read weights from memory need less. In a mixture of experts
-// the second row may take far more than later ones, as it chooses other experts, of which fewer and
-// fewer are left. So times of few rows do not count against many rows, which are soon tried.
+// The estimate for each row beyond the seen ones, as a part of the first row's time; less if seen
+// rows took less. Machines limited by memory bandwidth take less. In a mixture of experts the
+// second row may take far more than later ones, which choose fewer and fewer new experts. So the
+// times of few rows must not rule out many rows, which would then never be measured.
 constexpr double kFurtherRow = 0.3;
 constexpr uint32_t kMostFrames = 16;
-// After this many other gaps the cost of frames ahead is unknown again: without them nothing tells.
+// After this many other gaps the newest ahead gap is outdated: the estimate is dropped.
 constexpr uint32_t kForgetAhead = 512;
 
 }  // namespace
@@ -30,7 +30,7 @@ void FrameTimes::Learn(uint32_t rows, std::span<const wire::Hop> hops, int64_t r
     all_ns += compute_ns;
     queue_ns += static_cast<double>(hop.queue_ns);
   }
-  // Clocks of machines differ, and stages may say anything.
+  // Times from other machines are not trusted.
   if (round_trip_ns <= 0) return;
   frames_[rows].slowest_ns.Add(std::max(slowest_ns, 1.0));
   frames_[rows].before_last_ns.Add(before_last_ns);
@@ -61,8 +61,8 @@ double FrameTimes::Between(uint32_t rows, Typical Frame::* time) const {
   if (below == rows) return value(rows);
   uint32_t above = rows;
   while (above <= kMostRows && !is_known(above)) ++above;
-  // Fewer rows than were ever seen take no longer. More rows take longer by the slope of the seen
-  // ones, or by kFurtherRow.
+  // Fewer rows than were ever seen take no longer. More rows continue the slope of the seen ones,
+  // or take kFurtherRow each.
   if (below == 0) return value(above);
   if (above <= kMostRows) {
     const double slope = (value(above) - value(below)) / (above - below);
@@ -102,7 +102,7 @@ FrameTimes::Times FrameTimes::Of(uint32_t rows) const {
 uint32_t FrameTimes::FramesInFlight() const {
   if (!is_known()) return 1;
   const Times one = Of(1);
-  // A frame that would wait for a moment only is one more.
+  // Rounded up, unless the last frame would mostly wait.
   const double frames = std::ceil(one.round_trip_ns / one.slowest_ns - 0.1);
   return static_cast<uint32_t>(std::clamp<double>(frames, 1, kMostFrames));
 }

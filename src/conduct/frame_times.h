@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What frames of decode take on a route, by their number of rows: at the slowest stage, and from
-// when they are sent until the result is here. Must not know requests, nor clocks.
+// The times of decode frames on a route, by their number of rows: at the slowest stage, and from
+// sending until the result has arrived. Must not know requests, nor clocks.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace aster::conduct {
 
-// A pure function of what it was told. Not for concurrent use.
+// Depends only on the times that it has learned. Not for concurrent use.
 class FrameTimes {
  public:
   struct Times {
@@ -23,24 +23,24 @@ class FrameTimes {
     double round_trip_ns = 0;  // of a frame that waits nowhere
     // At the slowest of the stages before the last one, which refuses wrong draft tokens at once.
     double before_last_ns = 0;
-    // From the end of the round trip until the next frame is sent; the latter behind a wrong draft
-    // token with frames in flight behind it.
+    // From the end of the round trip until the next frame is sent; `ahead_gap_ns` if that frame
+    // follows a wrong draft token and frames that were sent ahead are still in flight.
     double gap_ns = 0;
     double ahead_gap_ns = 0;
-    // How much longer a frame of more rows than any had may take, if further rows cost as much.
+    // For more rows than any frame had: how much longer the frame may take than estimated.
     double unseen_ns = 0;
   };
   static constexpr uint32_t kMostRows = engine::kMostDrafts + 1;
 
   // A frame came back. Its time in queues is not counted.
   void Learn(uint32_t rows, std::span<const wire::Hop> hops, int64_t round_trip_ns);
-  // After a frame that gave one token, the next one was sent `gap_ns` after the end of its round
-  // trip: the cost of messages, and everything else that no stage reports.
+  // The next frame was sent `gap_ns` after the round trip of a frame that gave one token: the time
+  // of messages and of everything else that no stage reports.
   void LearnGap(double gap_ns, bool was_ahead);
   bool is_known() const;
   // Interpolated between numbers of rows that were seen. Call it only if is_known().
   Times Of(uint32_t rows) const;
-  // How many frames of one row the route takes in until the first is back: more would wait.
+  // How many frames of one row may be in flight without waiting for each other.
   uint32_t FramesInFlight() const;
 
  private:

@@ -20,8 +20,8 @@ double KvCosts::BytesPerPosition(const kv::Layout& layout, kv::LayerRange layers
   double bytes = 0;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     for (const kv::Stream& stream : layout.streams(layer)) {
-      // Rows travel a page at a time. At the page's end not all rows of a window are needed any
-      // more, and those are not sent: this counts them for a page behind the attention sinks.
+      // Rows are sent a page at a time, without those that have left the sliding window by the
+      // page's end: this counts the rows of a page after the attention sinks.
       const uint32_t page = stream.page_positions();
       const uint32_t index = stream.SinkPages() + stream.window / page + 1;
       const uint32_t rows =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How long it takes to send KV rows, and to compute them: by measured rates, or else by those of
+// Estimates the times to send KV rows and to compute them, by measured rates, or else by those of
 // the plan. Must not know requests, nor messages.
 #pragma once
 
@@ -36,17 +36,17 @@ class KvCosts {
 
   // Bytes of the rows of some layers, as they are sent.
   double BytesPerPosition(const kv::Layout& layout, kv::LayerRange layers) const;
-  // The rate at which a node sends to others: as transfers showed it, or else as it was measured.
+  // The rate at which a node sends to others: that of its transfers, or else as measured before.
   double BytesPerSecond(const wire::NodeId& node) const;
   double BytesPerSecond(const KvPeer& peer) const;
   double SecondsToCompute(uint32_t tokens) const;
 
-  // Transfers of few bytes or tokens are ignored: they say more about delays than about rates.
+  // Transfers of few bytes or tokens are ignored: their times depend on delays more than on rates.
   void LearnTransfer(const wire::NodeId& node, double bytes, int64_t duration_ns);
   void LearnPrefill(uint32_t tokens, int64_t duration_ns);
 
-  // A route with these paths is opened: forecasts of whole prompts start anew, for the path that
-  // computes them. A route with one path uses prefill() alone.
+  // A route with these paths is opened: forecasts start again, one for each path that may compute
+  // prompts. A route with one path uses prefill() alone.
   void OpenRoute(const PlannedPath& prefill, const PlannedPath& decode) {
     prefill_.emplace(prefill);
     decode_.emplace(decode);

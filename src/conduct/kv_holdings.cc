@@ -70,7 +70,7 @@ KvSources KvHoldings::Choose(std::span<const KvWant> wants, uint32_t goal, const
       sources.end = std::min(sources.end, std::max(want.held, MostOf(layer)));
     }
   }
-  // Rows are given by full pages; a stage's own text may end within one.
+  // Nodes send full pages; a stage's own rows may end within one.
   sources.end = sources.end / kernels::kPagePositions * kernels::kPagePositions;
   if (sources.end <= held) return {};
   std::map<wire::NodeId, double> leaving;  // bytes
@@ -93,7 +93,7 @@ KvSources KvHoldings::Choose(std::span<const KvWant> wants, uint32_t goal, const
       sources.bytes += static_cast<uint64_t>(bytes);
     }
   }
-  // Givers give at the same time; a way is as fast as its giver's.
+  // Nodes send at the same time, each at its own rate.
   for (const auto& [node, bytes] : leaving) {
     const double rate = rate_of(node);
     if (rate > 0) sources.seconds = std::max(sources.seconds, bytes / rate);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What each node holds of one text, and from which nodes stages fetch the KV rows that they lack.
+// Which KV rows of one text each node holds, and from which nodes stages fetch those they lack.
 // Must not know how messages are sent.
 #pragma once
 
@@ -24,14 +24,14 @@ struct KvPeer {
   double bytes_per_s = 0;  // towards other nodes; 0: not known
 };
 
-// A stage that lacks rows: what it is, and how far its rows go.
+// A stage that lacks rows.
 struct KvWant {
   wire::NodeId node;
   kv::LayerRange layers;
   uint32_t held = 0;  // positions
 };
 
-// Rows of some layers for the stage at index `want`, from the position on that it holds.
+// Rows of some layers for the stage at index `want`, from the end of the rows that it holds.
 struct KvFetch {
   wire::NodeId from;
   size_t want = 0;
@@ -52,17 +52,17 @@ class KvHoldings {
 
   uint64_t query() const { return query_; }
 
-  // The node was asked, has answered, or will not.
+  // The node was asked; has answered; will not answer.
   void Ask(const wire::NodeId& node) { silent_.insert(node); }
   void Take(const wire::NodeId& node, const wire::FoundKv& found);
   void Lose(const wire::NodeId& node);
   const std::set<wire::NodeId>& silent() const { return silent_; }
-  // Nodes that hold some rows; they keep the query until they are told that it is over.
+  // Nodes that hold some rows. They keep the query until it is ended.
   std::vector<wire::NodeId> answered() const;
 
-  // How far all stages can get, at most to position `goal`, and from where; nothing where no node
-  // holds more than they do. `rate_of` says what a node sends (bytes per second; 0: not known),
-  // `bytes_of` what a position of these layers takes.
+  // The fetches that bring all stages as far as possible, at most to position `goal`; none if no
+  // node holds more than they do. `rate_of`: bytes per second that a node sends, 0: not known;
+  // `bytes_of`: bytes of a position in these layers.
   KvSources Choose(std::span<const KvWant> wants, uint32_t goal,
                    const std::function<double(const wire::NodeId&)>& rate_of,
                    const std::function<double(kv::LayerRange)>& bytes_of) const;

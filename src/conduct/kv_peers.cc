@@ -32,7 +32,7 @@ void KvPeers::AddSlow(const wire::NodeId& node, int64_t now_ns) {
 std::vector<KvPeer> KvPeers::ToAsk(std::span<const plan::PlanStage> route, int64_t now_ns) const {
   std::map<wire::NodeId, KvPeer> peers = former_;
   for (const plan::PlanStage& stage : route) peers[stage.node.id] = {.node = stage.node};
-  // The caller knows the rates of those that it names.
+  // Entries of the caller replace those of routes, as they have rates.
   if (others_) {
     for (KvPeer& peer : others_()) peers[peer.node.id] = std::move(peer);
   }

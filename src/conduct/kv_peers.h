@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which nodes may hold KV rows of a text: those of a route, of the plans before it, and those that
-// the caller knows. Must not know what they hold.
+// The nodes that may hold KV rows of a text: those of a route, of earlier plans, and those that the
+// caller knows. Must not know what they hold.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,9 @@ class KvPeers {
   // `others` may be null.
   explicit KvPeers(KvPeerList others) : others_(std::move(others)) {}
 
-  // Another plan replaces this one: its nodes, except those that were lost, keep their rows for a
-  // while.
+  // Another plan replaces this one. Its nodes, except the lost ones, keep their rows for a while.
   void AddFormer(const plan::Plan& plan, std::span<const wire::NodeId> lost);
-  // These nodes will be switched off: they are no longer asked for being part of a former plan.
+  // These nodes of former plans will be switched off: they are not asked any more.
   void Forget(std::span<const wire::NodeId> nodes);
   // The node did not answer, or stopped sending: it is left out for a while.
   void AddSlow(const wire::NodeId& node, int64_t now_ns);

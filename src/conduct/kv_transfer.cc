@@ -13,11 +13,12 @@ namespace {
 
 // For an order to arrive and for the rows to be acknowledged: delays of links are not known here.
 constexpr double kOrderingS = 0.01;
-// What is direct where it is not known what either path takes.
+// The longest prompt that the decode path computes if the times of the paths are not known.
 constexpr uint32_t kUnknownDirectTokens = 64;
-// Of a computation by other nodes the rows of its last part are waited for.
+// After the prefill path has computed a prompt, the rows of at most this many tokens still have to
+// be sent.
 constexpr double kLastTokens = 256;
-// Other nodes are left in peace where they would bring less than a tenth.
+// The prefill path is not used if it would be sooner by less than a tenth.
 constexpr double kAlmostAsSoon = 1.1;
 
 BytesByNode SumByNode(std::span<const KvTransferOrder> orders) {
@@ -35,11 +36,11 @@ void KvTransfer::Start(LiveRequest& live) {
   live.prefill_path = route_.prefill_path();
   const uint32_t prefilled = live.HeldBy(live.prefill_path);
   const uint32_t decoded = live.HeldBy(live.decode_path);
-  // Without a choice of paths the prompt begins where all stages hold it.
+  // With one path the prompt begins where all stages hold it.
   live.sent = prefilled;
   if (!route_.has_decode_path()) return;
-  // The decode path computes what is too short for a transfer to pay, and logits of rows that
-  // follow rows it was sent, which show what a transfer has made of these.
+  // The decode path computes prompts that are too short for a transfer, and logits of rows that
+  // follow transferred ones, which show the effect of an inexact transfer.
   const bool is_short = !live.logits.is_wanted() && IsSoonerDirect(live, prefilled, decoded);
   const bool shows_rows =
       live.logits.is_wanted() && live.logits.begin() > 0 && decoded >= live.logits.begin();
@@ -48,7 +49,7 @@ void KvTransfer::Start(LiveRequest& live) {
     live.sent = decoded;
   }
   if (!live.is_disaggregated() || live.logits.is_wanted()) return;
-  // The prefill path may lack what the decode path holds: the end of the answer before, say.
+  // The prefill path may lack rows that the decode path holds, such as those of the last answer.
   if (decoded > prefilled) Sync(live);
   const bool is_syncing = live.phase == RequestPhase::kSyncing;
   live.sent = is_syncing ? decoded : std::min(prefilled, live.prefill_end());
@@ -60,8 +61,8 @@ void KvTransfer::Start(LiveRequest& live) {
   live.transfer.prompt_bytes = static_cast<uint64_t>(bytes);
 }
 
-// Rows that only the decode path holds are sent to the prefill path, where that takes less time
-// than computing them again.
+// Sends rows that only the decode path holds to the prefill path, if that takes less time than
+// computing them again.
 void KvTransfer::Sync(LiveRequest& live) {
   const uint32_t prefilled = live.HeldBy(live.prefill_path);
   const uint32_t decoded = live.HeldBy(live.decode_path);
@@ -83,7 +84,7 @@ void KvTransfer::OnHolds(LiveRequest& live) {
 }
 
 void KvTransfer::Advance(LiveRequest& live) const {
-  // The prompt is computed but for its last token, which the decode path computes where all rows
+  // The prompt is computed except for its last token, which the decode path computes once all rows
   // have arrived.
   const bool is_computed = live.phase == RequestPhase::kPrefill && live.lacks_last_token();
   if (!is_computed || !live.awaits_transfer()) return;
@@ -95,7 +96,7 @@ void KvTransfer::StartDecode(LiveRequest& live) {
   const bool is_first = live.phase != RequestPhase::kDecode;
   live.phase = RequestPhase::kDecode;
   if (!is_first || !route_.has_decode_path()) return;
-  // What the prefill path has computed of it, it has not said.
+  // The prefill path holds the rows that it has computed, which it does not report.
   const Path prefill = route_.prefill_path();
   for (uint32_t stage = prefill.begin; stage < prefill.end && live.is_disaggregated(); ++stage) {
     live.holds[stage] = std::max(live.holds[stage], live.prefill_end());
@@ -114,7 +115,7 @@ std::vector<KvTransferOrder> KvTransfer::OrdersToSync(const LiveRequest& live, u
   return OrdersOf(live, live.decode_path, route_.prefill_path(), end, options_.sync_step);
 }
 
-// A part follows when the one before has arrived, as its order takes that one's place.
+// Orders the next part when the one before has arrived, as an order replaces the one before it.
 void KvTransfer::SyncAnswer(LiveRequest& live) {
   const uint32_t end = live.memory->length();
   if (!SyncsInParts(live) || end < live.transfer.synced_to + options_.sync_step) return;
@@ -140,7 +141,7 @@ bool KvTransfer::IsAwaitedBy(const LiveRequest& live, uint32_t stage) const {
   return is_decoding ? live.awaits_transfer() : live.phase == RequestPhase::kSyncing;
 }
 
-// Whether the decode path has the first token as soon if it computes the prompt, too.
+// Whether the first token comes as soon if the decode path computes the prompt, too.
 bool KvTransfer::IsSoonerDirect(const LiveRequest& live, uint32_t prefilled,
                                 uint32_t decoded) const {
   const uint32_t fresh = live.length() - std::min(live.length(), decoded);
@@ -151,7 +152,7 @@ bool KvTransfer::IsSoonerDirect(const LiveRequest& live, uint32_t prefilled,
   const double direct_s = costs_.decode().PrefillSeconds(fresh);
   double apart_s = costs_.prefill().PrefillSeconds(std::max(others, 1U));
   if (direct_s <= 0 || apart_s <= 0) return fresh <= kUnknownDirectTokens;
-  // What the prefill path lacks comes first; then rows of the last part travel.
+  // First the prefill path gets the rows that it lacks; at the end those of the last part are sent.
   if (decoded > prefilled) {
     const auto orders = OrdersOf(live, route_.decode_path(), route_.prefill_path(), decoded, 1);
     const double computing_s = costs_.prefill().PrefillSeconds(decoded - prefilled);
@@ -166,8 +167,8 @@ bool KvTransfer::IsSoonerDirect(const LiveRequest& live, uint32_t prefilled,
   return direct_s <= kAlmostAsSoon * apart_s;
 }
 
-// Nodes send at the same time, each at its own rate. 0: one of them is not known, or there is
-// nothing to send.
+// Nodes send at the same time, each at its own rate. 0: a rate is not known, or there are no
+// orders.
 double KvTransfer::SecondsToSend(std::span<const KvTransferOrder> orders) const {
   double sending_s = 0;
   for (const auto& [node, bytes] : SumByNode(orders)) {
@@ -178,7 +179,7 @@ double KvTransfer::SecondsToSend(std::span<const KvTransferOrder> orders) const 
   return sending_s;
 }
 
-// Where a rate is not known, rows of a page and more are worth a message.
+// Whether sending takes less time than computing. If a rate is not known, a page or more is sent.
 bool KvTransfer::IsWorthSending(std::span<const KvTransferOrder> orders, uint32_t count) const {
   const double sending_s = SecondsToSend(orders);
   const double computing_s = costs_.SecondsToCompute(count);
@@ -186,8 +187,8 @@ bool KvTransfer::IsWorthSending(std::span<const KvTransferOrder> orders, uint32_
   return sending_s + kOrderingS < computing_s;
 }
 
-// Every two stages that have layers in common, one of each path. Up to position `end`, whatever the
-// receiving stage holds is left out.
+// The transfers up to position `end` between the stages of two paths that have layers in common,
+// without rows that the receiving stage holds.
 std::vector<KvTransferOrder> KvTransfer::OrdersOf(const LiveRequest& live, Path from, Path to,
                                                   uint32_t end, uint32_t step) const {
   std::vector<KvTransferOrder> orders;
@@ -198,7 +199,7 @@ std::vector<KvTransferOrder> KvTransfer::OrdersOf(const LiveRequest& live, Path 
       const kv::LayerRange layers = {std::max(a.slice.layer_begin, b.slice.layer_begin),
                                      std::min(a.slice.layer_end, b.slice.layer_end)};
       const uint32_t begin = std::min(live.holds.at(target), end);
-      // A node's stages of the same layers share one KV cache, but for those of a group.
+      // Stages of one node with the same layers share one KV cache, except those of a group.
       const bool is_shared = a.node.id == b.node.id && !a.is_group() && !b.is_group();
       if (layers.begin >= layers.end || is_shared || begin == end) continue;
       orders.push_back({.from = a.node.id,

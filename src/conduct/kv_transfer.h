@@ -3,8 +3,8 @@
 
 // Prefill/decode disaggregation. Decides for each request of a route which path computes its
 // prompt, which KV rows the prefill path and the decode path send each other, and when the request
-// may go on. It orders transfers; the nodes send rows to each other. Must not know frames, nor what
-// nodes off the route hold.
+// may continue. It orders transfers; the nodes send rows to each other. Must not know frames, nor
+// what nodes off the route hold.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 namespace aster::conduct {
 
 struct KvTransferOptions {
-  // The decode path prefills prompts of at most this many new tokens; nothing: prompts that it is
-  // expected to compute as soon as the prefill path.
+  // The decode path prefills prompts of at most this many new tokens; nothing: prompts for which
+  // its first token is expected as soon as with the prefill path.
   std::optional<uint32_t> direct_tokens = std::nullopt;
   uint32_t sync_step = 32;  // tokens of an answer that KV sync sends in one message
 };
@@ -41,24 +41,24 @@ class KvTransfer {
              const KvTransferOptions& options)
       : route_(route), costs_(costs), clock_(clock), options_(options) {}
 
-  // All stages have said what they hold: chooses the paths of the request and where its prompt
-  // begins, and orders the transfers that this needs. Afterwards its phase is kSyncing or kPrefill.
+  // All stages have replied what they hold: chooses the paths of the request and where its prompt
+  // begins, and orders the necessary transfers. Its phase becomes kSyncing or kPrefill.
   void Start(LiveRequest& live);
-  // A stage holds more of a request in kSyncing. Its phase is kPrefill once the prefill path has
-  // all that it lacked.
+  // A stage holds more of a request in kSyncing. Its phase becomes kPrefill once the prefill path
+  // has all rows that it lacked.
   void OnHolds(LiveRequest& live);
   // Sets kTransferred if the prompt is computed and the decode path has it.
   void Advance(LiveRequest& live) const;
-  // A segment that asks for the next token is about to be sent: the phase is kDecode. From now on
-  // KV sync sends the answer's rows to the prefill path, for the turn after this one.
+  // A segment that asks for the next token is about to be sent: the phase becomes kDecode. From now
+  // on KV sync sends the answer's rows to the prefill path, for the next turn.
   void StartDecode(LiveRequest& live);
-  // A token of an answer came. Stages that are asked for each token may hold rows of wrong draft
-  // tokens, so they are told which rows KV sync sends.
+  // A token of an answer came. A stage that gets a segment for each token may hold rows of wrong
+  // draft tokens, so it is told which rows KV sync may send.
   void SyncAnswer(LiveRequest& live);
-  // The answer is over: they are told to send its last rows.
+  // The answer is over: such stages are told to send its last rows.
   void SyncRest(LiveRequest& live);
 
-  // Whether the request cannot go on without rows that the stage gets from another one.
+  // Whether the request waits for rows that the stage gets from another one.
   bool IsAwaitedBy(const LiveRequest& live, uint32_t stage) const;
 
  private:

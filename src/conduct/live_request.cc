@@ -32,13 +32,13 @@ LiveRequest::Verdict LiveRequest::FollowChain(int32_t token) {
   return is_accepted ? Verdict::kAccepted : Verdict::kRejected;
 }
 
-wire::Wanted LiveRequest::WantedBehind(uint32_t end) const {
+wire::Wanted LiveRequest::WantedAfter(uint32_t end) const {
   if (logits.is_wanted()) return logits.WantedOf(end == length());
   if (end < length() || !wants_token()) return wire::Wanted::kNothing;
   return request.request().edit_logits ? wire::Wanted::kLastLogits : wire::Wanted::kToken;
 }
 
-uint32_t LiveRequest::TokensBehindNext() const {
+uint32_t LiveRequest::TokensAfterNext() const {
   const uint64_t by_count = request.request().max_tokens - request.generated();
   const uint64_t by_context = request.request().context_limit - length();
   const uint64_t left = std::max<uint64_t>(std::min(by_count, by_context), 1);

@@ -55,19 +55,19 @@ TEST_F(LiveRequestTest, TheDecodePathComputesTheLastTokenOnceItHasTheOthers) {
 
 TEST_F(LiveRequestTest, ASegmentAsksForATokenBehindTheTextOnly) {
   const LiveRequest& live = Make(10);
-  EXPECT_EQ(live.WantedBehind(9), wire::Wanted::kNothing);
-  EXPECT_EQ(live.WantedBehind(10), wire::Wanted::kToken);
-  EXPECT_EQ(Make(10, {.max_tokens = 0}).WantedBehind(10), wire::Wanted::kNothing);
+  EXPECT_EQ(live.WantedAfter(9), wire::Wanted::kNothing);
+  EXPECT_EQ(live.WantedAfter(10), wire::Wanted::kToken);
+  EXPECT_EQ(Make(10, {.max_tokens = 0}).WantedAfter(10), wire::Wanted::kNothing);
   engine::Request edited;
   edited.edit_logits = [](std::span<const int32_t>, std::span<float>) {};
-  EXPECT_EQ(Make(10, edited).WantedBehind(10), wire::Wanted::kLastLogits);
+  EXPECT_EQ(Make(10, edited).WantedAfter(10), wire::Wanted::kLastLogits);
   LiveRequest& logits = Make(10, {.max_tokens = 0});
   logits.logits = LogitsCollector([](std::span<const float>) { return Ok(); }, 64, 0);
-  EXPECT_EQ(logits.WantedBehind(5), wire::Wanted::kAllLogits);
+  EXPECT_EQ(logits.WantedAfter(5), wire::Wanted::kAllLogits);
   logits.logits =
       LogitsCollector([](std::span<const float>) { return Ok(); }, 64, 9, wire::Wanted::kLastState);
-  EXPECT_EQ(logits.WantedBehind(9), wire::Wanted::kNothing);
-  EXPECT_EQ(logits.WantedBehind(10), wire::Wanted::kLastState);
+  EXPECT_EQ(logits.WantedAfter(9), wire::Wanted::kNothing);
+  EXPECT_EQ(logits.WantedAfter(10), wire::Wanted::kLastState);
 }
 
 TEST_F(LiveRequestTest, OneStageDecodesByItselfUnlessTokensAreChosenHere) {
@@ -82,9 +82,9 @@ TEST_F(LiveRequestTest, OneStageDecodesByItselfUnlessTokensAreChosenHere) {
 }
 
 TEST_F(LiveRequestTest, TokensBehindTheNextOneAreLimitedByCountAndContext) {
-  EXPECT_EQ(Make(10, {.max_tokens = 5}).TokensBehindNext(), 4u);
-  EXPECT_EQ(Make(10, {.max_tokens = 5, .context_limit = 12}).TokensBehindNext(), 1u);
-  EXPECT_EQ(Make(10, {.max_tokens = 5, .context_limit = 10}).TokensBehindNext(), 0u);
+  EXPECT_EQ(Make(10, {.max_tokens = 5}).TokensAfterNext(), 4u);
+  EXPECT_EQ(Make(10, {.max_tokens = 5, .context_limit = 12}).TokensAfterNext(), 1u);
+  EXPECT_EQ(Make(10, {.max_tokens = 5, .context_limit = 10}).TokensAfterNext(), 0u);
 }
 
 TEST_F(LiveRequestTest, WhatAStageHoldsOfAnotherTextIsNothing) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Passes on the logits of a text's rows, or its states (the rows as the head sees them), each row
-// once and in order, however often the rows are computed. Must not know who computes them.
+// Passes on the logits of a text's rows, or its states (the head's input), each row once and in
+// order, also if rows are computed several times. Must not know who computes them.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class LogitsCollector {
 
   bool is_wanted() const { return sink_ != nullptr; }
   bool wants_states() const { return is_wanted() && wire::IsStates(wanted_); }
-  // What a segment asks for, by whether it ends where the text does.
+  // What a segment asks for. `is_end`: it ends where the text does.
   wire::Wanted WantedOf(bool is_end) const {
     return wanted_ == wire::Wanted::kLastState && !is_end ? wire::Wanted::kNothing : wanted_;
   }

@@ -10,13 +10,13 @@ namespace aster::conduct {
 
 double PathForecast::PlannedPrefill(uint32_t tokens) const {
   if (planned_.chunk_s <= 0) return tokens;
-  // However short a prompt is, the weights are read once.
+  // A short prompt takes at least the time of a token: the weights are read once.
   const double chunks = tokens / planned_.chunk_tokens;
   return std::max(planned_.first_chunk_s * std::min(chunks, 1.0), planned_.token_s) +
          planned_.chunk_s * std::max(chunks - 1, 0.0);
 }
 
-// That of the nearest magnitude of which something is known, of two the smaller one; 0: none is.
+// The correction of the nearest magnitude with a known one, the smaller of two; 0: none is known.
 double PathForecast::Corrected(const Corrections& corrections, size_t of_class) {
   for (size_t away = 0; away < kClasses; ++away) {
     if (away <= of_class && corrections[of_class - away].is_known())

@@ -21,7 +21,7 @@ struct PlannedPath {
   double chunk_tokens = 256;
 };
 
-// A pure function of what it was told. Not for concurrent use.
+// Depends only on the times that it has learned. Not for concurrent use.
 class PathForecast {
  public:
   explicit PathForecast(const PlannedPath& planned = {}) : planned_(planned) {}

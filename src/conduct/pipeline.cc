@@ -29,10 +29,10 @@ size_t Segment::row_count() const {
   return 0;
 }
 
-// --- What goes.
+// --- Sending.
 
 void Pipeline::Send(const Frame& frame) {
-  // One message to the first stage of the path; each stage passes it on.
+  // One message to the first stage of the path, from which each stage makes that of the next one.
   wire::Work work;
   work.route = at_.route.id();
   work.encoding = at_.encoding;
@@ -59,16 +59,16 @@ void Pipeline::Send(const Frame& frame) {
   at_.route.SendWork(std::move(work));
 }
 
-// The next tokens of a request become a segment of the newest frame.
+// Makes a segment of the newest frame from the next tokens of a request.
 wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
   LiveRequest& live = *frame.items[index].live;
   const uint32_t begin = live.sent;
   const uint32_t end = begin + frame.items[index].count;
-  const wire::Wanted wanted = live.WantedBehind(end);
-  // What may be answered behind the next token: where one stage decodes, whatever it comes to
-  // without being asked; elsewhere the draft tokens that are sent along.
+  const wire::Wanted wanted = live.WantedAfter(end);
+  // The result may have more tokens than the next one: those that the stage decodes by itself
+  // (`more`), or else accepted draft tokens (`drafts`).
   const bool is_continued = wanted == wire::Wanted::kToken && live.IsContinuedBy(live.decode_path);
-  uint32_t more = is_continued ? live.TokensBehindNext() : 0;
+  uint32_t more = is_continued ? live.TokensAfterNext() : 0;
   std::vector<int32_t> drafts;
   if (frame.is_decode && more == 0) {
     const bool is_alone = IsAlone(frame);
@@ -76,10 +76,10 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
     const uint32_t most = engine::DraftShare(frame.items.size(), index);
     drafts = at_.drafts.For(live, at_.route, wanted, most);
     live.chain.is_alone = is_alone;
-    if (drafts.empty() && wanted == wire::Wanted::kToken) more = RouteDrafts::PlainBehindNext(live);
+    if (drafts.empty() && wanted == wire::Wanted::kToken) more = RouteDrafts::PlainAfterNext(live);
   }
-  // The tokens, with drafts behind them; hashes of the history around them let stages check that
-  // their KV cache continues it.
+  // The tokens, then the draft tokens. By the hashes of the history before and after them stages
+  // check that they continue their KV cache.
   const std::vector<int32_t>& history = live.request.sequence().tokens();
   std::vector<int32_t> tokens(history.begin() + begin, history.begin() + end);
   tokens.insert(tokens.end(), drafts.begin(), drafts.end());
@@ -93,7 +93,7 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
                             .wanted = wanted,
                             .more = more,
                             .draft_count = static_cast<uint32_t>(drafts.size())};
-  // What is needed when its result comes: the request may have ended by then.
+  // Keeps all that its result needs, as the request may have ended by then.
   segments_[attempt] = {.live = &live,
                         .frame = at_.numbers.frame,
                         .path = frame.path,
@@ -106,13 +106,13 @@ wire::WorkSegment Pipeline::Launch(const Frame& frame, size_t index) {
                         .drafts = drafts,
                         .accepted = 0};
   live.chain.tokens = std::move(drafts);
-  // What follows is sent from here on, before any result has come: frames overlap.
+  // The next frame continues here, without waiting for this result.
   live.sent = end;
   ++live.in_flight;
   return message;
 }
 
-// Whether nothing of another request is in flight beside the frame.
+// Whether the frame has one request, and no other one has anything in flight.
 bool Pipeline::IsAlone(const Frame& frame) const {
   const LiveRequest* const live = frame.items.front().live;
   return frame.items.size() == 1 && std::ranges::all_of(segments_, [&](const auto& item) {
@@ -124,7 +124,7 @@ bool Pipeline::MayGoAhead(const LiveRequest& live) const {
   const bool is_decoding = live.phase == RequestPhase::kDecode && live.in_flight > 0;
   if (!is_decoding || live.chain.has_ended || live.chain.step.frames <= 1) return false;
   if (live.request.cancelled() || AheadOf(live) + 1 >= live.chain.step.frames) return false;
-  // Prompts fill all stages of their path; answers leave room where they are few.
+  // Prompts fill all stages of their path; few answers leave stages idle.
   const auto is_filled = [&](const auto& item) {
     return !item.second.is_decode && at_.route.HaveNodeInCommon(item.second.path, live.decode_path);
   };
@@ -138,6 +138,7 @@ bool Pipeline::MayGoAhead(const LiveRequest& live) const {
 }
 
 void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
+  // A segment after the chain, whose hashes assume that all of the chain is right.
   std::vector<int32_t>& chain = live.chain.tokens;
   const auto begin = live.length() + static_cast<uint32_t>(chain.size());
   const Hash128 before = kv::ExtendPrefixHash(live.history->HashAt(live.length()), chain);
@@ -163,6 +164,7 @@ void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
                         .drafts = {drafts.begin() + 1, drafts.end()},
                         .is_ahead = true,
                         .first = drafts.front()};
+  // Its frame is ahead until Settle finds that its first token is right, or drops it.
   ++live.in_flight;
   ++live.chain.ahead;
   ++at_.counters.frames_ahead;
@@ -183,7 +185,7 @@ void Pipeline::SendAhead(LiveRequest& live, std::vector<int32_t> drafts) {
   at_.route.SendWork(std::move(work));
 }
 
-// The newest number is the frame's.
+// Adds a frame, whose number is the newest one.
 void Pipeline::EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment> traced) {
   if (frames_.empty()) at_.times.Begin(at_.clock.NowNs());
   frames_[at_.numbers.frame] = frame;
@@ -193,7 +195,7 @@ void Pipeline::EnterFrame(const FrameInFlight& frame, std::vector<TracedSegment>
                   frame.path.begin);
 }
 
-// One of its segments is not in flight any more.
+// A segment of the frame is not in flight any more; after the last one the frame ends.
 void Pipeline::LeaveFrame(uint64_t number) {
   const auto frame = frames_.find(number);
   if (--frame->second.open > 0) return;
@@ -202,11 +204,11 @@ void Pipeline::LeaveFrame(uint64_t number) {
   if (frames_.empty()) at_.times.End(at_.clock.NowNs());
 }
 
-// --- What comes.
+// --- Results.
 
 Status Pipeline::Check(const wire::Done& done) const {
-  // Each result is of a segment in flight, and of none twice; it ends where the segment does and
-  // has the token that was asked for.
+  // Each result belongs to another segment in flight, ends where that does, and has a token if one
+  // was asked for.
   size_t floats = 0;
   std::set<uint64_t> seen;
   for (const wire::SegmentResult& result : done.results) {
@@ -226,7 +228,7 @@ Status Pipeline::Check(const wire::Done& done) const {
                       segment.end, result.token, result.end));
     }
   }
-  // Logits and states are those of all segments that wanted any, one behind the other.
+  // The message has the logits and states of all its segments that wanted any, and no more.
   const size_t bytes = floats * sizeof(float);
   if (done.logits.size() != bytes) {
     return DataLoss(fmt::format("it sent {} bytes of logits or states, and {} were asked for",
@@ -235,13 +237,12 @@ Status Pipeline::Check(const wire::Done& done) const {
   return Ok();
 }
 
-// That its answer brings.
+// The numbers of logits or states in the segment's result.
 size_t Pipeline::FloatsOf(const Segment& segment) const {
   return segment.row_count() * (wire::IsStates(segment.wanted) ? at_.embedding : at_.vocab_size);
 }
 
 void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink) {
-  // Rows stand one behind the other, in the order of the results.
   CountHops(done, arrived_ns);
   const auto* rows = reinterpret_cast<const float*>(done.logits.data());
   for (const wire::SegmentResult& result : done.results) {
@@ -251,7 +252,7 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
       rows += count;
       continue;
     }
-    // What the result is about: the segment as it was before it went on.
+    // The segment before Continue changes it.
     const bool is_continued = IsContinued(result);
     const Segment segment = is_continued ? segments_.at(result.attempt) : Land(result.attempt);
     if (segment.live != nullptr) {
@@ -260,7 +261,7 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
                           .accepted = segment.accepted,
                           .continues = is_continued});
     }
-    // Its next token is in flight before anything is done about this one.
+    // The next token counts as in flight before the sink handles this one.
     if (is_continued) Continue(result.attempt);
     const size_t count = FloatsOf(segment);
     if (segment.live != nullptr) sink(segment, result, {rows, count});
@@ -269,10 +270,12 @@ void Pipeline::Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink
   }
 }
 
-// The sink chooses a token behind each row, as long as it is the draft token of the next one.
+// Passes row after row to the sink, which chooses a token from each, while that token is the draft
+// token of the next row.
 LiveRequest* Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<const float> rows,
                                   SegmentSink sink) {
-  // It stays in flight meanwhile, as the request may end in the sink; nothing of it is computed.
+  // The segment stays in flight meanwhile, as the sink may end the request. It counts as halted, as
+  // no stage computes it any more.
   Segment& segment = segments_.at(result.attempt);
   segment.is_halted = true;
   const bool is_first = segment.live != nullptr && segment.live->request.generated() == 0;
@@ -280,7 +283,7 @@ LiveRequest* Pipeline::TakeEdited(const wire::SegmentResult& result, std::span<c
   for (size_t row = 0; segment.live != nullptr; ++row) {
     const Segment told = segment;
     sink(told, result, rows.subspan(row * at_.vocab_size, at_.vocab_size));
-    // It may have ended, begun anew, or have got another token.
+    // The request may have ended or begun again, or the token may not be the draft token.
     if (segment.live == nullptr || row == drafted) break;
     const std::span<const int32_t> text = segment.live->request.sequence().tokens();
     if (text.size() != told.end + 1 || text.back() != segment.drafts[row]) break;
@@ -299,14 +302,14 @@ std::optional<Segment> Pipeline::Refuse(uint64_t attempt) {
   const auto found = segments_.find(attempt);
   if (found == segments_.end()) return std::nullopt;
   LiveRequest* const live = found->second.live;
-  // Stages refuse what follows it by themselves, as it does not continue what they hold.
+  // Stages refuse later segments by themselves, as these do not continue their KV cache.
   if (live != nullptr && found->second.is_ahead) Drop(*live, attempt);
   Segment segment = Land(attempt);
   segment.live = live;
   return segment;
 }
 
-// --- Draft tokens behind draft tokens.
+// --- Draft tokens that were sent ahead.
 
 Segment* Pipeline::FirstAhead(const LiveRequest* live) {
   for (auto& [attempt, segment] : segments_) {  // the oldest first
@@ -321,8 +324,9 @@ size_t Pipeline::AheadOf(const LiveRequest& live) const {
   }));
 }
 
-// A segment of the request is over. The one behind it is good if it begins with the newest token;
-// otherwise nothing that follows is. (The request may be gone: then nothing is in flight.)
+// A segment of the request is over. The next one that was sent ahead is right if it begins with the
+// newest token; if not, all that were sent ahead are cancelled. (live: null if the request has
+// ended.)
 void Pipeline::Settle(LiveRequest* live) {
   Segment* const next = live == nullptr ? nullptr : FirstAhead(live);
   if (next == nullptr) return;
@@ -339,8 +343,8 @@ void Pipeline::Settle(LiveRequest* live) {
   Cancel(*live);
 }
 
-// Results of the request's draft tokens that are in flight are ignored, from an attempt on. Whether
-// there were any.
+// Abandons the request's segments that were sent ahead, from attempt `first` on; false if there
+// were none.
 bool Pipeline::Drop(const LiveRequest& live, uint64_t first) {
   bool has_dropped = false;
   for (auto& [attempt, segment] : segments_) {
@@ -356,8 +360,8 @@ bool Pipeline::Drop(const LiveRequest& live, uint64_t first) {
   return has_dropped;
 }
 
-// And no stage has to compute them. Stages are told when what is certain has left: that overtakes
-// them in each queue, and must not wait behind messages that save no more than idle time.
+// The same, and stages need not compute them. SendCancels tells them later, as frames that are
+// needed must not wait behind messages that save only idle time.
 void Pipeline::Cancel(const LiveRequest& live) {
   if (Drop(live)) cancelled_[live.memory->id()] = at_.numbers.attempt;
 }
@@ -379,18 +383,18 @@ Segment Pipeline::Land(uint64_t attempt) {
   return segment;
 }
 
-// Whether another token follows without being asked for: the stage decodes by itself, or the token
-// is the draft token that was sent behind the segment.
+// Whether another result of the segment follows: the stage decodes by itself, or the token is the
+// next draft token.
 bool Pipeline::IsContinued(const wire::SegmentResult& result) const {
   const Segment& segment = segments_.at(result.attempt);
   const bool is_draft =
       segment.accepted < segment.drafts.size() && segment.drafts[segment.accepted] == result.token;
-  // A token that ends the answer is followed by nothing, whatever was drafted.
+  // A stop token ends the segment even if it was drafted.
   if ((segment.more == 0 && !is_draft) || result.has_failed) return false;
   return std::ranges::count(*segment.stops, result.token) == 0;
 }
 
-// The segment is the token that was just answered, from now on, in a frame of its own.
+// Moves the segment on to the token that has just come, in a new frame with the same attempt.
 void Pipeline::Continue(uint64_t attempt) {
   Segment& segment = segments_.at(attempt);
   if (segment.more > 0) {
@@ -398,8 +402,7 @@ void Pipeline::Continue(uint64_t attempt) {
   } else {
     ++segment.accepted;
   }
-  // The attempt's number stays, its frame is a new one.
-  // One token further, which is where its next result has to end (Check).
+  // Its next result has to end one token further (Check).
   segment.begin = segment.end++;
   if (segment.live != nullptr) segment.live->sent = segment.end;
   LeaveFrame(segment.frame);
@@ -408,7 +411,7 @@ void Pipeline::Continue(uint64_t attempt) {
   if (segment.live != nullptr) {
     traced.push_back({segment.live->memory->id(), segment.begin, segment.end});
   }
-  // No request waits for this frame, so it takes no turn from others.
+  // If the request has ended, the frame counts as ahead, so that it holds up no others.
   EnterFrame({.open = 1,
               .is_decode = true,
               .is_ahead = segment.live == nullptr,
@@ -417,9 +420,9 @@ void Pipeline::Continue(uint64_t attempt) {
              std::move(traced));
 }
 
-// A frame that was sent ahead, and was right. What stages computed of it while its first token was
-// not known to be right is time in which they would have had nothing to compute: nothing is sent
-// ahead where other work fills them (MayGoAhead).
+// Counts the bubbles that a frame filled which was sent ahead and was right: the time that stages
+// computed it before its first token was known to be right. They would have been idle, as
+// MayGoAhead allows nothing ahead if other work fills the stages.
 void Pipeline::CountBubbles(const TracedFrame& frame, int64_t certain_ns) {
   std::vector<StageSpan> spans;
   PlaceFrame(frame, 0, spans);
@@ -430,12 +433,12 @@ void Pipeline::CountBubbles(const TracedFrame& frame, int64_t certain_ns) {
   }
 }
 
-// All results of a message are of one frame.
+// Learns the times of a frame from its hops. All results of a message are of one frame.
 void Pipeline::CountHops(const wire::Done& done, int64_t arrived_ns) {
   if (done.results.empty()) return;
   const Segment& segment = segments_.at(done.results.front().attempt);
   if (at_.trace != nullptr) at_.trace->Done(segment.frame, done.hops, arrived_ns);
-  // A frame that comes back in several messages took its time once.
+  // If a frame's results come in several messages, its times count once.
   FrameInFlight& frame = frames_.at(segment.frame);
   const int64_t sent_ns = std::exchange(frame.sent_ns, 0);
   if (frame.rows > 0 && sent_ns > 0) {
@@ -463,7 +466,7 @@ void Pipeline::Halt(const LiveRequest& live) {
   SendCancels();
   for (auto& [attempt, segment] : segments_) {
     if (segment.live != &live || segment.is_halted) continue;
-    // Tokens behind accepted drafts are told in any case.
+    // The results of accepted draft tokens come in any case.
     if (segment.accepted > 0) segment.is_halted = true;
     if (segment.more == 0) continue;
     segment.is_halted = true;
@@ -485,7 +488,7 @@ void Pipeline::Abandon(LiveRequest& live) {
   SendCancels();
   live.chain = {};
   for (auto& [attempt, segment] : segments_) {
-    // The segments stay: their results still arrive, and are counted for their frames.
+    // The segments stay: their results still arrive, and count for their frames.
     if (segment.live == &live) segment.live = nullptr;
   }
   live.in_flight = 0;

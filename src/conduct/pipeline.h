@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Frames (micro-batches) in flight on a route, pipeline parallel: makes messages of them, and finds
-// for each answer the segment that it is about. A request may have any number of segments in
-// flight, in any frames. Must not know which frames are worth sending, nor what is done with an
-// answer.
+// Frames (micro-batches) in flight on a route, pipeline parallel: sends them as messages, and finds
+// the segment that each result belongs to. A request may have any number of segments in flight, in
+// any frames. Must not know which frames are worth sending, nor how results are used.
 #pragma once
 
 #include <cstddef>
@@ -33,40 +32,40 @@ namespace aster::conduct {
 
 // Tokens of a request that were sent to the stages of a path.
 struct Segment {
-  LiveRequest* live = nullptr;  // null: no request waits for it any more
+  LiveRequest* live = nullptr;  // null: abandoned, its results are ignored
   uint64_t frame = 0;
   Path path;
   uint32_t begin = 0;
   uint32_t end = 0;
   wire::Wanted wanted = wire::Wanted::kNothing;
-  // How many tokens the stage may decode behind it without a message for each.
+  // How many more tokens the stage may decode by itself.
   uint32_t more = 0;
   bool is_halted = false;                             // the stage was told to decode no more
   std::shared_ptr<const std::vector<int32_t>> stops;  // tokens that end the answer
-  // Draft tokens that were sent behind it; the answer covers those that are right, too.
+  // Draft tokens that were sent with it. Each accepted one has a result, too.
   std::vector<int32_t> drafts;
   uint32_t accepted = 0;
-  // Its first token is a draft token as well, and was not checked yet.
+  // It was sent ahead: its first token is an unchecked draft token, too.
   bool is_ahead = false;
   int32_t first = -1;  // that token
 
-  // Rows of logits or states in its answer.
+  // Rows of logits or states in its result.
   size_t row_count() const;
 };
 
-// Gets what the stages answer about a segment. `rows` are logits, or states if these were wanted.
+// Gets the result of a segment. `rows` are logits, or states if these were wanted.
 using SegmentSink =
     FunctionRef<void(const Segment&, const wire::SegmentResult&, std::span<const float> rows)>;
 
-// The frames of one route. Everything that it is given outlives it, as do requests with segments in
-// flight (Abandon).
+// The frames of one route. The members of Context outlive it, as do requests with segments in
+// flight (else call Abandon).
 class Pipeline {
  public:
   struct Context {
     RouteClient& route;
     const Clock& clock;
     RouteDrafts& drafts;
-    FrameSchedule& schedule;  // is told what frames of prompts took
+    FrameSchedule& schedule;  // learns the times of frames with prompts
     StageTimes& times;
     FrameTimes& frame_times;
     StagePace& pace;
@@ -81,28 +80,28 @@ class Pipeline {
   explicit Pipeline(const Context& context) : at_(context) {}
 
   void Send(const Frame& frame);
-  // Whether draft tokens may follow those of the request that are in flight: it wants them, and
-  // stages are idle otherwise.
+  // Whether draft tokens may be sent after those of the request that are in flight: its pace wants
+  // them, and stages would be idle otherwise.
   bool MayGoAhead(const LiveRequest& live) const;
-  // Sends draft tokens behind those that are in flight (DraftChain).
+  // Sends draft tokens after those that are in flight (DraftChain).
   void SendAhead(LiveRequest& live, std::vector<int32_t> drafts);
-  // Tells stages which segments they need not compute. Call it after sending frames that are not
-  // ahead.
+  // Tells stages which segments they need not compute. Call it after Send, so that frames that are
+  // needed do not wait behind these messages.
   void SendCancels();
 
-  // An error if the message is not an answer to segments in flight.
+  // An error if the message is not a valid result of segments in flight.
   Status Check(const wire::Done& done) const;
-  // Takes a checked message. A request that ends in the sink has abandoned its segments.
+  // Takes a checked message. The sink may end requests, which then have abandoned their segments.
   void Take(const wire::Done& done, int64_t arrived_ns, SegmentSink sink);
-  // A stage refused a segment: returns it, and it is in flight no more; nothing if it was not in
-  // flight. Draft tokens behind it are dropped.
+  // A stage refused a segment: removes and returns it; nothing if it was not in flight. Draft
+  // tokens after it are dropped.
   std::optional<Segment> Refuse(uint64_t attempt);
 
   // Tells a stage that decodes the request by itself to stop.
   void Halt(const LiveRequest& live);
   // Whether stages still compute segments of the request that were not halted.
   bool IsComputing(const LiveRequest& live) const;
-  // From now on answers about segments of the request are ignored.
+  // From now on results of the request's segments are ignored.
   void Abandon(LiveRequest& live);
 
   bool empty() const { return segments_.empty(); }
@@ -114,11 +113,11 @@ class Pipeline {
     size_t open = 0;      // segments
     uint32_t tokens = 0;  // of prompts
     bool is_decode = false;
-    bool is_ahead = false;  // draft tokens behind draft tokens: it uses stages that are idle
+    bool is_ahead = false;  // its segment is ahead: it only uses stages that are idle
     uint32_t rows = 0;      // of decode
     Path path;
-    int64_t sent_ns = 0;     // 0: the stage went on by itself
-    int64_t certain_ns = 0;  // when it stopped being ahead; 0: it never was
+    int64_t sent_ns = 0;     // 0: the stage continued by itself
+    int64_t certain_ns = 0;  // when it stopped being ahead; 0: it never was ahead
   };
 
   wire::WorkSegment Launch(const Frame& frame, size_t index);

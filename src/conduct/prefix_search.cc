@@ -13,11 +13,11 @@ namespace {
 
 constexpr uint32_t kPage = kernels::kPagePositions;
 constexpr double kNs = 1e9;
-// The longest wait for what nodes hold, and its largest part of what computing would take, where
-// that is more than the options say.
+// Nodes may take longer than options.ask_ns to reply for a long prompt: up to this part of the time
+// that computing it would take, and up to this time.
 constexpr int64_t kLongestAskNs = 2 * kNsPerSecond;
 constexpr double kAskPart = 0.1;
-// Fetching is abandoned when it takes this many times as long as computing would have.
+// A fetch is abandoned when it takes this many times as long as computing would.
 constexpr double kPatience = 2;
 constexpr int64_t kLeastPatienceNs = kNsPerSecond;
 
@@ -34,20 +34,20 @@ wire::StageAddress AddressOf(const plan::PlanNode& node) {
 // --- Asking.
 
 PrefixSearch::Next PrefixSearch::Start(LiveRequest& live) {
-  // Once a route and request; not where all rows must be computed here.
+  // Once for each request on a route; never if all rows must be computed here.
   const bool is_late = live.searched_route == at_.route.id();
   if (is_late || !options_.is_enabled || live.logits.is_wanted() || live.length() == 0) {
     return Next::kRun;
   }
   live.searched_route = at_.route.id();
   live.fetch_s = live.actual_fetch_s = 0;
-  // The last token is computed in any case, and rows are fetched by whole pages.
+  // The last token is always computed, and whole pages are fetched.
   const uint32_t goal = (live.length() - 1) / kPage * kPage;
   const uint32_t decoded = live.HeldBy(at_.route.decode_path());
   if (goal < std::max(live.HeldBy(at_.route.prefill_path()), decoded) + kPage) return Next::kRun;
-  // All nodes that may hold rows of this model, but for those that were slow a moment ago.
+  // All nodes that may hold rows of this model, except those that were slow lately.
   std::vector<KvPeer> peers = at_.peers.ToAsk(at_.route.stages(), NowNs());
-  // A node that is alone has looked already.
+  // A single node has already searched its own cache.
   if (peers.size() < 2) return Next::kRun;
   const uint64_t query = ++at_.numbers.query;
   Search& search =
@@ -77,14 +77,14 @@ void PrefixSearch::Ask(Search& search, std::vector<KvPeer> peers) {
     const wire::NodeId id = peer.node.id;
     const bool is_new = std::ranges::count(nodes, id) == 0 && id != at_.network.self();
     if (is_new) at_.network.Introduce(id, peer.node.addresses);
-    // A node that cannot be asked is not waited for.
+    // No reply is awaited from a node that cannot be reached.
     if (!at_.network.Send(id, Query(search, search.goal)).ok()) continue;
     search.holdings.Ask(id);
     search.peers[id] = std::move(peer);
   }
 }
 
-// Without tokens: the query is over.
+// The query for the first `length` tokens; 0 ends it.
 wire::FindKv PrefixSearch::Query(const Search& search, uint32_t length) const {
   const std::vector<int32_t>& tokens = search.live->request.sequence().tokens();
   return {.query = search.holdings.query(),
@@ -101,10 +101,9 @@ std::pair<LiveRequest*, PrefixSearch::Next> PrefixSearch::OnFoundKv(const wire::
   if (place == searches_.end()) return {nullptr, Next::kWait};
   Search& search = place->second;
   LiveRequest* const live = search.live;
-  // While nodes are asked each answer may be the last one that is awaited; later it is news of a
-  // source.
+  // While the request is kSearching, this may be the last reply; in kFetching it is a refusal.
   if (live->phase == RequestPhase::kFetching) {
-    // A source does not hold any more what it said. Others only answer late.
+    // A source has evicted the rows since its reply. Replies of other nodes are only late.
     return {live, IsSource(search, from) ? GiveUp(search) : Next::kWait};
   }
   search.holdings.Take(from, found);
@@ -123,8 +122,8 @@ PrefixSearch::Next PrefixSearch::OnDown(LiveRequest& live, const wire::NodeId& n
 
 // --- Fetching.
 
-// All have answered, or are not waited for: what is fetched in less time than it takes to compute
-// it is fetched; so is what is fetched in a time that is not known.
+// No more replies are awaited: fetches rows if that takes less time than computing them, or if the
+// time to fetch them is not known.
 PrefixSearch::Next PrefixSearch::Choose(Search& search) {
   const auto rate_of = [&](const wire::NodeId& node) {
     const auto peer = search.peers.find(node);
@@ -133,7 +132,7 @@ PrefixSearch::Next PrefixSearch::Choose(Search& search) {
   search.sources = search.holdings.Choose(
       WantsOf(*search.live), search.goal, rate_of,
       [&](kv::LayerRange of) { return at_.costs.BytesPerPosition(at_.route.layout(), of); });
-  // Worth it: a page at least, and sooner there than computed.
+  // Fetching needs to gain at least a page.
   const KvSources& sources = search.sources;
   const bool is_enough = sources.end >= search.held + kPage;
   const double computing_s = is_enough ? at_.costs.SecondsToCompute(sources.end - search.held) : 0;
@@ -143,7 +142,7 @@ PrefixSearch::Next PrefixSearch::Choose(Search& search) {
   return Next::kRun;
 }
 
-// Stages of the decode path; the prefill path gets from these what it lacks.
+// The stages that lack rows: those of the decode path, which then sends them to the prefill path.
 std::vector<KvWant> PrefixSearch::WantsOf(const LiveRequest& live) const {
   std::vector<KvWant> wants;
   const Path path = at_.route.decode_path();
@@ -158,15 +157,15 @@ std::vector<KvWant> PrefixSearch::WantsOf(const LiveRequest& live) const {
 
 PrefixSearch::Next PrefixSearch::Fetch(Search& search) {
   LiveRequest& live = *search.live;
-  // From here on silence is that of sources: both times begin anew.
+  // From here on the sources have to send rows: both times start again.
   live.phase = RequestPhase::kFetching;
   live.fetch_s = search.sources.seconds;
   search.begun_ns = search.heard_ns = NowNs();
   const std::vector<KvWant> wants = WantsOf(live);
   for (const KvFetch& fetch : search.sources.fetches) {
     const uint32_t stage = at_.route.decode_path().begin + static_cast<uint32_t>(fetch.want);
-    // From the start of the page in which the stage's rows end: what is on a disk is sent by whole
-    // pages, and rows that a stage holds already do no harm.
+    // From the start of the page in which the stage's rows end: pages on disk are sent as a whole,
+    // and rows that the stage holds already do no harm.
     const uint32_t begin = wants[fetch.want].held / kPage * kPage;
     const Status sent = at_.network.Send(
         fetch.from, wire::FetchKv{.query = search.holdings.query(),
@@ -187,7 +186,7 @@ PrefixSearch::Next PrefixSearch::OnHolds(LiveRequest& live) {
   Search* const search = Find(live);
   if (search == nullptr) return Next::kWait;
   search->heard_ns = NowNs();
-  // All stages of the decode path have their rows: the request goes on behind them.
+  // Once all stages of the decode path have their rows, the request continues.
   if (live.HeldBy(at_.route.decode_path()) < search->sources.end) return Next::kWait;
   Count(*search);
   End(live);
@@ -195,12 +194,12 @@ PrefixSearch::Next PrefixSearch::OnHolds(LiveRequest& live) {
 }
 
 void PrefixSearch::Count(const Search& search) {
-  // What the shortest stage of the decode path has gained.
+  // The positions that all stages of the decode path have gained.
   const uint32_t count = search.live->HeldBy(at_.route.decode_path()) - search.held;
   const std::vector<KvWant> wants = WantsOf(*search.live);
   BytesByNode bytes;
   for (const KvFetch& fetch : search.sources.fetches) {
-    // What a node has in other slices of its own is not sent anywhere.
+    // Rows from other slices of the same node are not sent over the network.
     const bool is_own = fetch.from == wants[fetch.want].node;
     bytes[fetch.from] +=
         is_own ? 0 : at_.costs.BytesPerPosition(at_.route.layout(), fetch.layers) * count;
@@ -221,7 +220,7 @@ PrefixSearch::Next PrefixSearch::GiveUp(LiveRequest& live) {
   return search == nullptr ? Next::kBegin : GiveUp(*search);
 }
 
-// What has come stays.
+// Abandons a fetch; rows that have come are kept.
 PrefixSearch::Next PrefixSearch::GiveUp(Search& search) {
   ++at_.counters.fetches_given_up;
   if (search.live->HeldBy(at_.route.decode_path()) > search.held) Count(search);
@@ -235,7 +234,7 @@ void PrefixSearch::End(LiveRequest& live) {
   if (live.phase == RequestPhase::kFetching)
     live.actual_fetch_s = static_cast<double>(NowNs() - ended.mapped().begun_ns) / kNs;
   for (const wire::NodeId& node : ended.mapped().holdings.answered()) {
-    // A node that cannot be told forgets the query after a while.
+    // A node that cannot be reached drops the query after a while.
     static_cast<void>(at_.network.Send(node, Query(ended.mapped(), 0)));
   }
 }
@@ -249,7 +248,7 @@ int64_t PrefixSearch::NextTickNs(const LiveRequest& live) const {
 }
 
 int64_t PrefixSearch::AskedUntilNs(const Search& search) const {
-  // A short wait for a short prompt: searching must not cost more than it can save.
+  // Shorter for a short prompt: searching must not cost more than it can save.
   const double part_ns = at_.costs.SecondsToCompute(search.goal - search.held) * kAskPart * kNs;
   const int64_t longest_ns = std::max(options_.ask_ns, kLongestAskNs);
   return search.begun_ns + std::clamp(static_cast<int64_t>(std::min(part_ns, kNs * 1e3)),
@@ -266,10 +265,10 @@ int64_t PrefixSearch::FetchedUntilNs(const Search& search) const {
 
 PrefixSearch::Next PrefixSearch::Tick(LiveRequest& live) {
   if (NextTickNs(live) > NowNs()) return Next::kWait;
-  // Its time is up: a search goes on with those that have answered, a fetch is abandoned.
+  // Its time is up: a search continues with the replies so far, a fetch is abandoned.
   Search& search = *Find(live);
   if (live.phase == RequestPhase::kSearching) {
-    // Those that have not answered are not waited for.
+    // Nodes without a reply are left out, and not asked for a while.
     const std::set<wire::NodeId> silent = search.holdings.silent();
     for (const wire::NodeId& node : silent) {
       at_.peers.AddSlow(node, NowNs());

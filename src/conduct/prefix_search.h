@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Prefix search: asks other nodes which KV rows of a text they hold, before it is computed: nodes
-// of former plans, of other routes and of no route. A search that fails costs a moment, and the
-// text is computed. Must not know frames.
+// Prefix search: before a text is computed, asks other nodes which KV rows of it they hold: nodes
+// of former plans, of other routes and of no route. If a search fails, the text is computed after a
+// short delay. Must not know frames.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ class PrefixSearch {
   enum class Next : uint8_t {
     kWait,   // wait for answers or rows that were requested before
     kFetch,  // wait for rows that were requested just now
-    kRun,    // run: missing rows are computed
-    kBegin,  // begin again with a new epoch, to which rows that come late do not belong
+    kRun,    // run: compute missing rows
+    kBegin,  // begin again with a new epoch, so that late rows are ignored
   };
   struct Context {
     net::Network& network;
@@ -54,10 +54,10 @@ class PrefixSearch {
   PrefixSearch(const Context& context, const PrefixSearchOptions& options)
       : at_(context), options_(options) {}
 
-  // Stages have said what they hold. If a page or more is lacking, other nodes are asked, once on
-  // a route: then the request is kSearching, and the result is kWait.
+  // Stages have replied what they hold. If they lack a page or more, asks other nodes, once on each
+  // route: then the request is kSearching, and the result is kWait.
   Next Start(LiveRequest& live);
-  // A node says what it holds. Returns the request that this is about, or null.
+  // A node replies what it holds. Returns the request of that query, or null.
   std::pair<LiveRequest*, Next> OnFoundKv(const wire::NodeId& from, const wire::FoundKv& found);
   // The node cannot be reached any more.
   Next OnDown(LiveRequest& live, const wire::NodeId& node);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which plan a conductor's route follows: another one after each failure, sooner or later, and none
-// where too many fail in a row. Must not know routes.
+// The plan of a conductor's route: another one after each failure, after growing pauses, and none
+// after too many failures in a row. Must not know routes.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace aster::conduct {
 
-// Another plan for a route that broke, given the nodes that were lost; or an error that says what
-// is missing. May return the same plan, where nodes are expected back.
+// Makes another plan for a route that broke, given the nodes that were lost; or returns an error
+// that says what is missing. May return the same plan if nodes are expected back.
 using Replanner = std::function<Result<plan::Plan>(
     const plan::Plan& broken, std::span<const wire::NodeId> lost, const Error& why)>;
 
@@ -26,7 +26,7 @@ class Replanning {
     int64_t wait_ns = 0;  // before the route after the second failure, twice that after the next
   };
 
-  // The replanner may be null: a plan that fails is the last one.
+  // The replanner may be null: then no plan replaces a failed one.
   Replanning(plan::Plan plan, uint32_t layer_count, Replanner replanner, const Options& options);
 
   const plan::Plan& plan() const { return plan_; }
@@ -34,13 +34,13 @@ class Replanning {
   // When the next route may be opened.
   int64_t open_at_ns() const { return open_at_ns_; }
 
-  // The route broke: if the one before broke as well, the next one is opened only after a pause.
+  // The route broke: if the one before broke as well, the next one opens only after a pause.
   void OnBroken(int64_t now_ns);
-  // Takes another plan, or says why there is none.
+  // Takes another plan; an error if there is none.
   Status Replace(std::span<const wire::NodeId> lost, const Error& why);
   // Likewise, and counts a failure; after too many in a row it returns `why`.
   Status ReplaceFailed(std::span<const wire::NodeId> lost, const Error& why);
-  // Something was computed, or no request is left: failures before do not count any more.
+  // Something was computed, or no request is left: earlier failures do not count any more.
   void ForgetFailures() { failures_ = 0; }
 
  private:

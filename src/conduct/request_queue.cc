@@ -21,7 +21,7 @@ void InsertByAge(Requests& into, std::unique_ptr<LiveRequest> live) {
   into.insert(place, std::move(live));
 }
 
-// Null where it is not there.
+// Removes and returns the request; null if it is not there.
 std::unique_ptr<LiveRequest> TakeFrom(Requests& requests, const LiveRequest& live) {
   const auto place =
       std::ranges::find_if(requests, [&](const auto& other) { return other.get() == &live; });

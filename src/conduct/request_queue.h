@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests of a conductor: those that wait and those that run, which of them is admitted next, and
-// which of them is preempted. Older requests come first and are never preempted for younger ones,
-// so that the oldest of all comes to its end. Must not know routes.
+// The waiting and running requests of a conductor: which one is admitted next, and which one is
+// preempted. Older requests come first and are never preempted for younger ones, so that the oldest
+// one always finishes. Must not know routes.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class RequestQueue {
 
   // The request waits, behind all others.
   void Add(std::unique_ptr<LiveRequest> live);
-  // The oldest waiting request runs from now on. Null if none waits, if as many run as may, or if a
-  // request was preempted and none has ended since (it would take the same memory again).
+  // Makes the oldest waiting request run. Null if none waits, if the most that may run do, or if a
+  // request was preempted and none has ended since (it would need the same memory again).
   LiveRequest* Admit();
   // The running request waits from now on.
   void Preempt(LiveRequest& live);

@@ -13,8 +13,8 @@
 namespace aster::conduct {
 namespace {
 
-// Whether a node that refuses a route for this reason lacks something that others may have: the
-// model, space, memory, a file that it can read. With another machine another plan may be opened.
+// Whether a node that refuses a route for this reason lacks something that another node may have:
+// the model, disk space, memory, a readable file. Then a plan without the node may work.
 bool IsOfTheMachine(Code code) {
   return code == Code::kNotFound || code == Code::kResourceExhausted ||
          code == Code::kPermissionDenied || code == Code::kDataLoss;
@@ -31,7 +31,7 @@ RouteClient::RouteClient(net::Network& network, const plan::RouteModel& model, p
       open_timeout_ns_(options.open_timeout_ns),
       begin_ns_(network.clock().NowNs()),
       progress_ns_(begin_ns_) {
-  // A node with several stages is one node: it is told once, and its loss is one.
+  // A node with several stages gets messages once.
   for (const plan::PlanStage& stage : stages_) {
     if (states_.try_emplace(stage.node.id).second) nodes_.push_back(stage.node.id);
   }
@@ -46,13 +46,13 @@ RouteClient::RouteClient(net::Network& network, const plan::RouteModel& model, p
 
 RouteClient::~RouteClient() {
   for (const wire::NodeId& node : nodes_) {
-    // Who cannot be told sees that we are gone.
+    // A node that cannot be reached sees that this one is down.
     static_cast<void>(network_.Send(node, wire::CloseRoute{.route = id_}));
   }
 }
 
 void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& options) {
-  // What every stage has to agree on: model, arithmetic, encodings, the KV cache's formats.
+  // All stages have the same model, arithmetic, encodings and KV cache formats.
   wire::OpenRoute open;
   open.route = id_;
   open.conductor.node = network_.self();
@@ -78,7 +78,7 @@ void RouteClient::Open(const plan::RouteModel& model, const RouteOptions& option
     network_.Introduce(stage.node.id, stage.node.addresses);
   }
   open.groups = Groups();
-  // One message for each stage: the same, but for which of them it is.
+  // Each stage gets the same message, except for its index.
   for (uint32_t i = 0; i < stages_.size(); ++i) {
     open.index = i;
     Send(stages_[i].node.id, open);
@@ -104,7 +104,8 @@ std::vector<wire::StageGroup> RouteClient::Groups() const {
   return groups;
 }
 
-// Named by all that rows depend on: where hidden states were encoded on their way, too.
+// The layout is named by everything that KV rows depend on, including the encoding of hidden states
+// between stages.
 Result<kv::Layout> RouteClient::MakeLayout(const plan::RouteModel& model,
                                            const RouteOptions& options) const {
   std::vector<wire::StageAddress> cuts;
@@ -151,7 +152,7 @@ Status RouteClient::CheckStates() const {
 void RouteClient::Send(const wire::NodeId& node, wire::Message message) {
   if (state_ == State::kBroken) return;
   Status sent = network_.Send(node, std::move(message));
-  // What cannot be sent breaks the route at once: a stage without its message would wait for ever.
+  // A failed send breaks the route at once: the stage would wait for the message for ever.
   if (sent.ok()) return;
   lost_.push_back(node);
   Break(LostLayers(node, sent.error()));
@@ -173,7 +174,7 @@ void RouteClient::Break(Error why) {
 }
 
 Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const {
-  // Names what is missing by layers, as a user thinks of it, and the node by its name.
+  // The error names the missing layers and the node's name rather than its id.
   std::vector<std::string> slices;
   std::string name = node.ToText();
   for (const plan::PlanStage& stage : stages_) {
@@ -183,7 +184,7 @@ Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const 
     const plan::PlanNode& own = member == stage.members.end() ? stage.node : *member;
     if (!own.name.empty()) name = fmt::format("{} ({})", own.name, node.ToText());
   }
-  // Another start does not help a node that was revoked, or that refuses this one.
+  // Restarting does not help a node that was revoked, or that refuses this one.
   const std::string_view advice =
       why.code() == Code::kPermissionDenied ? "" : "; start it again, or plan without it";
   return {Code::kUnavailable, fmt::format("{} are missing: node {} is not reachable: {}{}",
@@ -192,7 +193,7 @@ Error RouteClient::LostLayers(const wire::NodeId& node, const Error& why) const 
 
 Error RouteClient::Named(Error error) const {
   std::string text = error.message();
-  // Each once, however many stages it has.
+  // Each node once, even if it has several stages.
   std::map<wire::NodeId, std::string> names;
   for (const plan::PlanStage& stage : stages_) {
     names[stage.node.id] = stage.node.name;
@@ -211,9 +212,9 @@ Error RouteClient::Named(Error error) const {
 void RouteClient::Handle(const net::Event& event) {
   if (state_ == State::kBroken) return;
   if (event.kind == net::Event::Kind::kDown && states_.contains(event.from)) {
-    // News that waited: the route was opened over a connection that was made since.
+    // A late event: the route was opened over a newer connection.
     if (event.arrived_ns != 0 && event.arrived_ns < begin_ns_) return;
-    // A node of the route failed. The conductor replans without those in lost().
+    // The conductor plans again without the nodes in lost().
     lost_.push_back(event.from);
     return Break(LostLayers(
         event.from, event.why.ok() ? Error(Code::kUnavailable, "it failed") : event.why.error()));
@@ -225,7 +226,7 @@ void RouteClient::Handle(const net::Event& event) {
   }
 }
 
-// What a route cannot do without is known from the first word on.
+// Breaks the route if the node's protocol lacks a necessary feature. Called at its first message.
 void RouteClient::CheckProtocol(const wire::NodeId& node) {
   const uint16_t protocol = network_.ProtocolOf(node);
   if (protocol >= wire::kKvTransferProtocol) return;
@@ -239,25 +240,24 @@ void RouteClient::CheckProtocol(const wire::NodeId& node) {
 void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& state) {
   const auto found = states_.find(from);
   if (state.route != id_ || found == states_.end()) return;
-  // Refused: the route breaks. Loading: time starts again where there is progress. Ready: counts.
+  // Refused: the route breaks. Loading: progress restarts the timeout. Ready: the node is counted.
   NodeState& node = found->second;
   switch (state.kind) {
     case wire::RouteState::Kind::kRefused: {
-      const std::optional<wire::NodeId> behind = NodeBehind(from);
+      const std::optional<wire::NodeId> behind = NextNodeOf(from);
       if (state.lost != wire::NodeId()) {
-        // Of the node's group: plans without it are made.
+        // Another node of the node's group is lost: plans again without that one.
         lost_.push_back(state.lost);
         return Break(state.why.code() == Code::kUnavailable ? LostLayers(state.lost, state.why)
                                                             : Named(state.why));
       }
       if (IsOfTheMachine(state.why.code())) {
-        // It cannot load the model, or does not get it: others may.
+        // It cannot load or fetch the model, but another node may.
         lost_.push_back(from);
         return Break(Named(state.why));
       }
       if (state.why.code() != Code::kUnavailable || !behind) return Break(Named(state.why));
-      // It cannot reach the next one: no plan with both is made again, even where this machine
-      // reaches both.
+      // It cannot reach the next node, which counts as lost even if this machine reaches both.
       lost_.push_back(*behind);
       return Break(LostLayers(*behind, state.why));
     }
@@ -276,15 +276,13 @@ void RouteClient::OnState(const wire::NodeId& from, const wire::RouteState& stat
               .kv_positions = state.kv_positions};
       break;
   }
-  // Ready when every node is; until then nothing is computed on it.
   const bool all_ready =
       std::ranges::all_of(states_, [](const auto& item) { return item.second.is_ready; });
   if (all_ready) state_ = State::kReady;
 }
 
-std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) const {
-  // The node behind, if all stages of the node that have one have the same: which of several cannot
-  // be reached is not known.
+std::optional<wire::NodeId> RouteClient::NextNodeOf(const wire::NodeId& node) const {
+  // If this node's stages have different next nodes, it is not known which one cannot be reached.
   std::optional<wire::NodeId> behind;
   for (size_t i = 1; i < stages_.size(); ++i) {
     const wire::NodeId& next = stages_[i].node.id;
@@ -298,7 +296,7 @@ std::optional<wire::NodeId> RouteClient::NodeBehind(const wire::NodeId& node) co
 
 void RouteClient::Tick() {
   if (state_ != State::kOpening || network_.clock().NowNs() < next_tick_ns()) return;
-  // The nodes that are not ready by now are taken for lost, so that the next plan is without them.
+  // Nodes that are not ready by now count as lost, so that the next plan is without them.
   std::vector<std::string> silent;
   for (const plan::PlanStage& stage : stages_) {
     if (!states_.at(stage.node.id).is_ready) {
@@ -327,7 +325,7 @@ OpenProgress RouteClient::progress() const {
 }
 
 uint64_t RouteClient::kv_positions() const {
-  // A sequence is in the KV cache of every node: the smallest decides.
+  // Every node holds rows of every sequence, so the smallest KV cache decides.
   uint64_t positions = std::numeric_limits<uint64_t>::max();
   for (const auto& [id, node] : states_) positions = std::min(positions, node.kv_positions);
   return positions;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // One route as its conductor sees it: opened on all its nodes, ready, or broken. A broken route is
-// never mended: another one takes its place. Must not know requests.
+// never repaired: another one replaces it. Must not know requests.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ namespace aster::conduct {
 
 struct RouteOptions {
   wire::RowEncoding encoding = wire::RowEncoding::kF32;     // of rows between stages
-  wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of KV rows that travel; or kQ8
+  wire::RowEncoding kv_encoding = wire::RowEncoding::kF32;  // of KV transfers; or kQ8
   model::MemoryOptions memory;
   uint64_t kv_bytes = 0;                   // of KV cache on every node; 0: each node's default
   std::vector<std::string> own_addresses;  // where nodes reach the conductor; they may be empty
-  // Without any progress; a driver may compile a GPU's shaders meanwhile.
+  // Longest time without progress; a driver may compile a GPU's shaders meanwhile.
   int64_t open_timeout_ns = 120 * kNsPerSecond;
 };
 
@@ -59,7 +59,7 @@ class RouteClient {
   RouteClient(const RouteClient&) = delete;
   RouteClient& operator=(const RouteClient&) = delete;
 
-  // Takes what the event says about this route; other events are ignored.
+  // Handles events of this route's nodes; ignores others.
   void Handle(const net::Event& event);
   void Tick();
   int64_t next_tick_ns() const;
@@ -72,7 +72,7 @@ class RouteClient {
   const plan::Plan& plan() const { return plan_; }
   // The stages of both paths, numbered as the route numbers them.
   const std::vector<plan::PlanStage>& stages() const { return stages_; }
-  // Whether stages of their own decode, while the others only prefill.
+  // Whether some stages only prefill, and others decode.
   bool has_decode_path() const { return !plan_.decode.empty(); }
   // The stages that prefill, and the stages that decode: the same ones without a decode path.
   Path prefill_path() const {
@@ -98,15 +98,14 @@ class RouteClient {
   uint64_t TicketOf(const stage::TransferStages& stages, uint64_t number = 0) const {
     return plan_.has_groups() ? stage::TicketOf(stages, number) : number;
   }
-  // The layout of the KV rows that all stages hold together. Not to be called for a route that was
-  // broken from the start.
+  // The layout of the KV rows of all stages. Must not be called if the route broke on construction.
   const kv::Layout& layout() const { return *layout_; }
   // Whether all stages know draft tokens.
   bool TakesDrafts() const;
-  // Whether all stages also check draft tokens of answers whose tokens are chosen here, and take
-  // draft tokens behind unchecked ones.
+  // Whether all stages also check draft tokens if the conductor chooses the tokens, and take draft
+  // tokens that are sent ahead.
   bool TakesDraftsAhead() const;
-  // An error that names a node which cannot send back the states of a prompt, if there is one.
+  // An error if a node cannot send back the states of a prompt.
   Status CheckStates() const;
   // Every node once.
   const std::vector<wire::NodeId>& nodes() const { return nodes_; }
@@ -138,7 +137,7 @@ class RouteClient {
   void CheckProtocol(const wire::NodeId& node);
   void OnState(const wire::NodeId& from, const wire::RouteState& state);
   // The node of the stage after this node's; nothing if there are several, or none.
-  std::optional<wire::NodeId> NodeBehind(const wire::NodeId& node) const;
+  std::optional<wire::NodeId> NextNodeOf(const wire::NodeId& node) const;
   Error LostLayers(const wire::NodeId& node, const Error& why) const;
   // The error with names of nodes beside their ids.
   Error Named(Error error) const;

@@ -10,14 +10,14 @@
 namespace aster::conduct {
 namespace {
 
-// That a drafter reads beside its own without taking longer.
+// Tokens that a drafter reads in addition to its own without taking longer.
 constexpr uint32_t kFewTokens = 8;
-// A run of frames that took longer than that many times what is expected was held up by something
+// A run of frames that takes longer than this many times the expected time was held up by something
 // else.
 constexpr double kHeldUp = 2;
-// Of a frame's time, in which a drafter holds nothing up.
+// Drafting that takes less than this part of a frame's time is hidden behind the frame.
 constexpr double kHidden = 0.25;
-// What draft tokens have saved is kept for the beginnings of a few answers.
+// The time that draft tokens have saved pays for starting to draft in this many answers at most.
 constexpr double kMostBeginnings = 4;
 
 }  // namespace
@@ -46,7 +46,7 @@ Result<std::unique_ptr<engine::Speculation>> RouteDrafts::SpeculationFor(
 
 engine::DraftOptions RouteDrafts::AtHead(const LiveRequest& live, const RouteClient& route) {
   const engine::Request& request = live.request.request();
-  // A stage drafts where it decodes by itself, or by the model's block beside the head.
+  // The stage drafts if it decodes by itself, or with the model's MTP block.
   const bool has_drafter = live.IsContinuedBy(route.decode_path()) ||
                            request.draft.kind == engine::DraftKind::kNextTokens;
   const bool is_known = request.edit_logits ? route.TakesDraftsAhead() : route.TakesDrafts();
@@ -90,8 +90,8 @@ std::vector<int32_t> RouteDrafts::For(LiveRequest& live, const RouteClient& rout
   return std::exchange(drafts.tokens, {});
 }
 
-// The frame before gave one token, so any draft token was wrong: what that took says what formulas
-// of stages' times do not know.
+// If the frame before gave only one token, its draft tokens were all wrong: the time beyond what
+// FirstNs predicts is the gap until the next frame.
 void RouteDrafts::LearnGap(const LiveRequest& live, double draft_ns, int64_t now_ns) {
   const DraftChain& chain = live.chain;
   const bool is_one_token = chain.sent_ns > 0 && live.length() == chain.length + 1;
@@ -101,8 +101,8 @@ void RouteDrafts::LearnGap(const LiveRequest& live, double draft_ns, int64_t now
   frame_times_.LearnGap(static_cast<double>(now_ns - chain.sent_ns) - way_ns, chain.ahead > 0);
 }
 
-// What the frames since the last decision took is compared with what their tokens would have taken
-// without draft tokens. In company both depend on what others do.
+// Compares the time of the frames since the last decision with that of as many tokens without draft
+// tokens. Only if the request was alone: otherwise both depend on other requests.
 void RouteDrafts::SettleRun(const LiveRequest& live, double draft_ns, int64_t now_ns) {
   const DraftChain& chain = live.chain;
   if (chain.sent_ns == 0 || !chain.is_alone || live.length() <= chain.length) return;
@@ -122,8 +122,8 @@ void RouteDrafts::SettleRun(const LiveRequest& live, double draft_ns, int64_t no
   accounts_[kind].AddDrafted(tokens, std::min(run_ns, most_ns) / plain_ns, beginnings);
 }
 
-// A drafter that was asked in vain took its time all the same: that before the frame is lost, and
-// that behind it as far as the frame was back already.
+// The same for frames without draft tokens. If the drafter proposed none, its time before the frame
+// is lost, and its time after it unless that was hidden behind the frame.
 void RouteDrafts::SettlePlain(const DraftChain& chain, size_t kind, double tokens, double run_ns) {
   Typical& plain = plain_ns_[kind];
   const double asked_ns = std::max(chain.asked_ns + chain.ahead_ns - chain.once_ns, 0.0);
@@ -136,21 +136,21 @@ void RouteDrafts::SettlePlain(const DraftChain& chain, size_t kind, double token
   accounts_[kind].AddDrafted(0, lost_ns / plain.value());
 }
 
-// Whether the run of frames that is under way has lost more than it may.
+// Whether the current run of frames has lost more time than it may.
 bool RouteDrafts::IsLosing(const LiveRequest& live) const {
   const DraftChain& chain = live.chain;
   const auto kind = static_cast<size_t>(live.request.request().draft.kind);
   if (!chain.is_alone || !plain_ns_[kind].is_known()) return false;
   const auto run_ns = static_cast<double>(clock_.NowNs() - chain.sent_ns);
-  // The token that is under way is not late yet.
+  // The token that is being computed is not late yet.
   const double tokens = 1 + live.length() - chain.length;
   return !accounts_[kind].CanPay(run_ns / plain_ns_[kind].value() - tokens);
 }
 
-uint32_t RouteDrafts::PlainBehindNext(const LiveRequest& live) {
+uint32_t RouteDrafts::PlainAfterNext(const LiveRequest& live) {
   const engine::Speculation* const speculation = live.request.speculation();
   if (live.decode_path.size() != 1 || speculation == nullptr) return 0;
-  return std::min(live.TokensBehindNext(), speculation->StepsWithoutDrafts() - 1);
+  return std::min(live.TokensAfterNext(), speculation->StepsWithoutDrafts() - 1);
 }
 
 bool RouteDrafts::IsPaced(const LiveRequest& live, const RouteClient& route) const {
@@ -161,7 +161,8 @@ bool RouteDrafts::IsPaced(const LiveRequest& live, const RouteClient& route) con
 DraftPace::Limits RouteDrafts::LimitsOf(LiveRequest& live, const RouteClient& route) const {
   const engine::DraftOptions& draft = live.request.request().draft;
   const auto kind = static_cast<size_t>(draft.kind);
-  // The block beside the head proposes no more behind a token, other drafters go on.
+  // The MTP block beside the head proposes at most `most` tokens after a token; other drafters can
+  // continue after their draft tokens.
   const uint32_t most = std::min(draft.most, engine::kMostDrafts);
   const bool is_beside_head = live.request.speculation() == nullptr;
   const uint32_t most_tokens = is_beside_head ? most : route.layout().slack() / 2;
@@ -184,7 +185,7 @@ std::vector<int32_t> RouteDrafts::Ahead(LiveRequest& live, const RouteClient& ro
   return Propose(live, std::min(live.chain.step.rows, most - std::min(most, in_flight)));
 }
 
-// Behind the draft tokens that are in flight.
+// At most `most` draft tokens after those that are in flight.
 std::vector<int32_t> RouteDrafts::Propose(LiveRequest& live, uint32_t most) {
   std::vector<int32_t> drafts;
   const std::vector<int32_t>& chain = live.chain.tokens;
@@ -212,7 +213,7 @@ std::vector<int32_t> RouteDrafts::Propose(LiveRequest& live, uint32_t most) {
   return drafts;
 }
 
-// After a pause the drafter reads the text in between first.
+// Whether the drafter has to read more of the text before it can draft, after a pause.
 bool RouteDrafts::CatchesUp(const LiveRequest& live) {
   return live.request.speculation() != nullptr && live.length() > live.drafted_to + kFewTokens;
 }
@@ -223,8 +224,8 @@ void RouteDrafts::NoteDrafting(LiveRequest& live, size_t count, int64_t duration
   live.drafted_to = live.length();
   const auto spent_ns = static_cast<double>(duration_ns);
   DraftChain& chain = live.chain;
-  // With the very first draft the drafter's memory is allocated, and with the next one touched,
-  // which is not done again.
+  // The first draft of this kind allocates the drafter's memory, and the second one touches it for
+  // the first time. Their times are not repeated, so they are not learned.
   if (!has_begun_[kind]) {
     has_begun_[kind] = true;
     chain.once_ns += spent_ns;
@@ -236,7 +237,7 @@ void RouteDrafts::NoteDrafting(LiveRequest& live, size_t count, int64_t duration
   } else if (count > 0) {
     const auto drafts = static_cast<double>(count);
     draft_ns_[kind].Add(spent_ns / drafts);
-    // One that was held up is not the drafter's fault.
+    // Time beyond that was not the drafter's.
     chain.once_ns += std::max(spent_ns - kHeldUp * drafts * draft_ns_[kind].value(), 0.0);
   }
 }
@@ -255,7 +256,7 @@ void RouteDrafts::FollowChain(LiveRequest& live) {
   if (verdict != LiveRequest::Verdict::kNone) {
     rates_[static_cast<size_t>(live.request.request().draft.kind)].Learn(is_accepted);
   }
-  // The first token behind a prompt is no step of drafts.
+  // The first token after a prompt was not drafted.
   if (!live.chain.is_paced || live.request.generated() <= 1) return;
   live.request.CountDrafts(
       {.drafted = 0, .accepted = is_accepted ? 1U : 0U, .steps = is_accepted ? 0U : 1U});
@@ -268,7 +269,7 @@ void RouteDrafts::TakeStageDrafts(LiveRequest& live, std::span<const int32_t> dr
   const bool are_tokens = std::ranges::all_of(drafts, [this](int32_t token) {
     return token >= 0 && static_cast<uint32_t>(token) < shape_.vocab_size;
   });
-  // Without new ones the older ones go on, where they had the token.
+  // If the stage sent none, the older ones continue if they begin with the newest token.
   StageDrafts& older = live.stage_drafts;
   if (drafts.empty() && older.length + 1 == live.length() && !older.tokens.empty() &&
       older.tokens.front() == text.back()) {
@@ -286,17 +287,17 @@ void RouteDrafts::TakeStageDrafts(LiveRequest& live, std::span<const int32_t> dr
 void RouteDrafts::Count(LiveRequest& live, const wire::SegmentResult& result,
                         const Outcome& outcome) {
   const bool is_first = live.request.generated() == 0;
-  // Those of a chain are counted as they are sent and as tokens come.
+  // Draft tokens of a chain are counted by Propose and FollowChain.
   if (is_first || live.chain.is_paced ||
       live.request.request().draft.kind == engine::DraftKind::kNone)
     return;
   engine::Speculation* const speculation = live.request.speculation();
   if (speculation == nullptr && outcome.was_edited) {
-    // The stage that drafted does not know what was chosen here.
+    // The stage that drafted does not know the tokens that were chosen here.
     live.request.CountDrafts(
         {.drafted = outcome.drafted, .accepted = outcome.accepted, .steps = 1});
   } else if (speculation == nullptr || live.IsContinuedBy(live.decode_path)) {
-    // A stage drafted, and says with each token what it did.
+    // A stage drafted, and reports it with each token.
     live.request.CountDrafts({.drafted = result.drafted,
                               .accepted = result.is_accepted ? uint64_t{1} : 0,
                               .steps = result.is_accepted ? uint64_t{0} : 1});

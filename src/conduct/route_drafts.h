@@ -27,7 +27,7 @@
 
 namespace aster::conduct {
 
-// Belongs to one thread. Everything that it is given outlives it.
+// Belongs to one thread. The arguments of its constructor outlive it.
 class RouteDrafts {
  public:
   // `drafts_at_head`: whether the model has a drafter of its own, beside its head.
@@ -45,21 +45,22 @@ class RouteDrafts {
   Result<std::unique_ptr<engine::Speculation>> SpeculationFor(const engine::Request& request);
   // How the stage with the head drafts for the request by itself.
   static engine::DraftOptions AtHead(const LiveRequest& live, const RouteClient& route);
-  // At most `most` draft tokens to check behind the last token of the request, a segment that asks
+  // At most `most` draft tokens to send after the last token of the request, in a segment that asks
   // for `wanted`.
   std::vector<int32_t> For(LiveRequest& live, const RouteClient& route, wire::Wanted wanted,
                            uint32_t most);
-  // If there are none: how many tokens the stage may decode by itself behind the next one, before
-  // it is asked again.
-  static uint32_t PlainBehindNext(const LiveRequest& live);
-  // Draft tokens for one more frame, behind those that are in flight.
+  // If there are none: how many tokens the stage may decode by itself after the next one, before it
+  // gets another segment.
+  static uint32_t PlainAfterNext(const LiveRequest& live);
+  // Draft tokens for one more frame, after those that are in flight.
   std::vector<int32_t> Ahead(LiveRequest& live, const RouteClient& route);
   // The pace that a request begins with: that of earlier requests with the same drafter.
   DraftPace PaceFor(const engine::Request& request) const;
-  // The newest token has come: the draft tokens in flight are right so far, or are dropped.
+  // The newest token has come: if the chain begins with it, the chain continues, else it is
+  // dropped.
   void FollowChain(LiveRequest& live);
-  // The stage with the head sends draft tokens for position `from` on. Those for positions that the
-  // text has by now must agree with it.
+  // The stage with the head has sent draft tokens for positions from `from` on. They are used only
+  // if they agree with the tokens that the text has there by now.
   void TakeStageDrafts(LiveRequest& live, std::span<const int32_t> drafts, uint32_t from) const;
 
   // A token of a segment came. The segment has `drafted` draft tokens, of which `accepted` were

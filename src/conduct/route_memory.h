@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How much of a sequence's KV cache the stages of a route hold, as the conductor assumes: stages
-// say what they really hold before anything is computed. Must not know messages.
+// How much of a sequence's KV cache the conductor assumes the stages of a route to hold. Stages
+// report what they really hold before anything is computed. Must not know messages.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RouteMemories {
   wire::RouteId route = 0;  // the open route; rows on other routes do not count
   wire::SequenceId last_id = 0;
   std::vector<RouteMemory*> all;
-  std::vector<wire::SequenceId> forgotten;  // to be released, of which stages are not told yet
+  std::vector<wire::SequenceId> forgotten;  // stages still have to be told to release these
 };
 
 class RouteMemory final : public engine::SequenceMemory {
@@ -35,10 +35,10 @@ class RouteMemory final : public engine::SequenceMemory {
 
   wire::SequenceId id() const { return id_; }
 
-  // Whether stages were told its text, so that they may hold rows of it.
+  // Whether the text was sent to the stages, so that they may hold rows of it.
   bool is_begun() const { return route_ == memories_->route && route_ != 0; }
   uint32_t length() const override { return is_begun() ? length_ : 0; }
-  // The stages were told its text.
+  // The text was sent to the stages.
   void Begin() { SetLength(length()); }
   // All stages hold this many positions.
   void SetLength(uint32_t length);

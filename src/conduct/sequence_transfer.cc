@@ -30,7 +30,7 @@ SequenceTransfer::SequenceTransfer(net::Network& network, RouteClient& route, Nu
       sequence_(sequence),
       epoch_(++numbers.epoch),
       history_(route.layout().digest()) {
-  // Stages begin the text as for a request, and say what they hold of it.
+  // Stages begin the text as for a request, and reply how much of it they hold.
   history_.Append(tokens);
   route_.SendToAll(wire::Begin{.route = route_.id(),
                                .sequence = sequence_,
@@ -45,7 +45,7 @@ bool SequenceTransfer::IsFor(wire::SequenceId sequence, std::span<const int32_t>
 }
 
 uint32_t SequenceTransfer::HeldBy(Path path) const {
-  // A path is as long as its shortest stage.
+  // A path holds what all of its stages hold.
   uint32_t least = kv::kMaxPositions;
   for (uint32_t stage = path.begin; stage < path.end; ++stage) {
     least = std::min(least, holds_.at(stage));
@@ -55,14 +55,14 @@ uint32_t SequenceTransfer::HeldBy(Path path) const {
 
 bool SequenceTransfer::OnHolds(const wire::NodeId& from, const wire::Holds& holds) {
   if (holds.sequence != sequence_ || holds.epoch != epoch_) return false;
-  // Each chunk that was sent is answered once by every stage that has some of its layers.
+  // Every stage that has some layers of a chunk replies to it once.
   if (!route_.IsStageOf(from, holds.stage)) return true;
   if (uint32_t& count = unheard_[holds.stage]; count > 0) --count;
   if (!holds.why.message().empty()) {
     status_ = holds.why;
     return true;
   }
-  // Rows of another text of the same length are none of this one's.
+  // Rows of another text do not count.
   const bool is_ours =
       holds.length <= history_.length() && history_.HashAt(holds.length) == holds.hash;
   holds_[holds.stage] = is_ours ? holds.length : 0;
@@ -72,7 +72,7 @@ bool SequenceTransfer::OnHolds(const wire::NodeId& from, const wire::Holds& hold
 // --- To the conductor.
 
 Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSink sink) {
-  // The path that holds the most of it has to hold all that is wanted.
+  // Exports from the path that holds the most; it has to hold all wanted rows.
   const bool is_decoded = HeldBy(route_.decode_path()) >= HeldBy(route_.prefill_path());
   const Path path = is_decoded ? route_.decode_path() : route_.prefill_path();
   for (uint32_t stage = path.begin; stage < path.end; ++stage) {
@@ -101,7 +101,7 @@ Status SequenceTransfer::StartExport(uint32_t begin, uint32_t end, kv::KvChunkSi
 }
 
 bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& rows) {
-  // Rows of an export before this one may still arrive: its ticket tells them apart.
+  // Late rows of an earlier export have another ticket.
   const bool is_wanted =
       export_ && stage::NumberOf(rows.ticket) == export_->ticket && rows.epoch == epoch_;
   if (!is_wanted || !status_.ok()) return false;
@@ -112,7 +112,7 @@ bool SequenceTransfer::OnKvRows(const wire::NodeId& from, const wire::KvRows& ro
 Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& rows) {
   const kv::KvChunk chunk = TRY(kv::ParseKvChunk(rows.chunk));
   const kv::KvChunkHeader& header = chunk.header;
-  // Of a stage that was asked, and not in full yet.
+  // The chunk must be of a stage that still has to send rows.
   const auto due = export_->due.find(header.layers.begin);
   if (due == export_->due.end()) {
     return DataLoss(
@@ -121,7 +121,7 @@ Status SequenceTransfer::TakeRows(const wire::NodeId& from, const wire::KvRows& 
   }
   TRY(export_->sink(rows.chunk));
   if (header.end >= due->second) export_->due.erase(due);
-  // The node sends more when it knows that these have arrived.
+  // The node sends more rows once these are acknowledged.
   route_.Send(from, wire::KvTaken{.route = rows.route,
                                   .sequence = rows.sequence,
                                   .epoch = rows.epoch,
@@ -147,7 +147,7 @@ Status SequenceTransfer::Import(const kv::KvChunk& chunk) {
                                              .epoch = epoch_,
                                              .ticket = route_.TicketOf({stage, stage}),
                                              .chunk = {part.begin(), part.end()}});
-    // Each stage of the node that has any of these layers says then what it holds.
+    // Each stage of the node with any of these layers will reply what it holds.
     for (uint32_t other = 0; other < route_.stages().size(); ++other) {
       const plan::PlanStage& beside = route_.stages()[other];
       const bool is_apart = target.is_group() || beside.is_group();

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Transfers KV rows of a sequence that no request uses from the nodes of a route to the conductor,
-// or back: sessions are saved and loaded this way. A state machine: its owner passes messages on,
-// and waits until it is done. Must not know requests.
+// Transfers KV rows of a sequence without a request from the nodes of a route to the conductor, or
+// back, to save and load sessions. A state machine: its owner passes messages on, and waits until
+// it is done. Must not know requests.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class SequenceTransfer {
   SequenceTransfer(net::Network& network, RouteClient& route, Numbers& numbers,
                    wire::SequenceId sequence, std::span<const int32_t> tokens);
 
-  // Whether it is about this sequence, with this history, and nothing has gone wrong.
+  // Whether it transfers this sequence with this history, and has not failed.
   bool IsFor(wire::SequenceId sequence, std::span<const int32_t> tokens) const;
   wire::SequenceId sequence() const { return sequence_; }
   bool has_begun() const { return holds_.size() == route_.stages().size(); }
@@ -59,7 +59,7 @@ class SequenceTransfer {
   struct Export {
     kv::KvChunkSink sink;
     uint64_t ticket = 0;
-    std::map<uint32_t, uint32_t> due;  // by first layer: the end of the rows that are to come
+    std::map<uint32_t, uint32_t> due;  // by first layer: the end of the rows that are awaited
   };
 
   uint32_t HeldBy(Path path) const;

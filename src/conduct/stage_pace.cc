@@ -9,9 +9,9 @@
 namespace aster::conduct {
 namespace {
 
-// What is shorter says more about a machine's other work than about its speed.
+// Shorter times depend more on a machine's other work than on its speed.
 constexpr double kLeastNs = 1e5;
-// Up to this length texts are alike.
+// Shorter texts count as equally long.
 constexpr uint32_t kShortText = 512;
 
 }  // namespace
@@ -27,14 +27,14 @@ void StagePace::Learn(uint32_t first_stage, uint32_t rows, uint32_t length,
   const double part = IsOfRow(kind) ? rows : 1;
   for (size_t i = 0; i < hops.size() && first_stage + i < stages_.size(); ++i) {
     Stage& stage = stages_[first_stage + i];
-    // Stages may say anything.
+    // Times from other machines are not trusted.
     const auto all_ns = static_cast<double>(hops[i].compute_ns);
     const double exchange_ns =
         static_cast<double>(hops[i].gather_ns) + static_cast<double>(hops[i].gather_send_ns);
     const double own_ns = all_ns - std::min(exchange_ns, all_ns);
     if (own_ns < kLeastNs) continue;
     stage.own[kind].typical.Add(own_ns / part);
-    // The others compute while it computes its own part: it waits for what they take longer.
+    // The other nodes compute at the same time, so it only waits if they take longer.
     if (all_ns > own_ns) stage.others[kind].typical.Add(all_ns / part);
     if (++stage.own[kind].count < kEnough) continue;
     stage.kind = kind;

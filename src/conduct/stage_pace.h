@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How long stages take at the moment for a kind of frame: frames with as many rows, of texts of
+// How long stages currently take for a kind of frame: frames with about as many rows, of texts of
 // about the same length. Must not know requests, nor nodes.
 #pragma once
 

@@ -24,19 +24,19 @@ void StageTimes::End(int64_t now_ns) {
 void StageTimes::Add(uint32_t first_stage, std::span<const wire::Hop> hops, int64_t sent_ns,
                      int64_t arrived_ns) {
   for (size_t i = 0; i < hops.size() && first_stage + i < totals_.size(); ++i) {
-    HopTotals& totals = totals_[first_stage + i];
+    HopFigures& totals = totals_[first_stage + i];
     ++totals.frames;
     totals.queue_ns += hops[i].queue_ns;
     totals.compute_ns += hops[i].compute_ns;
-    totals.bytes_out += hops[i].bytes_out;
+    totals.sent_bytes += hops[i].bytes_out;
     totals.gather_ns += hops[i].gather_ns;
     totals.gather_bytes += hops[i].gather_bytes;
     totals.gathers += hops[i].gathers;
     totals.gather_send_ns += hops[i].gather_send_ns;
   }
   if (sent_ns == 0 || arrived_ns <= sent_ns) return;
-  // What stages did not say was spent between them. A stage cannot have taken longer than the whole
-  // frame, whatever it says.
+  // The rest of the frame's time was spent between stages. Times from other machines are not
+  // trusted: none can be longer than the whole frame.
   const auto longest_ns = static_cast<uint64_t>(arrived_ns - sent_ns);
   TracedFrame frame{.sent_ns = sent_ns,
                     .ended_ns = arrived_ns,
@@ -56,11 +56,11 @@ void StageTimes::Add(uint32_t first_stage, std::span<const wire::Hop> hops, int6
   }
 }
 
-std::vector<HopTotals> StageTimes::Totals(int64_t now_ns) const {
+std::vector<HopFigures> StageTimes::Totals(int64_t now_ns) const {
   const int64_t since_ns = busy_since_ns_ == kNotBusy ? now_ns : busy_since_ns_;
   const auto busy_ns = static_cast<uint64_t>(busy_ns_ + now_ns - since_ns);
-  std::vector<HopTotals> totals = totals_;
-  for (HopTotals& stage : totals) stage.idle_ns = busy_ns - std::min(busy_ns, stage.compute_ns);
+  std::vector<HopFigures> totals = totals_;
+  for (HopFigures& stage : totals) stage.idle_ns = busy_ns - std::min(busy_ns, stage.compute_ns);
   return totals;
 }
 

@@ -10,7 +10,7 @@
 namespace aster::conduct {
 namespace {
 
-// What a hop costs beside its bytes, in bytes.
+// The fixed cost of a hop, in bytes.
 constexpr uint64_t kHopBytes = 64 << 10;
 
 const TracedRoute* RouteOf(const Trace& trace, wire::RouteId id) {
@@ -45,7 +45,7 @@ void Trace::CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns)
     route.closed_ns = now_ns;
     route.why = why;
   }
-  for (const auto& [number, place] : std::exchange(under_way_, {})) {
+  for (const auto& [number, place] : std::exchange(in_flight_, {})) {
     frames_[place].fate = TracedFrame::Fate::kLost;
     frames_[place].ended_ns = now_ns;
   }
@@ -53,12 +53,12 @@ void Trace::CloseRoute(wire::RouteId id, const std::string& why, int64_t now_ns)
 
 void Trace::Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments,
                  int64_t now_ns, uint32_t first_stage) {
-  // A bounded trace: what is beyond the limit is counted, not kept.
+  // Frames beyond the limit are counted, not kept.
   if (frames_.size() >= limit_ || routes_.empty()) {
     ++dropped_;
     return;
   }
-  under_way_[frame] = frames_.size();
+  in_flight_[frame] = frames_.size();
   frames_.push_back({.route = routes_.back().id,
                      .number = frame,
                      .is_decode = is_decode,
@@ -68,26 +68,26 @@ void Trace::Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segm
                      .first_stage = first_stage});
 }
 
-TracedFrame* Trace::FrameUnderWay(uint64_t frame) {
-  const auto found = under_way_.find(frame);
-  return found == under_way_.end() ? nullptr : &frames_[found->second];
+TracedFrame* Trace::FindInFlight(uint64_t frame) {
+  const auto found = in_flight_.find(frame);
+  return found == in_flight_.end() ? nullptr : &frames_[found->second];
 }
 
 void Trace::GoesAhead(uint64_t frame) {
-  if (TracedFrame* const traced = FrameUnderWay(frame)) traced->is_ahead = true;
+  if (TracedFrame* const traced = FindInFlight(frame)) traced->is_ahead = true;
 }
 
 void Trace::IsCertain(uint64_t frame, int64_t now_ns) {
-  if (TracedFrame* const traced = FrameUnderWay(frame)) traced->certain_ns = now_ns;
+  if (TracedFrame* const traced = FindInFlight(frame)) traced->certain_ns = now_ns;
 }
 
 void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns) {
-  TracedFrame* const traced = FrameUnderWay(frame);
+  TracedFrame* const traced = FindInFlight(frame);
   if (traced == nullptr) return;
   const TracedRoute* const route = RouteOf(*this, traced->route);
   traced->fate = TracedFrame::Fate::kDone;
   traced->ended_ns = now_ns;
-  // As many as the plan has stages, and none longer than all of it, whatever the last one says.
+  // Hops come from other machines: at most one for each stage, none longer than the whole frame.
   const auto all_ns = static_cast<uint64_t>(std::max<int64_t>(0, now_ns - traced->sent_ns));
   for (size_t i = 0; i < std::min(hops.size(), route->stages.size() - traced->first_stage); ++i) {
     traced->hops.push_back({.queue_ns = std::min(hops[i].queue_ns, all_ns),
@@ -98,15 +98,15 @@ void Trace::Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now
                             .gathers = hops[i].gathers,
                             .gather_send_ns = std::min(hops[i].gather_send_ns, all_ns)});
   }
-  under_way_.erase(frame);
+  in_flight_.erase(frame);
 }
 
 void Trace::Land(uint64_t frame, int64_t now_ns) {
-  TracedFrame* const traced = FrameUnderWay(frame);
+  TracedFrame* const traced = FindInFlight(frame);
   if (traced == nullptr) return;
   traced->fate = TracedFrame::Fate::kRefused;
   traced->ended_ns = now_ns;
-  under_way_.erase(frame);
+  in_flight_.erase(frame);
 }
 
 void Trace::DraftsCame(const TracedDrafts& drafts) {
@@ -132,7 +132,7 @@ void Trace::Phase(uint64_t request, const char* name, int64_t now_ns) {
 }
 
 void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans) {
-  // What the hops did not take was spent on links: it is divided among them by bytes.
+  // The rest of the frame's time was spent on links: it is divided among them by bytes.
   uint64_t busy_ns = 0;
   uint64_t bytes = TokenBytes(frame) + kHopBytes;
   for (const wire::Hop& hop : frame.hops) {
@@ -146,7 +146,7 @@ void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& 
                                 static_cast<double>(hop_bytes + kHopBytes) /
                                 static_cast<double>(bytes));
   };
-  // Stage after stage, on the conductor's clock.
+  // Places one stage after the other on the conductor's clock.
   int64_t now_ns = frame.sent_ns + part_ns(TokenBytes(frame));
   for (uint32_t stage = 0; stage < frame.hops.size(); ++stage) {
     const wire::Hop& hop = frame.hops[stage];
@@ -166,7 +166,7 @@ int64_t FilledNs(const StageSpan& span, int64_t certain_ns) {
 }
 
 std::vector<StageSpan> PlaceFrames(const Trace& trace) {
-  // Each frame by itself at first; a node computes one at a time, which the second pass respects.
+  // First places each frame by itself; then moves frames of a node that overlap.
   std::vector<StageSpan> spans;
   for (size_t i = 0; i < trace.frames().size(); ++i) {
     const TracedFrame& frame = trace.frames()[i];
@@ -176,7 +176,7 @@ std::vector<StageSpan> PlaceFrames(const Trace& trace) {
     return std::tuple(span.started_ns, span.ended_ns, span.frame, span.stage);
   };
   std::ranges::sort(spans, {}, order);
-  // Each later by what its node, and the stage before it, were later by.
+  // Moves each span behind those before it on its node and in its frame.
   std::map<wire::NodeId, int64_t> free_ns;
   std::map<size_t, StageSpan*> stage_before;  // by frame
   for (StageSpan& span : spans) {
@@ -198,14 +198,14 @@ std::vector<StageSpan> PlaceFrames(const Trace& trace) {
 }
 
 std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>& spans) {
-  // When anything was in flight, by route: pieces of time that do not touch.
+  // By route: the intervals in which anything was in flight.
   struct Busy {
     int64_t begin_ns;
     int64_t end_ns;
   };
   std::map<wire::RouteId, std::vector<Busy>> busy;
   for (const TracedFrame& frame : trace.frames()) {  // in the order of sending
-    if (frame.fate == TracedFrame::Fate::kUnderWay) continue;
+    if (frame.fate == TracedFrame::Fate::kInFlight) continue;
     std::vector<Busy>& pieces = busy[frame.route];
     if (pieces.empty() || frame.sent_ns > pieces.back().end_ns) {
       pieces.push_back({frame.sent_ns, frame.ended_ns});
@@ -214,7 +214,7 @@ std::vector<Bubble> FindBubbles(const Trace& trace, const std::vector<StageSpan>
     }
   }
   std::vector<Bubble> bubbles;
-  // Between two frames of a node: what of that time the route had any work.
+  // Bubbles: the parts of these intervals between two frames of a node.
   std::map<wire::NodeId, const StageSpan*> before;
   for (const StageSpan& span : spans) {
     const TracedFrame& frame = trace.frames()[span.frame];

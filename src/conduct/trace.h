@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Records what happened to every frame of a conductor's routes, and puts it on one time line
-// afterwards. Clocks of machines differ, so a trace uses only the conductor's own clock and the
-// durations that stages report. Must not know how it is shown.
+// Records every frame of a conductor's routes, and computes one time line of all stages afterwards.
+// Clocks of machines differ, so a trace uses only the conductor's clock and the durations that
+// stages report. Must not know how it is shown.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ struct TracedSegment {
 };
 
 struct TracedFrame {
-  enum class Fate : uint8_t { kUnderWay, kDone, kRefused, kLost };
+  enum class Fate : uint8_t { kInFlight, kDone, kRefused, kLost };
 
   wire::RouteId route = 0;
   uint64_t number = 0;
   bool is_decode = false;
-  bool is_ahead = false;  // draft tokens behind draft tokens in flight
-  Fate fate = Fate::kUnderWay;
+  bool is_ahead = false;  // draft tokens after draft tokens in flight
+  Fate fate = Fate::kInFlight;
   int64_t sent_ns = 0;
-  int64_t certain_ns = 0;  // of a frame ahead: when the tokens before it had come and were right
-  int64_t ended_ns = 0;    // when its result arrived, or was given up
+  int64_t certain_ns = 0;  // of a frame ahead: when its first token was known to be right
+  int64_t ended_ns = 0;    // when its result arrived, or was abandoned
   std::vector<TracedSegment> segments;
   std::vector<wire::Hop> hops;  // if kDone: by stage, from first_stage on
   uint32_t first_stage = 0;
@@ -67,8 +67,8 @@ struct TracedDrafts {
   int64_t arrived_ns = 0;
 };
 
-// Belongs to the conductor's thread. Keeps a bounded number of frames and phases, and counts the
-// others.
+// Belongs to the conductor's thread. Keeps a bounded number of frames and phases, and counts those
+// that it drops.
 class Trace {
  public:
   explicit Trace(size_t limit = size_t{1} << 18) : limit_(limit) {}
@@ -80,13 +80,13 @@ class Trace {
 
   void Send(uint64_t frame, bool is_decode, std::vector<TracedSegment> segments, int64_t now_ns,
             uint32_t first_stage = 0);
-  // The frame, which was sent last, has draft tokens behind draft tokens in flight.
+  // The frame, which was sent last, has draft tokens after draft tokens in flight.
   void GoesAhead(uint64_t frame);
-  // The frame is not ahead any more: the tokens before it have come, and its first token is right.
+  // The frame is not ahead any more: its first token is right.
   void IsCertain(uint64_t frame, int64_t now_ns);
-  // The frame's answer came back.
+  // The frame's result came back.
   void Done(uint64_t frame, const std::vector<wire::Hop>& hops, int64_t now_ns);
-  // The frame's result is not waited for any more. If it was not done, it was refused.
+  // No result of the frame is awaited any more. If it is not done, it was refused.
   void Land(uint64_t frame, int64_t now_ns);
 
   void DraftsCame(const TracedDrafts& drafts);
@@ -101,14 +101,14 @@ class Trace {
   uint64_t dropped() const { return dropped_; }
 
  private:
-  TracedFrame* FrameUnderWay(uint64_t frame);
+  TracedFrame* FindInFlight(uint64_t frame);
 
   const size_t limit_;
   std::vector<TracedRoute> routes_;
   std::vector<TracedFrame> frames_;
   std::vector<TracedPhase> phases_;
   std::vector<TracedDrafts> drafts_;
-  std::map<uint64_t, size_t> under_way_;      // frames by number: where they are in frames_
+  std::map<uint64_t, size_t> in_flight_;      // frames by number: where they are in frames_
   std::map<uint64_t, size_t> current_phase_;  // by request: where it is in phases_
   uint64_t dropped_ = 0;
 };
@@ -124,17 +124,17 @@ struct StageSpan {
 };
 
 // For a frame that was sent ahead and was right: how long a stage computed it before that was
-// known. With one frame at a time, the stage would have been idle in that time.
+// known.
 int64_t FilledNs(const StageSpan& span, int64_t certain_ns);
 
 // Appends the spans of a frame that is done, as if it had been alone on the route.
 void PlaceFrame(const TracedFrame& frame, size_t index, std::vector<StageSpan>& spans);
 
-// The spans of all frames that are done, ordered by when they were computed. How long a frame
-// waited and was computed is what its stages report, to the nanosecond. The rest of the time from
-// sending it to its answer was spent on links, and is divided among its hops by their bytes. Spans
-// of a node's frames do not overlap: a later frame that would overlap is moved. So a span is off by
-// no more than its frame's whole time on links.
+// The spans of all frames that are done, ordered by when they were computed. The queue and compute
+// times are exactly those that stages report. The rest of the time from sending a frame to its
+// result was spent on links, and is divided among its hops by their bytes. Spans of a node's frames
+// do not overlap: a later frame that would overlap is moved. So the error of a span is at most its
+// frame's whole time on links.
 std::vector<StageSpan> PlaceFrames(const Trace& trace);
 
 // A time in which a node was idle although it could have computed.

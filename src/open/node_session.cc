@@ -447,7 +447,7 @@ Result<plan::Plan> NodeSession::Replan(const plan::Plan& broken, std::span<const
 
 std::string DescribeHops(const conduct::Conductor& conductor) {
   std::string lines;
-  const std::vector<conduct::HopTotals> hops = conductor.hops();
+  const std::vector<conduct::HopFigures> hops = conductor.hops();
   const std::vector<plan::PlanStage> stages = conductor.plan().AllStages();
   for (size_t i = 0; i < hops.size(); ++i) {
     const plan::PlanStage& stage = stages[i];
@@ -455,7 +455,7 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
                          i == 0 ? "" : "\n", plan::NameOf(stage), plan::DescribeSlice(stage.slice),
                          hops[i].frames, FormatDuration(static_cast<int64_t>(hops[i].compute_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].queue_ns)),
-                         FormatBytes(hops[i].bytes_out),
+                         FormatBytes(hops[i].sent_bytes),
                          FormatDuration(static_cast<int64_t>(hops[i].send_ns)),
                          FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
     if (hops[i].gather_bytes == 0) continue;

@@ -143,22 +143,22 @@ class OpenedRoute final : public OpenedModel {
         .planned_prefill_tokens_per_s = nodes_->planned().prefill_tokens_per_s,
         .planned_decode_tokens_per_s = nodes_->planned().decode_tokens_per_s};
     const std::vector<plan::PlanStage> stages = conductor_->plan().AllStages();
-    const std::vector<conduct::HopTotals> totals = conductor_->hops();
-    for (size_t i = 0; i < totals.size() && i < stages.size(); ++i) {
+    const std::vector<conduct::HopFigures> hops = conductor_->hops();
+    for (size_t i = 0; i < hops.size() && i < stages.size(); ++i) {
       figures.hops.push_back({.node = plan::NameOf(stages[i]),
                               .layers = plan::DescribeSlice(stages[i].slice),
                               .layer_begin = stages[i].slice.layer_begin,
                               .layer_end = stages[i].slice.layer_end,
-                              .frames = totals[i].frames,
-                              .queue_ns = totals[i].queue_ns,
-                              .compute_ns = totals[i].compute_ns,
-                              .send_ns = totals[i].send_ns,
-                              .idle_ns = totals[i].idle_ns,
-                              .sent_bytes = totals[i].bytes_out,
-                              .gather_ns = totals[i].gather_ns,
-                              .gather_bytes = totals[i].gather_bytes,
-                              .gathers = totals[i].gathers,
-                              .gather_send_ns = totals[i].gather_send_ns});
+                              .frames = hops[i].frames,
+                              .queue_ns = hops[i].queue_ns,
+                              .compute_ns = hops[i].compute_ns,
+                              .send_ns = hops[i].send_ns,
+                              .idle_ns = hops[i].idle_ns,
+                              .sent_bytes = hops[i].sent_bytes,
+                              .gather_ns = hops[i].gather_ns,
+                              .gather_bytes = hops[i].gather_bytes,
+                              .gathers = hops[i].gathers,
+                              .gather_send_ns = hops[i].gather_send_ns});
     }
     return figures;
   }
