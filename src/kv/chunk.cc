@@ -51,7 +51,7 @@ bool IsSamePlace(const Block& a, const Block& b) {
          a.row_count == b.row_count;
 }
 
-// Whether chunks that are alike in all else have each column once, in order.
+// An error unless the chunks differ only in their columns, and have each column once, in order.
 Status CheckAllColumns(std::span<const KvChunk> parts) {
   if (parts.empty()) return InvalidArgument("no KV chunks to join");
   const KvChunkHeader& first = parts.front().header;
@@ -71,7 +71,7 @@ Status CheckAllColumns(std::span<const KvChunk> parts) {
   return next == first.columns.count ? Ok() : DataLoss("a part of the rows is missing");
 }
 
-// Each field by itself is in bounds; whether they agree with each other is not checked yet.
+// Reads the fields and checks that each is in bounds, but not that they agree with each other.
 Result<KvChunkHeader> ReadFields(ByteReader& in) {
   if (TRY(in.Read<uint64_t>()) != kKvChunkMagic) {
     return DataLoss("not a KV chunk: the first bytes are not its magic number");
@@ -101,7 +101,7 @@ Result<KvChunkHeader> ReadFields(ByteReader& in) {
     const bool is_possible = header.columns == Columns{} || IsPartOfRow(header.columns);
     if (!is_possible) return DataLoss("columns are out of range");
   }
-  // Before anything is sized by them.
+  // Checked before anything is allocated by these numbers.
   if (header.layers.begin >= header.layers.end || header.begin > header.end ||
       header.end > kMaxPositions || header.reach > header.end ||
       description_bytes > kMaxDescriptionBytes) {
@@ -118,7 +118,7 @@ Result<KvChunkHeader> ReadFields(ByteReader& in) {
 }  // namespace
 
 void WriteHeader(const KvChunkHeader& header, ByteWriter& out) {
-  ByteWriter checked;  // all that the checksum at its end covers
+  ByteWriter checked;  // everything that the checksum covers
   checked.Write(kKvChunkMagic);
   checked.Write(header.version);
   checked.Write(static_cast<uint32_t>(header.description.size()));
@@ -147,7 +147,7 @@ Result<KvChunkHeader> ReadHeader(ByteReader& in) {
   ByteReader start = in;
   KvChunkHeader header = TRY(ReadFields(in).In("header"));
   const Bytes checked = TRY(start.ReadBytes(in.offset() - start.offset()));
-  // Nothing of the header counts before its checksum, and no tokens before their prefix hash.
+  // Checks the checksum of the header first, then the prefix hash of its tokens.
   if (TRY(in.Read<uint64_t>()) != Hash64Of(checked)) {
     return DataLoss("header: its checksum does not match");
   }
@@ -217,8 +217,8 @@ Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, LayerRange layers)
     return InvalidArgument(fmt::format("layers {} to {} of a KV chunk of {} to {}", layers.begin,
                                        layers.end, header.layers.begin, header.layers.end));
   }
-  // Blocks of these layers are copied as they stand: of the header their checksums cover only the
-  // prefix hash, which stays.
+  // Blocks of these layers are copied unchanged. Their checksums cover the prefix hash of the
+  // header, which does not change.
   ByteReader in(chunk.blocks);
   ByteWriter blocks;
   uint32_t block_count = 0;
@@ -267,14 +267,14 @@ Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, const Columns& col
 
 Result<std::vector<uint8_t>> JoinKvChunks(std::span<const KvChunk> parts) {
   TRY(CheckAllColumns(parts));
-  // Whole rows have the version before.
   KvChunkHeader header = parts.front().header;
   header.columns = {};
-  header.version = kKvChunkVersion - 1;
+  header.version = kKvChunkVersion - 1;  // the version with whole rows
   ByteWriter out;
   WriteHeader(header, out);
   std::vector<ByteReader> readers;
   for (const KvChunk& part : parts) readers.emplace_back(part.blocks);
+  // All parts have the same blocks in the same order: joins one block of each at a time.
   std::vector<uint8_t> rows;
   for (uint32_t i = 0; i < header.block_count; ++i) {
     Block whole;
@@ -304,7 +304,7 @@ Status KvChunkStream::Take(Bytes piece, Sink sink) {
   buffer_.insert(buffer_.end(), piece.begin(), piece.end());
   size_t offset = 0;
   for (;;) {
-    // How long the next header or block is, as soon as its first bytes are there; then all of it.
+    // The first bytes of a header or block have its length; then waits until all of it has come.
     const Bytes rest = Bytes(buffer_).subspan(offset);
     const size_t start_bytes = header_ ? kBlockHeadBytes : kHeaderStartBytes;
     if (rest.size() < start_bytes) break;
@@ -320,7 +320,7 @@ Status KvChunkStream::Take(Bytes piece, Sink sink) {
       --blocks_left_;
     }
     offset += bytes;
-    // Behind the last block the next chunk begins.
+    // After the last block the next chunk begins.
     if (blocks_left_ == 0) header_.reset();
   }
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(offset));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // The bytes of a KV chunk: KV rows of a layer range between two positions, outside of a page table
-// (docs/kv.md says the same in words). A header with everything that identifies the rows, then
-// blocks, each with the rows of one stream in one page. Must not know tables or pages.
+// (docs/kv.md has the format). A header with everything that identifies the rows, then blocks, each
+// with the rows of one stream in one page. Must not know tables or pages.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@
 namespace aster::kv {
 
 inline constexpr uint64_t kKvChunkMagic = 0x314b565245545341;  // "ASTERVK1", little-endian
-// Version 1 has no reach, and whole pages; it is written where there are no sliding windows.
-// Version 2 has no columns; it is written where rows are whole. Both are still read.
+// Version 1 has no reach, and whole pages; it is written for layouts without sliding windows.
+// Version 2 has no columns; it is written for layouts with whole rows. Both are still read.
 inline constexpr uint32_t kKvChunkVersion = 3;
-// Of the layout in words, which error messages show.
+// Limit of the layout's description, which error messages show.
 inline constexpr uint32_t kMaxDescriptionBytes = 4096;
 
 struct KvChunkHeader {
@@ -33,7 +33,7 @@ struct KvChunkHeader {
   LayerRange layers;
   uint32_t begin = 0;  // positions: importing it takes a table from begin to end
   uint32_t end = 0;
-  // At most end. Of streams with a sliding window the chunk has only the rows that computations at
+  // At most end. In streams with a sliding window the chunk has only the rows that computations at
   // positions from `reach` on read.
   uint32_t reach = 0;
   Columns columns = {};  // of every row that the chunk has
@@ -51,9 +51,8 @@ inline uint32_t KvChunkVersionFor(const Layout& layout) {
 }
 
 void WriteHeader(const KvChunkHeader& header, ByteWriter& out);
-// A header that was read is consistent: ranges in order, as many tokens as positions, and the
-// prefix hash at the end is that of the tokens after the prefix at the beginning. DataLoss
-// otherwise.
+// Reads a header; DataLoss unless it is consistent: ranges in order, as many tokens as positions,
+// and a prefix hash at the end that follows from that at the beginning and the tokens.
 Result<KvChunkHeader> ReadHeader(ByteReader& in);
 
 struct Block {
@@ -65,11 +64,11 @@ struct Block {
   Bytes rows;  // [row_count, row_bytes], in the chunk's buffer
 };
 
-// A chunk whose header has been read and checked. Its blocks have not.
+// A chunk whose header is read and checked, but not its blocks.
 struct KvChunk {
   KvChunkHeader header;
   Bytes head;    // the header's bytes
-  Bytes blocks;  // everything behind them, in the same buffer
+  Bytes blocks;  // everything after them, in the same buffer
 };
 Result<KvChunk> ParseKvChunk(Bytes chunk);
 
@@ -83,7 +82,7 @@ Result<Block> ReadBlock(ByteReader& in, const Hash128& prefix_at_end);
 // Lengths of a header and of a block, given their first kHeaderStartBytes and kBlockHeadBytes.
 inline constexpr size_t kHeaderStartBytes = 84;  // of version 1; later ones are longer
 inline constexpr size_t kBlockHeadBytes = 28;
-// Far more than the largest page: a longer block is damage.
+// Far more than the largest page: a longer block is damaged.
 inline constexpr uint64_t kMaxBlockBytes = uint64_t{1} << 30;
 Result<uint64_t> HeaderBytes(Bytes start);
 Result<uint64_t> BlockBytes(Bytes head);
@@ -92,8 +91,8 @@ Result<uint64_t> BlockBytes(Bytes head);
 Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, LayerRange layers);
 // A KV chunk with only these columns of the rows of `chunk`, which has them.
 Result<std::vector<uint8_t>> CutKvChunk(const KvChunk& chunk, const Columns& columns);
-// A KV chunk with whole rows, of chunks that differ in their columns only, in order, and have all
-// of them together.
+// A KV chunk with whole rows, made of chunks that differ only in their columns, are ordered by
+// them, and together have all of them.
 Result<std::vector<uint8_t>> JoinKvChunks(std::span<const KvChunk> parts);
 
 // Reads KV chunks that arrive one after another, in pieces of any size. Not for concurrent use.

@@ -11,7 +11,7 @@
 namespace aster::kv {
 namespace {
 
-// Whole rows, in as many columns as the other ones are divided into.
+// Expresses whole rows in as many columns as `other` has.
 Columns InColumnsOf(const Columns& columns, const Columns& other) {
   return columns.is_whole() ? Columns{0, other.count, other.count} : columns;
 }

@@ -13,8 +13,8 @@
 namespace aster::kv {
 namespace {
 
-// Part of every digest: raised when prefix hashes change their meaning. KV chunks have a version of
-// their own (chunk.h).
+// Part of every digest: raised when the meaning of prefix hashes changes. KV chunks have a version
+// of their own (chunk.h).
 constexpr uint32_t kDigestVersion = 1;
 constexpr size_t kMaxFormatBytes = 128;
 constexpr size_t kMaxRowBytes = size_t{1}
@@ -42,7 +42,7 @@ Status CheckStream(const Stream& stream, uint32_t page_positions) {
     return InvalidArgument(
         fmt::format("its format is no plain name of up to {} characters", kMaxFormatBytes));
   }
-  // So the newest row is always in the window.
+  // A window must be longer than the stride, so that the newest row is always in it.
   if (stream.window != 0 && stream.window <= stream.stride) {
     return InvalidArgument(fmt::format("a window of {} keeps nothing: more than {} is needed",
                                        stream.window, stream.stride));
@@ -81,7 +81,7 @@ uint32_t Stream::SinkPages() const {
   return static_cast<uint32_t>(DivideUp(sinks, page_positions()));
 }
 
-// The first position in the window of the first one at or after `length` that reads.
+// The begin of the window of the first position at or after `length` that reads.
 uint32_t Stream::WindowBegin(uint32_t length) const {
   const uint32_t read_end = (length / read_every + 1) * read_every;
   return window == 0 || read_end < window ? 0 : read_end - window;
@@ -167,7 +167,7 @@ uint64_t Layout::BytesFor(LayerRange layers, uint32_t length, uint32_t chunk) co
     for (const Stream& stream : streams(layer)) {
       uint64_t pages = all_pages;
       if (stream.window != 0) {
-        // Positions in a row lie in one page more than they fill, at worst.
+        // A range of positions touches at most one page more than it fills.
         const uint64_t moving = uint64_t{stream.window} + slack_ + chunk;
         pages =
             std::min<uint64_t>(pages, stream.SinkPages() + DivideUp(moving, page_positions_) + 1);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which streams of KV rows each layer of a model has, and which of their rows a computation still
-// needs: a sliding window, attention sinks, or all. Everything else in kv/ is generic over this.
-// Must not know what rows mean, nor any sequence.
+// The streams of KV rows of each layer of a model, and which of their rows later computations need:
+// a sliding window, attention sinks, or all. Everything else in kv/ is generic over this. Must not
+// know what rows mean, nor any sequence.
 #pragma once
 
 #include <cstdint>
@@ -34,30 +34,30 @@ struct LayerRange {
 };
 
 // One list of rows, one row for every `stride` positions. Row r describes positions
-// [r * stride, (r + 1) * stride) and exists once the last of them has been computed. What is
-// written and read together is one stream: plain attention has one per layer, whose rows are keys
-// and values.
+// [r * stride, (r + 1) * stride) and exists once the last of them has been computed. Values that
+// are written and read together form one stream: plain attention has one per layer, whose rows are
+// keys and values.
 struct Stream {
   std::shared_ptr<const PageCodec> codec;
   uint32_t stride = 1;
   // The computation of position p reads the rows that end in its window, the last `window`
-  // positions including p itself, and those that begin before position `sinks`. A window of 0 is
-  // everything.
+  // positions including p itself, and those that begin before position `sinks`. 0: no window, all
+  // rows are read.
   uint32_t window = 0;
   uint32_t sinks = 0;
-  // Only positions p read where p + 1 is a multiple of this: what waits until enough of it is there
-  // is not needed any more once it was read. Beyond 1 only with a window that is as long.
+  // Only positions p read for which p + 1 is a multiple of this. (Rows are collected, and are not
+  // needed any more once they were read.) If above 1, `window` must be at least as long.
   uint32_t read_every = 1;
 
   uint32_t page_positions() const { return codec->page_rows() * stride; }
   // Pages at the front that hold sinks.
   uint32_t SinkPages() const;
-  // The first page with rows that computations from position `length` on read, but for sinks.
+  // The first page with rows that computations from position `length` on read, except for sinks.
   uint32_t FirstNeeded(uint32_t length) const;
   // The first row, counted in page `index`, that computations from position `length` on read;
-  // page_rows() where they read none. All of a page with sinks counts as needed.
+  // page_rows() if they read none. All rows of a page with sinks count as needed.
   uint32_t FirstRowNeeded(uint32_t index, uint32_t length) const;
-  // Whether computations from position `length` on read rows of page `index` that precede it.
+  // Whether computations from position `length` on read earlier rows in page `index`.
   bool Needs(uint32_t index, uint32_t length) const;
 
  private:
@@ -69,9 +69,9 @@ struct Stream {
 class Layout {
  public:
   // `model` names everything that a row's bytes depend on besides the token history: the weights
-  // and what overrides their metadata. Pages of all streams cover the same `page_positions`, a
-  // multiple of every stride. Windows are kept longer by `slack` positions, so that going back that
-  // far is free.
+  // and overrides of their metadata. Pages of all streams cover the same `page_positions`, a
+  // multiple of every stride. Tables keep `slack` more positions than a window, so that they can
+  // always go back that far.
   static Result<Layout> Create(const Hash128& model, uint32_t page_positions, uint32_t slack,
                                std::vector<std::vector<Stream>> layers);
 
@@ -80,18 +80,18 @@ class Layout {
   uint32_t layer_count() const { return static_cast<uint32_t>(layers_.size()); }
   LayerRange all_layers() const { return {0, layer_count()}; }
   bool has_windows() const { return has_windows_; }
-  // How far rows that come from elsewhere should let a table of `length` positions go back: as far
-  // as the slack, but not behind the last page boundary, where others go on.
+  // The position to which a table of `length` positions can go back if it gets its rows from a KV
+  // chunk: as far as the slack, and at least to the last page boundary, from where other sequences
+  // may continue.
   uint32_t ReachOf(uint32_t length) const;
   std::span<const Stream> streams(uint32_t layer) const { return layers_[layer]; }
 
   // Names the model and the layout: the hash of the empty token history (prefix_hash.h), and so
   // part of every prefix hash. Machines with equal digests can exchange rows.
   const Hash128& digest() const { return digest_; }
-  // Which columns of every row it has.
   const Columns& columns() const { return columns_; }
-  // Makes it the layout of a machine that has these columns only, of rows that have `digest` as a
-  // whole: equal prefixes have equal hashes on every machine of the group.
+  // Makes it the layout of a machine of a group that has only these columns. `digest` is that of
+  // whole rows, so that equal prefixes have equal hashes on every machine of the group.
   Layout PartOf(const Hash128& digest, const Columns& columns) && {
     digest_ = digest;
     columns_ = columns;

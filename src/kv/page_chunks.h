@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Full pages that a place outside of memory can give away as KV chunks (chunk.h), to a node that
-// knows the prefix: without a model, and without memory for them. Must not know sequences, nor
-// where the place is.
+// Reads full pages outside of memory (on disk) as KV chunks (chunk.h), for a node that knows the
+// prefix. Needs neither a model nor memory for pages. Must not know sequences, nor where the pages
+// are.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ class PageChunks {
  public:
   virtual ~PageChunks() = default;
 
-  // The layers in which the page that ends with this prefix is there, as far as that is known
-  // without reading it.
+  // The layers for which there is a page that ends with this prefix, as far as is known without
+  // reading it.
   virtual std::vector<LayerRange> LayersOf(const Hash128& prefix_at_end) = 0;
-  // A KV chunk from the page's beginning to its end, of these layers, which are within one of those
-  // ranges. An error where it could not be had; it is no longer said to be there then.
+  // The page as a KV chunk of these layers, which must be within one of those ranges. After an
+  // error LayersOf does not name it any more.
   virtual Result<std::vector<uint8_t>> ReadChunk(const Hash128& prefix_at_end,
                                                  LayerRange layers) = 0;
 };

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How the rows of a stream lie in a page of memory. The kernels decide that, for their own good;
-// everything that leaves the machine or goes to the disk is plain rows. The model layer plugs the
-// kernels' functions in here. Must not know layers, sequences or what a row means.
+// The format of a stream's rows in a page of memory, which kernels choose for their speed. In
+// messages and on disk there are plain rows. The model layer implements this with functions of the
+// kernels. Must not know layers, sequences or what a row means.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@ class PageCodec {
  public:
   virtual ~PageCodec() = default;
 
-  // What a row is, as people and other machines read it: "f16 8x64 keys and values". Two
-  // codecs of one format agree on every byte of a plain row.
+  // Names the format of a plain row: "f16 8x64 keys and values". Two codecs of one format agree on
+  // every byte of a plain row.
   virtual std::string_view format() const = 0;
   virtual size_t row_bytes() const = 0;  // of a plain row
   virtual uint32_t page_rows() const = 0;
   virtual size_t page_bytes() const = 0;  // pages start at multiples of kPageAlignment
 
-  // Rows [first_row, first_row + row_count) of a page, from or to plain rows [row_count,
-  // row_bytes]. Exact inverses; writing touches no other row.
+  // Convert rows [first_row, first_row + row_count) of a page from or to plain rows [row_count,
+  // row_bytes]. They are exact inverses; writing touches no other row.
   virtual void ReadRows(const uint8_t* page, uint32_t first_row, uint32_t row_count,
                         uint8_t* rows) const = 0;
   virtual void WriteRows(uint8_t* page, uint32_t first_row, uint32_t row_count,
                          const uint8_t* rows) const = 0;
 };
 
-// Pages start at multiples of this many bytes, and take multiples of it: the smallest piece of
-// memory that the system takes back.
+// Pages start at multiples of this many bytes, and take multiples of it: the smallest unit of
+// memory that can be returned to the system.
 inline constexpr size_t kPageAlignment = 4096;
 
 constexpr size_t AlignedPageBytes(size_t page_bytes) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where pages lie: memory of the processor, or of a device that only its back end can address.
-// Taken in large pieces, and given back page by page. Must not know what is in it.
+// The memory of pages: the processor's, or that of a device, which only its back end can address.
+// Mapped in large blocks, and returned page by page. Must not know what is in it.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,26 @@
 
 namespace aster::kv {
 
-// A piece of zeroed memory. Not for concurrent use. Reading and writing a device's memory waits for
-// what the device computes, and fails where the device is lost.
+// A block of zeroed memory. Not for concurrent use. Reading and writing a device's memory waits for
+// the device's computations, and fails if the device is lost.
 class MemoryBlock {
  public:
   virtual ~MemoryBlock() = default;
   MemoryBlock(const MemoryBlock&) = delete;
   MemoryBlock& operator=(const MemoryBlock&) = delete;
 
-  // Where the processor finds the bytes; null where only a device does.
+  // The bytes' address for the processor; null if only a device can address them.
   uint8_t* host() const { return host_; }
   size_t bytes() const { return bytes_; }
 
   virtual Status Zero(size_t offset, size_t bytes) = 0;
-  // Bytes of a block of the same memory.
+  // Copies bytes from a block of the same memory.
   virtual Status Copy(size_t offset, const MemoryBlock& from, size_t from_offset, size_t bytes) = 0;
   virtual Status Read(size_t offset, std::span<uint8_t> out) const = 0;
   virtual Status Write(size_t offset, std::span<const uint8_t> bytes) = 0;
 
-  // The bytes (whole pages of the system) are zeros from now on. Memory of the processor is free
-  // for others until they are written again.
+  // The bytes (whole pages of the system) are zeros from now on. The processor's memory goes back
+  // to the system until they are written again.
   virtual Status GiveBack(size_t offset, size_t bytes) = 0;
 
  protected:
@@ -54,11 +54,11 @@ class PageMemory {
   virtual Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) = 0;
 };
 
-// The processor's, straight from the system, in large pages (base/large_pages.h). Takes no memory
-// until it is touched.
+// The processor's memory, mapped in large pages (base/large_pages.h). Takes no memory until it is
+// touched.
 PageMemory& HostPages();
 
-// Where a page is: good as long as a reference to the page exists.
+// Where a page is. Valid as long as a reference to the page exists.
 struct PageAddress {
   MemoryBlock* block = nullptr;  // null: there is no page
   size_t offset = 0;
@@ -67,12 +67,12 @@ struct PageAddress {
   bool operator==(const PageAddress&) const = default;
 };
 
-// Of a page in the processor's memory; null where there is none.
+// The address of a page in the processor's memory; null for no page, or one on a device.
 inline uint8_t* HostPage(const PageAddress& page) {
   return page ? page.block->host() + page.offset : nullptr;
 }
 
-// The page's bytes: its own where the processor finds them, else in `copy`.
+// The page's bytes: in place if the processor can address them, else copied to `copy`.
 Result<uint8_t*> ReadPage(const PageAddress& page, size_t bytes, std::vector<uint8_t>& copy);
 
 }  // namespace aster::kv

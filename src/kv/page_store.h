@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A second place for full pages, below the pool's memory: slower, larger, and there for longer.
-// What it has may be gone, and what it is given it may drop, without a word: then it is as if
-// nothing was there. Must not know sequences, nor where the place is.
+// A second tier for full pages, below the pool's memory: slower, larger, and kept for longer. It
+// may drop any page at any time. Must not know sequences, nor where the tier is.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace aster::kv {
 
-// A page in memory that goes to a store or comes from there.
+// A page in memory that a store copies or fills.
 struct StoredPage {
   uint32_t layer = 0;
   uint32_t stream = 0;
@@ -26,8 +25,8 @@ struct StoredPage {
   uint32_t first_row = 0;   // those before it are not needed
 };
 
-// Full pages that belong together: those of some layers, of the same positions, of all streams of
-// which anything is needed at their end.
+// The full pages of the same positions in some layers: those of all streams with rows that are
+// needed at their end.
 struct PageSet {
   const Layout* layout = nullptr;
   LayerRange layers;
@@ -36,25 +35,25 @@ struct PageSet {
   Hash128 prefix_at_end;
   std::span<const int32_t> tokens;    // between the two
   std::span<const StoredPage> pages;  // by layer, then by stream
-  bool was_refused = false;           // when it was offered before
+  bool was_refused = false;           // by an earlier Keep
 };
 
-// Called by the thread that computes, which must not be kept waiting by anything but reading what
-// it asks for. Outlives the pools that point to it.
+// Called by the thread that computes: only Load may make it wait. Outlives the pools that point to
+// it.
 class PageStore {
  public:
   virtual ~PageStore() = default;
 
-  // Whether a page with that content, with these columns of its rows, can be loaded, as far as that
-  // is known without reading it.
+  // Whether these columns of a page with that content can be loaded, as far as is known without
+  // reading it.
   virtual bool Contains(const PageKey& key, const Columns& columns) = 0;
-  // Fills these pages from their first rows on, which were zeros; all of them have this prefix at
-  // their end. False where one could not be had: it is no longer said to be there then, and the
-  // pages hold anything.
+  // Fills these zeroed pages from their `first_row` on; all of them have this prefix at their end.
+  // False if one cannot be loaded: then the pages' content is undefined, and Contains does not name
+  // it any more.
   virtual bool Load(const Hash128& prefix_at_end, const Columns& columns,
                     std::span<const StoredPage> pages) = 0;
-  // Takes a copy, kept a moment later or not at all; nothing is to be done where it has them. False
-  // where it cannot take more now: it is to be asked again.
+  // Copies the pages, to be written later, if it does not have them; they may still be dropped.
+  // False if it cannot take more now: the caller should offer them again.
   virtual bool Keep(const PageSet& set) = 0;
 };
 

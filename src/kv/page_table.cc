@@ -45,7 +45,7 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
 }
 
 PageTable::~PageTable() {
-  // Pages leave in DropPages' order, so that the pool evicts a history from its end.
+  // Releases pages in DropPages' order, so that the pool evicts a history from its end.
   std::ranges::fill(lengths_, 0);
   DropPages(layers_, 0);
 }
@@ -71,8 +71,8 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
     return InvalidArgument(fmt::format("{} positions after {}: a sequence has at most {}", count,
                                        begin, kMaxPositions));
   }
-  // Layers that are longer go back to `begin`: possible only where their windows at `begin` are
-  // still complete. All checks come before any change, so that a refused call changes nothing.
+  // Longer layers go back to `begin`, which is possible only if their windows there are still
+  // complete. All checks come before any change, so that a refused call changes nothing.
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     if (Length(layer) == begin) continue;
     const uint32_t exact = LongestExact(layer, begin);
@@ -82,16 +82,16 @@ Status PageTable::Reserve(LayerRange layers, uint32_t count) {
                       Length(layer), begin, exact));
     }
   }
-  // The pages that the new positions lie in, and whether memory has room for all of them.
+  // Checks that memory has room for all pages of the new positions.
   const uint32_t first_page = begin / layout_->page_positions();
   const auto end_page =
       static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
   TRY(CheckRoom(layers, begin, count));
-  // From here on the table changes: first everything behind `begin` goes.
+  // From here on the table changes. First drops everything after `begin`.
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) Length(layer) = begin;
   history_.Truncate(*std::ranges::max_element(lengths_));
   DropPages(layers, end_page);
-  // Page index by page index, so that pages that are read together lie together in memory.
+  // Allocates page index by page index, so that pages that are read together are near in memory.
   for (uint32_t index = first_page; index < end_page; ++index) {
     for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
       for (uint32_t s = 0; s < layout_->streams(layer).size(); ++s) {
@@ -108,7 +108,7 @@ Status PageTable::CheckRoom(LayerRange layers, uint32_t begin, uint32_t count) c
   const uint32_t first_page = begin / layout_->page_positions();
   const auto end_page =
       static_cast<uint32_t>(DivideUp(uint64_t{begin} + count, layout_->page_positions()));
-  // Layers of one back end share a pool and stand together: each pool is asked once.
+  // Consecutive layers of one back end share a pool: each pool is checked once.
   const Pool* checked = nullptr;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     const Pool& pool = PoolOf(layer);
@@ -144,10 +144,10 @@ uint64_t PageTable::MissingBytes(const Pool& pool, LayerRange layers, uint32_t f
   return bytes;
 }
 
-// Afterwards the page is there and may be written from the row of position `begin` on: no other
-// table refers to it, and the pool's index does not name it.
+// Makes a page that may be written from the row of position `begin` on: no other table refers to
+// it, and the pool's index does not name it.
 Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, uint32_t begin) {
-  // Rows before `first_written` stay what they are; the page begins no later than it did.
+  // Rows before `first_written` are kept. The page's first row stays, or is that one if earlier.
   PageChain& chain = Chain(layer, stream);
   if (index >= chain.size()) chain.resize(index + 1);
   PageRef& page = chain[index];
@@ -156,12 +156,12 @@ Status PageTable::MakeWritable(uint32_t layer, uint32_t stream, uint32_t index, 
       (std::max(begin, page_begin) - page_begin) / layout_->streams(layer)[stream].stride;
   const uint32_t first_row = page ? std::min(page.first_row(), first_written) : first_written;
   if (page && !page.shared()) {
-    // Its content is about to differ from its key. A copy would keep one more page for other
-    // sequences, but tables that are rewound write here at once, and often.
+    // Its content will differ from its key. Copying it would keep the old one for other sequences,
+    // but tables that go back often write here at once.
     PoolOf(layer).Unpublish(page);
   } else {
     const size_t page_bytes = layout_->streams(layer)[stream].codec->page_bytes();
-    // Copy on write: rows before `begin` are this sequence's, too.
+    // Copy on write: this sequence needs the rows before `begin`, too.
     PageRef fresh = TRY(PoolOf(layer).Allocate(page_bytes));
     if (page) {
       const PageAddress from = page.address();
@@ -179,8 +179,8 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
   const uint32_t begin = length(layers);
   CHECK(tokens.size() <= kMaxPositions - begin);
   const auto end = begin + static_cast<uint32_t>(tokens.size());
-  // Other layers may have gone further along other tokens: they go back to where these agree, so
-  // that one history is true of all layers.
+  // Other layers may be longer with other tokens: they go back to where the tokens agree, so that
+  // all layers have one history.
   const uint32_t common = begin + history_.CountEqual(begin, tokens);
   if (common < end) {
     for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
@@ -198,21 +198,21 @@ void PageTable::Advance(LayerRange layers, std::span<const int32_t> tokens, uint
                  "Advance without Reserve");
     }
   }
-  // Full pages go to the store before SetLength releases those outside a window. Draft tokens are
-  // not offered: they may be rejected. Those before `begin` were accepted.
+  // Offers full pages to the store before SetLength releases those outside a window. Pages with
+  // draft tokens wait, as these may be rejected; those before `begin` were accepted.
   OfferFullPages(layers, begin, end - drafts);
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) SetLength(layer, end);
 }
 
-// Offers the store the pages that have become full between these lengths, and those that it had no
-// room for before.
+// Offers the store the pages that have become full between these lengths, and those that it refused
+// before.
 void PageTable::OfferFullPages(LayerRange layers, uint32_t begin, uint32_t end) {
-  // From where the store refused pages before: memory for writing may be free by now.
+  // Begins with pages that the store refused before: its memory for writing may be free by now.
   if (store() == nullptr) return;
   if (unkept_ && unkept_->layers == layers) begin = std::min(begin, unkept_->begin);
   const uint32_t page_positions = layout_->page_positions();
-  // Behind the first page that is refused now, pages that were refused before are not offered: the
-  // store has no room, and would only be asked once more.
+  // After the first page that is refused now, earlier refused pages are not offered again: the
+  // store has no room.
   uint32_t unkept = end;
   for (uint32_t index = begin / page_positions; index < end / page_positions; ++index) {
     if (unkept < end && WasRefused(layers, index)) continue;
@@ -227,19 +227,19 @@ bool PageTable::WasRefused(LayerRange layers, uint32_t index) const {
     for (uint32_t s = 0; s < streams.size(); ++s) {
       if (FirstRowKept(streams[s], index) == streams[s].codec->page_rows()) continue;
       const PageRef& page = Chain(layer, s)[index];
-      return page && page.store_said() == StoreSaid::kNotNow;
+      return page && page.store_reply() == StoreReply::kNotNow;
     }
   }
   return false;
 }
 
-// Offers the pages of one index. False if the store should be asked again later. Where the table
-// does not have all of them, they are not offered: the rest alone cannot be adopted.
+// Offers the pages of one index; false if they should be offered again later. If the table lacks
+// one of them, none is offered: the others alone could not be adopted.
 bool PageTable::Offer(LayerRange layers, uint32_t index) {
   std::vector<PageRef*> refs;
   std::vector<StoredPage> pages;
   std::deque<std::vector<uint8_t>> copies;  // of what a device has
-  // All rows that an adopting table needs, of every stream.
+  // Collects the pages with all rows that an adopting table needs, of every stream.
   bool is_taken = true;
   bool was_refused = false;
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
@@ -251,8 +251,8 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
       if (!page || page.first_row() > first_row) return true;
       refs.push_back(&page);
       pages.push_back({layer, s, streams[s].codec, nullptr, first_row});
-      is_taken = is_taken && page.store_said() == StoreSaid::kYes;
-      was_refused = was_refused || page.store_said() == StoreSaid::kNotNow;
+      is_taken = is_taken && page.store_reply() == StoreReply::kYes;
+      was_refused = was_refused || page.store_reply() == StoreReply::kNotNow;
     }
   }
   if (pages.empty() || is_taken) return true;
@@ -273,7 +273,7 @@ bool PageTable::Offer(LayerRange layers, uint32_t index) {
                             .pages = pages,
                             .was_refused = was_refused});
   for (PageRef* const page : refs) {
-    page->set_store_said(is_taken ? StoreSaid::kYes : StoreSaid::kNotNow);
+    page->set_store_reply(is_taken ? StoreReply::kYes : StoreReply::kNotNow);
   }
   return is_taken;
 }
@@ -283,14 +283,14 @@ uint32_t PageTable::FirstRowKept(const Stream& stream, uint32_t index) const {
   return stream.FirstRowNeeded(index, (index + 1) * layout_->page_positions());
 }
 
-// The layer's rows up to `length` are complete, and history_ has their tokens: full pages can be
-// found by other tables now, and those outside a window go.
+// The layer's rows up to `length` are complete, and history_ has their tokens: publishes full
+// pages, so that other tables find them, and releases those outside a window.
 void PageTable::SetLength(uint32_t layer, uint32_t length) {
   const uint32_t page_positions = layout_->page_positions();
   const uint32_t first_page = Length(layer) / page_positions;
   const uint32_t end_page = length / page_positions;
   for (uint32_t index = first_page; index < end_page; ++index) {
-    // A page's name: all tokens up to its end. Equal texts find each other's pages by it.
+    // A page is named by all tokens up to its end, so that equal texts share pages.
     const Hash128 prefix = history_.HashAt((index + 1) * page_positions);
     const std::span<const Stream> streams = layout_->streams(layer);
     for (uint32_t s = 0; s < streams.size(); ++s) {
@@ -303,14 +303,14 @@ void PageTable::SetLength(uint32_t layer, uint32_t length) {
   ReleaseSlidOut(layer, std::exchange(Length(layer), length));
 }
 
-// As SetLength, where the pages have only the rows that computations from `reach` on need.
+// As SetLength, for imported pages with only the rows that computations from `reach` on need.
 void PageTable::JumpTo(uint32_t layer, uint32_t length, uint32_t reach) {
   const std::span<const Stream> streams = layout_->streams(layer);
   const uint32_t end_page = static_cast<uint32_t>(DivideUp(length, layout_->page_positions()));
   for (uint32_t s = 0; s < streams.size(); ++s) {
     PageChain& chain = Chain(layer, s);
     chain.resize(end_page);
-    // A page that was begun here before misses rows: it goes where it is not needed.
+    // A page that was begun here before the import misses rows: it is released if not needed.
     for (uint32_t index = Length(layer) / layout_->page_positions(); index < end_page; ++index) {
       const bool is_needed =
           streams[s].FirstRowNeeded(index, reach) < streams[s].codec->page_rows();
@@ -320,26 +320,26 @@ void PageTable::JumpTo(uint32_t layer, uint32_t length, uint32_t reach) {
   SetLength(layer, length);
 }
 
-// Pages that leave a sliding window stay in the pool's cache, the first to be evicted: a sequence
-// that is rewound, or that begins alike, may continue from there.
+// Releases pages that leave a sliding window. They stay in the pool's cache, and are evicted first:
+// a sequence that goes back, or has the same prefix, may continue from there.
 void PageTable::ReleaseSlidOut(uint32_t layer, uint32_t old_length) {
   const std::span<const Stream> streams = layout_->streams(layer);
   const uint32_t slack = layout_->slack();
   const uint32_t length = Length(layer);
   for (uint32_t s = 0; s < streams.size(); ++s) {
     PageChain& chain = Chain(layer, s);
-    // Pages before `begin`, but for the attention sinks, were released at earlier lengths.
+    // Pages before `begin`, except attention sinks, were released at earlier lengths.
     const uint32_t begin = streams[s].FirstNeeded(old_length - std::min(old_length, slack));
     const uint32_t end = streams[s].FirstNeeded(length - std::min(length, slack));
     for (uint32_t index = std::max(begin, streams[s].SinkPages()); index < end; ++index) {
-      if (chain[index]) PoolOf(layer).LetGo(chain[index]);
+      if (chain[index]) PoolOf(layer).ReleaseSlidOut(chain[index]);
     }
   }
 }
 
-// Keeps the pages up to the layers' lengths, and at least `keep_pages`. Last pages go first and so
-// become the oldest in the pool's cache: a history is evicted from its end, because its beginning
-// is of use without the end and not the other way round.
+// Releases the pages after the layers' lengths, but keeps at least `keep_pages`. The last pages are
+// released first and become the oldest in the pool's cache: a history is evicted from its end, as
+// its beginning is of use without the end, but not the other way round.
 void PageTable::DropPages(LayerRange layers, uint32_t keep_pages) {
   size_t longest = 0;
   for (const PageChain& chain : chains_) longest = std::max(longest, chain.size());
@@ -371,7 +371,8 @@ bool PageTable::IsComplete(const Stream& stream, const PageChain& chain, uint32_
   return true;
 }
 
-// `at_most`, or the last page boundary before it at which a computation can continue in the layer.
+// `at_most` if a computation can continue there in the layer, or the last page boundary before it
+// at which one can.
 uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
   const std::span<const Stream> streams = layout_->streams(layer);
   const auto is_enough = [&](uint32_t length) {
@@ -383,20 +384,20 @@ uint32_t PageTable::LongestExact(uint32_t layer, uint32_t at_most) const {
   };
   const uint32_t page_positions = layout_->page_positions();
   uint32_t length = at_most;
-  // Only page boundaries: adopted pages and imported rows begin and end there.
+  // Tries only page boundaries, where adopted pages and imported rows begin and end.
   while (!is_enough(length)) length = (length - 1) / page_positions * page_positions;
   return length;
 }
 
 uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
   CHECK(layers_.Contains(layers));
-  // The longest length, at most `length`, from which every layer can continue.
+  // Finds the longest length, at most `length`, from which every layer can continue.
   for (uint32_t layer = layers.begin; layer < layers.end;) {
     const uint32_t exact = Length(layer) > length ? LongestExact(layer, length) : length;
     ++layer;
     if (exact == length) continue;
     length = exact;
-    layer = layers.begin;  // all layers end at one length: those before go back as well
+    layer = layers.begin;  // checks earlier layers again, as all layers end at one length
   }
   for (uint32_t layer = layers.begin; layer < layers.end; ++layer) {
     Length(layer) = std::min(Length(layer), length);
@@ -406,7 +407,7 @@ uint32_t PageTable::Truncate(LayerRange layers, uint32_t length) {
   return this->length(layers);
 }
 
-// Whether the table itself has the rows of that full page that a computation at `end` needs.
+// Whether the table already has the rows of that full page that a computation at `end` needs.
 bool PageTable::HasOwn(uint32_t layer, uint32_t stream, uint32_t index, uint32_t end) const {
   if ((index + 1) * layout_->page_positions() > Length(layer)) return false;
   const PageRef& page = Chain(layer, stream)[index];
@@ -428,7 +429,7 @@ bool PageTable::CanAdopt(const PageKey& key, uint32_t index, uint32_t end, Adopt
 uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom from,
                                    std::vector<Hash128>& prefixes) const {
   const uint32_t page_positions = layout_->page_positions();
-  // Forward: up to the first page that is missing in a stream without a window (or in its sinks).
+  // Forward: up to the first page that is missing in a stream without a window, or among its sinks.
   Hash128 prefix = layout_->digest();
   const auto has_kept = [&](uint32_t index) {
     for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
@@ -446,8 +447,8 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
     if (!has_kept(index)) break;
     prefixes.push_back(prefix);
   }
-  // Backward: to the last end at which the windows of all streams are complete. A shorter end has
-  // other windows, so the search starts again with the first layer.
+  // Backward: to the last end at which the windows of all streams are complete. A shorter end needs
+  // other pages for its windows, so the search starts again with the first layer.
   auto pages = static_cast<uint32_t>(prefixes.size());
   for (uint32_t layer = layers_.begin; layer < layers_.end;) {
     const uint32_t before = pages;
@@ -468,12 +469,12 @@ uint32_t PageTable::CountAdoptable(std::span<const int32_t> tokens, AdoptFrom fr
 }
 
 // Adds the pages of one index that a table of `end` positions needs and does not have: from the
-// pool, or from its store into new pages. False where one is missing.
+// pool, or loaded from its store into new pages. False if one is missing.
 bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
                             std::vector<Adopted>& adopted) const {
   std::vector<StoredPage> missing;
-  std::vector<PageAddress> places;          // of what is missing
-  std::deque<std::vector<uint8_t>> copies;  // of what a device will have
+  std::vector<PageAddress> places;          // of the missing pages
+  std::deque<std::vector<uint8_t>> copies;  // of missing pages on a device
   const size_t first = adopted.size();
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     const std::span<const Stream> streams = layout_->streams(layer);
@@ -497,8 +498,7 @@ bool PageTable::GatherIndex(uint32_t index, uint32_t end, const Hash128& prefix,
       adopted.push_back({layer, s, index, std::move(page)});
     }
   }
-  // Of one index all pages are loaded at once, as they lie in one file. They can be found by other
-  // tables from then on.
+  // Loads all pages of one index at once, as they are in one file, and publishes them.
   if (missing.empty()) return true;
   if (!store()->Load(prefix, layout_->columns(), missing)) return false;
   for (size_t i = 0; i < missing.size(); ++i) {
@@ -525,25 +525,26 @@ uint32_t PageTable::Gather(std::span<const Hash128> prefixes, std::vector<Adopte
 
 uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
   tokens = tokens.first(std::min<size_t>(tokens.size(), kMaxPositions - 1));
-  // Adopting only ever grows a table along its own history.
+  // Adopting only extends a table: `tokens` must continue its history.
   if (history_.CountEqual(0, tokens) != history_.length()) return length();
   const uint32_t page_positions = layout_->page_positions();
   std::vector<Adopted> adopted;
   uint32_t end = 0;
-  // Finds the longest prefix whose pages seem to be there, and gathers them. One that proves to be
-  // missing (a damaged file) makes the prefix shorter, where windows need other pages: once more.
+  // Finds the longest prefix whose pages are there, as far as is known, and gathers them. If one
+  // proves to be missing (a damaged file), tries again with a shorter prefix, whose windows need
+  // other pages.
   for (uint32_t pages = 0, gathered = 0;;) {
     std::vector<Hash128> prefixes;
     pages = CountAdoptable(tokens, from, prefixes);
     end = pages * page_positions;
     if (end <= length()) return length();
-    // Pages of the attempt before, the last first: a history is evicted from its end.
+    // Releases the pages of the attempt before, the last first: a history is evicted from its end.
     while (!adopted.empty()) adopted.pop_back();
     gathered = Gather(prefixes, adopted);
     if (gathered == pages) break;
     tokens = tokens.first(gathered * page_positions);
   }
-  // Nothing can fail from here on: the history, then the pages, then the lengths.
+  // From here on nothing can fail: sets the history, then the pages, then the lengths.
   if (end > history_.length()) {
     history_.Append(tokens.subspan(history_.length(), end - history_.length()));
   }
@@ -554,7 +555,7 @@ uint32_t PageTable::Adopt(std::span<const int32_t> tokens, AdoptFrom from) {
     }
   }
   for (Adopted& one : adopted) Chain(one.layer, one.stream)[one.index] = std::move(one.page);
-  // Pages that came from memory may never have reached the store: they are offered next time.
+  // The store may not have the pages that came from memory: they are offered next time.
   unkept_ = {layers_, 0};
   for (uint32_t layer = layers_.begin; layer < layers_.end; ++layer) {
     if (Length(layer) < end) JumpTo(layer, end, end);

@@ -5,10 +5,10 @@
 // every stream, pages of rows by absolute position. Must not know how rows are computed, nor other
 // machines.
 //
-// A computation goes: Reserve(layers, count); write rows through WritablePage and read rows through
-// Page; Advance(layers, tokens). Advance releases rows that are not needed any more, after the
-// computation, so that every row of a chunk saw the same past however the chunk was cut. Addresses
-// of pages are valid until the next call that changes the table.
+// The order of a computation: Reserve(layers, count); write rows through WritablePage and read rows
+// through Page; Advance(layers, tokens). Advance releases rows that are not needed any more only
+// after the computation, so that results do not depend on how tokens are divided into chunks.
+// Addresses of pages are valid until the next call that changes the table.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@
 
 namespace aster::kv {
 
-// Where pages may come from.
+// Where Adopt may take pages from.
 enum class AdoptFrom : uint8_t {
-  kMemory,    // the pool: costs nothing
-  kStoreToo,  // and from the store below it, which takes time to read and memory
+  kMemory,    // the pool, which costs nothing
+  kStoreToo,  // also the store below it, which takes memory and time to read
 };
 
 // Belongs to the thread that computes, like its pool; layout and pool outlive it. (Other threads
@@ -34,7 +34,7 @@ enum class AdoptFrom : uint8_t {
 class PageTable {
  public:
   PageTable(const Layout& layout, Pool& pool, LayerRange layers);
-  // Each layer's pages are of its pool [layers]; below all of them is the same store.
+  // `pools` [layers]: where each layer's pages are. All of them have the same store.
   PageTable(const Layout& layout, std::vector<Pool*> pools, LayerRange layers);
   PageTable(PageTable&&) noexcept = default;
   PageTable& operator=(PageTable&& other) noexcept;
@@ -46,56 +46,55 @@ class PageTable {
   const Layout& layout() const { return *layout_; }
   LayerRange layers() const { return layers_; }
 
-  // How many positions all of these layers hold: where their computation goes on. Layers may be at
+  // How many positions all of these layers hold: where their computation continues. Layers may have
   // different lengths while rows from other nodes arrive (transfer.h).
   uint32_t length() const { return length(layers_); }
   uint32_t length(LayerRange layers) const;
-  // Of the first length() tokens.
+  // The hash of the first length() tokens.
   Hash128 hash() const { return history_.HashAt(length()); }
   // The tokens of the longest layer; shorter ones hold a prefix of it.
   const TokenHistory& history() const { return history_; }
 
   // Page `index` holds the rows of positions [index * page_positions, (index + 1) *
-  // page_positions). None where it has slid out of the window, so that nothing may be read.
+  // page_positions). None if it has left the sliding window: then it must not be read.
   PageAddress Page(uint32_t layer, uint32_t index, uint32_t stream = 0) const {
     return Chain(layer, stream)[index].address();
   }
-  // Whether it has that row of the stream and all behind it, as far as they were computed.
+  // Whether page `index` has this row and all computed rows after it.
   bool Holds(uint32_t layer, uint32_t index, uint32_t stream, uint32_t row) const;
-  // The same, to write rows at or after length(layers) and before what was reserved.
+  // The same, to write reserved rows, which are at or after length(layers).
   PageAddress WritablePage(uint32_t layer, uint32_t index, uint32_t stream = 0) {
     const PageRef& page = Chain(layer, stream)[index];
     DCHECK(!page.shared() && !page.published());
     return page.address();
   }
 
-  // Makes room to write the rows of the `count` positions after length(layers); shared pages among
-  // them are copied. On failure (no memory; past kMaxPositions) the table is as it was. Layers that
-  // are ahead of others in the range must go back to the common length; FailedPrecondition if their
-  // windows have moved on.
+  // Makes room to write the rows of the `count` positions after length(layers), and copies pages
+  // that other tables share. On failure (no memory; past kMaxPositions) the table is unchanged.
+  // Layers that are longer than others in the range go back to the common length;
+  // FailedPrecondition if rows of their windows at that length were released.
   Status Reserve(LayerRange layers, uint32_t count);
   Status Reserve(uint32_t count) { return Reserve(layers_, count); }
 
   // The rows of `tokens` have been computed, in all of these layers, after length(layers). Layers
-  // outside the range that are ahead with other tokens lose those. Full pages are published; pages
-  // out of every window are released. The last `drafts` of the tokens may be rejected: the store
-  // gets pages with these when the next tokens follow them.
+  // outside the range that have other tokens there lose those. Full pages are published; pages out
+  // of every window are released. The last `drafts` of the tokens may be rejected: the store gets
+  // pages with these only after more tokens have followed them.
   void Advance(LayerRange layers, std::span<const int32_t> tokens, uint32_t drafts = 0);
   void Advance(std::span<const int32_t> tokens) { Advance(layers_, tokens); }
 
   // Forgets everything at and after `length` in all layers, and returns the new length(): less than
-  // asked for where rows that a computation at `length` needs have slid out of a window. What was
-  // asked for is then reached by computing the tokens between again (keep them: the history loses
-  // them).
+  // asked for if rows that a computation at `length` needs have left a window. Then the caller has
+  // to compute the tokens between again (and keep them: the history loses them).
   uint32_t Truncate(uint32_t length) { return Truncate(layers_, length); }
-  // Only of these layers; others keep theirs, and with them their tokens.
+  // Only in these layers; others keep their rows, and the history keeps the tokens of these.
   uint32_t Truncate(LayerRange layers, uint32_t length);
 
   // Extends the table with published pages that continue its history along `tokens` (the whole
   // history wanted, from position 0), as far as all layers have them; returns the new length(), a
-  // multiple of the page unless nothing was found. To compute logits something must be left:
-  // leave out the last token. What the pool does not have is read from its store, as far as there
-  // is memory for it.
+  // multiple of the page unless nothing was found. Leave out the last token if its logits have to
+  // be computed. Pages that the pool does not have are read from its store, as far as there is
+  // memory for them.
   uint32_t Adopt(std::span<const int32_t> tokens, AdoptFrom from = AdoptFrom::kStoreToo);
 
   // Memory of the pages it refers to, shared ones included.
@@ -129,7 +128,7 @@ class PageTable {
   void DropPages(LayerRange layers, uint32_t keep_pages);
   uint32_t LongestExact(uint32_t layer, uint32_t at_most) const;
   bool IsComplete(const Stream& stream, const PageChain& chain, uint32_t length) const;
-  // A page on its way into the table.
+  // A page that Adopt will put into the table.
   struct Adopted {
     uint32_t layer;
     uint32_t stream;
@@ -148,7 +147,7 @@ class PageTable {
   bool WasRefused(LayerRange layers, uint32_t index) const;
   bool Offer(LayerRange layers, uint32_t index);
 
-  // From there on the store was not offered pages, or had no room for some.
+  // From which position on pages were not offered to the store, or refused by it.
   struct Unkept {
     LayerRange layers;
     uint32_t begin;

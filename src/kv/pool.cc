@@ -19,7 +19,7 @@ namespace {
 // Pages that are mapped together at least, so that their memory comes in few large pieces.
 constexpr size_t kPagesPerBlock = 16;
 
-// Whether all of its memory can go, and has to go at once.
+// Whether the block has no used pages, and can only be freed as a whole.
 bool IsEmptyOnDevice(const PageBlock& block) {
   return block.used_pages == 0 && block.memory->host() == nullptr;
 }
@@ -37,8 +37,8 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
   const uint64_t bytes = AlignedPageBytes(page_bytes);
   PageSize& size = sizes_[bytes];
   size.page_bytes = bytes;
-  // A blank page of this size; else, within the budget, memory that was never used; else room is
-  // made by dropping blank pages of any size and then evicting the oldest cached page.
+  // Takes a blank page of this size; else, within the budget, memory that was never used; else
+  // makes room by dropping blank pages of any size and then evicting the oldest cached page.
   while (size.blank.empty()) {
     const uint64_t taken = usage_.held_bytes + usage_.cached_bytes + usage_.blank_bytes;
     if (taken + bytes <= usage_.budget_bytes) {
@@ -53,14 +53,15 @@ Result<PageRef> Pool::Allocate(size_t page_bytes) {
   }
   usage_.blank_bytes -= bytes;
   PageRef page = Take(size.blank);
-  // Rows of another sequence must not enter sums, not even times zero: they might be infinite.
+  // Rows of another sequence must not enter sums, not even multiplied by zero: they may be
+  // infinite.
   TRY(page.address().block->Zero(page.address().offset, bytes));
   return page;
 }
 
 void Pool::TakeNow(std::span<const size_t> page_bytes) {
-  // Held until the budget is used up, written so that the system really maps them, and then
-  // released all at once.
+  // Allocates pages until the budget is used up, writes them so that the system really maps them,
+  // and then releases all at once.
   std::vector<PageRef> taken;
   bool is_any_left = true;
   while (is_any_left) {
@@ -85,12 +86,12 @@ PageRef Pool::Take(std::vector<Page*>& free_pages) {
   page.references = 1;
   page.goes_first = false;
   page.first_row = 0;
-  page.store_said = StoreSaid::kNothing;
+  page.store_reply = StoreReply::kNothing;
   return PageRef(&page);
 }
 
 Status Pool::MapBlock(PageSize& size) {
-  // In huge pages, unless the whole budget is only a few of them.
+  // Whole huge pages, unless the budget is only a few of them.
   const uint64_t wanted =
       std::max(kPagesPerBlock * size.page_bytes,
                std::min<uint64_t>(kLargePageBytes, usage_.budget_bytes / kPagesPerBlock));
@@ -113,7 +114,7 @@ Status Pool::MapBlock(PageSize& size) {
   return Ok();
 }
 
-// None of its pages is used.
+// Frees a block without used pages.
 void Pool::FreeBlock(PageSize& size, PageBlock& block) {
   const auto is_inside = [&](const Page* page) { return page->block == &block; };
   usage_.blank_bytes -= std::erase_if(size.blank, is_inside) * size.page_bytes;
@@ -121,7 +122,7 @@ void Pool::FreeBlock(PageSize& size, PageBlock& block) {
   size.blocks.remove_if([&](const PageBlock& other) { return &other == &block; });
 }
 
-// Whether there were any on a device.
+// Frees all blocks on a device without used pages; false if there are none.
 bool Pool::FreeEmptyBlocks() {
   bool is_any_freed = false;
   for (auto& [page_bytes, size] : sizes_) {
@@ -136,7 +137,7 @@ bool Pool::FreeEmptyBlocks() {
 }
 
 Result<bool> Pool::DropBlank() {
-  // Its memory goes to the system, and may come again as pages of another size.
+  // Returns a page's memory to the system, so that it can be used for pages of another size.
   for (auto& [page_bytes, size] : sizes_) {
     if (size.blank.empty()) continue;
     Page* const page = size.blank.back();
@@ -154,8 +155,7 @@ Result<bool> Pool::DropBlank() {
 }
 
 bool Pool::EvictOldest() {
-  // Pages outside a sliding window before all others.
-  // Otherwise the one that was released longest ago.
+  // Pages outside a sliding window first, then the page that was released longest ago.
   const std::list<Page*>& list = slid_out_.empty() ? cached_ : slid_out_;
   if (list.empty()) return false;
   // Without its key the page becomes blank when the reference ends.
@@ -168,12 +168,11 @@ bool Pool::EvictOldest() {
 }
 
 void Pool::Publish(PageRef& page, const PageKey& key) {
-  // A key names one page of the index at a time.
   const auto [entry, is_new] = index_.try_emplace(key, page.page_);
   if (!is_new) {
     if (entry->second == page.page_) return;
-    // The same rows are there already, computed for another sequence: whichever page reaches
-    // further back stays, so that equal prefixes share their memory.
+    // Another sequence has published the same rows: the page with more of them stays, so that equal
+    // prefixes share their memory.
     Acquire(*entry->second);
     PageRef other(entry->second);
     if (other.first_row() <= page.first_row()) {
@@ -189,13 +188,13 @@ void Pool::Publish(PageRef& page, const PageKey& key) {
   page.page_->key = key;
 }
 
-void Pool::LetGo(PageRef& page) {
+void Pool::ReleaseSlidOut(PageRef& page) {
   if (!page.shared()) page.page_->goes_first = true;
   page = {};
 }
 
 void Pool::Unpublish(const PageRef& page) {
-  page.page_->store_said = StoreSaid::kNothing;
+  page.page_->store_reply = StoreReply::kNothing;
   if (page.published()) ForgetKey(*page.page_);
 }
 
@@ -231,7 +230,7 @@ void Pool::Release(Page& page) {
     usage_.blank_bytes += page.size->page_bytes;
     page.size->blank.push_back(&page);
     --page.block->used_pages;
-    // One empty block is kept for the pages that come next.
+    // Keeps one empty block for the next pages.
     if (IsEmptyOnDevice(*page.block) &&
         std::ranges::count_if(page.size->blocks, IsEmptyOnDevice) > 1)
       FreeBlock(*page.size, *page.block);

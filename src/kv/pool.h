@@ -42,10 +42,10 @@ struct PageKeyHash {
   }
 };
 
-enum class StoreSaid : uint8_t { kNothing, kNotNow, kYes };
+enum class StoreReply : uint8_t { kNothing, kNotNow, kYes };
 
-// A reference to a page of a pool, or to none. As long as it exists the page stays where it is. Not
-// for concurrent use: references are counted on the compute thread only.
+// A reference to a page of a pool, or to none. As long as it exists the page stays in its place.
+// Not for concurrent use: references are counted on the compute thread only.
 class PageRef {
  public:
   PageRef() = default;
@@ -61,13 +61,13 @@ class PageRef {
   PageAddress address() const;  // of no page if it refers to none
   // Whether the page has other references.
   bool shared() const;
-  // Whether the index names it. It must not be written then, nor when shared.
+  // Whether the index names it. A published or shared page must not be written.
   bool published() const;
-  // What the store said when it was offered this content.
-  StoreSaid store_said() const;
-  void set_store_said(StoreSaid said);
-  // The first row that is there. Those before it never were: a row that is not needed any more is
-  // not brought from elsewhere.
+  // The store's reply when it was offered this content.
+  StoreReply store_reply() const;
+  void set_store_reply(StoreReply said);
+  // The first row that the page has. Rows before it were not loaded or imported, as they were not
+  // needed any more.
   uint32_t first_row() const;
   void set_first_row(uint32_t row);
 
@@ -86,8 +86,8 @@ struct Page {
   struct PageSize* size = nullptr;
   uint32_t references = 0;
   bool published = false;
-  bool goes_first = false;  // in which of the two lists it is, or will be
-  StoreSaid store_said = StoreSaid::kNothing;
+  bool goes_first = false;  // evicted first: it is, or will be, in slid_out_ rather than cached_
+  StoreReply store_reply = StoreReply::kNothing;
   uint32_t first_row = 0;
   PageKey key;                           // if published
   std::list<Page*>::iterator cached_at;  // if published and not referred to
@@ -105,15 +105,15 @@ struct PageSize {
   uint64_t page_bytes = 0;
   std::list<PageBlock> blocks;
   std::vector<Page*> blank;  // free, with memory
-  std::vector<Page*> bare;   // free, without: zeros when touched
+  std::vector<Page*> bare;   // free, without memory: zeros when touched
 };
 
-// A page's memory goes back to the system by itself where the processor has it. On a device it goes
-// by the block: one without used pages is freed where another of its size is empty too, where pages
-// of another size need its share of the budget, and where the device has no more memory.
+// In the processor's memory each page can be returned to the system. On a device only whole blocks
+// can: a block without used pages is freed if another one of its size is empty too, if pages of
+// another size need its share of the budget, or if the device has no more memory.
 //
-// Everything here, PageRefs included, belongs to one thread: the one that computes. (Other threads
-// may read and write the bytes of pages while that thread waits for them.) Outlives its PageRefs.
+// Everything here, including PageRefs, belongs to the thread that computes. (Other threads may read
+// and write the bytes of pages while that thread waits for them.) Outlives its PageRefs.
 class Pool {
  public:
   struct Usage {
@@ -123,38 +123,38 @@ class Pool {
     uint64_t blank_bytes = 0;    // of memory kept for the next pages
     uint64_t evicted_pages = 0;  // since the pool was made
 
-    // What pages can still be allocated from, if everything cached is evicted.
+    // Bytes for new pages, if all cached pages are evicted.
     uint64_t available_bytes() const { return budget_bytes - held_bytes; }
   };
 
-  // Below its memory may be a store (page_store.h), which outlives it, as the memory does.
+  // `store`: a second tier for its pages, or null. Store and memory outlive the pool.
   explicit Pool(uint64_t budget_bytes, PageStore* store = nullptr,
                 PageMemory& memory = HostPages());
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // A page of zeros (AlignedPageBytes of them). Evicts cached pages if it must; ResourceExhausted,
-  // with what is missing, if that does not help.
+  // A page of zeros (AlignedPageBytes of them). Evicts cached pages if it must; ResourceExhausted
+  // if that is not enough.
   Result<PageRef> Allocate(size_t page_bytes);
 
-  // Takes all memory of the budget from the system now, so that no request waits for it later: in
-  // turns for pages of these sizes.
+  // Takes all memory of the budget from the system now, divided equally among pages of these sizes,
+  // so that no request waits for it later.
   void TakeNow(std::span<const size_t> page_bytes);
 
-  // Puts a page into the index whose rows from first_row() on are there up to its end. If they are
-  // in the index already, `page` becomes a reference to that, and its own memory is given up; a
-  // page with fewer rows loses its name to it.
+  // Puts a page into the index, which has all rows from first_row() to its end. If the index
+  // already has a page with this key and at least these rows, `page` becomes a reference to that
+  // one; if it has one with fewer rows, that one is unpublished.
   void Publish(PageRef& page, const PageKey& key);
-  // Drops a reference to a page that slid out of a window. Without other references it is among the
-  // first to be evicted.
-  void LetGo(PageRef& page);
-  // Takes it out again: before it is written, or because it will not be looked for. Fine if it is
-  // not there.
+  // Drops a reference to a page that left a sliding window. Without other references it is evicted
+  // before other pages.
+  void ReleaseSlidOut(PageRef& page);
+  // Removes the page from the index, before it is written, or because it is not of use any more.
+  // Does nothing if it is not there.
   void Unpublish(const PageRef& page);
 
-  // Whether a page with that content is there, from its row `first_row` on; a reference to it, or
-  // to none.
+  // Whether the index has a page with that content, from its row `first_row` on; a reference to it,
+  // or to none.
   bool Contains(const PageKey& key, uint32_t first_row = 0) const;
   PageRef Find(const PageKey& key, uint32_t first_row = 0);
 
@@ -180,7 +180,7 @@ class Pool {
   std::map<uint64_t, PageSize> sizes_;  // by page_bytes
   std::unordered_map<PageKey, Page*, PageKeyHash> index_;
   // Published and without references; least recently used first.
-  std::list<Page*> slid_out_;  // these go before the others
+  std::list<Page*> slid_out_;  // evicted before the others
   std::list<Page*> cached_;
   Usage usage_;
 };
@@ -190,8 +190,8 @@ inline PageAddress PageRef::address() const {
 }
 inline bool PageRef::shared() const { return page_->references > 1; }
 inline bool PageRef::published() const { return page_->published; }
-inline StoreSaid PageRef::store_said() const { return page_->store_said; }
-inline void PageRef::set_store_said(StoreSaid said) { page_->store_said = said; }
+inline StoreReply PageRef::store_reply() const { return page_->store_reply; }
+inline void PageRef::set_store_reply(StoreReply said) { page_->store_reply = said; }
 
 inline uint32_t PageRef::first_row() const { return page_->first_row; }
 inline void PageRef::set_first_row(uint32_t row) { page_->first_row = row; }

@@ -179,7 +179,7 @@ TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
   Published(pool, 1);
   for (const uint64_t number : {2, 3, 4}) {
     PageRef page = Published(pool, number);
-    pool.LetGo(page);
+    pool.ReleaseSlidOut(page);
     EXPECT_FALSE(page);
   }
   EXPECT_EQ(pool.usage().held_bytes, 0u);
@@ -202,12 +202,12 @@ TEST(Pool, WhatOthersReferToIsNotLetGo) {
   {
     PageRef page = Published(pool, 1);
     const PageRef other = page;
-    pool.LetGo(page);
+    pool.ReleaseSlidOut(page);
     EXPECT_EQ(pool.usage().held_bytes, kPage);
   }
   {
     PageRef page = Published(pool, 2);
-    pool.LetGo(page);
+    pool.ReleaseSlidOut(page);
   }
   const PageRef fresh = pool.Allocate(3 * kPage).value();
   EXPECT_TRUE(pool.Contains(Key(1)));

@@ -26,9 +26,9 @@ class TokenHistory {
   uint32_t length() const { return static_cast<uint32_t>(tokens_.size()); }
   std::span<const int32_t> tokens() const { return tokens_; }
   const Hash128& hash() const { return hash_; }
-  // After the first `length` tokens, which must be there.
+  // The hash after the first `length` tokens, which must exist.
   Hash128 HashAt(uint32_t length) const;
-  // How many of `tokens`, from the first, stand in the history from position `begin`.
+  // How many of the first `tokens` are equal to the history from position `begin` on.
   uint32_t CountEqual(uint32_t begin, std::span<const int32_t> tokens) const;
 
   void Append(std::span<const int32_t> tokens);

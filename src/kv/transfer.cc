@@ -14,14 +14,14 @@
 namespace aster::kv {
 namespace {
 
-// The rows of a page that a KV chunk carries: those completed between its two ends, and of a stream
+// The rows of a page that a KV chunk has: those completed between its two ends, and in a stream
 // with a sliding window only those that computations from `reach` on read.
 RowRange RowsInKvChunk(const Stream& stream, uint32_t index, const KvChunkHeader& header) {
   const uint32_t page_rows = stream.codec->page_rows();
   const uint32_t page_begin = index * page_rows;
   uint32_t first = page_begin;
   if (header.version == 1) {
-    // Version 1 carries whole pages, as if every row were read at every position.
+    // Version 1 has whole pages, as if every row were read at every position.
     Stream old = stream;
     old.read_every = 1;
     if (!old.Needs(index, header.end)) return {};
@@ -32,7 +32,7 @@ RowRange RowsInKvChunk(const Stream& stream, uint32_t index, const KvChunkHeader
           .end = std::min(header.end / stream.stride, page_begin + page_rows)};
 }
 
-// The number of blocks; an error if the table does not have one of them.
+// The number of blocks; an error if the table lacks rows of one.
 Result<uint32_t> CountBlocks(const PageTable& table, const KvChunkHeader& header) {
   uint32_t count = 0;
   TRY(ForEachBlock(table.layout(), header,
@@ -48,7 +48,7 @@ Result<uint32_t> CountBlocks(const PageTable& table, const KvChunkHeader& header
   return count;
 }
 
-// The header of a chunk that reaches as far back as the table still has rows.
+// The header of a chunk whose reach is as far back as the table has rows for.
 Result<KvChunkHeader> HeaderFor(const PageTable& table, LayerRange layers, uint32_t begin,
                                 uint32_t end) {
   const Layout& layout = table.layout();
@@ -67,8 +67,8 @@ Result<KvChunkHeader> HeaderFor(const PageTable& table, LayerRange layers, uint3
       .description = layout.Describe(layers).substr(0, kMaxDescriptionBytes),
       .tokens = {tokens.begin(), tokens.end()},
   };
-  // Where the table has gone back before and lacks rows of the window at the reach, the chunk is
-  // good for computations at its end only.
+  // If the table lacks rows of the window at the reach, because it has gone back before, the chunk
+  // only serves computations at its end.
   Result<uint32_t> count = CountBlocks(table, header);
   if (!count.ok()) {
     header.reach = end;
@@ -106,14 +106,14 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
     return OutOfRange(fmt::format("positions {} to {} are wanted, up to {} are here", begin, end,
                                   table.length(layers)));
   }
-  // The header says how many blocks follow, so all of them are known to be there before the first
-  // byte is written.
+  // The header has the number of blocks, so HeaderFor checks that all of them are there before the
+  // first byte is written.
   const Layout& layout = table.layout();
   const KvChunkHeader header = TRY(HeaderFor(table, layers, begin, end));
   ByteWriter head;
   WriteHeader(header, head);
   TRY(sink(head.bytes()));
-  // Then the blocks, in the order that ForEachBlock gives both sides.
+  // Then the blocks, in ForEachBlock's order, as Import reads them.
   std::vector<uint8_t> plain_rows;
   std::vector<uint8_t> copy;  // of a page that a device has
   return ForEachBlock(layout, header,
@@ -125,7 +125,7 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                                        .row_count = rows.end - rows.begin,
                                        .row_bytes = static_cast<uint32_t>(codec.row_bytes()),
                                        .rows = {}};
-                        // A page's own format stays inside the table: a chunk has plain rows.
+                        // A chunk has plain rows rather than the page's own format.
                         plain_rows.resize(uint64_t{block.row_count} * block.row_bytes);
                         const uint8_t* const page =
                             TRY(ReadPage(table.Page(layer, index, s), codec.page_bytes(), copy));
@@ -139,8 +139,8 @@ Status Export(const PageTable& table, LayerRange layers, uint32_t begin, uint32_
                       });
 }
 
-// Reads blocks into pages behind the table's lengths, where no computation reads them yet, and
-// moves the lengths only when all blocks of a page are there.
+// Reads blocks into pages after the table's lengths, where no computation reads them yet, and
+// extends the lengths only when all blocks of a page are there.
 class KvChunkImport {
  public:
   KvChunkImport(PageTable& table, const KvChunkHeader& header) : table_(table), header_(header) {}
@@ -160,7 +160,7 @@ class KvChunkImport {
   std::vector<uint8_t> cut_;   // rows of which the table has some columns
 };
 
-// Nothing in the header is believed: each thing that it claims is compared with the table.
+// The header is not trusted: everything in it is compared with the table.
 Status KvChunkImport::Check() const {
   const Layout& layout = table_.layout();
   if (header_.digest != layout.digest()) {
@@ -182,8 +182,8 @@ Status KvChunkImport::Check() const {
     return OutOfRange(fmt::format("the rows begin at position {}, those from {} on are missing",
                                   header_.begin, length));
   }
-  // The same history: before the chunk by its hash, and within it by the tokens themselves, as far
-  // as the table has them.
+  // The histories must agree: before the chunk by the hash, within it by the tokens that the table
+  // has.
   const TokenHistory& history = table_.history();
   if (history.HashAt(header_.begin) != header_.prefix_at_begin) {
     return FailedPrecondition(
@@ -195,7 +195,7 @@ Status KvChunkImport::Check() const {
     return FailedPrecondition(
         fmt::format("these rows are of another history: the token at position {} differs", common));
   }
-  // As many blocks as its layers and positions need, in their order.
+  // The number of blocks must be that of its layers and positions.
   uint32_t block_count = 0;
   TRY(ForEachBlock(layout, header_, [&](uint32_t, uint32_t, uint32_t, RowRange) {
     ++block_count;
@@ -209,7 +209,7 @@ Status KvChunkImport::Check() const {
 }
 
 Status KvChunkImport::ReadBlocks(ByteReader& in) {
-  // The page that is being read when a block fails: all pages before it are whole.
+  // The page of the newest block: if a block fails, all pages before this one are complete.
   uint32_t index_reached = header_.begin / table_.layout().page_positions();
   const Status status = ForEachBlock(
       table_.layout(), header_, [&](uint32_t layer, uint32_t s, uint32_t index, RowRange rows) {
@@ -218,7 +218,7 @@ Status KvChunkImport::ReadBlocks(ByteReader& in) {
         return TakeBlock(layer, s, index, rows, in)
             .In(fmt::format("rows from position {}, layer {}", position, layer));
       });
-  // Rows before the damage stay: less has to be computed or sent again.
+  // Rows before the damage stay, so that less has to be computed or sent again.
   MoveLengths(status.ok() ? header_.end : index_reached * table_.layout().page_positions());
   return status;
 }
@@ -229,7 +229,7 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   const PageCodec& codec = *stream.codec;
   Block block = TRY(ReadBlock(in, header_.prefix_at_end));
   const Columns& own = table_.layout().columns();
-  // Blocks stand in one order, so a block in the wrong place is damage.
+  // The order of blocks is fixed: one in the wrong place is damage.
   if (block.layer != layer || block.stream != s || block.first_row != rows.begin ||
       block.row_count != rows.end - rows.begin ||
       RowBytesOf(own, header_.columns, block.row_bytes) != codec.row_bytes()) {
@@ -237,7 +237,7 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
                                 block.layer, block.stream, block.row_count, block.first_row,
                                 block.row_bytes));
   }
-  // Rows that the table has stay as they are: another sequence may share their page.
+  // Rows that the table has are not written again: another sequence may share their page.
   const uint32_t first_new = std::max(rows.begin, table_.Length(layer) / stream.stride);
   if (first_new >= rows.end) return Ok();
   if (header_.columns != own) {
@@ -256,8 +256,8 @@ Status KvChunkImport::TakeBlock(uint32_t layer, uint32_t s, uint32_t index, RowR
   return page.block->Write(page.offset, copy_);
 }
 
-// Whether the chunk carried everything that a computation at `position` needs: it leaves out the
-// rows that are outside the sliding windows at its reach.
+// Whether the chunk had all rows that a computation at `position` needs: it leaves out rows outside
+// the sliding windows at its reach.
 bool KvChunkImport::CanStopAt(uint32_t layer, uint32_t position) const {
   const uint32_t page_positions = table_.layout().page_positions();
   const uint32_t first_page = table_.Length(layer) / page_positions;
@@ -273,8 +273,8 @@ bool KvChunkImport::CanStopAt(uint32_t layer, uint32_t position) const {
   return true;
 }
 
-// Where the chunk left out rows between those that the table had and those that came, each page
-// records its first row, so that Truncate does not go back to rows that are not there.
+// If the chunk left out rows after those that the table had, each page records its first row, so
+// that Truncate does not go back to missing rows.
 void KvChunkImport::MarkCarried(uint32_t layer, uint32_t complete) {
   const uint32_t page_positions = table_.layout().page_positions();
   const std::span<const Stream> streams = table_.layout().streams(layer);
@@ -291,16 +291,16 @@ void KvChunkImport::MarkCarried(uint32_t layer, uint32_t complete) {
   }
 }
 
-// Blocks of all pages before position `complete` are in their pages.
+// All pages before position `complete` have their blocks: extends history and lengths.
 void KvChunkImport::MoveLengths(uint32_t complete) {
-  // The history first: lengths may not exceed it.
+  // The history first, as lengths must not exceed it.
   const uint32_t known = table_.history_.length();
   const uint32_t before = table_.length();
   if (complete > known) {
     table_.history_.Append(
         std::span(header_.tokens).subspan(known - header_.begin, complete - known));
   }
-  // Each layer by itself, as far as a computation can continue from there.
+  // Each layer by itself, if a computation can continue from there.
   for (uint32_t layer = header_.layers.begin; layer < header_.layers.end; ++layer) {
     const bool longer = complete > table_.Length(layer);
     if (longer && (complete == header_.end || CanStopAt(layer, complete))) {
@@ -308,11 +308,11 @@ void KvChunkImport::MoveLengths(uint32_t complete) {
       table_.JumpTo(layer, complete, std::min(header_.reach, complete));
     }
   }
-  // Full pages of all layers can be found by other sequences now.
+  // Offers the store the pages that are full in all layers.
   if (table_.length() > before) {
     table_.OfferFullPages(table_.layers_, before, table_.length());
   }
-  // Pages and tokens that no length covers (the rest of a damaged chunk) go.
+  // Drops pages and tokens after the lengths (the rest of a damaged chunk).
   table_.DropPages(header_.layers, 0);
   table_.history_.Truncate(*std::ranges::max_element(table_.lengths_));
 }
