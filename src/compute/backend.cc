@@ -19,7 +19,7 @@ Result<Array> Array::Of(Backend& backend, std::span<const float> numbers) {
 Status Array::Shape(Backend& backend, size_t rows, size_t columns, Element element) {
   const size_t bytes = rows * columns * kElementBytes;
   if (memory_ == nullptr || memory_->bytes() < bytes) {
-    *this = Array();  // never both at once
+    *this = Array();  // frees the old memory first
     memory_ = TRY(backend.Allocate(bytes));
   }
   tensor_ = {.memory = memory_.get(),

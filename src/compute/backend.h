@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What computes: a processor or a device with memory of its own. A back end owns the memory of
-// tensors, weights and pages, and runs the operations that models are written in (commands.h);
-// docs/devices.md says what a new one has to provide. All of them give the same bits. Must not know
-// models.
+// A back end: a processor, or a device with memory of its own. It owns the memory of tensors,
+// weights and pages, and runs the operations of forward passes (commands.h); docs/devices.md says
+// what a new one has to provide. All back ends compute the same bits. Must not know models.
 #pragma once
 
 #include <cstddef>
@@ -22,19 +21,19 @@ namespace aster::compute {
 
 class Commands;
 
-// Belongs to one thread, like what it makes; memory outlives neither its back end nor the commands
-// that use it.
+// Belongs to one thread, like everything that it makes. It outlives its memory; memory outlives the
+// commands that use it.
 class Backend {
  public:
-  // Writes units [begin, end) one after the other from `out` on.
+  // Writes units [begin, end), without gaps, from `out` on.
   using WriteUnits = FunctionRef<void(size_t begin, size_t end, uint8_t* out)>;
 
   virtual ~Backend() = default;
 
-  // The processor beside it: packs weights, decodes embeddings, finds angles.
+  // The processor, which packs weights, decodes embeddings and computes angles.
   virtual Context& host() = 0;
 
-  // Memory with anything in it. ResourceExhausted, with what is missing, where there is no more.
+  // Uninitialised memory. ResourceExhausted if there is not enough.
   virtual Result<std::unique_ptr<Memory>> Allocate(size_t bytes) = 0;
 
   // Fills `count` units of `unit_bytes` from `offset` on, which no commands in flight use. Several
@@ -42,10 +41,9 @@ class Backend {
   virtual Status Write(Memory& memory, size_t offset, size_t count, size_t unit_bytes,
                        WriteUnits write) = 0;
 
-  // Where the pages lie that its commands read and write. Outlives the pools made on it.
+  // The memory of the KV pages that its commands read and write. Outlives the pools made on it.
   virtual kv::PageMemory& pages() = 0;
 
-  // For one batch after the other.
   virtual std::unique_ptr<Commands> NewCommands() = 0;
 };
 
@@ -53,11 +51,11 @@ class Backend {
 class Array {
  public:
   Array() = default;
-  // One row with these numbers.
+  // A single row with these numbers.
   static Result<Array> Of(Backend& backend, std::span<const float> numbers);
 
-  // Rows without gaps, with anything in them. Memory is kept where it is enough; no commands under
-  // way may use it.
+  // Makes it uninitialised rows without gaps. Keeps its memory if that is enough; no commands in
+  // flight may use it.
   Status Shape(Backend& backend, size_t rows, size_t columns, Element element = Element::kF32);
 
   bool empty() const { return tensor_.empty(); }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows in 8-bit blocks, as machines exchange them, made and joined by the processor for every back
-// end: prepared rows are the same bytes on all of them. Must not know machines.
+// Rows in 8-bit blocks, which machines exchange. The processor makes and joins them for every back
+// end, as all have the same bytes of prepared rows. Must not know machines.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@
 
 namespace aster::compute {
 
-// All of these rows were prepared together.
+// Rows that were prepared together.
 struct PreparedBlocks {
   kernels::ActivationFormat format;
   const uint8_t* prepared;
   size_t rows;
   size_t columns;
 };
-// As blocks: kernels::BlockBytes() of them.
+// Writes the rows as blocks: kernels::BlockBytes() bytes.
 void CutBlocks(Context& context, const PreparedBlocks& rows, uint8_t* blocks);
 
-// The reverse: `rows` prepared rows of `all_columns` columns get some of these.
+// The reverse: writes some columns of `rows` prepared rows of `all_columns` columns.
 void JoinBlocks(Context& context, Bytes blocks, const BlockColumns& part, size_t rows,
                 size_t all_columns, uint8_t* prepared);
 
-// Rows of numbers that become blocks on the processor. Keeps its memory.
+// Makes blocks of rows of numbers on the processor. Keeps its memory.
 class BlockMaker {
  public:
-  // Of rows of `columns` numbers; valid until the next call.
+  // The blocks of rows of `columns` numbers; valid until the next call.
   Result<Bytes> Make(Context& context, kernels::ActivationFormat format,
                      std::span<const float> numbers, size_t columns);
 
@@ -43,12 +43,13 @@ class BlockMaker {
   Buffer blocks_;
 };
 
-// Memory for the blocks that a batch gives to the host, kept for the next. Not for concurrent use.
+// Memory for blocks that a batch gives to the host, kept for the next batch. Not for concurrent
+// use.
 class BlockMemory {
  public:
-  // Nothing of it is used any more.
+  // All of it is free again.
   void Clear() { used_ = 0; }
-  // Good until Clear.
+  // Valid until Clear.
   Result<uint8_t*> Take(size_t bytes);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory for numbers: aligned for every instruction set, not initialised, large pages where the
+// Memory for numbers: aligned for every instruction set, not initialised, in large pages if the
 // system has them. Must not know what it holds.
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace aster::compute {
 
-// Owns its memory; movable. Not for concurrent use, but for what it holds.
+// Owns its memory; movable. Not for concurrent use, except for its content.
 class Buffer {
  public:
   // Cache lines, and the widest register.
   static constexpr size_t kAlignment = 64;
 
-  // ResourceExhausted where the system has no more.
+  // ResourceExhausted if the system has no more.
   static Result<Buffer> Allocate(size_t bytes);
 
   Buffer() = default;
@@ -39,7 +39,7 @@ class Buffer {
     return reinterpret_cast<T*>(data_);
   }
 
-  // Room for at least `bytes`; what was there is lost when it grows.
+  // Room for at least `bytes`; growing loses the content.
   Status Grow(size_t bytes);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What every computation is given: the threads it may use and the instruction set it runs on.
-// Passed by reference; there is no global one.
+// The threads that a computation may use and the instruction set that it runs on. Passed by
+// reference; there is no global one.
 #pragma once
 
 #include "base/thread_pool.h"

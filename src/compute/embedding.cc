@@ -12,7 +12,7 @@
 namespace aster::compute {
 namespace {
 
-// Rows that one thread decodes in about the time that waking the others takes.
+// Rows that one thread decodes in about the time that it takes to wake the others.
 constexpr size_t kRowsOfThread = 16;
 
 }  // namespace
@@ -28,7 +28,7 @@ Status DecodeEmbedding(Context& context, const gguf::Tensor& embedding,
         embedding.type, embedding.data.subspan(static_cast<size_t>(token) * *row_bytes, *row_bytes),
         {row, width});
   };
-  // Rows differ in nothing that an error could be about.
+  // Any error concerns all rows alike, so it shows with the first one.
   TRY(decode(tokens[0], out.first));
   context.pool.ParallelForDynamic(
       tokens.size(), kRowsOfThread, [&](size_t begin, size_t end, size_t) {

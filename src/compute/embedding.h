@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of an embedding as floats, decoded by the processor out of its file: what every back end
-// begins a batch of tokens with. Must not know where the floats go from there.
+// Rows of an embedding as floats, decoded by the processor from its file: the input of a batch of
+// tokens on every back end. Must not know where the floats go from there.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,8 @@ struct DecodedRows {
   size_t stride;
 };
 
-// Row i is that of tokens[i], `copies` times one behind the other. Rows are only written, so they
-// may be in memory that is slow to read. By all threads where there are enough of them to pay for
-// waking these.
+// Row i is that of tokens[i], repeated `copies` times. Rows are only written, so they may be in
+// memory that is slow to read. Uses all threads if there are enough rows to pay for waking them.
 Status DecodeEmbedding(Context& context, const gguf::Tensor& embedding,
                        std::span<const int32_t> tokens, size_t copies, const DecodedRows& out);
 

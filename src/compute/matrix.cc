@@ -13,7 +13,7 @@
 namespace aster::compute {
 namespace {
 
-// What is left of it from panel `panel` on.
+// The source from panel `panel` on.
 kernels::PackSource From(const kernels::PackSource& source, size_t panel) {
   const size_t first = panel * kernels::kPanelRows;
   kernels::PackSource rest = source;

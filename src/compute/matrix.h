@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A matrix of weights as the kernels want it: packed once, in memory of its own or beside others of
-// its tensor. Packed bytes are the same for every back end. Must not know layers or what the matrix
-// is for.
+// A matrix of weights in the kernels' format: packed once, in memory of its own or shared with
+// other matrices of its tensor. Packed bytes are the same for every back end. Must not know layers
+// or what the matrix is for.
 #pragma once
 
 #include <cstddef>
@@ -23,21 +23,21 @@ class Matrix {
   Matrix() = default;  // no rows
 
   // The matrix of a tensor [columns, rows], or matrix `index` of a tensor [columns, rows,
-  // matrices]. Packs on all threads. An error where the type cannot be computed with or memory is
+  // matrices]. Packs on all threads. An error if there are no kernels for the type, or memory is
   // short.
   static Result<Matrix> Pack(const gguf::Tensor& tensor, size_t index, Backend& backend);
 
-  // Every matrix of a tensor [columns, rows, matrices]. They share one piece of memory, which lies
-  // in large pages even where one of them does not fill one.
+  // Every matrix of a tensor [columns, rows, matrices]. They share one block of memory, so that
+  // matrices smaller than a large page use large pages, too.
   static Result<std::vector<Matrix>> PackAll(const gguf::Tensor& tensor, Backend& backend) {
     return PackRows(tensor, 0, tensor.dims[1], backend);
   }
-  // Of its matrices only [first, first + count).
+  // Only matrices [first, first + count) of the tensor.
   static Result<std::vector<Matrix>> PackMatrices(const gguf::Tensor& tensor, size_t first,
                                                   size_t count, Backend& backend) {
     return PackSome(tensor, {first, count, 0, tensor.dims[1]}, backend);
   }
-  // Of every matrix only rows [first, first + count).
+  // Only rows [first, first + count) of every matrix.
   static Result<std::vector<Matrix>> PackRows(const gguf::Tensor& tensor, size_t first,
                                               size_t count, Backend& backend);
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of numbers in the memory of a back end. A view says where they are, in what shape and of
-// what type, and cannot be read: only the back end that owns the memory knows what is behind it.
-// Must not know devices.
+// Rows of numbers in the memory of a back end. A view has their place, shape and type, and cannot
+// be read: only the back end that owns the memory can access it. Must not know devices.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +12,8 @@
 
 namespace aster::compute {
 
-// A piece of a back end's memory (backend.h makes them). Constant after construction; what it holds
-// is the back end's business.
+// A block of a back end's memory (made by backend.h). Constant after construction, except for its
+// content.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -32,10 +31,9 @@ class Memory {
 
 enum class Element : uint8_t { kF32, kI32 };
 
-inline constexpr size_t kElementBytes = 4;  // of either
+inline constexpr size_t kElementBytes = 4;  // of both types
 
-// Rows of `columns` elements, `stride` elements apart. Does not own; empty where there is no such
-// tensor.
+// Rows of `columns` elements, `stride` elements apart. Not owned; empty if there is no such tensor.
 struct Tensor {
   Memory* memory = nullptr;
   size_t offset = 0;  // of the first row, in bytes
@@ -60,7 +58,7 @@ struct Tensor {
     part.columns = count;
     return part;
   }
-  // The same numbers, which stand without gaps, as rows of another length.
+  // The same numbers, which must have no gaps, as rows of another length.
   Tensor As(size_t columns_of_row) const {
     DCHECK(stride == columns && rows * columns % columns_of_row == 0);
     Tensor same = *this;
@@ -68,7 +66,7 @@ struct Tensor {
     same.columns = same.stride = columns_of_row;
     return same;
   }
-  // The first of the same numbers, as as many rows that are shorter.
+  // The same number of shorter rows without gaps, in the first part of the memory.
   Tensor Narrowed(size_t columns_of_row) const {
     DCHECK(stride == columns && columns_of_row <= columns);
     Tensor narrow = *this;

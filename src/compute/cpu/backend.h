@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The processor as a back end: memory that the host reads as it is, operations that are computed on
-// all threads as they are recorded, and batches that are never waited for.
+// The processor as a back end: the host reads its memory in place, operations are computed on all
+// threads as they are recorded, and no batch has to be waited for.
 #pragma once
 
 #include <memory>

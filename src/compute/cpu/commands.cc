@@ -18,8 +18,8 @@
 namespace aster::compute {
 namespace {
 
-// Heads of a row are shared out among threads where they are at least as many floats; fewer are
-// done before another thread has begun.
+// The heads of a row are divided among threads if they have at least this many floats; fewer are
+// done before another thread would begin.
 constexpr size_t kFloatsWorthSharing = 16384;
 
 template <typename Function>
@@ -39,7 +39,7 @@ Status CpuCommands::Upload(std::span<const float> rows, const Tensor& to) {
   return Ok();
 }
 
-// They are where the host can read them already.
+// The host can read the rows in place.
 Status CpuCommands::Download(const Tensor& from, std::span<const float>* rows) {
   CHECK(from.stride == from.columns);
   *rows = {Floats(from), from.rows * from.columns};
@@ -77,7 +77,7 @@ Status CpuCommands::MakeAngles(const AnglesOf& of, const Angles& out) {
 Status CpuCommands::Gather(const Tensor& from, std::span<const RowRange> ranges, const Tensor& to) {
   CHECK(from.columns == to.columns);
   float* out = Floats(to);
-  // Some columns only, of either.
+  // Only some columns of one of them: copies row by row.
   if (from.stride != from.columns || to.stride != to.columns) {
     for (const RowRange& range : ranges) {
       for (size_t row = range.first; row < range.first + range.count; ++row, out += to.stride)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The operations on the processor: each is computed on all threads before its call returns, so that
-// a batch is done when it is submitted. Their results are what every other back end has to give.
+// The operations on the processor: each is computed on all threads before its call returns, so a
+// batch is done when it is submitted. Every other back end has to give the same results.
 #pragma once
 
 #include <memory>
@@ -124,8 +124,8 @@ class CpuCommands : public Commands {
   CpuRowAttention row_attention_;
   CpuDeltaNet delta_net_;
   std::vector<CpuProduct> products_;
-  CpuOperand cut_;      // rows that leave in blocks
-  BlockMemory blocks_;  // of these
+  CpuOperand cut_;      // rows to be downloaded in blocks
+  BlockMemory blocks_;  // for these
 };
 
 }  // namespace aster::compute

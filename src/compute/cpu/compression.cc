@@ -92,14 +92,13 @@ void CpuCompression::WriteInputs() const {
   }
 }
 
-// Where rows overlap, one is made of twice as many tokens: of those before its own the first half
-// of the columns, of its own the second. The first row of all has only its own.
+// If rows overlap, each is made of twice as many tokens: of the first half of the columns of the
+// tokens before its own, and of the second half of its own. The first row has only its own.
 void CpuCompression::PoolRow(const Row& row, size_t dim, float* out) const {
   constexpr size_t kMostInputs = kernels::kPagePositions;
   const size_t columns = inputs_.columns;
   const uint32_t ratio = inputs_.ratio;
   const uint32_t first = row.index * ratio;
-  // The tokens that it is made of.
   std::array<const float*, kMostInputs> values;
   std::array<const float*, kMostInputs> scores;
   size_t count = 0;
@@ -119,7 +118,7 @@ void CpuCompression::MakeRow(const Row& row) const {
   const auto dim = static_cast<size_t>(at_->format.dim);
   const uint32_t ratio = at_->ratio;
   const uint32_t first = row.index * ratio;
-  // Their mean, normed and turned to the position of the first of its own.
+  // The weighted mean, normed, with RoPE for the position of the row's first own token.
   const kernels::OpsTable& ops = context_.ops();
   std::array<float, kernels::kMaxLatentDim> made;
   PoolRow(row, dim, made.data());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows that stand for several tokens: keeps what they are made of, and makes them when their last
-// token has come. Must not know who attends to them.
+// Rows that stand for several tokens: keeps their inputs, and makes each row when its last token
+// has come. Must not know who attends to them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class CpuCompression {
 
   // Writes the spans' inputs and every row that they complete.
   void Run(const Compression& compression);
-  // Writes the spans' inputs; the rows that they complete are numbers, neither normed nor turned.
+  // Writes the spans' inputs, and the rows that they complete as numbers, without norm and RoPE.
   void Run(const RowPooling& pooling);
 
  private:
@@ -31,7 +31,7 @@ class CpuCompression {
     uint32_t index;
   };
 
-  // What rows are made of, and where that is kept.
+  // The inputs of rows, and where they are kept.
   struct Inputs {
     std::span<const PageSpan> spans;
     uint32_t layer;
@@ -50,8 +50,8 @@ class CpuCompression {
   void MakeRow(const Row& row) const;
 
   Context& context_;
-  const Compression* at_ = nullptr;  // while it runs
-  Inputs inputs_;                    // likewise
+  const Compression* at_ = nullptr;  // during Run
+  Inputs inputs_;                    // during Run
   std::vector<Row> rows_;
 };
 

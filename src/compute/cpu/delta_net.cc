@@ -18,23 +18,24 @@ namespace aster::compute {
 namespace {
 
 constexpr uint32_t kDeltaPage = kernels::kPagePositions;
-// Tokens that are made ready together, so that they stay near.
+// Tokens whose inputs are prepared together, so that they stay in the cache.
 constexpr uint32_t kDeltaBlock = 32;
-// Of the lengths that queries and keys are divided by.
+// Of the norm of queries and keys.
 constexpr float kLengthEpsilon = 1e-6f;
 
-// Of which position in a page its states are, before the page is full. Zeros, as fresh pages have
-// them, say nothing: no position within a page is its first.
+// The position of a page's states while the page is not full. Zeros, as in new pages, mean that it
+// has none: a position within a page is never its first.
 struct Mark {
   Hash128 prefix;  // of the tokens before it
   uint32_t position = 0;
-  uint32_t unused = 0;  // so that every byte is said
+  uint32_t unused = 0;  // makes the padding zero
 };
 static_assert(sizeof(Mark) <= kernels::kDeltaMarkBytes);
 
 void WriteMark(uint8_t* at, const Mark& mark) { std::memcpy(at, &mark, sizeof(mark)); }
 
-// Whether it is that of a position from `begin` on, up to the table's length, along its tokens.
+// Whether the mark is of a position in (begin, length] of the table, with the same tokens before
+// it.
 bool IsOf(const Mark& mark, const kv::PageTable& table, uint32_t begin, uint32_t length) {
   return mark.position > begin && mark.position <= length &&
          table.history().HashAt(mark.position) == mark.prefix;
@@ -62,7 +63,7 @@ Status CpuDeltaNet::Run(const DeltaNet& net) {
   WriteInputs();
   courses_.clear();
   for (const PageSpan& span : net.pages.spans) courses_.push_back(CourseOf(span));
-  // Heads have nothing to do with each other; those that share a key are taken together.
+  // Key heads are independent; the value heads of one key head are computed together.
   context_.pool.ParallelFor(
       courses_.size() * net.key_heads, [&](size_t begin, size_t end, size_t thread) {
         for (size_t i = begin; i < end; ++i)
@@ -72,7 +73,8 @@ Status CpuDeltaNet::Run(const DeltaNet& net) {
   return Ok();
 }
 
-// All that later tokens need of these: they may be taken once more, from the page's begin on.
+// Writes the tokens' inputs into their stream: later batches may have to compute states again from
+// the page's begin on.
 void CpuDeltaNet::WriteInputs() {
   for (const PageSpan& span : at_->pages.spans) {
     context_.pool.ParallelFor(span.count, [&](size_t begin, size_t end, size_t) {
@@ -102,9 +104,9 @@ void CpuDeltaNet::WriteInput(const PageSpan& span, uint32_t i) const {
   ops.sigmoid(Floats(net.betas) + row * net.betas.stride, heads, decays + heads);
 }
 
-// States are known before each page, and within the page of the batch's first position maybe at
-// another: where the batch before began. Drafts are behind the first token of a batch, so that what
-// is kept there stays true when they are rejected.
+// States are known at the begin of each page. Within the page of the batch's first position they
+// may also be kept where the batch before began. That position stays valid when draft tokens are
+// rejected, as these come after the first token of a batch.
 CpuDeltaNet::Course CpuDeltaNet::CourseOf(const PageSpan& span) const {
   const DeltaNet& net = *at_;
   const uint32_t index = span.position / kDeltaPage;
@@ -128,7 +130,7 @@ CpuDeltaNet::Course CpuDeltaNet::CourseOf(const PageSpan& span) const {
     course.begin = reinterpret_cast<const float*>(page);
   }
   course.is_there = is_of && mark.position == span.position;
-  // Where the page becomes full its states are those behind it.
+  // A page that becomes full keeps the states at its end instead.
   const bool stays_open = span.position + span.count < page_begin + kDeltaPage;
   if (stays_open && span.position > page_begin) course.kept = reinterpret_cast<float*>(page);
   if (!course.is_there) WriteMark(course.mark, {});
@@ -140,7 +142,7 @@ void CpuDeltaNet::FinishMarks() const {
     const PageSpan& span = *course.span;
     const uint32_t first = span.position / kDeltaPage;
     const uint32_t end = (span.position + span.count) / kDeltaPage;
-    // Of pages that are full now.
+    // Writes the states at the end of pages that are full now.
     for (uint32_t index = first; index < end; ++index) {
       uint8_t* const page = StatePage(*at_, span, index);
       WriteMark(page + at_->value_heads * state_floats() * sizeof(float), {});
@@ -170,7 +172,7 @@ void CpuDeltaNet::TakeCourse(const Course& course, size_t key_head, const Room& 
   }
 }
 
-// Between the states of all heads and those of one key head's.
+// Copies states between those of all heads and those of one key head's value heads.
 void CpuDeltaNet::CopyStates(size_t key_head, const float* from, float* to, bool is_out) const {
   const size_t size = state_floats();
   for (size_t i = 0; i < heads_of_key(); ++i) {
@@ -185,7 +187,7 @@ void CpuDeltaNet::CopyStates(size_t key_head, const float* from, float* to, bool
   }
 }
 
-// Tokens [begin, end), of one page; outputs are wanted of those of the batch.
+// Computes tokens [begin, end) of one page; only those of the batch have outputs.
 void CpuDeltaNet::TakeTokens(const Course& course, size_t key_head, uint32_t begin, uint32_t end,
                              const Room& room) const {
   const DeltaNet& net = *at_;
@@ -217,8 +219,8 @@ void CpuDeltaNet::TakeTokens(const Course& course, size_t key_head, uint32_t beg
   }
 }
 
-// x = the key head's channels, of as many rows before as the convolution joins; before the text
-// there are zeros.
+// x = the key head's channels of the tokens and of the rows before them that the convolution needs;
+// zeros before the beginning of the text.
 void CpuDeltaNet::LoadInputs(const PageSpan& span, size_t key_head, uint32_t begin, uint32_t end,
                              const Room& room) const {
   const DeltaNet& net = *at_;
@@ -253,7 +255,7 @@ void CpuDeltaNet::LoadInputs(const PageSpan& span, size_t key_head, uint32_t beg
   }
 }
 
-// mixed = a query and a key of length 1, the query scaled, and the values.
+// mixed = a normalised and scaled query, a normalised key, and the values.
 void CpuDeltaNet::MakeHeads(size_t key_head, size_t tokens, const Room& room) const {
   const DeltaNet& net = *at_;
   const size_t dim = net.key_dim;
@@ -276,7 +278,8 @@ void CpuDeltaNet::MakeHeads(size_t key_head, size_t tokens, const Room& room) co
     convolve(2 * dim + h * net.value_dim, 2 * keys + value_head(key_head, h) * net.value_dim,
              net.value_dim);
   }
-  // A norm gives rows of length √dim; scores are scaled as those of attention are.
+  // RMS norm gives rows of length √dim, so they are scaled to length 1; scores are scaled as those
+  // of attention.
   const kernels::OpsTable& ops = context_.ops();
   const auto width_of_key = static_cast<float>(dim);
   for (size_t t = 0; t < tokens; ++t) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Layers that keep a state for every head in place of keys and values: writes what tokens bring,
-// brings the states to where a batch begins, and takes its tokens one after the other. Must not
-// know what is made of their outputs.
+// Layers that keep a state for every head in place of keys and values: writes the tokens' inputs,
+// computes the states at the batch's begin, then takes its tokens one after the other. Must not
+// know how outputs are used.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ class CpuDeltaNet {
   Status Run(const DeltaNet& net);
 
  private:
-  // How the tokens of one sequence are taken.
+  // Where the states of one sequence begin and are kept.
   struct Course {
     const PageSpan* span;
-    uint32_t from;       // where the states are those of `begin`
+    uint32_t from;       // the position of the states `begin`
     const float* begin;  // [value_heads][key_dim][value_dim]; null: zeros
-    float* kept;         // where those at the batch's first position are kept; null: nowhere
+    float* kept;         // for the states at the batch's first position; null: not kept
     uint8_t* mark;       // of the page that they are kept in, or that becomes full
-    bool is_there;       // they are kept already
+    bool is_there;       // `kept` has them already
   };
   // Scratch memory of a thread, for the value heads of one key head.
   struct Room {
@@ -60,7 +60,7 @@ class CpuDeltaNet {
   size_t state_floats() const { return at_->key_dim * at_->value_dim; }
 
   Context& context_;
-  const DeltaNet* at_ = nullptr;  // while it runs
+  const DeltaNet* at_ = nullptr;  // during Run
   std::vector<Course> courses_;
   Buffer rooms_;  // [threads][RoomFloats()]
 };

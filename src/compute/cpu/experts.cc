@@ -15,14 +15,14 @@ namespace {
 
 constexpr uint32_t kElsewhere = UINT32_MAX;
 
-// Of the chosen experts; those that another machine has are empty.
+// The feed-forward width of the chosen experts; those of other machines are empty.
 size_t FeedForwardOf(const ExpertSum& sum) {
   const auto here = std::ranges::find_if(
       sum.experts, [](const ExpertWeights& expert) { return expert.gate.rows() > 0; });
   return here->gate.rows();
 }
 
-// By the token where there is a table, else by the scores.
+// Chooses by the token if there is a table, else by the scores.
 void ChooseFor(const ExpertChoice& choice, size_t row, const float* scores, int32_t* ids) {
   const size_t used = choice.ids.columns;
   if (choice.table.empty()) {
@@ -72,7 +72,8 @@ Status CpuExperts::Sum(const ExpertSum& sum) {
 Status CpuExperts::Expand(const ExpertSum& sum, const Tensor& wide) {
   MakeGroups(sum);
   TRY(ExpandGroups(sum));
-  // From the order of experts to that of choices; the shared expert's rows stand behind both.
+  // Moves rows from the order of experts to that of choices; the shared expert's rows are last in
+  // both.
   const size_t width = FeedForwardOf(sum);
   CHECK(wide.rows == chosen_rows() + rows_of_shared(sum) && wide.columns == width);
   context_.pool.ParallelFor(wide.rows, [&](size_t begin, size_t end, size_t) {
@@ -88,7 +89,7 @@ Status CpuExperts::Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand
   MakeGroups(sum);
   CHECK(chosen.rows() == chosen_rows());
   CHECK(sum.shared == nullptr || shared.rows() == shared_.rows.size());
-  // They are in the order of choices.
+  // The operand has rows in the order of choices.
   for (Group& group : groups_) group.hidden.SetGathered(chosen, group.choices);
   TRY(ContractGroups(sum, shared, sum.out.columns));
   SumUp(sum);
@@ -119,7 +120,7 @@ void CpuExperts::FinishSums(std::span<const int64_t> sums, const Tensor& out) {
   FinishFixedSums(context_, sums, out.columns, Floats(out), out.stride);
 }
 
-// Of those choices that are computed here; of all where nothing says which.
+// Groups the rows by expert: those of choices that are computed here; of all if `is_own` is empty.
 void CpuExperts::MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_own) {
   const size_t rows = sum.ids.rows;
   const size_t used = sum.ids.columns;
@@ -142,6 +143,7 @@ void CpuExperts::MakeGroups(const ExpertSum& sum, std::span<const uint8_t> is_ow
       group.choices.push_back(static_cast<uint32_t>(row * used + i));
     }
   }
+  // Gives each choice a place among the rows of all groups; the shared expert's rows come last.
   places_.assign(rows * used, kElsewhere);
   experts_of_rows_.clear();
   for (Group& group : groups_) {
@@ -194,7 +196,7 @@ Status CpuExperts::ExpandGroups(const ExpertSum& sum) {
   return Ok();
 }
 
-// To each row of a group that of its expert; the shared expert, behind them, has none.
+// Adds to each row of a group the bias of its expert; the shared expert, which is last, has none.
 void CpuExperts::AddBias(const Tensor& biases, float* rows) {
   if (biases.empty()) return;
   const size_t width = biases.columns;
@@ -206,14 +208,14 @@ void CpuExperts::AddBias(const Tensor& biases, float* rows) {
   });
 }
 
-// What the experts contract is what they have just expanded.
+// The experts contract the rows that they have just expanded.
 void CpuExperts::SetHidden(const ExpertSum& sum) {
   const size_t width = FeedForwardOf(sum);
   for (Group& group : groups_) {
     group.hidden.Set(gate_.As<float>() + group.first * width, width, group.rows.size(), width);
   }
   if (shared_.rows.empty()) return;
-  // It may be wider than the others.
+  // The shared expert may be wider than the others.
   const size_t of_shared = sum.shared->down.columns();
   shared_.hidden.Set(gate_.As<float>() + chosen_rows() * width, of_shared, shared_.rows.size(),
                      of_shared);
@@ -235,7 +237,7 @@ Status CpuExperts::ContractGroups(const ExpertSum& sum, CpuOperand& shared, size
   return Ok();
 }
 
-// In fixed point, so that experts may be summed in any order and on any machine.
+// Sums in fixed point, so that the order and machine of the experts do not matter.
 void CpuExperts::SumUp(const ExpertSum& sum) {
   const size_t embedding = sum.out.columns;
   context_.pool.ParallelFor(sum.ids.rows, [&](size_t begin, size_t end, size_t) {
@@ -247,7 +249,7 @@ void CpuExperts::SumUp(const ExpertSum& sum) {
   });
 }
 
-// Of the experts that are computed here.
+// Sums a row's outputs of the experts that are computed here.
 void CpuExperts::SumRow(const ExpertSum& sum, size_t row, std::span<int64_t> sums) {
   const kernels::OpsTable& ops = context_.ops();
   const float* const shares = Floats(sum.shares) + row * sum.shares.stride;

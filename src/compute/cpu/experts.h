@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The experts that a router picks for each row, the rows of one expert computed together. Must not
-// know attention.
+// The experts that a router chooses for each row. Rows of one expert are computed together. Must
+// not know attention.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class CpuExperts {
 
   void Choose(const ExpertChoice& choice);
   Status Sum(const ExpertSum& sum);
-  // Its two halves.
+  // The two halves of Sum.
   Status Expand(const ExpertSum& sum, const Tensor& wide);
   Status Contract(const ExpertSum& sum, CpuOperand& chosen, CpuOperand& shared);
-  // What it is of the experts here.
+  // The part of Sum of the experts on this machine.
   Status SumOwn(const ExpertSum& sum, const OwnExperts& own);
   void FinishSums(std::span<const int64_t> sums, const Tensor& out);
 
@@ -35,7 +35,7 @@ class CpuExperts {
   // The rows that one expert works on.
   struct Group {
     std::vector<uint32_t> rows;     // of the batch
-    std::vector<uint32_t> choices;  // which of its row's choices the expert is
+    std::vector<uint32_t> choices;  // for each row, which of its choices the expert is
     size_t first = 0;               // of the rows of all groups
     CpuOperand input;
     CpuOperand hidden;
@@ -49,15 +49,15 @@ class CpuExperts {
   void SumUp(const ExpertSum& sum);
   void SumRow(const ExpertSum& sum, size_t row, std::span<int64_t> sums);
   size_t chosen_rows() const { return experts_of_rows_.size(); }
-  // Several shared experts are one that is as wide: its rows stand as those of several.
+  // Several shared experts are stored as a wider one, which has several rows of the usual width.
   size_t rows_of_shared(const ExpertSum& sum) const;
 
   Context& context_;
   Buffer gate_;  // [rows of all groups, feed_forward]
   Buffer up_;    // the same
   Buffer down_;  // [rows of all groups, embedding]
-  // Row of down_ that holds the output of the choice, or of the row's shared expert, which stand
-  // behind; kElsewhere of those that are not computed here.
+  // Row of down_ with the output of the choice, or of the row's shared expert, whose rows are last;
+  // kElsewhere if it is not computed here.
   std::vector<uint32_t> places_;            // [rows, used]
   std::vector<uint32_t> places_of_shared_;  // [rows]
   std::vector<uint32_t> experts_of_rows_;   // of all groups

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // gate = swiglu, swiglu_oai or geglu (kernels/ops.h) of gate and up, on all threads. Must not know
-// whose.
+// experts.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline auto JoinOf(const kernels::OpsTable& ops, GateKind kind) {
 inline void CpuGate(Context& context, GateKind kind, float* gate, const float* up, size_t count,
                     float limit) {
   const auto join = JoinOf(context.ops(), kind);
-  // Cut by elements, not by rows: a single row is worth sharing out too.
+  // Divided by elements rather than rows, as even a single row is worth dividing among threads.
   constexpr size_t kPiece = 256;
   context.pool.ParallelFor((count + kPiece - 1) / kPiece, [&](size_t begin, size_t end, size_t) {
     const size_t first = begin * kPiece;

@@ -15,8 +15,8 @@ namespace {
 // the second-level cache (96 rows of 128 floats are 48 KiB).
 constexpr uint32_t kTaskRows = 96;
 
-// Pages are shared out among threads where there are fewer tasks than this for each, and more pages
-// than this in a task.
+// The pages of a task are divided among threads if there are fewer tasks than kTasksPerThread for
+// each thread, and more pages than kFewPages in a task.
 constexpr size_t kTasksPerThread = 2;
 constexpr uint32_t kFewPages = 8;
 
@@ -28,7 +28,7 @@ constexpr size_t RoundUp(size_t bytes) {
   return (bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
 }
 
-// Takes typed pieces off a block of memory.
+// Takes typed arrays from a block of memory, one after the other.
 class Carver {
  public:
   explicit Carver(uint8_t* memory) : memory_(memory) {}
@@ -65,7 +65,7 @@ Status CpuHeadAttention::Run(const HeadAttention& attention) {
   return Ok();
 }
 
-// Tasks late in the text see more pages: threads take one at a time.
+// Tasks late in the text see more pages, so threads take one task at a time.
 void CpuHeadAttention::AttendTasks() {
   const kernels::AttentionTable& attention = context_.attention();
   context_.pool.ParallelForDynamic(tasks_.size(), 1, [&](size_t begin, size_t end, size_t thread) {
@@ -80,7 +80,7 @@ void CpuHeadAttention::AttendTasks() {
   });
 }
 
-// Pages first, each for itself; then those of a task are merged.
+// First computes each page by itself, then merges the pages of each task.
 void CpuHeadAttention::AttendParts() {
   const kernels::AttentionTable& attention = context_.attention();
   context_.pool.ParallelForDynamic(parts_.size(), 1, [&](size_t begin, size_t end, size_t thread) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of a batch over pages of keys and values: writes the new rows into their pages and lets
-// every row see its past, on all threads. Must not know weights or norms.
+// Attention of a batch over pages of keys and values: writes the new rows into their pages, then
+// computes attention for every row, on all threads. Must not know weights or norms.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class CpuHeadAttention {
     uint32_t token_count;
     uint32_t page_count;  // from page 0 on
     float* page_results =
-        nullptr;  // [page_count] results of all the task's rows, where threads share its pages
+        nullptr;  // [page_count] results of all the task's rows, if threads divide its pages
   };
   // Some pages of a task.
   struct Part {
@@ -40,7 +40,7 @@ class CpuHeadAttention {
     uint32_t page_begin;
     uint32_t page_end;
   };
-  // What a thread needs beside its rows.
+  // Scratch memory of a thread, in addition to its rows.
   struct Scratch {
     kernels::VisibleRows* visible;  // [rows]
     const uint8_t** pages;          // [page_count]
@@ -65,7 +65,7 @@ class CpuHeadAttention {
 
   Context& context_;
 
-  // While it runs.
+  // During Run.
   const HeadAttention* at_ = nullptr;
   kernels::PageLayout head_page_{};
   uint32_t group_ = 0;         // query heads that share a key-value head
@@ -73,7 +73,7 @@ class CpuHeadAttention {
   float query_factor_ = 0;
   float cap_ = 0;  // of scores, in units of log 2
   std::vector<Task> tasks_;
-  std::vector<Part> parts_;  // empty where each task is one thread's
+  std::vector<Part> parts_;  // empty if each task is computed by one thread
   Buffer scratch_;           // [threads, scratch_bytes_]
   Buffer results_;           // page results of tasks
   size_t scratch_bytes_ = 0;

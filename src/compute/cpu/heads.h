@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Biases, norms and turns of the heads of a row. Must not know threads.
+// Biases, norms and RoPE of the heads of a row. Must not know threads.
 #pragma once
 
 #include "compute/commands.h"
@@ -9,7 +9,7 @@
 
 namespace aster::compute {
 
-// Heads [begin, end) of row `row`.
+// Finishes heads [begin, end) of row `row`.
 void CpuFinishHeads(const kernels::OpsTable& ops, const Heads& heads, size_t row, size_t begin,
                     size_t end);
 

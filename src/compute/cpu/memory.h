@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory of the CPU back end: where tensors and matrices are for the processor. Only this folder
-// may look. Any CPU back end can use the memory of any other.
+// Memory of the CPU back end, and addresses of tensors and matrices in it. Only for this folder.
+// Any CPU back end can use the memory of any other.
 #pragma once
 
 #include <utility>
@@ -24,7 +24,7 @@ class CpuMemory final : public Memory {
   Buffer buffer_;
 };
 
-// Of its first element; null where there is no such tensor.
+// The address of the first element; null for an empty tensor.
 inline float* Floats(const Tensor& tensor) {
   DCHECK(tensor.element == Element::kF32);
   if (tensor.empty()) return nullptr;

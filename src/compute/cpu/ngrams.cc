@@ -17,7 +17,7 @@ constexpr uint32_t kTokensOfPage = kernels::kPagePositions;
 
 size_t PlaceInPage(uint32_t position) { return position % kTokensOfPage * sizeof(uint32_t); }
 
-// What is in the pages already goes to the classes, and those of the span's tokens to the pages.
+// Reads the classes of tokens before the span from the pages, and writes those of its own tokens.
 void ExchangeClasses(const NgramHash& hash, const PageSpan& span, SpanClasses& classes) {
   const auto [layer, stream, spans] = hash.pages;
   auto position = span.position - static_cast<uint32_t>(classes.before().size());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A memory of n-grams: which rows of its table tokens are given, and how what these become is added
+// N-gram memory (Engram): finds the rows of its table for tokens, and adds the values made of these
 // to a residual. Must not know the table.
 #pragma once
 

@@ -14,8 +14,7 @@
 namespace aster::compute {
 namespace {
 
-// Panels that a thread takes at a time where products differ in size: enough to amortise the
-// taking.
+// Panels that a thread takes at a time if products differ in size.
 constexpr size_t kDynamicPanels = 8;
 
 struct Job {
@@ -25,7 +24,7 @@ struct Job {
   size_t panel_count;
 };
 
-// Computes panels [begin, end) of all jobs' panels in a row.
+// Computes panels [begin, end), counted through all jobs.
 void RunPanels(std::span<const Job> jobs, size_t begin, size_t end, kernels::Isa isa) {
   for (const Job& job : jobs) {
     const size_t first = std::max(begin, job.first_panel);

@@ -17,26 +17,26 @@
 
 namespace aster::compute {
 
-// Rows of activations, prepared at most once for each format that a matrix asks for. Reused from
-// batch to batch.
+// Rows of activations, prepared at most once for each format that a matrix needs. Reused from batch
+// to batch.
 class CpuOperand final : public Operand {
  public:
   void Set(const Tensor& rows) override;
-  // Rows [rows, columns] of floats, `row_stride` apart, to be prepared when they are asked for;
-  // they must not change until the next Set.
+  // Rows [rows, columns] of floats, `row_stride` apart, prepared when In needs them; they must not
+  // change until the next Set.
   void Set(const float* data, size_t row_stride, size_t rows, size_t columns);
   // Rows `indices` of `other`; both must not change until the next Set.
   void SetGathered(CpuOperand& other, std::span<const uint32_t> indices);
 
-  // Rows whose columns come one part after the other, in blocks of this format, before a matrix
-  // asks for it; none asks for another one.
+  // Rows whose columns AddPart adds in blocks of this format, before the first product; all
+  // matrices must use this format.
   Status SetInParts(kernels::ActivationFormat format, size_t rows, size_t columns);
   void AddPart(Bytes blocks, const BlockColumns& part, Context& context);
 
   size_t rows() const { return source_.rows; }
   size_t columns() const { return source_.columns; }
 
-  // Prepares on all threads, unless it is done already.
+  // The rows in a format, prepared on all threads if they are not yet.
   Result<const uint8_t*> In(kernels::ActivationFormat format, Context& context);
 
  private:
@@ -59,7 +59,7 @@ struct CpuProduct {
   size_t out_stride;  // floats
 };
 
-// All of them together: threads share out the panels of all matrices.
+// Computes all products together: threads divide the panels of all matrices.
 Status MultiplyAll(std::span<const CpuProduct> products, Context& context);
 
 }  // namespace aster::compute

@@ -15,10 +15,10 @@ constexpr uint32_t kLanes = kernels::kLatentLanes;
 constexpr size_t kBlock = kernels::kLatentBlock;
 constexpr uint32_t kPage = kernels::kPagePositions;
 
-// Heads of a token are shared out among threads where there are fewer tokens than this for each.
+// With fewer tokens than this for each thread, the heads of a token are divided among threads.
 constexpr size_t kRowTasksPerThread = 2;
 
-// From row to row of a decoded block: not a power of two, or the rows would all fall into the same
+// The stride of a decoded block: not a power of two, so that its rows do not all fall into the same
 // few sets of the first-level cache.
 size_t RowStride(size_t dim) { return dim + kLanes; }
 
@@ -138,7 +138,7 @@ void CpuRowAttention::Attend(const Task& task, Scratch& scratch) const {
   const size_t window = std::min(task.span->SightOf(task.token) + 1, at_->window);
   for (size_t begin = 0; begin < scratch.rows.size(); begin += kBlock) {
     const size_t count = std::min(kBlock, scratch.rows.size() - begin);
-    // Those of the window come first.
+    // Rows of the window come first.
     const size_t near = std::min(count, window - std::min(window, begin));
     const uint8_t* const* const rows = scratch.rows.data() + begin;
     table.decode(at_->format, rows, near, at.rows, stride);

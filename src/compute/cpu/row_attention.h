@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of a batch over rows that are keys and values at once: those of its window, then the
-// compressed ones, listed for each token and taken in blocks of kLatentBlock. Must not know how
+// Attention of a batch over rows that are both keys and values: those of the window, then
+// compressed ones, listed for each token and computed in blocks of kLatentBlock. Must not know how
 // rows are made.
 #pragma once
 
@@ -33,7 +33,7 @@ class CpuRowAttention {
     uint32_t head_count;
   };
   struct Scratch {
-    std::vector<const uint8_t*> rows;  // that the token sees
+    std::vector<const uint8_t*> rows;  // visible to the token
     Buffer floats;
   };
 
@@ -43,7 +43,7 @@ class CpuRowAttention {
 
   Context& context_;
 
-  // While it runs.
+  // During Run.
   const RowAttention* at_ = nullptr;
   size_t dim_ = 0;
   float query_factor_ = 0;

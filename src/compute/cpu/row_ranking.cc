@@ -12,7 +12,7 @@
 namespace aster::compute {
 namespace {
 
-// Scores that are held at a time: 16 MiB of them.
+// The most scores in memory: 16 MiB.
 constexpr size_t kMaxScores = size_t{4} << 20;
 
 size_t RoundUpToLanes(size_t count) {
@@ -50,7 +50,7 @@ void CpuRowRanking::AddTask(const PageSpan& span, uint32_t token) {
             .blocks = nullptr,
             .first_score = score_count_};
   const RowRanking::Blocks& blocks = at_->blocks;
-  // All blocks but the newest, which is the last of those that were chosen, are full.
+  // Only the newest block may not be full; it is always the last one chosen.
   if (blocks.top > 0 && !blocks.is_made) {
     const uint32_t last = (task.row_count - 1) / blocks.rows;
     if (last >= blocks.top) {
@@ -98,7 +98,7 @@ uint32_t CpuRowRanking::Task::RowAt(uint32_t i, uint32_t block_rows) const {
 }
 
 void CpuRowRanking::ChooseRows(const Task& task) {
-  // Numbers of rows are small: as integers they are the same bits with and without a sign.
+  // Row numbers are below 2^31, so they have the same bits as signed and unsigned integers.
   int32_t* const chosen = Integers(at_->chosen) + task.row * at_->chosen.stride;
   kernels::SelectLargest(scores_.As<float>() + task.first_score, task.row_count, at_->top,
                          orders_.As<uint32_t>() + task.first_score,
@@ -109,7 +109,7 @@ void CpuRowRanking::ChooseRows(const Task& task) {
   }
 }
 
-// By the best row of each; the newest block is chosen whatever its rows are.
+// Ranks blocks by their best row. The newest block is always chosen.
 void CpuRowRanking::ChooseBlocks(const Task& task) {
   const RowRanking::Blocks& blocks = at_->blocks;
   const uint32_t count = (task.row_count + blocks.rows - 1) / blocks.rows;
@@ -134,6 +134,8 @@ CpuRowRanking::Scratch CpuRowRanking::ScratchOf(size_t thread) {
   return scratch;
 }
 
+// Computes the scores of a block of rows: decodes them, multiplies them with all heads' queries,
+// and sums the products by the heads' weights.
 void CpuRowRanking::RankBlock(const Task& task, uint32_t block, const Scratch& scratch) {
   const size_t dim = dim_;
   const size_t heads = at_->heads;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which compressed rows a token sees where there are more than it may: those that an index ranks
-// highest, of equal ones the earliest. Must not know what the rows themselves hold.
+// Chooses the compressed rows that a token sees if there are more than it may see: those that an
+// index ranks highest, the earliest of equal ones. Must not know the content of the rows.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class CpuRowRanking {
     const PageSpan* span;
     size_t row;           // of the batch
     uint32_t row_count;   // compressed rows to choose from
-    uint32_t all_rows;    // that there are
-    const float* blocks;  // that those are of; null: all
+    uint32_t all_rows;    // compressed rows of the token
+    const float* blocks;  // only rows of these blocks may be chosen; null: all
     size_t first_score;
 
-    // Blocks may come from other machines: whatever they are, there is such a row.
+    // Always a valid row, as blocks may come from other machines and are not trusted.
     uint32_t RowAt(uint32_t i, uint32_t block_rows) const;
   };
   // What a thread needs to rank rows.
@@ -56,15 +56,15 @@ class CpuRowRanking {
 
   Context& context_;
 
-  // While it runs.
+  // During Run.
   const RowRanking* at_ = nullptr;
   size_t dim_ = 0;
   size_t lanes_ = 0;  // heads, rounded up
   std::vector<Task> tasks_;
-  size_t score_count_ = 0;  // of all of them
+  size_t score_count_ = 0;  // of all tasks
 
-  Buffer scores_;   // of the tasks at hand
-  Buffer orders_;   // as many numbers
+  Buffer scores_;   // of some tasks, at most kMaxScores
+  Buffer orders_;   // the same size
   Buffer scratch_;  // [threads]
 };
 

@@ -11,8 +11,8 @@
 namespace aster::compute {
 namespace {
 
-// Columns mixed at a time: threads share out single rows too, and a piece of every stream stays in
-// the first-level cache.
+// Columns mixed at a time: few enough that threads can divide a single row, and that a piece of
+// every stream stays in the first-level cache.
 constexpr size_t kPiece = 512;
 
 // Calls work(row, first column, columns) for pieces of rows, on all threads.

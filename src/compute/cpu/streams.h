@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The residual as several streams: the numbers that they are mixed with, and the mixing, on all
-// threads. Must not know what lies between.
+// The residual as several streams (hyper-connections): computes the weights with which they are
+// mixed, and mixes them, on all threads. Must not know layers.
 #pragma once
 
 #include "compute/commands.h"
