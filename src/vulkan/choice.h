@@ -15,21 +15,21 @@ namespace aster::vulkan {
 
 struct GpuChoice {
   enum class Kind : uint8_t {
-    kAuto,   // the first that is good enough; never a driver that computes on the processor
+    kAuto,   // the first suitable one; never a driver that computes on the processor
     kOff,    // none
-    kIndex,  // that of `index`, whatever it is
+    kIndex,  // the one with number `index`, of any kind
   };
   Kind kind = Kind::kAuto;
-  uint32_t index = 0;  // as `aster devices` numbers them
+  uint32_t index = 0;  // number in `aster devices`
 
   friend bool operator==(const GpuChoice&, const GpuChoice&) = default;
 };
 
-// "off", numbers of devices with commas between them, or nothing for the first that is good enough.
+// Parses "off", numbers of devices with commas between them, or nothing for the first suitable one.
 // At least one choice; several are all indices.
 Result<std::vector<GpuChoice>> ParseGpuChoices(std::optional<std::string_view> text);
 
-// What ASTER_GPU says.
+// The choices in ASTER_GPU.
 Result<std::vector<GpuChoice>> GpuChoicesOfEnvironment();
 
 }  // namespace aster::vulkan

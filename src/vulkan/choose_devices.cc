@@ -11,7 +11,7 @@
 namespace aster::vulkan {
 namespace {
 
-// Why a device that computes right is not used all the same; nothing where it is.
+// Why a device that has passed its check is not used; nothing if it is used.
 std::optional<std::string> WhyNotChosen(const DeviceInfo& info, std::span<const GpuChoice> choices,
                                         std::optional<uint32_t> used) {
   switch (choices.front().kind) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The GPUs of this machine, and what is known of each: for `aster devices`. The same in a program
-// that was built without GPU support, which says so. Must not know Vulkan's names.
+// The GPUs of this machine and their properties, for `aster devices`. A program without GPU support
+// has the same functions, which return an error. Must not know Vulkan's names.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace aster::vulkan {
 
 struct DeviceInfo {
-  uint32_t index;      // what ASTER_GPU calls it
+  uint32_t index;      // number in ASTER_GPU
   std::string name;    // as its driver gives it
   std::string driver;  // name and version
   std::string kind;    // "discrete", "integrated", "virtual", "processor" or "other"
@@ -24,19 +24,20 @@ struct DeviceInfo {
   uint64_t memory_bytes;
   uint64_t available_bytes;  // that can be allocated now
 
-  // What the self-check found; false where it did not come so far.
+  // Results of the self-check; false if it ended before.
   bool native_fma = false;         // else it is made of integer operations
   bool flushes_denormals = false;  // by itself or by a mode; else the shaders do
   bool dot_products = false;       // of bytes, by a quick instruction
-  std::string why_no_matrices;     // cooperative matrices are not used; empty where they are
-  // What the driver says.
+  std::string why_no_matrices;     // why cooperative matrices are not used; empty if they are
+  // Reported by the driver.
   bool halves = false;    // floats of 16 bits in shaders
   bool matrices = false;  // cooperative matrices
 
   std::string why_not_used;  // empty for the one that is used
 };
 
-// A check takes seconds where a driver computes on the processor, since it compiles all shaders.
+// Which devices to check. With a driver on the processor, which compiles all shaders, it takes
+// seconds.
 enum class DeviceChecks : uint8_t { kAll, kOfThoseThatMayBeUsed };
 
 // Every device, in the order of their numbers, with the choices that say which are used.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A GPU of this machine that computes, as a back end, with everything that takes. The same in
-// a program that was built without GPU support, which says so. Must not know Vulkan's names.
+// A GPU of this machine as a back end, with everything that it needs. A program without GPU support
+// has the same functions, which return an error. Must not know Vulkan's names.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace aster::vulkan {
 
-// Belongs to the thread that opened it. What its back end makes goes before it.
+// Belongs to the thread that opened it. Outlives everything that its back end makes.
 class Gpu {
  public:
   virtual ~Gpu() = default;
@@ -25,16 +25,15 @@ class Gpu {
   virtual const std::string& name() const = 0;  // as its driver gives it
   // Memory that can still be allocated on it.
   virtual uint64_t available_bytes() const = 0;
-  // Whether that is the main memory of this machine, and not one of its own.
+  // Whether it has no memory of its own and uses this machine's main memory.
   virtual bool shares_memory() const = 0;
-  // Whether it can compute no more: what it held is gone.
+  // Whether it failed: its memory is lost, and it computes no more.
   virtual bool lost() const = 0;
 };
 
-// The device that is to be used, after those of its kernels that are asked for have passed the
-// self-check; others are refused. An error says why there is none: NotFound where there is no
-// device or none is wanted, FailedPrecondition where the one that was chosen is not fit,
-// Unavailable where it was listed and is lost. The context outlives it.
+// Opens the chosen device and runs the self-check of the kernels in `use`; others are refused from
+// then on. NotFound if there is no device or none is wanted, FailedPrecondition if the chosen one
+// cannot be used, Unavailable if it was listed and is lost. The context outlives it.
 Result<std::unique_ptr<Gpu>> OpenGpu(const GpuChoice& choice, const KernelUse& use,
                                      compute::Context& host);
 

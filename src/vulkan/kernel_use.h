@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which kernels of a device a model asks for. Compiling them takes most of the time to open it, so
-// that others are neither checked nor, from then on, to be had. Must not know models.
+// The kernels of a device that a model needs. Compiling them takes most of the time to open it, so
+// others are not checked, and are refused from then on. Must not know models.
 #pragma once
 
 #include <bitset>
@@ -36,12 +36,12 @@ class PageTypes {
 struct KernelUse {
   kernels::WeightTypes weights = {};
   PageTypes pages = {};  // of attention over heads
-  bool capped = false;   // a soft cap holds its scores
+  bool capped = false;   // attention with a soft cap of scores
   bool experts = false;  // and routers
-  bool latent = false;   // rows that are keys and values at once, residuals of several streams
-  bool shared = false;   // and such rows that layers share, with what comes with them
-  bool states = false;   // in place of rows: delta nets
-  bool parts = false;    // of a group's layers, whose columns come and go
+  bool latent = false;   // rows that are both keys and values, residuals of several streams
+  bool shared = false;   // such rows that layers share, and the operations on them
+  bool states = false;   // of delta nets
+  bool parts = false;    // of a group's layers, whose columns nodes exchange
 
   static KernelUse All() {
     return {.weights = kernels::WeightTypes::All(),

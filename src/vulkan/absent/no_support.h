@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a program without GPU support says.
+// The error of a program without GPU support.
 #pragma once
 
 #include "base/result.h"

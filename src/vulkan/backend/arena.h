@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory for one batch, taken piece by piece from large buffers that are kept for the next. Must
-// not know what it holds.
+// Memory for one batch, taken piece by piece from large buffers that are kept for the next batch.
+// Must not know what it holds.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,11 @@ class Arena {
   Arena(Device& device, MemoryKind kind, uint64_t chunk_bytes)
       : device_(device), kind_(kind), chunk_bytes_(chunk_bytes) {}
 
-  // Good until Clear. Two arenas with chunks of the same size that are asked for the same give the
-  // same places.
+  // Valid until Clear. Two arenas with the same chunk size give the same places for the same calls.
   Result<Piece> Take(uint64_t bytes);
-  // Nothing of it is used any more.
+  // All of it is free again.
   void Clear();
-  // Frees the buffers that nothing was taken from since the last Trim. After Clear.
+  // Frees the buffers that were not used since the last Trim. Call it after Clear.
   void Trim();
 
   const std::deque<Chunk>& chunks() const { return chunks_; }

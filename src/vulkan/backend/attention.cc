@@ -28,7 +28,7 @@ bool Equal(const compute::PageSpan& a, const compute::PageSpan& b) {
          a.is_block == b.is_block;
 }
 
-// `record(first, count)` for as many as one dispatch takes at a time.
+// Calls record(first, count) for as many at a time as one dispatch can have.
 template <typename Record>
 Status ForEachRun(size_t count, Record record) {
   for (size_t first = 0; first < count; first += kRowGroups)
@@ -38,7 +38,7 @@ Status ForEachRun(size_t count, Record record) {
 
 }  // namespace
 
-// Blocks have no more rows than the longest run; fewer where that gives few workgroups.
+// Blocks have at most as many rows as the longest run, and fewer if there would be few workgroups.
 AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention) const {
   constexpr size_t kFewGroups = 128;
   const auto group = static_cast<uint32_t>(attention.head_count / attention.kv_head_count);
@@ -63,7 +63,8 @@ AttentionShape DeviceAttention::ShapeOf(const compute::HeadAttention& attention)
           .has_cap = has_cap};
 }
 
-// Layers of one batch differ in their pages, and some in their window.
+// Makes or finds the plan of a layer: layers of one batch with the same shape share one, and differ
+// only in their pages.
 Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
   const AttentionShape shape = ShapeOf(attention);
   const auto spans = attention.pages.spans;
@@ -86,7 +87,8 @@ Status DeviceAttention::Plan(const compute::HeadAttention& attention) {
   return Ok();
 }
 
-// The addresses of all pages that are read or, with new rows, written; `offset` bytes in each.
+// A table of the addresses, `offset` bytes into each page, of all pages that are read or, with new
+// rows, written.
 Result<Address> DeviceAttention::PutPages(const compute::PagesOf& pages, bool has_rows,
                                           uint64_t offset) {
   std::vector<uint64_t> table;
@@ -133,7 +135,7 @@ Status DeviceAttention::WriteRows(const compute::HeadAttention& attention, Addre
     cosines = RangeOf(heads->angles.cosines);
     sines = RangeOf(heads->angles.sines);
   }
-  // Those of all heads, whichever are attended to.
+  // Keys and values of all heads are written, also of those that this call does not attend to.
   const auto key_dim = static_cast<size_t>(attention.head_page->key_dim);
   const auto kv_heads = static_cast<uint32_t>(attention.keys.columns / key_dim);
   Commands& commands = batch_.Using(
@@ -185,7 +187,7 @@ Status DeviceAttention::Attend(const compute::HeadAttention& attention, Address 
   });
 }
 
-// Few rows and many pages: pages first, each for itself; then those of a block are merged.
+// For few rows and many pages: computes each page by itself, then merges the pages of each block.
 Status DeviceAttention::AttendParts(const compute::HeadAttention& attention, AttentionJob job) {
   const AttentionPlan& plan = planned_->plan;
   const uint64_t bytes = plan.results * AttentionResultFloats(*attention.head_page) * sizeof(float);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of a batch over pages on the device: writes the new rows into their pages and lets
-// every row see its past. Must not know weights or norms.
+// Attention of a batch over pages on the device: writes the new rows into their pages, then
+// computes attention for every row. Must not know weights or norms.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class DeviceAttention {
   DeviceAttention(Kernels& kernels, Batch& batch, Fusion& fusion)
       : kernels_(kernels), batch_(batch), fusion_(fusion) {}
 
-  // The plan of the batch before is not that of the next.
+  // Drops the plans of the batch before.
   void Begin() {
     plans_.clear();
     planned_ = nullptr;
@@ -30,7 +30,7 @@ class DeviceAttention {
   Status Record(const compute::HeadAttention& attention);
 
  private:
-  // A plan and where the device finds it.
+  // A plan, and its tables in device memory.
   struct Planned {
     AttentionShape shape;
     std::vector<compute::PageSpan> spans;

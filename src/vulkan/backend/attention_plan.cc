@@ -12,17 +12,17 @@ namespace {
 
 using kernels::kPagePositions;
 
-// Where blocks give fewer workgroups than this, their pages are shared out; what keeps a large GPU
-// busy.
+// If blocks give fewer workgroups than this, which keeps a large GPU busy, their pages are divided
+// among workgroups.
 constexpr uint32_t kWantedGroups = 512;
-// Fewer pages are merged on the way in less time than by a kernel of its own.
+// It takes less time to merge fewer pages in the same kernel than in a second one.
 constexpr uint32_t kFewPages = 4;
-// Their results take no more memory than this.
+// Limit of the memory for results of pages.
 constexpr uint64_t kMostResultBytes = uint64_t{64} << 20;
 
 uint32_t PageOf(uint32_t position) { return position / kPagePositions; }
 
-// Of those that the row at `position` and the ones behind it see.
+// The first page that the row at `position` or any later one sees.
 uint32_t FirstPage(const AttentionShape& shape, uint32_t position) {
   if (shape.window == 0 || shape.sinks > 0 || position + 1 < shape.window) return 0;
   return PageOf(position + 1 - shape.window);
@@ -58,7 +58,8 @@ void PlanSpan(const AttentionShape& shape, const compute::PageSpan& span, Attent
   plan.table_entries += end_page - first_page;
 }
 
-// Results of a block's pages stand one after the other, whichever part makes them.
+// Divides blocks into parts. The results of a block's pages follow each other, whichever part
+// writes them.
 void PlanParts(const AttentionShape& shape, AttentionPlan& plan) {
   const auto groups = static_cast<uint32_t>(plan.blocks.size()) * shape.kv_heads;
   uint32_t most_pages = 0;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How attention of a batch is cut into workgroups: which rows see which pages, and what one
-// dispatch has of them. The same for every layer of a batch, but for the pages' addresses. Must not
-// know devices.
+// How attention of a batch is divided into workgroups: which rows see which pages, and which of
+// them a dispatch has. The same for every layer of a batch, except for the pages' addresses. Must
+// not know devices.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct AttentionShape {
   bool has_cap = false;  // of scores
 };
 
-// The pages of a sequence that its rows see, or are written into.
+// The pages of a sequence that its rows see or write.
 struct PageRun {
   uint32_t table;       // entry of the first of them in the table of addresses
   uint32_t first_page;  // its number
@@ -40,8 +40,8 @@ struct AttentionPlan {
   std::vector<VisiblePositions> visible;  // [rows]
   std::vector<WriteSpan> writes;          // [spans]
   uint32_t longest_write = 0;
-  std::vector<AttentionBlock> blocks;  // with all of their pages
-  std::vector<AttentionBlock> parts;   // with some; empty where blocks are enough
+  std::vector<AttentionBlock> blocks;  // each with all of its pages
+  std::vector<AttentionBlock> parts;   // each with some of them; empty if blocks are enough
   uint64_t results = 0;                // of the pages of all parts
 };
 

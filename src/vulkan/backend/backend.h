@@ -17,8 +17,8 @@ namespace aster::vulkan {
 // Kernels and host outlive it.
 class DeviceBackend final : public compute::Backend {
  public:
-  // `staged`: tables are copied into device memory before a batch reads them; where host and device
-  // share their memory there is no need.
+  // `staged`: tables are copied into device memory before a batch reads them. Not needed if host
+  // and device share their memory.
   DeviceBackend(Kernels& kernels, compute::Context& host, bool staged);
   DeviceBackend(Kernels& kernels, compute::Context& host)
       : DeviceBackend(kernels, host, !kernels.device().traits().unified()) {}
@@ -30,7 +30,7 @@ class DeviceBackend final : public compute::Backend {
   kv::PageMemory& pages() override { return pages_; }
   std::unique_ptr<compute::Commands> NewCommands() override;
 
-  // Whether pages are not what their tables believe: what the device holds is of no use.
+  // Whether work on pages was lost, so that pages do not have the rows that their tables assume.
   bool lost() const { return pages_.failed(); }
 
  private:

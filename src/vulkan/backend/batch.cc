@@ -27,7 +27,7 @@ Batch::Batch(Device& device, DevicePages& pages, bool staged, uint64_t batches_t
       uploads_(device, MemoryKind::kUpload, kRowBytes),
       downloads_(device, MemoryKind::kDownload, kRowBytes) {}
 
-// Where waiting fails, the device is lost or the buffers' own end waits once more.
+// If waiting fails, the device is lost, or the buffers' destructors wait once more.
 Batch::~Batch() { static_cast<void>(Wait()); }
 
 Status Batch::Begin() {
@@ -71,7 +71,7 @@ void Batch::Defer(std::function<Status()> record) {
 
 void Batch::Settle() {
   if (deferred_ == nullptr) return;
-  // It records by Using, which finds nothing deferred any more.
+  // Cleared first, as `record` calls Using, which must not run it again.
   const std::function<Status()> record = std::exchange(deferred_, nullptr);
   const Status status = record();
   if (recorded_.ok()) recorded_ = status;
@@ -80,6 +80,7 @@ void Batch::Settle() {
 Commands& Batch::Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes) {
   Settle();
   if (hazards_.NeedsBarrier(reads, writes)) {
+    // A barrier is a good place to begin a new part: nothing before it may overlap anyway.
     StartPart();
     part().work.Barrier();
   }
@@ -92,7 +93,7 @@ Result<Address> Batch::PutBytes(std::span<const uint8_t> bytes) {
   return staged_ ? Stage(piece, bytes.size()) : piece.address();
 }
 
-// Tables that stand one after the other are copied together.
+// Notes a copy of a table into device memory. Adjacent tables are copied together.
 Result<Address> Batch::Stage(const Piece& piece, uint64_t bytes) {
   const Piece to = TRY(device_tables_.Take(bytes));
   if (!table_copies_.empty()) {
@@ -133,7 +134,8 @@ Result<Address> Batch::ScratchMemory(Scratch which, uint64_t bytes) {
   return scratch.buffer->address();
 }
 
-// A long prompt takes much more than the decoding that follows it. Nothing is in flight.
+// Frees memory that recent batches did not use: a long prompt needs much more than the decoding
+// after it. Nothing may be in flight.
 void Batch::Trim() {
   for (ScratchBuffer& scratch : scratch_) {
     if (scratch.buffer && scratch.buffer->bytes() > 2 * scratch.most_bytes) scratch.buffer.reset();
@@ -152,8 +154,8 @@ uint64_t Batch::memory_bytes() const {
   return bytes;
 }
 
-// The batch sees what was submitted before it, and each part its own tables, which are copied while
-// the part before is computed: it does not read them.
+// Records the copies of a part's tables. The first barrier makes the batch see all earlier work.
+// The copies may run while the part before is computed, as that one does not read these tables.
 Status Batch::RecordTables() {
   Commands& commands = part().tables;
   TRY(commands.Begin());
@@ -165,6 +167,7 @@ Status Batch::RecordTables() {
   return commands.End();
 }
 
+// Submits the current part after all recorded work on pages, which it may read.
 Status Batch::SubmitPart() {
   TRY(part().work.End());
   TRY(RecordTables());
@@ -176,7 +179,7 @@ Status Batch::SubmitPart() {
 
 void Batch::StartPart() {
   if (part().work.dispatches() < part_kernels_ || !recorded_.ok()) return;
-  // There is a part to record into whatever fails.
+  // Begins the next part first, so that there is always one to record into.
   recorded_ = BeginPart(part_ + 1);
   if (!recorded_.ok()) return;
   recorded_ = SubmitPart();

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One batch of work on a device: what it is made of is recorded with the barriers that it needs,
-// submitted, and polled. The device begins while the host still records: long batches are submitted
-// in parts. Tables for shaders and rows from the host go through memory that is
-// kept from batch to batch. Must not know which operations there are.
+// One batch of work on a device: it is recorded with the barriers that it needs, submitted, and
+// polled. Long batches are submitted in parts, so that the device begins while the host still
+// records. Tables for shaders and rows from the host go through memory that is kept from batch to
+// batch. Must not know which operations there are.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 
 namespace aster::vulkan {
 
-// Device memory for what is between two kernels of an operation.
+// Device memory for data between two kernels of an operation.
 enum class Scratch : uint8_t {
   kPageResults,
   kGate,
@@ -50,39 +50,38 @@ class Batch {
  public:
   // A device that takes longer for a batch has failed.
   static constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
-  // Memory that this number of batches in a row had no use for is freed: some seconds of answers.
-  // Taking it again costs milliseconds, which the next prompt would wait.
+  // Memory that this many consecutive batches (some seconds of answers) did not use is freed. Not
+  // sooner, as allocating it again delays the next prompt by milliseconds.
   static constexpr uint64_t kBatchesToTrim = 4096;
 
-  // Work that reads or writes pages says so by this range: they are many, and lie anywhere.
+  // Stands for all pages in reads and writes: there are many of them, anywhere in memory.
   static constexpr Range kPages = {1, 1};
 
-  // With `staged`, tables are copied into device memory; else shaders read them where the host
-  // wrote them.
+  // With `staged`, tables are copied into device memory; else shaders read the host's memory.
   Batch(Device& device, DevicePages& pages, bool staged, uint64_t batches_to_trim = kBatchesToTrim);
   ~Batch();
 
-  // The batch before is done, or is waited for.
+  // Waits for the batch before if it is not done.
   Status Begin();
   Status Submit();
   Result<bool> Poll();
   Status Wait();
 
-  // Another one for every batch.
+  // Differs for every batch.
   uint64_t number() const { return number_; }
 
-  // Where to record work that reads and writes these: after a barrier, where it needs one, and
-  // after what was deferred.
+  // Where to record work that reads and writes these ranges. Records deferred work first, and a
+  // barrier if the work needs one.
   Commands& Using(std::initializer_list<Range> reads, std::initializer_list<Range> writes);
 
-  // `record` records some work, by Using, before anything else is; until then it may be forgotten.
-  // Where it fails, Submit does.
+  // Defers some work: `record` is called before anything else is recorded, unless it is dropped
+  // before. If it fails, Submit fails.
   void Defer(std::function<Status()> record);
   bool is_deferring() const { return deferred_ != nullptr; }
   void Settle();
   void Forget() { deferred_ = nullptr; }
 
-  // A table for shaders, for the rest of the batch.
+  // Writes a table for shaders, valid for the rest of the batch.
   template <typename T>
   Result<Address> Put(std::span<const T> values) {
     return PutBytes({reinterpret_cast<const uint8_t*>(values.data()), values.size_bytes()});
@@ -92,26 +91,26 @@ class Batch {
     return Put(std::span<const T>(values));
   }
 
-  // Where to write, before Send, what that copies to the device as part of the batch.
+  // Host memory to write to; Send then copies it to the device as part of the batch.
   Result<Piece> TakeUpload(uint64_t bytes) { return uploads_.Take(bytes); }
   void Send(const Piece& piece, const Buffer& to, uint64_t offset, uint64_t bytes);
-  // What is there when the batch is done, until the next begins.
+  // Copies to the host: the result is valid from when the batch is done until the next one begins.
   Result<const uint8_t*> Fetch(const Buffer& from, uint64_t offset, uint64_t bytes);
 
-  // At least `bytes` bytes, with anything in them, until the same is asked for again.
+  // At least `bytes` uninitialised bytes, until the same scratch memory is taken again.
   Result<Address> ScratchMemory(Scratch which, uint64_t bytes);
-  // The same for a buffer that is kept elsewhere: it grows without losing what is recorded.
+  // The same for a buffer of the caller's. The old one stays valid for recorded work.
   Status Grow(std::optional<Buffer>& buffer, uint64_t bytes);
 
-  // Of scratch memory, and of rows and tables on their way.
+  // Bytes of scratch memory, and of memory for uploads, downloads and tables.
   uint64_t memory_bytes() const;
 
  private:
   struct ScratchBuffer {
     std::optional<Buffer> buffer;
-    uint64_t most_bytes = 0;  // that were asked for since the last Trim
+    uint64_t most_bytes = 0;  // taken since the last Trim
   };
-  // A table on its way to where shaders read it.
+  // A copy of a table into device memory.
   struct TableCopy {
     Piece from;
     Piece to;
@@ -120,23 +119,23 @@ class Batch {
 
   Result<Address> PutBytes(std::span<const uint8_t> bytes);
   Result<Address> Stage(const Piece& piece, uint64_t bytes);
-  // Kernels of the first part, which are few, so that the device begins at once; the next have
-  // each so many times more, as what is submitted takes longer than to record the next part.
+  // Kernels of the first part: few, so that the device begins at once. Each further part has
+  // kGrowth times as many, as computing a part takes longer than recording the next one.
   static constexpr uint32_t kFirstKernels = 8;
   static constexpr uint32_t kGrowth = 4;
-  // What is submitted together.
+  // Work that is submitted together.
   struct Part {
-    Commands tables;  // first of all: copies of tables
+    Commands tables;  // copies of tables, before `work`
     Commands work;
   };
 
   Part& part() { return parts_[part_]; }
   Status BeginPart(size_t part);
   Status SubmitPart();
-  // A part that is long enough starts, and the next begins.
+  // Submits the current part if it is long enough, and begins the next one.
   void StartPart();
   Status RecordTables();
-  // Since the last one; where work is timed.
+  // Notes the host's time since the last call, if work is timed.
   void TimeHost(const char* doing);
   std::array<Arena*, 4> arenas() { return {&tables_, &device_tables_, &uploads_, &downloads_}; }
   void Trim();
@@ -146,21 +145,21 @@ class Batch {
   const bool staged_;
   const uint64_t batches_to_trim_;
   std::deque<Part> parts_;
-  size_t part_ = 0;            // that is recorded
-  uint64_t part_kernels_ = 0;  // before it starts
+  size_t part_ = 0;            // the one that is recorded
+  uint64_t part_kernels_ = 0;  // after which it is submitted
   Hazards hazards_;
-  Arena tables_;                         // as the host writes them
-  Arena device_tables_;                  // as shaders read them; unused where they read the former
+  Arena tables_;                         // written by the host
+  Arena device_tables_;                  // if staged, their copies, which shaders read
   std::vector<TableCopy> table_copies_;  // of the part
   Arena uploads_;
   Arena downloads_;
   std::array<ScratchBuffer, kScratchCount> scratch_;
-  std::vector<Buffer> outgrown_;  // still used by what is recorded
+  std::vector<Buffer> outgrown_;  // replaced, but still used by recorded work
   std::function<Status()> deferred_;
-  Status recorded_ = Ok();              // or the first error of what could not return it
+  Status recorded_ = Ok();              // or the first error of a call that cannot return one
   std::optional<uint64_t> submission_;  // the last one in flight
   uint64_t number_ = 0;
-  int64_t timed_ns_ = 0;  // where work is timed
+  int64_t timed_ns_ = 0;  // of the last TimeHost
 };
 
 }  // namespace aster::vulkan

@@ -25,8 +25,8 @@ namespace {
 
 using compute::Tensor;
 
-// Rows whose angles one thread finds in about the time that waking the others takes: between
-// batches these sleep.
+// Rows whose angles one thread computes in about the time that it takes to wake the others, which
+// sleep between batches.
 constexpr size_t kRowsOfThread = 32;
 
 uint32_t Count(const Tensor& tensor) { return static_cast<uint32_t>(tensor.rows * tensor.columns); }
@@ -35,7 +35,7 @@ uint64_t BytesOf(const Tensor& tensor) {
   return tensor.rows * tensor.columns * compute::kElementBytes;
 }
 
-// `half` is what goes into or comes out of half a layer.
+// `half`: the input or output of half a layer.
 StreamsJob StreamsOf(const Tensor& streams, const Tensor& numbers, const Tensor& half) {
   return {.streams = AddressOf(streams),
           .stream_stride = static_cast<uint32_t>(streams.stride),
@@ -75,7 +75,8 @@ Status DeviceCommands::Wait() {
   return Ok();
 }
 
-// Of a batch that is done as a whole: parts of one that is still recorded may be, too.
+// Runs the host's work on the results of a batch that is done. (If a batch is still being recorded,
+// some of its parts may be done, but not the batch.)
 void DeviceCommands::FinishOnHost() {
   if (!is_submitted_) return;
   for (const std::function<void()>& finish : when_done_) finish();
@@ -112,7 +113,7 @@ Status DeviceCommands::Download(const Tensor& from, std::span<const float>* rows
   return Ok();
 }
 
-// Prepared on the device, with the bytes of the processor, which makes blocks of them.
+// The device prepares the rows, with the same bytes as the processor, which then makes the blocks.
 Status DeviceCommands::DownloadBlocks(kernels::ActivationFormat format, const Tensor& rows,
                                       Bytes* blocks) {
   if (rows.rows > kRowGroups)
@@ -155,7 +156,7 @@ Status DeviceCommands::FinishSums(std::span<const int64_t> sums, const Tensor& o
   return Send(piece, out);
 }
 
-// Decoded by the host, which has the file.
+// The host decodes the rows, as it has the file.
 Status DeviceCommands::Embed(const gguf::Tensor& embedding, std::span<const int32_t> tokens,
                              size_t copies, const Tensor& out) {
   CHECK(out.rows == tokens.size());
@@ -167,7 +168,7 @@ Status DeviceCommands::Embed(const gguf::Tensor& embedding, std::span<const int3
   return Send(piece, out);
 }
 
-// In doubles, by the host.
+// The host computes the angles, in doubles.
 Status DeviceCommands::MakeAngles(const compute::AnglesOf& of, const compute::Angles& out) {
   CHECK(IsDense(out.cosines) && IsDense(out.sines));
   const size_t pairs = of.frequencies.size();
@@ -235,7 +236,7 @@ Status DeviceCommands::Gate(const Tensor& gate, const Tensor& up, compute::GateK
   return fusion_.Gate(gate, up, OperationOf(kind), limit);
 }
 
-// Of every number by itself, in place.
+// An operation on every element by itself, in place.
 Status DeviceCommands::Map(const Tensor& rows, ElementOperation operation, float factor) {
   CHECK(IsDense(rows));
   return RecordElements(kernels_, batch_.Using({RangeOf(rows)}, {RangeOf(rows)}),
@@ -265,7 +266,7 @@ Status DeviceCommands::GateBySigmoid(const Tensor& rows, const Tensor& gates) {
                          .count = Count(rows)});
 }
 
-// Rows are prepared before the first product: then all of them may run at the same time.
+// Prepares all rows before the first product, so that all products may run at the same time.
 Status DeviceCommands::Multiply(std::span<const compute::Product> products) {
   const auto is_empty = [](const compute::Product& product) {
     return product.matrix->rows() == 0 || product.out.rows == 0;
@@ -296,7 +297,7 @@ Status DeviceCommands::Multiply(std::span<const compute::Product> products) {
   return Ok();
 }
 
-// Step by step, so that queries, keys and values share the barriers between steps.
+// One step for all heads after the other, so that queries, keys and values share the barriers.
 Status DeviceCommands::FinishHeads(std::span<const compute::Heads> all) {
   for (const compute::Heads& heads : all) TRY(AddBias(heads));
   for (const compute::Heads& heads : all) TRY(NormaliseHeads(heads));

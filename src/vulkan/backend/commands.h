@@ -135,7 +135,7 @@ class DeviceCommands final : public compute::Commands {
     return CheckIsInUse(kernels_.use().shared, "rows that layers share");
   }
   void FinishOnHost();
-  // From the host to rows with or without gaps between them.
+  // Copies from the host to rows with or without gaps.
   Status Send(const Piece& piece, const compute::Tensor& to);
   Status CopyRows(const Range& from, size_t from_stride, const compute::Tensor& to);
   Status Map(const compute::Tensor& rows, ElementOperation operation, float factor);
@@ -153,10 +153,10 @@ class DeviceCommands final : public compute::Commands {
   RowPreparer preparer_;
   DevicePages& pages_;
   DeviceStates states_;
-  std::optional<Buffer> cut_;    // rows that leave in blocks
-  compute::BlockMemory blocks_;  // of these
+  std::optional<Buffer> cut_;    // rows to be downloaded in blocks
+  compute::BlockMemory blocks_;  // for these
   bool is_submitted_ = false;    // the batch, as a whole
-  // What the host makes of the batch's results, once it is done.
+  // The host's work on the batch's results, once it is done.
   std::vector<std::function<void()>> when_done_;
 };
 

@@ -21,8 +21,8 @@ namespace {
 using compute::ExpertWeights;
 using compute::Matrix;
 
-// Rows times experts of a row that are computed at a time: what is between the products takes
-// memory for each.
+// The most slots (rows times experts of a row) that are computed at a time: each takes memory
+// between the products.
 constexpr uint32_t kSlotsOfPart = 4096;
 
 uint32_t Rows(const Matrix& matrix) { return static_cast<uint32_t>(matrix.rows()); }
@@ -30,8 +30,8 @@ uint32_t Columns(const Matrix& matrix) { return static_cast<uint32_t>(matrix.col
 
 bool IsFloat(const Matrix& matrix) { return matrix.type() <= kernels::WeightType::kBF16; }
 
-// Rows of one expert that are multiplied together where each has `average` ones: places of a group
-// that are not filled are computed for nothing, and a row by itself reads all of the weights.
+// Rows of one expert that are multiplied together if experts have `average` rows. Large groups
+// compute unused places, small ones read the weights more often.
 uint32_t RowsTogether(const Kernels& kernels, uint32_t average, const ExpertWeights& expert) {
   const bool any_float = IsFloat(expert.gate) || IsFloat(expert.up) || IsFloat(expert.down);
   const bool have_matrices = kernels.matrix() && HasMatrixProducts(expert.gate.type()) &&
@@ -54,20 +54,20 @@ ElementOperation OperationOf(kernels::RouterScore score) {
                                                  : ElementOperation::kSqrtSoftplus;
 }
 
-// One whose matrices are here.
+// An expert of this machine.
 const ExpertWeights& OneOf(const compute::ExpertSum& sum) {
   return *std::ranges::find_if(sum.experts,
                                [](const ExpertWeights& expert) { return expert.gate.rows() > 0; });
 }
 
-// Which of a row's choices are computed here: those of experts, then the shared one.
+// Whether a choice of a row is computed here; the shared expert is the choice after the last.
 bool IsOwn(const compute::ExpertSum& sum, const compute::OwnExperts& own, uint32_t row,
            size_t choice) {
   const size_t of_row = sum.ids.columns + (sum.shared == nullptr ? 0 : 1);
   return own.is_own[row * of_row + choice] != 0;
 }
 
-// The experts that the rows' tokens choose.
+// The experts that are chosen by the rows' tokens.
 std::vector<int32_t> GivenExperts(const compute::ExpertChoice& choice) {
   const size_t used = choice.ids.columns;
   std::vector<int32_t> given;
@@ -81,6 +81,7 @@ std::vector<int32_t> GivenExperts(const compute::ExpertChoice& choice) {
 
 }  // namespace
 
+// Turns the logits into scores, in place, then chooses the experts by these or by the tokens.
 Status DeviceExperts::Choose(const compute::ExpertChoice& choice) {
   TRY(CheckIsInUse(kernels_.use().experts, "experts"));
   const compute::Tensor& logits = choice.logits;
@@ -132,7 +133,7 @@ Result<DeviceExperts::AllMatrices> DeviceExperts::PutAllMatrices(const compute::
                      .down = TRY(PutMatrices(sum, &ExpertWeights::down))};
 }
 
-// As many rows as fit into memory between the products.
+// Calls `record` for parts of the rows that fit into the memory between the products.
 template <typename Record>
 Status DeviceExperts::ForEachPart(const compute::ExpertSum& sum, Record record) {
   CHECK(IsDense(sum.ids) && IsDense(sum.shares));
@@ -150,7 +151,7 @@ Status DeviceExperts::ForEachPart(const compute::ExpertSum& sum, Record record) 
   return Ok();
 }
 
-// The slots of a part, by their experts where several go to the same.
+// Groups the slots of a part by their experts, if several are likely to have the same.
 Result<ExpertGroups> DeviceExperts::Group(const Part& part, const compute::ExpertSum& sum) {
   const auto experts = static_cast<uint32_t>(sum.experts.size());
   const uint32_t together = RowsTogether(kernels_, part.slots() / experts, OneOf(sum));
@@ -164,7 +165,7 @@ Result<ExpertGroups> DeviceExperts::Group(const Part& part, const compute::Exper
   return groups;
 }
 
-// Those slots whose experts are here, by the host, which knows them.
+// Groups the slots whose experts are here, on the host, which knows the choice.
 Result<ExpertGroups> DeviceExperts::GroupOwn(const Part& part, const compute::ExpertSum& sum,
                                              const compute::OwnExperts& own) {
   std::vector<std::vector<uint32_t>> slots(sum.experts.size());
@@ -249,7 +250,7 @@ Status DeviceExperts::Gate(const Range& gate, const Range& up, compute::GateKind
                          .factor = limit});
 }
 
-// To each row of the part that of its expert; nothing where experts have none.
+// Adds to each row of the part the bias of its expert, if experts have any.
 Status DeviceExperts::AddBias(const compute::Tensor& biases, const Part& part, const Range& rows) {
   if (biases.empty()) return Ok();
   CHECK(IsDense(biases));
@@ -309,7 +310,7 @@ Result<Range> DeviceExperts::RunPart(const compute::ExpertSum& sum, DeviceOperan
   return ContractPart(sum, matrices.down, part, hidden, 0);
 }
 
-// `of_gate` and `of_up`: the same rows, as these matrices read them.
+// `of_gate` and `of_up`: the same rows, prepared for these matrices.
 Status DeviceExperts::ExpandShared(const compute::ExpertSum& sum, const PreparedRows& of_gate,
                                    const PreparedRows& of_up, const Range& gate) {
   const ExpertWeights& shared = *sum.shared;
@@ -348,12 +349,11 @@ Status DeviceExperts::Sum(const compute::ExpertSum& sum) {
   });
 }
 
-// `more`: outputs of the shared expert, of all rows of the batch; or none.
+// `more`: the shared expert's outputs for all rows of the batch, or none.
 Status DeviceExperts::SumPart(const compute::ExpertSum& sum, const Part& part, const Range& down,
                               const Range& more) {
   const compute::Tensor out = sum.out.Rows(part.first, part.rows);
   const uint64_t first_float = uint64_t{part.first} * sum.out.columns;
-  // A score for every row.
   const compute::Tensor scores =
       sum.shared_scores.empty() ? sum.shared_scores : sum.shared_scores.Rows(part.first, part.rows);
   return RecordWeightedSum(kernels_,
@@ -368,8 +368,7 @@ Status DeviceExperts::SumPart(const compute::ExpertSum& sum, const Part& part, c
                             .result = AddressOf(out)});
 }
 
-// Slots are in the order of choices; several shared experts stand behind them as one that is as
-// wide.
+// Slots are in the order of choices; after them come several shared experts as a single wider one.
 Status DeviceExperts::Expand(const compute::ExpertSum& sum, const compute::Tensor& wide) {
   TRY(CheckIsInUse(kernels_.use().experts, "experts"));
   CHECK(IsDense(wide));
@@ -409,7 +408,7 @@ Status DeviceExperts::Contract(const compute::ExpertSum& sum, DeviceOperand& cho
   });
 }
 
-// Some of the rows, as the matrix reads them.
+// Some of the rows, prepared for the matrix.
 Result<PreparedRows> DeviceExperts::RowsAt(DeviceOperand& rows, const Matrix& matrix, Scratch which,
                                            const std::vector<uint32_t>& indices) {
   const auto format = kernels::ActivationFormatFor(matrix.type());
@@ -430,7 +429,7 @@ Result<PreparedRows> DeviceExperts::RowsAt(DeviceOperand& rows, const Matrix& ma
   return PreparedRows{some, count};
 }
 
-// The shared expert's outputs of those rows whose shared expert is computed here.
+// The shared expert's outputs for the rows whose shared expert is computed here.
 Result<DeviceExperts::SharedRows> DeviceExperts::RunOwnShared(const compute::ExpertSum& sum,
                                                               DeviceOperand& rows,
                                                               const compute::OwnExperts& own) {
@@ -476,7 +475,7 @@ Status DeviceExperts::SumOwnPart(const compute::ExpertSum& sum, const compute::O
                         .result = out.begin});
 }
 
-// Of slots whose experts are elsewhere nothing is computed but what stands between the products.
+// Slots of other machines' experts are skipped by the products, but not by the operations between.
 Result<const uint8_t*> DeviceExperts::SumOwn(const compute::ExpertSum& sum,
                                              const compute::OwnExperts& own) {
   TRY(CheckIsInUse(kernels_.use().experts && kernels_.use().parts, "parts of experts"));
@@ -487,7 +486,7 @@ Result<const uint8_t*> DeviceExperts::SumOwn(const compute::ExpertSum& sum,
   const SharedRows more = TRY(RunOwnShared(sum, rows, own));
   TRY(ForEachPart(sum, [&](Part part) -> Status {
     part.groups = TRY(GroupOwn(part, sum, own));
-    // Where the rows have only shared ones here, no slot is read.
+    // If only shared experts are computed here, no slot is read: any range will do.
     const Range down =
         part.groups.count == 0 ? part.shares : TRY(RunPart(sum, rows, matrices, part));
     return SumOwnPart(sum, own, part, down, more);

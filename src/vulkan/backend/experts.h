@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A mixture of experts on the device. Which experts a row goes to is known to the device only: a
-// product reads the address of every row's matrix from a table, and where an expert has several
-// rows the device groups them, so that its weights are read once for a group. Must not know
-// attention.
+// A mixture of experts on the device. Only the device knows which experts a row goes to: a product
+// reads the address of every row's matrix from a table. If an expert has several rows, the device
+// groups them, so that its weights are read once for a group. Must not know attention.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@
 
 namespace aster::vulkan {
 
-// Both halves of a feed-forward network as one.
+// The operation that joins gate and up of a feed-forward network.
 ElementOperation OperationOf(compute::GateKind kind);
 
 // Belongs to the commands of its batch.
@@ -30,15 +29,15 @@ class DeviceExperts {
 
   Status Choose(const compute::ExpertChoice& choice);
   Status Sum(const compute::ExpertSum& sum);
-  // Its two halves.
+  // The two halves of Sum.
   Status Expand(const compute::ExpertSum& sum, const compute::Tensor& wide);
   Status Contract(const compute::ExpertSum& sum, DeviceOperand& chosen, DeviceOperand& shared);
-  // What it is of the experts here: [rows, width] of int64, where the host finds them once the
+  // The part of Sum of the experts on this machine: [rows, width] of int64, for the host once the
   // batch is done.
   Result<const uint8_t*> SumOwn(const compute::ExpertSum& sum, const compute::OwnExperts& own);
 
  private:
-  // One kind of all experts' matrices.
+  // All experts' matrices of one kind (gate, up or down).
   struct Matrices {
     const compute::Matrix* first = nullptr;  // they have one shape and type
     Address table = 0;
@@ -60,10 +59,10 @@ class DeviceExperts {
     uint32_t first_slot() const { return first * used; }
     Range id_range() const { return {ids, uint64_t{slots()} * sizeof(uint32_t)}; }
   };
-  // Outputs of the shared expert of all rows, or of some.
+  // Outputs of the shared expert for all rows, or for some.
   struct SharedRows {
     Range rows = {};
-    std::vector<uint32_t> places = {};  // [rows of the batch]: which is of a row; or all in order
+    std::vector<uint32_t> places = {};  // [rows of the batch]: the output of each; none: in order
   };
 
   Result<Matrices> PutMatrices(const compute::ExpertSum& sum,

@@ -15,7 +15,7 @@ namespace {
 
 using compute::Tensor;
 
-// Every workgroup that prepares a part of a row norms the whole of it.
+// Limit of rows, as every workgroup that prepares a part of a row computes the norm of all of it.
 constexpr size_t kRowsToNormTogether = 16;
 
 bool AreSame(const Tensor& a, const Tensor& b) {
@@ -55,7 +55,7 @@ RopeJob TurnOf(const compute::Heads& heads) {
 }
 
 void Fusion::Wait(Waiting waiting) {
-  batch_.Defer([this] { return RecordAlone(); });  // after what has waited before
+  batch_.Defer([this] { return RecordAlone(); });  // records the one that waited before
   waiting_ = std::move(waiting);
 }
 
@@ -139,6 +139,7 @@ Result<bool> Fusion::Add(const Tensor& rows, const Tensor& more) {
   return true;
 }
 
+// Records the waiting operation as a kernel of its own, as the next one cannot be fused with it.
 Status Fusion::RecordAlone() {
   const Waiting waiting = std::exchange(waiting_, {});
   if (const auto* const norm = std::get_if<compute::Normalisation>(&waiting)) {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Two operations as one kernel, where the second follows at once: a norm or a gate and the
-// preparing of its rows, a product of few rows and its sum with others, the turn of keys and their
-// writing into pages. The first waits in the
-// batch until what follows is known; everything that it writes is written either way. On a fast
-// device a kernel of a few rows takes less time than the wait for the one before it. Must not know
-// models.
+// Fuses two operations into one kernel if the second follows at once: a norm or a gate and
+// preparing its rows, a product of few rows and adding it to others, RoPE of keys and writing them
+// into pages. The first operation waits in the batch until the next one is known; all of its
+// results are written in either case. On a fast device a kernel of few rows takes less time than
+// the barrier before it. Must not know models.
 #pragma once
 
 #include <optional>
@@ -19,7 +18,7 @@
 
 namespace aster::vulkan {
 
-// Heads one after the other, those of a row's first.
+// Heads as rows, row by row.
 compute::Tensor HeadRows(const compute::Heads& heads);
 RopeJob TurnOf(const compute::Heads& heads);
 
@@ -28,22 +27,22 @@ class Fusion {
  public:
   Fusion(Kernels& kernels, Batch& batch) : kernels_(kernels), batch_(batch) {}
 
-  // --- What may wait.
+  // --- First operations, which may wait.
 
   Status Normalise(const compute::Normalisation& norm);
   Status Gate(const compute::Tensor& gate, const compute::Tensor& up, ElementOperation operation,
               float limit);
-  // `rows` is where the job's activations are.
+  // `rows`: the memory of the job's activations.
   Status Multiply(const ProductJob& job, const Range& rows, const compute::Tensor& out);
   Status Turn(const compute::Heads& heads);
 
-  // --- What may follow. True where it is recorded, together with what has waited.
+  // --- Second operations. True if they are recorded, together with the one that waited.
 
   Result<bool> Prepare(const compute::Tensor& rows, kernels::ActivationFormat format,
                        const Range& prepared);
   Result<bool> Add(const compute::Tensor& rows, const compute::Tensor& more);
-  // How these keys are to be turned, where that is all that waits; nothing is recorded yet. Nobody
-  // but the pages gets the turned keys.
+  // Takes the waiting RoPE of these keys, if it is all that waits: the caller records it. The
+  // turned keys are then written only into the pages.
   std::optional<compute::Heads> TakeTurn(const compute::Tensor& keys);
 
  private:
@@ -61,7 +60,7 @@ class Fusion {
                                compute::Heads>;
 
   void Wait(Waiting waiting);
-  // What waits, which then does no more.
+  // Takes the waiting operation if it is of this type.
   template <typename Operation>
   std::optional<Operation> Take();
   Status RecordAlone();

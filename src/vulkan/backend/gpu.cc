@@ -41,7 +41,7 @@ Result<std::unique_ptr<Gpu>> Open(const std::shared_ptr<Instance>& instance,
   return std::make_unique<OpenedGpu>(std::move(device), std::move(kernels), host);
 }
 
-// The first that is good enough; drivers that compute on the processor are not.
+// Opens the first suitable device that is not a driver on the processor.
 Result<std::unique_ptr<Gpu>> OpenFirst(const std::shared_ptr<Instance>& instance,
                                        std::span<const VkPhysicalDevice> devices,
                                        const KernelUse& use, compute::Context& host) {
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Gpu>> OpenFirst(const std::shared_ptr<Instance>& instance
   return why;
 }
 
-// What cannot be listed is not there; Unavailable is for a device that was listed.
+// A failure to list devices counts as NotFound; Unavailable is only for a device that was listed.
 Result<std::vector<VkPhysicalDevice>> PhysicalDevicesOf(std::shared_ptr<Instance>& instance) {
   const auto list = [&]() -> Result<std::vector<VkPhysicalDevice>> {
     instance = TRY(Instance::Create(TRY(Library::Open())));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What was read and written since the last barrier: whether the next piece of work has to wait for
+// The memory that was read and written since the last barrier, to know whether the next work needs
 // one. Must not know what the work is.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace aster::vulkan {
 
-// Some bytes of device memory; none where it is empty.
+// A range of device memory; may be empty.
 struct Range {
   Address begin = 0;
   uint64_t bytes = 0;
@@ -24,10 +24,10 @@ bool Overlap(const Range& a, const Range& b);
 
 class Hazards {
  public:
-  // Takes note of work, and says whether a barrier has to come before it: where it reads what was
-  // written, or writes what was read or written.
+  // Notes work. Returns whether a barrier has to come before it: if it reads memory that was
+  // written, or writes memory that was read or written.
   bool NeedsBarrier(std::initializer_list<Range> reads, std::initializer_list<Range> writes);
-  // There is one.
+  // A barrier was recorded.
   void Clear();
 
  private:

@@ -18,10 +18,10 @@ using compute::PageSpan;
 using kernels::kPagePositions;
 using Stream = RowStream;
 
-// Scores that are held at a time: 16 MiB of them.
+// The most scores in memory: 16 MiB.
 constexpr uint64_t kMostScores = uint64_t{4} << 20;
 
-// Adds the addresses of pages [begin, end); those from `written` on are to be written.
+// Adds the addresses of pages [begin, end); those from `written` on will be written.
 void AddPages(const Stream& stream, const PageSpan& span, uint32_t begin, uint32_t end,
               uint32_t written, std::vector<uint64_t>& pages) {
   for (uint32_t page = begin; page < end; ++page) {
@@ -44,15 +44,15 @@ Completed CompletedBy(const PageSpan& span, uint32_t ratio) {
   return {span.position / ratio, (span.position + span.count) / ratio};
 }
 
-// Rows of a stream on their way into their pages.
+// The pages into which rows of a stream are written, and which rows go where.
 struct Destination {
   std::vector<uint64_t> pages;
   std::vector<RowRun> runs;
   uint32_t longest_run = 0;
 };
 
-// The rows that the spans complete. They are those of the batch's rows that complete them, or stand
-// one after the other (`is_packed`).
+// The rows that the spans complete. Each comes from the batch's row that completes it, or from the
+// next one of a list without gaps (`is_packed`).
 Destination RunsOf(const Stream& stream, std::span<const PageSpan> spans, bool is_packed) {
   Destination to;
   uint32_t made = 0;
@@ -71,13 +71,13 @@ Destination RunsOf(const Stream& stream, std::span<const PageSpan> spans, bool i
   return to;
 }
 
-// What tokens see, and the pages of it.
+// The rows that tokens see, and their pages.
 struct SeenRows {
   std::vector<uint64_t> pages;
   std::vector<LatentToken> tokens;
 };
 
-// The pages of a span's windows, then those of its compressed rows.
+// Adds the pages of a span's windows, then those of its compressed rows.
 void AddSeen(const compute::RowAttention& attention, const PageSpan& span, SeenRows& seen) {
   const Stream window = {attention.pages.layer, attention.pages.stream, 1};
   const Stream far = {attention.far_layer, attention.far_stream, std::max(attention.ratio, 1u)};
@@ -109,14 +109,14 @@ RankedBlocks BlocksOf(const compute::RowRanking::Blocks& blocks) {
   return {AddressOf(blocks.chosen), static_cast<uint32_t>(blocks.chosen.stride), blocks.rows};
 }
 
-// What a token with this many rows chooses from: all of them, or those of the blocks that it has
-// been given.
+// The task of a token with this many rows: it chooses from all of them, or from those of given
+// blocks.
 RankTask TaskOf(const compute::RowRanking::Blocks& blocks, uint32_t row, uint32_t rows,
                 uint32_t table) {
   const bool is_given = blocks.top > 0 && !blocks.is_made;
   const uint32_t last = is_given ? (rows - 1) / blocks.rows : 0;
   if (!is_given || last < blocks.top) return {row, rows, 0, table};
-  // All blocks but the newest, which is the last of those that were chosen, are full.
+  // Only the newest block may not be full; it is always the last one chosen.
   return {row, (blocks.top - 1) * blocks.rows + rows - last * blocks.rows, 0, table, rows};
 }
 
@@ -184,7 +184,7 @@ Status DeviceLatentAttention::Compress(const compute::Compression& compression) 
   return FinishMade(compression, made);
 }
 
-// In place of the token that completes it; zeros elsewhere.
+// Writes each row in the place of the token that completes it, and zeros elsewhere.
 Status DeviceLatentAttention::Pool(const compute::RowPooling& pooling) {
   const Inputs inputs = {.pages = pooling.pages,
                          .ratio = pooling.ratio,
@@ -201,7 +201,7 @@ Status DeviceLatentAttention::Pool(const compute::RowPooling& pooling) {
   return PoolInto(inputs, rows, out, static_cast<uint32_t>(pooling.out.stride));
 }
 
-// What rows are made of, now or with later tokens.
+// Writes the inputs of rows that are complete now or later.
 Status DeviceLatentAttention::WriteInputs(const Inputs& inputs) {
   const Destination to =
       RunsOf({inputs.pages.layer, inputs.pages.stream, 1}, inputs.pages.spans, false);
@@ -245,7 +245,7 @@ std::vector<PooledRow> DeviceLatentAttention::CompletedRows(const Inputs& inputs
   return rows;
 }
 
-// The means of the tokens of every such row.
+// Computes the weighted mean of each row's tokens.
 Status DeviceLatentAttention::PoolInto(const Inputs& inputs, std::span<const PooledRow> rows,
                                        const Range& out, uint32_t out_stride) {
   const Stream stream = {inputs.pages.layer, inputs.pages.stream, 1};
@@ -269,7 +269,7 @@ Status DeviceLatentAttention::PoolInto(const Inputs& inputs, std::span<const Poo
                      .result_stride = out_stride});
 }
 
-// Normed, turned to the position of the first of their own tokens, packed, and written.
+// Norms the rows, applies RoPE for the position of their first own token, packs and writes them.
 Status DeviceLatentAttention::FinishMade(const compute::Compression& compression,
                                          const MadeRows& made) {
   const auto dim = static_cast<uint32_t>(compression.format.dim);
@@ -335,7 +335,8 @@ Status DeviceLatentAttention::RoundRows(const kernels::LatentFormat& format,
                              .stride = stride});
 }
 
-// Tokens with more rows than they may see, as many at a time as there is room for their scores.
+// Ranks rows for the tokens with more rows than they may see, as many tokens at a time as there is
+// room for their scores.
 Status DeviceLatentAttention::Rank(const compute::RowRanking& ranking) {
   const Stream stream = {ranking.pages.layer, ranking.pages.stream, ranking.ratio};
   std::vector<uint64_t> pages;
@@ -400,8 +401,8 @@ Status DeviceLatentAttention::RankTasks(const compute::RowRanking& ranking, Addr
   return ranking.blocks.is_made ? ChooseBlocks(ranking, scores, tasks) : Ok();
 }
 
-// Of the same tasks, those with more blocks than may be chosen: by the best row of each, but for
-// the newest, which is chosen whatever its rows are.
+// Chooses blocks, for those of the tasks with more blocks than may be chosen, by the best row of
+// each. The newest block is always chosen.
 Status DeviceLatentAttention::ChooseBlocks(const compute::RowRanking& ranking, const Range& scores,
                                            std::span<const RankTask> tasks) {
   const compute::RowRanking::Blocks& blocks = ranking.blocks;

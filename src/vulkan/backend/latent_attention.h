@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of a batch over latent rows on the device: writes rows into their pages, makes those
-// that stand for several tokens, ranks them and lets every token see its own. Must not know weights
-// or what is done to heads.
+// Attention of a batch over latent rows on the device: writes rows into their pages, makes rows of
+// several tokens, ranks them and computes attention for every token. Must not know weights or
+// operations on heads.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +36,13 @@ class DeviceLatentAttention {
   Status WriteRows(const compute::LatentRows& rows);
   Status Compress(const compute::Compression& compression);
   Status Pool(const compute::RowPooling& pooling);
-  // Rows become what is left of them in the format.
+  // Rounds rows to the format.
   Status RoundRows(const kernels::LatentFormat& format, const compute::Tensor& rows);
   Status Rank(const compute::RowRanking& ranking);
   Status Attend(const compute::RowAttention& attention);
 
  private:
-  // What rows are made of, and where it is kept.
+  // The inputs of rows, and where they are kept.
   struct Inputs {
     compute::PagesOf pages;
     uint32_t ratio;
@@ -64,7 +64,7 @@ class DeviceLatentAttention {
   // Rows in memory of which some are to be packed and written.
   struct PackedRows {
     Range range;
-    uint32_t step;  // from one that is written to the next; 0: those that are complete, all of them
+    uint32_t step;  // from one that is written to the next; 0: all are complete rows, all written
   };
 
   Result<Range> Encode(const kernels::LatentFormat& format, Address rows, const Range& range,

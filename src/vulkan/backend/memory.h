@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory of a device back end, and where tensors are for its shaders. Only this folder may look.
+// Memory of a device back end, and addresses of tensors for its shaders. Only for this folder.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace aster::vulkan {
 
 class DeviceMemory final : public compute::Memory {
  public:
-  // `bytes` of it are asked for; a buffer is never empty.
+  // `bytes` as requested; the buffer may be larger, as it is never empty.
   DeviceMemory(Buffer buffer, size_t bytes) : Memory(bytes), buffer_(std::move(buffer)) {}
 
   const Buffer& buffer() const { return buffer_; }
@@ -30,7 +30,7 @@ inline const Buffer& BufferOf(const compute::Tensor& tensor) {
   return static_cast<const DeviceMemory*>(tensor.memory)->buffer();
 }
 
-// Zero where there is no such tensor.
+// Zero for an empty tensor.
 inline Address AddressOf(const compute::Tensor& tensor) {
   return tensor.empty() ? 0 : BufferOf(tensor).address() + tensor.offset;
 }

@@ -17,8 +17,8 @@ using compute::PageSpan;
 using compute::SpanClasses;
 using kernels::kPagePositions;
 
-// Calls `function` with every page that has some of `classes`, which begin at `position`, the place
-// in it, and those classes.
+// Calls `function` for every page that has some of `classes`, which begin at `position`, with the
+// place in the page and those classes.
 template <typename T, typename Function>
 Status ForEachPage(uint32_t position, std::span<T> classes, Function function) {
   while (!classes.empty()) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // N-grams whose classes are in pages on a device: the host reads those before a batch's tokens,
-// which waits for what was submitted earlier, and hashes. Must not know the table.
+// waiting for earlier work, and hashes. Must not know the table.
 #pragma once
 
 #include "base/result.h"

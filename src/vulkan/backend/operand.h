@@ -41,8 +41,8 @@ class DeviceOperand final : public compute::Operand {
       : preparer_{kernels, batch, fusion}, batch_(batch) {}
 
   void Set(const compute::Tensor& rows) override;
-  // Rows whose columns the host joins, one part after the other, before a product asks for them in
-  // this format; none asks for another one.
+  // Rows whose columns the host joins from parts in this format, before the first product; all
+  // products must use this format.
   Status SetInParts(kernels::ActivationFormat format, size_t rows, size_t columns);
   void AddPart(Bytes blocks, const compute::BlockColumns& part, compute::Context& host);
 
@@ -55,15 +55,15 @@ class DeviceOperand final : public compute::Operand {
  private:
   struct Prepared {
     std::optional<Buffer> buffer;
-    uint64_t batch = 0;  // which has prepared them
+    uint64_t batch = 0;  // the one that has prepared them
   };
 
-  // With the prepared rows: by the device, or from the host where it has put them together.
+  // Fills the buffer with the prepared rows: on the device, or from the host if it has joined them.
   Status Fill(kernels::ActivationFormat format, const Buffer& buffer, size_t bytes);
 
   const RowPreparer preparer_;
   Batch& batch_;
-  compute::Tensor source_;  // without memory where the host has joined them
+  compute::Tensor source_;  // without memory if the host has joined the rows
   compute::Buffer joined_;
   kernels::ActivationFormat joined_format_ = {};
   std::array<Prepared, kernels::kActivationFormatCount> prepared_;

@@ -13,14 +13,14 @@ namespace aster::vulkan {
 namespace {
 
 constexpr uint64_t kPagePieceBytes = 1 << 20;
-// Rows on their way into pages before they are sent off.
+// Rows that are staged before they are submitted.
 constexpr uint64_t kMostStagedBytes = 16 << 20;
-// A device that takes longer for all that comes before has failed.
+// A device that takes longer for all earlier work has failed.
 constexpr int64_t kTimeoutNs = int64_t{600} * 1'000'000'000;
 
 }  // namespace
 
-// What is recorded must not refer to it any more.
+// Flushes, as recorded work may refer to the block.
 DeviceBlock::~DeviceBlock() { static_cast<void>(pages_.Flush()); }
 
 Status DeviceBlock::Zero(size_t offset, size_t count) {
@@ -54,6 +54,8 @@ Status DevicePages::Await(Slot& slot) {
   return Ok();
 }
 
+// Begins to record into the current slot, if that was not begun. Its work of two flushes ago must
+// have finished, as the two slots take turns.
 Status DevicePages::Open() {
   TRY(device_.CheckLost("changing pages"));
   if (failure_) return *failure_;
@@ -65,7 +67,7 @@ Status DevicePages::Open() {
   }
   TRY(Await(*slot));
   TRY(slot->commands.Begin());
-  slot->commands.Barrier();  // after everything submitted before
+  slot->commands.Barrier();  // waits for all earlier submissions
   hazards_.Clear();
   staged_bytes_ = 0;
   is_recording_ = true;

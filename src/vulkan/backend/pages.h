@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Pages in the memory of a device. What is asked of blocks is recorded and happens in order, before
-// whatever is submitted after the next Flush; only reading waits. Must not know what pages hold.
+// Pages in the memory of a device. Operations on blocks are recorded and run in order, before all
+// work that is submitted after the next Flush; only reading waits. Must not know what pages hold.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class DeviceBlock final : public kv::MemoryBlock {
   Status Copy(size_t offset, const MemoryBlock& from, size_t from_offset, size_t count) override;
   Status Read(size_t offset, std::span<uint8_t> out) const override;
   Status Write(size_t offset, std::span<const uint8_t> in) override;
-  // The memory stays the block's.
+  // The block keeps its memory, as a device cannot take back a part of it.
   Status GiveBack(size_t offset, size_t count) override { return Zero(offset, count); }
 
  private:
@@ -43,14 +43,14 @@ class DeviceBlock final : public kv::MemoryBlock {
   Buffer buffer_;
 };
 
-// Zero where there is no page.
+// Zero if there is no page.
 inline Address AddressOf(const kv::PageAddress& page) {
   if (!page) return 0;
   CHECK_NOTE(page.block->host() == nullptr, "a page of the host's, not of this GPU's");
   return static_cast<const DeviceBlock*>(page.block)->address() + page.offset;
 }
 
-// Bytes of a page, from a place in it on, and where they go.
+// Bytes of a page from an offset on, and where to copy them.
 struct PageBytes {
   kv::PageAddress page;
   size_t offset;
@@ -64,18 +64,18 @@ class DevicePages final : public kv::PageMemory {
 
   Result<std::unique_ptr<kv::MemoryBlock>> Map(size_t bytes) override;
 
-  // All of them, which are few, with one wait.
+  // Reads all of them, which are few, with one wait.
   Status ReadAll(std::span<const PageBytes> wanted);
 
-  // Submits what was recorded. Where that fails, pages are not what they should be: from then on
-  // everything fails.
+  // Submits recorded work. If that fails, the content of pages is wrong: from then on all calls
+  // fail.
   Status Flush();
   bool failed() const { return failure_.has_value(); }
 
  private:
   friend class DeviceBlock;
 
-  // Work on pages, and the rows on their way into them.
+  // Recorded work on pages, and the rows that it writes.
   struct Slot {
     Commands commands;
     Arena uploads;
@@ -95,11 +95,11 @@ class DevicePages final : public kv::PageMemory {
   Status Write(const Buffer& buffer, uint64_t offset, std::span<const uint8_t> in);
 
   Device& device_;
-  std::array<std::optional<Slot>, 2> slots_;  // made when they are needed
-  size_t current_ = 0;                        // the slot that is recorded into
+  std::array<std::optional<Slot>, 2> slots_;  // made when needed
+  size_t current_ = 0;                        // the slot that is recorded
   bool is_recording_ = false;
   Hazards hazards_;
-  std::optional<Error> failure_;     // work was dropped: pages are not what they should be
+  std::optional<Error> failure_;     // work was lost: the content of pages is wrong
   uint64_t staged_bytes_ = 0;        // of the current slot
   std::optional<Buffer> downloads_;  // for one piece
 };

@@ -23,7 +23,7 @@ namespace {
 using compute::PageSpan;
 
 constexpr uint32_t kStatePage = kernels::kPagePositions;
-// Of the lengths that queries and keys are divided by.
+// Of the norm of queries and keys.
 constexpr float kLengthEpsilon = 1e-6f;
 
 DeltaSizes SizesOf(const compute::DeltaNet& net) {
@@ -42,7 +42,7 @@ bool AreSame(const PageSpan& a, const PageSpan& b) {
 uint32_t FirstPage(const PageSpan& span) { return span.position / kStatePage; }
 uint32_t EndPage(const PageSpan& span) { return (span.position + span.count - 1) / kStatePage + 1; }
 
-// Of the tokens up to every position behind the page's begin, as far as they have been computed.
+// Adds the prefix hash at every computed position after the begin of the span's first page.
 void AddHashes(const PageSpan& span, std::vector<Hash128>& hashes) {
   const kv::TokenHistory& history = span.table->history();
   const uint32_t begin = FirstPage(span) * kStatePage;
@@ -55,6 +55,8 @@ void AddHashes(const PageSpan& span, std::vector<Hash128>& hashes) {
 
 }  // namespace
 
+// Writes the inputs, computes keys and values by the convolution, norms them, then updates the
+// states page by page, as each page continues from the one before.
 Status DeviceStates::Run(const compute::DeltaNet& net) {
   TRY(CheckIsInUse(kernels_.use().states, "delta nets"));
   CHECK(net.value_heads % net.key_heads == 0 && net.taps <= kernels::kMaxDeltaTaps);
@@ -93,8 +95,8 @@ Status DeviceStates::Run(const compute::DeltaNet& net) {
   return RecordDeltaMarks(kernels_, batch_.Using({}, {Batch::kPages}), sizes, courses);
 }
 
-// Pages of a course, in the table: those of inputs, then those of states, from the one before its
-// first page on.
+// Makes the courses of a batch, once for all layers. The table of each layer has for each course
+// its pages of inputs, then those of states, beginning with the page before its first one.
 Status DeviceStates::MakePlan(std::span<const PageSpan> spans) {
   const bool is_same =
       planned_ == batch_.number() && std::ranges::equal(plan_.spans, spans, AreSame);
@@ -133,7 +135,8 @@ Status DeviceStates::MakePlan(std::span<const PageSpan> spans) {
   return Ok();
 }
 
-// All that later tokens need of these: they may be taken once more, from the page's begin on.
+// Writes the tokens' inputs into their stream: later batches may have to compute states again from
+// the page's begin on.
 Status DeviceStates::WriteInputs(const compute::DeltaNet& net, const DeltaSizes& sizes) {
   const uint64_t row_bytes =
       kernels::DeltaInputs{.channels = sizes.channels(), .heads = sizes.value_heads}.bytes();
@@ -170,7 +173,7 @@ Result<Address> DeviceStates::PutTable(const compute::DeltaNet& net) {
   std::vector<uint64_t> table;
   for (const PageSpan& span : plan_.spans) {
     for (const uint32_t stream : {net.input_stream, net.pages.stream}) {
-      // Before the text there is no page: the first one stands there, and is not read as such.
+      // If there is no page before the first one, its entry is the first page, and is not read.
       const uint32_t before = FirstPage(span) - std::min(FirstPage(span), 1u);
       table.push_back(AddressOf(span.table->Page(net.pages.layer, before, stream)));
       for (uint32_t page = FirstPage(span); page < EndPage(span); ++page)
@@ -180,7 +183,8 @@ Result<Address> DeviceStates::PutTable(const compute::DeltaNet& net) {
   return batch_.Put(table);
 }
 
-// A norm gives rows of length √dim; scores are scaled as those of attention are.
+// Scales queries and keys: RMS norm gives rows of length √dim, which become length 1; queries also
+// get the scale of attention.
 Status DeviceStates::MakeDirections(const compute::DeltaNet& net, const Range& keys) {
   const auto dim = static_cast<uint32_t>(net.key_dim), heads = static_cast<uint32_t>(net.key_heads);
   const auto width = static_cast<float>(net.key_dim);

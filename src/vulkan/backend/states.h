@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Layers that keep a state in place of keys and values, on a device (docs/delta-net.md): what
-// tokens bring goes into pages, and the states that are in pages take it, one token after the
-// other. The device finds out by itself which position the states of an open page belong to. Must
-// not know models.
+// Layers that keep a state in place of keys and values, on a device (docs/delta-net.md): writes the
+// tokens' inputs into pages, and updates the states in pages, one token after the other. The device
+// itself finds which position the states of an open page belong to. Must not know models.
 #pragma once
 
 #include <vector>
@@ -23,7 +22,7 @@ class DeviceStates {
   Status Run(const compute::DeltaNet& net);
 
  private:
-  // What of a batch's sequences is the same for all layers.
+  // The data of a batch's sequences that is the same for all layers.
   struct Plan {
     std::vector<compute::PageSpan> spans;  // those with tokens
     StateCourses courses = {};             // without a layer's table

@@ -38,7 +38,7 @@ uint32_t WithExponent(Random& random, uint32_t lowest, uint32_t count) {
   return (random.NextU32() & kSignAndMantissa) | exponent << 23;
 }
 
-// Halfway between two numbers of fewer bits, or next to that: what a conversion rounds.
+// Halfway between two numbers of fewer bits, or next to that: difficult for rounding conversions.
 uint32_t HalfwayToFewerBits(Random& random) {
   const uint32_t unit = 1u << (7 + random.NextBelow(17));
   const uint32_t below = WithExponent(random, 100, 46) & ~(unit - 1);
@@ -74,8 +74,8 @@ uint32_t AddendNear(float product, Random& random) {
          (30u << 23);
 }
 
-// Mantissas whose product, with an addend of an exponent that much greater, makes a sum which only
-// its very last bits take away from halfway between two floats.
+// Mantissas whose product plus an addend with a much greater exponent is nearly halfway between two
+// floats: only the last bits of the product decide the rounding.
 struct NearlyHalfway {
   uint32_t a;
   uint32_t b;
@@ -116,11 +116,11 @@ Inputs MakeInputs(Kind kind, uint32_t count, Random& random) {
 uint32_t Bits(float x) { return std::bit_cast<uint32_t>(x); }
 float Float(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// A denormal is the zero of its sign: what the later operations make of it.
+// A denormal as the zero of its sign, as which later operations treat it.
 uint32_t Flushed(uint32_t bits) { return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits; }
 
-// Whether a denormal result is one before or after rounding is not the same everywhere
-// (base/float_mode.h): the smallest normal number may then be zero.
+// Devices differ in whether a result counts as denormal before or after rounding
+// (base/float_mode.h): instead of the smallest normal number they may give zero.
 bool IsEdge(uint32_t want, uint32_t got) {
   constexpr uint32_t kSmallestNormal = 0x00800000u;
   const uint32_t magnitudes = (want | got) & kMagnitude;

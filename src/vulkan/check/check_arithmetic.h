@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Single float operations on a device against the processor's own, over inputs that try every
-// rounding: what an Arithmetic has to pass before kernels are looked at. Must not know how one is
+// Compares single float operations of a device with the processor's own, over inputs for every kind
+// of rounding. An Arithmetic has to pass this before kernels are checked. Must not know how one is
 // chosen.
 #pragma once
 

@@ -61,8 +61,8 @@ class Pages {
   std::vector<Line> lines_;
 };
 
-// Where an fma is made of integers, a driver takes minutes to compile those of attend.comp for 32
-// rows; attend_tiles.comp has few of them then.
+// With an fma that is made of integers, a driver takes minutes to compile attend.comp for 32 rows;
+// attend_tiles.comp has fewer of them.
 uint32_t LargestBlockRows(const PageLayout& layout, const Arithmetic& arithmetic) {
   const uint32_t most = MostAttentionBlockRows(layout);
   return arithmetic.native_fma || layout.type == KvType::kF16 ? most : std::min(most, 4u);
@@ -75,7 +75,7 @@ uint32_t BlockRows(const PageLayout& layout, const Arithmetic& arithmetic,
   return size.block_rows == 0 ? suited : std::min(suited, size.block_rows);
 }
 
-// One attention call: its inputs, and what the reference makes of them.
+// One attention call: its inputs, and the reference's results.
 struct Attention {
   Attention(const Arithmetic& arithmetic, KvType type, const AttentionSize& s, CheckValues values,
             uint64_t seed)
@@ -119,10 +119,11 @@ struct Attention {
   std::vector<kernels::VisibleRows> visible;  // [tokens]
 };
 
-// A query has three elements that count. The product of the first one and a key's may be less than
-// 2^-126, which is zero: if it were not, the next sum would be rounded otherwise where it is a tie,
-// which is the case for a third of all. Values and their weights are made likewise: those of the
-// first position of a page vanish. The third element meets the infinities of keys.
+// Only three elements of a query are not zero. The product of the first one and a key's may be less
+// than 2^-126, which must be flushed to zero: a device that does not flush it rounds the next sum
+// differently in case of a tie, which is a third of all. Values and their weights are made
+// likewise: those of the first position of a page vanish. The third element is multiplied with
+// infinities.
 void Attention::MakeExtreme(std::vector<float>& keys, std::vector<float>& page_values) {
   const float factors[] = {
       size.vanishing ? -112.0f : 0.5f, 1.5f, 1.25f, 0.75f, 1.75f, -1.5f, 0.625f};
@@ -149,8 +150,8 @@ void Attention::MakeExtreme(std::vector<float>& keys, std::vector<float>& page_v
   }
 }
 
-// `most` is every row's largest score, times log2(e). A sink far from it changes no bit, or leaves
-// none of the values': each becomes about as large as one token's.
+// `most`: every row's largest score, times log2(e). A sink that is much smaller or larger would
+// change no bit, or leave nothing of the values, so each is moved near to that score.
 void Attention::AddToSinks(uint32_t kv_head, const float* most) {
   for (uint32_t head = 0; head < size.heads; ++head) {
     const uint32_t token = head * size.tokens / size.heads;
@@ -159,7 +160,7 @@ void Attention::AddToSinks(uint32_t kv_head, const float* most) {
   }
 }
 
-// Moves the sinks to where they count.
+// The reference's results. Moves the sinks near to the scores.
 std::vector<float> Attention::Reference() {
   const auto value_dim = static_cast<size_t>(size.value_dim);
   const auto key_dim = static_cast<size_t>(size.key_dim);
@@ -196,7 +197,7 @@ bool Attention::IsSeen(uint32_t page) const {
   });
 }
 
-// Results stand as they do for blocks with all of the pages.
+// Blocks with at most `pages_together` pages each; results have the places of undivided blocks.
 std::vector<AttentionBlock> Attention::Blocks(uint32_t pages_together) const {
   std::vector<AttentionBlock> blocks;
   const uint32_t rows = size.tokens * size.heads;
@@ -212,7 +213,7 @@ std::vector<AttentionBlock> Attention::Blocks(uint32_t pages_together) const {
   return blocks;
 }
 
-// What the device needs of it.
+// The inputs and outputs on the device.
 struct AttentionBuffers {
   Buffer pages;
   Buffer table;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention over pages and the writing of pages on a device against the reference. Must not know
+// Compares attention over pages, and writing pages, on a device with the reference. Must not know
 // which sizes are worth checking.
 #pragma once
 
@@ -35,14 +35,14 @@ struct AttentionSize {
 Status CheckAttention(Workbench& bench, kernels::KvType type, const AttentionSize& size,
                       CheckValues values, uint64_t seed);
 
-// Two spans of rows, into pages that hold something already.
+// Writes two spans of rows into pages with content.
 struct WriteRowsSize {
   int key_dim;
   int value_dim;
   uint32_t kv_heads;
   uint32_t position;
   uint32_t rows;
-  // So many pairs of a key are turned, behind the first `still` elements.
+  // RoPE turns this many pairs of a key, after its first `still` elements.
   uint32_t pairs = 0;
   uint32_t still = 0;
   kernels::RopeLayout layout = kernels::RopeLayout::kAdjacent;

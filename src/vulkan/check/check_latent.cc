@@ -25,7 +25,7 @@ using kernels::LatentFormat;
 
 constexpr uint32_t kLatentPage = 128;
 
-// Rows that are made of tokens' inputs, and what they become.
+// Rows that are made of tokens' inputs, and the reference's results.
 struct Pooled {
   std::vector<PooledRow> rows;
   std::vector<float> want;
@@ -53,7 +53,7 @@ Pooled ReferencePool(const PoolSize& size, uint32_t columns, RowPages& pages) {
   return pooled;
 }
 
-// Each at its place, so many floats from the next.
+// Compares the rows, each at its place, `stride` floats apart.
 Status ComparePooled(const Pooled& pooled, uint32_t dim, uint32_t stride,
                      std::span<const float> got) {
   for (size_t i = 0; i < pooled.rows.size(); ++i) {
@@ -88,7 +88,7 @@ void ReferenceAttention(const LatentSize& size, float factor, std::span<const fl
   kLatentRef.finish(state, sinks, size.heads, dim, out);
 }
 
-// Streams and what half a layer gives, with the numbers that mix them.
+// Streams, the output of half a layer, and the numbers that mix them.
 struct Streams {
   Streams(uint32_t stream_count, uint32_t row_count, uint32_t row_width, CheckValues values,
           uint64_t seed)
@@ -115,7 +115,7 @@ struct Streams {
   const std::vector<float> scale;
   const std::vector<float> base;
   const std::vector<float> half;
-  // Inputs, which the reference's results take the place of.
+  // Inputs, which the reference replaces by its results.
   std::vector<float> numbers;
   std::vector<float> merged;
   std::vector<float> mixed;
@@ -201,7 +201,7 @@ Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uin
   const auto input = [&](uint32_t position) {
     return reinterpret_cast<float*>(pages.row(position));
   };
-  // What was there before is as large as what is written.
+  // The earlier content is as large as the new rows.
   const std::vector<float> past =
       CheckFloats(size_t{size.position} * 2 * columns, CheckValues::kOrdinary, seed + 1);
   for (uint32_t p = 0; p < size.position; ++p)
@@ -230,7 +230,7 @@ Status CheckPool(Workbench& bench, const PoolSize& size, CheckValues values, uin
   const Buffer score_buffer = TRY(bench.Put(scores));
   const Buffer place_buffer = TRY(bench.Put(places));
   const Buffer made_buffer = TRY(bench.Put(made));
-  // In place there are gaps between rows, and other rows between those.
+  // With in_place, rows have gaps, and other rows are between them.
   const uint32_t stride = size.in_place ? size.dim + 3 : size.dim;
   const size_t places_needed = (size.in_place ? 2 : 1) * made.size();
   const Buffer out = TRY(bench.Room(places_needed * stride * sizeof(float)));

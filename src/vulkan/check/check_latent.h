@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Latent attention and residuals of several streams on a device against the reference. Must not
-// know which sizes are worth checking.
+// Compares latent attention and residuals of several streams on a device with the reference. Must
+// not know which sizes are worth checking.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace aster::vulkan {
 
-// Rows packed, written into pages of `rows_of_page` from `position` on, and decoded, those of any
-// bytes too.
+// Packs rows, writes them into pages of `rows_of_page` from `position` on, and decodes them and
+// rows of arbitrary bytes.
 struct LatentRowsSize {
   kernels::LatentFormat format;
   uint32_t rows;
@@ -26,7 +26,7 @@ struct LatentRowsSize {
 Status CheckLatentRows(Workbench& bench, const LatentRowsSize& size, CheckValues values,
                        uint64_t seed);
 
-// Inputs of tokens written into pages from `position` on, and the rows that they complete.
+// Writes inputs of tokens into pages from `position` on, and makes the rows that they complete.
 struct PoolSize {
   uint32_t dim;
   uint32_t ratio;

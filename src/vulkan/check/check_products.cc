@@ -48,7 +48,7 @@ AlignedWords Prepared(ActivationFormat format, const std::vector<float>& values,
   return prepared;
 }
 
-// A factor of modest size as a half; now and then a small one, or zero.
+// A factor of moderate size as a half; sometimes a small one, or zero.
 uint16_t ScaleHalf(Random& random, CheckValues values) {
   if (values == CheckValues::kVanishing)  // a little more than 2^-10
     return static_cast<uint16_t>(0x1400 + random.NextBelow(4));
@@ -113,7 +113,7 @@ void SetScales(Block& block, Random& random, CheckValues values) {
   }
 }
 
-// Any bits, but for scales; where sums shall vanish, the same ones.
+// Any bits, except for scales; the same bits for kVanishing, so that sums vanish.
 template <typename Block>
 void FillPacked(std::span<uint8_t> packed, Random& random, CheckValues values) {
   for (size_t at = 0; at + sizeof(Block) <= packed.size(); at += sizeof(Block)) {
@@ -152,7 +152,7 @@ std::vector<uint32_t> ChosenExperts(uint32_t slots, uint32_t experts, uint64_t s
   return ids;
 }
 
-// What the device's groups have to be; with one slot a group, they are not asked for.
+// The groups that the device must make; none if groups have one slot.
 std::vector<uint32_t> Grouped(const std::vector<uint32_t>& ids, uint32_t experts,
                               uint32_t together) {
   const auto slots = static_cast<uint32_t>(ids.size());
@@ -187,7 +187,7 @@ Status CheckPrepare(Workbench& bench, ActivationFormat format, uint32_t rows, ui
   return CompareBytes(fmt::format("activations as {}", NameOf(format)), want.span(), out);
 }
 
-// Both what is made of the rows and what is prepared of that.
+// Checks both the normed rows and the activations that are prepared from them.
 Status CheckPrepareNormed(Workbench& bench, ActivationFormat format, uint32_t rows,
                           uint32_t columns, bool weighted, CheckValues values, uint64_t seed) {
   constexpr float kEpsilon = 1e-6f;
@@ -295,7 +295,7 @@ Status CheckProduct(Workbench& bench, WeightType type, const ProductSize& size, 
   const Buffer weight_buffer = TRY(bench.Put(weights.span()));
   const Buffer row_buffer = TRY(bench.Put(rows.span()));
   const Buffer out = TRY(bench.Room(want.size() * sizeof(float)));
-  // Where it can, it is also added to other rows.
+  // If the shader can, it also adds the product to other rows.
   const bool adds = CanAddProduct(type, size.rows);
   const std::vector<float> rows_before = CheckFloats(want.size(), values, seed + 1);
   const Buffer sum = TRY(bench.Put(rows_before));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Prepared activations and products of a device against the reference. Must not know which sizes
-// are worth checking.
+// Compares prepared activations and products of a device with the reference. Must not know which
+// sizes are worth checking.
 #pragma once
 
 #include <cstdint>

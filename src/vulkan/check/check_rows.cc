@@ -33,9 +33,8 @@ constexpr const char* kConversionNames[] = {
     "conversion of rows to half", "conversion of rows to bfloat16", "conversion of rows from half",
     "conversion of rows from bfloat16"};
 
-// Where exp (of the first two) or softplus (of the others) is another float as soon as one of its
-// polynomial's coefficients is one unit more or less. Of other numbers that is true of one in
-// thousands.
+// Arguments for which exp (the first two) or softplus (the others) gives another float if any of
+// its polynomial's coefficients changes by one unit. Only one number in thousands is so sensitive.
 constexpr float kTouchy[] = {-0x1.86918p+3f, 0x1.42c0c8p-2f, 0x1.6f6edp-6f, -0x1.ac52ep-4f};
 
 std::vector<float> ReferenceOf(ElementOperation operation, const std::vector<float>& a,
@@ -98,7 +97,7 @@ Status CompareRows(std::string_view what, const std::vector<float>& want, const 
 
 Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t count,
                      CheckValues values, uint64_t seed) {
-  // A row of the second operand serves twice, and the next one is apart from it.
+  // Each row of the second operand is used several times, and its rows have gaps.
   const uint32_t b_count = DivideRoundingUp(count, 3), b_stride = b_count + 5;
   std::vector<float> a = CheckFloats(count, values, seed);
   for (float& x : a) x *= 8.0f;
@@ -234,7 +233,7 @@ Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_
   return CompareRows("weighted sum of rows", want, out);
 }
 
-// What is elsewhere is no number, as memory that nothing was written to may be.
+// Terms of other machines are NaN here, as uninitialised memory may be.
 Status CheckOwnSums(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
                     bool has_scores, uint64_t seed) {
   const uint32_t slots = rows * terms;
@@ -314,7 +313,7 @@ Status CheckRmsNorm(Workbench& bench, uint32_t rows, uint32_t count, bool weight
 Status CheckSoftmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues values,
                     uint64_t seed) {
   std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
-  // One row of which nothing is left.
+  // One row of minus infinities, whose softmax is nothing.
   if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kCheckInfinity);
   std::vector<float> want(x.size());
   for (uint32_t row = 0; row < rows; ++row)
@@ -334,7 +333,8 @@ Status CheckSoftmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues
 Status CheckArgmax(Workbench& bench, uint32_t rows, uint32_t count, CheckValues values,
                    uint64_t seed) {
   std::vector<float> x = CheckFloats(size_t{rows} * count, values, seed);
-  // Few different numbers, so that the largest is there more than once; and a row of nothing.
+  // Few different numbers, so that the largest occurs more than once; and a row of minus
+  // infinities.
   for (float& value : x) value = std::isnan(value) ? 0.0f : std::trunc(value * 2.0f);
   if (values == CheckValues::kHostile) std::fill_n(x.begin(), count, -kCheckInfinity);
   std::vector<uint32_t> want(rows);

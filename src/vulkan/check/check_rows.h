@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Operations on elements and rows of a device against the reference. Must not know which sizes are
-// worth checking.
+// Compares operations on elements and rows of a device with the reference. Must not know which
+// sizes are worth checking.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ Status CheckElements(Workbench& bench, ElementOperation operation, uint32_t coun
 Status CheckConversion(Workbench& bench, Conversion conversion, uint32_t count, uint64_t seed);
 Status CheckFixedSums(Workbench& bench, uint32_t terms, uint32_t count, CheckValues values,
                       uint64_t seed);
-// Of rows by their places; or of rows in their order, and one more.
+// Terms by their places; or in their order, with one more.
 Status CheckWeightedSum(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
                         bool has_places, uint64_t seed);
-// Of terms some of which are elsewhere, and of one more for some rows, with or without a score.
+// Some terms are on other machines; some rows have one more term, with or without a score.
 Status CheckOwnSums(Workbench& bench, uint32_t rows, uint32_t terms, uint32_t width,
                     bool has_scores, uint64_t seed);
 
 Status CheckAddByExpert(Workbench& bench, uint32_t rows, uint32_t experts, uint32_t width,
                         CheckValues values, uint64_t seed);
 
-// Experts by scores, some of them equal or no numbers, with a bias; from half of the groups where
+// Experts chosen by scores, some of them equal or NaN, with a bias; from half of the groups if
 // there are several; or by a table.
 struct CheckedChoice {
   uint32_t experts;

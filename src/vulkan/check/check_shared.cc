@@ -26,14 +26,14 @@ std::vector<uint32_t> Largest(std::span<const float> scores, uint32_t wanted) {
   return chosen;
 }
 
-// Rows of an index, and what two tokens ask of it.
+// Rows of an index, and the queries of two tokens.
 struct RankedRows {
   RankedRows(const BlockRankSize& of, uint64_t seed);
 
   std::vector<float> Ranks(uint32_t token, std::span<const uint32_t> numbers);
   // The best score of every block but the newest.
   std::vector<float> BestOfBlocks(std::span<const float> scores) const;
-  // Numbers of the rows of given blocks, of which those that are not there are the newest.
+  // Numbers of the rows of given blocks; rows that do not exist count as the newest one.
   std::vector<uint32_t> RowsOf(std::span<const float> blocks) const;
 
   uint32_t dim() const { return static_cast<uint32_t>(size.format.dim); }
@@ -51,7 +51,7 @@ RankedRows::RankedRows(const BlockRankSize& of, uint64_t seed)
       queries(CheckFloats(size_t{kTokens} * of.heads * static_cast<size_t>(of.format.dim),
                           CheckValues::kOrdinary, seed + 1)),
       weights(CheckFloats(size_t{kTokens} * of.heads, CheckValues::kOrdinary, seed + 2)) {
-  // The first rows of blocks have equals, and one holds no numbers.
+  // Some of the first rows are equal, and one is NaN.
   MakeRowsEqual(of.format, std::min(of.rows, 24u), pages);
 }
 
@@ -82,7 +82,7 @@ std::vector<uint32_t> RankedRows::RowsOf(std::span<const float> blocks) const {
   return numbers;
 }
 
-// What is to come out for both tokens.
+// The reference's results for both tokens.
 struct RankedReference {
   std::vector<float> ranks;  // of the first token's rows, then of the second's
   std::vector<uint32_t> chosen;

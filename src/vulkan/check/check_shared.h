@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What comes with latent rows that layers share, on a device against the reference: blocks of rows,
+// Compares the operations of latent rows that layers share with the reference: blocks of rows,
 // values that keys gate, copies between rows with gaps. Must not know which sizes are worth
 // checking.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace aster::vulkan {
 
-// The highest ranks of a token that chooses among all rows, and chooses blocks as well, and of one
-// that chooses among the rows of given blocks, some of which are not there.
+// Two tokens: one chooses among all rows, and chooses blocks as well; the other chooses among the
+// rows of given blocks, some of which do not exist.
 struct BlockRankSize {
   kernels::LatentFormat format;
   uint32_t heads;

@@ -21,7 +21,7 @@ constexpr uint32_t kMarkWords = 6;
 
 enum class MarkOf : uint8_t { kNothing, kText, kOther, kLater };
 
-// A text whose next tokens a batch takes; the mark of its open page is that of `marked`.
+// A text and the number of its tokens in a batch; the mark of its open page is that of `marked`.
 struct CheckedText {
   uint32_t position;
   uint32_t tokens;
@@ -43,7 +43,7 @@ constexpr CheckedText kTexts[] = {
     {.position = 130, .tokens = 2, .mark = MarkOf::kLater, .marked = 131},
 };
 
-// Everything that a layer keeps of the texts, with bytes of no meaning where nothing is said.
+// Everything that a layer keeps of the texts; the rest of its memory has arbitrary bytes.
 class Layer {
  public:
   Layer(const DeltaSizes& sizes, uint64_t seed)
@@ -63,7 +63,7 @@ class Layer {
     }
     inputs_ = CheckWords(size_t{page_count_} * kPage * row_words_, seed);
     states_ = CheckWords(size_t{page_count_} * state_page_words(), seed + 1);
-    // Numbers that are some, so that not all is NaN.
+    // Finite numbers, so that not all results are NaN.
     const auto halves = CheckFloats(inputs_.size() * 2, CheckValues::kOrdinary, seed + 2);
     kOpsRef.to_f16(halves.data(), halves.size(), reinterpret_cast<uint16_t*>(inputs_.data()));
     const auto numbers = CheckFloats(states_.size(), CheckValues::kOrdinary, seed + 3);
@@ -136,7 +136,7 @@ class Layer {
     }
     return table;
   }
-  // Where the batch's rows go.
+  // The addresses to which the batch's rows are written.
   std::vector<uint64_t> RowsOut(const Buffer& inputs) {
     std::vector<uint64_t> rows;
     for (size_t i = 0; i < std::size(kTexts); ++i) {
@@ -171,7 +171,7 @@ class Layer {
   std::vector<uint32_t> states_;
 };
 
-// What tokens bring: [rows] of each.
+// The tokens' inputs: [rows] of each.
 struct Brought {
   Brought(const DeltaSizes& sizes, uint32_t rows, CheckValues values, uint64_t seed)
       : mixed(CheckFloats(size_t{rows} * sizes.channels(), values, seed + 10)),
@@ -196,7 +196,7 @@ struct Brought {
   std::vector<float> mixed, times, betas, time_bias, rates;
 };
 
-// One token's channels behind the convolution.
+// One token's channels after the convolution.
 std::vector<float> Convolved(const DeltaSizes& sizes, Layer& layer, size_t text, uint32_t position,
                              uint32_t taps, const std::vector<float>& weights) {
   const size_t channels = sizes.channels();
@@ -219,7 +219,7 @@ std::vector<float> Convolved(const DeltaSizes& sizes, Layer& layer, size_t text,
   return y;
 }
 
-// The states of one head, which change on their way through a text's tokens; `out` has its rows.
+// Updates the states of one head through a text's tokens; `out` gets its rows.
 void RunHead(const DeltaSizes& sizes, Layer& layer, size_t i, uint32_t head,
              const std::vector<float>& keys, const std::vector<float>& values, float* out) {
   const CheckedText& text = kTexts[i];
@@ -300,13 +300,13 @@ struct CheckedNet {
   Layer layer;
   const Brought brought;
   const std::vector<float> weights;  // [taps][channels]
-  // Those of the states, which are not made of the convolution's, so that a mistake there is told
-  // apart.
+  // Inputs of the states, independent of the convolution's results, so that errors of the two can
+  // be told apart.
   std::vector<float> keys;          // [slots][key_channels]
   const std::vector<float> values;  // [slots][value_channels]
 };
 
-// What the device needs of it, and what it makes.
+// The inputs and outputs on the device.
 struct DeltaBuffers {
   Buffer inputs, states, table, courses, hashes;
   Buffer mixed, times, betas, time_bias, rates, rows_out;
@@ -383,7 +383,7 @@ Status RecordAll(Kernels& kernels, Commands& commands, const CheckedNet& net,
   return RecordDeltaMarks(kernels, commands, sizes, buffers.all);
 }
 
-// Of tokens whose states are not known.
+// Compares the convolution of the tokens whose states are not known.
 Status CompareConvolution(CheckedNet& net, size_t i, const DeltaBuffers& got) {
   const size_t key_channels = net.sizes.key_channels();
   const size_t value_channels = net.sizes.value_channels();

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Gated delta nets of a device beside the reference. A check is Ok, or says what differs first.
+// Compares gated delta nets of a device with the reference. A check is Ok, or names the first
+// difference.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace aster::vulkan {
 
 // Some texts at once: at their begin, across pages, with marks of their own and of others, and with
-// pages that become full or stay open. Inputs and states in pages, and what tokens find.
+// pages that become full or stay open. Compares inputs and states in pages, and the outputs.
 Status CheckDeltaNet(Workbench& bench, const DeltaSizes& sizes, uint32_t taps, CheckValues values,
                      uint64_t seed);
 

@@ -43,7 +43,7 @@ DeviceInfo InfoOf(const DeviceTraits& traits, uint32_t index) {
   return info;
 }
 
-// Opens the device and checks all of its kernels. Fills in what was found, up to where it stopped.
+// Opens the device and checks all of its kernels. Fills in `info` up to the first error.
 Status CheckDevice(const std::shared_ptr<Instance>& instance, VkPhysicalDevice physical,
                    DeviceInfo& info) {
   const auto device = TRY(Device::Open(instance, physical));

@@ -79,7 +79,7 @@ std::vector<float> Turned(const float* heads, uint32_t count, uint32_t dim, floa
 
 std::vector<float> ReferenceRanks(const LatentFormat& format, std::span<const uint8_t* const> rows,
                                   const float* queries, const float* weights, uint32_t heads) {
-  // Heads are a multiple of the lanes for the reference.
+  // The reference needs a multiple of the lanes as heads.
   const auto dim = static_cast<uint32_t>(format.dim);
   const uint32_t lanes = RoundUpToLanes(heads);
   const std::vector<float> decoded = Decoded(format, rows);

@@ -30,15 +30,14 @@ using kernels::WeightType;
 constexpr uint64_t kSeed = 20260101;
 constexpr uint32_t kInputsOfAKind = 2048;
 
-// With rows of which none but the first begins at a word.
+// Formats whose rows, except the first, do not begin at a word.
 constexpr kernels::LatentFormat kHalves = {kernels::LatentRows::kF16, 80, 64};
 constexpr kernels::LatentFormat kEightBits = {kernels::LatentRows::kF8, 96, 80};
 constexpr kernels::LatentFormat kFourBits = {kernels::LatentRows::kF4, 64, 0};
 constexpr kernels::LatentFormat kFineBytes = {kernels::LatentRows::kF8Fine, 48, 0};
 constexpr kernels::LatentFormat kScaledBits = {kernels::LatentRows::kF4Scaled, 32, 0};
 
-// What a check of the device says becomes a reason not to use it; that it could not be asked stays
-// what it is.
+// A wrong result becomes a reason not to use the device; any other error is returned unchanged.
 Error WhyRefused(const Device& device, const Error& error) {
   if (error.code() != Code::kDataLoss) return error;
   return FailedPrecondition(
@@ -47,7 +46,7 @@ Error WhyRefused(const Device& device, const Error& error) {
                   device.traits().name, error.message(), device.traits().driver));
 }
 
-// What is made and prepared as one.
+// Preparing rows in one kernel with a norm or a gate.
 Status CheckPreparedFrom(Workbench& bench, ActivationFormat format) {
   for (const CheckValues values : kBothValues) {
     TRY(CheckPrepareNormed(bench, format, 3, 768, values == CheckValues::kOrdinary, values, kSeed));
@@ -70,8 +69,8 @@ Status CheckPrepared(Workbench& bench) {
   return Ok();
 }
 
-// Few rows and many, with outputs and columns that fill no workgroup; one row of many steps, and
-// with many workgroups, which are smaller.
+// Few rows and many, with outputs and columns that do not fill a workgroup; one row with many
+// steps, and one with many workgroups, which are smaller.
 Status CheckProducts(Workbench& bench, WeightType type) {
   constexpr ProductSize kFew = {
       .outputs = 75, .columns = 2560, .activation_rows = 19, .first_row = 15, .rows = 3};
@@ -161,7 +160,7 @@ Status CheckRouters(Workbench& bench) {
   return CheckGroupExperts(bench, 600, 259, 4, kSeed);
 }
 
-// Products whose matrix is another for every row: each by itself, and rows of a matrix together.
+// Products with a matrix for every row: each row by itself, and rows of a matrix together.
 Status CheckExperts(Workbench& bench, WeightType type) {
   constexpr ProductSize kSize = {
       .outputs = 75, .columns = 512, .activation_rows = 7, .first_row = 2, .rows = 5};
@@ -171,11 +170,11 @@ Status CheckExperts(Workbench& bench, WeightType type) {
   return Ok();
 }
 
-// Blocks of few rows, for which F16 has shaders of their own: as models have them, with infinities
-// and with products that vanish.
+// Blocks of few rows, for which F16 has shaders of its own: as in models, with infinities, and with
+// products that vanish.
 Status CheckFewRows(Workbench& bench) {
   for (const uint32_t rows : {1u, 2u, 4u, 8u}) {
-    // Without an fma of the device's own there are none for more.
+    // Without a native fma there are none for more rows.
     if (rows > 2 && !bench.kernels().arithmetic().native_fma) break;
     AttentionSize size = {.key_dim = 80,
                           .value_dim = 96,
@@ -198,7 +197,7 @@ Status CheckFewRows(Workbench& bench) {
   return Ok();
 }
 
-// Merged on the way and afterwards, with and without a window and sinks.
+// Pages merged in the same kernel and in a second one, with and without a window and sinks.
 Status CheckPages(Workbench& bench, KvType type) {
   AttentionSize size = {.key_dim = 72,
                         .value_dim = 72,
@@ -258,7 +257,7 @@ Status CheckWrittenPages(Workbench& bench, KvType type) {
   return CheckWriteRows(bench, type, turned, CheckValues::kOrdinary, kSeed + 2);
 }
 
-// Packed, written and read.
+// Packs, writes and reads rows.
 Status CheckRowFormats(Workbench& bench) {
   for (const kernels::LatentFormat& format : {kHalves, kEightBits, kFourBits}) {
     for (const CheckValues values : kBothValues)
@@ -318,7 +317,7 @@ Status CheckStates(Workbench& bench) {
   return Ok();
 }
 
-// What the parts of a group send one another.
+// Operations whose results the nodes of a group send one another.
 Status CheckParts(Workbench& bench) {
   for (const bool has_scores : {false, true})
     TRY(CheckOwnSums(bench, 3, 8, 257, has_scores, kSeed));
@@ -332,7 +331,7 @@ Status CheckResidualStreams(Workbench& bench) {
   return Ok();
 }
 
-// Kernels of this arithmetic whose float operations have passed.
+// Ok if float operations of this arithmetic pass their check.
 Status TryArithmetic(Device& device, const ShaderSource& source, const Arithmetic& arithmetic) {
   const auto kernels = TRY(Kernels::Create(device, source, arithmetic));
   Workbench bench(*kernels);

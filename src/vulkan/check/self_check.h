@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether a device computes the reference's bits, asked of the real kernels every time a program
-// starts to use it: drivers change, and a wrong bit would go unnoticed. One differing bit and the
-// device is not used. Must not know models.
+// Checks whether a device computes the reference's bits, with the real kernels, every time a
+// program starts to use it, as drivers change and a wrong bit would go unnoticed. If one bit
+// differs, the device is not used. Must not know models.
 #pragma once
 
 #include <functional>
@@ -19,36 +19,35 @@
 
 namespace aster::vulkan {
 
-// The ways to compute that may suit the device, the fastest first: with its own fma or one made of
-// integers; with denormals flushed by an execution mode, by the device unasked, or in the shader.
+// The arithmetics that the device may support, the fastest first: with a native fma or one made of
+// integers; with denormals flushed by an execution mode, by default, or in the shader.
 std::vector<Arithmetic> CandidateArithmetics(const DeviceTraits& traits);
 
-// The first candidate whose float operations have the reference's bits. FailedPrecondition where
-// there is none; the error names the operation that the last one got wrong, and the driver.
+// The first candidate whose float operations have the reference's bits. FailedPrecondition if there
+// is none; the error names the operation that failed with the last one, and the driver.
 Result<Arithmetic> ChooseArithmetic(Device& device, const ShaderSource& source);
 
-// What is checked of the kernels, in this order: those that are asked for, and what all models
-// need.
+// A check of some kernels: those in the KernelUse, and those that all models need.
 struct KernelCheck {
   std::string name;
   std::function<Status(Workbench&)> run;
 };
 std::vector<KernelCheck> KernelChecks(const KernelUse& use);
 
-// What is checked of products by cooperative matrices, with kernels that use them.
+// The checks of products by cooperative matrices.
 std::vector<KernelCheck> MatrixChecks(const KernelUse& use);
 
-// Those kernels against the reference. The error names the kernel, and the driver.
+// Compares these kernels with the reference. The error names the kernel, and the driver.
 Status CheckKernels(Kernels& kernels, const KernelUse& use);
 
-// Which elements of a tile of matrices are alike, asked of the device.
+// Finds out on the device which elements of a matrix tile have the same output, or row.
 Result<MatrixElements> FindMatrixElements(Workbench& bench, const MatrixTile& tile);
 
-// Has the kernels use the device's matrices where these have the reference's bits, and otherwise
-// note why not: the device can do without. An error where it was lost.
+// Makes the kernels use the device's cooperative matrices if these give the reference's bits;
+// otherwise notes why not, as the device can be used without. An error if the device was lost.
 Status TryMatrices(Kernels& kernels, const KernelUse& use);
 
-// Kernels that have passed all of it; what is not asked for is refused from then on.
+// Kernels that have passed all checks; from then on they refuse kernels outside of `use`.
 Result<std::unique_ptr<Kernels>> OpenCheckedKernels(Device& device, const ShaderSource& source,
                                                     const KernelUse& use);
 

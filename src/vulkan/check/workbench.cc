@@ -25,14 +25,14 @@ void MakeGroupHostile(uint64_t group, float* values, Random& random) {
   }
 }
 
-// Its sum is one or minus one, of 127ths of the smallest scale that is not zero.
+// Makes a group whose sum is one or minus one, in 127ths of the smallest scale that is not zero.
 void MakeGroupVanish(float* values, Random& random) {
   const float unit = random.NextBelow(2) == 0 ? 0x1p-116f : -0x1p-116f;
   values[0] = 127 * unit;
   values[1] = -126 * unit;
 }
 
-// What is not finite, or soon is not, hides what else is in its row: there is little of it.
+// Rarely makes infinite or very large values, as they hide all other errors in their row.
 void MakeValueHostile(float& value, Random& random) {
   constexpr float kOdd[] = {0.0f,      -0.0f,    0x1p-149f, -0x1p-140f, 0x1p-126f,
                             -0x1p-24f, 65504.0f, 65520.0f,  88.7f,      -87.3f};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// For checks: small inputs on a device, a kernel or two, and the results back; numbers from
-// ordinary to absurd; comparisons of bits. Must not know which kernels are checked.
+// For checks: uploads small inputs, runs some kernels, and downloads the results; makes ordinary
+// and extreme numbers; compares bits. Must not know which kernels are checked.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@
 
 namespace aster::vulkan {
 
-// Not for concurrent use. The reference is computed on this thread, in the compute float mode for
-// as long as this lives.
+// Not for concurrent use. The reference is computed on this thread, which has the compute float
+// mode during the lifetime of this.
 class Workbench {
  public:
-  // A check that takes longer has failed. A software driver compiles shaders as late as here: tens
-  // of seconds each, several times that beside other work.
+  // A check that takes longer has failed. A software driver compiles shaders only here: tens of
+  // seconds each, and several times that on a busy machine.
   static constexpr int64_t kTimeoutNs = int64_t{60} * 1'000'000'000;
   static constexpr int64_t kSoftwareTimeoutNs = int64_t{600} * 1'000'000'000;
 
@@ -46,7 +46,7 @@ class Workbench {
   Result<Buffer> Put(const std::vector<T>& values) {
     return Put(std::span<const T>(values));
   }
-  // Memory full of bytes that are no results.
+  // Memory for results, filled with bytes that cannot be results.
   Result<Buffer> Room(uint64_t bytes);
 
   // Records and runs.
@@ -64,8 +64,8 @@ std::span<const T> ContentOf(const Buffer& buffer, size_t count) {
 
 enum class CheckValues : uint8_t {
   kOrdinary,
-  kHostile,    // among them zeros, denormals, the largest, infinities, NaN and groups of a kind
-  kVanishing,  // so small and so much alike that sums of products become denormal and zero
+  kHostile,    // including zeros, denormals, the largest, infinities, NaN and groups of one kind
+  kVanishing,  // so small and similar that sums of products become denormal and zero
 };
 inline constexpr float kCheckInfinity = std::numeric_limits<float>::infinity();
 inline constexpr CheckValues kBothValues[] = {CheckValues::kOrdinary, CheckValues::kHostile};

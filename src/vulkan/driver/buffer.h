@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Memory that a device reads and writes, reached by its address. Must not know what it holds.
+// Memory that a device reads and writes by its address. Must not know what it holds.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace aster::vulkan {
 
 enum class MemoryKind : uint8_t {
-  kDevice,    // the fastest for the device; the host sees it where memory is shared
+  kDevice,    // the fastest for the device; visible to the host if memory is shared
   kUpload,    // the host writes, the device reads
   kDownload,  // the device writes, the host reads
 };
 
-// Owns its memory, all of it one allocation of the driver's; movable. Outlived by its device; what
-// is in flight with it has finished before it goes.
+// Owns its memory, a single allocation of the driver's; movable. Outlived by its device. Waits in
+// its destructor until work in flight with it has finished.
 class Buffer {
  public:
   // Addresses are multiples of this.
   static constexpr uint64_t kAlignment = 64;
 
-  // ResourceExhausted where there is no more memory, or not in one piece.
+  // ResourceExhausted if there is not enough memory, or not in one block.
   static Result<Buffer> Allocate(Device& device, uint64_t bytes, MemoryKind kind);
 
   Buffer() = default;
@@ -33,9 +33,9 @@ class Buffer {
   ~Buffer();
 
   uint64_t bytes() const { return bytes_; }
-  // As shaders see it.
+  // The address in shaders.
   uint64_t address() const { return address_; }
-  // As the host sees it; null where it does not.
+  // The address for the host; null if it is not visible to the host.
   uint8_t* data() const { return data_; }
   VkBuffer handle() const { return buffer_; }
 

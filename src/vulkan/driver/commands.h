@@ -23,8 +23,8 @@ struct GroupCount {
   uint32_t z = 1;
 };
 
-// Not for concurrent use. What is recorded after a Barrier sees what was written before it; between
-// two barriers everything may run at the same time. Outlived by its device.
+// Not for concurrent use. Work that is recorded after a Barrier sees everything written before it;
+// between two barriers everything may run at the same time. Outlived by its device.
 class Commands {
  public:
   static Result<Commands> Create(Device& device);
@@ -32,22 +32,22 @@ class Commands {
   Commands& operator=(Commands&& other) noexcept;
   ~Commands();
 
-  // Forgets what was recorded, which has finished.
+  // Drops the recorded work, which must have finished.
   Status Begin();
-  // `kernel` names it where kernels are timed.
+  // `kernel`: its name in measured times.
   void Dispatch(const Pipeline& pipeline, std::span<const uint8_t> push, GroupCount groups,
                 std::string_view kernel = "");
   void Copy(const Buffer& from, uint64_t from_offset, const Buffer& to, uint64_t to_offset,
             uint64_t bytes);
-  // Zeros; offset and bytes are multiples of four.
+  // Writes zeros; offset and bytes are multiples of four.
   void Clear(const Buffer& buffer, uint64_t offset, uint64_t bytes);
   void Barrier();
-  // The same for what was copied only.
+  // The same for copies only.
   void CopyBarrier();
   // Makes everything visible to the host.
   Status End();
 
-  // Runs what was recorded, and waits for it.
+  // Runs the recorded work, and waits for it.
   Status Run(int64_t timeout_ns);
 
   uint32_t dispatches() const { return dispatches_; }
@@ -64,7 +64,7 @@ class Commands {
 
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   uint32_t dispatches_ = 0;
-  std::unique_ptr<TimeMarks> marks_;  // where work is timed
+  std::unique_ptr<TimeMarks> marks_;  // null: work is not timed
 };
 
 }  // namespace aster::vulkan

@@ -86,7 +86,7 @@ Status Device::MakeDevice() {
   info.ppEnabledExtensionNames = extensions.data();
   const InstanceFunctions& functions = instance_->functions();
   TRY(Check(functions.CreateDevice(physical_, &info, nullptr, &device_), "opening the device"));
-  // First of all what the destructor needs.
+  // First loads the function that the destructor needs.
   functions_.DestroyDevice = reinterpret_cast<PFN_vkDestroyDevice>(
       functions.GetDeviceProcAddr(device_, "vkDestroyDevice"));
   functions_ = TRY(LoadDeviceFunctions(functions, device_));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A device that is open: its queue, what its memory is good for, and whether it still answers. Must
-// not know shaders or what is computed.
+// An open device: its queue, its types of memory, and whether it was lost. Must not know shaders or
+// what is computed.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace aster::vulkan {
 // One thread at a time. Outlives its buffers, pipelines and commands.
 class Device {
  public:
-  // FailedPrecondition, with the reason, where the device does not meet the requirements.
+  // FailedPrecondition, with the reason, if the device does not meet the requirements.
   static Result<std::unique_ptr<Device>> Open(std::shared_ptr<const Instance> instance,
                                               VkPhysicalDevice physical);
   // Waits for the work in flight.
@@ -36,27 +36,27 @@ class Device {
   // Null unless work is timed.
   KernelTimes* times() { return times_.get(); }
 
-  // Memory that can still be allocated on the device, as far as the driver says.
+  // Memory that can still be allocated on the device, as reported by the driver.
   uint64_t AvailableBytes() const;
 
-  // Turns a result code into a Status that names the device, and remembers when it was lost.
+  // Turns a result code into a Status that names the device, and notes if it was lost.
   Status Check(VkResult result, std::string_view doing);
-  // Once a call said so, no more work can be done: every submission fails at once.
+  // Whether a call has reported that the device is lost: then every submission fails at once.
   bool lost() const { return lost_; }
   Status CheckLost(std::string_view doing) {
     return lost_ ? Check(VK_ERROR_DEVICE_LOST, doing) : Ok();
   }
 
-  // Starts `commands`, one after the other, which must not change until they have finished.
-  // Submissions run one after the other. Returns a number to wait for.
+  // Starts `commands`, in order; they must not change until they have finished. Submissions run one
+  // after the other. Returns a number to wait for.
   Result<uint64_t> Submit(std::span<const VkCommandBuffer> commands);
   Result<uint64_t> Submit(VkCommandBuffer commands) { return Submit({&commands, 1}); }
   // Whether it has finished; does not wait.
   Result<bool> HasFinished(uint64_t submission);
-  // DeadlineExceeded where the submission has not finished by then.
+  // DeadlineExceeded if the submission has not finished by then.
   Status Wait(uint64_t submission, int64_t timeout_ns);
-  // Before something is freed: waits, without a deadline, for what was not waited for. A lost
-  // device does not keep it waiting.
+  // Call it before something is freed: waits, without a deadline, for all submissions. Returns at
+  // once if the device is lost.
   void Settle();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What Vulkan's result codes mean to a person. Must not know devices.
+// Error messages for Vulkan's result codes. Must not know devices.
 #pragma once
 
 #include <string_view>
@@ -11,11 +11,11 @@
 
 namespace aster::vulkan {
 
-// "VK_ERROR_DEVICE_LOST"; the number where the name is not known.
+// "VK_ERROR_DEVICE_LOST"; the number if the name is not known.
 std::string NameOf(VkResult result);
 
-// What happened while `doing`, and what to do about it. ResourceExhausted where memory is short,
-// Unavailable where the device was lost, DeadlineExceeded after a wait.
+// Says what happened while `doing`, and what to do about it. ResourceExhausted if memory is short,
+// Unavailable if the device was lost, DeadlineExceeded after a wait.
 Error ErrorOf(VkResult result, std::string_view doing);
 
 // Ok, or ErrorOf: codes below zero are errors, and so is a wait that ran out of time.

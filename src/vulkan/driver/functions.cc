@@ -21,8 +21,8 @@ Error MissingFunction(const char* name) {
   return Unimplemented(fmt::format("the Vulkan driver has no function vk{}", name));
 }
 
-// An instance that is never destroyed: with its last instance the loader unloads all drivers, which
-// takes time when the next one loads them again, and loses the memory that they refer to.
+// Makes an instance that is never destroyed. With its last instance the loader would unload all
+// drivers: loading them again takes time, and memory that they refer to would be leaked.
 void KeepDrivers(const Library& library) {
   static const VkInstance kept = [&] {
     const ExactFloatMode mode;  // a driver's threads keep the mode of the thread that starts them
@@ -56,7 +56,7 @@ Result<Library> Library::Open() {
                   kLibraries[0]));
 }
 
-// Puts the function `name` that `get` finds into the table `functions`.
+// Stores the function `name`, which `get` finds, in the table `functions`.
 #define ASTER_VULKAN_LOAD(name)                                     \
   functions.name = reinterpret_cast<PFN_vk##name>(get("vk" #name)); \
   if (functions.name == nullptr) return MissingFunction(#name);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Vulkan's functions as tables of pointers. The loader library is opened while the program runs, so
-// a machine without one needs nothing. Tests put pointers of their own into the tables by
-// a Library whose lookup returns them. The only header that includes Vulkan's; must not know what
-// the functions are used for.
+// Vulkan's functions as tables of pointers. The loader library is opened at run time, so machines
+// without one can run the program. Tests fill the tables through a Library whose lookup returns
+// their own functions. The only header that includes Vulkan's; must not know what the functions are
+// used for.
 #pragma once
 
 #ifndef VK_NO_PROTOTYPES
@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 
-// What older headers lack of VK_KHR_cooperative_matrix, by its names and numbers.
+// VK_KHR_cooperative_matrix for older headers without it, with its names and numbers.
 #ifndef VK_KHR_cooperative_matrix
 #define VK_KHR_cooperative_matrix 1
 inline constexpr auto VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR =
@@ -58,12 +58,12 @@ using PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR =
 
 namespace aster::vulkan {
 
-// Where every other function is found.
+// The lookup of all other functions.
 struct Library {
   PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr;
 
-  // NotFound where the system has no Vulkan. The library stays in memory for the program's life:
-  // drivers leave threads and destructors behind.
+  // NotFound if the system has no Vulkan. The library is never unloaded, as drivers leave threads
+  // and destructors behind.
   static Result<Library> Open();
 };
 
@@ -134,7 +134,7 @@ struct InstanceFunctions {
   // Of VK_EXT_debug_utils; null without validation.
   PFN_vkCreateDebugUtilsMessengerEXT CreateDebugUtilsMessengerEXT = nullptr;
   PFN_vkDestroyDebugUtilsMessengerEXT DestroyDebugUtilsMessengerEXT = nullptr;
-  // Of VK_KHR_cooperative_matrix; null where no driver has it.
+  // Of VK_KHR_cooperative_matrix; null if no driver has it.
   PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR
       GetPhysicalDeviceCooperativeMatrixPropertiesKHR = nullptr;
 };

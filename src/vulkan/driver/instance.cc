@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 constexpr const char* kDebugUtils = "VK_EXT_debug_utils";
-// Without it the loader hides drivers that lack parts of Vulkan, as those on Apple's machines do.
+// Without it the loader hides drivers that lack parts of Vulkan, such as those of Apple's machines.
 constexpr const char* kPortability = "VK_KHR_portability_enumeration";
 
 Result<bool> HasLayer(const GlobalFunctions& functions, std::string_view name) {
@@ -79,7 +79,7 @@ Status Instance::Start(const Library& library) {
   info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   TRY(Check(global.CreateInstance(&info, nullptr, &instance_), "starting Vulkan"));
-  // First of all what the destructor needs.
+  // First loads the function that the destructor needs.
   functions_.DestroyInstance = reinterpret_cast<PFN_vkDestroyInstance>(
       library.get_instance_proc_addr(instance_, "vkDestroyInstance"));
   functions_ = TRY(LoadInstanceFunctions(library, instance_));
@@ -109,7 +109,7 @@ Result<std::vector<VkPhysicalDevice>> Instance::PhysicalDevices() const {
   uint32_t count = 0;
   TRY(Check(functions_.EnumeratePhysicalDevices(instance_, &count, nullptr), "listing devices"));
   std::vector<VkPhysicalDevice> devices(count);
-  // Fewer where one was removed in between.
+  // There may be fewer now, if one was removed in between.
   TRY(Check(functions_.EnumeratePhysicalDevices(instance_, &count, devices.data()),
             "listing devices"));
   devices.resize(count);

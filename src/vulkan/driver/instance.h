@@ -16,8 +16,8 @@
 namespace aster::vulkan {
 
 struct InstanceOptions {
-  // Called for every message of the validation layer, which is used where this is set and the layer
-  // is there. May be called from any thread.
+  // Called for every message of the validation layer, from any thread. The layer is used if this is
+  // set and the layer is installed.
   std::function<void(std::string_view message)> on_validation;
 };
 
@@ -32,7 +32,7 @@ class Instance {
 
   const InstanceFunctions& functions() const { return functions_; }
 
-  // In the order in which the drivers list them, which stays the same while the machine does.
+  // In the order of the drivers, which does not change while the machine is the same.
   Result<std::vector<VkPhysicalDevice>> PhysicalDevices() const;
 
   // Whether messages reach options.on_validation.

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where the time of a device goes, for work on its speed: with ASTER_GPU_TIMES=1, kernels run one
-// after the other, and how long each takes goes to standard error when the device is closed; with
-// ASTER_GPU_TIMES=batch, work runs as ever, and whole batches are timed, on the device and on the
+// Measures a device's times, for optimisation. With ASTER_GPU_TIMES=1, kernels run one after the
+// other, and their times are written to standard error when the device is closed. With
+// ASTER_GPU_TIMES=batch, work runs as usual, and whole batches are timed, on the device and on the
 // host. Must not know what kernels compute.
 #pragma once
 
@@ -33,7 +33,7 @@ class KernelTimes {
   enum class Detail : uint8_t { kKernels, kBatches };
   explicit KernelTimes(Detail detail) : detail_(detail) {}
 
-  // Null unless the environment asks for it.
+  // Null unless ASTER_GPU_TIMES is set.
   static std::unique_ptr<KernelTimes> FromEnvironment();
 
   Detail detail() const { return detail_; }
@@ -46,15 +46,15 @@ class KernelTimes {
   std::map<std::string, Sum> sums_;
 };
 
-// Marks of time within one list of work.
+// Timestamps within one list of work.
 class TimeMarks {
  public:
   static Result<std::unique_ptr<TimeMarks>> Create(Device& device);
   ~TimeMarks();
 
-  // Takes the times of what was recorded, which has finished, and starts again.
+  // Reads the times of the recorded work, which must have finished, and starts again.
   Status Begin(VkCommandBuffer commands);
-  // Around a kernel; beyond kMost it does nothing.
+  // Call them around a kernel. After kMost kernels they do nothing.
   void Start(VkCommandBuffer commands);
   void Stop(VkCommandBuffer commands, std::string_view kernel);
   Status Collect();

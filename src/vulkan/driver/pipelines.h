@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shaders made ready for a device, each once for every set of constants. Must not know what they
-// compute.
+// Pipelines of shaders, each made once for every set of constants. Must not know what they compute.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace aster::vulkan {
 
-// The words of a shader by its name; empty where there is none of that name.
+// The words of a shader by its name; empty if there is none of that name.
 using ShaderSource = std::function<std::span<const uint32_t>(std::string_view name)>;
 
 struct Pipeline {
@@ -29,7 +28,7 @@ struct Pipeline {
   VkPipelineLayout layout;
 };
 
-// How every shader of a device computes: what the self-check found.
+// How every shader of a device computes, as the self-check has found.
 struct Arithmetic {
   bool native_fma = false;       // else it is made of integer operations
   bool flush_in_shader = false;  // denormals become zero by comparing
@@ -51,10 +50,9 @@ class Pipelines {
   const Arithmetic& arithmetic() const { return arithmetic_; }
   Device& device() { return device_; }
 
-  // Specialisation constants are numbered from kFirstConstant; the two before them are the
-  // arithmetic.
+  // Specialisation constants are numbered from kFirstConstant; the two before are the arithmetic.
   static constexpr uint32_t kFirstConstant = 2;
-  // `subgroup`: invocations of a subgroup, for shaders of matrices; the device's traits have it.
+  // `subgroup`: invocations of a subgroup, for shaders with cooperative matrices (MatrixTile).
   Result<Pipeline> Get(std::string_view shader, std::initializer_list<uint32_t> constants = {},
                        uint32_t subgroup = 0);
 
@@ -70,7 +68,7 @@ class Pipelines {
   Device& device_;
   const ShaderSource source_;
   const Arithmetic arithmetic_;
-  VkPipelineLayout layout_ = VK_NULL_HANDLE;  // push constants only: of every shader
+  VkPipelineLayout layout_ = VK_NULL_HANDLE;  // of every shader: push constants only
   std::map<Key, VkPipeline> pipelines_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace aster::vulkan {
 
-// Empty where there is none of that name. A ShaderSource (pipelines.h).
+// A ShaderSource (pipelines.h): empty if there is none of that name.
 std::span<const uint32_t> BuiltInShader(std::string_view name);
 
 }  // namespace aster::vulkan

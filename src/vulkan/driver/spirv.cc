@@ -32,7 +32,7 @@ void Append(std::vector<uint32_t>& words, uint32_t opcode, std::initializer_list
   words.insert(words.end(), rest);
 }
 
-// The identifier of the entry point; 0 where there is none or the instructions do not add up.
+// The identifier of the entry point; 0 if there is none or an instruction is invalid.
 uint32_t EntryPoint(std::span<const uint32_t> words) {
   uint32_t entry = 0;
   if (words.size() < kHeaderWords || words[0] != kMagic) return 0;
@@ -59,7 +59,7 @@ Result<std::vector<uint32_t>> WithFloatModes(std::span<const uint32_t> words,
   if (modes.keep_special_values) add(kSignedZeroInfNanPreserve);
   if (modes.flush_denormals) add(kDenormFlushToZero);
 
-  // Capabilities stand first; execution modes follow the entry points.
+  // Capabilities come first; execution modes follow the entry points.
   std::vector<uint32_t> out(words.begin(), words.begin() + kHeaderWords);
   out.insert(out.end(), capabilities.begin(), capabilities.end());
   for (size_t i = kHeaderWords; i < words.size();) {

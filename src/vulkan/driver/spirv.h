@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shaders in their compiled form, SPIR-V: what is added to them for a device, so that the program
-// carries each shader once. Must not know devices or what a shader computes.
+// Compiled shaders (SPIR-V): adds execution modes for a device, so that the program has each shader
+// only once. Must not know devices or what a shader computes.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace aster::vulkan {
 
-// How a device is told to compute with floats of 32 bits.
+// The execution modes of 32-bit floats.
 struct FloatModes {
   bool round_to_even = false;
   bool keep_special_values = false;  // infinities, NaN and the sign of zero
   bool flush_denormals = false;
 };
 
-// The words of a compute shader with the execution modes added. DataLoss where the words are no
-// whole shader.
+// The words of a compute shader with the execution modes added. DataLoss if the words are not a
+// complete shader.
 Result<std::vector<uint32_t>> WithFloatModes(std::span<const uint32_t> words,
                                              const FloatModes& modes);
 

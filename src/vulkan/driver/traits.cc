@@ -47,7 +47,7 @@ void ReadProperties(const InstanceFunctions& functions, VkPhysicalDevice device,
   properties12.pNext = &properties11;
   VkPhysicalDeviceProperties2 properties{};
   properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
-  // Version 1.1 knows none of the structures above.
+  // Version 1.1 ignores the structures above.
   functions.GetPhysicalDeviceProperties2(device, &properties);
   if (properties.properties.apiVersion >= VK_API_VERSION_1_2) {
     properties.pNext = &properties12;
@@ -102,7 +102,7 @@ void ReadDotProducts(const InstanceFunctions& functions, VkPhysicalDevice device
       traits.dot_products && dots.integerDotProduct4x8BitPackedSignedAccelerated != 0;
 }
 
-// Whether shaders can have subgroups of a size that they ask for, all of them full.
+// Whether shaders can require full subgroups of this size.
 bool HasSubgroupsOf(const InstanceFunctions& functions, VkPhysicalDevice device, uint32_t size) {
   VkPhysicalDeviceSubgroupSizeControlFeatures control{};
   control.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
@@ -121,7 +121,8 @@ bool HasSubgroupsOf(const InstanceFunctions& functions, VkPhysicalDevice device,
          sizes.minSubgroupSize <= size && size <= sizes.maxSubgroupSize;
 }
 
-// Cooperative matrices that can be used, with all that their shader needs besides.
+// Reads the tiles of cooperative matrices, and whether the device has all else that their shader
+// needs.
 Status ReadMatrices(const InstanceFunctions& functions, VkPhysicalDevice device,
                     DeviceTraits& traits) {
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR has{};
@@ -213,8 +214,8 @@ Result<DeviceTraits> ReadTraits(const InstanceFunctions& functions, VkPhysicalDe
 
 std::optional<MatrixTile> ChooseTile(std::span<const VkCooperativeMatrixPropertiesKHR> listed,
                                      uint32_t subgroup) {
-  // The shader's arrays are made for so many elements of a tile an invocation, and its steps are
-  // groups of so many columns.
+  // The shader's arrays have this many elements of a tile in an invocation, and its steps this many
+  // columns.
   constexpr uint32_t kElements = 8;
   constexpr uint32_t kColumns = 32;
   std::optional<MatrixTile> best;

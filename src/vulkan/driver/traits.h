@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a physical device says about itself, and whether that is enough to compute on. Plain data,
-// so that tests make up devices that do not exist. Must not know logical devices or kernels.
+// The properties of a physical device, and whether they meet the requirements. Plain data, so that
+// tests can invent devices. Must not know logical devices or kernels.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 
 namespace aster::vulkan {
 
-// Bytes of shared memory that the shaders count on.
+// Bytes of shared memory that the shaders require.
 inline constexpr uint32_t kSharedMemoryBytes = 32 * 1024;
-// Bytes of push constants: the least that Vulkan promises.
+// Bytes of push constants: the minimum that Vulkan guarantees.
 inline constexpr uint32_t kPushConstantBytes = 128;
-// Invocations of a workgroup that the shaders use: twice what Vulkan promises at least.
+// Invocations of a workgroup that the shaders use: twice the minimum that Vulkan guarantees.
 inline constexpr uint32_t kWorkgroupInvocations = 256;
 
 struct MemoryType {
@@ -45,12 +45,12 @@ struct DeviceTraits {
   std::string driver;  // name and version, as the driver gives them
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
   uint32_t api_version = 0;
-  std::optional<uint32_t> queue_family;  // the first that computes
+  std::optional<uint32_t> queue_family;  // the first for compute
 
   // Required.
   bool rounds_to_even = false;         // execution mode RoundingModeRTE for 32 bits
   bool keeps_special_values = false;   // execution mode SignedZeroInfNanPreserve for 32 bits
-  bool buffer_device_address = false;  // buffers are reached by their addresses
+  bool buffer_device_address = false;  // shaders can use addresses of buffers
   bool timeline_semaphore = false;
   uint32_t shared_memory_bytes = 0;
   uint32_t push_constant_bytes = 0;
@@ -63,11 +63,11 @@ struct DeviceTraits {
   bool dot_products = false;         // of four signed bytes, by an instruction …
   bool fast_dot_products = false;    // … that is quicker than four products
   bool cooperative_matrix = false;   // the extension is listed
-  std::optional<MatrixTile> matrix;  // the tile of bytes that is used, where it has one that fits
+  std::optional<MatrixTile> matrix;  // the tile of bytes that is used, if there is a suitable one
   bool memory_budget = false;
-  bool portability_subset = false;  // has to be enabled where it is listed
+  bool portability_subset = false;  // must be enabled if it is listed
 
-  double timestamp_ns = 1;  // of a tick of marks of time
+  double timestamp_ns = 1;  // of a tick
   uint64_t max_allocation_bytes = 0;
   uint64_t device_heap_bytes = 0;  // of the heaps that are local to the device
   std::vector<MemoryType> memory_types;
@@ -80,16 +80,15 @@ struct DeviceTraits {
 
 Result<DeviceTraits> ReadTraits(const InstanceFunctions& functions, VkPhysicalDevice device);
 
-// The first requirement that the device does not meet, as "it has no …"; nothing where it meets
-// them all.
+// The first requirement that the device does not meet, as "it has no …"; nothing if it meets all.
 std::optional<std::string> WhyUnfit(const DeviceTraits& traits);
 
 // The largest tile of signed bytes, of those that a driver lists, that product_matrix.comp can use.
 std::optional<MatrixTile> ChooseTile(std::span<const VkCooperativeMatrixPropertiesKHR> listed,
                                      uint32_t subgroup);
 
-// Bytes of device memory that can be allocated now: the driver's budget where it gives one, else
-// all of the heaps.
+// Bytes of device memory that can be allocated now: the driver's budget if there is one, else all
+// of the heaps.
 uint64_t AvailableBytes(const InstanceFunctions& functions, VkPhysicalDevice device,
                         const DeviceTraits& traits);
 

@@ -36,12 +36,13 @@ Result<std::span<uint8_t>> Uploader::Stage(const Buffer& to, uint64_t offset, ui
   return std::span(slots_[next_]->buffer.data(), bytes);
 }
 
+// Submits the copy of the staged bytes; the host fills the other slot meanwhile.
 Status Uploader::Send() {
   if (to_ == nullptr) return Ok();
   Slot& slot = *slots_[next_];
   TRY(slot.commands.Begin());
   slot.commands.Copy(slot.buffer, 0, *to_, offset_, bytes_);
-  // What is submitted later sees the bytes.
+  // Later submissions see the bytes.
   slot.commands.Barrier();
   TRY(slot.commands.End());
   slot.submission = TRY(device_.Submit(slot.commands.handle()));

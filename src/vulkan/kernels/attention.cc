@@ -102,7 +102,7 @@ struct WritePush {
 
 std::string ShaderOf(const char* name, KvType type) { return std::string(name) + NameOfType(type); }
 
-// How attend.comp shares out a row of values: it reads whole words.
+// How attend.comp divides a row of values among invocations: it reads whole words.
 struct ValueShares {
   explicit ValueShares(const PageLayout& layout) {
     constexpr std::array<uint32_t, 4> kElements = {2, 1, 4, 1};  // of a word, by KvType
@@ -111,7 +111,7 @@ struct ValueShares {
     columns = std::bit_ceil(std::min(words, kInvocations));
     words_of_invocation = DivideRoundingUp(words, columns);
   }
-  // Registers that hold values of an invocation, if a block has so many rows.
+  // Registers for values of an invocation, if a block has this many rows.
   uint32_t Values(uint32_t rows) const {
     const uint32_t groups = kInvocations / columns;
     // A word of BF16 has an even and an odd chain.
@@ -141,7 +141,7 @@ uint32_t GroupsOf(int32_t dim) {
   return DivideRoundingUp(static_cast<uint32_t>(dim), kernels::kQ8Group);
 }
 
-// What a row takes of shared memory, but for the few numbers that every one has.
+// The floats of shared memory for a row, except for the few numbers that every row needs.
 uint32_t SharedFloats(const PageLayout& layout) {
   constexpr uint32_t kWeightFloats = kernels::kPagePositions + 16;  // and lanes
   if (layout.type != KvType::kQ8Int) return static_cast<uint32_t>(layout.key_dim) + kWeightFloats;

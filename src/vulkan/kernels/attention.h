@@ -16,7 +16,7 @@
 
 namespace aster::vulkan {
 
-// Some rows of one sequence and the pages that they attend to; what `blocks` holds. Row r is that
+// An entry of `blocks`: some rows of one sequence and the pages that they attend to. Row r is that
 // of token r / heads and of query head r % heads of those that share a key/value head.
 struct AttentionBlock {
   uint32_t first_row;
@@ -27,19 +27,19 @@ struct AttentionBlock {
   uint32_t result;  // of RecordAttendPages: where the results of the first page start
 };
 
-// What a token sees: positions [0, sink_end) and [begin, end).
+// The positions that a token sees: [0, sink_end) and [begin, end).
 struct VisiblePositions {
   uint32_t sink_end;
   uint32_t begin;
   uint32_t end;
 };
 
-// The rows that a block of this device should have: a power of two. Fewer where an fma is made of
-// integers, since a driver compiles every one by itself. Of scores that a soft cap holds, one
-// shader takes blocks of any size.
+// The rows that a block of this device should have: a power of two. Fewer if an fma is made of
+// integers, since a driver compiles each of them separately. With a soft cap of scores, one shader
+// takes blocks of any size.
 uint32_t AttentionBlockRows(const kernels::PageLayout& layout, const Arithmetic& arithmetic,
                             bool has_cap = false);
-// No block has more.
+// The most rows that a block may have.
 uint32_t MostAttentionBlockRows(const kernels::PageLayout& layout, bool has_cap = false);
 
 struct AttentionJob {
@@ -55,26 +55,25 @@ struct AttentionJob {
   uint32_t heads;     // queries of a key/value head
   uint32_t kv_heads;  // the first has the first `heads` queries, and so on
   float factor;       // of queries: kernels::QueryFactor
-  float cap = 0.0f;   // within which a soft cap holds scores, in the same units; 0: none
+  float cap = 0.0f;   // soft cap of scores, in the same units; 0: none
   Address sinks = 0;  // [heads of all] logits, or none
-  Address result;     // rows of value_dim floats, placed as the queries with strides of their own
+  Address result;     // rows of value_dim floats, in the order of queries, with the next strides
   uint32_t out_token_stride;
   uint32_t out_head_stride;
 };
 
-// Blocks with all of their pages, merged in ascending order and finished.
+// Attention of blocks to all of their pages, merged in ascending order and finished.
 Status RecordAttend(Kernels& kernels, Commands& commands, const AttentionJob& job);
 
-// The same in two steps, for few rows and many pages: blocks with some of their pages each, whose
-// results go to job.result, and then, after a barrier, blocks with all of them. A result is
-// AttentionResultFloats(); those of a block's page stand one after the other by key/value head and
-// row, and the next page's follow.
+// The same in two steps, for few rows and many pages: first blocks with some of their pages each,
+// whose results are written to job.result; then, after a barrier, blocks with all of them. A result
+// has AttentionResultFloats(); the order is by page, then by key/value head, then by row.
 Status RecordAttendPages(Kernels& kernels, Commands& commands, const AttentionJob& job);
 Status RecordMergePages(Kernels& kernels, Commands& commands, const AttentionJob& job,
                         Address page_results);
 uint32_t AttentionResultFloats(const kernels::PageLayout& layout);
 
-// Some tokens of one sequence, one position after the other; what `spans` holds.
+// An entry of `spans`: some tokens of one sequence, one position after the other.
 struct WriteSpan {
   uint32_t first_row;
   uint32_t rows;
@@ -93,7 +92,7 @@ struct WriteRowsJob {
   uint32_t key_stride;  // floats
   Address values;
   uint32_t value_stride;
-  // Keys are turned so on the way, where they stand as they were; rows are heads.
+  // RoPE that is applied to the keys in pages, but not to those in `keys`; rows are heads.
   std::optional<RopeJob> turn;
 };
 Status RecordWriteRows(Kernels& kernels, Commands& commands, const WriteRowsJob& job);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Operations on each element by itself, and sums in fixed point: what kernels/ops.h has of these.
-// Must not know what rows are for. An output may be the very same memory as an input.
+// Operations of kernels/ops.h on each element by itself, and sums in fixed point. Must not know
+// what rows are for. An output may be the same memory as an input.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ enum class ElementOperation : uint8_t {
 struct ElementJob {
   ElementOperation operation;
   Address a;
-  Address b = 0;          // where the operation has one
+  Address b = 0;          // if the operation has one
   uint32_t b_count = 1;   // of a row of b: `count`, or a bias's length
-  uint32_t b_share = 0;   // elements of a that a row of b serves; 0: all
-  uint32_t b_stride = 0;  // from one row of b to the next; 0: they stand without gaps
+  uint32_t b_share = 0;   // elements of a that use the same row of b; 0: all
+  uint32_t b_stride = 0;  // from one row of b to the next; 0: without gaps
   Address y;
   uint32_t count;
   float factor = 0.0f;
@@ -50,7 +50,7 @@ Status RecordElements(Kernels& kernels, Commands& commands, const ElementJob& jo
 // convert.comp has the same numbers.
 enum class Conversion : uint8_t { kToF16, kToBf16, kFromF16, kFromBf16 };
 
-// `count` numbers; those of 16 bits stand two in a word, a last one with zeros beside it.
+// Converts `count` numbers; those of 16 bits are two in a word, a single last one with zeros.
 Status RecordConversion(Kernels& kernels, Commands& commands, Conversion conversion, Address x,
                         uint32_t count, Address y);
 
@@ -69,7 +69,7 @@ struct WeightedSumJob {
   Address places = 0;  // [rows][terms_of_row] uint32: rows of `terms`; none: one after the other
   Address weights;     // [rows][terms_of_row] floats
   Address more = 0;    // [rows][width] floats, one more term for each row; or none
-  Address more_scores = 0;  // [rows], whose sigmoids are that term's weights; none: one
+  Address more_scores = 0;  // [rows], the weights of `more` are their sigmoids; none: one
   uint32_t rows;
   uint32_t width;
   uint32_t terms_of_row;  // at most 63
@@ -77,7 +77,8 @@ struct WeightedSumJob {
 };
 Status RecordWeightedSum(Kernels& kernels, Commands& commands, const WeightedSumJob& job);
 
-// For every row, the sum in fixed point over those of its terms that are here, not finished.
+// For every row, the sum in fixed point over those of its terms that are computed here, not
+// finished.
 inline constexpr uint32_t kElsewhere = 0xffffffff;
 struct OwnSumsJob {
   Address terms;     // [..][width] floats
@@ -85,7 +86,7 @@ struct OwnSumsJob {
                      // kElsewhere
   Address weights;   // [rows][terms_of_row] floats
   Address more = 0;  // [..][width] floats, of which a row has one at the most; or none
-  Address more_scores = 0;  // [rows], whose sigmoids are that term's weights; none: one
+  Address more_scores = 0;  // [rows], the weights of `more` are their sigmoids; none: one
   uint32_t rows;
   uint32_t width;
   uint32_t terms_of_row;  // at most 62

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A mixture of experts on a device: which experts a row goes to, and products with a matrix of its
-// own for every row, without the host knowing which. Must not know layers.
+// A mixture of experts on a device: the choice of experts, and products with a different matrix for
+// every row, which the host does not know. Must not know layers.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,15 @@ struct ChooseExpertsJob {
   uint32_t used;       // experts of a row
   Address bias = 0;    // [experts], for the choice only; or none
   Address scales = 0;  // [experts], of their weights; or none
-  Address given = 0;   // [rows][used] uint32, where the scores do not choose; or none
+  Address given = 0;   // [rows][used] uint32, if the scores do not choose; or none
   kernels::RoutingSpec spec;
   Address ids;      // [rows][used] uint32
   Address weights;  // [rows][used] floats
 };
 Status RecordChooseExperts(Kernels& kernels, Commands& commands, const ChooseExpertsJob& job);
 
-// Slots, one for each expert of a row, in groups of `together` that go to the same expert: a
-// product reads the expert's weights once for a group.
+// Slots, one for each expert of a row, in groups of `together` with the same expert: a product
+// reads the expert's weights once for a group.
 struct ExpertGroups {
   Address slots = 0;  // [count * together] uint32: slots, or kNoSlot; none: each by itself
   // A power of two up to kFewRows, or kManyRows, kMatrixRows, kWideMatrixRows (product_push.h).
@@ -41,13 +41,13 @@ struct ExpertGroups {
 };
 inline constexpr uint32_t kNoSlot = 0xffffffff;
 
-// How many groups are enough, whatever the experts are.
+// How many groups are enough for any choice of experts.
 constexpr uint32_t MostGroups(uint32_t slots, uint32_t experts, uint32_t together) {
   return (slots + std::min(slots, experts) * (together - 1)) / together;
 }
 
-// groups.slots: those of each expert in ascending order, each expert's last group filled up with
-// kNoSlot, and kNoSlot behind.
+// Writes groups.slots: those of each expert in ascending order, each expert's last group filled up
+// with kNoSlot, and kNoSlot after all groups.
 struct GroupExpertsJob {
   Address ids;  // [slots] uint32, each below `experts`
   uint32_t slots;
@@ -73,7 +73,7 @@ struct ExpertProductJob {
 };
 Status RecordExpertProduct(Kernels& kernels, Commands& commands, const ExpertProductJob& job);
 
-// Row i of y [rows][width] gets row ids[i] of the biases added.
+// Adds row ids[i] of the biases to row i of y [rows][width].
 struct AddByExpertJob {
   Address biases;  // [experts][width] floats
   Address ids;     // [rows] uint32

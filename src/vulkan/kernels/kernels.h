@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What every kernel of a device needs: its pipelines and its tables. A kernel is recorded into
-// Commands by a function of this folder; all of them give the bits of src/kernels/ref. Must not
-// know models.
+// The pipelines and tables of a device's kernels. A kernel is recorded into Commands by a function
+// of this folder; all of them give the bits of src/kernels/ref. Must not know models.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +25,17 @@ namespace aster::vulkan {
 // Buffer::kAlignment.
 using Address = uint64_t;
 
-// A pointer of a shader that it reads on a condition: some drivers read in advance what they may
-// not need, so there is always memory of the shader's, and of at least that size.
+// The address for a pointer that a shader reads only on a condition. Some drivers read it before
+// they know the condition, so it must always be valid memory, of at least that size.
 inline Address Readable(Address wanted, Address otherwise) {
   return wanted != 0 ? wanted : otherwise;
 }
 
-// Workgroups in one dimension: no device has fewer. row_groups.glsl has the same number.
+// Workgroups in one dimension, which every device supports. row_groups.glsl has the same number.
 inline constexpr uint32_t kRowGroups = 65535;
 
-// Of the eight elements of a tile that an invocation has: for each, in four bits, the first one of
-// the same output, or row. Where it is not known, each is the first of its own.
+// For each of the eight elements of a tile in an invocation, in four bits: the first element with
+// the same output, or row. If that is not known, the element itself.
 struct MatrixElements {
   uint32_t same_output = 0x76543210;
   uint32_t same_row = 0x76543210;
@@ -53,12 +52,11 @@ class Kernels {
   Device& device() { return pipelines_.device(); }
   const Arithmetic& arithmetic() const { return pipelines_.arithmetic(); }
 
-  // What was checked. What back ends ask for beside it is an error from now on.
+  // The kernels that were checked. From now on others are an error.
   void UseOnly(const KernelUse& use) { use_ = use; }
   const KernelUse& use() const { return use_; }
 
-  // Whether products of many rows with quantised weights are made by cooperative matrices; not
-  // until then.
+  // From now on products of many rows with quantised weights use cooperative matrices.
   void UseMatrices(const MatrixTile& tile, const MatrixElements& elements) {
     matrix_ = tile;
     matrix_elements_ = elements;
@@ -74,7 +72,7 @@ class Kernels {
   // The points of IQ2_XXS, eight bytes each.
   Address grid() const { return tables_.address(); }
 
-  // Records one dispatch; `push` is what the shader's push constants are.
+  // Records one dispatch; `push`: the shader's push constants.
   template <typename Push>
   Status Record(Commands& commands, std::string_view shader,
                 std::initializer_list<uint32_t> constants, const Push& push, GroupCount groups,
@@ -98,10 +96,10 @@ class Kernels {
   Buffer tables_;
 };
 
-// An error that names the kernels where they were not checked.
+// An error that names the kernels if they were not checked.
 Status CheckIsInUse(bool is_in_use, std::string_view kernels);
 
-// Workgroups of `size` invocations for `count` elements; shaders go on where they are too few.
+// Workgroups of `size` invocations for `count` elements; if there are too few, shaders loop.
 GroupCount GroupsForElements(uint64_t count, uint32_t size);
 // One workgroup a row, for shaders with row_groups.glsl.
 GroupCount GroupsForRows(uint32_t rows);

@@ -12,14 +12,13 @@
 namespace aster::vulkan {
 namespace {
 
-// What a workgroup keeps of rows or queries in shared memory: 16 KiB, half of what a device must
-// have.
+// Floats of rows or queries in a workgroup's shared memory: 16 KiB, half of the required minimum.
 constexpr uint32_t kMostSharedFloats = 4096;
 // Rows of a workgroup of rank_rows.comp, which has sixteen invocations for each.
 constexpr uint32_t kMostRankedRows = 16;
 constexpr uint32_t kBlockInvocations = 64;  // of best_of_blocks.comp
 constexpr uint32_t kMostHeads = 8;          // of a workgroup of attend_latent.comp
-// Fewer heads share a workgroup where there would be fewer workgroups than this; what keeps a large
+// Fewer heads share a workgroup if there would be fewer workgroups than this, which keeps a large
 // GPU busy.
 constexpr uint32_t kWantedGroups = 512;
 
@@ -79,7 +78,7 @@ uint32_t FittingRows(uint32_t dim, uint32_t most) {
   return std::bit_floor(std::min(most, kMostSharedFloats / dim));
 }
 
-// One where an fma is made of integers, since a driver compiles every one by itself.
+// One if an fma is made of integers, since a driver compiles each of them separately.
 uint32_t HeadsTogether(const Kernels& kernels, const AttendLatentJob& job, uint32_t dim) {
   if (!kernels.arithmetic().native_fma) return 1;
   const uint32_t all = job.token_count * job.heads;

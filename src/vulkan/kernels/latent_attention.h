@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention over rows that are keys and values at once on a device, and the ranks that choose among
+// Attention over rows that are both keys and values on a device, and the ranking that chooses among
 // compressed ones: the bits of kernels/latent.h, for any number of sequences at once. Must not know
 // models or owners of pages.
 #pragma once
@@ -14,13 +14,13 @@
 
 namespace aster::vulkan {
 
-// A token that has more rows of the index than it may see; what `tasks` holds.
+// An entry of `tasks`: a token with more rows of the index than it may see.
 struct RankTask {
   uint32_t row;  // of the batch
   uint32_t rows;
   uint32_t first_score;
   uint32_t table;         // entry of the page of row 0
-  uint32_t all_rows = 0;  // that there are, where `rows` are those of some blocks
+  uint32_t all_rows = 0;  // all rows of the token, if `rows` are those of some blocks
 };
 
 // Blocks that rows are chosen from.
@@ -44,7 +44,7 @@ struct RankJob {
   uint32_t task_count;  // up to kRowGroups
   uint32_t most_rows;   // of a task
   Address scores;
-  uint32_t top;    // no more than any task has
+  uint32_t top;    // at most the rows of each task
   Address chosen;  // [rows], chosen_stride words apart
   uint32_t chosen_stride;
   RankedBlocks blocks = {};  // of tasks that have only some of all rows
@@ -53,7 +53,8 @@ Status RecordRankRows(Kernels& kernels, Commands& commands, const RankJob& job);
 // After a barrier.
 Status RecordSelectRows(Kernels& kernels, Commands& commands, const RankJob& job);
 
-// Which blocks' best rows rank highest, after the rows were scored; the newest block always counts.
+// Chooses the blocks whose best rows rank highest, after the rows were scored, and always the
+// newest block.
 struct BlockJob {
   Address scores;  // of rows
   // [task_count] RankTask: `rows` blocks are ranked, all before the newest; `table` is the first
@@ -62,21 +63,21 @@ struct BlockJob {
   uint32_t task_count;   // up to kRowGroups
   uint32_t most_blocks;  // of a task
   Address best;          // their scores
-  uint32_t top;          // as many as are chosen, with the newest
-  RankedBlocks blocks;   // what is chosen
+  uint32_t top;          // blocks that are chosen, including the newest
+  RankedBlocks blocks;   // the chosen ones
 };
 Status RecordBestOfBlocks(Kernels& kernels, Commands& commands, const BlockJob& job);
 // After a barrier.
 Status RecordSelectBlocks(Kernels& kernels, Commands& commands, const BlockJob& job);
 
-// The rows that a token sees; what `tokens` holds.
+// An entry of `tokens`: the rows that a token sees.
 struct LatentToken {
   uint32_t begin;         // position of the first row of its window
   uint32_t window;        // rows of its window
-  uint32_t window_table;  // what to add to a page's number for its entry
+  uint32_t window_table;  // a page's number plus this is its entry
   uint32_t far;           // compressed rows
-  uint32_t far_table;     // entry of the page of the first of all
-  uint32_t is_chosen;     // they are those of `chosen`; else the first
+  uint32_t far_table;     // entry of the page of compressed row 0
+  uint32_t is_chosen;     // it sees the compressed rows in `chosen`; else the first ones
 };
 
 struct AttendLatentJob {

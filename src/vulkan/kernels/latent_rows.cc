@@ -103,7 +103,8 @@ Status RecordDecodeLatent(Kernels& kernels, Commands& commands, const DecodeJob&
                         GroupsForElements(elements, kElementInvocations));
 }
 
-// Rows of one page take up to two words more than they have bytes for: those that they share.
+// Rows of one page need up to two more words than their bytes fill, as they share the first and
+// last with other rows.
 Status RecordWriteLatent(Kernels& kernels, Commands& commands, const WriteLatentJob& job) {
   CHECK(job.run_count <= kRowGroups);
   const WritePush push{job.packed,           job.page_table,   job.runs,    RowBytes(job.format),

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of latent attention on a device: packed in the formats of kernels/latent.h, written into
-// pages, and made of several tokens' inputs. Packed rows stand one after the other, each from a
-// word on; in pages they stand without gaps. Must not know models or owners of pages.
+// Rows of latent attention on a device: packing in the formats of kernels/latent.h, writing into
+// pages, and making them of several tokens' inputs. Each packed row begins at a word; in pages rows
+// have no gaps. Must not know models or owners of pages.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,9 @@ struct DecodeJob {
 };
 Status RecordDecodeLatent(Kernels& kernels, Commands& commands, const DecodeJob& job);
 
-// Rows of one sequence, one after the other; what `runs` holds.
+// An entry of `runs`: rows of one sequence, one after the other.
 struct RowRun {
-  uint32_t first_row;  // where they come from
+  uint32_t first_row;  // of the source
   uint32_t rows;
   uint32_t position;  // of the first, in rows of the stream
   uint32_t table;     // entry of its page in the page table; the next pages follow
@@ -58,7 +58,7 @@ struct WriteLatentJob {
 };
 Status RecordWriteLatent(Kernels& kernels, Commands& commands, const WriteLatentJob& job);
 
-// A token's values and scores, which compressed rows are made of, into pages of 128 tokens.
+// Writes tokens' values and scores, of which compressed rows are made, into pages of 128 tokens.
 struct WriteInputsJob {
   Address values;  // [rows], value_stride floats apart
   uint32_t value_stride;
@@ -74,17 +74,17 @@ struct WriteInputsJob {
 };
 Status RecordWriteInputs(Kernels& kernels, Commands& commands, const WriteInputsJob& job);
 
-// A row to be made of these tokens; what `rows` of PoolJob holds.
+// An entry of `rows` of PoolJob: a row to be made of these tokens.
 struct PooledRow {
   uint32_t first;   // position of the first token
   uint32_t before;  // tokens of the row before
   uint32_t count;   // all tokens
   uint32_t table;   // entry of the first token's page
-  uint32_t place;   // where it goes
+  uint32_t place;   // in the result
 };
 
-// LatentTable::pool. With twice as many columns as elements, tokens of the row before give the
-// first half of theirs, the others the second.
+// LatentTable::pool. With twice as many columns as elements, tokens of the row before use the first
+// half of their columns, the others the second.
 struct PoolJob {
   Address page_table;
   Address rows;        // [row_count] PooledRow

@@ -26,17 +26,17 @@ constexpr uint32_t kMatrixOutputs = 128;
 // Rows of invocations that add in product_few.comp: whole subgroups of most devices.
 uint32_t AdderSlots(uint32_t rows) { return std::max(rows, 2u); }
 
-// More workgroups of product_few.comp than this are not needed to keep a device busy: panels follow
-// each other within them. Where there are as many, they are smaller, so that all have room at once.
+// This many workgroups of product_few.comp keep a device busy, so with more panels each workgroup
+// computes several. From kManyGroups on workgroups are smaller, so that all are resident at once.
 constexpr uint32_t kWantedGroups = 896;
 constexpr uint32_t kManyGroups = 512;
 
-// With fewer workgroups of kWideMatrixRows than a large device has processors, smaller ones are
-// more.
+// With fewer workgroups of kWideMatrixRows than this (a large device has about as many processors),
+// smaller ones are used.
 constexpr uint32_t kWideGroups = 100;
 
-// What product_few.comp has in a step: as much as its shared memory has room for with so many rows,
-// and as the device has invocations.
+// The slots of a step of product_few.comp: as many as fit into shared memory with this many rows,
+// and into the device's invocations.
 uint32_t StepSlots(uint32_t rows, uint32_t groups, const DeviceTraits& traits) {
   const uint32_t most = traits.workgroup_invocations / kFewOutputs - AdderSlots(rows);
   const uint32_t wanted = groups < kManyGroups ? 32 : 16;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The shaders of products, which are the same for one matrix and for those of experts: what they
-// are told, and which one suits. Must not know what matrices are for.
+// The shaders of products, which are the same for one matrix and for those of experts: their push
+// constants, and the choice of the shader. Must not know what matrices are for.
 #pragma once
 
 #include <cstdint>
@@ -36,14 +36,14 @@ struct ProductPush {
   uint32_t panels = 1;  // by RecordProductPush
 };
 
-// Rows that a workgroup takes at once: powers of two up to kFewRows by the shaders for few rows,
-// and, unless the weights are floats, kManyRows by the one for many and kMatrixRows or
-// kWideMatrixRows by that of matrices.
+// Rows that a workgroup takes at once: powers of two up to kFewRows with the shader for few rows;
+// unless the weights are floats, kManyRows with the one for many rows, and kMatrixRows or
+// kWideMatrixRows with that for cooperative matrices.
 inline constexpr uint32_t kFewRows = 8;
 inline constexpr uint32_t kManyRows = 32;
 inline constexpr uint32_t kMatrixRows = 64;
 inline constexpr uint32_t kWideMatrixRows = 128;
-// With fewer rows, too much of a tile of matrices is computed for nothing.
+// With fewer rows, too much of a matrix tile is unused.
 inline constexpr uint32_t kLeastMatrixRows = 9;
 
 enum class ProductWay : uint8_t { kFew, kMany, kMatrix };
@@ -51,13 +51,13 @@ struct WorkgroupRows {
   ProductWay way;
   uint32_t rows;
 };
-// Whether the device's matrices multiply it. Not Q5_1, whose minima belong to 32 columns each.
+// Whether cooperative matrices support the type. Not Q5_1, whose minima belong to 32 columns each.
 bool HasMatrixProducts(kernels::WeightType type);
-// How this many rows of one matrix are multiplied.
+// Chooses the shader for this many rows of one matrix.
 WorkgroupRows RowsOfWorkgroup(const Kernels& kernels, kernels::WeightType type, uint32_t outputs,
                               uint32_t rows);
 
-// `row_groups` workgroups' rows.
+// Records products of the rows of `row_groups` workgroups.
 Status RecordProductPush(Kernels& kernels, Commands& commands, kernels::WeightType type,
                          const ProductPush& push, WorkgroupRows together, uint32_t row_groups);
 

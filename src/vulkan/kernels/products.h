@@ -25,13 +25,14 @@ struct PrepareJob {
 };
 Status RecordPrepare(Kernels& kernels, Commands& commands, const PrepareJob& job);
 
-// Where rows come from that are made and prepared as one: also of these operations.
+// Whether rows of the format can be prepared in one kernel with a norm or a gate.
 bool CanPrepareFrom(kernels::ActivationFormat format);
-// Rows that are normed, whose result is other memory. Each workgroup norms by itself: for few rows.
+// Norms rows, whose result must be other memory, and prepares them. For few rows, as each workgroup
+// computes the norm itself.
 Status RecordPrepareNormed(Kernels& kernels, Commands& commands, kernels::ActivationFormat format,
                            const RmsNormJob& norm, Address prepared);
 
-// Both halves of a feed-forward network become one, in place of the gates.
+// Joins gate and up of a feed-forward network, in place of the gates.
 struct GateJob {
   ElementOperation operation;  // one of those with a gate
   Address gates;               // [rows][columns]
@@ -67,7 +68,7 @@ struct ProductJob {
   uint32_t rows;             // how many
   Address result;            // [rows][out_stride] floats
   uint32_t out_stride;
-  // [rows][sum_stride] floats that the result is added to as well, or none: if CanAddProduct.
+  // [rows][sum_stride] floats to which the result is also added, or none. Only if CanAddProduct.
   Address sum = 0;
   uint32_t sum_stride = 0;
 };

@@ -69,8 +69,8 @@ struct GatherRowsPush {
   uint32_t width;
 };
 
-// 1 / sqrt(count), as Hadamard of ref/ops.cc has it: of an odd power of two 1 / sqrt(2) times an
-// exact one.
+// 1 / sqrt(count), as computed by Hadamard of ref/ops.cc: for an odd power of two, 1 / sqrt(2)
+// times an exact factor.
 float HadamardFactor(uint32_t count) {
   const int exponent = std::countr_zero(count);
   const float power = std::bit_cast<float>(static_cast<uint32_t>(127 - exponent / 2) << 23);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Operations on whole rows of floats: what kernels/ops.h has of these, and rows by their numbers.
-// Must not know layers. An output may be the very same memory as an input.
+// Operations of kernels/ops.h on whole rows of floats, and gathering rows. Must not know layers. An
+// output may be the same memory as an input.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct ArgmaxJob {
 };
 Status RecordArgmax(Kernels& kernels, Commands& commands, const ArgmaxJob& job);
 
-// In place. Rows of one token, its heads, follow each other and share its angles.
+// In place. The rows (heads) of a token follow each other and share its angles.
 struct RopeJob {
   Address x;
   uint32_t stride;  // floats from row to row
@@ -63,7 +63,7 @@ inline constexpr uint32_t kMostHadamard = 4096;  // hadamard.comp has the same n
 Status RecordHadamard(Kernels& kernels, Commands& commands, Address x, uint32_t stride,
                       uint32_t rows, uint32_t count);
 
-// Rows of words, with gaps between them on either side.
+// Copies rows of words; both sides may have gaps.
 struct CopyRowsJob {
   Address from;
   uint32_t from_stride;  // words from row to row

@@ -10,8 +10,8 @@ namespace aster::vulkan {
 namespace {
 
 constexpr uint32_t kInvocations = 64;
-// Columns of a state that a workgroup of delta_states.comp has: those of a state of the largest key
-// would not leave room for more beside them.
+// Columns of a state in a workgroup of delta_states.comp. Fewer for large keys, as the state would
+// leave no shared memory for the rest.
 constexpr uint32_t kColumns = 32;
 constexpr uint32_t kFewColumns = 16;
 constexpr uint32_t kMostKeyDimOfColumns = 192;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Gated delta nets on a device, step by step: the bits of kernels/delta_net.h for all heads and any
-// number of sequences at once, in pages as docs/delta-net.md has them. Between the convolution and
-// the states queries and keys are normed and scaled by other kernels. Must not know models.
+// number of sequences at once, with the pages of docs/delta-net.md. Between the convolution and the
+// states, other kernels norm and scale queries and keys. Must not know models.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace aster::vulkan {
 
-// The tokens of one sequence in a batch; what `courses` holds. States are known before the page of
-// the first one, and within that page maybe at another position, which the page's mark says: the
-// tokens from there on are taken once more.
+// An entry of `courses`: the tokens of one sequence in a batch. States are known at the begin of
+// the page of the first one, and maybe at another position within that page, which is in the page's
+// mark. They are computed again from there on.
 struct StateCourse {
   uint32_t page_begin;  // of the page of the first token
   uint32_t position;    // of that token
-  uint32_t end;         // behind the last
+  uint32_t end;         // after the last token
   uint32_t first_row;   // of the batch
   uint32_t first_slot;  // of all tokens from page_begin on, in keys and values
   uint32_t inputs;      // entry of the page of inputs before the first page; the next follow
@@ -29,7 +29,7 @@ struct StateCourse {
   uint32_t keeps;  // 1: the states before the batch are kept in the first page, which stays open
 };
 
-// What all of them are given.
+// The courses of a batch.
 struct StateCourses {
   Address courses;  // [count] StateCourse
   Address table;    // uint64 addresses of pages
@@ -46,14 +46,14 @@ struct DeltaSizes {
   uint32_t value_heads;
   uint32_t key_dim;    // multiples of 16
   uint32_t value_dim;  // the same
-  bool in_turn;        // value heads take key heads in turn; else several in a row share one
+  bool in_turn;        // value head i uses key head i % key_heads; else neighbours share one
 
   uint32_t key_channels() const { return 2 * key_heads * key_dim; }
   uint32_t value_channels() const { return value_heads * value_dim; }
   uint32_t channels() const { return key_channels() + value_channels(); }
 };
 
-// What tokens bring.
+// Writes the tokens' inputs.
 struct DeltaInputsJob {
   DeltaSizes sizes;
   Address mixed;  // [rows] of channels, mixed_stride floats apart
@@ -64,12 +64,12 @@ struct DeltaInputsJob {
   uint32_t beta_stride;
   Address time_bias;  // [value_heads]
   Address rates;      // the same
-  Address rows_out;   // [rows] uint64 addresses, where each row goes
+  Address rows_out;   // [rows] uint64 addresses to which each row is written
   uint32_t rows;      // up to kRowGroups
 };
 Status RecordDeltaInputs(Kernels& kernels, Commands& commands, const DeltaInputsJob& job);
 
-// DeltaTable::convolve, of inputs in pages.
+// DeltaTable::convolve of inputs in pages.
 struct DeltaConvolutionJob {
   DeltaSizes sizes;
   StateCourses courses;  // longest up to kRowGroups
@@ -80,8 +80,8 @@ struct DeltaConvolutionJob {
 };
 Status RecordDeltaConvolution(Kernels& kernels, Commands& commands, const DeltaConvolutionJob& job);
 
-// DeltaTable::run, from states in pages to states in pages: of the tokens in one page of each
-// course that reaches it. The next page begins with what this one leaves.
+// DeltaTable::run, from states in pages to states in pages, for the tokens in one page of each
+// course that reaches it. The next page continues from the states at the end of this one.
 struct DeltaStatesJob {
   DeltaSizes sizes;
   StateCourses courses;
@@ -93,7 +93,7 @@ struct DeltaStatesJob {
 };
 Status RecordDeltaStates(Kernels& kernels, Commands& commands, const DeltaStatesJob& job);
 
-// Afterwards: which position's states an open page holds.
+// Record it last: writes the marks, which have the position of an open page's states.
 Status RecordDeltaMarks(Kernels& kernels, Commands& commands, const DeltaSizes& sizes,
                         const StateCourses& courses);
 

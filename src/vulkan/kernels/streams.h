@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A residual of several streams on a device: the numbers that they are mixed with
-// (kernels/stream_mix.h), and the mixing. Must not know layers.
+// A residual of several streams on a device: the weights for mixing them (kernels/stream_mix.h),
+// and the mixing. Must not know layers.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct StreamWeightsJob {
 };
 Status RecordStreamWeights(Kernels& kernels, Commands& commands, const StreamWeightsJob& job);
 
-// `half` is what goes into or comes out of half a layer.
+// `half`: the input or output of half a layer.
 struct StreamsJob {
   Address streams;  // [rows], stream_stride floats apart, of [count][width]
   uint32_t stream_stride;
@@ -38,12 +38,12 @@ struct StreamsJob {
   uint32_t width;
   uint32_t count;
 };
-// half = the streams by the first numbers.
+// half = the streams weighted by the first numbers.
 Status RecordSumStreams(Kernels& kernels, Commands& commands, const StreamsJob& job);
-// streams = themselves mixed, and `half` in each.
+// streams = the streams mixed with each other, plus `half` in each.
 Status RecordSpreadStreams(Kernels& kernels, Commands& commands, const StreamsJob& job);
 
-// Adds to every stream a value by how well its key fits it: kernels::KeyGate.
+// Adds a value to every stream, weighted by how well its key fits it: kernels::KeyGate.
 struct GateValuesJob {
   Address streams;  // [rows], stream_stride floats apart, of [count][width]
   uint32_t stream_stride;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What types of weights and pages are called at the ends of shaders' names.
+// Names of types of weights and pages, at the ends of shaders' names.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How prepared rows are read beside weights.glsl, which comes before: by unit, group and quad.
+// Reads prepared rows by unit, group and quad. After weights.glsl.
 
 uint row_pieces() { return (push.columns + 63u) / 64u; }
 #ifdef PER_32
@@ -40,7 +40,7 @@ int group_sum(RowPlace row, uint unit, uint group) {
   return bitfieldExtract(int(pair), int(group & 1u) * 16, 16);
 }
 #endif
-// What a dot product of the unit starts with: the share of an offset that weights are stored with.
+// The start of the unit's dot product: the part of the offset that is stored with weights.
 int unit_start(RowPlace row, uint unit) {
 #ifdef START_WORD
   return int(unit_word(row, unit, START_WORD));

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Adds to every row the bias of the expert that it was sent to. An invocation an element.
+// Adds to every row the bias of its expert: an invocation an element.
 #include "memory.glsl"
 #include "exact.glsl"
 

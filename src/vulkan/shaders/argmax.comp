@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Argmax of src/kernels/ref/ops.cc: a workgroup a row. The lowest index of several; NaN is never
-// chosen; 0 where nothing is above minus infinity.
+// Argmax of src/kernels/ref/ops.cc: a workgroup a row. The lowest index of equal ones; NaN is never
+// chosen; 0 if nothing is above minus infinity.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "row_groups.glsl"

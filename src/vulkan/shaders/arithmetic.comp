@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One operation on every element of three lists: what the self-check looks at first.
+// One operation on every element of three lists, for the first part of the self-check.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"

@@ -6,10 +6,10 @@
 // a block of rows of one key/value head. With kSplit it writes every page's own result, for
 // merge_pages.comp; without, it merges pages as it goes, in ascending order, and finishes.
 //
-// Of the scores, an invocation has one position of the page for all rows. Of the values, it has some
-// rows of kWords words, as they stand in memory: two elements of F16, four of Q8, of BF16 one
-// element of two positions, and of Q8I one of four. Memory is read kBatch words at a time, so that one wait serves all; for
-// few rows, whose work is short beside the waits, the next words are on their way meanwhile.
+// Each invocation computes the scores of one position of the page for all rows, and for some rows
+// the values of kWords words: a word has two elements of F16, four of Q8, one element of two
+// positions of BF16, or one of four of Q8I. Memory is read kBatch words at a time, so that their
+// latencies overlap; for few rows, whose work is short, the next words are requested in advance.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -35,9 +35,9 @@ const uint kWordElements = 1u, kMostWords = 8u, kMostRowsOfThread = min(kRows, 1
 #else
 const uint kWordElements = 4u, kMostWords = 2u, kMostRowsOfThread = min(kRows, 8u);
 #endif
-// Of BF16, 32 positions or elements belong together, which are sixteen words. An fma that is made of
-// integers is compiled for every place that has one; and what one token needs runs once, so that to
-// read the code takes longer than to run it.
+// In BF16, 32 positions or elements belong together, which are sixteen words. An fma that is made of
+// integers is compiled for every place that has one; and for one token code runs only once, so that
+// fetching unrolled code takes longer than running it.
 #ifdef EMULATED
 #undef UNROLL
 #define UNROLL
@@ -71,7 +71,7 @@ shared uvec3 seen[kRows];
 shared float page_most[kRows], page_sum[kRows];
 shared float most[kRows], sum[kRows], old_factors[kRows], new_factors[kRows];
 
-// The words of a row of values that this invocation has begin here, and its rows.
+// The first word of a row of values of this invocation, and the first of its rows.
 uint first_word() { return gl_LocalInvocationID.x % kColumns; }
 uint first_row() { return gl_LocalInvocationID.x / kColumns * kRowsOfThread; }
 bool has_rows() { return first_row() < kRows; }
@@ -88,7 +88,7 @@ uint seen_from(uvec3 range, uint first) {
   return below(int(range.x) - start) | (below(int(range.z) - start) & ~below(int(range.y) - start));
 }
 
-// What rows see of a page.
+// The positions of a page that rows see.
 struct Sight {
   bool any;
   bool all;   // every row sees every position
@@ -146,7 +146,7 @@ void load_queries(Block block, uint kv_head) {
   barrier();
 }
 
-// Words of values that are on their way before they are needed: the first of the invocation's first.
+// Words of values that were requested in advance: the first of the invocation's first row.
 uint words_ahead[kBatch];
 
 // The products of position `p`'s key with every row's query.
@@ -236,7 +236,7 @@ void make_scores(Words page, uint p) {
 #endif
 }
 
-// Of position `p`, which is the invocation's own.
+// Caps the scores of position `p`, which is the invocation's own.
 void cap_scores(uint p) {
   for (uint r = 0u; r < kRows; ++r) {
     const float score = weights[p * kRowStride + r];
@@ -255,7 +255,7 @@ float join_lanes(uint r, bool greatest) {
   return joined[0];
 }
 
-// Scores become weights; the page's maximum and sum, over sixteen lanes of a row.
+// Turns scores into weights, and computes the page's maximum and sum over sixteen lanes of a row.
 void weigh(uint first_position) {
   const uint t = gl_LocalInvocationID.x;
   for (uint n = t; n < kRows * kLanes; n += kThreads) {
@@ -315,17 +315,17 @@ void read_values(Words page, uint word, uint first, out uint batch[kBatch]) {
 #endif
 
 #if KV_TYPE != KV_Q8I
-// Of few rows, what is not seen counts as zeros, which waits for no condition.
+// With few rows, invisible positions count as zeros, without a branch.
 const bool kSkips = kRows > 8u || !kNativeFma;
-// `weight` times `value` behind `sum`, where it is seen.
+// Adds `weight` times `value` to `sum`, if the position is visible.
 float weighted(bool is_seen, float weight, float value, float sum) {
   if (kSkips && !is_seen) return sum;
   return fused_normal(is_seen ? weight : 0.0, is_seen ? value : 0.0, sum);
 }
 
-// Word `word` of a row of values, weighted, for this invocation's rows from `first_row` on. What is
-// not seen is left out: it may be anything. `all_seen` is a constant, so that the loops of pages that
-// all rows see have no conditions.
+// Word `word` of a row of values, weighted, for this invocation's rows from `first_row` on. Invisible
+// values are left out, as they may be anything. `all_seen` is a constant, so that the loops for pages
+// that all rows see have no conditions.
 void weigh_values_where(const bool all_seen, Words page, uint first_position, uint end,
                         uint first_row, uint word,
                         out float values[kMostRowsOfThread][kWordElements]) {
@@ -414,7 +414,7 @@ void weigh_values(Words page, uint first_position, Sight sight, uint first_row, 
 #endif
 }
 
-// The page's own results, those of nothing where no row sees it.
+// Writes the page's own results, or empty ones if no row sees the page.
 void write_results(Words page, Block block, uint kv_head, uint index, Sight sight) {
   const uint t = gl_LocalInvocationID.x;
   const uint first_position = (block.first_page + index) * kPagePositions;

@@ -2,18 +2,18 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of few rows to pages of F16, with the results of attend.comp. What few rows take is
-// waiting for memory, and reading the shader's own code: here all of a page's keys and values are
-// requested before the first is used, and loops stay loops. The words of a page go through shared
-// memory a stage at a time: 64 elements of all keys, then a half or a quarter of the positions'
-// values. Of the scores, an invocation has one position for all rows; of the values, one element or
-// two of some rows.
+// Attention of few rows to pages of F16, with the results of attend.comp. The time of few rows is
+// that of waiting for memory and of fetching the shader's code, so all of a page's keys and values
+// are requested before the first is used, and loops are not unrolled. The words of a page go through
+// shared memory a stage at a time: 64 elements of all keys, then a half or a quarter of the
+// positions' values. Each invocation computes the scores of one position for all rows, and one or two
+// elements of the values of some rows.
 //
-// Halves are multiples of 2^-24. Where every query is zero or at least 2^-78, all products with
-// keys and their sums are multiples of 2^-126: none is a denormal, and nothing has to be flushed;
-// likewise where every weight is. The device's own conversion of halves is used where it keeps
-// denormals. The rest is computed step by step, as well as what has infinities among the values:
-// where they are not seen, they must not count.
+// Halves are multiples of 2^-24. If every query is zero or at least 2^-78, all products with keys and
+// their sums are multiples of 2^-126: none is a denormal, and nothing has to be flushed. The same
+// holds for weights and values. The device's own conversion of halves is used if it keeps denormals.
+// Otherwise, and if values have infinities, which must not count if invisible, each step is computed
+// exactly.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -62,7 +62,7 @@ const uint kColumns = kValueDim <= 16u   ? 16u
 const uint kRowGroups = kThreads / kColumns;
 const uint kRowsOfThread = kRows > kRowGroups ? kRows / kRowGroups : 1u;
 
-// What has to be in registers is no array: there are drivers that keep arrays in memory. Statements
+// Values that must be in registers are not arrays, as some drivers keep arrays in memory. Statements
 // are repeated for every row of the block, and for every vector of a stage.
 #if ROWS == 1
 #define EACH_ROW(STATEMENT) STATEMENT(0)
@@ -114,7 +114,7 @@ uvec2 page_at(Block block, uint index) {
   return is_some(page) ? moved(page, gl_WorkGroupID.y * push.head_page_bytes) : page;
 }
 
-// Of stage `stage`: the invocation's vector of every block, and beyond the end its last.
+// The invocation's vector of every block of stage `stage`; beyond the end, the last one.
 Vectors keys_from(uvec2 page, uint stage) {
   const uint vector = min(stage * kThreads + gl_LocalInvocationID.x, kBlockVectors - 1u);
   return Vectors(moved(page, vector * 16u));
@@ -151,7 +151,7 @@ bool sees(uvec3 range, uint position) {
   return position < range.x || (position >= range.y && position < range.z);
 }
 
-// Behind the last position of the page that a row sees; zero where none sees any.
+// The end of the positions of the page that any row sees; zero if none sees any.
 uint seen_end(uint first) {
   uint end = 0u;
   ROLLED for (uint r = 0u; r < kRows; ++r) {
@@ -162,8 +162,8 @@ uint seen_end(uint first) {
   return min(max(end, first) - first, kPagePositions);
 }
 
-// Whether the device's own conversion of halves keeps denormals; `zero` is one that no compiler
-// knows of.
+// Whether the device's own conversion of halves keeps denormals. `zero` is a zero that the compiler
+// does not know.
 bool converts_halves(uint zero) {
   const vec2 values = unpackHalf2x16(0x83ff0001u | zero);
   return BITS(values.x) == 0x33800000u && BITS(values.y) == 0xb87fc000u;
@@ -202,7 +202,7 @@ void store_queries() {
   EACH_ROW(STORE_QUERY)
 }
 
-// A stage's elements of this invocation's position, behind its scores.
+// Adds the products of a stage's elements to the scores of this invocation's position.
 void add_products(uint first, bool is_fast) {
   const uint p = gl_LocalInvocationID.x, depth = min(kStageDepth, kKeyDim - first);
   const uint at = p / kKeyBlock * kStagedBlock + p / kVectorHalves % 2u, word = p / 2u % 4u;
@@ -274,7 +274,7 @@ float sum_of_lanes(uint r) {
   return sum_of(twice, twice.yxwz).x;
 }
 
-// Lane n of all: the greatest score, or the weights' sum. What is not seen adds nothing to either.
+// Lane n of the greatest score, or of the weights' sum. Invisible positions count for neither.
 float greatest_score(uint n) {
   float value = MINUS_INFINITY;
   UNROLL for (uint i = 0u; i < kPagePositions / kLanes; ++i) {
@@ -300,12 +300,12 @@ void make_weights() {
   }
 }
 
-// The elements of a row of values that this invocation has begin here, and its rows.
+// The first element of a row of values of this invocation, and the first of its rows.
 uint first_element() { return gl_LocalInvocationID.x % kColumns * kElements; }
 uint first_row() { return gl_LocalInvocationID.x / kColumns * kRowsOfThread; }
 bool has_values() { return first_row() < kRows && first_element() < kValueDim; }
 
-// A stage's positions, weighted, behind the page's result.
+// Adds the weighted values of a stage's positions to the page's result.
 void add_values(uint stage, uint first_position, uint end, bool is_fast) {
   const uint first = stage * kStagePositions;
   if (!has_values() || first >= end) return;
@@ -317,7 +317,7 @@ void add_values(uint stage, uint first_position, uint end, bool is_fast) {
 #define START_CHAIN(r) float chain_##r = page_##r, later_chain_##r = later_page_##r;
     EACH_ROW(START_CHAIN)
     float zero = 0.0;  // and NaN once a value is not finite
-    // Weights of what is not seen are zero, also of up to seven positions behind the end.
+    // Weights of invisible positions are zero, also of up to seven positions after the end.
     ROLLED for (uint p = 0u; p < count; p += kTogether) {
       UNROLL for (uint i = 0u; i < kTogether; ++i) {
         const vec2 both = unpackHalf2x16(staged[(p + i) * kRowVectors + at][word] >> shift);
@@ -341,7 +341,7 @@ void add_values(uint stage, uint first_position, uint end, bool is_fast) {
     }
   }
   if (!all_finite) {
-    // What is not seen is left out: it may be anything.
+    // Invisible values are left out, as they may be anything.
     ROLLED for (uint p = 0u; p < count; ++p) {
       const uint pair = staged[p * kRowVectors + at][word] >> shift;
       const float value = from_half(pair & 0xffffu), later_value = from_half(pair >> 16);
@@ -357,7 +357,7 @@ void add_values(uint stage, uint first_position, uint end, bool is_fast) {
   }
 }
 
-// Of row t: the page's sum, and how it counts beside the pages before.
+// For row t: the page's sum, and its factors for merging with the pages before.
 void merge_row(uint t, bool is_first) {
   page_sum[t] = sum_of_lanes(t);
   if (kSplit) return;
@@ -373,7 +373,7 @@ void merge_row(uint t, bool is_first) {
   }
 }
 
-// Scores become weights, and values are weighed.
+// Turns scores into weights, and adds the weighted values.
 void weigh(uvec2 page, uint first_position, uint end, bool is_first, bool is_fast) {
   const uint t = gl_LocalInvocationID.x;
   if (t < kRows * kLanes) lanes[t] = greatest_score(t);
@@ -399,7 +399,7 @@ void weigh(uvec2 page, uint first_position, uint end, bool is_first, bool is_fas
   EACH_ROW(END_VALUES)
 }
 
-// The page's own results, those of nothing where no row sees it.
+// Writes the page's own results, or empty ones if no row sees the page.
 void write_results(Block block, uint index, bool is_seen) {
   const uint t = gl_LocalInvocationID.x;
   const uint stride = 2u + kValueDim;
@@ -431,7 +431,7 @@ void merge_results(bool is_first) {
   EACH_ROW(MERGE_RESULT)
 }
 
-// A row after the other, by way of shared memory: a division is much code.
+// One row after the other, through shared memory, as a division is much code.
 void finish_rows(Block block) {
   const uint t = gl_LocalInvocationID.x;
   if (t < kRows) {

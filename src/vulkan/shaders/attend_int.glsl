@@ -21,7 +21,8 @@ shared float query_scales[kKeyGroups * kRows];
 shared uint largest[kRows * kValueGroups];  // bits of magnitudes
 shared uint low_planes[kRows * kValueGroups * kQuads], high_planes[kRows * kValueGroups * kQuads];
 
-// From the bits of the largest magnitude: what times it is `most`, and one of such units.
+// The factor that scales the largest magnitude, given by its bits, to `most`, and the size of a unit
+// then.
 float factor_for(uint largest_bits, float most_) {
   if (largest_bits >= kInfBits || largest_bits < kSmallestScaledBits) return 0.0;
   return divide(most_, FLOAT(largest_bits));
@@ -75,8 +76,8 @@ float scaled_weight(Words page, uint p, uint r, uint group) {
   return abs(mul(weights[p * kRowStride + r], scale));
 }
 
-// Weights of the page become whole numbers, for each group of elements; zeros where a row does not
-// see a position. By all invocations, before the first value is weighed.
+// Turns weights of the page into whole numbers, for each group of elements; zeros if a row does not
+// see a position. Called by all invocations, before the first value is weighted.
 void make_int_weights(Words page, uint first_position) {
   const uint t = gl_LocalInvocationID.x;
   for (uint n = t; n < kRows * kValueGroups; n += kThreads) largest[n] = 0u;

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention over rows that are keys and values at once (CpuRowAttention of
+// Attention over rows that are both keys and values (CpuRowAttention of
 // src/compute/cpu/row_attention.cc, in the operations of src/kernels/ref/latent.cc). A workgroup has
 // kHeads heads of one token and goes through its rows, those of the window and then compressed ones,
 // in blocks of 128. Invocation t has row t of a block for the scores, and elements t, t + 128, … of
@@ -58,7 +58,7 @@ Token token_at(uint row) {
                push.tokens.at[at + 3u], push.tokens.at[at + 4u], push.tokens.at[at + 5u]);
 }
 
-// Where row `i` of those that the token sees stands.
+// The place of row `i` of those that the token sees.
 uvec3 place_of_row(Token token, uint token_row, uint i) {
   if (i < token.window) {
     const uint position = token.begin + i;
@@ -89,7 +89,7 @@ void make_scores(uint t, uint near) {
   for (uint h = 0u; h < kHeads; ++h) weights[h][t] = scores[h];
 }
 
-// Scores become weights, and the heads' maxima and sums are merged with those of earlier blocks.
+// Turns scores into weights, and merges the heads' maxima and sums with those of earlier blocks.
 void weigh(uint t, uint count) {
   if (t < kHeads) {
     float greatest = MINUS_INFINITY;

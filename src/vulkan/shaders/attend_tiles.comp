@@ -2,14 +2,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention of many rows to pages of F16 (AttendPage, Merge and Finish of src/kernels/ref/attention.cc),
-// for prefill: the same as attend.comp, with what a device does best, products of tiles in registers. A
-// workgroup has 32 rows of one key/value head. An invocation has four of them, and of a page's scores
-// eight positions each, of its values some elements each. Keys and values come through shared memory
-// in steps: while one is multiplied, the words of the next are on their way.
+// Attention of many rows to pages of F16 (AttendPage, Merge and Finish of
+// src/kernels/ref/attention.cc), for prefill: the same as attend.comp, with products of tiles in
+// registers. A workgroup has 32 rows of one key/value head. An invocation has four of them, and
+// computes for each the scores of eight positions of a page, and some elements of the values. Keys
+// and values go through shared memory in steps: while one is multiplied, the words of the next are
+// loaded.
 //
 // Keys and values are multiples of 2^-24. Products with queries that are zero or at least 2^-78, and
-// all of their sums, are multiples of 2^-126 then, and no denormals: nothing has to be flushed. The
+// all of their sums, are then multiples of 2^-126, and no denormals: nothing has to be flushed. The
 // same holds for weights and values.
 #include "memory.glsl"
 #include "exact.glsl"
@@ -39,9 +40,9 @@ const uint kValueStep = kParts == 1u ? 32u : kParts == 2u ? 16u : 8u;
 const uint kValueStride = kParts * 16u + 1u;
 const uint kWeightStride = kRowGroups + 1u;
 
-// What an invocation has of its four rows: NEAR(r) and FAR(r) are scores, PAGE(r, v) and MERGED(r, v)
-// values of part v. They are variables with names, as drivers keep arrays in memory even where every
-// loop over them is unrolled. With EMULATED they are arrays and loops, since an fma that is made of
+// An invocation's numbers of its four rows: NEAR(r) and FAR(r) are scores, PAGE(r, v) and MERGED(r, v)
+// values of part v. They are separate variables, as drivers keep arrays in memory even if every loop
+// over them is unrolled. With EMULATED they are arrays and loops, since an fma that is made of
 // integers is compiled for every place that has one.
 #ifdef EMULATED
 #undef UNROLL
@@ -81,7 +82,7 @@ shared uint query_at[kRows];
 shared uvec3 seen[kRows];
 shared float page_most[kRows], page_sum[kRows];
 shared float most[kRows], sum[kRows], old_factors[kRows], new_factors[kRows];
-// Set by who finds a small or infinite number: true where they have the number of the page or step.
+// Set by an invocation that finds a small or infinite number, to the number of the page or step.
 shared uint small_queries, small_weights, infinite_values;
 
 uint row_group() { return gl_LocalInvocationID.x / kColumns; }
@@ -92,7 +93,7 @@ bool sees(uvec3 range, uint position) {
   return position < range.x || (position >= range.y && position < range.z);
 }
 
-// What rows see of a page.
+// The positions of a page that rows see.
 struct Sight {
   bool any;
   bool all;   // every row sees every position
@@ -141,8 +142,8 @@ bool has_infinite(uvec4 words) {
          has_infinite(words.w);
 }
 
-// Finite ones in fewer steps, where a device keeps denormals: a half's bits, moved to where a float
-// has its own, are 2^112 times too small.
+// Converts finite halves in fewer steps, if a device keeps denormals: a half's bits, moved to those
+// of a float, are 2^112 times too small.
 float from_finite(uint magnitude, uint sign) {
   return FLOAT(BITS(mul_unflushed(FLOAT(magnitude), 5.192296858534828e33)) | sign);
 }
@@ -156,7 +157,7 @@ vec4 from_halves(uvec2 words) {
   return vec4(from_half(words.x & 0xffffu), from_half(words.x >> 16), from_half(words.y & 0xffffu),
               from_half(words.y >> 16));
 }
-// Eight halves go to `at` and behind it.
+// Stores eight halves from `at` on.
 void store_halves(uint at, uvec4 words, bool infinite) {
   if (kFlush && !infinite) {
     stage[at] = from_finite(words.xy);
@@ -302,8 +303,8 @@ float weight_of(float score, float base) {
   return exp2_of(power);
 }
 
-// Scores become weights, zero where a row does not see; the page's maximum and sum. An invocation
-// has a lane of four rows. `mark` names the page where a weight is small.
+// Turns scores into weights, zero for invisible positions, and computes the page's maximum and sum.
+// An invocation has a lane of four rows. `mark` names the page if a weight is small.
 void weigh(uint first_position, bool all_seen, uint mark) {
   const uint t = gl_LocalInvocationID.x, group = row_group(), lane = column();
 #define EACH_OF_LANE(USE) USE(0u, a) USE(1u, b) USE(2u, c) USE(3u, d) USE(4u, e) USE(5u, f) USE(6u, g) USE(7u, h)
@@ -362,7 +363,7 @@ void weigh_values(Vectors page, uint first_position, uint end, uint mark, bool h
   uint step_ = mark;
   for (uint first = 0u; first < end; first += kValueStep) {
     ++step_;
-    if (first > 0u) barrier();  // nobody reads the stage while lanes are joined
+    if (first > 0u) barrier();  // not needed the first time: no one reads the stage before
     store_values(step_);
     barrier();
     if (first + kValueStep < end) request_values(page, first + kValueStep);
@@ -425,7 +426,7 @@ void write_elements(uint to, uint v, vec4 elements) {
   WRITE(w, 3u)
 }
 
-// The page's own results, those of nothing where no row sees it.
+// Writes the page's own results, or empty ones if no row sees the page.
 void write_results(Block block, uint kv_head, uint index, bool any) {
   const uint t = gl_LocalInvocationID.x, stride = 2u + push.shape.value_stride;
 #define WRITE_PAGE(r, v)                                                                      \
@@ -448,8 +449,8 @@ vec4 merged_all(vec4 old_values, vec4 new_values, uint row) {
               merged_value(old_values.w, new_values.w, merge));
 }
 
-// Where row `r` of the invocation stands in the result, and what its values are multiplied with and
-// divided by: in query_at, old_factors and new_factors, which nothing else needs any more.
+// The place of row `r` of the invocation in the result, and the factor and divisor of its values.
+// They are in query_at, old_factors and new_factors, which are not needed any more.
 void finish_rows(Block block, uint kv_head) {
   const uint t = gl_LocalInvocationID.x;
   if (t < block.rows) {
@@ -498,7 +499,7 @@ SeenPage seen_page(Block block, uint kv_head, uint index) {
 
 void main() {
   const uint kv_head = gl_WorkGroupID.y;
-  // The last first: they have the most pages.
+  // The last blocks first, as they have the most pages.
   const Block block = block_at(push.blocks, gl_NumWorkGroups.x - 1u - gl_WorkGroupID.x);
   load_rows(block, kv_head);
 #define CLEAR_MERGED(r, v) MERGED(r, v) = vec4(0.0);

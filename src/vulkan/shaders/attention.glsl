@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What attention to pages and the merging of its results have in common.
+// Common parts of attention to pages and the merging of its results.
 
 // Some rows (queries) and the pages that they attend to. Row r belongs to token r / heads and to
 // query head r % heads of those that share a key/value head.
@@ -49,8 +49,8 @@ float merged_value(float old_value, float new_value, Merge merge) {
   return positive;
 }
 
-// What values are multiplied with and then divided by. A sink is one more weight of the head, which
-// counts in the sum only.
+// The factor and the divisor of values. A sink is one more weight of the head, which counts only in
+// the sum.
 struct Finish {
   float factor;
   float sum;

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 
 // The experts of a row by their scores, and their weights (SelectGroupedExperts and RouterWeights
-// of src/kernels/routing.cc): a workgroup a row. The next expert is the best of those that come after
-// the one before, by score and then by number, so that none has to be crossed out.
+// of src/kernels/routing.cc): a workgroup a row. The next expert is the best of those that follow the
+// last chosen one in the order of scores, then numbers, so that chosen ones need not be marked.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "row_groups.glsl"
@@ -65,7 +65,7 @@ float rank_of_group(uint row, uint first, uint size) {
   return is_nan(rank_) ? MINUS_INFINITY : rank_;
 }
 
-// Which groups experts are chosen from: those that few enough others come before.
+// Chooses the groups from which experts are chosen: those that fewer than used_groups others precede.
 void choose_groups(uint row) {
   const uint t = gl_LocalInvocationID.x;
   const uint size = push.experts / push.groups;
@@ -83,7 +83,7 @@ bool may_choose(uint expert) {
   return push.groups == 1u || group_is_used[expert / (push.experts / push.groups)] != 0u;
 }
 
-// The first expert after `last`, by all invocations; each learns it.
+// The first expert after `last`, computed by all invocations together.
 uint next_expert(uint row, uint last) {
   const uint t = gl_LocalInvocationID.x;
   const float last_score = rank_of(row, last == kNone ? 0u : last);

@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows whose words stand with gaps between them, from one place to another: an invocation a word.
+// Copies rows with gaps between them: an invocation a word.
 #include "memory.glsl"
 
 layout(local_size_x = 256) in;

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What tokens bring to the states of a gated delta net (DeltaInputs of src/kernels/delta_net.h), as
-// rows of a page: channels as halves, then every head's decay, then its beta. A workgroup has some
-// words of a row.
+// Writes tokens' inputs of a gated delta net (DeltaInputs of src/kernels/delta_net.h) as rows of a
+// page: channels as halves, then every head's decay, then its beta. A workgroup has some words of a
+// row.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"

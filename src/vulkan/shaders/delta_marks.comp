@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Marks of pages of states that a batch has changed, when nothing reads them any more: which
-// position's states those of an open page are; of others they say nothing. A workgroup a course.
+// Writes the marks of pages of states that a batch has changed, after all reads of them. The mark of
+// an open page has the position of its states; that of a full page is empty. A workgroup a course.
 #include "memory.glsl"
 #include "runs.glsl"
 #include "states.glsl"

@@ -3,10 +3,10 @@
 // SPDX-License-Identifier: MIT
 
 // The states of a gated delta net, token after token (Run of src/kernels/ref/delta_net.cc). A
-// workgroup has some columns (x) of a value head's state (y), which nothing else has to do with, for
-// the tokens of a course (z) that are in one of its pages, behind which the next begins; an
-// invocation has one column, in shared memory, and the next token's key and query are on their way
-// while it computes. Nothing is denormal but what pages hold.
+// workgroup has some columns (x) of a value head's state (y), which are independent of all others,
+// for the tokens of a course (z) in one of its pages; the next page continues from there. An
+// invocation has one column, in shared memory; the next token's key and query are loaded while it
+// computes. Only the content of pages may be denormal.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "runs.glsl"
@@ -58,7 +58,8 @@ uvec2 page_of(Course course, uint first, uint position) {
                     first + 1u + position / kPagePositions - course.page_begin / kPagePositions);
 }
 
-// Those behind the page before, or those that the page holds already; before the text, zeros.
+// Loads the states at the end of the page before, or those that the page holds; zeros before the
+// beginning of the text.
 void load_state(Course course) {
   const bool is_kept = push.page == 0u && start > course.page_begin;
   const bool is_nothing = push.page == 0u && course.page_begin == 0u && !is_kept;

@@ -34,7 +34,7 @@ const uint kGroup = kFormat == kF8       ? kF8Group
 
 // Elements that are in groups.
 uint grouped() { return kFormat == kF16 ? 0u : kFormat == kF8 ? push.shape.still : push.shape.dim; }
-// The bits of a group's largest magnitude; those of less than the formats' smallest are theirs.
+// The least bits of a group's largest magnitude: smaller ones count as this.
 uint smallest() { return kIsBytes ? 0x38d1b717u : kIsScaled ? 0x3c400000u : 0x01c00000u; }
 
 // The biased exponent of the smallest power of two whose product with the format's limit reaches a

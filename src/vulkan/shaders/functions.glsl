@@ -6,7 +6,7 @@
 const float kRoundingShift = 12582912.0;  // 1.5 * 2^23
 #define LOG2_E FLOAT(0x3fb8aa3bu)
 
-// In both of these, nothing is denormal but what comes in, or a square too small to count.
+// In both functions only arguments, and squares too small to matter, may be denormal.
 
 // e^x; zero where that is below 2^-126.
 float exp_of(float power) {
@@ -65,8 +65,8 @@ float within(float up, float limit) {
   return u < -limit ? -limit : u;
 }
 
-// Both halves of a feed-forward network as one: swiglu, swiglu_oai and geglu, by their numbers in
-// ElementOperation of kernels/elements.h. All are x / (1 + e^-a) for some a, times the other half.
+// Join gate and up of a feed-forward network: swiglu, swiglu_oai and geglu, by their numbers in
+// ElementOperation of kernels/elements.h. All are x / (1 + e^-a) for some a, times up.
 const uint kSwiglu = 9u;
 const uint kSwigluOai = 10u;
 const uint kGeglu = 11u;

@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Adds a value to a stream of a residual by how well a key fits it: KeyGate of src/kernels/key_gate.cc
-// and OpsTable::add_scaled. A workgroup has a stream (x) of a row (y); invocation 16 * sum + lane has
-// one lane of the squares of the stream, of those of the key, or of their products.
+// Adds a value to a stream of a residual, weighted by how well a key fits it: KeyGate of
+// src/kernels/key_gate.cc and OpsTable::add_scaled. A workgroup has a stream (x) of a row (y);
+// invocation 16 * sum + lane has one lane of the squares of the stream, of those of the key, or of
+// their products.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"

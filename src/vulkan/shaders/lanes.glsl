@@ -7,8 +7,8 @@
 const uint kLanes = 16u;
 shared float lanes[kTrees][kLanes];
 
-// Joins what every invocation of a tree gives, the greatest or the sum; all invocations of the
-// workgroup come here. The result is in lanes[row][0], for all of them.
+// Joins the values of all invocations of a tree: the greatest, or the sum. All invocations of the
+// workgroup must call it. The result is in lanes[row][0].
 void join_lanes(uint row, uint lane, bool takes_part, float value, bool greatest) {
   barrier();
   if (takes_part) lanes[row][lane] = value;

@@ -24,7 +24,7 @@ layout(push_constant) uniform Push {
   uint out_head_stride;
 } push;
 
-// Of as many pages as there are invocations: what they have, and how they count beside those before.
+// For as many pages as there are invocations: their maxima and sums, and their factors for merging.
 const uint kPages = 128u;
 const uint kMostWords = 8u;
 #define EACH_WORD(w) UNROLL for (uint w = 0u; w < kMostWords; ++w) if (w < kWords)
@@ -75,7 +75,7 @@ void main() {
     page_most[t] = most_of_page;
     page_sum[t] = sum_of_page;
     barrier();
-    // The greatest so far is all that a page has to know of those before.
+    // A page needs only the greatest maximum of those before.
     const Merge merge = merge_of(greatest_of(min(t, pages - 1u), most), most_of_page);
     if (t == pages - 1u) most_of_all = merge.most;
     old_factors[t] = merge.old_factor;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What RmsNorm of src/kernels/ref/ops.cc multiplies a row with. After memory.glsl and exact.glsl.
+// The factor of a row in RmsNorm of src/kernels/ref/ops.cc. After memory.glsl and exact.glsl.
 const uint kNormThreads = 256u;  // of the workgroup
 const uint kNormLanes = 16u;
 const uint kStaged = 4096u;
@@ -26,7 +26,7 @@ float add_squares(uint t, uint count, float sum) {
   return sum;
 }
 
-// All invocations of the workgroup come here, and get it.
+// All invocations of the workgroup must call it.
 float factor_of_row(Floats x, uint at, uint count, float epsilon) {
   const uint t = gl_LocalInvocationID.x;
   float sum = 0.0;

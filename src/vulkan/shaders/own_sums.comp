@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// For every row, the terms of it that are here, each with its weight, summed in fixed point: what a
-// machine has of a token's experts, where others have the rest. An invocation an element.
+// For every row, the weighted sum in fixed point of the terms that this machine has, if others have
+// the rest of a token's experts. An invocation an element.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"

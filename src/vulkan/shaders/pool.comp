@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: MIT
 
 // LatentTable::pool of src/kernels/ref/latent.cc over what write_inputs.comp has written: an
-// invocation a column of a compressed row. Where rows overlap, tokens before the row's own give the
-// first half of their columns, its own the second.
+// invocation a column of a compressed row. If rows overlap, tokens before the row's own use the first
+// half of their columns, its own the second.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"

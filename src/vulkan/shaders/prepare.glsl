@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the shaders that prepare activations have in common, and where these come from (SOURCE): rows
-// as they are; few rows that are normed first, by every workgroup by itself; or the two halves of a
-// feed-forward network that become one first. What is prepared is also written. After memory.glsl
-// and exact.glsl.
+// Common parts of the shaders that prepare activations, and the source of these (SOURCE): plain rows;
+// few rows that every workgroup norms itself; or gate and up of a feed-forward network, which are
+// joined first. Normed or joined rows are also written. After memory.glsl and exact.glsl.
 #define ROWS 0
 #define NORM 1
 #define GATE 2
@@ -49,7 +48,7 @@ layout(push_constant) uniform Push {
 const uint kThreadColumns = 4u;
 const uint kGroupColumns = 1024u;  // of a workgroup
 
-// Before the first value of a row is asked for, by all invocations of a workgroup.
+// Called by all invocations of a workgroup before they use values of a row.
 float row_factor(uint row) {
 #if SOURCE == NORM
   return factor_of_row(push.rows_in, row * push.stride, push.columns, push.epsilon);
@@ -58,7 +57,7 @@ float row_factor(uint row) {
 #endif
 }
 
-// What a value is made of, to be read before the row's factor is known.
+// The inputs of a value, which are read before the row's factor is known.
 struct Source {
   float first;
   float second;
@@ -99,7 +98,7 @@ float scale_of(uint largest) {
   if (largest < kSmallestScaledBits) return 0.0;
   return divide(FLOAT(largest), 127.0);
 }
-// What a group's numbers are multiplied with, or zero where all become zero.
+// The factor of a group's numbers, or zero if all become zero.
 float factor_of(uint largest) {
   if (largest >= kInfBits || largest < kSmallestScaledBits) return 0.0;
   return divide(127.0, FLOAT(largest));

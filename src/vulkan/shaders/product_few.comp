@@ -4,11 +4,11 @@
 
 // Products of panels (sixteen outputs each) with one to eight rows of activations, for decoding:
 // every weight is read once for all of the rows. A workgroup goes over the columns of one panel after
-// the other in steps. In a step, a maker has one output and one unit, or of a unit of 256 columns a
-// part, and makes its integers for every row, in any order, since they are exact. Meanwhile an adder
-// for each row and output adds the floats of the step before to its chain, in the order of the
-// reference (ScaledProduct and SuperProduct of src/kernels/ref/matmul_ref.cc). The words of the next
-// two steps are on their way, those of the next panel too.
+// the other in steps. In a step, a maker has one output and one unit, or a part of a unit of 256
+// columns, and computes its integer products for every row, in any order, since they are exact.
+// Meanwhile an adder for each row and output adds the floats of the step before to its chain, in the
+// order of the reference (ScaledProduct and SuperProduct of src/kernels/ref/matmul_ref.cc). The words
+// of the next two steps are loaded meanwhile, also across panels.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -41,13 +41,13 @@ shared int lows[2][kSlots][kRows][kLanes];
 shared float low_scales[2][kStepUnits][kRows][kLanes];
 #endif
 
-// A maker's slot is below kSlots; those behind belong to the adders of a row each.
+// Slots below kSlots are makers; each later one has the adders of a row.
 uint slot() { return gl_LocalInvocationID.x / kLanes; }
 uint lane() { return gl_LocalInvocationID.x % kLanes; }
 uint first_group() { return slot() % kParts * kPartGroups; }
 uint unit_count() { return (push.columns + 63u) / 64u * 64u / kUnitColumns; }
 
-// What a maker reads of the weights, as it is in memory.
+// The weights that a maker reads, as in memory.
 struct Part {
   uint raw[kPartGroups][kRawWords];
   uint scale;
@@ -78,7 +78,7 @@ void advance(inout Step step_) {
   ++step_.panel;
 }
 
-// If there is such a step.
+// Loads a maker's weights, if there is such a step.
 void load_part(Step step_, inout Part part) {
   if (step_.panel >= end_panel()) return;
   // Beyond the end, the last unit again: some drivers read before they know the condition.
@@ -167,7 +167,7 @@ void make_part(uint buffer_, Step step_, Part part, RowPlace rows[kMostRows]) {
   }
 }
 
-// What a unit adds to a chain: dot * scale, and then, with MINS, low * low_scale.
+// The terms of a unit in a chain: dot * scale, and then, with MINS, low * low_scale.
 struct Terms {
   float dot;
   float scale;
@@ -202,8 +202,8 @@ float add_flushed(uint buffer_, uint units, uint r, float acc) {
   return acc;
 }
 
-// Without flushing what hardly ever is denormal, which takes three times as long; where a sum was,
-// once more with it.
+// Adds without flushing denormals, which takes a third of the time and is nearly always enough; if a
+// sum was denormal, adds again with flushing.
 float add_units(uint buffer_, uint units, uint r, float acc) {
   if (!kNativeFma) return add_flushed(buffer_, units, r, acc);
   const uint kBatch = kStepUnits < 8u ? kStepUnits : 8u;
@@ -236,7 +236,7 @@ void write_result(uint panel, uint r, float result) {
   push.sum.at[at] = add(push.sum.at[at], result);
 }
 
-// Adds what a step has made; behind a panel's last, its results are whole.
+// Adds the products of a step; after a panel's last one, its results are complete.
 void add_step(uint buffer_, Step step_, uint r, inout float acc) {
   const uint units = min(kStepUnits, unit_count() - step_.first);
   acc = add_units(buffer_, units, r, step_.first == 0u ? 0.0 : acc);
@@ -253,8 +253,8 @@ void main() {
   Step step_ = Step(first_panel(), 0u), loaded = step_, before = step_;
   const uint steps =
       (end_panel() - first_panel()) * ((unit_count() + kStepUnits - 1u) / kStepUnits);
-  // What a step leaves free takes the words of the next but one: no words move, which would wait for
-  // them.
+  // The variables of a finished step get the words of the next but one. Moving words between variables
+  // would wait for them.
   Part even, odd;
   if (makes) {
     load_part(loaded, even);

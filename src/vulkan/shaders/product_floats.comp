@@ -40,7 +40,7 @@ float weight_at(uint panel, uint lane, uint k) {
 #endif
 }
 
-// A row is words: a column each, or of BF16 two.
+// Rows have a column in a word, or two of BF16.
 uint load_word(uint panel, uint lane, uint word) {
 #if WEIGHTS == BF16
   return weights_in_use.at[(panel * pieces() * kPieceWords + word) * kLanes + lane];

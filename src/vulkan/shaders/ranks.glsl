@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of an index that a token chooses from: all there are, or those of some blocks. After
-// memory.glsl. The push constants have `tasks`, and `blocks`, `block_stride` and `block_rows`.
+// The rows of an index from which a token chooses: all, or those of some blocks. After memory.glsl.
+// The push constants have `tasks`, and `blocks`, `block_stride` and `block_rows`.
 struct Task {
   uint row;  // of the batch
   uint rows;
   uint first_score;
   uint table;     // entry of the page of row 0
-  uint all_rows;  // that there are, where blocks were chosen; else 0
+  uint all_rows;  // all rows of the token, if blocks were chosen; else 0
 };
 const uint kTaskWords = 5u;
 
@@ -18,8 +18,8 @@ Task task_at(Words tasks, uint index) {
               tasks.at[at + 4u]);
 }
 
-// The number of the row that is the task's row `i`. Blocks may come from other machines: whatever
-// they are, there is such a row.
+// The number of the task's row `i`. Always a valid row, as blocks may come from other machines and
+// are not trusted.
 uint row_of_task(Task task, uint i, Floats blocks, uint block_stride, uint block_rows) {
   if (task.all_rows == 0u) return i;
   const uint last = (task.all_rows - 1u) / block_rows;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of one sequence that stand one after the other in pages of a stream, for the shaders that
-// write them. After memory.glsl. The push constants have `runs` and `page_table`.
+// Consecutive rows of one sequence in pages of a stream, for the shaders that write them. After
+// memory.glsl. The push constants have `runs` and `page_table`.
 struct Run {
-  uint first_row;  // where the rows come from
+  uint first_row;  // of the source
   uint rows;
   uint position;  // of the first of them in its stream, in rows
   uint table;     // entry of its page in the table of addresses

@@ -2,10 +2,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// SelectLargest of src/kernels/latent.cc: the numbers of the rows that rank highest, ascending; of
-// equal ones the earliest. A workgroup a token. The rank of the last one that is chosen is found
-// byte by byte, from the upper end, by counting; then every invocation lists its share of the rows.
-// Blocks are chosen likewise (kBlocks), listed as floats, with the newest, which is not ranked, last.
+// SelectLargest of src/kernels/latent.cc: the numbers of the rows that rank highest, the earliest of
+// equal ones, ascending. A workgroup a token. The rank of the last chosen row is found by counting,
+// byte by byte from the upper end; then every invocation lists its share of the rows. Blocks are
+// chosen likewise (kBlocks), listed as floats, followed by the newest, which is not ranked.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "ranks.glsl"

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The tokens of one sequence whose states a batch changes, and where their states are known from
-// (src/compute/cpu/delta_net.cc; docs/delta-net.md). After memory.glsl and runs.glsl.
+// The tokens of one sequence whose states a batch changes, and the position from which their states
+// are known (src/compute/cpu/delta_net.cc; docs/delta-net.md). After memory.glsl and runs.glsl.
 
 const uint kPagePositions = 128u;
 
 struct Course {
   uint page_begin;  // of the page of the batch's first token
   uint position;    // of that token
-  uint end;         // behind the last
+  uint end;         // after the last token
   uint first_row;   // of the batch
-  uint first_slot;  // of all tokens from page_begin on, in what is between two kernels
+  uint first_slot;  // of all tokens from page_begin on, in memory between two kernels
   uint inputs;      // entry of the page before that page in the table of addresses; the next follow
   uint states;      // the same, of states
   uint hashes;      // entry, in `hashes`, of the first page_begin + 1 tokens; the next follow

@@ -24,7 +24,7 @@ layout(push_constant) uniform Push {
 const uint kMostStreams = 8u;
 float square[kMostStreams * kMostStreams];
 
-// Products, scaled by one number and shifted each by its own.
+// A product, scaled by a common number and shifted by its own.
 float shifted(uint at, uint i, uint scale) {
   return add(mul(push.numbers.at[at + i], push.scale.at[scale]), push.base.at[i]);
 }

@@ -2,9 +2,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The streams of a residual: their sum by weights, or (kSpread) themselves mixed, and the output of
-// half a layer in each; CpuSumStreams and CpuSpreadStreams of src/compute/cpu/streams.cc. An
-// invocation a column.
+// The streams of a residual: their weighted sum, or (kSpread) the streams mixed with each other plus
+// the output of half a layer in each; CpuSumStreams and CpuSpreadStreams of
+// src/compute/cpu/streams.cc. An invocation a column.
 #include "memory.glsl"
 #include "exact.glsl"
 

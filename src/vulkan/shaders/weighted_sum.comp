@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// For every row, terms of a list of rows, each with its weight, summed in fixed point: the outputs
-// of a token's experts. An invocation an element.
+// For every row, the weighted sum in fixed point of terms: the outputs of a token's experts. An
+// invocation an element.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "functions.glsl"
@@ -12,7 +12,7 @@
 layout(local_size_x = 256) in;
 layout(push_constant) uniform Push {
   Floats terms;     // [..][width]
-  Words places;     // [rows][terms_of_row] rows of `terms`; where there are none, one after the other
+  Words places;     // [rows][terms_of_row] rows of `terms`; none: one after the other
   Floats weights;   // [rows][terms_of_row]
   Floats more;      // [rows][width], of weight one, or none
   Floats more_scores;  // [rows], whose sigmoids are the weights of `more`

@@ -2,9 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What compressed rows are made of, into the pages of its stream: every token's values, then its
-// scores with what belongs to its place among the tokens of a row. A workgroup has some columns of a
-// row (y) of a run (z).
+// Writes the inputs of compressed rows into pages: every token's values, then its scores plus the
+// term of its place among the tokens of a row. A workgroup has some columns of a row (y) of a run (z).
 #include "memory.glsl"
 #include "exact.glsl"
 #include "runs.glsl"
@@ -13,13 +12,13 @@ layout(local_size_x = 64) in;
 layout(push_constant) uniform Push {
   Floats values;  // [rows], value_stride floats apart
   Floats scores;
-  Floats places;  // [ratio][columns], where they count
+  Floats places;  // [ratio][columns], if ratio is not 0
   Words page_table;
   Words runs;
   uint value_stride;
   uint score_stride;
   uint columns;
-  uint ratio;  // 0: no places count
+  uint ratio;  // 0: without places
 } push;
 
 const uint kPagePositions = 128u;

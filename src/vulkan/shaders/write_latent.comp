@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Packed rows into their pages, where they stand at any byte. An invocation owns a word of a page
-// (y: of the run's pages; z: the run), and keeps those of its bytes that are not among the rows.
+// Writes packed rows into their pages, where they may begin at any byte. An invocation owns a word of
+// a page (y: of the run's pages; z: the run), and keeps the bytes that are not of these rows.
 #include "memory.glsl"
 #include "runs.glsl"
 

@@ -2,9 +2,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of keys and values into pages (WriteRows of src/kernels/ref/attention.cc), F16 and BF16. An
-// invocation owns whole words: what two positions share, it writes for both, and keeps the half that
-// is not among the rows. A workgroup has two neighbouring positions of one key/value head.
+// Writes rows of keys and values into pages (WriteRows of src/kernels/ref/attention.cc), F16 and
+// BF16. An invocation owns whole words: if two positions share one, it writes both halves, or keeps
+// that of a position that is not written. A workgroup has two neighbouring positions of one key/value
+// head.
 #include "memory.glsl"
 #include "exact.glsl"
 #include "conversions.glsl"
@@ -27,7 +28,7 @@ uint value_bits(uint position, uint d) {
   return d < push.shape.value_dim ? narrow(push.values.at[value_row(position) + d]) : 0u;
 }
 
-// A word with something of position `even` in its low half and of the next in its high half.
+// Writes a word with numbers of position `even` in its low half and of the next in its high half.
 void write_shared(WordsOut page, uint byte_, uint even, uint low, uint high) {
   const uint mask = (is_written(even) ? 0xffffu : 0u) | (is_written(even + 1u) ? 0xffff0000u : 0u);
   const uint at = byte_ / 4u;

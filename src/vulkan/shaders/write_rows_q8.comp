@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of keys and values into pages of bytes with a scale per 32 (ToQ8 of src/kernels/ref/ops.cc,
+// Writes rows of keys and values into pages of bytes with a scale per 32 (ToQ8 of src/kernels/ref/ops.cc,
 // WriteRows of src/kernels/ref/attention.cc). A workgroup has four neighbouring positions of one
 // key/value head, whose keys share words (or, of Q8I, whose values do); it takes 32 elements of each
 // at a time.
@@ -101,7 +101,7 @@ void write_keys(WordsOut page, uint first) {
     const float key = key_at(first + i, min(d, push.shape.key_dim - 1u));
     quantise(counts ? key : 0.0, counts);
 #if KV_TYPE == KV_Q8I
-    // What is behind the row's end stays as it is.
+    // Bytes after the row's end are not changed.
     const uint at = block + (d / 4u * kKeyBlock + (p + i) % kKeyBlock) * 4u;
     if (counts && is_written(first + i)) write_by_elements(page, at, push.shape.key_dim - d);
 #else

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where rows of keys and values go, for write_rows.comp and write_rows_q8.comp. A span is some
-// tokens of one sequence, one after the other; a workgroup has some neighbouring positions of one
-// span (x and z) and key/value head (y). After page.glsl.
+// The pages that write_rows.comp and write_rows_q8.comp write. A span is some tokens of one sequence,
+// one after the other; a workgroup has some neighbouring positions of one span (x and z) and
+// key/value head (y). After page.glsl.
 layout(push_constant) uniform Push {
   Words page_table;  // addresses of pages of all heads
   Words spans;       // [spans][4]: first row, rows, first position, entry of its page in the table
@@ -13,9 +13,9 @@ layout(push_constant) uniform Push {
   uint value_stride;
   uint head_page_bytes;  // from one head of a page to the next
   PageShape shape;
-  Floats cosines;  // [rows][pairs] by which keys are turned on the way (rope.comp)
+  Floats cosines;  // [rows][pairs] of RoPE that is applied to keys before writing (rope.comp)
   Floats sines;
-  uint pairs;  // none: keys are as they are
+  uint pairs;  // 0: no RoPE
   uint still;  // elements before those that are turned
   uint adjacent;
 } push;
@@ -40,7 +40,7 @@ bool is_written(uint position) {
   const Span span = span_of_group();
   return position >= span.position && position < span.position + span.rows;
 }
-// The span's nearest row where the position is not written.
+// The row of a position; if it is not written, the span's nearest row.
 uint row_of(uint position) {
   const Span span = span_of_group();
   const uint end = span.position + span.rows;
