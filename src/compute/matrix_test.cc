@@ -20,7 +20,7 @@ namespace {
 
 using gguf::TensorType;
 
-// Bytes of which no two blocks are alike.
+// Bytes in which no two blocks are equal.
 std::vector<uint8_t> SomeBytes(size_t size) {
   std::vector<uint8_t> bytes(size);
   uint32_t state = 1;
@@ -29,8 +29,8 @@ std::vector<uint8_t> SomeBytes(size_t size) {
   return bytes;
 }
 
-// Types whose packed matrices are whole cache lines, and one whose are not; one that is packed as
-// another.
+// Types whose packed matrices are whole cache lines, one whose are not, and one that is packed as
+// another type.
 TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
   ThreadPool pool(2);
   Context context{pool, kernels::FastestIsa()};
@@ -51,7 +51,7 @@ TEST(Matrix, ThoseOfATensorAreWhatEachWouldBeAlone) {
                               .data = bytes};
     SCOPED_TRACE(gguf::TensorTypeName(type));
 
-    // What the vector holds goes; the memory stays while one of them does.
+    // The common memory stays as long as one of the matrices does.
     std::optional<Matrix> last;
     {
       std::vector<Matrix> all = Matrix::PackAll(tensor, backend).value();

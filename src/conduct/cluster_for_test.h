@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Nodes with threads of their own in one process, a front end for them, and what is asked of it.
-// Only for tests.
+// Nodes with threads of their own in one process, a front end for them, and requests to it. Only
+// for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace aster::conduct {
 
-// As SplitText writes it: a split, and " decode " with another one where others decode.
+// A plan from the format of SplitText: a split, and " decode " with another one if others decode.
 inline plan::Plan TestPlan(const std::string& text, size_t node_count) {
   const std::string word = " decode ";
   const size_t behind = text.find(word);
@@ -61,7 +61,7 @@ class TestCluster {
     return Conduct(split, plan::TestModel::Get().route_model(), std::move(options),
                    std::move(replanner));
   }
-  // The model has an MTP block, as far as its front end knows: stages ask their own proposers.
+  // The front end believes that the model has an MTP block; stages use their own proposers.
   std::unique_ptr<Conductor> ConductDrafting(const std::string& split,
                                              ConductorOptions options = {},
                                              Replanner replanner = nullptr) {

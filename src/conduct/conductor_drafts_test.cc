@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Answers of nodes with draft tokens: with every drafter and every request, they are those of one
-// machine without.
+// machine without draft tokens.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -16,10 +16,10 @@ namespace {
 
 using engine::DraftKind;
 
-// Prompts of more tokens are computed by other stages than those that decode, where there are any.
+// Longer prompts are computed by the prefill path, if there is one.
 constexpr uint32_t kFewTokens = 20;
 
-// What a request's callbacks were told.
+// The arguments of a request's callbacks.
 struct Told {
   std::vector<int32_t> tokens;
   std::vector<float> logprobs;
@@ -74,7 +74,7 @@ Told TellAll(engine::Generator& generator, engine::Sequence& sequence, engine::R
   request.on_finish = [&](const engine::Finish& finish) {
     EXPECT_TRUE(finish.status.ok());
     told.reason = finish.reason;
-    // Each token behind the first is a step's, or an accepted draft token.
+    // Each token after the first is that of a step, or an accepted draft token.
     const engine::DraftCounts& drafts = finish.counts.drafts;
     const uint64_t counted = drafts.steps + drafts.accepted + 1;
     EXPECT_EQ(counted, drafts.drafted > 0 ? told.tokens.size() : counted);
@@ -85,7 +85,7 @@ Told TellAll(engine::Generator& generator, engine::Sequence& sequence, engine::R
   return told;
 }
 
-// What one machine says without drafts.
+// The answer of one machine without draft tokens.
 Told Plain(const std::vector<int32_t>& prompt, const engine::Request& request) {
   const auto whole = plan::TestModel::Get().MakeWhole();
   SystemClock clock;
@@ -129,8 +129,8 @@ TEST_P(EveryDrafter, GivesTheSameAnswers) {
   }
 }
 
-// What stages hold of an answer with draft tokens is that of one without, also where it was sent to
-// those that compute the next prompt.
+// The KV rows of an answer with draft tokens are those of one without, also if they were sent to
+// the prefill path.
 TEST_P(EveryDrafter, IsGoneOnFromInTheNextTurn) {
   engine::KnowingProposers proposers(60);
   TestCluster cluster(4, uint64_t{1} << 26,
@@ -170,7 +170,7 @@ TEST_P(EveryDrafter, DraftsWhereTokensAreChosenHere) {
   options.direct_tokens = kFewTokens;
   const auto conductor = cluster.ConductDrafting(GetParam().split, options);
   ASSERT_TRUE(conductor->Open().ok());
-  // An edit that forbids little: the stage with the head mostly chooses as is chosen here.
+  // An edit that forbids few tokens: the stage with the head mostly chooses the same ones.
   engine::Request request;
   request.max_tokens = 40;
   request.edit_logits = [](std::span<const int32_t>, std::span<float> logits) {
@@ -223,13 +223,13 @@ TEST_P(EveryDrafter, GoesOnElsewhereWithTheSameAnswer) {
   ASSERT_TRUE(conductor->Submit(request).ok());
   while (!conductor->idle()) ASSERT_TRUE(conductor->Step().ok());
   EXPECT_EQ(tokens, expected.tokens);
-  // A node that decodes by itself may have said all of them when the first ones are heard.
+  // A node that decodes by itself may have sent all tokens when the first ones are handled.
   const bool is_asked = GetParam().split != "0:out" || GetParam().kind == DraftKind::kModel;
   EXPECT_LE(conductor->counters().replans, 1u);
   EXPECT_GE(conductor->counters().replans, is_asked ? 1u : 0u);
 }
 
-// Draft tokens take no memory from others, and requests that are preempted go on as they began.
+// Draft tokens take no memory from other requests, and preempted requests give the same answers.
 TEST_P(EveryDrafter, WithLittleMemoryAndInCompany) {
   engine::KnowingProposers proposers(80);
   TestCluster cluster(4, uint64_t{640} << 10,

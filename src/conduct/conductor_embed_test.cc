@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of prompts as the head sees them, of which embeddings are made: every route gives the bits
+// States of prompts (the head's input), from which embeddings are made: every route gives the bits
 // of one machine.
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST_P(EmbeddingsOnRoutes, HaveTheSameBits) {
   const auto conductor = cluster.Conduct(GetParam());
   for (const Pooling pooling : {Pooling::kLast, Pooling::kFirst, Pooling::kMean}) {
     const Vectors expected = EmbeddedHere(pooling);
-    // The second time behind what the KV caches hold by now.
+    // The second time the KV caches hold the beginnings of the texts.
     for (int time = 0; time < 2; ++time) {
       const auto vectors = engine::Embed(*conductor, Texts(), pooling);
       ASSERT_TRUE(vectors.ok()) << vectors.error().message();
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Of4Layers, EmbeddingsOnRoutes,
                          testing::Values("0:out", "0:1,2:out", "0:0,1:1,2:out",
                                          "0:1,2:out decode c", "a+b=0:out", "c=0:1,a+b=2:out"));
 
-// A node of an earlier version would not understand what is asked for.
+// A node of an earlier version does not support such requests.
 TEST(EmbeddingsOnOldNodes, AreRefusedByNameAndAnswersAreNot) {
   TestCluster cluster(2);
   cluster.hub().LimitProtocol(plan::TestNode(2), wire::kDraftProtocol);

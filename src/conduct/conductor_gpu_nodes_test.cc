@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A node with a GPU and one without: whichever prefills and whichever decodes, KV rows move between
-// the memories of both, and answers are those of one machine.
+// A node with a GPU and one without: either may prefill or decode, KV rows are sent between the
+// memories of both, and answers are those of one machine.
 #include <gtest/gtest.h>
 
 #include "conduct/cluster_for_test.h"
@@ -46,8 +46,8 @@ class GpuNodes {
   ConductorOptions options_;
 };
 
-// What three requests are answered that run beside each other, each twice: the second time as the
-// next turn of its sequence.
+// The answers of three requests that run at the same time, each twice: the second time as the next
+// turn of its sequence.
 std::vector<std::vector<int32_t>> AnswersBesideEachOther(engine::Generator& generator) {
   std::vector<engine::Sequence> sequences;
   for (uint64_t i = 0; i < 3; ++i) {
@@ -104,7 +104,7 @@ TEST_P(EveryGpuWay, GivesTheSameBits) {
   EXPECT_EQ(conductor->counters().transferred_bytes > 0, transfers);
 }
 
-// Rows of a preempted request go, and are computed or sent again.
+// Rows of a preempted request are freed, and computed or sent again.
 TEST_P(EveryGpuWay, GivesTheSameBitsWhereMemoryIsShort) {
   GpuNodes nodes(GetParam().gpu_layers, uint64_t{600} << 10);
   const auto conductor = nodes.Conduct(GetParam().split);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Routes with groups, whose nodes compute the same layers together, say what one machine says.
+// Routes with groups, whose nodes compute the same layers together, give the answers of one
+// machine.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ TEST_P(EveryGroup, GivesTheSameBits) {
   there.SetHistory(tokens);
   here.SetHistory(tokens);
   EXPECT_EQ(Answer(*conductor, there, Sampled(12)), Answer(scheduler_, here, Sampled(12)));
-  // Back, and on from there: every node of the group drops the same rows.
+  // Goes back and continues from there: every node of the group drops the same rows.
   there.Rewind(200);
   here.Rewind(200);
   there.Append(7);
@@ -84,8 +85,8 @@ INSTANTIATE_TEST_SUITE_P(OfThreeNodes, EveryGroup,
                          testing::Values("a+b=0:out", "b+a=0:out", "3*a+2*b=0:out",
                                          "a+b=0:1,c=2:out", "c=0:0,a+b=1:out"));
 
-// A node, or a front end, that does not know the number of gathers and the time of sending is told
-// nothing of them; the others are.
+// The number of gathers and the time of sending are not sent to a node or front end that does not
+// know them; others get them.
 TEST_F(OlderGroup, TimesOfSendingAreForProgramsThatKnowThem) {
   const std::vector<int32_t> tokens = model::RandomTokens(40, 298);
   engine::Sequence here = scheduler_.NewSequence();
@@ -170,7 +171,7 @@ TEST(OwnersGroup, ANodeOfAnEarlierProtocolIsNamed) {
       << opened.error().message();
 }
 
-// What a node alone has counted decides which experts a group that it leads has on all nodes.
+// The counts of a node alone decide which experts are on all nodes of a group that it leads.
 TEST(OwnersGroup, TheMostUsedExpertsAreOnAllNodes) {
   SystemClock clock;
   plan::TestModel& model = plan::TestModel::WithExperts();
@@ -183,7 +184,7 @@ TEST(OwnersGroup, TheMostUsedExpertsAreOnAllNodes) {
   const std::vector<int32_t> expected = Answer(*alone, first, Sampled(8));
   const auto use = uses->Of(plan::TestModel::kMixtureFingerprint, model.shape());
   const uint64_t choices = use->choices();
-  // Of the prompt only the last row goes through the last layer's experts.
+  // Only the last row of the prompt goes through the last layer's experts.
   const size_t rows = tokens.size() + expected.size() - 1;
   const size_t used = model.shape().experts.used;
   EXPECT_EQ(choices, (rows * (plan::kTestLayers - 1) + expected.size()) * used);
@@ -268,8 +269,8 @@ TEST_F(ConductorGroup, AMemberThatIsNotThereIsNamed) {
   EXPECT_NE(opened.error().message().find("b ("), std::string::npos) << opened.error().message();
 }
 
-// Rows that one node has computed for another front end go to both nodes of a group; and where it
-// has whole rows of a prefix in memory, they are not computed again.
+// Rows that one node has computed for another front end are sent to both nodes of a group; and if
+// it has whole rows of a prefix in memory, they are not computed again.
 TEST_F(ConductorGroup, FetchesRowsOfOneNode) {
   TestCluster cluster(3);
   ConductorOptions options;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Prefill/decode disaggregation: the same bits as on one machine, whichever nodes prefill and
-// decode, in whatever order texts grow, are taken back and are cut short.
+// Prefill/decode disaggregation: the same bits as on one machine, for any prefill and decode nodes,
+// and any order in which texts grow, go back and are cancelled.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -16,7 +16,7 @@
 namespace aster::conduct {
 namespace {
 
-// The same requests here and there.
+// The same requests on one machine and on nodes.
 class Twins {
  public:
   Twins(engine::Generator& there, engine::Generator& here)
@@ -86,7 +86,7 @@ TEST_P(EveryKvTransfer, GivesTheSameBits) {
   twins.Rewind(300);
   twins.Append(std::span(tokens).subspan(17, 200));
   twins.Answer(Asking(20, 4));
-  // What is held is not read again: all but the first text, and what was taken back.
+  // Held rows are not computed again: all but those of the first text, and of removed tokens.
   EXPECT_GT(conductor->counters().cached_tokens, 1500u);
   EXPECT_LT(conductor->counters().prefill_tokens, 700u + 24 + 400 + 200 + 700 + 300);
 }
@@ -104,7 +104,8 @@ TEST_P(EveryKvTransfer, EditedLogitsAndLogitsOfARequest) {
   twins.Answer(request);
 }
 
-// Several at once: answers go on by themselves while prompts are read, and end when they are told.
+// Several at once: stages decode answers by themselves while prompts are computed, and stop when
+// they are halted.
 TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
   TestCluster cluster(4);
   const auto conductor = cluster.Conduct(GetParam());
@@ -120,7 +121,7 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
     const uint32_t length = 1 + static_cast<uint32_t>(random.NextBelow(500));
     const std::vector<int32_t> tokens = model::RandomTokens(length, kTestVocab, i % 5);
     engine::Request request = Asking(1 + random.NextBelow(60), i);
-    // Some tokens end it, which the model says now and then.
+    // Some tokens that the model sometimes chooses are stop tokens.
     for (int32_t stop = 0; stop < static_cast<int32_t>(i); ++stop) {
       request.stop_tokens.push_back(stop * 7 % kTestVocab);
     }
@@ -146,7 +147,7 @@ TEST_P(EveryKvTransfer, ManyAtOnceAndSomeCutShort) {
     std::vector<int32_t> whole = expected[i];
     if (visitors[i]->is_cancelled) whole.resize(3);
     EXPECT_EQ(visitors[i]->answer, whole) << "visitor " << i;
-    // A request that was cut short goes on from there.
+    // The next request continues after a cancelled one.
     if (!visitors[i]->is_cancelled) continue;
     engine::Sequence here = scheduler_.NewSequence();
     here.SetHistory(visitors[i]->sequence.tokens());
@@ -197,12 +198,12 @@ TEST(KvTransfer, OnlyWhatIsLackedIsSent) {
   ASSERT_EQ(first % 599, 0u);  // all but the last token
   const uint64_t row_bytes = first / 599;
   ASSERT_GT(row_bytes, 0u);
-  // The answer's rows are where it was made, but for those of its last token.
+  // The decode path has the answer's rows, except for those of its last token.
   for (const int32_t token : std::span(tokens).subspan(600, 200)) sequence.Append(token);
   Answer(*conductor, sequence, Asking(1, 2));
   const uint64_t second = conductor->counters().transferred_bytes;
   EXPECT_EQ(second - first, (810 - 1 - 609) * row_bytes);
-  // Another text that begins alike lacks what is behind the first.
+  // Another text with the same prefix lacks only the rows after it.
   engine::Sequence other = conductor->NewSequence();
   other.SetHistory(std::span(tokens).first(600));
   for (const int32_t token : std::span(tokens).first(100)) other.Append(token);
@@ -227,7 +228,7 @@ TEST(KvTransfer, AStageOfTheFrontEndGivesAndTakesMoreThanMayBeUnderWay) {
   stage::TestSliceSource source;
   stage::StageServer own(cluster.front(), source, {.in_flight_bytes = 1});
   cluster.Start();
-  // Who waits for ever fails, instead.
+  // Fails rather than waiting for ever.
   ConductorOptions options;
   options.stall_ns = 30 * kNsPerSecond;
   Conductor conductor(cluster.front(), plan::TestModel::Get().route_model(), nullptr, plan, options,
@@ -254,7 +255,7 @@ TEST(KvTransfer, AShortTurnReadsNoMoreThanItself) {
   EXPECT_LE(conductor->counters().prefill_tokens - before, 25u);
 }
 
-// KV rows leave one topology and are used in another; and on one machine.
+// KV rows are exported from one topology and imported into another, and on one machine.
 class RowsThatMove : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(RowsThatMove, AreGoneOnFrom) {
@@ -284,7 +285,7 @@ TEST_P(RowsThatMove, AreGoneOnFrom) {
   moved.SetHistory(sequence.tokens());
   engine::Sequence expected = scheduler.NewSequence();
   expected.SetHistory(sequence.tokens());
-  // What was cut off on its way is refused, and does no harm.
+  // Truncated rows are refused, and do no harm.
   EXPECT_FALSE(second->ImportRows(moved, Bytes(bytes).first(4000)).ok());
   ByteReader reader(bytes);
   while (!reader.at_end()) {

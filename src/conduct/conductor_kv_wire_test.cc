@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV rows travel in fewer bits where that is asked for: the answer is close to one machine's, and
-// such rows are never used by a request that did not ask for them.
+// KV transfers are compressed on routes that ask for it: the answer is close to one machine's, and
+// requests for exact rows never use such rows.
 #include <gtest/gtest.h>
 
 #include "conduct/cluster_for_test.h"
@@ -60,7 +60,7 @@ class KvWire : public testing::Test {
   }
 };
 
-// Behind the middle the logits are of the decode path, with rows of the prefill path.
+// After the middle the logits are those of the decode path, with rows of the prefill path.
 TEST_F(KvWire, LogitsBehindTheTransferAreCloseAndNotTheSame) {
   const std::vector<float> exact = LogitsOf(scheduler_, tokens_);
   for (const char* plan : {"a decode b", "a=0:1,b=2:out decode c", "a decode b=0:1,c=2:out"}) {
@@ -85,7 +85,7 @@ TEST_F(KvWire, LogitsBehindTheTransferAreCloseAndNotTheSame) {
 
 TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
   auto small = cluster_.Conduct("a=0:1,b=2:out decode c", Small());
-  // Two turns: rows of the decode path go back to the prefill path, too (KV sync).
+  // Two turns, so that rows of the decode path are sent to the prefill path, too (KV sync).
   engine::Sequence sequence = small->NewSequence();
   sequence.SetHistory(tokens_);
   Answer(*small, sequence, AskingOverWire(200));
@@ -99,7 +99,7 @@ TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
     options.route.kv_encoding = wire::RowEncoding::kF32;
     const auto exact = Also(plan, options);
     EXPECT_EQ(Told(*exact, 40), expected) << plan;
-    // Neither what was read nor what was answered is found.
+    // Rows of neither prompt nor answer are found.
     engine::Sequence later = exact->NewSequence();
     later.SetHistory(said);
     engine::Sequence here = scheduler_.NewSequence();
@@ -111,7 +111,7 @@ TEST_F(KvWire, ARequestWithoutItOnTheSameNodesGetsExactBits) {
   }
 }
 
-// Routes that ask for it find each other's rows, and get them in fewer bits.
+// Routes with compressed KV transfers find each other's rows, and get them compressed.
 TEST_F(KvWire, ANodeThatAsksGetsTheOthersRows) {
   auto small = cluster_.Conduct("a=0:1,b=2:out decode c", Small());
   Told(*small, 5);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A conductor with the stages of its own process, which say here what they are told to: what it
-// does when stages refuse, run out of memory or stall.
+// A conductor with scripted stages of its own process: its behaviour when stages refuse, run out of
+// memory or stall.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What a node sends to itself arrives at once, and time passes where nothing does.
+// Messages of a node to itself arrive at once; time passes only if none arrive.
 class LoopbackNetwork final : public net::Network {
  public:
   wire::NodeId self() const override { return plan::TestNode(1); }
@@ -46,7 +46,7 @@ class LoopbackNetwork final : public net::Network {
   std::deque<net::Event> events_;
 };
 
-// Answers each segment that asks for a token with the position behind it.
+// Answers each segment that asks for a token with the position after it.
 class ScriptedStages final : public stage::LocalStages {
  public:
   explicit ScriptedStages(net::Network& network) : network_(network) {}
@@ -74,7 +74,7 @@ class ScriptedStages final : public stage::LocalStages {
   void Compute() override {
     wire::Work work = std::move(works_.front());
     works_.pop_front();
-    // The last of them first: no order is agreed on.
+    // The last segment first: their order is not defined.
     for (wire::WorkSegment& segment : work.segments | std::views::reverse) {
       const Status why = refuse ? refuse(segment) : Ok();
       if (!why.ok()) {
@@ -113,7 +113,7 @@ class ScriptedStages final : public stage::LocalStages {
     result.token = token;
     Tell(std::move(done));
     if (segment.wanted != wire::Wanted::kToken || segment.more == 0) return;
-    // It goes on by itself.
+    // The stage decodes by itself.
     segment.begin = end;
     segment.tokens = {token};
     --segment.more;
@@ -213,7 +213,7 @@ TEST_F(ConductorLocalTest, TheYoungestRequestIsPreemptedWhereMemoryIsShort) {
   EXPECT_THAT(stages_.ended, testing::Contains(2));
 }
 
-// Both are refused before either makes room: the second finds what the first has freed.
+// Both are refused before either makes room: the memory that the first frees is enough for both.
 TEST_F(ConductorLocalTest, RequestsThatOneFrameRefusesAreBothAnswered) {
   std::set<wire::SequenceId> refused;
   stages_.refuse = [&](const wire::WorkSegment& segment) {
@@ -229,7 +229,7 @@ TEST_F(ConductorLocalTest, RequestsThatOneFrameRefusesAreBothAnswered) {
   EXPECT_THAT(youngest.tokens, ElementsAre(20, 21, 22));
 }
 
-// Stages were told its text and nothing else, and may have found rows of it in their KV cache.
+// Stages have only got its Begin, and may have found rows of it in their KV cache.
 TEST_F(ConductorLocalTest, ARequestThatIsCancelledWhileItBeginsIsFreedOnTheStages) {
   Ask(10, 3);
   Run();

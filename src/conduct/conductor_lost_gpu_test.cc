@@ -20,7 +20,7 @@ engine::Request Sampled() {
   return request;
 }
 
-// Two nodes, which open the same route once more where it breaks.
+// Two nodes, which open the same route again if it breaks.
 class TwoNodes {
  public:
   TwoNodes(const std::string& split, stage::SliceSource& first, stage::SliceSource& second)
@@ -85,8 +85,8 @@ TEST_P(LostGpuOnARoute, TheNodeGoesOnWithItsProcessor) {
 // In its prompt, and in its answer.
 INSTANTIATE_TEST_SUITE_P(AfterBatches, LostGpuOnARoute, testing::Values(0, 1, 4, 8));
 
-// Frames of several requests are in flight together: of one a device computes while another waits
-// for columns.
+// Frames of several requests are in flight together: a device computes one while another waits for
+// columns.
 TEST(GpusOfAGroup, AnswerSeveralAtOnce) {
   stage::GpuSliceSource first({.looks = 3}, /*layers=*/2), second({.looks = 1}, /*layers=*/4);
   TwoNodes nodes("a+b=0:out", first, second);
@@ -125,7 +125,7 @@ struct LossInGroup {
 class LostGpuInAGroup : public testing::TestWithParam<LossInGroup> {};
 
 TEST_P(LostGpuInAGroup, TheNodeGoesOnWithItsProcessor) {
-  // What the others wait for takes its time on each.
+  // Each GPU takes some time for the columns that the others wait for.
   const engine::FakeGpuPlan loses = {.batches = GetParam().batches, .looks = 2};
   const engine::FakeGpuPlan lasts = {.looks = 1};
   stage::GpuSliceSource first(GetParam().leads ? loses : lasts, /*layers=*/2);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// KV rows that nodes hold go to the nodes that need them: after layers have moved, from other
-// routes, and from nodes of none. What is computed again is counted, and what comes out is what one
-// machine says.
+// Nodes that hold KV rows send them to nodes that need them: after layers have moved, from other
+// routes, and from nodes outside of routes. Tokens that are computed again are counted, and answers
+// are those of one machine.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -39,10 +39,10 @@ std::vector<int32_t> OnOneMachine(const std::vector<int32_t>& tokens, uint64_t c
   return Answer(scheduler, sequence, AskingToSearch(count));
 }
 
-// A node is lost while an answer is given, and the plan after it is given.
+// A node is lost during an answer, and the next plan is given.
 class Failover : public testing::Test {
  protected:
-  // How many tokens were computed again of 900 that were read and a few that were answered.
+  // How many of 900 tokens of a prompt and some of an answer were computed again.
   uint64_t ComputedAgain(const std::string& before, size_t node, const std::string& after) {
     TestCluster cluster(4);
     for (const plan::PlanStage& stage : TestPlan(after, 4).AllStages()) {
@@ -56,7 +56,7 @@ class Failover : public testing::Test {
     engine::Sequence sequence = conductor->NewSequence();
     sequence.SetHistory(tokens);
     engine::Request request = AskingToSearch(20);
-    // So that each token is chosen here, and none comes unasked.
+    // Each token is chosen here, so stages do not decode by themselves.
     request.edit_logits = [](std::span<const int32_t>, std::span<float>) {};
     size_t seen = 0;
     request.on_token = [&](const engine::Delta&) {
@@ -107,7 +107,7 @@ TEST_F(Failover, WhatNobodyHasIsComputedAgain) {
   EXPECT_EQ(fetched_, 0u);
 }
 
-// Another front end has asked the same of other nodes.
+// Another front end has sent the same request to other nodes.
 class ClusterCache : public testing::Test {
  protected:
   std::vector<int32_t> tokens_ = model::RandomTokens(700, kTestVocab);
@@ -193,7 +193,7 @@ TEST_F(ClusterCache, WhatIsSlowerToFetchIsComputed) {
   EXPECT_EQ(second.counters().prefill_tokens, 700u);
 }
 
-// A peer that hears queries and answers them late, again and again.
+// A peer that replies to queries late, again and again.
 class LatePeer {
  public:
   LatePeer(std::unique_ptr<net::MemoryNetwork> network, int64_t late_ns)
@@ -227,7 +227,7 @@ class LatePeer {
   std::thread thread_;
 };
 
-// Another one has the text: that is fetched meanwhile, and what the late one says changes nothing.
+// Another one has the text: its rows are fetched meanwhile, and the late reply changes nothing.
 TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   TestCluster cluster(4);
   {
@@ -239,7 +239,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   ConductorOptions options = WithPeers(5);
   options.ask_ns = 2 * kNsPerSecond;
   LatePeer late(cluster.hub().Join(plan::TestNode(5)), options.ask_ns + 100 * kNsPerMs);
-  // So that it speaks while the others give.
+  // So that its replies come while the others send rows.
   cluster.hub().Delay(plan::TestNode(4), plan::TestNode(1), 400 * kNsPerMs);
   Conductor second(cluster.front(), plan::TestModel::Get().route_model(), nullptr,
                    TestPlan("a=0:1,b=2:out", 4), options);
@@ -251,7 +251,7 @@ TEST_F(ClusterCache, WhoDoesNotAnswerIsNotWaitedFor) {
   EXPECT_EQ(second.counters().prefill_tokens, 60u);
 }
 
-// A node that does not know the question is not asked it, and answers as it always did.
+// A node that does not know queries gets none, and computes as before.
 TEST_F(ClusterCache, AnOlderNodeIsOnTheRouteAndIsNotAsked) {
   TestCluster cluster(4);
   cluster.hub().LimitProtocol(plan::TestNode(2), wire::kKvTransferProtocol);

@@ -35,7 +35,7 @@ TEST_P(EverySplit, GivesTheSameBits) {
   there.SetHistory(tokens);
   here.SetHistory(tokens);
   EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
-  // Back, and on from there.
+  // Goes back and continues from there.
   there.Rewind(200);
   here.Rewind(200);
   there.Append(7);
@@ -66,7 +66,7 @@ TEST(Conductor, AWindowOverARouteIsTheWindowHere) {
   there.SetHistory(tokens);
   here.SetHistory(tokens);
   EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
-  // Far behind the window: what has slid out is computed again.
+  // Goes back beyond the window: rows that have slid out are computed again.
   there.Rewind(300);
   here.Rewind(300);
   EXPECT_EQ(Answer(*conductor, there, request), Answer(scheduler, here, request));
@@ -191,7 +191,7 @@ TEST(Conductor, ANodeThatCannotLoadIsTheOneThatFails) {
     state.why = Error(code, "no");
     route.Handle({net::Event::Kind::kMessage, plan::TestNode(2), state, Ok()});
     ASSERT_EQ(route.state(), RouteClient::State::kBroken);
-    // What no machine can do is no reason to try others.
+    // If no machine can do it, no node counts as lost.
     EXPECT_EQ(route.lost().size(), code == Code::kFailedPrecondition ? 0u : 1u) << CodeName(code);
   }
 }
@@ -266,7 +266,7 @@ TEST(Conductor, AnotherPlanInTheMiddleSaysTheSame) {
                       });
   const std::vector<int32_t> tokens = model::RandomTokens(150, 298);
   const Error why(Code::kUnavailable, "b is drained");
-  // What is answered while the plan is replaced after `replan_after` tokens, or never.
+  // The answer if the plan is replaced after `replan_after` tokens, or never.
   const auto answer = [&](size_t replan_after) {
     engine::Sequence sequence = conductor->NewSequence();
     sequence.SetHistory(tokens);
@@ -293,7 +293,7 @@ TEST(Conductor, AnotherPlanInTheMiddleSaysTheSame) {
   next = "a=0:1,b=2:out";
   ASSERT_TRUE(conductor->Replan(why).ok());
   EXPECT_EQ(conductor->hops().size(), 2U);
-  // A plan that cannot be replaced goes on.
+  // A plan that cannot be replaced is kept.
   next.clear();
   EXPECT_EQ(conductor->Replan(why).error().message(), "b is drained");
   EXPECT_EQ(answer(SIZE_MAX), expected);

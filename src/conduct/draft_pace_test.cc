@@ -13,7 +13,7 @@
 namespace aster::conduct {
 namespace {
 
-// Of equal stages: what a frame takes at each, and a link between two of them.
+// Equal stages: the times of a frame at each, and of a link between two of them.
 struct Line {
   uint32_t stages = 2;
   double row_share = 0.3;  // of the first row's time, for each further row
@@ -42,8 +42,8 @@ struct Line {
 
 constexpr DraftPace::Limits kWide = {.most_rows = 9, .most_tokens = 33};
 
-// What a sequence of `tokens` takes, where draft tokens are right with a probability. Frames of a
-// run begin one behind the other; behind a wrong draft token the next run begins.
+// The time of a sequence of `tokens` whose draft tokens are right with probability `right`. Frames
+// of a run begin one after the other; after a wrong draft token the next run begins.
 double DurationNs(const Line& line, double right, uint32_t tokens, DraftPace& pace,
                   FrameTimes& times, const DraftPace::Limits& limits = kWide) {
   Random random(7);
@@ -58,7 +58,7 @@ double DurationNs(const Line& line, double right, uint32_t tokens, DraftPace& pa
     bool is_right = true;
     for (uint32_t frame = 0; is_right && (frame == 0 || step.frames > 1); ++frame) {
       now_ns = begin_ns + line.RoundTripNs(step.rows) + frame * between_ns;
-      // Its token and as many draft tokens as are right; the last of them is in the next frame.
+      // Its token and the right draft tokens; the last of them is in the next frame.
       const uint32_t drafts = step.frames > 1 ? step.rows : step.rows - 1;
       ++done;
       for (uint32_t i = 0; is_right && i < drafts; ++i) {
@@ -68,7 +68,7 @@ double DurationNs(const Line& line, double right, uint32_t tokens, DraftPace& pa
       }
       if (done >= tokens) break;
     }
-    // Frames that were sent behind it are computed by the first stage until the cancel is there.
+    // The first stage computes the frames after it until the cancel arrives.
     first_stage_free_ns =
         step.frames == 1
             ? now_ns
@@ -121,14 +121,14 @@ TEST(DraftPace, WidthAndDepthFollowFromTimesAndAcceptance) {
   // Rows that cost what a token costs: one in each frame, and all stages at work.
   EXPECT_EQ(best({.stages = 2, .row_share = 1}, 0.7), (DraftPace::Step{1, 2}));
   EXPECT_EQ(best({.stages = 4, .row_share = 1}, 0.7), (DraftPace::Step{1, 4}));
-  // Rows that cost hardly anything are many.
+  // If rows cost hardly anything, there are many in a frame.
   EXPECT_GE(best({.stages = 2, .row_share = 0.02}, 0.9).rows, 4u);
-  // A link that takes long is filled, too.
+  // A slow link is filled, too.
   EXPECT_GE(best({.stages = 2, .row_share = 1, .link_ns = 1e6}, 0.9).frames, 4u);
   // Draft tokens that are never right, and a drafter that is as slow as the model.
   EXPECT_EQ(best({.stages = 2, .row_share = 0.3}, 0.01), DraftPace::Step());
   EXPECT_EQ(best({.stages = 2, .row_share = 0.3}, 0.5, 2e6), DraftPace::Step());
-  // Nothing before any frame was timed.
+  // No draft tokens before any frame was timed.
   DraftPace pace;
   EXPECT_EQ(pace.Next({}, kWide), DraftPace::Step());
 }
@@ -172,14 +172,14 @@ TEST(DraftPace, WhatMessagesCostIsSeen) {
   for (int i = 0; i < 3; ++i) times.LearnGap(0.3 * line.RoundTripNs(1), /*was_ahead=*/true);
   EXPECT_EQ(DraftPace(0.15).Next(times, kWide), DraftPace::Step());
   EXPECT_NE(DraftPace(0.7).Next(times, kWide), DraftPace::Step());
-  // What every token costs says nothing against draft tokens.
+  // A gap after every token does not count against draft tokens.
   times = line.Times();
   for (int i = 0; i < 3; ++i) times.LearnGap(0.3 * line.RoundTripNs(1), /*was_ahead=*/false);
   EXPECT_NE(DraftPace(0.15).Next(times, kWide), DraftPace::Step());
 }
 
-// Draft tokens that are wrong are not computed at the last stage, so one that is slower there holds
-// nothing up.
+// The last stage does not compute wrong draft tokens, so a slow last stage does not delay the next
+// frame.
 TEST(DraftPace, ASlowLastStageIsNotHeldUp) {
   FrameTimes times;
   times.Learn(1,

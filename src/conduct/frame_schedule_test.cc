@@ -17,7 +17,7 @@ using testing::Pair;
 constexpr Path kTwoStages{0, 2};
 constexpr Path kDecodeStage{2, 3};
 
-// By request: how many tokens.
+// The number of tokens of each request.
 std::vector<std::pair<engine::RequestId, uint32_t>> Items(const std::optional<Frame>& frame) {
   std::vector<std::pair<engine::RequestId, uint32_t>> items;
   if (!frame) return items;
@@ -41,7 +41,7 @@ class FrameScheduleTest : public testing::Test {
     live.sent = 9;
     return live;
   }
-  // As a pipeline does that sends it.
+  // Notes the frame as sent, like Pipeline.
   std::optional<Frame> NextPrefill(Path path = kTwoStages, size_t in_flight = 0) {
     const auto frame = schedule_.NextPrefill(running_, path, in_flight);
     if (!frame) return frame;
@@ -57,7 +57,7 @@ class FrameScheduleTest : public testing::Test {
   FrameSchedule schedule_{{.chunk_pages = 2, .frames_per_stage = 2}};
 };
 
-// The first frames are as long as the plan expects them to be computed in time.
+// The first frames are as long as can be computed in time according to the plan.
 TEST_F(FrameScheduleTest, FirstFramesAreAsLongAsIsExpected) {
   const auto first = [&](double expected_token_ns) {
     FrameSchedule schedule({.chunk_pages = 2,
@@ -88,12 +88,12 @@ TEST_F(FrameScheduleTest, SlowStagesGetSmallFrames) {
     }
     return sum;
   };
-  // Nothing is known of the first one. Then 10 ms for a token: 64 are computed in time.
+  // No times are known for the first one. Then 10 ms for a token: 64 are computed in time.
   for (const uint32_t tokens : {16u, 32u, 64u, 64u}) {
     EXPECT_EQ(next_tokens(), tokens);
     schedule.NotePrefill(tokens, tokens * 10 * kNsPerMs);
   }
-  // Fast ones get whole pages again, once requests stand at their boundaries.
+  // Fast stages get whole pages again, once requests are at a page boundary.
   schedule.NotePrefill(64, kNsPerMs);
   schedule.NotePrefill(128, kNsPerMs);
   next_tokens();
@@ -122,7 +122,7 @@ TEST_F(FrameScheduleTest, PromptsTakeTurns) {
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(2, 128), Pair(1, 128)));
 }
 
-// The nodes of a group compute one prompt while what they send of another one travels.
+// The nodes of a group compute one prompt while columns of another one are sent.
 TEST_F(FrameScheduleTest, FramesOfASingleStageAreOfDifferentPrompts) {
   for (int i = 0; i < 2; ++i) Add(2000, kDecodeStage, kDecodeStage);
   EXPECT_THAT(Items(NextPrefill(kDecodeStage, 0)), ElementsAre(Pair(1, 256)));
@@ -134,7 +134,7 @@ TEST_F(FrameScheduleTest, FramesOfASingleStageAreOfDifferentPrompts) {
   // Short ones share a frame, and a new one does not wait for those that are in flight.
   for (int i = 0; i < 2; ++i) Add(31, kDecodeStage, kDecodeStage);
   EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(3, 31), Pair(4, 31)));
-  // Where all are in flight the next frame follows them.
+  // If all are in flight, the next frame has some of them.
   EXPECT_THAT(Items(NextPrefill(kDecodeStage, 1)), ElementsAre(Pair(1, 256)));
 }
 
@@ -148,7 +148,7 @@ TEST_F(FrameScheduleTest, EachPathHasPromptsOfItsOwn) {
   Add(300, kTwoStages, kDecodeStage);
   Add(40, kDecodeStage, kDecodeStage);
   EXPECT_THAT(Items(NextPrefill(kDecodeStage)), ElementsAre(Pair(2, 40)));
-  // The last token is the decode path's.
+  // The decode path computes the last token.
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 128)));
   EXPECT_THAT(Items(NextPrefill()), ElementsAre(Pair(1, 43)));
@@ -171,7 +171,7 @@ TEST_F(FrameScheduleTest, DecodesAreSharedOutAmongStages) {
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_THAT(Items(frames[0]), ElementsAre(Pair(1, 1), Pair(2, 1), Pair(3, 1)));
   EXPECT_THAT(Items(frames[1]), ElementsAre(Pair(4, 1), Pair(5, 1)));
-  // Those that are in flight count: eight on two stages make groups of four.
+  // Segments in flight count: eight on two stages make groups of four.
   const auto behind = schedule_.Decodes(running_, {.frames = 1, .segments = 3});
   ASSERT_EQ(behind.size(), 1u);
   EXPECT_EQ(behind[0].items.size(), 4u);

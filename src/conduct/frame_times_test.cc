@@ -28,7 +28,7 @@ TEST(FrameTimes, AreThoseOfFramesThatWaitNowhere) {
 TEST(FrameTimes, AreInterpolatedBetweenNumbersOfRows) {
   FrameTimes times;
   times.Learn(1, Hops(100, 100), 300);
-  // Foreseen as long as nothing was seen.
+  // Estimated, as it was not seen.
   EXPECT_EQ(times.Of(3).slowest_ns, 160);
   times.Learn(5, Hops(180, 180), 460);
   EXPECT_EQ(times.Of(3).slowest_ns, 140);
@@ -72,7 +72,7 @@ TEST(FrameTimes, GapsBehindFramesAheadAreNoShorterThanOthers) {
   // From frames that were shorter than others.
   learn(times, 3, -5, /*was_ahead=*/false);
   EXPECT_EQ(times.Of(1).gap_ns, 0);
-  // It may be otherwise by now.
+  // After a long time it is forgotten.
   learn(times, 600, 10, /*was_ahead=*/false);
   EXPECT_EQ(times.Of(1).ahead_gap_ns, 10);
 }
@@ -84,7 +84,7 @@ TEST(FrameTimes, WhatMakesNoSenseIsNotLearnt) {
   times.Learn(1, {}, 5);
   times.Learn(1, Hops(1, 1), 0);
   EXPECT_FALSE(times.is_known());
-  // Stages that say they took longer than the whole way.
+  // Stages that report longer times than the round trip.
   times.Learn(1, Hops(700, 700), 10);
   EXPECT_EQ(times.Of(1).round_trip_ns, 1400);
 }

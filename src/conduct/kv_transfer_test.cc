@@ -67,7 +67,7 @@ TEST_F(KvTransferTest, AShortPromptIsTheDecodePathsOwn) {
   EXPECT_THAT(TakeOrders(), IsEmpty());
 }
 
-// What either path takes decides, where that is known.
+// The times of the paths decide, if they are known.
 TEST_F(KvTransferTest, TheDecodePathComputesWhatItHasAsSoon) {
   const auto path_of = [&](size_t prompt, double direct_token_s, double other_token_s) {
     KvCosts costs(wire::RowEncoding::kF32, 0, nullptr);
@@ -78,11 +78,11 @@ TEST_F(KvTransferTest, TheDecodePathComputesWhatItHasAsSoon) {
     TakeOrders();
     return path;
   };
-  // The others are slower in a prompt's first part, as both have to compute it one after the other.
+  // The prefill path is slower in a prompt's first part, as its two stages compute it in turn.
   EXPECT_EQ(path_of(200, 0.01, 0.006), kDecode);
   EXPECT_EQ(path_of(2000, 0.01, 0.006), kPrefill);
   EXPECT_EQ(path_of(20, 0.01, 0.001), kPrefill);
-  // They are no use for less than a tenth.
+  // It is not used for a gain of less than a tenth.
   EXPECT_EQ(path_of(2000, 0.001, 0.001), kDecode);
   EXPECT_EQ(path_of(2000, 0.001, 0.0001), kPrefill);
 }
@@ -92,7 +92,7 @@ TEST_F(KvTransferTest, WhatCameDecidesWhereThePlanWasWrong) {
   costs.OpenRoute({.first_chunk_s = 1, .chunk_s = 0.5, .token_s = 0.01},
                   {.first_chunk_s = 2, .chunk_s = 2, .token_s = 0.01});
   EXPECT_EQ(Begin(1000, 0, 0, &costs).prefill_path, kPrefill);
-  // The others have become slow.
+  // The prefill path has become slow.
   for (int i = 0; i < 3; ++i) costs.prefill().LearnPrefill(999, 60);
   EXPECT_EQ(Begin(1000, 0, 0, &costs).prefill_path, kDecode);
 }
@@ -118,7 +118,7 @@ TEST_F(KvTransferTest, RowsOfALongPromptGoToTheDecodePath) {
   EXPECT_THAT(TakeOrders(),
               ElementsAre(Order{'a', 'c', 0, 2, 100, 299, 1}, Order{'b', 'c', 2, 4, 100, 299, 1}));
   EXPECT_GT(live.transfer.prompt_bytes, 0u);
-  // Computed, but not there.
+  // Computed, but the rows have not arrived.
   live.sent = 299;
   transfer_->Advance(live);
   EXPECT_EQ(live.phase, RequestPhase::kPrefill);
@@ -138,7 +138,7 @@ TEST_F(KvTransferTest, NewRowsReturnToThePrefillPathOnceTheFirstTokenIsAskedFor)
   transfer_->Advance(live);
   transfer_->StartDecode(live);
   EXPECT_EQ(live.phase, RequestPhase::kDecode);
-  // The prefill path has computed 299 positions, and has not said so.
+  // The prefill path has computed 299 positions, which it does not report.
   EXPECT_THAT(TakeOrders(), ElementsAre(Order{'c', 'a', 0, 2, 299, kv::kMaxPositions, 32},
                                         Order{'c', 'b', 2, 4, 299, kv::kMaxPositions, 32}));
   transfer_->StartDecode(live);
@@ -152,7 +152,7 @@ TEST_F(KvTransferTest, AShortPromptReturnsToThePrefillPathAsWell) {
                                         Order{'c', 'b', 2, 4, 4, kv::kMaxPositions, 32}));
 }
 
-// Stages that are asked for each token do not know which of their rows stay.
+// Stages that get a segment for each token do not know which of their rows stay.
 TEST_F(KvTransferTest, RowsOfSeveralStagesReturnInPartsThatAreCertain) {
   route_ = ReadyRoute(network_, "a=0:1,b=2:out decode c=0:1,d=2:out");
   pinned_ = 0;
@@ -178,7 +178,7 @@ TEST_F(KvTransferTest, RowsOfSeveralStagesReturnInPartsThatAreCertain) {
   transfer_->SyncAnswer(live);
   EXPECT_THAT(TakeOrders(), ElementsAre(Order{'c', 'a', 0, 2, 340, 400, 32},
                                         Order{'d', 'b', 2, 4, 340, 400, 32}));
-  // The last one follows in any case, and takes the place of what is under way.
+  // The last part follows in any case, and replaces the order in flight.
   live.memory->SetLength(410);
   live.holds[0] = 400;
   transfer_->SyncRest(live);

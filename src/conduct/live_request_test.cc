@@ -33,7 +33,7 @@ TEST_F(LiveRequestTest, ItsLastTokenIsDecodedOnceAllElseIsComputed) {
   EXPECT_TRUE(live.has_prefill());
   live.sent = 9;
   live.in_flight = 1;
-  // What is in flight may be followed by the last token, in a frame of prefill.
+  // Tokens in flight may be followed by the last token, in a frame of prefill.
   EXPECT_TRUE(live.has_prefill());
   EXPECT_FALSE(live.is_ready_to_decode());
   live.in_flight = 0;
@@ -99,7 +99,7 @@ TEST_F(LiveRequestTest, WhatAStageHoldsOfAnotherTextIsNothing) {
     live.TakeHolds(message);
   };
   holds(0, 7, live.history->HashAt(7));
-  EXPECT_EQ(live.HeldBy(kBoth), 0u);  // the other stage has not said
+  EXPECT_EQ(live.HeldBy(kBoth), 0u);  // the other stage has not replied
   holds(1, 9, live.history->HashAt(9));
   EXPECT_EQ(live.HeldBy(kBoth), 7u);
   holds(1, 9, live.history->HashAt(8));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the parts of a conductor need to be tested without nodes: requests that no conductor has,
-// and a network that writes down what is sent. Only for tests.
+// For tests of a conductor's parts without nodes: requests without a conductor, and a network that
+// records messages. Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class TestRequests {
   std::deque<engine::Sequence> sequences_;
 };
 
-// Nothing arrives anywhere, and all that was sent is kept.
+// Keeps all messages, and delivers none.
 class RecordingNetwork final : public net::Network {
  public:
   wire::NodeId self() const override { return plan::TestNode(99); }
@@ -82,7 +82,7 @@ class RecordingNetwork final : public net::Network {
   std::vector<std::pair<wire::NodeId, wire::Message>> sent_;
 };
 
-// A route that is ready, as far as its conductor knows.
+// A route that its conductor considers ready.
 inline std::unique_ptr<RouteClient> ReadyRoute(net::Network& network, const std::string& split,
                                                const RouteOptions& options = {}) {
   auto route = std::make_unique<RouteClient>(network, plan::TestModel::Get().route_model(),

@@ -28,7 +28,7 @@ TEST(PathForecast, NothingIsKnownWithoutAPlan) {
   PathForecast forecast;
   EXPECT_EQ(forecast.PrefillSeconds(100), 0);
   EXPECT_EQ(forecast.TokenSeconds(1), 0);
-  // Then what came is all there is.
+  // Then only learned times are known.
   forecast.LearnPrefill(100, 2);
   forecast.LearnToken(1, 0.1);
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(50), 1);
@@ -39,7 +39,7 @@ TEST(PathForecast, PromptsOfOneMagnitudeLearnFromEachOther) {
   PathForecast forecast(kPlanned);
   forecast.LearnPrefill(768, 3.6);  // twice as long as planned
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(1024 - 1), 2 * (0.8 + (1023 / 256.0 - 1) * 0.5));
-  // Another magnitude as well, until one of it came.
+  // Other magnitudes as well, until one of them is learned.
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(128), 0.8);
   forecast.LearnPrefill(128, 0.4);
   EXPECT_DOUBLE_EQ(forecast.PrefillSeconds(130), 0.8 * 130 / 256);
@@ -58,7 +58,7 @@ TEST(PathForecast, AbsurdTimesAreNotLearnt) {
 }
 
 // A plan that is wrong by half, prompts and answers of all lengths, times that differ by a tenth,
-// and one in thirty that is held up: nine of ten are foreseen within 15 %.
+// and one in thirty that is held up: nine of ten are predicted within 15 %.
 TEST(PathForecast, NineOfTenOfAMixedLoadAreWithin15Percent) {
   Random random(5);
   const auto noise = [&] {
@@ -70,7 +70,7 @@ TEST(PathForecast, NineOfTenOfAMixedLoadAreWithin15Percent) {
   for (int request = 0; request < 400; ++request) {
     const auto tokens = static_cast<uint32_t>(std::exp2(random.NextBelow(1200) / 100.0) + 1);
     const size_t running = 1 + random.NextBelow(4);
-    // What is true: a step, and by the token.
+    // The true time: a constant, and one for each token.
     const double first_s = (0.07 + tokens * 0.0034) * noise();
     const double token_s = (0.06 + 0.01 * static_cast<double>(running)) * noise();
     if (request >= 40) {

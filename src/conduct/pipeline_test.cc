@@ -60,7 +60,7 @@ class PipelineTest : public testing::Test {
     result.token = token;
     return done;
   }
-  // The positions of each segment that the message was about, and the token behind it.
+  // The positions of each segment of the message, and the token after it.
   struct Taken {
     uint32_t begin, end;
     int32_t token;
@@ -170,7 +170,7 @@ TEST_F(PipelineTest, AStageThatHasAllLayersGoesOnUntilAStopToken) {
 }
 
 TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
-  // On nodes that take no frames ahead of it all draft tokens are in one frame.
+  // On nodes that do not take frames ahead, all draft tokens are in one frame.
   network_.protocol = wire::kGroupProtocol;
   engine::Request request;
   request.draft = {.kind = engine::DraftKind::kNextTokens, .most = 4};
@@ -194,7 +194,7 @@ TEST_F(PipelineTest, DraftTokensAreAnsweredAsFarAsTheyAreRight) {
   EXPECT_TRUE(pipeline_->empty());
 }
 
-// Draft tokens in two frames: the second begins behind the first one's.
+// Draft tokens in two frames: the second continues after those of the first.
 class PipelineAheadTest : public PipelineTest {
  protected:
   PipelineAheadTest() {
@@ -219,7 +219,7 @@ class PipelineAheadTest : public PipelineTest {
     pipeline_->SendAhead(*live_, std::move(drafts));
     return network_.Take<wire::Work>().at(0).second.segments.at(0);
   }
-  // The token behind position `end`, and what the conductor does with it.
+  // Answers the token at position `end`, and does the conductor's part.
   size_t Answer(const wire::WorkSegment& segment, uint32_t end, int32_t token,
                 std::vector<wire::Hop> hops = {}) {
     wire::Done done{.route = 7, .results = {}, .hops = std::move(hops), .logits = {}};
@@ -252,7 +252,7 @@ TEST_F(PipelineAheadTest, FramesAreNamedByTheHashOfWhatTheyContinue) {
   EXPECT_EQ(third_.begin, 22u);
   EXPECT_EQ(third_.before, second_.after);
   EXPECT_EQ(live_->in_flight, 3u);
-  // Others see the first frame only, and as many are in flight as were asked for.
+  // Only the first frame counts for others, and as many are in flight as wanted.
   EXPECT_EQ(pipeline_->decodes().frames, 1u);
   EXPECT_FALSE(pipeline_->MayGoAhead(*live_));
   EXPECT_EQ(counters_.frames_ahead, 2u);
@@ -286,7 +286,7 @@ TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
   Answer(second_, 21, 12, hops(100));
   EXPECT_EQ(counters_.bubbles_filled, 1u);
   EXPECT_EQ(counters_.bubbles_filled_ns, 100);
-  // What is wrong fills nothing, whatever was computed of it.
+  // Wrong draft tokens fill no bubbles, even if they were computed.
   Answer(second_, 22, 99);
   network_.virtual_clock.AdvanceBy(100);
   Answer(third_, 23, 14, hops(200));
@@ -295,10 +295,10 @@ TEST_F(PipelineAheadTest, BubblesAreFilledByWhatProvesRight) {
 
 TEST_F(PipelineAheadTest, WhatIsWrongIsCancelledOnEveryStage) {
   EXPECT_EQ(Answer(first_, 20, 99), 1u);
-  // The next frame may go at once; results and refusals of the others are of no use.
+  // The next frame may be sent at once; results and refusals of the others are ignored.
   EXPECT_TRUE(live_->lacks_last_token());
   EXPECT_EQ(counters_.frames_ahead_cancelled, 2u);
-  // It does not wait for messages about what is of no use.
+  // The next frame does not wait for messages that cancel others.
   EXPECT_THAT(network_.Take<wire::Cancel>(), IsEmpty());
   pipeline_->SendCancels();
   const auto cancels = network_.Take<wire::Cancel>();
@@ -322,7 +322,7 @@ TEST_F(PipelineAheadTest, ARefusedFrameTakesThoseBehindItAlong) {
   const auto refused = pipeline_->Refuse(second_.attempt);
   EXPECT_EQ(refused->live, live_);
   EXPECT_TRUE(refused->is_ahead);
-  // The stage that refused it refuses the next one, too.
+  // No cancel is needed: the stage that refused it refuses the next one, too.
   EXPECT_THAT(network_.Take<wire::Cancel>(), IsEmpty());
   EXPECT_EQ(live_->in_flight, 1u);
   EXPECT_THAT(live_->chain.tokens, IsEmpty());
@@ -335,7 +335,7 @@ TEST_F(PipelineAheadTest, ARequestThatEndsIsNotComputedAhead) {
   Answer(second_, 21, 12);
   pipeline_->Halt(*live_);
   EXPECT_EQ(network_.Take<wire::Cancel>().size(), 2u);
-  // What was accepted comes in any case.
+  // Results of accepted draft tokens come in any case.
   EXPECT_FALSE(pipeline_->IsComputing(*live_));
   pipeline_->Abandon(*live_);
   EXPECT_EQ(Answer(second_, 22, 13), 0u);
@@ -387,7 +387,7 @@ TEST_F(PipelineTest, OnlyWhatGoesOnByItselfIsHalted) {
   const auto halts = network_.Take<wire::Halt>();
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].second.attempt, segments[0].attempt);
-  // What it has computed until then is good.
+  // Rows that it has computed until then are valid.
   EXPECT_FALSE(pipeline_->IsComputing(on_one));
 }
 

@@ -95,7 +95,7 @@ TEST_F(PrefixSearchTest, AsksEveryNodeThatMayHoldTheText) {
 
 TEST_F(PrefixSearchTest, WhatIsNotWorthASearchRunsAtOnce) {
   EXPECT_EQ(search_->Start(Begin(128)), Next::kRun);       // less than a page
-  EXPECT_EQ(search_->Start(Begin(700, 600)), Next::kRun);  // is lacking
+  EXPECT_EQ(search_->Start(Begin(700, 600)), Next::kRun);  // less than a page is lacking
   LiveRequest& twice = Begin();
   EXPECT_EQ(search_->Start(twice), Next::kWait);
   search_->End(twice);
@@ -195,13 +195,13 @@ TEST_F(PrefixSearchTest, ALongPromptWaitsLongerForAnswers) {
 
 TEST_F(PrefixSearchTest, RowsThatDoNotComeAreComputed) {
   LiveRequest& live = Fetching();
-  // 640 positions are 0.64 s of computing: twice that is waited for.
+  // 640 positions are 0.64 s of computing: the fetch may take twice that.
   EXPECT_EQ(search_->NextTickNs(live) - network_.clock().NowNs(), 1280 * kNsPerMs);
   network_.virtual_clock.AdvanceTo(search_->NextTickNs(live));
   live.holds = {{0, 256}, {1, 128}};
   EXPECT_EQ(search_->Tick(live), Next::kBegin);
   EXPECT_EQ(counters_.fetches_given_up, 1u);
-  // What has come stays.
+  // Rows that have come are kept.
   EXPECT_EQ(counters_.fetched_tokens, 128u);
   EXPECT_EQ(search_->NextTickNs(live), kNeverNs);
 }
@@ -217,7 +217,7 @@ TEST_F(PrefixSearchTest, SilenceIsShorterThanPatience) {
 TEST_F(PrefixSearchTest, ASourceThatFailsEndsTheFetch) {
   EXPECT_EQ(search_->OnDown(Fetching(), plan::TestNode(3)), Next::kBegin);
   EXPECT_EQ(search_->OnDown(Fetching(), plan::TestNode(4)), Next::kWait);
-  // It does not hold any more what it said.
+  // It has evicted the rows since its reply.
   EXPECT_EQ(Answer(3, 0), Next::kBegin);
   EXPECT_EQ(counters_.fetches_given_up, 2u);
 }
@@ -234,7 +234,7 @@ TEST_F(PrefixSearchTest, AnswersToNoSearchAreNothing) {
   EXPECT_EQ(search_->OnFoundKv(plan::TestNode(1), {.query = 77, .held = {}}).first, nullptr);
   LiveRequest& live = Begin();
   search_->Start(live);
-  // Of a node that was not asked.
+  // The reply of a node that was not asked.
   const wire::FoundKv found{.query = numbers_.query, .held = {}};
   EXPECT_EQ(search_->OnFoundKv(plan::TestNode(9), found).first, nullptr);
   EXPECT_EQ(search_->OnFoundKv(plan::TestNode(1), found).first, &live);

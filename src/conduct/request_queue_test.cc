@@ -71,7 +71,7 @@ TEST_F(RequestQueueTest, RequestsOfABrokenRouteWaitInTheirOldOrder) {
   queue_.SuspendAll();
   EXPECT_THAT(Ids(queue_.waiting()), ElementsAre(1, 2, 3, 4));
   EXPECT_TRUE(queue_.running().empty());
-  // And nothing stands in their way: the next route has its own memory.
+  // They can be admitted again: the next route has its own memory.
   while (queue_.Admit() != nullptr) continue;
   EXPECT_THAT(Ids(queue_.running()), ElementsAre(1, 2, 3));
 }

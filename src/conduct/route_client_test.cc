@@ -12,7 +12,7 @@
 namespace aster::conduct {
 namespace {
 
-// Has room for one slice, and says so only once it is on its way, as one that fetches does.
+// Has room for one slice, but refuses others only while they load, like a source that fetches.
 class NarrowSource final : public stage::SliceSource {
  public:
   Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override {

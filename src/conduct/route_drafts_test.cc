@@ -67,7 +67,7 @@ TEST_F(RouteDraftsTest, WhatDraftsWhere) {
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
   Open("a=0:1,b=2:out");
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 0u);
-  // The block beside the head drafts wherever the head is.
+  // The MTP block drafts on the stage with the head.
   Make(DraftKind::kNextTokens);
   EXPECT_EQ(RouteDrafts::AtHead(*live_, *route_).most, 4u);
 }
@@ -120,7 +120,7 @@ TEST_F(RouteDraftsTest, ADrafterHereLearnsWhenTheLastDraftTokenIsKnown) {
   Open("a=0:1,b=2:out");
   live.request.Speculate(drafts_.SpeculationFor(live.request.request()).value());
   TakeFirstToken(live, 3);
-  // What a step takes without draft tokens is measured first, once the cold ones are over.
+  // First the times of steps without draft tokens are measured, after the first cold ones.
   for (int i = 0; i < 7; ++i) {
     EXPECT_THAT(For(), IsEmpty());
     RouteDrafts::Count(live, {}, {});
@@ -159,7 +159,7 @@ TEST_F(RouteDraftsTest, FramesAheadGoOnWhereThoseInFlightEnd) {
   const DraftPace::Step step = live.chain.step;
   EXPECT_GT(step.rows * step.frames, 1u);
   EXPECT_EQ(live.chain.tokens.size(), step.rows - 1);
-  // All that the stage proposed is sent, and not more.
+  // All draft tokens of the stage are sent, and no more.
   for (int i = 0; i < 8; ++i) {
     const auto ahead = drafts_.Ahead(live, *route_);
     live.chain.tokens.insert(live.chain.tokens.end(), ahead.begin(), ahead.end());

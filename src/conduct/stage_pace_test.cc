@@ -73,7 +73,7 @@ TEST(StagePace, NothingIsKnownOfTooFewFramesOrOldOnes) {
   // Another route.
   pace.Reset(1);
   EXPECT_EQ(pace.Paces(0, kOldestNs)[0].kind, 0u);
-  // Stages that say what cannot be, or more of them than there are.
+  // Impossible times, and more hops than there are stages.
   const std::vector<wire::Hop> wild = {{.compute_ns = 0}, {.compute_ns = 5, .gather_ns = 500}};
   for (int i = 0; i < 8; ++i) pace.Learn(0, 0xffffffff, 0xffffffff, wild, 0);
   EXPECT_EQ(pace.Paces(0, kOldestNs)[0].kind, 0u);

@@ -23,7 +23,7 @@ plan::Plan PlanOf(const std::string& split) {
   return plan::ParseSplit(split, plan::kTestLayers, plan::TestNodes(4)).value();
 }
 
-// What really happened to a frame, on one clock that no machine has.
+// The true times of a frame, on a common clock that no machine has.
 struct Truth {
   int64_t sent_ns = 0;
   int64_t ended_ns = 0;
@@ -32,7 +32,7 @@ struct Truth {
   int64_t on_the_way_ns = 0;
 };
 
-// Frames that go through stages on nodes which compute one at a time, as they come.
+// Frames that go through stages on nodes that compute one at a time, in order.
 std::vector<Truth> Pipeline(const plan::Plan& plan, size_t count, int64_t most_transit_ns,
                             Random& random) {
   std::map<wire::NodeId, int64_t> free_ns;
@@ -253,7 +253,7 @@ TEST(ChromeTrace, BubblesThatDraftTokensFillAreTold) {
   trace.Done(2, {{500'000, 500'000, 0}, {0, 500'000, 0}}, 2'500'000);
   const std::string json = ToChromeTrace(trace);
   const std::string kFilled = "\"bubble_filled_us\":";
-  // By its first stage alone: the second one waited for it.
+  // Only by its first stage: the second one waited for it.
   EXPECT_THAT(json, HasSubstr(kFilled + "500"));
   EXPECT_EQ(json.find(kFilled), json.rfind(kFilled));
 }

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr uint32_t kMost = 3;
 
-// Without an MTP block, which would draft where the drafter cannot.
+// Without an MTP block, which would draft instead if the drafter cannot.
 model::Shape TargetOf(Arch arch) {
   model::Shape shape =
       arch == Arch::kDeepSeek4 ? model::SmallDeepSeek4({0, 4, 0, 128}) : model::SmallShape(arch);
@@ -29,14 +29,14 @@ model::Shape TargetOf(Arch arch) {
   return shape;
 }
 
-// Without a confidence, which would be low where weights are random.
+// Without a confidence, which would be low with random weights.
 model::BlockShape DrafterOf(const model::Shape& target) {
   model::BlockShape shape = model::PresetDrafterFor(target);
   shape.has_confidence = false;
   return shape;
 }
 
-// The test's, which outlive the model.
+// Files of the test, which outlive the model.
 std::shared_ptr<const gguf::ModelFiles> Borrowed(const gguf::ModelFiles& files) {
   return {std::shared_ptr<const gguf::ModelFiles>(), &files};
 }
@@ -136,19 +136,19 @@ TEST_P(BlockDrafts, AreThoseOfTheRowsThatAreKnown) {
   const std::vector<int32_t> expected = propose(whole);
   EXPECT_EQ(expected.size(), kMost);
   EXPECT_EQ(propose(pieces), expected);
-  // What was cached need not be computed for a short window.
+  // Cached tokens need not be computed again for a short window.
   const uint32_t remembered[] = {128, 199};
   if (GetParam() == Arch::kDeepSeek4) {
     EXPECT_EQ(propose(remembered), expected);
   } else {
     EXPECT_EQ(propose(remembered).size(), kMost);
   }
-  // Where the last row is missing, it has nothing to say.
+  // Without the last row nothing is drafted.
   const uint32_t missing[] = {0, 198};
   EXPECT_TRUE(propose(missing).empty());
 }
 
-// Whenever it is lost: the answer is the same, and the next one is drafted for again.
+// At any time: the answer is the same, and tokens of the next one are drafted again.
 TEST_P(BlockDrafts, OutliveALostGpu) {
   const std::vector<int32_t> prompt = model::RandomTokens(30, 300, 1);
   engine::Scheduler plain(*model_, nullptr, clock_, {.proposers = &proposers_});

@@ -19,7 +19,7 @@ std::vector<int32_t> Propose(NgramProposer& proposer) {
   return {drafts.begin(), drafts.end()};
 }
 
-// The same, by looking through the whole history.
+// The same by searching the whole history.
 std::vector<int32_t> ProposeSlowly(std::span<const int32_t> history, NgramOptions options) {
   std::vector<int32_t> text(history.begin(), history.end());
   for (size_t size = options.longest; size >= options.shortest; --size) {

@@ -90,8 +90,8 @@ TEST_P(Drafting, AModelThatDraftsForItselfIsAlwaysRight) {
   }
 }
 
-// The first of its drafts is what the block says to the rows of the text, as if all of them had
-// been followed from the beginning.
+// The first draft token is the block's for the rows of the text, as if it had followed all of them
+// from the beginning.
 TEST_P(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
   kv::PageTable table = model_->NewTable();
@@ -120,14 +120,14 @@ TEST_P(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> expected = propose(whole);
   EXPECT_EQ(expected.size(), 3u);
   EXPECT_EQ(propose(pieces), expected);
-  // What was cached need not be computed for a short window.
+  // Cached tokens need not be computed again for a short window.
   const uint32_t remembered[] = {128, 199};
   if (GetParam() == model::Arch::kDeepSeek4) {
     EXPECT_EQ(propose(remembered), expected);
   } else {
     EXPECT_EQ(propose(remembered).size(), 3u);
   }
-  // Where the last row is missing, it has nothing to say.
+  // Without the last row nothing is drafted.
   const uint32_t missing[] = {0, 198};
   EXPECT_TRUE(propose(missing).empty());
 }

@@ -44,7 +44,7 @@ TEST(DraftNode, ADraftersRateIsMeasured) {
   EXPECT_EQ(MeasureDrafter(own, clock), 0);
 }
 
-// A front end and a node of which nothing but the drafters takes events.
+// A front end, and a node whose events only the drafters take.
 TEST(DraftNode, DraftsInAThreadOfItsOwn) {
   SystemClock clock;
   net::MemoryHub hub(clock);
@@ -69,7 +69,7 @@ TEST(DraftNode, DraftsInAThreadOfItsOwn) {
         ASSERT_TRUE(answer->Propose(text, 1, drafts).ok());
       }
       EXPECT_THAT(drafts, ElementsAre(text.back() + 1));
-      // Draft tokens ahead are of use as often as not.
+      // Half of the draft tokens ahead are right.
       text.push_back(text.back() + (i % 2 == 0 ? 1 : 10));
     }
   }
@@ -85,7 +85,7 @@ TEST(DraftNode, EventsOfOthersAreLeftAlone) {
   EXPECT_FALSE(node.Handle(MessageFrom(TestNode(1), wire::Halt{})));
   EXPECT_FALSE(node.Handle(DownOf(TestNode(1))));
   EXPECT_TRUE(node.Handle(MessageFrom(TestNode(1), wire::EndDraft{})));
-  // What nothing takes is bounded.
+  // Events that are not taken are bounded.
   wire::FollowDraft follow;
   follow.tokens.resize(size_t{1} << 20);
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(node.Handle(MessageFrom(TestNode(1), follow)));

@@ -50,7 +50,7 @@ class DraftServerTest : public testing::Test {
     follow.tokens = std::move(tokens);
     Tell(kFront, follow);
   }
-  // What is sent until nothing is left to draft.
+  // The messages until there is nothing more to draft.
   std::vector<wire::DraftTokens> Drafts() {
     while (server_.has_work()) server_.Work();
     std::vector<wire::DraftTokens> drafts;
@@ -101,7 +101,7 @@ TEST_F(DraftServerTest, ALookUpIsAskedOnceForEachNewText) {
   auto drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));
   EXPECT_THAT(drafts[0].tokens, ElementsAre(999));
-  // That it has nothing is said, too: otherwise it would be taken for silent.
+  // It replies also without draft tokens, as it would otherwise count as silent.
   GoOn(6, 1, {999});
   drafts = Drafts();
   ASSERT_THAT(drafts, SizeIs(1));
@@ -151,7 +151,7 @@ TEST_F(DraftServerTest, ATextThatGoesOnElsewhereIsOver) {
   GoOn(1, 2, {3});
   EXPECT_THAT(Refusal(), HasSubstr("goes on at token 2"));
   EXPECT_EQ(server_.text_count(), 0u);
-  GoOn(1, 1, {3});  // it is not known any more
+  GoOn(1, 1, {3});  // the text was forgotten
   EXPECT_THAT(Drafts(), IsEmpty());
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Both ends of drafting on other machines, given messages that no peer would send: neither fails,
-// and what is proposed are tokens of the vocabulary. The bytes are what messages are made of, and
-// how the text goes on meanwhile.
+// Both ends of drafting on other machines get messages that no correct peer sends: neither fails,
+// and only tokens of the vocabulary are proposed. The bytes determine the messages, and how the
+// text continues meanwhile.
 #include <cstdint>
 #include <vector>
 

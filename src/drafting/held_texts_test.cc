@@ -42,7 +42,7 @@ class HeldTextsTest : public testing::Test {
     ASSERT_TRUE(writer->Begin(session).ok());
     ASSERT_TRUE(writer->Commit().ok());
   }
-  // The prefix behind it.
+  // Returns the prefix hash after the page.
   Hash128 KeepPage(const Hash128& layout, const Hash128& prefix, uint32_t begin,
                    std::vector<int32_t> tokens) {
     kv::KvChunkHeader header;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A network on which nothing arrives by itself, and drafters whose draft tokens are known. Only for
+// A network that only keeps sent messages, and drafters whose draft tokens are known. Only for
 // tests.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace aster::drafting {
 
 inline wire::NodeId TestNode(uint64_t number) { return wire::NodeId{Hash128{number, 1}}; }
 
-// Keeps what is sent.
+// Keeps sent messages.
 class KeepingNetwork final : public net::Network {
  public:
   using Sent = std::pair<wire::NodeId, wire::Message>;
@@ -36,7 +36,7 @@ class KeepingNetwork final : public net::Network {
   std::optional<net::Event> Receive(int64_t) override { return std::nullopt; }
   const Clock& clock() const override { return virtual_clock; }
 
-  // All that was sent since.
+  // All messages since the last call.
   std::vector<Sent> Take() { return std::exchange(sent, {}); }
 
   VirtualClock virtual_clock{kNsPerSecond};
@@ -56,7 +56,7 @@ inline net::Event DownOf(const wire::NodeId& node) {
           .why = Error(Code::kUnavailable, "it was switched off")};
 }
 
-// Drafts the numbers behind the text's last token; nothing behind `end` and above.
+// Drafts the numbers after the text's last token, below `end`.
 class CountingSource final : public engine::ProposerSource {
  public:
   explicit CountingSource(int32_t end = 1000) : end_(end) {}

@@ -24,7 +24,7 @@ using testing::SizeIs;
 constexpr Vocabulary kTokens{.digest = {7, 8}, .size = 1000};
 const wire::NodeId kNode = TestNode(1);
 const wire::NodeId kSecond = TestNode(2);
-// What the first drafter drafts for the first answer, and the second one behind it.
+// The number of the first answer for the first drafter; the second drafter's is the next one.
 constexpr uint64_t kFirst = kMostDrafters;
 
 class RemoteProposersTest : public testing::Test {
@@ -74,7 +74,7 @@ class RemoteProposersTest : public testing::Test {
     drafts.why = std::move(why);
     source_->Handle(MessageFrom(kNode, drafts));
   }
-  // How often a message of a kind was sent since.
+  // How often a message of a kind was sent since the last call.
   template <typename T>
   size_t Sent() {
     const auto sent = network_.Take();
@@ -82,7 +82,7 @@ class RemoteProposersTest : public testing::Test {
         sent, [](const auto& each) { return std::holds_alternative<T>(each.second); }));
   }
 
-  // The drafters of so many nodes are found, from a number on.
+  // The drafters of `count` nodes are found, from number `first` on.
   void Look(uint64_t first, uint64_t count) {
     for (uint64_t i = 0; i < count; ++i) {
       found_.push_back(
@@ -90,7 +90,7 @@ class RemoteProposersTest : public testing::Test {
     }
     Answer();
   }
-  // The texts that drafters were told of since.
+  // The texts that were begun on drafters since the last call.
   using Begin = std::pair<wire::NodeId, uint64_t>;
   std::vector<Begin> Begun() {
     std::vector<Begin> begun;
@@ -121,7 +121,7 @@ TEST_F(RemoteProposersTest, TheTextIsPushedAndDraftTokensWaitForNobody) {
   EXPECT_TRUE(Draft(begin.draft, 2, {3, 4, 5}));
   EXPECT_THAT(Propose(*answer, {1, 2}), ElementsAre(3, 4, 5));
   EXPECT_THAT(Propose(*answer, {1, 2}, 2), ElementsAre(3, 4));
-  // Behind draft tokens that are in flight, as far as they are the same.
+  // After draft tokens that are in flight, if they agree.
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
   EXPECT_THAT(Propose(*answer, {1, 2, 9}), IsEmpty());
   network_.Take();
@@ -147,7 +147,7 @@ TEST_F(RemoteProposersTest, DraftTokensThatAreLateAreOfUseAsFarAsTheyAgree) {
   Follow(*answer, {1, 2, 3});
   Draft(kFirst, 2, {3, 4, 5});
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
-  Draft(kFirst, 2, {9, 4, 5});  // of a text that went on otherwise
+  Draft(kFirst, 2, {9, 4, 5});  // of a text that continued differently
   EXPECT_THAT(Propose(*answer, {1, 2, 3}), ElementsAre(4, 5));
   EXPECT_THAT(said_, IsEmpty());
 }
@@ -164,7 +164,7 @@ TEST_F(RemoteProposersTest, WhatCannotBeIsSaidOnceAndTheDrafterIsLeftOut) {
     EXPECT_THAT(said_[0], HasSubstr("of a vocabulary of 1000"));
     EXPECT_THAT(Propose(*answer, {1, 2}), IsEmpty());
     network_.Take();
-    // Nor does it hear of anything any more.
+    // It gets no messages any more.
     Draft(kFirst, 2, tokens);
     Follow(*answer, {1, 2, 3});
     network_.virtual_clock.AdvanceBy(3600 * kNsPerSecond);
@@ -272,7 +272,7 @@ TEST_F(RemoteProposersTest, OneThatIsGoneIsAskedAgainLater) {
   const auto next = Answer();
   Follow(*next, {1});
   EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
-  // It is said once only.
+  // The warning is shown only once.
   source_->Handle(DownOf(kNode));
   EXPECT_THAT(said_, SizeIs(1));
 }
@@ -340,7 +340,7 @@ TEST_F(RemoteProposersTest, TheOneWithTheBetterRecordGoesFirst) {
   Draft(kFirst, static_cast<uint32_t>(text.size()), {500});
   Draft(kFirst + 1, static_cast<uint32_t>(text.size()), {10}, kSecond);
   EXPECT_THAT(Propose(*answer, text), ElementsAre(10));
-  // Where it has nothing, the other one has.
+  // If it has no draft tokens, those of the other one are used.
   Draft(kFirst + 1, static_cast<uint32_t>(text.size()), {}, kSecond);
   EXPECT_THAT(Propose(*answer, text), ElementsAre(500));
 }
@@ -357,14 +357,14 @@ TEST_F(RemoteProposersTest, OneThatIsFoundLaterIsUsedForTheNextAnswer) {
   Draft(2 * kMostDrafters, 2, {3});
   EXPECT_THAT(Propose(*second, {1, 2}), ElementsAre(3));
   EXPECT_THAT(Propose(*first, {1, 2}), IsEmpty());
-  // Found again, it is the same one, whether its address is or not.
+  // Found again, it is the same drafter, even with another address.
   for (const char* const address : {"lap:7424", "lap:8000"}) {
     found_ = {{.node = kNode, .name = "comet", .addresses = {address}, .drafter = {1, 2}}};
     Follow(*Answer(), {1});
     EXPECT_THAT(source_->counts(), SizeIs(1));
     EXPECT_EQ(Sent<wire::BeginDraft>(), 1u);
   }
-  // It has not heard of the first answer.
+  // It does not know the first answer.
   EXPECT_THAT(said_, IsEmpty());
   Draft(kFirst, 1, {2});
   EXPECT_THAT(said_, SizeIs(1));
@@ -390,7 +390,7 @@ TEST_F(RemoteProposersTest, OneThatIsNewTakesThePlaceOfOneThatIsGone) {
   Follow(*first, {1, 2});
   uint64_t proposed = 2;
   for (uint64_t day = 1; day < 20; ++day) {
-    // One that is seldom missed may be busy.
+    // One that is rarely missed may be busy.
     for (int look = 0; look < 4; ++look) Look(100 * day, kMostDrafters);
     network_.Take();
     const auto answer = Answer();
@@ -405,7 +405,7 @@ TEST_F(RemoteProposersTest, OneThatIsNewTakesThePlaceOfOneThatIsGone) {
     EXPECT_THAT(Propose(*answer, {1}), ElementsAre(7));
   }
   EXPECT_THAT(said_, IsEmpty());
-  // None of what was counted is lost, and no more are kept than are used.
+  // All counts are kept, but only for as many drafters as are used.
   const auto counts = source_->counts();
   ASSERT_THAT(counts, SizeIs(kMostDrafters + 1));
   uint64_t all = 0;
@@ -475,7 +475,7 @@ TEST_F(RemoteProposersTest, AnAnswerGoesOnWithoutOneThatHasLostItsPlace) {
   for (int look = 0; look < 4; ++look) Look(100, kMostDrafters);
   EXPECT_EQ(Sent<wire::EndDraft>(), 1u);
   EXPECT_THAT(Propose(*answer, {1}), IsEmpty());
-  // What it still sends is late and no lie, neither of it nor of the one that has its number now.
+  // Its late messages count against neither itself nor the drafter that has its place now.
   Draft(lost, 1, {2, 3}, TestNode(100));
   EXPECT_THAT(Propose(*answer, {1}), IsEmpty());
   EXPECT_THAT(said_, IsEmpty());
@@ -505,13 +505,13 @@ TEST_F(RemoteProposersTest, AnAnswerThatEndsIsSaidToBeOver) {
   Make({kNode});
   Follow(*Answer(), {1});
   EXPECT_EQ(Sent<wire::EndDraft>(), 1u);
-  // What still comes is of no use, and no lie.
+  // Late draft tokens are ignored, and are no error.
   Draft(kFirst, 1, {2});
   EXPECT_THAT(said_, IsEmpty());
 }
 
-// A front end and a node's drafters, whose messages come in order, some of them late. Texts agree
-// with draft tokens now and then.
+// A front end and a node's drafters, whose messages come in order, some of them late. Some draft
+// tokens are right.
 TEST_F(RemoteProposersTest, WithADraftServerWhateverIsUnderWay) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
@@ -536,7 +536,7 @@ TEST_F(RemoteProposersTest, WithADraftServerWhateverIsUnderWay) {
       if (!drafts.empty()) {
         ++proposed;
         right += drafts.front() == next ? 1 : 0;
-        // It is what the drafter says behind this very text.
+        // It is the drafter's token for exactly this text.
         EXPECT_EQ(drafts.front(), text.back() + 1);
       }
       text.push_back(std::min(next, 900));

@@ -71,7 +71,7 @@ TEST(TextIndex, TheOldestAreForgotten) {
   for (int32_t i = 1; i < 10; ++i) index.Add(Numbers(1000 * i, 100));
   EXPECT_EQ(index.size(), 256u);
   EXPECT_THAT(Propose(index, {10, 11, 12, 13}), IsEmpty());
-  // Of what is kept, little is not found.
+  // Nearly everything that is kept is found.
   int found = 0;
   for (int32_t token = 9000; token < 9090; ++token) {
     const auto drafts = Propose(index, {token, token + 1, token + 2, token + 3}, 1);
@@ -82,7 +82,7 @@ TEST(TextIndex, TheOldestAreForgotten) {
   EXPECT_GT(found, 80);
 }
 
-// Whatever is proposed stood somewhere behind what it is proposed for.
+// All proposed tokens followed the text's last tokens in some kept text.
 TEST(TextIndex, ProposesNothingThatStandsNowhere) {
   Random random(1);
   TextIndex index({.max_tokens = 1024});

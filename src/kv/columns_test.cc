@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of which several machines have some columns each: cut from whole rows and joined to them.
+// Rows of which several machines have some columns each, cut from whole rows and joined again.
 
 #include "kv/columns.h"
 
@@ -37,7 +37,7 @@ class ColumnsTest : public testing::Test {
     whole_ = ExportBytes(source_.table(), all_, 0, 61);
   }
 
-  // What a machine with a part of the rows sends of what it has taken.
+  // The chunk that a machine with some columns exports after it has imported `chunk`.
   std::vector<uint8_t> ThroughPart(const Layout& part, Bytes chunk) {
     Pool pool(uint64_t{1} << 24);  // pages of other columns have the same names
     PageTable table(part, pool, all_);
@@ -83,7 +83,7 @@ TEST_F(ColumnsTest, PartsOfAllMachinesMakeWholeRows) {
   }
 }
 
-// A part is cut before it travels, or by the machine that takes it.
+// Columns are cut before a chunk is sent, or by the machine that imports it.
 TEST_F(ColumnsTest, ACutChunkHasTheSameRows) {
   const Layout part = Part(1, 3);
   const auto cut = CutKvChunk(ParseKvChunk(whole_).value(), part.columns()).value();

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Untrusted KV chunks, into a table that holds something already. Checksums would stop nearly all
-// of them at the door, so the bytes say what a KV chunk claims of itself, and the checksums are
-// made to fit; or, if the first byte is odd, they are the KV chunk as it stands.
+// Untrusted KV chunks, imported into a table with rows. As checksums would reject nearly all of
+// them, the bytes determine the fields of a KV chunk, and the checksums are computed; or, if the
+// first byte is odd, the bytes are the KV chunk itself.
 #include <span>
 
 #include "kv/chunk.h"
@@ -12,14 +12,14 @@
 namespace aster::kv {
 namespace {
 
-// The next value of the input; zero where it has ended.
+// The next value of the input; zero after its end.
 template <typename T>
 T Take(ByteReader& in) {
   Result<T> value = in.Read<T>();
   return value.ok() ? *value : T{0};
 }
 
-// Mostly what would be right, so that the rest is looked at too.
+// Mostly the right value, so that the rest is checked, too.
 uint32_t TakeNear(ByteReader& in, uint32_t right) {
   const auto byte = Take<uint8_t>(in);
   if (byte < 128) return right;
@@ -109,7 +109,7 @@ void Run(const Layout& layout, ByteReader& in) {
     CHECK(table.history().CountEqual(0, tokens) == tokens.size());
     CHECK(status.ok() || !status.error().message().empty());
   }
-  // Whatever arrived, the table can go on and go back.
+  // After any chunk, the table can continue and go back.
   if (twin.table().Reserve(20).ok()) twin.table().Advance(std::vector<int32_t>(20, 3));
   twin.table().Truncate(Take<uint8_t>(in) % 64);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The bytes choose what happens to a world of sequences; the naive model says what must come of it.
+// The bytes choose operations on a world of sequences, which is compared with a naive model.
 #include "kv/world_for_test.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -51,7 +51,7 @@ TEST(Layout, NeedsExactlyTheRowsThatAreRead) {
   }
 }
 
-// A table that went back by the slack goes on from there; behind a page's end, from that.
+// A table can go back by the slack, and at least to the last page boundary.
 TEST(Layout, RowsFromElsewhereReachBackToAPageBoundaryAtMost) {
   const Layout layout = MakeLayout(16, 6, {{{.window = 24}}});
   EXPECT_EQ(layout.ReachOf(0), 0u);
@@ -107,7 +107,7 @@ TEST(Layout, DigestNamesEverythingThatRowsDependOn) {
   const std::vector<std::vector<StreamChoice>> plain = {{{}}, {{}}};
   const Hash128 digest = MakeLayout(16, 0, plain).digest();
   EXPECT_EQ(MakeLayout(16, 0, plain).digest(), digest);
-  // How long things are kept, and how they lie in memory, changes no row.
+  // The slack and the format in memory change no row.
   EXPECT_EQ(MakeLayout(16, 99, plain).digest(), digest);
   EXPECT_NE(MakeLayout(16, 0, plain, /*model=*/2).digest(), digest);
   EXPECT_NE(MakeLayout(32, 0, plain).digest(), digest);
@@ -140,7 +140,7 @@ TEST(Layout, DescribesItself) {
             "model 00000000, pages of 8; layer 0: nothing");
 }
 
-// The bound that admission relies on holds at every moment of a table's life, and is not far off.
+// The bound that admission uses holds at any time, and is not much too high.
 TEST(Layout, TablesStayWithinTheBytesThatAreForeseen) {
   for (Layout (*make)() : {PlainLayout, WindowLayout, CompressedLayout}) {
     const Layout layout = make();

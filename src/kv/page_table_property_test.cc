@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Random lives of sequences against the naive model: computing, rewinding, forking, adopting and
-// transferring, with memory that is enough and memory that is not.
+// Random operations on sequences, compared with the naive model: computing, rewinding, forking,
+// adopting and transferring, with enough and with too little memory.
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -34,7 +34,7 @@ TEST_P(Property, EveryRowIsWhatItsHistoryMakesIt) {
     imported += world.imported();
     evicted += world.pool().usage().evicted_pages;
   }
-  // The lives did contain what they are for.
+  // All operations did occur.
   EXPECT_GT(adopted, 0u);
   EXPECT_GT(imported, 0u);
   EXPECT_TRUE(evicted > 0 || GetParam().budget_pages >= 1000);

@@ -43,7 +43,7 @@ TEST(PageTable, ForksShareEveryPageUntilOneWrites) {
   second.Verify();
 }
 
-// What one branch does at the end of a full page must not reach the other, nor the index.
+// Writes of one branch at the end of a full page must not change the other branch or the index.
 TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
   const Layout layout = PlainLayout();
   Pool pool(kPlenty);
@@ -62,7 +62,7 @@ TEST(PageTable, RewindingIntoAPublishedPageLeavesOthersAlone) {
   first.Verify();
 }
 
-// Counts by the position where they begin.
+// Counts pages by the position where they begin.
 class CountingStore final : public PageStore {
  public:
   bool Contains(const PageKey& /*key*/, const Columns& /*columns*/) override { return false; }
@@ -102,14 +102,14 @@ TEST(PageTable, DraftsReachTheStoreOnlyWhenAccepted) {
     table.Advance(layout.all_layers(), more, drafts);
   };
   advance(std::span(tokens).first(14), 0);
-  // One is certain; of three drafts that fill the page the last two are wrong.
+  // One token is certain; of three draft tokens that fill the page the last two are wrong.
   advance(std::vector<int32_t>{tokens[14], tokens[15], 7, 8}, 3);
   EXPECT_TRUE(store.kept().empty());
   ASSERT_EQ(table.Truncate(16), 16u);
   advance(std::vector<int32_t>{tokens[16]}, 0);
   ASSERT_EQ(store.kept().size(), 1u);
   EXPECT_EQ(store.kept()[0].second, Tokens(16));
-  // Wrong ones that filled a page never get there; it does when it is full again.
+  // A page that wrong draft tokens filled is not offered, until it is full again.
   advance(std::span(tokens).subspan(17, 13), 0);
   advance(std::vector<int32_t>{tokens[30], 9, 9}, 2);
   ASSERT_EQ(table.Truncate(31), 31u);
@@ -138,20 +138,20 @@ TEST(PageTable, WhatTheStoreHadNoRoomForIsOfferedAgain) {
     advance(Tokens(70));
     EXPECT_EQ(positions(), (std::vector<uint32_t>{0}));
     EXPECT_EQ(store.refused, 3u);
-    // With the next step, even where it fills no page; and only what is missing, up to what there
-    // is no room for.
+    // Refused pages are offered again with the next step, even if it fills no page; and only those,
+    // up to the first that is refused again.
     store.room = 1;
     store.asked = 0;
     advance(Tokens(1));
     EXPECT_EQ(positions(), (std::vector<uint32_t>{0, 16}));
     EXPECT_EQ(store.refused, 2u);
     EXPECT_EQ(store.asked, 2u);
-    // What is written anew after a rewind is something else.
+    // Pages that are written again after a rewind have other content.
     ASSERT_EQ(table.Truncate(40), 40u);
     advance(Tokens(1));
     EXPECT_EQ(positions(), (std::vector<uint32_t>{0, 16}));
   }
-  // Another sequence that begins alike.
+  // Another sequence with the same prefix.
   store.room = UINT32_MAX;
   PageTable other(layout, pool, layout.all_layers());
   ASSERT_EQ(other.Adopt(Tokens(41)), 32u);
@@ -197,7 +197,7 @@ TEST(PageTable, AdoptsTheLongestPrefixInWholePages) {
   twin.Verify();
 }
 
-// Where the sinks are gone, the window alone is no past.
+// Without its sinks, a window is not adopted.
 TEST(PageTable, AdoptsNoWindowWithoutItsSinks) {
   const Layout layout = WindowLayout();
   Pool pool(kPlenty);
@@ -230,7 +230,7 @@ TEST(PageTable, OtherModelsShareNothing) {
   EXPECT_EQ(second.length(), 0u);
 }
 
-// The cache loses a history from its end: what is left is still of use.
+// A history is evicted from its end, so that the rest can still be adopted.
 TEST(PageTable, EvictionTakesTheLastPagesFirst) {
   const Layout layout = MakeLayout(16, 0, {{{}}, {{}}});
   Pool pool(8 * kPageAlignment);
@@ -273,8 +273,8 @@ TEST(PageTable, WhatWasReservedTooMuchIsGivenBack) {
   twin.Verify();
 }
 
-// Position 97 is still in reach of the first stream, not of the second, which is whole up to 24
-// only; and the first, which has fewer sinks, must go with it: it is whole up to 16.
+// The first stream can go back to position 97, the second only to 24. The first, which has fewer
+// sinks, must go back as well, and is complete only up to 16.
 TEST(PageTable, RewindsToALengthThatEveryStreamHolds) {
   const StreamChoice first = {.window = 9, .sinks = 12};
   const StreamChoice second = {.window = 12, .sinks = 24};
@@ -326,8 +326,8 @@ TEST(PageTable, RewindsWithinTheSlackAndSaysHowFarOtherwise) {
   EXPECT_EQ(twin.table().Truncate(0), 0u);
 }
 
-// What slid out takes only memory that is free otherwise: two sequences run for as long as they
-// like in what two of them hold, while a third looks for what they have left.
+// Pages that slid out use only free memory: two sequences can run for any time in the memory that
+// two of them hold, while a third one adopts their pages.
 TEST(PageTable, WhatSlidOutIsFreedFirst) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
     const Layout layout = make();
@@ -351,7 +351,8 @@ TEST(PageTable, WhatSlidOutIsFreedFirst) {
   }
 }
 
-// A sequence that goes back behind the slack, or begins alike, goes on from the last page boundary.
+// A sequence that goes back beyond the slack, or has the same prefix, continues from the last page
+// boundary.
 TEST(PageTable, WhatSlidOutIsFoundAgain) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     const Layout layout = make();
@@ -380,8 +381,7 @@ TEST(PageTable, WhatSlidOutIsFoundAgain) {
   }
 }
 
-// What a compressor reads when a row is complete is of no use to a sequence that begins behind that
-// row.
+// The inputs of a complete compressed row are not needed by a sequence that continues after it.
 TEST(PageTable, RowsOfNoUseAreNotKept) {
   const Layout layout = MakeLayout(16, 0, {{{.window = 16, .read_every = 16}}});
   Pool pool(kPlenty);
@@ -405,7 +405,7 @@ TEST(PageTable, LayersAdvanceOnTheirOwn) {
   ASSERT_TRUE(twin.Compute({0, 1}, Tokens(30)));
   EXPECT_EQ(twin.table().length(), 30u);
   twin.Verify();
-  // A computation with other tokens wins over what other layers hold.
+  // A computation with other tokens replaces those of other layers.
   ASSERT_TRUE(twin.Compute({0, 1}, {130, 131, 7}));
   EXPECT_EQ(twin.table().length({0, 1}), 33u);
   EXPECT_EQ(twin.table().length({1, 3}), 32u);
@@ -439,7 +439,7 @@ TEST(PageTable, MovesWithItsPages) {
   other = std::move(moved);
   other.Verify();
   EXPECT_EQ(other.length(), 40u);
-  // Slices of a model hold what is theirs.
+  // A slice of a model has only its own layers.
   Twin slice(layout, pool, {1, 2});
   ASSERT_TRUE(slice.Compute({1, 2}, Tokens(20)));
   EXPECT_EQ(slice.table().Page(1, 0), other.table().Page(1, 0));

@@ -138,7 +138,7 @@ class Pool {
   // if that is not enough.
   Result<PageRef> Allocate(size_t page_bytes);
 
-  // Takes all memory of the budget from the system now, divided equally among pages of these sizes,
+  // Takes all memory of the budget from the system now, for as many pages of each of these sizes,
   // so that no request waits for it later.
   void TakeNow(std::span<const size_t> page_bytes);
 

@@ -125,7 +125,7 @@ TEST(PoolOnDevice, MemoryOfOneSizeServesAnother) {
   EXPECT_EQ(pool.usage().blank_bytes, 0u);
 }
 
-// What is empty goes where the device has less than the budget.
+// Empty blocks are freed if the device has less memory than the budget.
 TEST(PoolOnDevice, EmptyBlocksGoWhereTheDeviceHasNoMore) {
   DevicePagesForTest device;
   device.most_bytes = 32 * kPage;
@@ -173,7 +173,7 @@ TEST(Pool, KeepsPublishedPagesUntilMemoryIsNeeded) {
   EXPECT_FALSE(pool.Allocate(kPage).ok());
 }
 
-// Of either kind the one unused for longest goes first.
+// Of both kinds the page that was unused for longest is evicted first.
 TEST(Pool, WhatSlidOutOfAWindowGoesFirst) {
   Pool pool(4 * kPage);
   Published(pool, 1);
@@ -214,7 +214,7 @@ TEST(Pool, WhatOthersReferToIsNotLetGo) {
   EXPECT_FALSE(pool.Contains(Key(2)));
 }
 
-// Rows that were never brought are not found; a page that has them takes the other's place.
+// Missing rows are not found; a page that has them replaces the other one in the index.
 TEST(Pool, APageWithMoreRowsTakesTheName) {
   Pool pool(4 * kPage);
   PageRef few = pool.Allocate(kPage).value();
@@ -233,7 +233,7 @@ TEST(Pool, APageWithMoreRowsTakesTheName) {
   EXPECT_EQ(HostPage(few.address()), HostPage(more.address()));
   few = {};
   more = {};
-  // Also where nothing refers to the one with fewer.
+  // Also if there is no reference to the page with fewer rows.
   PageRef whole = pool.Allocate(kPage).value();
   EXPECT_EQ(whole.first_row(), 0u);
   pool.Publish(whole, Key(1));
@@ -254,7 +254,7 @@ TEST(Pool, TheSameContentIsKeptOnce) {
   pool.Publish(second, Key(1));  // once more changes nothing
   EXPECT_EQ(HostPage(second.address()), HostPage(first.address()));
 
-  // Also where nothing refers to the first one any more.
+  // Also if there is no reference to the first one any more.
   {
     const PageRef dropped = Published(pool, 2);
   }

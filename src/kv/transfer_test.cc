@@ -36,7 +36,7 @@ bool KvChunkEndsAt(Bytes stream, size_t offset) {
   return in.offset() == offset;
 }
 
-// Two nodes: one has computed, the other wants the rows.
+// Two nodes: one has computed rows, the other one imports them.
 class Transfer : public testing::Test {
  protected:
   void Start(Layout layout, uint32_t length) {
@@ -121,7 +121,7 @@ TEST_F(Transfer, TakesOnlyWhatIsNew) {
   ASSERT_TRUE(Take(Exported(70, 70)).ok());
 }
 
-// Full pages that arrived are as good as computed ones: others adopt them.
+// Other sequences adopt imported full pages like computed ones.
 TEST_F(Transfer, ArrivedPagesArePublished) {
   Start(CompressedLayout(), 70);
   ASSERT_TRUE(Take(Exported(0, 70)).ok());
@@ -189,8 +189,7 @@ TEST_F(Transfer, ASinkThatFailsEndsTheExport) {
   EXPECT_EQ(calls, 4);
 }
 
-// Whichever byte is damaged and wherever the bytes end: it is noticed, named, and what was whole
-// before it is kept.
+// Any damaged byte, and any early end, is found and named, and complete rows before it are kept.
 TEST_F(Transfer, DamageIsFoundWhereverItIs) {
   Start(PlainLayout(), 40);
   const std::vector<uint8_t> whole = Exported(0, 40);
@@ -218,7 +217,7 @@ TEST_F(Transfer, DamageIsFoundWhereverItIs) {
   for (const uint32_t count : kept) EXPECT_GT(count, 100u);
 }
 
-// A block that is whole, but of another history: its own checksum says so.
+// A complete block of another history is refused by its checksum.
 TEST_F(Transfer, RowsOfAnotherHistoryAreNotTaken) {
   Start(MakeLayout(16, 0, {{{}}}), 16);
   std::vector<int32_t> tokens = tokens_;
@@ -233,7 +232,7 @@ TEST_F(Transfer, RowsOfAnotherHistoryAreNotTaken) {
   EXPECT_EQ(Refusal(chunk), "rows from position 0, layer 0: its checksum does not match");
 }
 
-// With windows, rows before the damage are of use only if they are enough to go on from.
+// With windows, rows before the damage are kept only if a computation can continue from them.
 TEST_F(Transfer, DamageNeverLeavesAWindowWithHoles) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout}) {
     target_.reset();
@@ -295,14 +294,14 @@ TEST_F(Transfer, CarriesOnlyRowsThatAreReadLater) {
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 48), 2), 4u * 16);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 48), 2), 0u);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {0, 1}, 0, 48), 0), 23u * 8);
-  // In the middle of a row as much as there is of it, and what a little before that needs.
+  // In the middle of a row, its inputs so far, and those that positions shortly before need.
   source_->Compute(all_, TokensOfText(5));
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {2, 3}, 0, 53), 2), 5u * 8);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 0, 53), 2), 9u * 16);
   EXPECT_EQ(RowBytesIn(ExportBytes(source_->table(), {1, 2}, 52, 53), 2), 16u);
 }
 
-// Of a text whose first `begin` positions were computed here, the rest of `chunk`, and then back.
+// Computes the first `begin` positions of a text, imports the rest from `chunk`, and goes back.
 void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, uint32_t begin,
                     Bytes chunk, uint32_t length) {
   const LayerRange all = layout.all_layers();
@@ -315,7 +314,7 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
   target.Truncate(length);
   target.Verify();
   EXPECT_TRUE(length < reach || target.length() == length) << tokens.size() << " to " << length;
-  // What is left can be passed on, and what is computed now is right.
+  // The remaining rows can be exported, and new ones are right.
   Twin third(layout, pool, all);
   const auto rest = ExportBytes(target.table(), all, 0, target.length());
   ASSERT_TRUE(Import(third.table(), rest).ok());
@@ -327,8 +326,8 @@ void CheckGoingBack(const Layout& layout, const std::vector<int32_t>& tokens, ui
   target.Verify();
 }
 
-// To the last page boundary or by the slack, whichever is nearer, it is only a shorter length;
-// further back rows are missing, and that is known.
+// Going back to the last page boundary or by the slack, whichever is nearer, is exact. Further back
+// rows are missing, and Truncate returns a shorter length.
 TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
   for (Layout (*make)() : {WindowLayout, CompressedLayout, MixedLayout}) {
     for (const uint32_t end : {31u, 32u, 48u, 53u, 63u, 70u, 77u}) {
@@ -345,8 +344,8 @@ TEST_F(Transfer, GoingBackBehindWhatArrivedIsExact) {
   }
 }
 
-// A page that came with few rows does not take the place of a whole one, and is found only by those
-// whom it is enough for.
+// An imported page with few rows does not replace a complete one, and is found only by sequences
+// that need no other rows.
 TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
   Start(CompressedLayout(), 70);
   ASSERT_TRUE(Take(Exported(0, 70)).ok());
@@ -366,7 +365,7 @@ TEST_F(Transfer, APageWithFewRowsIsFoundWhereItIsEnough) {
   }
 }
 
-// As the program wrote them that knew no reach.
+// As versions of the program without the reach wrote them.
 std::vector<uint8_t> Version1(const Twin& twin, LayerRange layers, uint32_t begin, uint32_t end) {
   const PageTable& table = twin.table();
   const std::span<const int32_t> tokens = table.history().tokens();
@@ -424,7 +423,7 @@ TEST_F(Transfer, KvChunksOfVersion1AreRead) {
       EXPECT_EQ(target_->length(), end);
     }
   }
-  // Where nothing is ever left out they still are what is written.
+  // For layouts that leave out no rows, this version is still written.
   Start(PlainLayout(), 40);
   const std::vector<uint8_t> chunk = Exported(0, 40);
   ByteReader in{Bytes(chunk)};
@@ -486,7 +485,7 @@ TEST_F(Transfer, AStreamOfKvChunksThatIsDamagedIsSeenToBe) {
   }
 }
 
-// Rows that lie in the memory of a device are the same chunk, and are taken in there.
+// Rows in the memory of a device give the same chunk, and a chunk can be imported there.
 TEST(DevicePages, GiveAndTakeTheChunksOfTheProcessors) {
   for (const Layout& layout : {PlainLayout(), WindowLayout(), MixedLayout()}) {
     DevicePagesForTest device;
@@ -508,7 +507,7 @@ TEST(DevicePages, GiveAndTakeTheChunksOfTheProcessors) {
   }
 }
 
-// The last layers of a table may lie in another memory than the first.
+// The last layers of a table may be in another memory than the first.
 TEST(DevicePages, TwoMemoriesMakeOneTable) {
   const Layout layout = PlainLayout();
   DevicePagesForTest device;

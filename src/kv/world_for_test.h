@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A world of sequences beside a naive model of it, for property tests and fuzzers: rows have one
-// possible content, made from the tokens up to them, and after every step each row that a
-// computation would read is compared with it. Knows nothing of how pages are kept.
+// Sequences and a naive model of them, for property tests and fuzzers: rows have one possible
+// content, made from the tokens up to them, and after every step each row that a computation would
+// read is compared with it. Must not know how pages are kept.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace aster::kv {
 
-// Rows that lie across: byte b of all rows, then byte b + 1.
+// Transposed rows: byte b of all rows, then byte b + 1.
 class TransposedCodec final : public PageCodec {
  public:
   TransposedCodec(size_t row_bytes, uint32_t page_rows)
@@ -84,9 +84,7 @@ inline Layout MakeLayout(uint32_t page_positions, uint32_t slack,
   return std::move(layout).value();
 }
 
-// What layers usually look like: plain attention; sinks and a window; and one layer of every kind
-// that compresses its past (a window of plain rows, compressed rows, and the compressor's inputs).
-// Memory that the processor cannot address, as a device has it; it may be lost.
+// Memory that the processor cannot address, as that of a device; it may be lost.
 class DevicePagesForTest final : public PageMemory {
  public:
   Result<std::unique_ptr<MemoryBlock>> Map(size_t bytes) override {
@@ -143,6 +141,8 @@ class DevicePagesForTest final : public PageMemory {
   };
 };
 
+// Usual layers: plain attention; sinks and a window; and layers that compress their past (a window
+// of plain rows, compressed rows, and the compressor's inputs).
 inline Layout PlainLayout() {
   return MakeLayout(16, 0, {{{.transposed = true}}, {{}}, {{.row_bytes = 3}}});
 }
@@ -158,7 +158,7 @@ inline Layout CompressedLayout() {
         {.row_bytes = 16, .window = 8, .read_every = 4}},
        {{.window = 24}, {.row_bytes = 5, .stride = 16}, {.window = 16, .read_every = 16}}});
 }
-// Streams of one layer, and layers, that do not forget together.
+// Layers, and streams of a layer, that release rows at different times.
 inline Layout MixedLayout() {
   return MakeLayout(8, 3,
                     {{{.window = 40}, {.window = 10, .sinks = 12}},
@@ -166,7 +166,7 @@ inline Layout MixedLayout() {
                      {{}}});
 }
 
-// One sequence, and what it ought to hold.
+// One sequence, and the rows that it must hold.
 class Twin {
  public:
   Twin(const Layout& layout, Pool& pool, LayerRange layers)
@@ -187,7 +187,7 @@ class Twin {
   uint32_t length() const { return *std::ranges::min_element(lengths_); }
   uint32_t longest() const { return *std::ranges::max_element(lengths_); }
 
-  // A computation of these layers. False, with nothing changed, where the pool has no memory or the
+  // A computation of these layers. False, with nothing changed, if the pool has no memory or the
   // layers cannot go back to a common length.
   bool Compute(LayerRange layers, const std::vector<int32_t>& tokens) {
     const uint32_t begin = table_.length(layers);
@@ -223,7 +223,7 @@ class Twin {
     const bool even = before == longest();
     const uint32_t reached = table_.Truncate(length);
     CHECK(reached <= length && reached <= before);
-    // Within the slack, where all there was has been computed here, going back is exact.
+    // Going back within the slack is exact if all rows were computed here.
     if (even && computed_ && length <= before && most_ - length <= table_.layout().slack()) {
       CHECK(reached == length);
     }
@@ -238,7 +238,7 @@ class Twin {
     TakeLengths(table_.history().length() > tokens_.size() ? tokens : tokens_);
   }
 
-  // After something that may have changed lengths: whatever they are, `tokens` were behind it.
+  // Call it after an operation that may have changed lengths; `tokens` are the sequence's.
   void TakeLengths(const std::vector<int32_t>& tokens) {
     for (uint32_t layer = table_.layers().begin; layer < table_.layers().end; ++layer) {
       const uint32_t length = table_.length({layer, layer + 1});
@@ -334,7 +334,7 @@ class Twin {
   std::vector<int32_t> tokens_;    // of the longest layer
   std::vector<uint32_t> lengths_;  // [layers]
   uint32_t most_ = 0;              // the longest that any layer has been
-  bool computed_ = true;           // nothing came from elsewhere
+  bool computed_ = true;           // no rows were adopted or imported
 };
 
 inline std::vector<uint8_t> ExportBytes(const PageTable& table, LayerRange layers, uint32_t begin,
@@ -348,8 +348,8 @@ inline std::vector<uint8_t> ExportBytes(const PageTable& table, LayerRange layer
   return bytes;
 }
 
-// Random life of several sequences in one pool and, for transfers, of one more in another pool.
-// Choices come from `choose`, whose answer to `bound` is below it.
+// Random operations on several sequences in one pool and, for transfers, on one more in another
+// pool. choose(bound) makes a choice below `bound`.
 template <typename Choose>
 class World {
  public:
@@ -423,8 +423,8 @@ class World {
     adopted_ += twin.length() - before;
   }
 
-  // A copy of the sequence catches up elsewhere, from some earlier point, perhaps layer by layer,
-  // perhaps through damage.
+  // Transfers the sequence to a copy in another pool, from some earlier position on, maybe layer by
+  // layer, maybe with damage.
   void Transfer(const Twin& source) {
     const uint32_t begin = static_cast<uint32_t>(choose_(source.length() + 1));
     Twin target(layout_, other_pool_, layout_.all_layers());

@@ -8,13 +8,13 @@
 namespace aster::stage {
 namespace {
 
-// A group whose rounds take as long as is said, with all answers in one frame and in two.
+// A group whose rounds take the given times, with all answers in one frame and in two.
 class TimedGroup {
  public:
   TimedGroup(size_t answers, int64_t one_ns, int64_t two_ns, int64_t waited_ns)
       : answers_(answers), one_ns_(one_ns), two_ns_(two_ns), waited_ns_(waited_ns) {}
 
-  // Whether it ended in two frames.
+  // Returns whether it ended with two frames.
   bool Run(AnswerTurns& turns, size_t rounds) {
     in_turns_ = 0;
     for (size_t i = 0; i < rounds; ++i) {
@@ -43,7 +43,7 @@ TEST(AnswerTurns, AreTakenWhereTheyAreFaster) {
   EXPECT_TRUE(TimedGroup(7, 1000, 800, 400).Run(turns, 100));
   EXPECT_EQ(turns.MostInFrame(7, 0), 4u);
   EXPECT_EQ(turns.MostInFrame(7, 4), 4u);
-  // Of other numbers of answers nothing is known yet.
+  // Nothing is known yet for other numbers of answers.
   EXPECT_FALSE(turns.AreInTurns(8));
   EXPECT_EQ(turns.MostInFrame(8, 0), 8u);
 }
@@ -53,7 +53,7 @@ TEST(AnswerTurns, AreTriedAndGivenUpWhereTheyAreSlower) {
   TimedGroup group(4, 1000, 1500, 400);
   EXPECT_FALSE(group.Run(turns, 20));
   EXPECT_EQ(group.in_turns(), 8u);
-  // Later and later.
+  // Trials become rarer and rarer.
   EXPECT_FALSE(group.Run(turns, 10'000));
   EXPECT_LT(group.in_turns(), 60u);
 }
@@ -72,7 +72,7 @@ TEST(AnswerTurns, FollowTheLink) {
   EXPECT_TRUE(TimedGroup(4, 1000, 700, 400).Run(turns, 20'000));
 }
 
-// Nothing is computed beside answers that are in flight, so that those that began later join them.
+// No frame is begun while answers are in flight, so that those that began later join them.
 TEST(AnswerTurns, OneFrameHasAllAnswers) {
   const AnswerTurns turns;
   EXPECT_EQ(turns.MostInFrame(3, 2), 0u);

@@ -31,7 +31,7 @@ TEST(ExpertUses, AreKeptFromRunToRun) {
     const auto use = uses.Of(kModel, TwoLayers());
     EXPECT_EQ(uses.Of(kModel, TwoLayers()), use);
     use->Add(0, std::vector<int32_t>{3, 3, 0});
-    // What a process has said once it goes on saying.
+    // The reply of a process stays the same.
     EXPECT_THAT(uses.Replicated(kModel, 1), IsEmpty());
     EXPECT_THAT(uses.Replicated(kModel, 2), ElementsAre(0, 3, 1, 3));
   }

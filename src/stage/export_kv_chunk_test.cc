@@ -28,7 +28,7 @@ TEST(ExportKvChunk, AreTheKvChunkInThePlaceOfWhatWasThere) {
       ASSERT_TRUE(ExportKvChunk(twin.table(), layout.all_layers(), begin, 100, chunk).ok());
       EXPECT_EQ(std::vector<uint8_t>(chunk.begin(), chunk.end()), expected) << begin;
     }
-    // What is not there is an error, and takes no memory.
+    // Missing rows are an error, and take no memory.
     EXPECT_FALSE(ExportKvChunk(twin.table(), layout.all_layers(), 0, 101, chunk).ok());
     EXPECT_FALSE(ExportKvChunk(twin.table(), layout.all_layers(), 9, 8, chunk).ok());
     EXPECT_FALSE(ExportKvChunk(twin.table(), {0, 77}, 0, 9, chunk).ok());

@@ -16,7 +16,7 @@ namespace aster::stage {
 namespace {
 
 std::shared_ptr<const gguf::ModelFiles> Files() {
-  // Lives as long as the program.
+  // Not owned: the test model lives as long as the program.
   return {std::shared_ptr<void>(), &plan::TestModel::Get().files()};
 }
 
@@ -39,7 +39,7 @@ TEST(FileSliceSource, LoadsASliceWhileOthersCompute) {
   const engine::LocalModel& model = ***taken;
   EXPECT_EQ(model.slice(), (model::Slice{1, 3, false, false}));
   EXPECT_EQ(loading->progress().done_bytes, loading->progress().total_bytes);
-  // All machines name its pages alike.
+  // All machines use the same names for its pages.
   engine::LocalModelOptions options;
   options.name = plan::TestModel::kFingerprint;
   EXPECT_EQ(model.layout().digest(),
@@ -83,7 +83,7 @@ TEST(FindRoom, WhatGpusHoldTakesNoMainMemory) {
   const SliceRoom plain = RoomWith({}, request);
   EXPECT_EQ(plain.main_bytes, SliceBytes(*Files(), shape, whole) + kv);
   EXPECT_EQ(plain.gpu_bytes, 0u);
-  // A number of layers, where it is not known what the GPU holds.
+  // A given number of layers, if the GPU's memory is not known.
   const SliceRoom three = RoomWith({.gpu_layers = {3}}, request);
   EXPECT_EQ(three.main_bytes, SliceBytes(*Files(), shape, {0, 1, true, false}) + kv / 4);
   EXPECT_EQ(three.main_bytes + three.gpu_bytes, plain.main_bytes);
@@ -91,12 +91,12 @@ TEST(FindRoom, WhatGpusHoldTakesNoMainMemory) {
   request.may_use_gpu = false;
   EXPECT_EQ(RoomWith({.gpu_layers = {3}}, request).gpu_bytes, 0u);
   request.may_use_gpu = true;
-  // Of a group the node's part of these layers.
+  // In a group only the node's part of these layers counts.
   SliceRequest other = request;
   other.slice.part = {.count = 2, .shares = {1, 1}};
   EXPECT_EQ(RoomWith({.gpu_layers = {3}}, other).main_bytes,
             SliceBytes(*Files(), shape, {0, 1, true, false, other.slice.part}) + kv / 4);
-  // As many as fit into what is known, beside other slices.
+  // As many layers as fit into the known memory beside other slices.
   const uint64_t reserve = uint64_t{1} << 30;
   const FileSliceOptions automatic{.gpu_layers = {std::nullopt},
                                    .gpu_bytes = std::vector<uint64_t>{reserve}};
@@ -122,7 +122,7 @@ TEST(FindRoom, AGpuLetsALargerSliceIn) {
       << refused.error().message();
 }
 
-// A slice with the last layers keeps the head: another one begins later, none ends earlier.
+// A slice with the last layers keeps the head: the one that fits begins later, but ends with it.
 TEST(FileSliceSource, SaysWhatFitsBesideTheHead) {
   const model::Slice fitting{2, plan::kTestLayers, false, true};
   const uint64_t bytes = SliceBytes(*Files(), plan::TestModel::Get().shape(), fitting);
@@ -146,7 +146,7 @@ TEST(FileSliceSource, SaysThatNothingFits) {
       << refused.error().message();
 }
 
-// A file that holds the tensors of one slice, as a node with a small disk has it.
+// Writes a file with only the tensors of one slice, as for a node with a small disk.
 void WriteSlice(const model::Slice& slice, const std::string& path) {
   const gguf::ModelFiles& whole = *Files();
   std::vector<gguf::TensorSpec> specs;
@@ -177,13 +177,13 @@ TEST(FileSliceSource, AFileNeedsOnlyTheTensorsOfItsSlice) {
   const int64_t deadline_ns = clock.NowNs() + 60 * kNsPerSecond;
   while (!(taken = (*loading)->Take()) && clock.NowNs() < deadline_ns) clock.SleepFor(kNsPerMs);
   ASSERT_TRUE(taken && taken->ok());
-  // One layer more is not there, nor is the head.
+  // The file has neither another layer nor the head.
   const auto more = source.Start(RequestOf({1, plan::kTestLayers, false, true}));
   ASSERT_FALSE(more.ok());
   EXPECT_NE(more.error().message().find("blk.3."), std::string::npos) << more.error().message();
 }
 
-// Counts what it is given.
+// Counts the pages that it gets.
 class CountingStore final : public kv::PageStore {
  public:
   bool Contains(const kv::PageKey&, const kv::Columns&) override { return false; }

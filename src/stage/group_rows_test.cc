@@ -90,7 +90,7 @@ TEST_F(GroupRowsTest, PartsAreJoinedInAnyOrder) {
   EXPECT_EQ(joined->rows.ticket, 1234u);
   EXPECT_TRUE(std::ranges::equal(kv::ParseKvChunk(joined->rows.chunk)->blocks,
                                  kv::ParseKvChunk(whole_)->blocks));
-  // Once.
+  // A second time there is nothing to join.
   EXPECT_FALSE(rows_.OnPart(one_, PartOf(order, Cut({1, 3, kColumns}))).value());
 }
 
@@ -136,7 +136,7 @@ TEST_F(GroupRowsTest, RowsAreTakenWhenAllHaveTakenTheirPart) {
   EXPECT_EQ(first->sender, plan::TestNode(9));
   EXPECT_EQ(first->reply.end, 20u);
   EXPECT_EQ(first->length, 19u);
-  // One that a member refuses is refused.
+  // Rows that a member refuses are refused.
   const auto second = rows_.OnHolds(two_, Holding(3, 1, 19, ResourceExhausted("it is full")));
   ASSERT_TRUE(second);
   EXPECT_EQ(second->reply.end, 0u);

@@ -15,7 +15,7 @@ namespace {
 
 using model::Exchange;
 
-// Three nodes of a group, of which each test hands on what they send.
+// Three nodes of a group; each test passes their messages on.
 class GroupTest : public testing::Test {
  protected:
   static constexpr uint64_t kMostBytes = 64;
@@ -30,7 +30,7 @@ class GroupTest : public testing::Test {
     }
   }
 
-  // All that has come to a node; the first error.
+  // Handles all messages of a node; returns the first error.
   Status Receive(uint32_t node) {
     Status status = Ok();
     while (auto event = networks_[node]->Receive(0)) {
@@ -56,7 +56,7 @@ TEST_F(GroupTest, RowsReachTheOthers) {
   for (const uint32_t node : {1u, 2u}) ASSERT_TRUE(Receive(node).ok());
   const Bytes taken = second->Take(0, 0).value().bytes;
   EXPECT_EQ(std::vector<uint8_t>(taken.begin(), taken.end()), rows);
-  // Once; and what comes before the job is known waits for it.
+  // Rows are taken once; those that come before a job begins wait for it.
   EXPECT_TRUE(second->Take(0, 0).value().bytes.empty());
   EXPECT_EQ(groups_[2]->Join(1)->Take(0, 0).value().bytes.size(), 4u);
 }
@@ -70,7 +70,7 @@ TEST_F(GroupTest, SomeRowsAreForTheOneThatLeads) {
   EXPECT_TRUE(second->Take(4, 2).value().bytes.empty());
 }
 
-// Blocks arrive as blocks; a node that does not know them keeps the others from sending any.
+// Blocks arrive as blocks. If one node does not support them, no node sends any.
 TEST_F(GroupTest, BlocksAreForNodesThatKnowThem) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1);
   ASSERT_TRUE(first->TakesBlocks());
@@ -87,7 +87,7 @@ TEST_F(GroupTest, BlocksAreForNodesThatKnowThem) {
 
 TEST_F(GroupTest, AFailureEndsTheJobEverywhere) {
   const auto first = groups_[0]->Join(1), second = groups_[1]->Join(1), third = groups_[2]->Join(1);
-  // Of the node that leads all hear, of another one the node that leads.
+  // A failure of the node that leads is sent to all, that of another node to the node that leads.
   groups_[2]->Fail(1, ResourceExhausted("no room"));
   ASSERT_TRUE(Receive(0).ok());
   const auto failed = first->Take(0, 1);
@@ -97,7 +97,7 @@ TEST_F(GroupTest, AFailureEndsTheJobEverywhere) {
   groups_[0]->Fail(1, failed.error());
   ASSERT_TRUE(Receive(1).ok());
   EXPECT_FALSE(second->Take(0, 0).ok());
-  // Memory that is short breaks no group; anything else does.
+  // Lack of memory does not break a group; any other error does.
   EXPECT_FALSE(groups_[0]->broken());
   groups_[0]->Fail(2, DataLoss("damaged"));
   EXPECT_TRUE(groups_[0]->broken());
@@ -110,7 +110,7 @@ TEST_F(GroupTest, RowsThatWaitAreBounded) {
   ASSERT_TRUE(Receive(0).ok());
   ASSERT_TRUE(second->Send(1, Exchange::To::kLeader, {.bytes = rows}).ok());
   EXPECT_EQ(Receive(0).error().code(), Code::kResourceExhausted);
-  // A job that is over leaves nothing behind, and takes nothing more.
+  // A job that is over keeps no rows, and takes none.
   groups_[0]->Join(1).reset();
   ASSERT_TRUE(second->Send(2, Exchange::To::kLeader, {.bytes = rows}).ok());
   EXPECT_TRUE(Receive(0).ok());

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Untrusted KV chunks in fewer bits. Checksums would stop nearly all of them at the door, so the
-// input says what a KV chunk claims of itself, and the checksums are made to fit; or, if its first
-// byte is odd, it is the KV chunk as it stands.
+// Untrusted compressed KV chunks. As checksums would reject nearly all of them, the input
+// determines the fields of a KV chunk, and the checksums are computed; or, if its first byte is
+// odd, it is the KV chunk itself.
 #include <memory>
 #include <vector>
 
@@ -35,7 +35,7 @@ T Take(ByteReader& in) {
   return value.ok() ? *value : T{0};
 }
 
-// A chunk that can be decompressed has its size again when it is compressed once more.
+// A chunk that can be decompressed has the same size when it is compressed again.
 void CheckKvChunk(Bytes bytes) {
   const kv::Layout& layout = FuzzLayout();
   const Result<kv::KvChunk> chunk = kv::ParseKvChunk(bytes);

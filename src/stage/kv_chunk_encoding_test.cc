@@ -79,7 +79,7 @@ std::vector<uint8_t> BytesOf(const std::vector<uint16_t>& halves) {
   return bytes;
 }
 
-// kRows rows of halves, there and back.
+// Compresses and decompresses kRows rows of halves.
 std::vector<uint16_t> ThereAndBack(const std::string& format, const std::vector<uint16_t>& halves,
                                    kernels::Isa isa = kernels::Isa::kRef) {
   const size_t row_bytes = halves.size() / kRows * sizeof(uint16_t);
@@ -119,7 +119,7 @@ TEST(KvChunkEncoding, ErrorsAreBoundedByTheLargestOfTheirGroup) {
       for (size_t k = group; k < std::min(group + 32, row + width); ++k) {
         largest = std::max(largest, std::abs(values[k]));
       }
-      // Half a step of the scale, which was rounded itself, and the rounding of what comes out.
+      // Half a step of the scale, which was rounded itself, plus the rounding of the result.
       EXPECT_LE(std::abs(quant::HalfToFloat(f16[i]) - values[i]), largest / 127 * 0.65F);
       EXPECT_LE(std::abs(quant::Bfloat16ToFloat(bf16[i]) - values[i]), largest / 127 * 1.2F);
     }
@@ -200,7 +200,7 @@ TEST_F(HostileKvChunks, RowsOfAnotherSizeAreRefused) {
   EXPECT_TRUE(Decompressed(BlockOf(rows_)).ok());
   EXPECT_FALSE(Decompressed(BlockOf(Bytes(rows_).first(67 * kRows))).ok());
   EXPECT_FALSE(Decompressed(BlockOf({})).ok());
-  // Plain rows that are said to be small ones.
+  // Plain rows that are marked as compressed.
   EXPECT_FALSE(Decompressed(BlockOf(std::vector<uint8_t>(128 * kRows))).ok());
 }
 
@@ -232,7 +232,7 @@ TEST_F(HostileKvChunks, DamageAndOtherLayoutsAreRefused) {
 TEST_F(HostileKvChunks, ScalesThatAreNoNumbersDoNoHarm) {
   std::vector<uint8_t> rows = rows_;
   for (size_t row = 0; row < kRows; ++row) {
-    // Infinite, and none at all; the numbers are -128.
+    // Infinity and NaN; the numbers are -128.
     const uint16_t scales[] = {0x7c00, 0x7e01};
     std::memset(&rows[row * 68], 0x80, 64);
     std::memcpy(&rows[row * 68 + 64], scales, sizeof(scales));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is told and given to others, whatever they ask, how often, and in which order.
+// Replies and rows for other nodes, for any queries in any number and order.
 
 #include "stage/kv_server.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int32_t kVocab = 298;
 constexpr uint32_t kFullPage = 128;
 
-// A node that holds ten pages, and is asked by node 1.
+// A node that holds ten pages, with queries of node 1.
 class Offering : public testing::Test {
  protected:
   Offering() {
@@ -41,7 +41,7 @@ class Offering : public testing::Test {
     order.to.node = plan::TestNode(2);
     return order;
   }
-  // How many KV chunks go now.
+  // How many KV chunks may be sent now.
   size_t KvChunks(KvServer& kv_server) {
     size_t count = 0;
     while (const auto outgoing = kv_server.Next(places_)) {
@@ -59,7 +59,7 @@ class Offering : public testing::Test {
   const KvPlaces places_{.models = {{model_.get(), wire::RowEncoding::kF32}}, .chunks = nullptr};
 };
 
-// A conductor asks for each of the requests that it runs before it wants anything.
+// A conductor may send a query for each request that it runs before it fetches anything.
 TEST_F(Offering, AsManyQuestionsOfOneAsAConductorRunsRequests) {
   KvServer kv_server;
   for (uint64_t query = 1; query <= 64; ++query) {
@@ -199,13 +199,13 @@ TEST(KvServer, WhatIsBelowMemoryIsGivenWithoutAModel) {
     EXPECT_EQ(rows.epoch, 3u);
   }
   EXPECT_FALSE(kv_server.Next(places));
-  // What is gone meanwhile is said to be so.
+  // If rows were evicted, the reply is an empty FoundKv.
   kv_server.FetchKv(plan::TestNode(1), order, 0);
   const auto outgoing = kv_server.Next({});
   ASSERT_TRUE(outgoing);
   EXPECT_EQ(outgoing->to, plan::TestNode(1));
   EXPECT_TRUE(std::get<wire::FoundKv>(outgoing->message).held.empty());
-  // Nothing is known of other texts, other layers, and questions that make no sense.
+  // Nothing is found for other texts, other layers, and invalid queries.
   find.tokens[0] ^= 1;
   EXPECT_TRUE(kv_server.FindKv(plan::TestNode(1), find, places, 0)->held.empty());
   find.layer_count = 0;

@@ -23,7 +23,7 @@ TEST(LayerMeter, TellsTokensAndFramesOfAModel) {
   std::vector<uint32_t> rows;
   for (const WorkRate& rate : *rates) {
     EXPECT_EQ(rate.fingerprint, kFingerprint);
-    // It is small: all of it.
+    // The model is small, so all of it is measured.
     EXPECT_EQ(rate.slice, model::Slice::Whole(plan::TestModel::Get().shape()));
     EXPECT_GT(rate.chunk.seconds, 0);
     rows.push_back(rate.chunk.rows);
@@ -31,7 +31,7 @@ TEST(LayerMeter, TellsTokensAndFramesOfAModel) {
   EXPECT_THAT(rows, ElementsAre(128, 64, 16));
   EXPECT_EQ(rates->front().token.rows, 1u);
   EXPECT_GT(rates->front().token.seconds, 0);
-  // Behind the frames.
+  // Tokens come after the frames.
   EXPECT_GT(rates->front().token.context, 128u + 64 + 16);
   EXPECT_EQ(rates->back().token.rows, 0u);
 }
@@ -47,7 +47,7 @@ TEST(LayerMeter, CountsUntilFramesTellMore) {
   EXPECT_DOUBLE_EQ(rates[0].token.seconds, 0.2);
   EXPECT_DOUBLE_EQ(rates[0].chunk.seconds, 3);
 
-  // Tokens of one part of the model tell what all of it takes, prompts of another model do not.
+  // Times of tokens of a part of the model count for all of it; times of another model do not.
   const WorkRate seen{.fingerprint = {1, 1},
                       .slice = {1, 2, false, false},
                       .token = {.seconds = 0.01, .rows = 1, .context = 10},

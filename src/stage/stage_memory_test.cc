@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows that come from elsewhere may be late, of another text, damaged, or meant for a node that was
-// restarted: they are used only where they continue what is held.
+// Rows from other nodes may be late, of another text, damaged, or for a node that was restarted:
+// they are used only if they continue the held rows.
 
 #include "stage/stage_memory.h"
 
@@ -109,7 +109,7 @@ TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
   EXPECT_TRUE(AllRows(*giver_.memory).empty());
   giver_.Compute(First(300));
   const std::vector<wire::KvRows> first = AllRows(*giver_.memory);
-  EXPECT_EQ(first.size(), 3u);  // two pages, and what there is of the third
+  EXPECT_EQ(first.size(), 3u);  // two pages, and a part of the third
   for (const wire::KvRows& rows : first) {
     const auto taken = taker_.Import(rows).value();
     ASSERT_TRUE(taken);
@@ -120,13 +120,13 @@ TEST_F(StageMemoryTest, RowsGoPageByPageAsTheyComeToBe) {
   for (const wire::KvRows& rows : AllRows(*giver_.memory)) {
     ASSERT_TRUE(taker_.Import(rows).value());
   }
-  // Not one more than was wanted.
+  // No row more than ordered.
   EXPECT_EQ(taker_.length(), 450u);
   EXPECT_EQ(taker_.memory->HoldsOf(kSequence, 0, kAll).hash,
             giver_.memory->Find(kSequence)->table.history().HashAt(450));
 }
 
-// An answer's own messages wait behind one KV chunk at most, however slow the way is.
+// An answer's own messages wait for at most one KV chunk, even on a slow link.
 TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWereTaken) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
@@ -145,7 +145,7 @@ TEST_F(StageMemoryTest, RowsThatReturnDuringAnAnswerWaitUntilThoseBeforeThemWere
   ASSERT_EQ(second.size(), 1u);
   EXPECT_TRUE(taker_.Import(second[0]).value());
   EXPECT_EQ(taker_.length(), 120u);
-  // Nor do they when it is over; but then no more is waited for, and pages go as they are.
+  // The same after the answer's end; but then incomplete steps are sent, too.
   EXPECT_TRUE(AllRows(*giver_.memory, /*is_over=*/true).empty());
   giver_.memory->OnKvTaken(plan::TestNode(2), Taken(120, 1));
   for (const uint32_t length : {128u, 170u}) {
@@ -170,7 +170,7 @@ TEST_F(StageMemoryTest, FewRowsWaitForMoreUntilNoMoreCome) {
   EXPECT_EQ(AllRows(*giver_.memory, /*is_over=*/true).size(), 1u);
 }
 
-// A node that was restarted gets nothing that it could take for a beginning.
+// A node that was restarted takes no rows from the middle of a text as its beginning.
 TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   giver_.Begin(tokens_, 1);
   taker_.Begin(tokens_, 1);
@@ -182,7 +182,7 @@ TEST_F(StageMemoryTest, ANodeThatHasForgottenTakesNoRowsIntoNothing) {
   // The text was not begun there.
   EXPECT_FALSE(restarted.Import(rows[1]).value().has_value());
   EXPECT_EQ(restarted.memory->Find(kSequence), nullptr);
-  // It was begun, and nothing is held: rows from the middle are refused, and the reason is said.
+  // The text was begun, but no rows are held: rows from its middle are refused, with a reason.
   restarted.Begin(tokens_, 1);
   const auto refused = restarted.Import(rows[1]);
   ASSERT_FALSE(refused.ok());
@@ -202,7 +202,7 @@ TEST_F(StageMemoryTest, RowsOfAnEarlierEpochAreNothing) {
   taker_.Begin(tokens_, 2);
   EXPECT_FALSE(taker_.Import(rows[0]).value().has_value());
   EXPECT_EQ(taker_.length(), 0u);
-  // Nor is an order of another epoch followed; and a Begin ends those before it.
+  // Orders of another epoch are ignored, too; and Begin ends earlier orders.
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 7)).ok());
   EXPECT_TRUE(AllRows(*giver_.memory).empty());
   ASSERT_TRUE(giver_.memory->SendKv(Wanted(0, 200, 1)).ok());
@@ -240,7 +240,7 @@ TEST_F(StageMemoryTest, DamageIsSeen) {
     } else {
       damaged.chunk[at] ^= static_cast<uint8_t>(1 + random.NextBelow(255));
     }
-    // The layout in words, which the header carries for people, is the only part that may differ.
+    // Only the layout's description in the header may differ.
     const auto taken = taker.Import(damaged);
     EXPECT_EQ(taker.length(), taken.ok() ? 128u : 0u);
   }
@@ -271,7 +271,7 @@ std::vector<uint8_t> RowsHeld(KvHolder& holder, uint32_t begin, uint32_t end,
   return bytes;
 }
 
-// Also of a page that is not full, which no hash names. Neither changes the other one's.
+// Also those of a page that is not full and has no hash. Neither sequence changes the other's rows.
 TEST_F(StageMemoryTest, AForkSharesAllRows) {
   constexpr wire::SequenceId kFork = 2;
   const auto table_of = [&](wire::SequenceId sequence) -> kv::PageTable& {
@@ -289,7 +289,7 @@ TEST_F(StageMemoryTest, AForkSharesAllRows) {
   EXPECT_EQ(table_of(kFork).hash(), table_of(kSequence).history().HashAt(289));
   giver_.Compute(std::span(other).subspan(289), kFork);
   EXPECT_EQ(RowsHeld(giver_, 0, 300), rows);
-  // What follows is that of a node that has computed all of it.
+  // Later rows are those of a node that has computed all of the text.
   taker_.Begin(other, 1);
   taker_.Compute(other);
   const kv::PageTable& own = taker_.memory->Find(kSequence)->table;
@@ -297,8 +297,8 @@ TEST_F(StageMemoryTest, AForkSharesAllRows) {
   EXPECT_EQ(RowsHeld(giver_, 0, 291, kFork), RowsHeld(taker_, 0, 291));
 }
 
-// With a window, too, an earlier turn is found at a page boundary; and each transferred page is
-// enough to go on from, with no row that is not needed any more.
+// With a window, too, an earlier turn is found at a page boundary. Each transferred page is enough
+// to continue from, and has no row that is not needed any more.
 TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   const model::MemoryOptions rows{.window = 60, .sinks = 4};
   KvHolder giver(uint64_t{1} << 26, wire::RowEncoding::kF32, rows);
@@ -321,7 +321,7 @@ TEST_F(StageMemoryTest, AWindowThatHasMovedOnIsFoundAgain) {
   EXPECT_EQ(RowsHeld(taker, 0, taker.length()), RowsHeld(giver, 0, giver.length()));
 }
 
-// A node keeps the rows that it has computed, whatever comes back of them in fewer bits.
+// A node keeps the rows that it has computed, even if they come back compressed.
 TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedHere) {
   constexpr uint64_t kBytes = uint64_t{1} << 26;
   KvHolder giver(kBytes, wire::RowEncoding::kQ8);
@@ -344,7 +344,7 @@ TEST_F(StageMemoryTest, RowsInFewerBitsDoNotTakeThePlaceOfThoseThatWereComputedH
   EXPECT_NE(RowsHeld(taker, 200, 400), RowsHeld(giver, 200, 400));
 }
 
-// The name that inexact rows have is another one, so that nothing that looks for a text finds them.
+// Inexact rows have other names, so that requests for exact rows do not find them.
 TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
   KvHolder inexact(uint64_t{1} << 26, wire::RowEncoding::kQ8);
   EXPECT_NE(inexact.model->layout().digest(), taker_.model->layout().digest());
@@ -360,7 +360,7 @@ TEST_F(StageMemoryTest, RowsThatTravelInFewerBitsAreOfAnotherLayout) {
   EXPECT_EQ(taker_.length(), 0u);
 }
 
-// No transfer waits for a receiver that will not take it.
+// A transfer ends if the receiver refuses it.
 TEST_F(StageMemoryTest, WhoTakesNothingIsSentNothingMore) {
   const auto in_flight = std::make_shared<KvInFlight>(1);
   giver_.memory.emplace(kMemoryRoute, *giver_.model, nullptr, wire::RowEncoding::kF32, in_flight);
@@ -387,7 +387,7 @@ TEST_F(StageMemoryTest, OrdersThatMakeNoSenseAreRefused) {
   ASSERT_TRUE(giver_.memory->SendKv(order).ok());
   order.layer_end = 1;
   ASSERT_TRUE(giver_.memory->SendKv(order).ok());
-  // Both at once; the same again takes the place of the first.
+  // Both run at once; the same order again replaces the first one.
   ASSERT_TRUE(giver_.memory->SendKv(order).ok());
   EXPECT_EQ(giver_.memory->Find(kSequence)->kv_sends.size(), 2u);
   order.layer_end = plan::kTestLayers + 1;

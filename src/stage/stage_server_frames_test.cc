@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Frames of a stage server while a device computes: several are in flight, they end late and out of
-// order, and give what a server without a device gives.
+// Frames of a stage server while a device computes: several are in flight, end late and out of
+// order, and have the results of a server without a device.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -70,7 +70,7 @@ class DrivenServer {
     Send(std::move(work));
   }
 
-  // Draft tokens behind what was sent of a sequence; its text goes on with them.
+  // Sends draft tokens ahead; the sequence's text continues with them.
   void WorkAhead(wire::SequenceId sequence, const std::vector<int32_t>& drafts) {
     std::vector<int32_t>& text = texts_[sequence];
     text.resize(ends_[sequence]);
@@ -95,7 +95,7 @@ class DrivenServer {
   void Cancel(wire::SequenceId sequence) {
     Send(wire::Cancel{.route = kFramesRoute, .sequence = sequence, .attempt = attempt_});
   }
-  // The sequence goes on with its text up to there.
+  // The sequence continues from position `end` of its text.
   void GoBack(wire::SequenceId sequence, uint32_t end) { ends_[sequence] = end; }
 
   // Computes until nothing is left to do.
@@ -206,7 +206,7 @@ TEST_F(FramesTest, OfOneSequenceFollowEachOther) {
   EXPECT_EQ(source.newest->most_under_way, 1);
 }
 
-// What plans go by: of prompts with the head and without, of single tokens, and nothing of drafts.
+// Times for plans: of prompts with and without the head, and of single tokens, but not of drafts.
 TEST_F(FramesTest, TellWhatTheyTook) {
   TestSliceSource source;
   DrivenServer driven(source);
@@ -231,7 +231,7 @@ TEST_F(FramesTest, TellWhatTheyTook) {
   EXPECT_EQ(rates[1].chunk.rows, 16u);
 }
 
-// Whatever else is said about sequences finds no frame in flight.
+// When any other message about sequences is handled, no frame is in flight.
 TEST_F(FramesTest, AreFinishedBeforeOtherMessages) {
   GpuSliceSource source({.looks = 1000});
   DrivenServer driven(source);
@@ -247,11 +247,11 @@ TEST_F(FramesTest, AreFinishedBeforeOtherMessages) {
   EXPECT_EQ(driven.chosen(), wanted_);
 }
 
-// Draft tokens behind draft tokens.
+// Draft tokens that are sent ahead.
 class AheadTest : public testing::Test {
  protected:
   AheadTest() {
-    // What a greedy answer is, token by token.
+    // The greedy answer, token by token.
     DrivenServer plain(source_);
     std::vector<int32_t> text = prompt_;
     for (int i = 0; i < 5; ++i) {
@@ -294,7 +294,7 @@ TEST_F(AheadTest, AreRefusedUncomputedOtherwise) {
   ASSERT_EQ(driven.refused_work().size(), 2u);
   EXPECT_EQ(driven.refused_work().begin()->second, "another token was chosen than the draft token");
   EXPECT_EQ(driven.server().Snapshot().at(0).tokens, prompt_.size());
-  // The next frame goes on behind the token.
+  // The next frame continues after the token.
   driven.GoBack(1, static_cast<uint32_t>(prompt_.size()));
   driven.WorkAhead(1, {answer_[0]});
   driven.Run();
@@ -321,12 +321,13 @@ TEST_F(AheadTest, WhatIsCancelledIsNotComputed) {
   driven.WorkAhead(1, {answer_[1]});
   driven.Work(2, 1);
   driven.Cancel(1);
-  // What was not draft tokens alone is refused when its turn comes; the other sequence stays.
+  // A frame that also has other segments stays in the queue; its cancelled segment is refused
+  // later.
   EXPECT_EQ(driven.refused_work().size(), 2u);
   driven.Run();
   EXPECT_EQ(driven.refused_work().size(), 3u);
   EXPECT_EQ(driven.order(), (std::vector<wire::SequenceId>{2}));
-  // Later work is taken as ever.
+  // Later work is computed as usual.
   driven.GoBack(1, 0);
   driven.Begin(1, prompt_);
   driven.Work(1, static_cast<uint32_t>(prompt_.size()));
@@ -346,7 +347,7 @@ TEST_F(FramesTest, AreDroppedWithTheServer) {
   EXPECT_EQ(source.newest->under_way, 0);
 }
 
-// Both are lost with the device, nothing of them is sent, and the route breaks once.
+// Both frames are lost with the device, no result is sent, and the route breaks once.
 TEST_F(FramesTest, AreLostWithTheDevice) {
   GpuSliceSource source({.looks = 1000});
   DrivenServer driven(source);

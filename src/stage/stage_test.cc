@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a stage is told may be wrong in every way: it computes only what follows what it holds.
+// Work may be wrong in every way: a stage computes only segments that continue its KV cache.
 
 #include "stage/stage.h"
 
@@ -53,7 +53,7 @@ class StageTest : public testing::Test {
     begin.tokens.assign(tokens.begin(), tokens.end());
     return begin;
   }
-  // Honest work on tokens [begin, end).
+  // Valid work on tokens [begin, end).
   wire::Work WorkOf(uint32_t begin, uint32_t end, wire::Wanted wanted = wire::Wanted::kToken) {
     kv::TokenHistory history(first_->layout().digest());
     history.Append(tokens_);
@@ -109,7 +109,7 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
   wire::Work other = WorkOf(20, 30);
   other.segments[0].before.low ^= 1;
   EXPECT_NE(WhyRefused(stage, other).find("20 tokens before differ"), std::string::npos);
-  // Tokens that are not the ones they are said to be.
+  // Tokens that do not have the given hash.
   wire::Work changed = WorkOf(20, 30);
   changed.segments[0].tokens[3] ^= 1;
   EXPECT_NE(WhyRefused(stage, changed).find("do not have the hash"), std::string::npos);
@@ -122,7 +122,7 @@ TEST_F(StageTest, OnlyWhatFollowsIsComputed) {
   strange = WorkOf(20, 30);
   strange.segments[0].tokens[0] = -1;
   EXPECT_NE(WhyRefused(stage, strange).find("token -1"), std::string::npos);
-  // Nothing of that has changed what it holds.
+  // None of that has changed the KV cache.
   EXPECT_EQ(WhyRefused(stage, WorkOf(20, 30)), "");
   // Back, and forward again.
   EXPECT_EQ(WhyRefused(stage, WorkOf(5, 30)), "");
@@ -148,7 +148,7 @@ TEST_F(StageTest, FramesThatNoStageSendsAreErrors) {
   EXPECT_NE(WhyRefused(last, work).find("0 tokens"), std::string::npos);
 }
 
-// The first stage has rows of rejected drafts until the next segment begins before them.
+// The first stage keeps rows of rejected draft tokens until a segment begins before them.
 TEST_F(StageTest, DraftsAreAcceptedAsFarAsTheyAgree) {
   Whole first(*first_), last(*last_);
   std::vector<int32_t> text = tokens_;
@@ -190,7 +190,7 @@ TEST_F(StageTest, DraftsAreAcceptedAsFarAsTheyAgree) {
             (std::vector<int32_t>{plain[1], plain[2], plain[3]}));
   EXPECT_EQ(answer({(plain[4] + 1) % 298}), (std::vector<int32_t>{plain[4]}));
   EXPECT_EQ(answer({}), (std::vector<int32_t>{plain[5]}));
-  // A frame that no conductor sends.
+  // An invalid frame.
   wire::Work strange = WorkOf(0, 3);
   strange.segments[0].draft_count = 1;
   EXPECT_NE(WhyRefused(first, strange).find("of which 1 are drafts"), std::string::npos);
@@ -213,13 +213,13 @@ TEST_F(StageTest, BeginTakesOverWhatIsEqual) {
   static_cast<void>(stage.Begin(BeginOf(tokens_)));
   EXPECT_EQ(WhyRefused(stage, WorkOf(0, 200)), "");
   EXPECT_EQ(stage.Begin(BeginOf(tokens_)).length, 200u);
-  // Another sequence shares the rows, of all but its last token, which it is to compute.
+  // Another sequence shares all rows but that of its last token, which it has to compute.
   const wire::Holds holds = stage.Begin(BeginOf(tokens_, 2));
   EXPECT_EQ(holds.length, 199u);
   kv::TokenHistory history(first_->layout().digest());
   history.Append(tokens_);
   EXPECT_EQ(holds.hash, history.HashAt(199));
-  // From the 150th token on another text.
+  // A text that differs from the 150th token on.
   std::vector<int32_t> other = tokens_;
   other[150] = (other[150] + 1) % 298;
   EXPECT_EQ(stage.Begin(BeginOf(other)).length, 150u);

@@ -58,14 +58,14 @@ TEST(WorkRates, FramesOfEachLengthCountTheLongestFirst) {
   EXPECT_EQ(all[0].token.rows, 1U);
   EXPECT_EQ(all[0].chunk.rows, 256U);
   EXPECT_DOUBLE_EQ(all[0].chunk.seconds, 0.5);
-  // Tokens are told once.
+  // The times of tokens are only in the first rate.
   EXPECT_EQ(all[1].token.rows, 0U);
   EXPECT_EQ(all[1].chunk.rows, 100U);
   EXPECT_EQ(all[2].chunk.rows, 16U);
   EXPECT_DOUBLE_EQ(all[2].chunk.seconds, 0.1);
 }
 
-// Prompts of a length come seldom: what one frame took says more than what none did.
+// Prompts of one length are rare, so a single frame is enough.
 TEST(WorkRates, OneFrameOfAPromptMakesATime) {
   WorkRates rates;
   LearnTimes(rates, 1, 128, 0.2);

@@ -31,7 +31,7 @@ struct AttentionCase {
   uint32_t sinks = 0;
   bool has_sink_logits = false;
   size_t pairs = 0;  // of a head are turned, the last ones
-  // Positions that sequences have before the first batch, of which pages are written only.
+  // Positions that sequences have before the first batch; their pages are only written.
   std::vector<uint32_t> past = {};
 };
 
@@ -78,8 +78,8 @@ class Sequences {
   std::deque<kv::PageTable> tables_;
 };
 
-// Batches, each of a number of new tokens of every sequence, through two layers: what comes out of
-// all of them, and then the pages.
+// Computes batches of new tokens of every sequence through two layers. Returns all outputs, then
+// the pages.
 std::vector<float> RunBatches(compute::Backend& backend, const AttentionCase& of,
                               const std::vector<std::vector<uint32_t>>& batches) {
   Sequences sequences(backend, of, batches[0].size());
@@ -176,8 +176,8 @@ TEST_P(DeviceAttentionTest, TurnedHeads) {
   }
 }
 
-// Logits that count in the sum only, for rows that see all of their pages at once and for rows
-// whose pages are shared out.
+// Logits that count only in the sum, for rows whose pages one workgroup has, and for rows whose
+// pages are divided.
 TEST_P(DeviceAttentionTest, SinksOfHeads) {
   for (const uint32_t window : {0u, 100u}) {
     const AttentionCase of = {.dim = 32,
@@ -192,7 +192,7 @@ TEST_P(DeviceAttentionTest, SinksOfHeads) {
   }
 }
 
-// Pages are shared out, and merged by a kernel of its own.
+// Pages are divided among workgroups, and merged by a second kernel.
 TEST_P(DeviceAttentionTest, FewRowsAndManyPages) {
   for (const KvType type : {KvType::kF16, KvType::kQ8}) {
     const AttentionCase of = {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The test device as a back end beside the processor: what is computed on both must have the same
-// bits. Only for tests.
+// The test device as a back end, and the processor: results of both must have the same bits. Only
+// for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ class Bench {
     return Keep(std::move(array));
   }
 
-  // A batch, and what `out` is afterwards.
+  // Runs a batch; returns the content of `out`.
   std::vector<float> Run(FunctionRef<Status(compute::Commands&)> record,
                          const compute::Tensor& out) {
     std::span<const float> rows;
@@ -119,7 +119,7 @@ class BackendTest : public KernelTest, public testing::WithParamInterface<bool> 
   compute::Backend& cpu() { return cpu_; }
   DeviceBackend& gpu() { return *device_; }
 
-  // `run(backend)` gives numbers: the same on both.
+  // Compares the numbers that run(backend) returns on both back ends.
   template <typename Run>
   void ExpectEqual(std::string_view what, Run run) {
     const std::vector<float> want = run(cpu());

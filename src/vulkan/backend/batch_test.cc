@@ -14,7 +14,7 @@ constexpr uint64_t kBatchesToTrim = 16;
 
 class BatchTest : public DeviceTest {};
 
-// A batch that asks for as much scratch memory, and sends as much up.
+// A batch that uses this much scratch memory, and uploads as much.
 void RunBatch(Batch& batch, uint64_t bytes) {
   ASSERT_OK(batch.Begin());
   ASSERT_TRUE(batch.ScratchMemory(Scratch::kGate, bytes).ok());

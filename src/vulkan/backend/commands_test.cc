@@ -98,7 +98,7 @@ TEST_P(CommandsTest, LongBatches) {
   });
 }
 
-// The second upload replaces what the first one left, but only after it was read.
+// The second upload replaces the rows of the first, but only after these were read.
 TEST_P(CommandsTest, OperationsTakeEffectInTheirOrder) {
   ExpectEqual("a tensor that is written twice", [&](compute::Backend& backend) {
     Bench bench(backend);
@@ -137,7 +137,7 @@ TEST_P(CommandsTest, EmbeddingsOfEveryType) {
   }
 }
 
-// Matrices of every type that is computed with, of one batch, with operands that two of them share.
+// Matrices of every supported type in one batch, with operands that two of them share.
 TEST_P(CommandsTest, ProductsOfEveryWeightType) {
   using enum gguf::TensorType;
   for (const size_t rows : kRowCounts) {
@@ -169,7 +169,7 @@ TEST_P(CommandsTest, ProductsOfEveryWeightType) {
   }
 }
 
-// Columns that fill no block of 64.
+// Columns that do not fill a block of 64.
 TEST_P(CommandsTest, ProductsOfOddSizes) {
   using enum gguf::TensorType;
   for (const auto& [type, columns] :
@@ -192,8 +192,8 @@ TEST_P(CommandsTest, ProductsOfOddSizes) {
   }
 }
 
-// Norms and gates are computed with the preparing of their rows, products with the sum that
-// follows; what each of them writes is there all the same, whatever comes between.
+// Norms and gates are fused with preparing their rows, products with the sum that follows. All of
+// their results are written in any case, with any operations between.
 TEST_P(CommandsTest, OperationsThatAreComputedTogether) {
   enum class Between : uint8_t { kNothing, kWork, kInPlace };
   for (const auto type : {gguf::TensorType::kQ8_0, gguf::TensorType::kQ4_K}) {
@@ -245,7 +245,7 @@ TEST_P(CommandsTest, OperationsThatAreComputedTogether) {
   }
 }
 
-// An operand that is set anew within a batch, as every layer does, and grows.
+// An operand that is set again within a batch, as in every layer, and grows.
 TEST_P(CommandsTest, AnOperandStandsForOneTensorAfterAnother) {
   const TensorOfFile file(gguf::TensorType::kQ4_K, 256, 256, 1, 1);
   ExpectEqual("three products in a row", [&](compute::Backend& backend) {

@@ -36,7 +36,7 @@ struct ExpertCase {
   gguf::TensorType type = gguf::TensorType::kQ8_0;
 };
 
-// Matrices of all experts of a file, and of the shared one behind them.
+// Matrices of all experts of a file, then those of the shared one.
 std::vector<compute::ExpertWeights> Pack(compute::Backend& backend, const ExpertCase& of) {
   const TensorOfFile gate(of.type, of.embedding, of.feed_forward, of.experts + 1, 11);
   const TensorOfFile up(of.type, of.embedding, of.feed_forward, of.experts + 1, 12);
@@ -127,7 +127,7 @@ TEST_P(DeviceExpertsTest, EveryWeightType) {
   }
 }
 
-// Equal scores go to the lowest number; what is no number comes last.
+// Of equal scores the expert with the lowest number is chosen; NaN comes last.
 TEST_P(DeviceExpertsTest, TiesAndNumbersThatAreNone) {
   const ExpertCase of = {.rows = 4, .experts = 6, .used = 5, .score = RouterScore::kSigmoid};
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

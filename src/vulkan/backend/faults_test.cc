@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Every call of the driver that a back end makes fails once: what comes back is an error that says
-// so, and nothing stays behind (the validation layer reports what is not destroyed).
+// Every call of the driver that a back end makes fails once: the result is an error that names it,
+// and nothing leaks (the validation layer reports objects that are not destroyed).
 // tidy: allow(orphan-test) of the folder as a whole: backend, batch, pages and operations
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ Result<float> CopyPage(DeviceBackend& backend) {
   return copy;
 }
 
-// What several tries share: compiling a shader takes longer than all the rest of them.
+// Shared by several trials, as compiling a shader takes longer than all the rest.
 struct Opened {
   std::unique_ptr<Device> device;
   std::unique_ptr<Kernels> kernels;
@@ -60,7 +60,7 @@ Result<Opened> Open(const Library& library, bool validate) {
   return opened;
 }
 
-// Everything that a back end asks of a driver, once. With tables that are copied.
+// Uses every driver function of a back end once. With tables that are copied.
 Result<float> UseBackend(Kernels& kernels) {
   ThreadPool pool(1);
   compute::Context host{pool, kernels::FastestIsa()};

@@ -37,7 +37,7 @@ Status Multiply(compute::Backend& backend, gguf::TensorType type) {
   });
 }
 
-// Of kernels that were not asked for none was checked.
+// Kernels that were not requested were not checked, and are refused.
 void ExpectNoneIsThere(compute::Commands& commands) {
   const auto code_of = [](const Status& status) { return status.error().code(); };
   EXPECT_EQ(code_of(commands.Choose({})), Code::kFailedPrecondition);

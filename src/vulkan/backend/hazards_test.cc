@@ -23,7 +23,7 @@ TEST(Hazards, WritingWhatWasReadOrWrittenWaits) {
   EXPECT_TRUE(hazards.NeedsBarrier({}, {{95, 11}}));
 }
 
-// What came before the barrier is done; the work that made it necessary is not.
+// Work before the barrier is done; the work that made it necessary is not.
 TEST(Hazards, ABarrierIsForEverythingBefore) {
   Hazards hazards;
   EXPECT_FALSE(hazards.NeedsBarrier({}, {{100, 10}, {200, 10}}));

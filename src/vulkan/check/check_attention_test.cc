@@ -120,8 +120,8 @@ TEST_P(PagesTest, EveryDimension) {
   }
 }
 
-// F16 has shaders for them, of whole vectors. Without an fma of the device's own there are none for
-// more than two rows. Each is compiled for one of the two ways to merge.
+// F16 has shaders for few rows, for whole vectors. Without a native fma there are none for more
+// than two rows. Each is compiled for one of the two ways to merge.
 class FewRowsTest : public KernelTest {
  protected:
   void Check(AttentionSize size, uint64_t seed) {

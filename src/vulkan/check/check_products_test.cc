@@ -30,7 +30,7 @@ TEST_P(PrepareTest, RowsHaveTheReferencesBytes) {
   }
 }
 
-// Rows longer than what a workgroup keeps of them; of one piece; of a piece that is not whole.
+// Rows that are longer than a workgroup's shared memory; of one piece; of an incomplete piece.
 TEST_P(PrepareTest, NormedAndGatedRowsHaveTheReferencesBytes) {
   if (!CanPrepareFrom(GetParam())) GTEST_SKIP() << "prepared as they are only";
   for (const uint32_t columns : {33u, 256u, 4608u}) {
@@ -94,7 +94,7 @@ class ProductTest : public KernelTest, public testing::WithParamInterface<Weight
 
 TEST_P(ProductTest, FewRowsHaveTheReferencesBits) { CheckEverySize({1, 2, 3, 5, 8}); }
 
-// As many steps as any workgroup has words ahead, and more; and sums that become denormal.
+// As many steps as a workgroup loads in advance, and more; and sums that become denormal.
 TEST_P(ProductTest, FewLongRows) {
   for (const uint32_t rows : {1u, 2u, 8u}) {
     for (const CheckValues values : {CheckValues::kHostile, CheckValues::kVanishing})
@@ -113,7 +113,7 @@ TEST_F(KernelTest, MorePanelsThanWorkgroups) {
 
 TEST_P(ProductTest, ManyRowsHaveTheReferencesBits) { CheckEverySize({9, 32, 45}); }
 
-// Whatever stands beside it in the batch.
+// A row's result does not depend on the other rows of the batch.
 TEST_P(ProductTest, EveryPlaceInABatch) {
   const auto columns = static_cast<uint32_t>(2 * kernels::ColumnMultiple(GetParam()));
   for (uint32_t first = 0; first < 34; first += 3) {
@@ -134,7 +134,7 @@ TEST_P(ProductTest, ExpertsInGroupsHaveTheReferencesBits) {
   }
 }
 
-// The instruction for dot products, where the device has it, quick or not.
+// The instruction for dot products, if the device has it, fast or not.
 TEST_P(ProductTest, DotProductsByInstruction) {
   if (!device().traits().dot_products) GTEST_SKIP() << "the device has none";
   Arithmetic arithmetic = kernels().arithmetic();
@@ -146,7 +146,7 @@ TEST_P(ProductTest, DotProductsByInstruction) {
                            CheckValues::kOrdinary, rows));
 }
 
-// All that the self-check asks of them, and rows that fill no workgroup, one and several.
+// All of the self-check, and rows that do not fill a workgroup, fill one, and fill several.
 TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
   const auto name = fmt::format("product_matrix_{}_64", vulkan::NameOfType(GetParam()));
   if (EmulatedShader(name).empty()) GTEST_SKIP() << "not one of the types that stand for a kind";
@@ -159,7 +159,7 @@ TEST_P(ProductTest, MatricesHaveTheReferencesBits) {
                            CheckValues::kOrdinary, rows));
 }
 
-// Those of the device, where it has them.
+// The device's cooperative matrices, if it has any.
 TEST_P(ProductTest, TheDevicesMatricesAreUsed) {
   if (GetParam() <= WeightType::kBF16 || !device().traits().matrix)
     GTEST_SKIP() << "the device has no matrices for this type";

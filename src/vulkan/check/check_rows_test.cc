@@ -98,7 +98,7 @@ TEST_F(RowsTest, HadamardHasTheReferencesBits) {
     EXPECT_OK(CheckHadamard(bench(), 3, count, count));
 }
 
-// More than one dimension of workgroups has.
+// More rows than one dimension of workgroups allows.
 TEST_F(RowsTest, ManyRows) { EXPECT_OK(CheckHadamard(bench(), kRowGroups + 3, 2, 1)); }
 
 TEST_F(RowsTest, RowsOfTables) {

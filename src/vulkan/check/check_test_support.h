@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A workbench on the test device, with the arithmetic that suits it. Only for tests.
+// A workbench on the test device, with the arithmetic that it supports. Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,13 +17,13 @@
 
 namespace aster::vulkan {
 
-// The test device and its kernels for all tests of the process: a driver compiles every shader that
-// it is given, which is most of what tests take. A test that loses its device opens one of its own.
+// The test device and its kernels for all tests of the process, as compiling shaders is most of the
+// tests' time. A test that loses its device opens one of its own.
 class SharedKernels final : public testing::Environment {
  public:
   static SharedKernels& Get() { return *instance_; }
 
-  // Opens them for the first test that asks; the reason where there are none.
+  // Opens them for the first test that needs them; an error if there is no device.
   Status Open() {
     if (kernels_ != nullptr) return Ok();
     if (why_none_) return *why_none_;
@@ -57,7 +57,7 @@ inline SharedKernels* const SharedKernels::instance_ = static_cast<SharedKernels
     // tidy: allow(ownership) the framework's
     testing::AddGlobalTestEnvironment(new SharedKernels));
 
-// Tests that need kernels say so and are skipped where there is no device.
+// Base of tests that need kernels: they are skipped if there is no device.
 class KernelTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -98,7 +98,7 @@ class KernelTest : public testing::Test {
   std::unique_ptr<Workbench> bench_;
 };
 
-// EXPECT_OK(status): the error's text where there is one.
+// EXPECT_OK(status): fails with the error's text.
 inline testing::AssertionResult IsOk(const Status& status) {
   if (status.ok()) return testing::AssertionSuccess();
   return testing::AssertionFailure() << status.error().message();

@@ -23,7 +23,7 @@ std::span<const Mutation> Mutations();
 
 // Shaders of cooperative matrices, with these emulated; empty where there is none of that name.
 std::span<const uint32_t> EmulatedShader(std::string_view name);
-// What tile they have.
+// The tile of these shaders.
 inline constexpr MatrixTile kEmulatedTile = {.outputs = 8, .rows = 8, .columns = 8, .subgroup = 8};
 inline constexpr MatrixElements kEmulatedElements = {.same_output = 0x22002200,
                                                      .same_row = 0x54541010};

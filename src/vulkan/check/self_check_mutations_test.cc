@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The self-check finds every mistake in a shader. Not in sanitizer builds: what a driver computes
-// is the same there, and compiling a hundred more shaders takes minutes.
+// The self-check finds every mistake in a shader. Not in sanitizer builds, as a driver computes the
+// same there, and compiling a hundred more shaders takes minutes.
 #include <algorithm>
 
 #include "vulkan/check/check_arithmetic.h"
@@ -58,8 +58,8 @@ std::string NameOfMutation(const testing::TestParamInfo<Mutation>& mutation) {
 
 INSTANTIATE_TEST_SUITE_P(Every, MutationTest, testing::ValuesIn(Mutations()), NameOfMutation);
 
-// All of it, as a program does it: the device is refused, and the error names the operation and the
-// driver.
+// The whole self-check, as in the program: the device is refused, and the error names the operation
+// and the driver.
 TEST_F(MutationsTest, ARefusalNamesTheOperationAndTheDriver) {
   const auto mutations = Mutations();
   const auto found = std::find_if(mutations.begin(), mutations.end(), [](const Mutation& mutation) {

@@ -15,7 +15,7 @@ TEST_F(SelfCheckTest, ADeviceThatComputesTheReferencesBitsPasses) {
   EXPECT_OK(CheckKernels(kernels(), KernelUse::All()));
 }
 
-// What was not chosen, though it comes before what was: those ways compute other bits here.
+// Candidates before the chosen arithmetic compute other bits on this device.
 TEST_F(SelfCheckTest, EveryEarlierCandidateFails) {
   const Arithmetic chosen = kernels().arithmetic();
   for (const Arithmetic& candidate : CandidateArithmetics(device().traits())) {

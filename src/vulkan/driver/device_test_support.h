@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A device for tests: the first that meets the requirements, a driver that computes on the
-// processor included, under the validation layer where that is installed. Every message of the
-// layer is a failure. Only for tests.
+// A device for tests: the first that meets the requirements, including drivers on the processor,
+// under the validation layer if that is installed. Every message of the layer is a failure. Only
+// for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ inline Result<std::shared_ptr<Instance>> ValidatedInstance(const Library& librar
                           }});
 }
 
-// The reason where there is no device to test with.
+// The device; an error if there is none.
 inline Result<std::unique_ptr<Device>> OpenTestDevice() {
   const auto instance = TRY(ValidatedInstance(TRY(Library::Open())));
   Error why = NotFound("no driver lists a device");
@@ -43,7 +43,7 @@ inline Result<std::unique_ptr<Device>> OpenTestDevice() {
   return why;
 }
 
-// Tests that need a device say so and are skipped where there is none.
+// Base of tests that need a device: they are skipped if there is none.
 class DeviceTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Every call of the driver fails once, in every way: what comes back is an error that says so, and
-// nothing stays behind (the validation layer reports what is not destroyed).
+// Every call of the driver fails once, in every way: the result is an error that names it, and
+// nothing leaks (the validation layer reports objects that are not destroyed).
 // tidy: allow(orphan-test) of the folder as a whole: device, buffer, commands and pipelines
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct AddPush {
   uint32_t operation;
 };
 
-// Everything that the program asks of a driver, once.
+// Uses every driver function of the program once.
 Result<float> AddOnDevice(const Library& library, bool validate) {
   const auto instance = validate ? TRY(ValidatedInstance(library)) : TRY(Instance::Create(library));
   const auto physical = TRY(instance->PhysicalDevices());

@@ -22,7 +22,7 @@ inline std::string NameOfFault(const testing::TestParamInfo<VkResult>& info) {
   return NameOf(info.param);
 }
 
-// What the wrappers do; there is one for the whole program, as Vulkan's functions carry no data.
+// The plan of the wrappers; one for the whole program, as Vulkan's functions have no user data.
 struct FaultPlan {
   PFN_vkGetInstanceProcAddr real_instance = nullptr;
   PFN_vkGetDeviceProcAddr real_device = nullptr;
@@ -45,7 +45,7 @@ inline bool NextCallFails(std::string_view name) {
   return fails;
 }
 
-// Functions that return anything but a result code stay as they are.
+// Only functions that return a result code are wrapped.
 template <typename Name, typename Function>
 struct Faulty {
   static PFN_vkVoidFunction Wrap(PFN_vkVoidFunction function) { return function; }
@@ -103,7 +103,7 @@ inline VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL FaultyInstanceLookup(VkInstance 
   return Wrapped(name, function);
 }
 
-// The library with call `failing` returning `result`; with nothing, all calls are counted only.
+// A library whose call number `failing` returns `result`; with nothing, calls are only counted.
 inline Library FaultyLibrary(const Library& real, std::optional<size_t> failing, VkResult result) {
   ThePlan() = FaultPlan{};
   ThePlan().real_instance = real.get_instance_proc_addr;

@@ -14,7 +14,7 @@ namespace {
 
 std::span<const uint32_t> Shader() { return BuiltInShader("arithmetic"); }
 
-// Whether the instructions stand somewhere in the words, one after the other.
+// Whether the words contain the instructions, one after the other.
 bool Contains(const std::vector<uint32_t>& words, std::initializer_list<uint32_t> part) {
   return std::search(words.begin(), words.end(), part.begin(), part.end()) != words.end();
 }
