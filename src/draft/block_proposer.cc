@@ -14,9 +14,9 @@
 namespace aster::draft {
 namespace {
 
-// Rows that are taken in together, at most.
+// The most rows that are read at once.
 constexpr uint32_t kTakenAtOnce = 256;
-// A draft token that is this unlikely to be checked at all, or to be right, is not worth checking.
+// Draft tokens with a lower probability of being reached and right are not worth checking.
 constexpr float kLeastConfidence = 0.25f;
 
 }  // namespace
@@ -39,10 +39,10 @@ class BlockProposer final : public engine::Proposer {
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
                  std::vector<int32_t>& drafts) override {
-    // The newest token is in no row yet.
+    // The last row must be that before the newest token.
     if (rows_.end() + 1 != history.size()) return Ok();
     Status done = TryPropose(history, most, drafts);
-    // What its memory holds then is not known.
+    // After an error the content of its KV cache is unknown.
     if (!done.ok()) {
       table_.reset();
       rows_.Forget(rows_.end());
@@ -85,7 +85,7 @@ class BlockProposer final : public engine::Proposer {
   BlockProposers& shared_;
   const size_t width_;
   engine::Sampler sampler_;
-  std::optional<kv::PageTable> table_;  // its positions begin where its memory did
+  std::optional<kv::PageTable> table_;  // its position 0 is where its KV cache began again
   FollowedRows rows_;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter of blocks (DFlash, DSpark: model/files/block_shape.h), whose layers read what some
-// layers of the model make of a text. Must not know who checks draft tokens.
+// A drafter of blocks (DFlash, DSpark: model/files/block_shape.h), which reads the output of some of the
+// model's layers. Must not know who checks draft tokens.
 //
-// Like the MTP block it sees only its window: of a prompt nothing but the last rows is taken in,
-// and where rows are missing, as those of cached tokens are, its KV cache begins anew behind them.
+// Like the MTP block it sees only its window: it reads only the last rows of a prompt, and if rows
+// are missing, as those of cached tokens are, its KV cache begins again after them.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@
 
 namespace aster::draft {
 
-// What the proposers of all answers share. Belongs to the thread that computes, like the model,
+// Shared by the proposers of all answers. Belongs to the thread that computes, like the model,
 // which outlives it.
 class BlockProposers {
  public:
-  // An error where the model has no such drafter.
+  // An error if the model has no such drafter.
   static Result<std::unique_ptr<BlockProposers>> Make(engine::LocalModel& model);
 
   std::unique_ptr<engine::Proposer> NewProposer(const engine::SamplingOptions& sampling);

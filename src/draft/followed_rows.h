@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of the model that a drafter has yet to take in. Rows of tokens that were cached are missing,
-// and of those that come only a window's are kept, so that its memory may have to begin again. Must
-// not know what is made of rows.
+// Rows of the model that a drafter has not read yet. Rows of cached tokens are missing, and only a
+// window of the others is kept, so the drafter's KV cache may have to begin again. Must not know
+// how rows are used.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +16,22 @@ namespace aster::draft {
 
 class FollowedRows {
  public:
-  // `window`: rows that count for the next draft.
+  // `window`: rows that the next draft depends on.
   FollowedRows(size_t width, uint32_t window) : width_(width), window_(window) {
-    rows_.reserve((most() + 1) * width_);  // growing would be a step's work
+    rows_.reserve((most() + 1) * width_);  // growing later would delay a step
   }
 
   size_t count() const { return rows_.size() / width_; }
   const float* data() const { return rows_.data(); }
-  uint32_t end() const { return end_; }  // the position behind the last row
+  uint32_t end() const { return end_; }  // the position after the last row
 
-  // As Proposer::Follow. False where they do not continue what was taken in before: the drafter's
-  // memory begins again with the first of them.
+  // As Proposer::Follow. False if the rows do not continue those before: then the drafter's KV
+  // cache begins again with the first of them.
   [[nodiscard]] bool Add(std::span<const int32_t> history, uint32_t begin,
                          std::span<const float> rows) {
     const auto end = begin + static_cast<uint32_t>(rows.size() / width_);
     if (end <= end_) return true;  // computed again
-    // Missing ones, and those that will have left the window before the next draft.
+    // Skips rows that will have left the window before the next draft.
     const auto length = static_cast<uint32_t>(history.size());
     const uint32_t first = std::max(begin, length - std::min(length, window_));
     if (end <= first) return Forget(end);
@@ -40,13 +40,13 @@ class FollowedRows {
     rows_.insert(rows_.end(), fresh.begin(), fresh.end());
     end_ = end;
     if (count() <= most()) return continues;
-    // Where no drafts are asked for rows are not gathered for ever.
+    // Bounded, as rows may come for long without a draft.
     rows_.erase(rows_.begin(), rows_.end() - static_cast<ptrdiff_t>(window_ * width_));
     return false;
   }
-  // They have been taken in.
+  // The drafter has read all rows.
   void Clear() { rows_.clear(); }
-  // The next row is that of `position`. False.
+  // Drops all rows; the next one is that of `position`. Returns false, as Add does then.
   bool Forget(uint32_t position) {
     rows_.clear();
     end_ = position;

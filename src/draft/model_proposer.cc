@@ -12,7 +12,7 @@
 namespace aster::draft {
 namespace {
 
-// Tokens of a text that are read at once: others' answers wait for it.
+// Tokens of a text that are read at once. Few, as other answers wait meanwhile.
 constexpr size_t kChunk = 512;
 
 class ModelProposer final : public engine::Proposer {
@@ -24,7 +24,7 @@ class ModelProposer final : public engine::Proposer {
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
                  std::vector<int32_t>& drafts) override {
-    // A text longer than this model was trained for is beyond it.
+    // No drafts for a text that is longer than this model was trained for.
     if (history.size() + most > model_.shape().context_length) return Ok();
     if (model_.has_lost_gpu()) TRY(model_.ReplaceLostGpus());
     sequence_.SetHistory(history);
@@ -38,7 +38,7 @@ class ModelProposer final : public engine::Proposer {
   }
 
  private:
-  // It drafts once it has read all of the text.
+  // Reads the next tokens of the text. It drafts once it has read all of them.
   Status ReadOn() {
     const model::Segment segment{.table = &sequence_.table(),
                                  .tokens = sequence_.pending().first(kChunk),

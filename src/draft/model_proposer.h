@@ -19,8 +19,8 @@ namespace aster::draft {
 std::unique_ptr<engine::Proposer> NewModelProposer(engine::LocalModel& model,
                                                    const engine::SamplingOptions& sampling);
 
-// An error that names the first token that is different in the draft model: its drafts would be
-// other texts.
+// An error that names the first token that differs in the draft model: its tokens would mean other
+// texts.
 Status CheckSameVocabulary(const text::Vocab& answers, const text::Vocab& drafts);
 
 }  // namespace aster::draft

@@ -13,15 +13,15 @@
 namespace aster::draft {
 namespace {
 
-// Pairs that are computed at once, at most.
+// The most pairs that are computed at once.
 constexpr uint32_t kRowsAtOnce = 256;
 // Pairs that are kept for a block whose own window is longer.
 constexpr uint32_t kMostWindow = 512;
 
 }  // namespace
 
-// Rows wait in `rows_` until the token behind the last of them is known, which is when the next
-// draft is asked for: pair i is token i + 1 with the row behind token i.
+// The block reads pairs: pair i is token i + 1 with the row of token i. So rows wait in `rows_` for
+// the token after the last of them, which is known when the next draft is asked for.
 class NextProposer final : public engine::Proposer {
  public:
   NextProposer(NextBlock& block, const engine::SamplingOptions& sampling)
@@ -38,10 +38,10 @@ class NextProposer final : public engine::Proposer {
 
   Status Propose(std::span<const int32_t> history, uint32_t most,
                  std::vector<int32_t>& drafts) override {
-    // One row is behind the token before the last.
+    // The last row must be that before the newest token.
     if (rows_.count() == 0 || rows_.end() + 1 != history.size()) return Ok();
     Status done = TryPropose(history, most, drafts);
-    // What its memory holds then is not known.
+    // After an error the content of its KV cache is unknown.
     if (!done.ok()) Forget();
     return done;
   }
@@ -52,7 +52,7 @@ class NextProposer final : public engine::Proposer {
     std::vector<int32_t> text(history.begin(), history.end());
     const size_t row_count = rows_.count();
     const size_t vocab_size = block_.model_.shape().vocab_size;
-    // The pairs that are certain, and the first draft with the last of them.
+    // Computes the pairs of known tokens; the last of them gives the first draft token.
     model::Output output;
     for (size_t done = 0; done < row_count;) {
       const size_t count = std::min<size_t>(kRowsAtOnce, row_count - done);
@@ -61,8 +61,8 @@ class NextProposer final : public engine::Proposer {
                                     model::Wanted::kLast));
       done += count;
     }
-    // Behind the first draft rows are of drafts: a copy of the table takes them, which ends with
-    // this call.
+    // Rows after the first draft token are those of drafts: they go into a copy of the table, which
+    // ends with this call.
     rows_.Clear();
     std::optional<kv::PageTable> ahead;
     for (;;) {
@@ -86,8 +86,8 @@ class NextProposer final : public engine::Proposer {
   NextBlock& block_;
   const size_t width_;
   engine::Sampler sampler_;
-  std::optional<kv::PageTable> table_;  // of pairs; its positions begin where its memory did
-  FollowedRows rows_;                   // in no pair yet
+  std::optional<kv::PageTable> table_;  // of pairs; position 0 is where its KV cache began again
+  FollowedRows rows_;                   // not in a pair yet
   std::vector<float> last_row_;         // [width_]
 };
 

@@ -5,9 +5,9 @@
 // (model/drafters/next_tokens.h). Must not know who checks draft tokens, nor how a model gets its
 // rows.
 //
-// The block sees only its window, so of a prompt nothing but the last rows is kept, and rows of
-// cached tokens need not be computed again: where rows are missing its KV cache begins anew behind
-// them, and drafts are worse until its window is full.
+// The block sees only its window, so only the last rows of a prompt are kept. Rows of cached tokens
+// are not computed again: if rows are missing, its KV cache begins again after them, and drafts are
+// worse until its window is full.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@
 
 namespace aster::draft {
 
-// What the proposers of all answers share. Belongs to the thread that computes, like the model,
+// Shared by the proposers of all answers. Belongs to the thread that computes, like the model,
 // which outlives it.
 class NextBlock {
  public:
-  // FailedPrecondition where the model has no such block, or this is not the slice with it.
+  // FailedPrecondition if the model has no such block, or the slice lacks it.
   static Result<std::unique_ptr<NextBlock>> Make(engine::LocalModel& model);
 
   std::unique_ptr<engine::Proposer> NewProposer(const engine::SamplingOptions& sampling);

@@ -34,7 +34,7 @@ NgramProposer::Table::Slot& NgramProposer::Table::Find(uint64_t key) {
   return slots_[index];
 }
 
-// Twice the slots of what is alive: sequences that were taken back are left behind.
+// Makes a table with twice as many slots as needed, without removed sequences.
 void NgramProposer::Table::Grow() {
   std::vector<Slot> before = std::move(slots_);
   const auto alive = static_cast<size_t>(
@@ -50,8 +50,8 @@ void NgramProposer::Table::Grow() {
 
 void NgramProposer::Table::Append(std::span<const int32_t> history) {
   if (2 * (used_ + 1) > slots_.size()) Grow();
-  // The slot names the newest place of these tokens; the one before is kept beside the position, so
-  // that Pop can restore it.
+  // The slot has the newest place of these tokens; earlier_ keeps the one before it, so that Pop
+  // can restore it.
   uint32_t before = kNone;
   if (history.size() >= size_) {
     Slot& slot = Find(KeyAt(history, history.size()));
@@ -99,8 +99,8 @@ void NgramProposer::Rewind(size_t length) {
 
 std::span<const int32_t> NgramProposer::Propose() {
   drafts_.clear();
-  // The longest sequence that has occurred before decides: what followed it then is proposed now,
-  // and repeats itself where the text ends.
+  // Proposes the tokens that followed the longest sequence that has occurred before; at the text's
+  // end they repeat.
   for (const Table& table : tables_) {
     const uint32_t begin = table.earlier(history_.size());
     if (begin == kNone) continue;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A drafter by n-gram lookup in the text itself (prompt lookup): proposes the tokens that followed
-// the latest earlier occurrence of its last few tokens. Costs nothing next to a model. Must not
-// know models or text.
+// the latest earlier occurrence of its last few tokens. Takes negligible time. Must not know models
+// or text.
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@ namespace aster::draft {
 
 struct NgramOptions {
   uint32_t shortest = 2;    // tokens that must match
-  uint32_t longest = 4;     // tokens that are looked for; the longest match counts
+  uint32_t longest = 4;     // tokens that may match; the longest match counts
   uint32_t max_tokens = 8;  // of a draft
 };
 
-// Each token appended, taken back or drafted costs a few table look-ups, however long the history
-// is (amortised: the tables grow by doubling). Not for concurrent use.
+// Appending, removing or drafting a token takes a few table look-ups, for any length of the history
+// (amortised: the tables grow by doubling). Not for concurrent use.
 class NgramProposer {
  public:
-  static constexpr uint32_t kLongest = 8;  // of the above
+  static constexpr uint32_t kLongest = 8;  // limit of NgramOptions::longest
 
   // 1 <= shortest <= longest <= kLongest.
   explicit NgramProposer(NgramOptions options = {});
@@ -35,24 +35,24 @@ class NgramProposer {
   std::span<const int32_t> history() const { return history_; }
 
   // A draft: the tokens that followed the latest earlier occurrence of the history's last tokens,
-  // for the longest match; empty without one. A draft that reaches the history's end goes on with
-  // itself, so that repetition is drafted in full. Valid until the next call.
+  // for the longest match; empty without one. A draft that reaches the history's end continues with
+  // its own tokens, so that repetition is drafted in full. Valid until the next call.
   std::span<const int32_t> Propose();
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // The latest place behind which each sequence of `size` tokens ended, before the history's end.
-  // Open addressing; a slot whose sequence was taken back keeps its key and says kNone.
+  // For each sequence of `size` tokens, the latest place where it ended, before the history's end.
+  // Open addressing; the slot of a removed sequence keeps its key, with kNone.
   class Table {
    public:
     explicit Table(uint32_t size) : size_(size) {}
 
     // The history has a new last token.
     void Append(std::span<const int32_t> history);
-    // The history's last token goes; call before it does.
+    // Removes the history's last token; call before the history does.
     void Pop(std::span<const int32_t> history);
-    // Where the history's last tokens ended before, or kNone.
+    // Where the last tokens of the history's first `length` ended before, or kNone.
     uint32_t earlier(size_t length) const { return length == 0 ? kNone : earlier_[length - 1]; }
 
    private:

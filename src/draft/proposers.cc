@@ -12,7 +12,7 @@
 namespace aster::draft {
 namespace {
 
-// Draft tokens that a text may end with, at most, beside those of an answer before.
+// The most draft tokens at the end of a text that may be removed again.
 constexpr size_t kMostTaken = 4 * engine::kMostDrafts;
 
 class FromText final : public engine::Proposer {
@@ -29,7 +29,7 @@ class FromText final : public engine::Proposer {
   }
 
  private:
-  // The text is the one before and more, but for its end, which may have been draft tokens.
+  // The text continues the one before, except for its end, which may have been draft tokens.
   void TakeText(std::span<const int32_t> history) {
     const std::span<const int32_t> known = ngrams_.history();
     const size_t common = std::min(known.size(), history.size());
@@ -42,7 +42,7 @@ class FromText final : public engine::Proposer {
   NgramProposer ngrams_;
 };
 
-// Log-probabilities are those of the model that answers; a drafter needs none.
+// The request's options without log-probabilities, which a drafter does not need.
 engine::SamplingOptions ForDrafts(const engine::Request& request) {
   engine::SamplingOptions sampling = request.sampling;
   sampling.logprobs = false;
@@ -60,7 +60,7 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
       if (answers_ == nullptr) break;
       return MakeOwn(request);
     case engine::DraftKind::kModel:
-      // Or a drafter of blocks, which is loaded with the model that answers.
+      // A drafter of blocks, which is loaded with the answering model, counts as a draft model.
       if (drafts_ == nullptr && answers_ != nullptr && answers_->has_drafter())
         return MakeOwn(request);
       if (drafts_ == nullptr) break;
@@ -71,8 +71,8 @@ Result<std::unique_ptr<engine::Proposer>> Proposers::Make(const engine::Request&
   return FailedPrecondition("no drafter of that kind is here: choose another one, or none");
 }
 
-// A drafter of blocks comes before the block that a model has. Where a GPU was lost since they were
-// made, their weights are elsewhere; answers that are under way draft no more.
+// A drafter of blocks is preferred to the MTP block. If a GPU was lost since they were made, their
+// weights have moved: new ones are made, and answers in progress draft no more.
 Result<std::unique_ptr<engine::Proposer>> Proposers::MakeOwn(const engine::Request& request) {
   if (answers_->replacements() != replacements_) {
     if (next_ != nullptr) lost_next_.push_back(std::move(next_));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// All drafters for answers on this machine: made as requests ask for them. Must not know requests'
-// lives.
+// All drafters for answers on this machine, made when requests ask for them. Must not know how
+// requests proceed.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace aster::draft {
 
-// Belongs to the thread that computes; the models outlive it and what it makes, and it outlives
-// what it makes.
+// Belongs to the thread that computes. It outlives the proposers that it makes, and the models
+// outlive both.
 class Proposers final : public engine::ProposerSource {
  public:
-  // `answers` is the model that is drafted for, where it is on this machine; `drafts` a smaller one
-  // with the same vocabulary (CheckSameVocabulary), if there is any.
+  // `answers`: the model that is drafted for, or null if it is on other machines. `drafts`: a
+  // smaller one with the same vocabulary (CheckSameVocabulary), or null.
   explicit Proposers(engine::LocalModel* answers, engine::LocalModel* drafts = nullptr)
       : answers_(answers), drafts_(drafts) {}
 

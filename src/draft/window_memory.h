@@ -10,12 +10,12 @@
 
 namespace aster::draft {
 
-// For as many answers at once as can be drafted for. One that finds no memory has no drafts.
-// `rows`: that are computed at once, at most.
+// Bytes for the most answers that are drafted for at once; further ones have no drafts. `rows`: the
+// most that are computed at once.
 inline uint64_t WindowBytes(const kv::Layout& layout, uint32_t window, uint32_t rows) {
   constexpr uint64_t kMostAnswers = 128;
   const uint32_t longest = window + layout.slack() + 2 * layout.page_positions() + rows;
-  // Of each answer its window, and the copy that runs ahead of it.
+  // Each answer has its window, and a copy for rows of draft tokens.
   return kMostAnswers * 2 * layout.BytesFor(layout.all_layers(), longest, rows);
 }
 

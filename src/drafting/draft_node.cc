@@ -14,8 +14,8 @@
 namespace aster::drafting {
 namespace {
 
-// Of what has come and was not taken yet. What is beyond is lost, and with it the texts that it is
-// about: their front ends are told when these go on.
+// Limits for events that wait for the drafters' thread. Further ones are dropped; at the next event
+// of such a text its front end is told that it failed.
 constexpr size_t kMostEvents = 4096;
 constexpr uint64_t kMostTokens = uint64_t{4} << 20;
 
@@ -25,7 +25,7 @@ uint64_t TokensOf(const wire::Message& message) {
   return 0;
 }
 
-// Of the measurement.
+// Of MeasureDrafter.
 constexpr uint32_t kTextTokens = 32;
 constexpr uint32_t kMeasuredTokens = 16;
 
@@ -37,12 +37,12 @@ double MeasureDrafter(OwnDrafter& drafter, const Clock& clock) {
   auto proposer = drafter.source->Make(request);
   if (!proposer.ok()) return 0;
   std::vector<int32_t> text;
-  // Twice the same, so that a look-up finds something.
+  // The text repeats itself, so that a look-up finds something.
   for (uint32_t i = 0; i < kTextTokens; ++i) {
     text.push_back(static_cast<int32_t>((i % (kTextTokens / 2)) % drafter.vocabulary.size));
   }
   std::vector<int32_t> drafts;
-  // The first one includes what is read.
+  // Not measured: the first one reads the text.
   if (!(*proposer)->Propose(text, 1, drafts).ok() || drafts.empty()) return 0;
   drafts.clear();
   const int64_t begin_ns = clock.NowNs();
@@ -79,7 +79,7 @@ bool DraftNode::Handle(const net::Event& event) {
   if (!is_ours && event.kind != net::Event::Kind::kDown) return false;
   const uint64_t tokens = TokensOf(event.message);
   const MutexLock lock(mu_);
-  // That a node is gone is never lost.
+  // kDown events are never dropped.
   const bool is_full = events_.size() >= kMostEvents || tokens > kMostTokens - tokens_;
   if (is_full && is_ours) return true;
   tokens_ += tokens;

@@ -14,7 +14,7 @@
 namespace aster::drafting {
 namespace {
 
-// A draft model reads a long text piece by piece, and drafts nothing meanwhile.
+// The most tokens of a long text that a draft model reads at once, before it drafts.
 constexpr uint32_t kPiece = 256;
 
 uint32_t TriesFor(const Drafter& drafter, size_t tokens) {
@@ -32,7 +32,7 @@ bool IsForDrafters(const wire::Message& message) {
 
 void DraftServer::Handle(const net::Event& event) {
   if (event.kind == net::Event::Kind::kDown) {
-    // Its front end will not come back to these texts.
+    // Forgets the texts of a front end that is down.
     std::vector<TextId> gone;
     for (const auto& [id, text] : texts_) {
       if (id.first == event.from) gone.push_back(id);
@@ -111,7 +111,7 @@ Status DraftServer::CheckRoom(const wire::NodeId& from, size_t tokens) {
       fmt::format("it follows {} texts of {} tokens already", texts_.size(), tokens_));
 }
 
-// Texts of front ends that did not say that they are over.
+// Forgets texts that their front ends neither ended nor used for long.
 void DraftServer::ForgetIdle() {
   const int64_t since_ns = network_.clock().NowNs() - options_.keep_ns;
   std::vector<TextId> idle;
@@ -131,7 +131,7 @@ void DraftServer::Forget(const TextId& id) {
 void DraftServer::OnFollow(const wire::NodeId& from, const wire::FollowDraft& follow) {
   const TextId id{from, follow.draft};
   const auto found = texts_.find(id);
-  if (found == texts_.end()) return;  // it was refused, or is forgotten
+  if (found == texts_.end()) return;  // it was refused or forgotten
   Text& text = found->second;
   Status checked = CheckTokens(*text.drafter, follow.tokens);
   if (checked.ok() && follow.begin != text.length) {
@@ -146,7 +146,7 @@ void DraftServer::OnFollow(const wire::NodeId& from, const wire::FollowDraft& fo
     Forget(id);
     return Refuse(from, follow.draft, std::move(checked).error());
   }
-  // Draft tokens that were right are the text now, the others go.
+  // Draft tokens that were right are part of the text now; the others are dropped.
   const auto ahead = std::span(text.tokens).subspan(text.length);
   const size_t agreed =
       static_cast<size_t>(std::ranges::mismatch(ahead, follow.tokens).in1 - ahead.begin());
@@ -179,7 +179,7 @@ void DraftServer::Work() {
   const TextId id = next->first;
   Text& text = texts_.at(id);
   text.turn = ++turns_;
-  // A model's token is sent as soon as it is there; a look-up finds all of them at once.
+  // A model's tokens are sent one by one; a look-up finds all of them at once.
   const bool is_model = text.drafter->kind == engine::DraftKind::kModel;
   const auto most = is_model ? 1 : static_cast<uint32_t>(text.most - text.ahead());
   std::vector<int32_t> drafts;
@@ -190,12 +190,12 @@ void DraftServer::Work() {
   }
   if (drafts.size() > most) drafts.resize(most);
   if (drafts.empty() || !CheckTokens(*text.drafter, drafts).ok()) {
-    // That it has none is said, too: it is there.
+    // Replies also without draft tokens, so that the drafter does not count as silent.
     if (--text.tries == 0) Tell(id, text);
     return;
   }
   text.tokens.insert(text.tokens.end(), drafts.begin(), drafts.end());
-  // What a look-up found is all that it finds.
+  // A second look-up would find no more.
   if (!is_model) text.tries = 0;
   Tell(id, text);
 }
@@ -205,7 +205,7 @@ void DraftServer::Tell(const TextId& id, const Text& text) {
   message.draft = id.second;
   message.begin = text.length;
   message.tokens.assign(text.tokens.begin() + text.length, text.tokens.end());
-  // A front end that is gone is told of by an event.
+  // If the front end is down, an event will tell.
   static_cast<void>(network_.Send(id.first, std::move(message)));
 }
 

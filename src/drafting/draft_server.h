@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A node's drafters for front ends on other machines: follows the texts that these push, and pushes
-// draft tokens for what comes next. A state machine without threads and sockets: its owner passes
+// A node's drafters for front ends on other machines: these push texts to it, and it pushes back
+// draft tokens that may follow. A state machine without threads and sockets: its owner passes
 // events to it and calls Work. Must not know how a drafter works, nor who checks draft tokens.
 #pragma once
 
@@ -22,9 +22,9 @@
 namespace aster::drafting {
 
 struct Drafter {
-  Hash128 name;  // as BeginDraft says it
+  Hash128 name;  // BeginDraft::drafter
   Vocabulary vocabulary;
-  // How its source is asked: a draft model, or n-gram lookup.
+  // The kind in requests to its source: a draft model, or n-gram lookup.
   engine::DraftKind kind = engine::DraftKind::kNgram;
   engine::ProposerSource* source = nullptr;  // outlives the server
 };
@@ -47,7 +47,7 @@ class DraftServer {
   void Handle(const net::Event& event);
   // Whether a text has fewer draft tokens ahead than are wanted.
   bool has_work() const { return Next() != nullptr; }
-  // Drafts for the text that has the fewest draft tokens ahead: a token, or what a look-up gives.
+  // Drafts for the text with the fewest draft tokens ahead: one token, or all that a look-up finds.
   void Work();
 
   size_t text_count() const { return texts_.size(); }
@@ -57,7 +57,7 @@ class DraftServer {
   struct Text {
     const Drafter* drafter = nullptr;
     std::unique_ptr<engine::Proposer> proposer;
-    std::vector<int32_t> tokens;  // of the text, and draft tokens behind them
+    std::vector<int32_t> tokens;  // of the text, then draft tokens
     uint32_t length = 0;          // of the text
     uint32_t most = 0;            // limit of draft tokens ahead
     uint32_t tries = 0;           // tries left until the text has more tokens

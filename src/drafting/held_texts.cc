@@ -15,10 +15,10 @@
 namespace aster::drafting {
 namespace {
 
-// Of a text that is put together from pages.
+// Limit of a text that is joined from pages.
 constexpr size_t kLongestText = size_t{1} << 18;
 
-// Of one vocabulary all of them, or the text is not looked at.
+// Adds the text if all of its tokens are of the vocabulary.
 void AddText(std::span<const int32_t> text, uint32_t vocab_size, TextIndex& index) {
   const bool are_tokens = std::ranges::all_of(
       text, [&](int32_t token) { return token >= 0 && static_cast<uint32_t>(token) < vocab_size; });
@@ -35,10 +35,10 @@ void ReadSessions(const HeldTextsOptions& options, Clock& clock, TextIndex& inde
   }
 }
 
-// Pages are found by the prefix before them, so that a text of several is put together.
+// Pages by the prefix hash before them, to join the pages of a text.
 using PagesByPrefix = std::map<Hash128, std::vector<std::pair<Hash128, std::vector<int32_t>>>>;
 
-// All texts that go on behind a prefix. `left` bounds what damaged files could lead to.
+// Adds all texts that continue a prefix. `left` bounds the work in case of damaged files.
 void AddBehind(const PagesByPrefix& pages, const Hash128& prefix, std::vector<int32_t>& text,
                uint64_t& left, const HeldTextsOptions& options, TextIndex& index) {
   const auto found = pages.find(prefix);
@@ -70,7 +70,7 @@ void ReadPages(const HeldTextsOptions& options, TextIndex& index) {
     pages[header.prefix_at_begin].emplace_back(header.prefix_at_end, header.tokens);
     begins.insert(header.prefix_at_begin);
   }
-  // Those before which no page is there begin texts.
+  // Texts begin with pages whose prefix is the end of no other page.
   uint64_t left = 2 * known.size();
   for (const Hash128& begin : begins) {
     std::vector<int32_t> text;

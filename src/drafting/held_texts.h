@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Reads the texts that this machine holds for a model, from sessions and from pages of the KV cache
-// on disk, into an index now and then. They are used for nothing else. Must not know who drafts.
+// on disk, into an index from time to time. They are used for nothing else. Must not know who
+// drafts.
 #pragma once
 
 #include <memory>

@@ -36,7 +36,7 @@ Status CheckSameVocabulary(const gguf::ModelFiles& answers, const gguf::ModelFil
 
 namespace {
 
-// The KV caches that a model may have, whatever its rows are.
+// The layout digests of a model's KV cache, for all types of rows.
 std::set<Hash128> LayoutsOf(const model::Shape& shape, const Hash128& fingerprint) {
   std::set<Hash128> layouts;
   using kernels::KvType;
@@ -50,7 +50,7 @@ std::set<Hash128> LayoutsOf(const model::Shape& shape, const Hash128& fingerprin
   return layouts;
 }
 
-// Look-ups in the text itself, and in what this machine holds.
+// Makes n-gram lookup use the texts that this machine holds, too.
 Status AddTexts(const gguf::ModelFiles& answers, size_t threads, const TextFolders& folders,
                 Clock& clock, OwnDrafter& own) {
   ThreadPool pool(threads > 0 ? threads : UsableCpuCount());

@@ -18,26 +18,26 @@
 namespace aster::drafting {
 namespace {
 
-// Messages of a drafter for each that it gets: one for each draft token, and one that says that it
-// has no more. What it may send later is bounded, too.
+// Messages that a drafter may send for each that it gets: one for each draft token, and one without
+// any. Unused credit is bounded, too.
 constexpr int64_t kCredit = engine::kMostDrafts + 2;
 constexpr int64_t kMostCredit = 256 * kCredit;
-// Events that are taken at once: a flood must not hold up an answer.
+// Events that are handled at once: too many must not delay an answer.
 constexpr int kEventsPerPoll = 256;
-// The weight of what was seen before, with each draft token.
+// The factor by which earlier draft tokens count less with each new one.
 constexpr double kRecordMemory = 0.95;
-// Draft tokens that are kept ahead, for each that is checked at once: several steps may be under
-// way.
+// Draft tokens that are kept ahead, for each that is checked at once: several steps may be in
+// flight.
 constexpr uint32_t kAhead = 4;
-// Looks for drafters that one has to be missing in before another takes its place: a node that is
-// busy may be missed once.
+// A drafter that so many searches did not find is replaced by another one; a busy node may be
+// missed once.
 constexpr uint64_t kMissed = 3;
-// Of those that said what cannot be and have lost their place, that are remembered.
+// The most replaced drafters that are remembered because they sent something invalid.
 constexpr size_t kMostOutcast = 1024;
 
 }  // namespace
 
-// Of one answer. Follow tells it the text; what the text is continued with may be draft tokens.
+// The proposer of one answer. Follow has the text; in Propose the text may end with draft tokens.
 class RemoteProposers::Answer final : public engine::Proposer {
  public:
   Answer(RemoteProposers& source, uint64_t id, const engine::Request& request,
@@ -61,7 +61,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
 
-  // The text goes on: drafters are told at once, whether draft tokens are wanted or not.
+  // The text continues: pushes it at once, also if no draft tokens are wanted now.
   void Follow(std::span<const int32_t> history, uint32_t /*begin*/,
               std::span<const float> /*hidden*/) override {
     source_.Poll();
@@ -82,7 +82,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
     source_.Poll();
     if (history.size() < text_.size()) return Ok();
     const auto behind = history.subspan(text_.size());
-    // Of those who have any, the one with the best record.
+    // Takes the draft tokens of the drafter with the best record.
     const std::vector<int32_t>* best = nullptr;
     double record = -1;
     for (size_t i = 0; i < chains_.size(); ++i) {
@@ -103,7 +103,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
     return beside_ == nullptr ? Ok() : beside_->Propose(history, most, drafts);
   }
 
-  // Why it cannot be; nothing where it can.
+  // Takes draft tokens. Returns why they are invalid; an empty text if they are valid.
   std::string Take(size_t peer, const wire::DraftTokens& drafts) {
     if (peer >= chains_.size()) return "it drafted for an answer that began without it";
     Chain& chain = chains_[peer];
@@ -115,7 +115,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
       if (token < 0 || static_cast<uint32_t>(token) >= size)
         return fmt::format("it drafted token {} of a vocabulary of {}", token, size);
     }
-    // The text may have gone on meanwhile: with these tokens, or otherwise.
+    // The text may have continued meanwhile, with these tokens or others.
     const auto known = std::span<const int32_t>(text_).subspan(drafts.begin);
     const std::span<const int32_t> tokens = drafts.tokens;
     if (tokens.size() < known.size() || !std::ranges::equal(known, tokens.first(known.size())))
@@ -130,7 +130,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
     return "";
   }
 
-  // The drafter is to draft no more for it.
+  // Tells the drafter to draft no more for this answer.
   void End(size_t peer) {
     if (peer >= chains_.size()) return;
     const Peer& of = source_.peers_[peer];
@@ -142,7 +142,7 @@ class RemoteProposers::Answer final : public engine::Proposer {
     Drop(peer);
   }
 
-  // It will draft no more for this answer.
+  // Drops the drafter's tokens; it will draft no more for this answer.
   void Drop(size_t peer) {
     if (peer >= chains_.size()) return;  // it was found later
     Chain& chain = chains_[peer];
@@ -153,10 +153,10 @@ class RemoteProposers::Answer final : public engine::Proposer {
  private:
   struct Chain {
     bool is_begun = false;
-    std::vector<int32_t> tokens;  // behind the text
+    std::vector<int32_t> tokens;  // draft tokens after the text
   };
 
-  // A node may have several drafters, and hears of a text from each.
+  // The number of this answer for one drafter: a node may have several drafters.
   uint64_t DraftOf(size_t peer) const { return id_ * kMostDrafters + peer; }
 
   void Begin(size_t i) {
@@ -217,7 +217,7 @@ RemoteProposers::RemoteProposers(net::Network* network, std::vector<RemoteDrafte
   for (RemoteDrafter& drafter : drafters) Add(std::move(drafter));
 }
 
-// A new one, or one that is known and may be somewhere else now.
+// Adds a new drafter, or updates the addresses of a known one.
 void RemoteProposers::Add(RemoteDrafter drafter) {
   const auto known = std::ranges::find_if(peers_, [&](Peer& peer) { return peer.Is(drafter); });
   if (known != peers_.end()) {
@@ -236,8 +236,8 @@ void RemoteProposers::Add(RemoteDrafter drafter) {
   network_->Introduce(peer->who.node, peer->who.addresses);
 }
 
-// For a new one; where all are taken, of one that the cluster has no more, or that is left out.
-// Null: all are in use.
+// A place for a new drafter. If none is free, that of a drafter that is left out or was not found
+// any more. Null: all are in use.
 RemoteProposers::Peer* RemoteProposers::Place() {
   if (peers_.size() < kMostDrafters) return &peers_.emplace_back();
   const auto rank = [](const Peer& peer) { return std::pair(peer.look, peer.is_usable()); };
@@ -273,7 +273,8 @@ Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Re
     asked.draft = {.kind = engine::DraftKind::kNgram, .most = request.draft.most};
     beside = TRY(options_.beside->Make(asked));
   }
-  // Without answers none of their messages were read. Those that were gone for a while may be back.
+  // Between answers no messages were read, so no silence counts. Drafters that were left out for a
+  // while may be used again.
   for (Peer& peer : peers_) {
     if (answers_.empty()) peer.unheard_ns = 0;
     if (!peer.is_gone || network_->clock().NowNs() < peer.again_ns) continue;
@@ -284,13 +285,13 @@ Result<std::unique_ptr<engine::Proposer>> RemoteProposers::Make(const engine::Re
   return std::make_unique<Answer>(*this, ++last_answer_, request, std::move(beside));
 }
 
-// Answers that are under way go on without those that are new.
+// Adds drafters that were found. Answers in progress do not use new ones.
 void RemoteProposers::Find() {
   if (!options_.found) return;
   std::vector<RemoteDrafter> found = options_.found();
   if (found.empty()) return;
   ++looks_;
-  // Those that are known keep their places.
+  // Updates known drafters first, so that they keep their places.
   const auto is_known = [&](const RemoteDrafter& drafter) {
     return std::ranges::any_of(peers_, [&](const Peer& peer) { return peer.Is(drafter); });
   };
@@ -312,7 +313,7 @@ bool RemoteProposers::Push(Peer& peer, wire::Message message) {
   if (!peer.is_usable()) return false;
   const Status sent = network_->Send(peer.who.node, std::move(message));
   if (!sent.ok()) {
-    // Another version of the program will not speak this one's protocol later, either.
+    // Left out for good if the node's version lacks the protocol.
     LeaveOut(peer, sent.error().code() == Code::kUnimplemented, sent.error().message());
     return false;
   }
@@ -351,7 +352,7 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
   const auto index = static_cast<size_t>(drafts.draft % kMostDrafters);
   const bool is_told = index < peers_.size() && is_sender(peers_[index]);
   const uint64_t number = drafts.draft / kMostDrafters;
-  // What another drafter of the node still sends that had the number before.
+  // Late: sent by another drafter of the node that had this place before.
   const bool is_late = index < peers_.size() && number <= peers_[index].after_answer;
   Peer& peer = is_told ? peers_[index] : *found;
   if (!peer.is_usable()) return;
@@ -363,13 +364,13 @@ void RemoteProposers::OnDrafts(const wire::NodeId& from, const wire::DraftTokens
     return LeaveOut(peer, /*for_good=*/true, "it sends more than it is asked for");
   }
   const auto answer = answers_.find(number);
-  if (answer == answers_.end() || is_late) return;  // it has ended meanwhile, or goes on without it
+  if (answer == answers_.end() || is_late) return;  // the answer has ended, or does not use it
   if (drafts.has_failed) {
     answer->second->Drop(index);
-    // For this answer it has no room; others it may have.
+    // It has no room for this answer, but may have room for others.
     const Code code = drafts.why.code();
     if (code == Code::kResourceExhausted || code == Code::kAborted) return;
-    // A node that was started again may have other drafters, and later this one again.
+    // kNotFound: a restarted node may have other drafters, and later this one again.
     return LeaveOut(peer, /*for_good=*/code != Code::kNotFound, drafts.why.message());
   }
   const std::string wrong = answer->second->Take(index, drafts);

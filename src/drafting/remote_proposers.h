@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Drafters on other machines, as a generator here uses them: this pushes each text to them as its
-// tokens come, they push draft tokens, and Propose takes those that have arrived. No caller ever
-// waits for a drafter. One that cannot be reached, is silent, floods or sends impossible tokens is
-// left out, and a warning says so once. Must not know who checks draft tokens.
+// Drafters on other machines, for a generator here: it pushes each text to them as its tokens come,
+// they push draft tokens, and Propose takes those that have arrived. No caller ever waits for a
+// drafter. One that cannot be reached, is silent, sends too much or sends invalid tokens is left
+// out, with one warning. Must not know who checks draft tokens.
 #pragma once
 
 #include <cstdint>
@@ -82,16 +82,16 @@ class RemoteProposers final : public engine::ProposerSource {
   struct Peer {
     RemoteDrafter who;
     RemoteDraftCounts counts;
-    bool is_lost = false;    // left out for good, because it sent something impossible
+    bool is_lost = false;    // left out for good, because it sent something invalid
     bool is_gone = false;    // left out for a while
     int64_t again_ns = 0;    // when it may be asked again
-    int64_t unheard_ns = 0;  // since when it owes a reply; 0: it owes none
+    int64_t unheard_ns = 0;  // since when a reply is due; 0: none is
     int64_t credit = 0;      // messages that it may send
     double right = 0;        // right draft tokens lately, of `checked`
     double checked = 0;
     std::set<std::string> told;  // complaints
     uint64_t look = 0;           // the last look that found it
-    // Its place was another drafter's for answers up to this one. 0: it was no other's.
+    // Another drafter had this place in `peers_` for answers up to this one; 0: none had it.
     uint64_t after_answer = 0;
 
     bool Is(const RemoteDrafter& drafter) const {

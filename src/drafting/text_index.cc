@@ -49,7 +49,7 @@ uint64_t TextIndex::size() const {
   return std::min<uint64_t>(end_, mask_ + 1);
 }
 
-// Whether a piece is not kept already, as far as that is known; it is from now on.
+// Notes that a piece is kept; true if that is new, as far as is known.
 bool TextIndex::TakeNew(uint64_t piece) {
   uint64_t& slot = pieces_[piece % pieces_.size()];
   return std::exchange(slot, piece) != piece;
@@ -57,7 +57,8 @@ bool TextIndex::TakeNew(uint64_t piece) {
 
 void TextIndex::Add(std::span<const int32_t> text) {
   const MutexLock lock(mu_);
-  // A piece is known by all tokens up to its end; what follows the first new one is new.
+  // A piece is identified by all tokens up to its end, so all pieces after the first new one are
+  // new.
   uint64_t hash = 0;
   size_t known = 0;
   for (size_t begin = 0; begin < text.size(); begin += kPiece) {
@@ -67,7 +68,7 @@ void TextIndex::Add(std::span<const int32_t> text) {
     if (!is_new && known == begin) known = begin + piece.size();
   }
   if (known == text.size()) return;
-  // With the tokens that it is found by.
+  // Repeats the last known tokens, by which the new ones are found.
   const size_t begin = known - std::min<size_t>(known, kMatches.front());
   Append(kBetween);
   AddTokens(text.subspan(begin));
@@ -84,7 +85,7 @@ void TextIndex::AddTokens(std::span<const int32_t> tokens) {
   }
 }
 
-// Where these tokens are, or else may be.
+// The slot of these tokens, or the one that they should take.
 uint32_t& TextIndex::SlotFor(size_t match, std::span<const int32_t> tokens) {
   std::vector<uint32_t>& ends = ends_[match];
   const uint64_t first = HashOf(tokens) % ends.size();
@@ -99,7 +100,7 @@ uint32_t& TextIndex::SlotFor(size_t match, std::span<const int32_t> tokens) {
 void TextIndex::Append(int32_t token) { ring_[end_++ & mask_] = token; }
 
 bool TextIndex::Agrees(uint64_t place, std::span<const int32_t> tokens) const {
-  // Not the newest tokens with the oldest behind them.
+  // The tokens must not wrap around the end of the ring, from the newest to the oldest.
   const uint64_t behind_end = (place - end_) & mask_;
   if (behind_end > 0 && behind_end < tokens.size()) return false;
   for (size_t i = 1; i <= tokens.size(); ++i) {
@@ -118,7 +119,7 @@ void TextIndex::Propose(std::span<const int32_t> text, uint32_t most,
     uint64_t place = ends_[m][first];
     if (!Agrees(place, last)) place = ends_[m][first ^ 1];
     if (!Agrees(place, last)) continue;
-    // Up to where the text ends, or newer ones begin.
+    // Up to the end of that text, or of the ring.
     for (uint32_t i = 0; i < most; ++i, ++place) {
       const int32_t token = At(place);
       if (token == kBetween || (place & mask_) == (end_ & mask_)) return;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// N-gram lookup over many texts in bounded memory: finds what followed the latest occurrence of a
-// text's last few tokens. Must not know where the texts come from, nor who asks.
+// N-gram lookup over many texts in bounded memory: finds the tokens that followed the latest
+// occurrence of a text's last few tokens. Must not know where the texts come from.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class TextIndex {
  public:
   explicit TextIndex(TextIndexOptions options = {});
 
-  // Texts that begin alike are kept once, in pieces of kPiece tokens.
+  // Equal prefixes of texts are kept once, in pieces of kPiece tokens.
   void Add(std::span<const int32_t> text) EXCLUDES(mu_);
   // Appends up to `most` tokens that followed the longest match; none if there is no match.
   void Propose(std::span<const int32_t> text, uint32_t most, std::vector<int32_t>& drafts) const
@@ -41,11 +41,11 @@ class TextIndex {
   static constexpr std::array<uint32_t, 2> kMatches = {8, 4};
 
  private:
-  // Tokens are kept in a ring; a token that no text has separates two texts.
+  // Tokens are kept in a ring buffer; an invalid token separates two texts.
   void Append(int32_t token) REQUIRES(mu_);
   void AddTokens(std::span<const int32_t> tokens) REQUIRES(mu_);
   int32_t At(uint64_t place) const REQUIRES(mu_) { return ring_[place & mask_]; }
-  // The hash of the `count` tokens before `place`; nothing if they are not kept any more.
+  // Whether the tokens before `place` are these, and are still kept.
   bool Agrees(uint64_t place, std::span<const int32_t> tokens) const REQUIRES(mu_);
   bool TakeNew(uint64_t piece) REQUIRES(mu_);
   uint32_t& SlotFor(size_t match, std::span<const int32_t> tokens) REQUIRES(mu_);
@@ -60,7 +60,7 @@ class TextIndex {
   std::vector<uint64_t> pieces_ GUARDED_BY(mu_);  // hashes of pieces that are kept, by hash
 };
 
-// Look-ups in the text itself first, then in the index.
+// Proposers that look in the text itself first, then in the index.
 class IndexSource final : public engine::ProposerSource {
  public:
   // `own` makes the look-ups in the text itself.

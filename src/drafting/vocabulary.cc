@@ -22,7 +22,7 @@ Result<Vocabulary> VocabularyOf(const gguf::ModelFiles& files) {
     return Vocabulary{.digest = hasher.Digest(), .size = shape.vocab_size};
   }
   const text::Vocab vocab = TRY(text::ReadVocab(files.metadata()));
-  // A model may have rows for more tokens than its vocabulary names.
+  // A model may have embedding rows for more tokens than its vocabulary names.
   return Vocabulary{.digest = VocabularyOf(vocab.tokens).digest, .size = shape.vocab_size};
 }
 
