@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 
 #include "base/files.h"
@@ -133,6 +134,19 @@ constexpr Command kCommands[] = {
     {"man", "Print the manual page of a command", DeclareMan},
 };
 
+// The command whose options are the only ones that these words may name, or null. To declare those
+// of all commands is most of what a start takes; a configuration file, completions and manual pages
+// need them.
+const Command* OnlyCommand(std::span<const std::string> words) {
+  const auto names_config = [](const std::string& word) { return word.starts_with("--config"); };
+  if (words.empty() || std::ranges::any_of(words, names_config)) return nullptr;
+  const auto* const command = std::ranges::find_if(
+      kCommands, [&](const Command& each) { return each.name == words.front(); });
+  if (command == std::end(kCommands)) return nullptr;
+  return command->declare == DeclareCompletion || command->declare == DeclareMan ? nullptr
+                                                                                 : command;
+}
+
 // Puts the defaults into the help of a command and of its own commands, where the text says none.
 // A zero is shown only where the text says what it means: elsewhere it stands for "not given".
 void DescribeDefaults(CLI::App& app) {
@@ -191,13 +205,15 @@ int Main(int argc, char** argv) {
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "TOML file of options, with a table for each command")
       ->type_name("FILE");
+  const std::vector<std::string> words = WordsOf(argc, argv);
+  const Command* const only = OnlyCommand(words);
   std::map<const CLI::App*, Run> runs;
   for (const Command& command : AllCommands()) {
     CLI::App* sub = app.add_subcommand(command.name, command.summary);
+    if (only != nullptr && only != &command) continue;
     runs[sub] = command.declare(*sub);
     DescribeDefaults(*sub);
   }
-  const std::vector<std::string> words = WordsOf(argc, argv);
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
