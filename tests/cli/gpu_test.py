@@ -36,7 +36,7 @@ class Gpu(Case):
         self.assertGreaterEqual(len([way for way in report["ways"] if "GPU" in way["name"]]), 11)
 
     def test_every_way_of_deepseek_v41_has_the_same_bits(self):
-        """It has all kinds of row that V4 has, and more: V4's are in engine/local_model_gpu_test.cc."""
+        """It has all kinds of row that V4 has, and more: V4's are in engine/gpu/gpu_test.cc."""
         model = self.folder / "latent.gguf"
         aster("synth", model, "--preset", "flash41-shape-tiny", "--type", "Q8_0")
         report = json.loads(self.on_gpu("verify", model, "--tokens", 8, "--gpu-layers", "auto", "--json").stdout)

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "engine/forward_gpu_for_test.h"
+#include "engine/gpu/forward_gpu_for_test.h"
 #include "model/drafters/block_drafter.h"
 #include "model/drafters/next_tokens.h"
 

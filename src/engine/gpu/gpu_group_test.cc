@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "engine/forward_gpu_for_test.h"
+#include "engine/gpu/forward_gpu_for_test.h"
 #include "model/forward/group_for_test.h"
 
 namespace aster::model {
