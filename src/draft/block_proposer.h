@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter of blocks (DFlash, DSpark: model/files/block_shape.h), which reads the output of some of the
-// model's layers. Must not know who checks draft tokens.
+// A drafter of blocks (DFlash, DSpark: model/files/block_shape.h), which reads the output of some
+// of the model's layers. Must not know who checks draft tokens.
 //
 // Like the MTP block it sees only its window: it reads only the last rows of a prompt, and if rows
 // are missing, as those of cached tokens are, its KV cache begins again after them.

@@ -39,8 +39,12 @@ class FollowedRows {
     const auto fresh = rows.subspan((end_ - begin) * width_);
     rows_.insert(rows_.end(), fresh.begin(), fresh.end());
     end_ = end;
-    if (count() <= most()) return continues;
     // Bounded, as rows may come for long without a draft.
+    return (count() <= most() || KeepWindow()) && continues;
+  }
+  // Drops the rows before the window. False if there were some, as Add.
+  [[nodiscard]] bool KeepWindow() {
+    if (count() <= window_) return true;
     rows_.erase(rows_.begin(), rows_.end() - static_cast<ptrdiff_t>(window_ * width_));
     return false;
   }

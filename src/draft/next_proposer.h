@@ -32,6 +32,8 @@ class NextBlock {
  private:
   friend class NextProposer;
   NextBlock(engine::LocalModel& model, kv::Layout layout);
+  uint32_t most_unread() const;
+  void WarmUp();
 
   engine::LocalModel& model_;
   const uint32_t window_;  // pairs of token and hidden row that a draft sees

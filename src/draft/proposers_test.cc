@@ -90,8 +90,8 @@ TEST_P(Drafting, AModelThatDraftsForItselfIsAlwaysRight) {
   }
 }
 
-// The first draft token is the block's for the rows of the text, as if it had followed all of them
-// from the beginning.
+// The first draft token is the block's for the last rows of the text, in whatever pieces it
+// followed them.
 TEST_P(Drafting, TheBlockIsWarmedByThePrompt) {
   const std::vector<int32_t> text = model::RandomTokens(200, 300, 3);
   kv::PageTable table = model_->NewTable();

@@ -27,9 +27,9 @@ constexpr uint32_t kTrySteps = 2;
 // as those that follow: they are not counted, or drafts would seem to save what they do not.
 constexpr uint32_t kColdSteps = 5;
 constexpr uint32_t kPlainTrySteps = kColdSteps + 3;
-// Where drafts gain much, a try without them costs much: at least this many times as long passes as
-// it loses. This holds from the third try on: the machine may have been slow for a moment when the
-// steps without drafts were timed by which drafting began.
+// What is not best is tried again after this many times as long as a try loses, at least. Where it
+// is steps without drafts, this holds from the third try on: the machine may have been slow for a
+// moment when the steps were timed by which drafting began.
 constexpr double kTryShare = 64;
 constexpr uint32_t kEarlyTries = 2;
 constexpr uint32_t kEarlyPause = 4;  // until the first of them
@@ -195,12 +195,17 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
     return 0;
   }
   const bool is_drafting = best.gain > kLeastGain;
-  if (is_drafting && was_drafting_ && confirmed_ >= kEarlyTries) {
-    const double least =
-        std::min<double>(kTryShare * kPlainTrySteps * (best.gain - 1), kLongestPause);
-    pause_ = std::max(pause_, static_cast<uint32_t>(least));
-  }
+  if (is_drafting == was_drafting_) SpreadTries(best.gain);
   return is_drafting != IsTimeToTry(is_drafting) ? best.drafts : 0;
+}
+
+// `gain`: of the best number of drafts.
+void DraftTimes::SpreadTries(double gain) {
+  if (was_drafting_ && confirmed_ < kEarlyTries) return;
+  const double loss = was_drafting_ ? kPlainTrySteps * (gain - 1)
+                                    : BeginningCost() + kTrySteps * std::max(0.0, 1 / gain - 1);
+  pause_ =
+      std::max(pause_, static_cast<uint32_t>(std::min<double>(kTryShare * loss, kLongestPause)));
 }
 
 bool DraftTimes::IsTimeToTry(bool is_drafting) {

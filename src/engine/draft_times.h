@@ -84,6 +84,7 @@ class DraftTimes {
   bool CanPayFor(uint32_t drafts, bool begins) const;
   Choice BestDrafting(uint32_t most, const AcceptanceRates& rates, bool begins) const;
   double BeginningCost() const;
+  void SpreadTries(double gain);
   bool IsTimeToTry(bool is_drafting);
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
