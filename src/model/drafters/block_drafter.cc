@@ -52,7 +52,7 @@ Status BlockDrafter::Follow(kv::PageTable& table, std::span<const int32_t> token
   return Ok();
 }
 
-// The rows of all layers that are tapped, through one product.
+// Joins the rows of all tapped layers in one product.
 Status BlockDrafter::RecordJoin(const float* rows, size_t count) {
   const Shape& shape = weights_.layers.shape;
   TRY(tapped_.Shape(backend_, count, weights_.shape.taps.size() * shape.embedding));
@@ -79,7 +79,7 @@ Status BlockDrafter::Begin(const kv::PageTable& table, int32_t token) {
   return RecordBlock(output.hidden.last(count * weights_.layers.shape.hidden_width()), count);
 }
 
-// From the rows behind the last layer to logits.
+// From the rows after the last layer to logits.
 Status BlockDrafter::RecordBlock(std::span<const float> hidden, size_t count) {
   const Shape& shape = weights_.layers.shape;
   TRY(hidden_.Shape(backend_, count, shape.hidden_width()));
@@ -99,7 +99,7 @@ Status BlockDrafter::RecordBlock(std::span<const float> hidden, size_t count) {
   operand_->Set(normed_.tensor());
   const compute::Product product[] = {{&head_, operand_.get(), logits_.tensor()}};
   TRY(commands_->Multiply(product));
-  // The confidence is of the row before the norm where there are streams, and else behind it.
+  // The confidence is computed from rows after the norm; with several streams, from those before.
   const bool has_confidence = !weights_.confidence.empty();
   const bool is_alone = weights_.shape.pair_rank == 0;
   std::span<const float> states, logits;
@@ -124,7 +124,7 @@ Result<std::span<const float>> BlockDrafter::LogitsOf(size_t index, int32_t befo
   return weights_.own_vocab.empty() ? logits : InModelVocab(logits);
 }
 
-// What the token before adds to the block's logits.
+// Adds the contribution of the token before to the block's logits.
 Status BlockDrafter::AddPair(size_t index, int32_t before, std::span<const float>& logits) {
   TRY(pair_.Shape(backend_, 1, weights_.shape.pair_rank));
   TRY(sum_.Shape(backend_, 1, head_.rows()));

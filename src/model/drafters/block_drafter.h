@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A drafter of blocks (model/files/block_shape.h) at work. Its layers keep keys and values of the
-// model's rows, and are given the newest token with unknown ones behind it, which see each other:
-// together they draft as many tokens in one pass. Must not know what becomes of its draft tokens.
+// Runs a drafter of blocks (model/files/block_shape.h). Its layers keep keys and values of the
+// model's rows. Their input is the newest token and masks after it, which see each other, so one
+// pass drafts several tokens. Must not know what becomes of its draft tokens.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,16 @@ class BlockDrafter {
   BlockDrafter(const BlockWeights& weights, const MemoryOptions& memory,
                const compute::Matrix& head, compute::Backend& backend);
 
-  // Takes in what the model made of tokens behind those that the table holds: `rows`
-  // [tokens, taps * embedding] as Output::tapped has them.
+  // Adds the model's rows of the tokens that follow those in the table: `rows` [tokens, taps *
+  // embedding] are Output::tapped.
   Status Follow(kv::PageTable& table, std::span<const int32_t> tokens, const float* rows);
 
-  // A block behind the tokens of the table, from `token` on, which is the next. The table stays as
-  // it is.
+  // Computes a block of draft tokens after `token`, which follows the tokens of the table. The
+  // table does not change.
   Status Begin(const kv::PageTable& table, int32_t token);
-  // Of its draft token `index`, where `before` is the one before it: logits [vocab_size], until the
-  // next call.
+  // The logits [vocab_size] of draft token `index` after the token `before`, until the next call.
   Result<std::span<const float>> LogitsOf(size_t index, int32_t before);
-  // And how likely the model chooses it, where the drafter says so: behind LogitsOf.
+  // The probability that the model accepts it, if the drafter predicts that. After LogitsOf.
   std::optional<float> Confidence() const { return confidence_; }
 
  private:
@@ -55,18 +54,18 @@ class BlockDrafter {
   const std::unique_ptr<compute::Commands> commands_;
   const std::unique_ptr<compute::Operand> operand_;
   Forward layers_;
-  std::optional<StreamMixer> mixer_;  // where the residual has several streams
+  std::optional<StreamMixer> mixer_;  // if the residual has several streams
   compute::Array tapped_;             // [tokens, taps * embedding]
   compute::Array joined_;             // [tokens, embedding]
   compute::Array hidden_;             // [drafts, hidden_width]
-  compute::Array merged_;             // [drafts, embedding], where there are streams
+  compute::Array merged_;             // [drafts, embedding], if there are several streams
   compute::Array normed_;             // [drafts, embedding]
-  compute::Array logits_;             // [drafts, drafted vocabulary], by the block alone
+  compute::Array logits_;             // [drafts, drafted vocabulary], from the block alone
   compute::Array pair_;               // [1, pair_rank]
   compute::Array sum_;                // [1, drafted vocabulary]
   std::vector<float> states_;         // [drafts, embedding], for the confidence
-  std::vector<float> block_logits_;   // as logits_, where nothing is added
-  std::vector<float> all_logits_;     // [vocab_size], where the drafter knows some only
+  std::vector<float> block_logits_;   // as logits_, if nothing is added
+  std::vector<float> all_logits_;     // [vocab_size], if the drafter knows only some tokens
   std::optional<float> confidence_;
 };
 

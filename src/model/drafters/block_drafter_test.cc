@@ -20,7 +20,7 @@ using gguf::TensorType;
 using reference::Row;
 using Rows = std::vector<Row>;
 
-// One that knows some tokens of the model only, and has a head of its own for them.
+// A drafter that knows only some of the model's tokens, and has a head of its own for them.
 struct Kind {
   Arch arch;
   bool has_pairs = true;
@@ -46,14 +46,14 @@ BlockShape DrafterFor(const Shape& model, bool has_pairs) {
   return shape;
 }
 
-// By its formulas, in double precision.
+// The reference, by the drafter's formulas in double precision.
 class Textbook {
  public:
   Textbook(const gguf::ModelFiles& model, const gguf::ModelFiles& drafter, const BlockShape& shape,
            const MemoryOptions& memory)
       : model_(model), drafter_(drafter), shape_(shape), layers_(shape.layers), memory_(memory) {}
 
-  // Logits of every draft token, where `tokens` are drafted behind one another; and confidences.
+  // Logits of every draft token if `tokens` are drafted one after the other; and confidences.
   Rows Logits(const std::vector<float>& tapped, std::span<const int32_t> tokens,
               std::vector<double>& confidences) const {
     const Rows rows = layers_.is_latent()
@@ -113,7 +113,7 @@ class Textbook {
     return rows;
   }
 
-  // Keys are turned to their positions, all rows of the block see everything.
+  // RoPE applies to keys; all rows of the block see everything.
   Rows Dense(const Rows& context, Rows block) const {
     const size_t dim = layers_.head_dim, kv_width = layers_.kv_head_count * dim;
     for (uint32_t layer = 0; layer < layers_.layer_count; ++layer) {
@@ -204,7 +204,7 @@ class Blocks : public testing::TestWithParam<Kind> {
   Status Follow(kv::PageTable& table, size_t begin, size_t count) {
     return drafter_.Follow(table, Tokens(begin, count), tapped_.data() + begin * width());
   }
-  // All draft tokens' logits, each behind the token of the text.
+  // The logits of all draft tokens, if the text's tokens come before them.
   std::vector<std::vector<float>> Draft(const kv::PageTable& table, size_t at) {
     EXPECT_TRUE(drafter_.Begin(table, tokens_[at]).ok());
     std::vector<std::vector<float>> all;
@@ -288,7 +288,7 @@ TEST_P(Blocks, LayersOfSeveralBackEndsAreTapped) {
 }
 
 TEST_P(Blocks, AgreeWithTheirDescription) {
-  // More than the window of DeepSeek V4's layers, and less.
+  // Longer and shorter than the window of DeepSeek V4's layers.
   for (const size_t length : {75u, 11u}) {
     kv::PageTable table = NewTable();
     ASSERT_TRUE(Follow(table, 0, length).ok());
@@ -320,7 +320,7 @@ TEST_P(Blocks, TheSameHoweverRowsCome) {
   ASSERT_TRUE(Follow(pieces, 0, 33).ok());
   for (size_t i = 33; i < 70; ++i) {
     ASSERT_TRUE(Follow(pieces, i, 1).ok());
-    if (i % 10 == 0) Draft(pieces, i + 1);  // leaves nothing behind
+    if (i % 10 == 0) Draft(pieces, i + 1);  // changes nothing
   }
   EXPECT_EQ(whole.length(), 70u);
   EXPECT_EQ(Draft(whole, 70), Draft(pieces, 70));

@@ -31,7 +31,7 @@ Result<kv::Layout> MakeNextLayout(const Shape& shape, const MemoryOptions& memor
   return MakeMemoryLayout(next, Narrowed(memory, next), fingerprint);
 }
 
-// For each stream both halves' products, added up: [tokens, hidden_width].
+// For each stream the sum of both products: [tokens, hidden_width].
 Result<std::span<const float>> NextTokens::Join(std::span<const int32_t> tokens,
                                                 const float* streams, RowsOf whose) {
   const Shape& shape = weights_.shape;
@@ -63,17 +63,17 @@ Status NextTokens::RecordJoin(std::span<const int32_t> tokens, const float* stre
                                  .epsilon = shape.norm_epsilon,
                                  .out = rows.tensor()});
   };
-  // The token's embedding and the streams behind the one before it, both normed,
+  // The token's embedding and the streams of the token before it, both normed,
   TRY(commands_->Embed(*weights_.embedding, tokens, /*copies=*/1, embedded_.tensor()));
   TRY(commands_->Upload({streams, tokens.size() * shape.hidden_width()}, streams_.tensor()));
-  // Rows are normed first, as the head or the block that made them norms its own; streams are not.
+  // Rows first get the norm of their head: the model's, or the block's own. Streams do not.
   if (!shape.is_latent()) {
     const bool is_model = whose == RowsOf::kModel;
     TRY(normalise(streams_, is_model ? weights_.output_norm : next.block.output_norm));
   }
   TRY(normalise(embedded_, next.token_norm));
   TRY(normalise(streams_, next.stream_norm));
-  // each through a projection of its own, and added: the token to every stream.
+  // each through its own projection, and added: the token to every stream.
   token_operand_->Set(embedded_.tensor());
   stream_operand_->Set(streams_.tensor());
   const compute::Product products[] = {
@@ -103,7 +103,7 @@ Status NextTokens::Follow(kv::PageTable& table, std::span<const int32_t> tokens,
 Result<std::vector<int32_t>> NextTokens::Draft(const kv::PageTable& table, int32_t token,
                                                const float* streams, size_t count) {
   std::vector<int32_t> drafts;
-  // Rows behind the certain pairs go into a copy that is dropped: drafts may be rejected.
+  // Rows of drafts go into a copy that is dropped: drafts may be rejected.
   kv::PageTable ahead = table.Fork();
   std::vector<float> last(streams, streams + weights_.shape.hidden_width());
   while (drafts.size() < count) {

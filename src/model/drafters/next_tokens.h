@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Multi-token prediction (MTP): draft tokens behind the next, by the block that some models have
-// for it. It joins a token with the streams behind the one before (of most models one: its row),
-// and is one layer and a head. Must not know what becomes of its draft tokens.
-//
-// Its own layer has one KV row for each pair: pair i is token i + 1 with the streams behind token
-// i, at position i. A token may be drafted without all pairs before it; the draft gets worse. So
-// the layer has a window where those of the model see all.
+// Multi-token prediction (MTP): drafts the tokens after the next one, with the block that some
+// models have for it: one layer and a head. Its input is a token joined with the streams of the
+// token before it (in most models one stream: its row). Must not know what becomes of its draft
+// tokens.
+// | Its layer has one KV row for each pair: pair i is token i + 1 with the streams of token i, at
+// position i. A token may be drafted without all pairs before it; the draft gets worse. So the
+// layer has a window even if those of the model see all positions.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace aster::model {
 
-// Whose rows a block is given: the model's, or its own, behind a draft.
+// Whose rows are the block's input: the model's, or its own from the draft token before.
 enum class RowsOf : uint8_t { kModel, kBlock };
 
 // Not for concurrent use. Weights, which have the block, outlive it.
@@ -33,17 +33,16 @@ class NextTokens {
  public:
   NextTokens(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend);
 
-  // Takes in pairs that are certain: the streams [tokens, hidden_width] are those behind the tokens
-  // before each, as Output::hidden has them.
+  // Adds pairs of accepted tokens: `streams` [tokens, hidden_width] are those of the token before
+  // each, as in Output::hidden.
   Status Follow(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams);
 
-  // Up to `count` tokens that may come behind `token`, each the most likely: `streams`
-  // [hidden_width] are those behind the token before it. The table stays as it is.
+  // Up to `count` draft tokens after `token`, each the most likely one: `streams` [hidden_width]
+  // are those of the token before it. The table does not change.
   Result<std::vector<int32_t>> Draft(const kv::PageTable& table, int32_t token,
                                      const float* streams, size_t count);
 
-  // The logits of the first of them, and the streams behind the block of the tokens whose logits
-  // are wanted, until the next call.
+  // The logits of the wanted tokens, and the block's output streams for them, until the next call.
   Result<Output> Run(kv::PageTable& table, std::span<const int32_t> tokens, const float* streams,
                      RowsOf whose, Wanted wanted);
 

@@ -19,7 +19,7 @@ namespace {
 
 using gguf::TensorType;
 
-// Of logits from what they should be, by their size.
+// Relative difference between logits and the reference.
 double Distance(std::span<const float> logits, const std::vector<double>& reference) {
   if (logits.size() != reference.size()) return 1;
   double difference = 0, size = 0;
@@ -30,7 +30,7 @@ double Distance(std::span<const float> logits, const std::vector<double>& refere
   return std::sqrt(difference / size);
 }
 
-// A model with its MTP block, and the streams behind every token of a text.
+// A model with its MTP block, and the streams of every token of a text.
 class Next : public testing::Test {
  protected:
   void SetUp() override {
@@ -76,7 +76,7 @@ TEST_F(Next, TheSameDraftsHoweverPairsCome) {
   ASSERT_TRUE(drafts.ok());
   EXPECT_EQ(drafts->size(), 5u);
   EXPECT_EQ(*next_.Draft(pieces, behind[150], StreamsBehind(150), 5), *drafts);
-  // Drafting leaves nothing behind, and going back is a shorter length.
+  // Drafting changes nothing, and going back is only a shorter length.
   EXPECT_EQ(whole.length(), 150u);
   ASSERT_TRUE(next_.Follow(whole, behind.subspan(160, 30), StreamsBehind(160)).ok());
   ASSERT_EQ(whole.Truncate(150), 150u);
@@ -109,7 +109,7 @@ std::vector<float> RandomRows(size_t count) {
   return rows;
 }
 
-// Blocks of one layer that attends, given rows of the model, or its own behind drafts.
+// MTP blocks of one layer with attention; inputs are rows of the model, or their own for drafts.
 class NextRow : public testing::TestWithParam<Arch> {
  protected:
   static Shape MakeShape() {
@@ -161,7 +161,7 @@ TEST_P(NextRow, TheSameDraftsHoweverPairsCome) {
   }
 }
 
-// The head leaves the rows behind the last layer as they are.
+// Computing the head does not change the rows after the last layer.
 TEST_P(NextRow, RowsOfTheModelAreTheSameBesideItsLogits) {
   const auto rows = [&](Wanted wanted) {
     kv::PageTable table = runner_.NewTable();

@@ -14,7 +14,7 @@
 namespace aster::model {
 namespace {
 
-// sqrt(softplus(x)), as files number the functions of routers.
+// The router function sqrt(softplus(x)), by its number in files.
 constexpr uint64_t kSqrtSoftplus = 4;
 // Published models have 1.5 and 2.5.
 constexpr float kMaxExpertScale = 1000.0f;
@@ -77,13 +77,13 @@ Status ReadLatent(const Keys& keys, Shape& shape) {
   latent.index_heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
   latent.index_dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
   latent.index_top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
-  // Ours: published models were all trained with rounded rows.
+  // A key of our own: published models were all trained with rounded rows.
   latent.rounded_rows = TRY(keys.FlagOr("attention.rounded_rows", true));
   return Ok();
 }
 
-// YaRN as it is here has no factor of magnitude, which files say by 1, or by what cancels the usual
-// one; and keeps all of the frequencies that it keeps.
+// YaRN has no magnitude factor here: the file has 1, or a factor that cancels the usual one. The
+// interpolation factor is 1.
 Status ExpectPlainYarn(const Keys& keys, const Rope& rope) {
   constexpr float kClose = 1e-3f;
   const float cancelling =
@@ -99,8 +99,8 @@ Status ExpectPlainYarn(const Keys& keys, const Rope& rope) {
   return Ok();
 }
 
-// Layers without compressed rows turn by the plain base; the others by a base of their own,
-// stretched by YaRN without its factor of magnitude.
+// Layers without compressed rows use the plain RoPE base; the others a base of their own, stretched
+// by YaRN without its magnitude factor.
 Status ReadRopes(const Keys& keys, Shape& shape) {
   shape.rope.dimensions = TRY(keys.Count("rope.dimension_count", kMaxWidth));
   shape.rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
@@ -160,7 +160,7 @@ Status ReadExperts(const Keys& keys, Shape& shape) {
   return Ok();
 }
 
-// What is too small or too large by itself: a sentence for each.
+// An error for a number that is too small or too large by itself.
 Status CheckSizes(const Shape& shape) {
   if (shape.tied_head) {
     return Unimplemented(
@@ -184,7 +184,7 @@ Status CheckSizes(const Shape& shape) {
         "an index that chooses {} rows and streams mixed in {} iterations; at least one is needed",
         shape.latent.index_top, shape.streams.sinkhorn));
   }
-  // Written so that what is no number is refused.
+  // Written so that NaN is refused, too.
   if (!(shape.experts.limit > 0.0f) || !(shape.experts.scale > 0.0f)) {
     return DataLoss(fmt::format("experts limited to {} and scaled by {}; both have to be positive",
                                 shape.experts.limit, shape.experts.scale));
@@ -204,7 +204,7 @@ Status ReadDeepSeek4(const Keys& keys, Shape& shape) {
   shape.streams.sinkhorn = TRY(keys.Count("hyper_connection.sinkhorn_iterations", 1000));
   shape.streams.epsilon = TRY(keys.Fraction("hyper_connection.epsilon"));
   if (IsV41(shape)) TRY(ReadDeepSeek41(keys, shape));
-  // Of what a layer hands to the next, or of what the head is given.
+  // The width of a layer's output, or of the head's input.
   const uint64_t out = TRY(keys.NumberOrZero("embedding_length_out"));
   if (out != 0 && out != shape.embedding && out != shape.residual_width()) {
     return keys.Unexpected("embedding_length_out", fmt::format("{}", out),
@@ -231,7 +231,7 @@ Status CheckDeepSeek4(const Shape& shape) {
     return DataLoss(fmt::format("{} heads cannot be shared out among {} groups of rank {}",
                                 shape.head_count, latent.output_groups, latent.output_rank));
   }
-  // The kernels take sixteen numbers at a time.
+  // The kernels compute with sixteen numbers at a time.
   if (shape.head_dim % kernels::kLatentLanes != 0 || shape.head_dim > kernels::kMaxLatentDim ||
       shape.rope.dimensions >= shape.head_dim ||
       shape.rope.dimensions % kernels::kLatentLanes != 0) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is DeepSeek V4's own among a model's numbers and tensors. Must not know weights.
+// The numbers and tensors of DeepSeek V4. Must not know weights.
 #pragma once
 
 #include <vector>
@@ -13,11 +13,10 @@
 
 namespace aster::model {
 
-// Everything but what every architecture has. A number without which other numbers would come out
-// is never guessed.
+// Everything except what every architecture has. Numbers that others depend on have no default.
 Status ReadDeepSeek4(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckDeepSeek4(const Shape& shape);
 
 void WriteDeepSeek4(const Shape& shape, gguf::MetadataBuilder& metadata);

@@ -19,11 +19,11 @@ namespace {
 // Published models have 4 and 8.
 constexpr uint32_t kMaxNgram = 16;
 constexpr uint32_t kMaxNgramHeads = 64;
-// Numbers of rows have to fit int32_t.
+// Row indices have to fit int32_t.
 constexpr uint64_t kMaxTableRows = INT32_MAX;
-// Of published models, whose files do not say it.
+// As in published models, whose files do not have it.
 constexpr uint32_t kTopBlocks = 2048;
-// They travel with every token.
+// They are sent with every token.
 constexpr uint32_t kMaxTopBlocks = 1 << 16;
 constexpr uint32_t kBlockRows = 8;
 
@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Ngrams>> ReadNgrams(const Keys& keys, const Shape& 
   return std::make_shared<const Ngrams>(std::move(ngrams));
 }
 
-// Every hash has to fall into the table, which ends with the last of its heads' rows.
+// Every hash must fall into the table, which ends with the rows of its last head.
 Status CheckNgrams(const Ngrams& ngrams, const Shape& shape) {
   const size_t layers = ngrams.layers.size();
   if (layers == 0 || ngrams.length < 2 || ngrams.heads == 0 || ngrams.dim == 0 ||
@@ -97,7 +97,7 @@ Status CheckNgrams(const Ngrams& ngrams, const Shape& shape) {
   return Ok();
 }
 
-// Layers behind the one that chooses blocks of rows see the same rows.
+// Layers after the one that chooses blocks must use the same compressed rows.
 Status CheckBlockLayer(const Shape& shape) {
   const Latent& latent = shape.latent;
   if (!latent.block_layer) return Ok();
@@ -112,7 +112,7 @@ Status CheckBlockLayer(const Shape& shape) {
                   first, kBlockLayerKey));
 }
 
-// Every layer with a ratio sees rows of that ratio, which some index has chosen.
+// Every layer with a ratio must have rows of that ratio, and an index that has chosen from them.
 Status CheckFarRows(const Shape& shape) {
   const Latent& latent = shape.latent;
   if (latent.makes_rows.empty() && latent.chooses_rows.empty()) return Ok();
@@ -126,7 +126,7 @@ Status CheckFarRows(const Shape& shape) {
     const bool makes = latent.makes_rows[layer] != 0, chooses = latent.chooses_rows[layer] != 0;
     if (makes) made = ratio;
     if (chooses) are_chosen = true;
-    // What was chosen of other rows is of no use.
+    // Choices from other rows are invalid.
     if (makes && !chooses) are_chosen = false;
     if (ratio == 0 ? makes || chooses : made != ratio || !are_chosen) {
       return DataLoss(fmt::format(
@@ -178,7 +178,7 @@ Status CheckDeepSeek41(const Shape& shape) {
                                      latent.top_blocks, latent.block_rows, kTopBlocksKey,
                                      kMaxTopBlocks));
   }
-  // Else fewer rows might be left to choose from than are chosen.
+  // Otherwise there might be fewer rows in the blocks than are chosen.
   if (latent.block_layer &&
       uint64_t{latent.top_blocks} * latent.block_rows < latent.index_top + latent.block_rows) {
     return Unimplemented(fmt::format("{} rows chosen from {} blocks of {}", latent.index_top,
@@ -252,7 +252,7 @@ std::shared_ptr<const Ngrams> MakeNgrams(Ngrams base, uint32_t vocab_size, uint6
   for (size_t layer = 0; layer < base.layers.size(); ++layer) {
     for (uint32_t i = 0; i < base.length; ++i)
       base.multipliers.push_back(2 * random.NextBelow(uint64_t{1} << 40) + 1);
-    // No two heads' hashes fall into as many rows.
+    // Each head has another number of rows.
     uint64_t first = 0;
     for (uint32_t i = 0; i < base.rows(); ++i) {
       do ++prime;

@@ -21,7 +21,7 @@ using Numbers = std::vector<uint64_t>;
 
 Shape TinyShape41() { return ShapeOfPreset("flash41-shape-tiny").value(); }
 
-// What is said where a key of a file has this value.
+// The error if a key of a file has this value.
 std::string RefusalOf41(const char* key, const auto& value) {
   gguf::MetadataBuilder metadata = MetadataOf(TinyShape41());
   metadata.Set(fmt::format("deepseek41.{}", key), value);
@@ -100,7 +100,7 @@ TEST(DeepSeek41Shape, ItsRowsSurviveItsMetadata) {
     EXPECT_EQ(read->latent.block_layer, latent.block_layer);
     EXPECT_EQ(read->latent.block_rows, latent.block_rows);
     EXPECT_EQ(read->latent.top_blocks, latent.top_blocks);
-    // Only the tensors of a file say these.
+    // Only a file's tensors have these.
     EXPECT_TRUE(read->latent.makes_rows.empty());
     EXPECT_TRUE(read->latent.chooses_rows.empty());
   }
@@ -152,7 +152,7 @@ TEST(DeepSeek41Shape, AMissingKeyIsNamedAndNeverGuessed) {
   }
 }
 
-// As published files do.
+// Published files have no key for blocks.
 TEST(DeepSeek41Shape, FilesMaySayNothingOfBlocks) {
   gguf::MetadataBuilder metadata = MetadataOf(TinyShape41());
   metadata.RemovePrefix("deepseek41.attention.indexer.candidate_");
@@ -215,7 +215,7 @@ TEST(DeepSeek41Shape, RatiosAndBlocksThatCannotBeComputedAreRefused) {
   EXPECT_NE(RefusalOf41("hash_layer_count", uint32_t{1}), "");
 }
 
-// A layer with a ratio sees rows of that ratio which some index has chosen.
+// A layer with a ratio needs rows of that ratio, and an index that has chosen from them.
 TEST(DeepSeek41Shape, RowsThatNoLayerMakesOrChoosesAreRefused) {
   const auto refused = [](const auto& change) {
     Shape shape = SmallDeepSeek41();
@@ -241,7 +241,7 @@ TEST(DeepSeek41Shape, FilesSayByTheirTensorsWhatLayersDo) {
   EXPECT_EQ(support.shape->latent.block_layer, shape.latent.block_layer);
   for (const uint32_t layer : {1, 2}) EXPECT_EQ(FarLayerOf(*support.shape, layer), 1u);
   for (const uint32_t layer : {3, 4}) EXPECT_EQ(FarLayerOf(*support.shape, layer), 3u);
-  // What it chooses from it keeps as well.
+  // A layer that chooses from rows also keeps them.
   EXPECT_EQ(FarLayerOf(*support.shape, 5), 5u);
 }
 

@@ -107,7 +107,7 @@ TEST(DeepSeek4Shape, WhatCannotBeComputedIsRefused) {
             "a window (attention.sliding_window) of 1; at least 2 positions are supported");
 }
 
-// Tables of angles are made of bases above 1 only, and nothing but a file decides what they are.
+// RoPE needs a base above 1, and only the file says what it is.
 TEST(DeepSeek4Shape, RopesThatCannotTurnAreRefused) {
   const auto refusal = [](const char* key, float value) {
     gguf::MetadataBuilder metadata = MetadataOf(FlashTiny());
@@ -125,7 +125,7 @@ TEST(DeepSeek4Shape, RopesThatCannotTurnAreRefused) {
   EXPECT_NE(refusal("rope.scaling.yarn_beta_fast", 0.5f), "");
   EXPECT_NE(refusal("rope.scaling.yarn_ext_factor", 3.0f), "");
   EXPECT_EQ(refusal("rope.scaling.yarn_ext_factor", 1.0f), "");
-  // Either says that cosines and sines are as they are.
+  // Both mean that cosines and sines are not scaled.
   EXPECT_EQ(refusal("rope.scaling.attn_factor", 1.0f), "");
   EXPECT_EQ(refusal("rope.scaling.attn_factor", 0.78294f), "");
   EXPECT_NE(refusal("rope.scaling.attn_factor", 2.0f), "");
@@ -181,7 +181,7 @@ TEST(DeepSeek4Memory, RowsOfFewBitsCostWhatTheyShould) {
     }
     return per_token;
   };
-  // 3440 numbers a token; in halves, and packed.
+  // 3440 numbers per token; in f16, and packed.
   EXPECT_EQ(bytes({.plain_rows = true}), 6880.0);
   EXPECT_NEAR(bytes({}), 21 * (583 + 68) / 4.0 + 20 * 583 / 128.0, 1e-9);
 }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kTypesKey = "attention.indexer.types";
 
-// Files that do not say which layers have an index are of DeepSeek V3.2, GLM 5 and 5.1, in which
-// all have, or of GLM 5.2, which was trained for texts this long.
+// Files that do not say which layers have an index are of DeepSeek V3.2, GLM 5 and 5.1, where all
+// have one, or of GLM 5.2, which was trained for this context length.
 constexpr uint32_t kContextOf52 = 1048576;
 
 Status ReadOwners(const Keys& keys, Shape& shape) {
@@ -44,7 +44,7 @@ Status ReadDsa(const Keys& keys, Shape& shape) {
   index.heads = TRY(keys.Count("attention.indexer.head_count", kMaxWidth));
   index.dim = TRY(keys.Count("attention.indexer.key_length", kMaxWidth));
   index.top = TRY(keys.Count("attention.indexer.top_k", kMaxWidth));
-  // Other rules by which layers share an index.
+  // Other rules for sharing an index are not supported.
   for (const char* key : {"attention.indexer.top_k_frequency", "attention.indexer.kpool"})
     TRY(keys.ExpectNumber(key, 1));
   TRY(keys.ExpectNumber("attention.indexer.skip_top_k_offset", 0));
@@ -69,7 +69,7 @@ Status CheckDsa(const Shape& shape) {
                     "one in all",
                     own, shape.layer_count));
   }
-  // The kernels take sixteen numbers at a time.
+  // The kernels compute with sixteen numbers at a time.
   if (index.heads == 0 || index.dim % kernels::kLatentLanes != 0 ||
       index.dim < shape.rope.dimensions || index.dim > kernels::kMaxLatentDim ||
       uint64_t{index.heads} * index.dim > kMaxWidth) {

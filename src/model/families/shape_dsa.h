@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What DeepSeek V3.2 and GLM 5 have among a model's numbers beside what shape_mla.h reads: an index
-// that chooses the rows which heads see (DSA). Must not know weights.
+// The numbers of DeepSeek V3.2 and GLM 5 beside those of shape_mla.h: an index that chooses the
+// rows which heads see (DSA). Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -14,7 +14,7 @@ namespace aster::model {
 
 Status ReadDsa(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckDsa(const Shape& shape);
 
 void WriteDsa(const Shape& shape, gguf::MetadataBuilder& metadata);

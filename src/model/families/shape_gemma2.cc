@@ -8,16 +8,17 @@
 namespace aster::model {
 namespace {
 
-// What files do not say unless it is another: every second layer sees all positions, the others as
-// many as here, and scores and logits are capped. The first files were written without the caps,
-// which the models have all the same.
+// Defaults of missing keys: every second layer sees all positions, the others have this window;
+// scores and logits are capped. The first files have no keys for the caps, but the models have
+// them.
 constexpr uint32_t kGemma2FullEvery = 2;
 constexpr uint32_t kGemma2Window = 4096;
 constexpr float kGemma2AttentionCap = 50.0f;
 constexpr float kGemma2LogitCap = 30.0f;
 
-// Files hold no scale of scores. It is 1 / sqrt(head size), but in the model of 27 B parameters,
-// which is known by its layers: there it is as if the heads shared the embedding's width.
+// Files have no scale of scores. It is 1 / sqrt(head size), except in the model of 27 B parameters,
+// which is recognised by its number of layers: there it is as if the heads shared the embedding's
+// width.
 constexpr uint32_t kLayersOfGemma2Of27b = 46;
 
 float PublishedGemma2Scale(const Shape& shape) {

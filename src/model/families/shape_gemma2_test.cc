@@ -27,7 +27,7 @@ TEST(ShapeOfGemma2, SurvivesItsMetadata) {
   EXPECT_EQ(WindowOf(*read, 1), 0u);
 }
 
-// The first files say neither caps nor window, and none says its scale or base.
+// The first files have no keys for caps and window; no file has keys for scale and base.
 TEST(ShapeOfGemma2, HasWhatItsFilesDoNotSay) {
   for (const auto& [preset, scale] :
        {std::pair("gemma2-2b", 1.0f / 16), {"gemma2-27b", 1.0f / 12}}) {

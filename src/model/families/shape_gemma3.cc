@@ -8,13 +8,14 @@
 namespace aster::model {
 namespace {
 
-// What files do not say unless it is another: every sixth layer sees all positions, and those with
-// a window turn by a base of their own.
+// Defaults of missing keys: every sixth layer sees all positions; those with a window have a RoPE
+// base of their own.
 constexpr uint32_t kGemmaFullEvery = 6;
 constexpr float kWindowBase = 10000.0f;
 
-// Files hold no scale of scores. It is 1 / sqrt(head size), but in the model of 27 B parameters,
-// which is known by its layers: there it is as if the heads shared the embedding's width.
+// Files have no scale of scores. It is 1 / sqrt(head size), except in the model of 27 B parameters,
+// which is recognised by its number of layers: there it is as if the heads shared the embedding's
+// width.
 constexpr uint32_t kLayersOf27b = 62;
 
 float PublishedScale(const Shape& shape) {
@@ -23,7 +24,7 @@ float PublishedScale(const Shape& shape) {
   return 1.0f / std::sqrt(static_cast<float>(width));
 }
 
-// What models of other kinds, or later ones, say.
+// Refuses keys of other kinds of models, or of later ones.
 Status ExpectNothingElse(const Keys& keys, const Shape& shape) {
   for (const char* key : {"attention.shared_kv_layers", "embedding_length_per_layer_input",
                           "nextn_predict_layers", "leading_dense_block_count"}) {
@@ -36,7 +37,7 @@ Status ExpectNothingElse(const Keys& keys, const Shape& shape) {
 }
 
 Status ReadGemmaRopes(const Keys& keys, Shape& shape) {
-  // Without it the layers that see all would turn as fast as the others.
+  // Without it the layers without a window would get the RoPE of the others.
   shape.rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   if (shape.rope.scaling == RopeScaling::kYarn)
     return keys.Unexpected("rope.scaling.type", "\"yarn\"", "none or linear");

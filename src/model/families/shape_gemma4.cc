@@ -12,7 +12,7 @@
 namespace aster::model {
 namespace {
 
-// What files do not say unless it is another.
+// Defaults of missing keys.
 constexpr float kGemma4WindowBase = 10000.0f;
 constexpr float kGemma4Scale = 1.0f;  // queries and keys are normed
 constexpr float kGemma4LogitCap = 30.0f;
@@ -20,7 +20,7 @@ constexpr float kGemma4LogitCap = 30.0f;
 constexpr std::string_view kGemma4Pattern = "attention.sliding_window_pattern";
 constexpr std::string_view kGemma4KvHeads = "attention.head_count_kv";
 
-// What models of other kinds, or later ones, say.
+// Refuses keys of other kinds of models, or of later ones.
 Status ExpectNoOtherGemma4(const Keys& keys) {
   for (const char* key : {"nextn_predict_layers", "leading_dense_block_count",
                           "expert_shared_count", "expert_group_count", "attention.indexer.top_k"}) {
@@ -34,7 +34,7 @@ Status ExpectNoOtherGemma4(const Keys& keys) {
   return Ok();
 }
 
-// Of as many layers the last sees all, the others have a window.
+// The period of the pattern: the last layer of each period sees all, the others have a window.
 Result<uint32_t> ReadGemma4Pattern(const Keys& keys, uint32_t layer_count) {
   const std::vector<bool> has_window = TRY(keys.FlagPerLayer(kGemma4Pattern, layer_count));
   const auto first = std::ranges::find(has_window, false);
@@ -72,7 +72,7 @@ Status ReadGemma4Heads(const Keys& keys, Shape& shape) {
   TRY(ReadGemma4KvHeads(keys, shape));
   shape.norm_epsilon = TRY(keys.Fraction("attention.layer_norm_rms_epsilon"));
   shape.attention_scale = TRY(keys.PositiveOr("attention.scale", kGemma4Scale));
-  // Without the first the layers that see all would turn as fast as the others.
+  // Without the base the layers without a window would get the RoPE of the others.
   shape.rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   shape.rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
   shape.window_rope.base = kGemma4WindowBase;
@@ -143,7 +143,7 @@ Status CheckGemma4(const Shape& shape) {
                     "at least 2 positions and layers of both kinds are supported",
                     shape.sliding_window, shape.layer_count, shape.full_every));
   }
-  // Of either kind one has rows of its own.
+  // Each kind needs a layer with rows of its own.
   if (kinds.sharing > shape.layer_count - shape.full_every) {
     return DataLoss(fmt::format(
         "{} of {} layers share KV rows (attention.shared_kv_layers); before them a layer of either "

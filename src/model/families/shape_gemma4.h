@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is Gemma 4's own among a model's numbers: layers of two kinds, whose heads differ. Must not
-// know weights.
+// The numbers of Gemma 4: layers of two kinds, whose heads differ. Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -12,14 +11,14 @@
 
 namespace aster::model {
 
-// Everything behind the widths of the embedding. Whether the values of layers without a window are
-// their keys is not metadata: the list of tensors says it.
+// Everything after the widths of the embedding. Whether layers without a window use keys as values
+// is not in the metadata, only in the list of tensors.
 Status ReadGemma4(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckGemma4(const Shape& shape);
 
-// In place of the keys of other architectures that hold one number for all layers.
+// Writes Gemma 4's keys in place of keys that hold one number for all layers.
 void WriteGemma4(const Shape& shape, gguf::MetadataBuilder& metadata);
 
 }  // namespace aster::model

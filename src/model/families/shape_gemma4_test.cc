@@ -43,7 +43,7 @@ TEST(ShapeOfGemma4, LayersDifferByTheirKind) {
   EXPECT_EQ(HeadDimOf(shape, 4), 512u);
   EXPECT_EQ(FeedForwardOf(shape, 14), 6144u);
   EXPECT_EQ(FeedForwardOf(shape, 15), 12288u);
-  // Layers 13 and 14 are the last with rows of their own, of either kind.
+  // Layers 13 and 14 are the last of their kinds with rows of their own.
   EXPECT_EQ(KvLayerOf(shape, 14), 14u);
   EXPECT_EQ(KvLayerOf(shape, 15), 13u);
   EXPECT_EQ(KvLayerOf(shape, 19), 14u);
@@ -59,7 +59,7 @@ TEST(ShapeOfGemma4, LayersDifferByTheirKind) {
   EXPECT_FALSE(TakesKeysAsValues(large, 4));
 }
 
-// Layers that share rows keep none; those with a window keep its rows only.
+// Layers that share rows keep none; those with a window keep only its rows.
 TEST(ShapeOfGemma4, KeepsWhatItsLayersNeed) {
   const Shape shape = ShapeOfPreset("gemma4-e2b").value();
   const kv::Layout layout = MakeMemoryLayout(shape, Narrowed({}, shape), Hash128{1, 2}).value();
@@ -77,7 +77,7 @@ TEST(ShapeOfGemma4, OfAnotherKindIsRefusedByName) {
   const auto refused = [](const std::string& key, auto value) {
     return IsRefused("gemma4-tiny", key, value);
   };
-  // Eight layers, of which every third sees all and the last four share rows.
+  // Eight layers: every third sees all, and the last four share rows.
   const std::string pattern = "attention.sliding_window_pattern";
   EXPECT_TRUE(refused(pattern, std::vector<bool>(8, true)));
   EXPECT_TRUE(refused(pattern, std::vector<bool>(8, false)));
@@ -95,7 +95,7 @@ TEST(ShapeOfGemma4, OfAnotherKindIsRefusedByName) {
   EXPECT_TRUE(refused("nextn_predict_layers", uint32_t{1}));
   EXPECT_TRUE(refused("expert_shared_count", uint32_t{1}));
   EXPECT_FALSE(refused("final_logit_softcapping", 20.0f));
-  // Of either kind a layer with rows of its own is before those that share.
+  // Before layers that share rows there must be a layer of each kind with its own.
   Shape tiny = ShapeOfPreset("gemma4-tiny").value();
   tiny.kinds.sharing = 5;
   EXPECT_TRUE(CheckShape(tiny).ok());

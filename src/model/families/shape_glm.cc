@@ -11,7 +11,7 @@ namespace {
 Status ReadSigmoidMixture(const Keys& keys, Shape& shape) {
   shape.experts.score = kernels::RouterScore::kSigmoid;
   shape.experts.choice_bias = true;
-  // Of a head only a part turns: a file that does not say which would be computed wrongly.
+  // RoPE applies to a part of each head: without this key the results would be wrong.
   TRY(keys.Count("rope.dimension_count", kMaxWidth));
   TRY(keys.ExpectNumber("attention.sliding_window", 0));
   return ReadRouter(keys, shape);
@@ -22,7 +22,7 @@ Status ReadSigmoidMixture(const Keys& keys, Shape& shape) {
 Status ReadGlm(const Keys& keys, Shape& shape) { return ReadSigmoidMixture(keys, shape); }
 
 Status ReadMiniMax(const Keys& keys, Shape& shape) {
-  // Neither is in any published one, and both would be tensors of another architecture.
+  // No published model has either, and both would need other tensors.
   TRY(keys.ExpectNumber("leading_dense_block_count", 0));
   TRY(keys.ExpectNumber("expert_shared_count", 0));
   return ReadSigmoidMixture(keys, shape);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What GLM 4.5 to 4.7 and MiniMax M2 have of their own among a model's numbers: heads that turn in
-// part, and a router whose scores are sigmoids. Must not know weights.
+// The numbers of GLM 4.5 to 4.7 and MiniMax M2: RoPE on a part of each head, and a router whose
+// scores are sigmoids. Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -11,11 +11,11 @@
 
 namespace aster::model {
 
-// Everything but what every mixture of experts has. The layers have been counted.
+// Everything except what every mixture of experts has. The number of layers is known.
 Status ReadGlm(const Keys& keys, Shape& shape);
 Status ReadMiniMax(const Keys& keys, Shape& shape);
 
-// Of either.
+// An error if the computation does not support the numbers of either.
 Status CheckSigmoidMixture(const Shape& shape);
 
 }  // namespace aster::model

@@ -10,11 +10,10 @@
 namespace aster::model {
 namespace {
 
-// What files do not say unless it is another: every second layer sees all positions, and the halves
-// of an expert are held within ±7.
+// Defaults of missing keys: every second layer sees all positions; gate and up are within ±7.
 constexpr uint32_t kFullEvery = 2;
 constexpr float kLimit = 7.0f;
-// A softmax over the scores of the chosen experts, as files number the functions of routers.
+// A softmax over the scores of the chosen experts, by the number of that router function in files.
 constexpr uint64_t kSoftmaxOfChosen = 3;
 
 Status ExpectRouter(const Keys& keys) {

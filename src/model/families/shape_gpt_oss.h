@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is gpt-oss's own among a model's numbers. Must not know weights.
+// The numbers of gpt-oss. Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -11,11 +11,11 @@
 
 namespace aster::model {
 
-// Everything but what every architecture with experts has: which layers have a window, and that the
-// router and the gates are those that can be computed.
+// Everything except what every architecture with experts has: which layers have a window. Checks
+// that router and gates are of the supported kind.
 Status ReadGptOss(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckGptOss(const Shape& shape);
 
 void WriteGptOss(const Shape& shape, gguf::MetadataBuilder& metadata);

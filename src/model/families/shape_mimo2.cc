@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::string_view kMimo2Pattern = "attention.sliding_window_pattern";
 constexpr std::string_view kMimo2KvHeads = "attention.head_count_kv";
-// That of MiMo V2 Flash, whose first files do not say it.
+// As in MiMo V2 Flash, whose first files do not have it.
 constexpr float kUsualValueScale = 0.707f;
 constexpr float kMostValueScale = 1000.0f;
 
-// The first layer sees all, and then of as many the last.
+// The pattern: the first layer sees all, and then the last of each period.
 Status ReadMimo2Pattern(const Keys& keys, Shape& shape) {
   const std::vector<bool> has_window = TRY(keys.FirstFlags(kMimo2Pattern, shape.layer_count));
   shape.kinds.first_sees_all = true;
@@ -68,7 +68,7 @@ Status ReadMimo2Heads(const Keys& keys, Shape& shape) {
 }
 
 Status ReadMimo2(const Keys& keys, Shape& shape) {
-  // Without either a part of the heads would turn too fast, or too much of them.
+  // Without the base some heads would get a wrong RoPE; without the count, too much of each.
   shape.rope.base = TRY(keys.Above("rope.freq_base", 1.0f));
   TRY(keys.Count("rope.dimension_count", kMaxWidth));
   if (shape.rope.scaling != RopeScaling::kNone)
@@ -76,7 +76,7 @@ Status ReadMimo2(const Keys& keys, Shape& shape) {
   shape.window_rope = {.base = TRY(keys.Above("rope.freq_base_swa", 1.0f)),
                        .dimensions = shape.rope.dimensions};
   shape.kinds.value_scale = TRY(keys.PositiveOr("attention.value_scale", kUsualValueScale));
-  // How many layers have no experts files say by their tensors alone.
+  // Only the tensors say how many layers have no experts.
   shape.feed_forward = TRY(keys.UniformCount("feed_forward_length", shape.layer_count, kMaxWidth));
   shape.experts.score = kernels::RouterScore::kSigmoid;
   shape.experts.choice_bias = true;
@@ -97,7 +97,7 @@ Status CheckMimo2(const Shape& shape) {
                     "and every {}; at least 2 positions and layers of both kinds are supported",
                     shape.sliding_window, shape.layer_count, shape.full_every));
   }
-  // The kernels take sixteen numbers at a time.
+  // The kernels compute with sixteen numbers at a time.
   if (kinds.window_kv_heads == 0 || shape.head_count % kinds.window_kv_heads != 0 ||
       kinds.value_dim == 0 || kinds.value_dim % 16 != 0 || shape.head_dim % 16 != 0 ||
       uint64_t{shape.head_count} * kinds.value_dim > kMaxWidth) {
@@ -118,7 +118,7 @@ void WriteMimo2(const Shape& shape, gguf::MetadataBuilder& metadata) {
   };
   std::vector<uint32_t> kv_heads;
   std::vector<bool> windowed;
-  // Blocks behind the last layer are as layers with a window.
+  // Blocks after the last layer are like layers with a window.
   const uint32_t blocks = shape.layer_count + shape.next_layers + shape.left_out;
   for (uint32_t block = 0; block < blocks; ++block) {
     const bool has_window = block >= shape.layer_count || WindowOf(shape, block) > 0;

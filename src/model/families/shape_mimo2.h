@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is MiMo 2's own among a model's numbers: layers of two kinds, values that are narrower than
-// keys, and scaled. Must not know weights.
+// The numbers of MiMo 2: layers of two kinds, and values that are narrower than keys and scaled.
+// Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -12,13 +12,13 @@
 
 namespace aster::model {
 
-// Heads, in place of those of other architectures. The layers have been counted.
+// Heads, in place of those of other architectures. The number of layers is known.
 Status ReadMimo2Heads(const Keys& keys, Shape& shape);
 
-// Everything else, once it is known how positions turn.
+// Everything else, once RoPE is known.
 Status ReadMimo2(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckMimo2(const Shape& shape);
 
 void WriteMimo2(const Shape& shape, gguf::MetadataBuilder& metadata);

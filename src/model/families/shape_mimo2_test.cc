@@ -11,7 +11,7 @@
 namespace aster::model {
 namespace {
 
-// Layers of two kinds, values that are narrower than keys; blocks behind the layers have values,
+// Layers of two kinds, values that are narrower than keys; blocks after the layers have values,
 // too.
 TEST(ShapeOfMimo2, SurvivesItsMetadata) {
   Shape shape = ShapeOfPreset("mimo-v2-flash").value();
@@ -60,7 +60,7 @@ TEST(ShapeOfMimo2, OfAnotherKindIsRefusedByName) {
   EXPECT_NE(ReadBack(stretched).error().message().find("rope.scaling.type"), std::string::npos);
 }
 
-// As the first converters wrote them: flags as numbers, and nothing of the scale of values.
+// As the first converters wrote them: flags as numbers, and no scale of values.
 TEST(ShapeOfMimo2, OfOlderFiles) {
   const Shape shape = ShapeOfPreset("mimo2-tiny").value();
   gguf::MetadataBuilder metadata = MetadataOf(shape);

@@ -13,7 +13,7 @@ Status ReadMistral3(const Keys& keys, Shape& shape) {
   for (const char* key : {"rope.scaling.yarn_ext_factor", "rope.scaling.yarn_attn_factor"})
     TRY(keys.ExpectValue(key, 1.0f));
   shape.temperature = TRY(keys.ZeroOrPositive("attention.temperature_scale"));
-  // Queries grow with every stretch of the context before it was lengthened.
+  // Queries grow with every multiple of the original context.
   if (shape.temperature > 0.0f)
     TRY(keys.ExpectNumber("attention.temperature_length", shape.rope.original_context));
   return Ok();
@@ -33,7 +33,7 @@ Status CheckMistral3(const Shape& shape) {
         "positions are counted");
   }
   if (shape.rope.dimensions == shape.head_dim) return Ok();
-  // Their factor is in the cosines and sines that they are turned by.
+  // The factor is part of the cosines and sines of RoPE, which must apply to whole heads.
   return Unimplemented(
       fmt::format("attention.temperature_scale in heads of {} numbers of which {} turn "
                   "(rope.dimension_count); only heads that turn as a whole are supported",

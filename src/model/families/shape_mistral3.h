@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is Mistral 3's own among a model's numbers. Must not know weights.
+// The numbers of Mistral 3. Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -11,10 +11,10 @@
 
 namespace aster::model {
 
-// Everything but what a Llama has too: how much queries grow with their position.
+// Everything except what Llama has: how queries grow with their position.
 Status ReadMistral3(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckMistral3(const Shape& shape);
 
 void WriteMistral3(const Shape& shape, gguf::MetadataBuilder& metadata);

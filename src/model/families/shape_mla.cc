@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::string_view kHeadKey = "attention.key_length_mla";
 
-// A file says the same by several keys.
+// Checks further keys that have the same numbers.
 Status ExpectRowsOf(const Keys& keys, const Shape& shape) {
   TRY(keys.ExpectNumber("attention.head_count_kv", 1));
   TRY(keys.ExpectNumber("attention.key_length", shape.head_dim));
   return keys.ExpectNumber("attention.value_length", shape.mla.row_rank);
 }
 
-// Until 2025 files said what each head would have.
+// Until 2025 files had the numbers of each head instead.
 bool IsOfEachHead(const Keys& keys, const Shape& shape) {
   return shape.arch == Arch::kDeepSeek2 && !keys.Contains(kHeadKey);
 }
@@ -61,7 +61,7 @@ Status ReadMla(const Keys& keys, Shape& shape) {
   if (shape.rope.scaling == RopeScaling::kLinear)
     return keys.Unexpected("rope.scaling.type", "\"linear\"", "none or yarn");
   TRY(keys.ExpectValue("rope.scaling.attn_factor", 1.0f));
-  // Files of V2 say neither; those of V3 and later say both.
+  // Files of V2 have neither key; those of V3 and later have both.
   shape.experts.normalized = false;
   return ReadRouter(keys, shape);
 }
@@ -81,7 +81,7 @@ Status CheckMla(const Shape& shape) {
         "{} heads with keys of {} and values of {} made of rows of {}, {} of which turn, cannot be",
         shape.head_count, mla.key_dim, mla.value_dim, shape.head_dim, shape.rope.dimensions));
   }
-  // The kernels take sixteen numbers at a time.
+  // The kernels compute with sixteen numbers at a time.
   constexpr uint32_t kLanesOfRow = kernels::kLatentLanes;
   if (mla.row_rank % kLanesOfRow != 0 || shape.rope.dimensions % kLanesOfRow != 0 ||
       shape.head_dim > kernels::kMaxLatentDim) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is the own of models whose heads share one row of low rank (MLA) among a model's numbers:
-// DeepSeek V2 and V3, Kimi K2, GLM 4.7 Flash. Must not know weights.
+// The numbers of models with multi-head latent attention (MLA), whose heads share one row of low
+// rank: DeepSeek V2 and V3, Kimi K2, GLM 4.7 Flash. Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -12,18 +12,18 @@
 
 namespace aster::model {
 
-// Heads, in place of those of other architectures. The layers have been counted.
+// Heads, in place of those of other architectures. The number of layers is known.
 Status ReadMlaHeads(const Keys& keys, Shape& shape);
 
-// Everything else, once it is known how positions turn.
+// Everything else, once RoPE is known.
 Status ReadMla(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckMla(const Shape& shape);
 
 void WriteMla(const Shape& shape, gguf::MetadataBuilder& metadata);
 
-// What scores of attention are multiplied with: YaRN's magnitude, twice, is in it.
+// The factor of attention scores; it includes YaRN's magnitude twice.
 float MlaScaleOf(const Shape& shape);
 
 }  // namespace aster::model

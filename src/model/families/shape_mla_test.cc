@@ -28,7 +28,7 @@ TEST(Shape, OfDeepSeek2SurvivesItsMetadata) {
   EXPECT_EQ(read->experts.dense_layers, 1u);
   const double magnitude = 1.0 + 0.1 * std::log(32.0);
   EXPECT_NEAR(AttentionScaleOf(*read), magnitude * magnitude / std::sqrt(192.0), 1e-7);
-  // As files said it until 2025.
+  // As in files until 2025.
   Shape joint = shape;
   joint.kinds.fused = true;
   const auto older = ReadBack(MetadataOf(joint));
@@ -63,8 +63,7 @@ TEST(Shape, DeepSeek2OfAnotherKindIsRefusedByName) {
   EXPECT_FALSE(CheckShape(shape).ok());
 }
 
-// Which layers have an index a key says or, in files without it, the length of texts that the model
-// was trained for.
+// A key says which layers have an index; in files without it, the context length does.
 TEST(Shape, OfGlm5SurvivesItsMetadata) {
   const Shape shape = ShapeOfPreset("glm-5.2").value();
   gguf::MetadataBuilder metadata = MetadataOf(shape);
@@ -104,7 +103,7 @@ TEST(Shape, GlmDsaOfAnotherKindIsRefusedByName) {
   EXPECT_FALSE(refused("attention.indexer.types", std::vector<uint32_t>{1, 1, 1, 0}));
 }
 
-// Of what files say about the index there is no more.
+// The only keys of its index.
 TEST(Shape, OfDeepSeek32SurvivesItsMetadata) {
   const Shape shape = ShapeOfPreset("deepseek-v3.2").value();
   const gguf::MetadataBuilder metadata = MetadataOf(shape);
@@ -139,7 +138,7 @@ TEST(Shape, DeepSeek32OfAnotherKindIsRefusedByName) {
   EXPECT_TRUE(refused("expert_gating_func", uint32_t{4}));
 }
 
-// One row for all heads, of halves.
+// One row for all heads, in f16.
 TEST(Memory, OfMlaIsOneRow) {
   const Shape shape = ShapeOfPreset("kimi-k2").value();
   const kv::Layout layout = MakeMemoryLayout(shape, Narrowed({}, shape), Hash128{1, 2}).value();

@@ -15,7 +15,7 @@ Status ReadPhi3(const Keys& keys, Shape& shape) {
   shape.rope.original_context =
       TRY(keys.CountOr("rope.scaling.original_context_length", UINT32_MAX, shape.context_length));
   shape.rope.attention_factor = TRY(keys.PositiveOr("rope.scaling.attn_factor", 1.0f));
-  // Files have windows that are wider than any text.
+  // Some files have windows that are wider than the context.
   if (shape.sliding_window >= shape.context_length) shape.sliding_window = 0;
   return Ok();
 }

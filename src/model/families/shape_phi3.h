@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is Phi 3's and Phi 4's own among a model's numbers. Must not know weights.
+// The numbers of Phi 3 and Phi 4. Must not know weights.
 #pragma once
 
 #include <string_view>
@@ -17,15 +17,15 @@ namespace aster::model {
 inline constexpr std::string_view kShortPhiFactors = "rope_factors_short.weight";
 inline constexpr std::string_view kLongPhiFactors = "rope_factors_long.weight";
 
-// Everything but what a Llama has too: the context before it was lengthened, and what cosines and
-// sines are multiplied with since.
+// Everything except what Llama has: the original context, and the factor of cosines and sines for
+// the longer one.
 Status ReadPhi3(const Keys& keys, Shape& shape);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckPhi3(const Shape& shape);
 
-// The table that positions turn by. It is the long one for every text where the model was trained
-// for more than the original context: rows of the KV cache are turned once, and stay.
+// The table of frequency factors. It is the long one for every text if the model was trained for
+// more than the original context: RoPE is applied to KV rows only once.
 std::string_view PhiFactorsOf(const Shape& shape);
 
 void WritePhi3(const Shape& shape, gguf::MetadataBuilder& metadata);

@@ -13,7 +13,7 @@ namespace aster::model {
 namespace {
 
 constexpr std::string_view kSharedKey = "expert_shared_feed_forward_length";
-// Files of Qwen3-Next may leave it out.
+// The default, as files of Qwen3-Next may lack the key.
 constexpr uint32_t kUsualInterval = 4;
 
 Status ReadRecurrence(const Keys& keys, Shape& shape) {
@@ -29,7 +29,7 @@ Status ReadRecurrence(const Keys& keys, Shape& shape) {
                                 values, keys.Full("ssm.time_step_rank"), recurrence.value_heads));
   }
   recurrence.value_dim = values / recurrence.value_heads;
-  // Converters of Qwen3.5 put its heads into another order.
+  // Converters reorder the heads of Qwen3.5.
   recurrence.in_turn = shape.arch != Arch::kQwen3Next;
   return Ok();
 }
@@ -52,7 +52,7 @@ bool HasRecurrence(Arch arch) {
 }
 
 Status ReadQwenNext(const Keys& keys, Shape& shape) {
-  // Of a head only a part turns: a file that does not say which would be computed wrongly.
+  // RoPE applies to a part of each head: without this key the results would be wrong.
   TRY(keys.Count("rope.dimension_count", kMaxWidth));
   TRY(keys.ExpectNumber("attention.sliding_window", 0));
   TRY(ExpectPlainRouter(keys));
@@ -106,7 +106,7 @@ void WriteQwenNext(const Shape& shape, gguf::MetadataBuilder& metadata) {
   set("ssm.time_step_rank", recurrence.value_heads);
   set("ssm.inner_size", recurrence.values());
   if (shape.experts.count > 0) set(kSharedKey, shape.experts.shared_width());
-  // Published files share the pairs out between a text's positions and two of images.
+  // Published files divide the pairs between a text's positions and two coordinates of images.
   if (shape.arch == Arch::kQwen3Next) return;
   const auto pairs = static_cast<int32_t>(shape.rope.dimensions / 2);
   const int32_t third = pairs / 3;

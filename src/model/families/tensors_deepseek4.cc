@@ -12,7 +12,7 @@ namespace {
 // How a tensor is multiplied with, if it is.
 enum class Kind : uint8_t { kVector, kMatrix, kFine, kTable, kLookedUp };
 
-// Collects the tensors of one block. Where files agree on no name, the others are aliases.
+// Collects the tensors of one block. If files differ in a tensor's name, the others are aliases.
 class BlockSpecs {
  public:
   BlockSpecs(std::vector<TensorSpec>& specs, Part part, std::string prefix, int32_t layer)
@@ -41,7 +41,7 @@ class BlockSpecs {
   const int32_t layer_;
 };
 
-// How streams are mixed before and after half a layer.
+// The weights with which streams are mixed around half a layer.
 void AddMix(const Shape& shape, std::string_view half, BlockSpecs& block) {
   const uint64_t streams = shape.streams.count;
   const uint64_t outputs = 2 * streams + streams * streams;
@@ -63,8 +63,8 @@ void AddCompressor(std::string_view name, std::string_view alias, uint32_t ratio
   add(Kind::kVector, "norm", {dim});
 }
 
-// Of V4.1: rows of all layers up to the next that makes some, the keys by which an index ranks
-// them, and the queries of an index.
+// V4.1: compressed rows for all layers up to the next that makes some, the keys by which an index
+// ranks them, and the index's queries.
 void AddSharedRows(const Shape& shape, uint32_t layer, BlockSpecs& block) {
   const Latent& latent = shape.latent;
   const uint64_t embedding = shape.embedding, dim = shape.head_dim;
@@ -82,7 +82,7 @@ void AddSharedRows(const Shape& shape, uint32_t layer, BlockSpecs& block) {
   block.Add(Kind::kFine, "indexer.proj.weight", {embedding, latent.index_heads});
 }
 
-// What a layer adds for a token and those before it.
+// A layer's n-gram memory.
 void AddNgrams(const Shape& shape, uint32_t layer, BlockSpecs& block) {
   const Ngrams& ngrams = *shape.ngrams;
   const uint64_t embedding = shape.embedding, streams = shape.streams.count;
@@ -141,7 +141,7 @@ void AddExperts(const Shape& shape, bool hashed, BlockSpecs& block) {
   block.Add(Kind::kMatrix, "ffn_down_shexp.weight", {width, embedding});
 }
 
-// `fallback`, if any, is the whole name of what stands in where there is nothing of its own.
+// `fallback`, if any, is the whole name of the tensor to use if the block has none of its own.
 void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
               std::string_view fallback, BlockSpecs& block) {
   const auto add = [&](Kind kind, std::string_view part, std::vector<uint64_t> dims) {
@@ -154,7 +154,7 @@ void AddMerge(const Shape& shape, std::string_view name, std::string_view alias,
   add(Kind::kVector, "base", {shape.streams.count});
 }
 
-// The MTP block, which drafts the token after the next: a layer with what comes before and after
+// The MTP block, which drafts the token after the next: a layer, with the tensors before and after
 // it.
 void AddLatentNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t embedding = shape.embedding;

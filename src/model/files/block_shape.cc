@@ -26,11 +26,11 @@ constexpr std::string_view kArch = gguf::kDrafterArchitecture;
 constexpr uint32_t kMostTaps = 64;
 constexpr uint32_t kMostBlock = 64;
 constexpr uint32_t kMostRank = 1 << 16;
-// Positions behind the newest that layers see which were trained to see all.
+// The window of the drafter's layers that were trained without one.
 constexpr uint32_t kMostWindow = 512;
 
-// The keys of its layers under the name of the architecture that they are of. What DeepSeek V4 has
-// beside them, and its layers here have not, is the model's.
+// The keys of the drafter's layers, under the name of their architecture. For DeepSeek V4, keys
+// that the drafter lacks are copied from the model.
 class LayerKeys {
  public:
   LayerKeys(std::string_view arch, const gguf::Metadata& model) : arch_(arch), model_(model) {}
@@ -64,7 +64,7 @@ class LayerKeys {
   void Add(std::string key, const gguf::Value& value) {
     Add(std::move(key), value.type(), value.payload());
   }
-  // Unless it is there.
+  // Only if the key does not exist yet.
   void Add(std::string key, gguf::ValueType type, Bytes payload) {
     if (!known_.insert(key).second) return;
     names_.push_back(std::move(key));
@@ -127,7 +127,7 @@ uint32_t FirstDim(const gguf::ModelFiles& files, std::string_view name, uint32_t
   return tensor == nullptr ? 0 : static_cast<uint32_t>(std::min<uint64_t>(tensor->dims[0], most));
 }
 
-// What only tensors say.
+// Reads the facts that only tensors say.
 void FindWhatSomeHave(const gguf::ModelFiles& files, BlockShape& shape) {
   const auto has = [&](std::string_view name) { return files.FindTensor(name) != nullptr; };
   shape.pair_rank = FirstDim(files, "markov_w1.weight", kMostRank);
@@ -234,7 +234,7 @@ BlockShape PresetDrafterFor(const Shape& model) {
               .norm_epsilon = model.norm_epsilon,
               .rope = {.base = model.rope.base, .dimensions = model.head_dim}};
   }
-  // The last layers, or some of all.
+  // The last layers, or layers at equal distances.
   for (uint32_t i = 0; i < taps; ++i) {
     shape.taps.push_back(has_streams ? model.layer_count - taps + i
                                      : (i + 1) * model.layer_count / taps - 1);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever a file says of a drafter of blocks: it is refused for that model, or it has sensible
-// tensors, all of which the file has, and a memory that can be laid out.
+// Any file of a drafter of blocks is either refused for that model, or has valid tensors, all of
+// which the file has, and a valid KV cache layout.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 using aster::model::Shape;
 
-// What a small model's file says of it.
+// The metadata of a small model.
 class Model {
  public:
   explicit Model(Shape shape)

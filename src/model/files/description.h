@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the files of a model hold, added up: for people who look at a file before they run it. Knows
+// The tensors of a model's files, added up, for users who look at a file before they run it. Knows
 // the names of tensors, not any one architecture.
 #pragma once
 
@@ -36,12 +36,12 @@ struct Mix {
 };
 
 struct Description {
-  std::string architecture;  // as the file names it; empty where it does not
+  std::string architecture;  // as the file names it; empty if it does not
   std::optional<uint64_t> layer_count;
   std::optional<uint64_t> context_length;
   Mix whole;
   Mix embedding;                   // the token embedding
-  std::map<uint32_t, Mix> layers;  // by layer number; what a file lacks is not there
+  std::map<uint32_t, Mix> layers;  // by layer number; only layers that the file has
   Mix head;                        // the output head and its norms
   Mix other;                       // everything else
 };

@@ -27,7 +27,7 @@ Result<Pooling> ReadPooling(const gguf::Metadata& metadata) {
   const std::string arch = TRY(metadata.Get<std::string>("general.architecture"));
   const std::string key = arch + ".pooling_type";
   const auto type = TRY(metadata.GetOr<uint64_t>(key, 0));
-  // 0 is said of models that do not pool.
+  // 0 means that the model does not pool.
   constexpr Pooling kByType[] = {Pooling::kLast, Pooling::kMean, Pooling::kFirst, Pooling::kLast,
                                  Pooling::kRank};
   if (type < std::size(kByType)) return kByType[type];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which rows of a text make its embedding, as a model's file says. Must not know how they are
+// Which rows of a text become its embedding, as a model's file says. Must not know how they are
 // computed.
 #pragma once
 
@@ -23,11 +23,11 @@ enum class Pooling : uint8_t {
 // "last", "cls", "mean", "rank".
 std::string_view PoolingName(Pooling pooling);
 
-// What `<arch>.pooling_type` says; a model that only writes text says nothing, and its last token
-// has seen all of it. An error for what cannot be computed here.
+// Reads `<arch>.pooling_type`. Models for text generation do not have it: for them it is the last
+// token, which has seen all others. An error if the pooling is not supported.
 Result<Pooling> ReadPooling(const gguf::Metadata& metadata);
 
-// Whether the file names a pooling, as models that were made for embeddings and ranks do.
+// Whether the file names a pooling, as files of embedding and reranking models do.
 bool NamesPooling(const gguf::Metadata& metadata);
 
 }  // namespace aster::model

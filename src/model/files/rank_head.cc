@@ -21,7 +21,7 @@ constexpr std::string_view kDenseBias = "cls.bias";
 constexpr std::string_view kOutput = "cls.output.weight";
 constexpr std::string_view kOutputBias = "cls.output.bias";
 
-// weights [outputs, row.size()] times the row, and the bias unless it is empty.
+// weights [outputs, row.size()] times the row, plus the bias unless it is empty.
 std::vector<double> Project(std::span<const float> weights, std::span<const float> bias,
                             std::span<const double> row, size_t outputs) {
   std::vector<double> result(outputs);
@@ -34,7 +34,7 @@ std::vector<double> Project(std::span<const float> weights, std::span<const floa
   return result;
 }
 
-// The tensor's numbers; none where there is none of the name. An error where it has another shape.
+// The tensor's numbers; empty if there is no such tensor. An error if it has another shape.
 Result<std::vector<float>> ReadNumbers(const gguf::ModelFiles& files, std::string_view name,
                                        std::vector<uint64_t> dims) {
   std::vector<float> numbers;
@@ -50,7 +50,7 @@ Result<std::vector<float>> ReadNumbers(const gguf::ModelFiles& files, std::strin
   return numbers;
 }
 
-// Of several classes the one that is called yes, else the first.
+// Of several classes the one that is named yes, otherwise the first.
 Result<size_t> RelevantLabel(const gguf::Metadata& metadata, const std::string& arch,
                              size_t label_count) {
   const auto labels = TRY(metadata.GetOr<std::vector<std::string>>(
@@ -95,7 +95,7 @@ double RankHead::RawScore(std::span<const float> row) const {
   }
   const std::vector<double> scores = Project(output, output_bias, values, label_count);
   if (label_count == 1) return scores.front();
-  // Its logit against all other classes together, as their probabilities add up.
+  // Its logit against all other classes together, whose probabilities are added up.
   double highest = -std::numeric_limits<double>::infinity();
   for (size_t label = 0; label < label_count; ++label)
     if (label != relevant_label) highest = std::max(highest, scores[label]);

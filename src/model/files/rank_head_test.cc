@@ -22,7 +22,7 @@ struct HeadTensor {
   std::vector<float> values;
 };
 
-// A model of two numbers a row, with these tensors.
+// The head of a model with rows of two numbers and these tensors.
 Result<std::shared_ptr<const RankHead>> HeadOf(uint32_t pooling,
                                                const std::map<std::string, HeadTensor>& tensors,
                                                const std::vector<std::string>& labels = {}) {
@@ -67,7 +67,7 @@ TEST(RankHead, OfClassesIsTheProbabilityOfYes) {
   const auto share = [](double one, double two, double three) {
     return std::exp(one) / (std::exp(one) + std::exp(two) + std::exp(three));
   };
-  // The classes' numbers are 3, 5 and -3.
+  // The classes' scores are 3, 5 and -3.
   EXPECT_DOUBLE_EQ(HeadOf(kRankPooling, tensors).value()->Relevance(kRow), share(3, 5, -3));
   const auto named = HeadOf(kRankPooling, tensors, {"no", "yes", "perhaps"}).value();
   EXPECT_DOUBLE_EQ(named->Relevance(kRow), share(5, 3, -3));

@@ -23,7 +23,7 @@ namespace {
 
 using gguf::TensorType;
 
-// More obstacles of a kind than this are summed up: the first few tell the story.
+// If there are more obstacles of one kind, only their number is given.
 constexpr size_t kMaxListed = 4;
 
 std::string DimsText(const std::vector<uint64_t>& dims) {
@@ -35,7 +35,7 @@ bool SameDims(const gguf::Tensor& tensor, const std::vector<uint64_t>& dims) {
   return std::equal(shape.begin(), shape.end(), dims.begin(), dims.end());
 }
 
-// Sentences of one kind: the first few, and how many more there are.
+// Sentences of one kind: the first few, and the number of the others.
 class Sentences {
  public:
   void Add(std::string sentence) {
@@ -52,24 +52,24 @@ class Sentences {
   std::vector<std::string> sentences_;
 };
 
-// MTP blocks that are never computed: their tensors have no place, and need none.
+// Tensors of MTP blocks that are never computed are ignored.
 bool IsLeftOut(const Shape& shape, std::string_view tensor_name) {
   const std::optional<uint32_t> layer = LayerOf(tensor_name);
   const uint32_t first = shape.layer_count + shape.next_layers;
   return layer && *layer >= first && *layer < first + shape.left_out;
 }
 
-// Files may have the embedding and the head once more for the block, which takes the model's, and
-// an index where it has none: for the block, and for layers that take what another's has chosen.
+// Tensors that files may have, but that are not used: embedding and head of the MTP block, which
+// uses the model's; an index of the MTP block, or of layers that use another layer's choice.
 bool IsIdle(const Shape& shape, std::string_view tensor_name) {
   const std::optional<uint32_t> layer = LayerOf(tensor_name);
   if (!layer || *layer >= shape.layer_count + shape.next_layers) return false;
   const bool is_next = *layer >= shape.layer_count;
   const std::string_view name = tensor_name.substr(tensor_name.find('.', 4) + 1);
-  // Beside what makes both for all heads files may have each for itself.
+  // Files may have these beside the fused tensor for all heads.
   const bool is_of_each = name == "attn_k_b.weight" || name == "attn_v_b.weight";
   if (is_of_each && shape.is_mla() && shape.kinds.fused) return true;
-  // Of tokens in pictures.
+  // For image tokens.
   if (name == "exp_probs_b_vl.bias" && shape.shares_far_rows()) return true;
   if (name.starts_with("indexer.") && shape.is_indexed())
     return is_next || !shape.has_index(*layer);
@@ -89,8 +89,7 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
     if (!slice || slice->Needs(shape, spec)) needed.push_back(std::move(spec));
   }
   obstacles = ObstaclesOf(files, needed);
-  // A tensor that was not asked for may mean that the file computes something else than its
-  // architecture says.
+  // An unknown tensor may mean that the model computes something else than its architecture says.
   Sentences unexpected;
   const auto pooling = ReadPooling(files.metadata());
   const bool ranks = pooling.ok() && *pooling == Pooling::kRank;
@@ -108,8 +107,8 @@ void CheckTensors(const gguf::ModelFiles& files, const Shape& shape,
   std::move(unexpected).MoveTo(obstacles);
 }
 
-// A block that is not as its family's are known is left out, and so is every one behind the first:
-// drafts change no answer.
+// An MTP block that differs from its family's known one is left out, and so is every one after the
+// first: drafts do not change answers.
 void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
   if (!CanDraftNext(shape) || shape.left_out == 0) return;
   Shape with = shape;
@@ -130,7 +129,7 @@ void FindNextInside(const gguf::ModelFiles& files, Shape& shape) {
   shape = with;
 }
 
-// The MTP block may be in a file of its own, of which the model's keys know nothing.
+// The MTP block may be in a file of its own, which the model's keys do not mention.
 Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   if (!shape.is_latent() || shape.shares_far_rows()) {
     FindNextInside(files, shape);
@@ -149,7 +148,7 @@ Status FindNext(const gguf::ModelFiles& files, Shape& shape) {
   return Ok();
 }
 
-// In any layer: files may hold some only.
+// In any layer, as files may have only some layers.
 bool HasInLayers(const gguf::ModelFiles& files, const Shape& shape, std::string_view name) {
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     if (files.FindTensor(fmt::format("blk.{}.{}", layer, name)) != nullptr) return true;
@@ -165,7 +164,7 @@ bool HasInFullLayers(const gguf::ModelFiles& files, const Shape& shape, std::str
   return false;
 }
 
-// How many layers are without experts, and whether queries, keys and values are one tensor.
+// Finds how many layers have no experts, and whether queries, keys and values are one tensor.
 void FindMimo2(const gguf::ModelFiles& files, Shape& shape) {
   shape.kinds.fused = HasInLayers(files, shape, "attn_qkv.weight");
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
@@ -174,7 +173,7 @@ void FindMimo2(const gguf::ModelFiles& files, Shape& shape) {
   }
 }
 
-// Of some architectures only some models norm queries and keys, or have a bias for the choice of
+// In some architectures only some models norm queries and keys, or have a bias for the choice of
 // experts.
 void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
   if (shape.is_glm()) shape.head_norms = HasInLayers(files, shape, "attn_q_norm.weight");
@@ -189,10 +188,10 @@ void FindWhatSomeHave(const gguf::ModelFiles& files, Shape& shape) {
 }
 
 bool HasRopeFactors(const gguf::ModelFiles& files, const Shape& shape) {
-  // Gemma 3 would not say which of its two kinds of layers the factors are for; of Gemma 4 they are
-  // for those that see all.
+  // For Gemma 3 it is not known which kind of layers the factors are for; in Gemma 4 they are for
+  // those that see all.
   if (shape.is_gemma()) return shape.is_gemma4();
-  // A Phi 3 that was trained for more than its original context cannot do without.
+  // A Phi 3 that was trained for more than its original context needs them.
   const bool is_longer = shape.context_length > shape.rope.original_context;
   return (shape.arch == Arch::kPhi3 && is_longer) ||
          files.FindTensor(RopeFactorsOf(shape)) != nullptr;
@@ -255,7 +254,7 @@ Support CheckSupport(const gguf::ModelFiles& files, const std::optional<Slice>& 
     support.obstacles.push_back(shape.error().message());
     return support;
   }
-  // No model of these answers through its embedding: one without a head has lost it.
+  // No model of these families uses its embedding as head: without a head the file is incomplete.
   const bool may_tie = !shape->is_latent() && !shape->is_gpt_oss() && !HasRouterKeys(shape->arch);
   shape->tied_head = may_tie && files.FindTensor("output.weight") == nullptr;
   shape->rope_factors = HasRopeFactors(files, *shape);

@@ -18,12 +18,12 @@ PassWeights MakePassWeights(const Weights& weights, const compute::Matrix* head)
                      .head = head == nullptr ? weights.head : *head,
                      .frequencies = std::vector<double>(shape.rope.dimensions / 2)};
   if (shape.is_latent()) return shared;
-  // RoPE of all layers alike, or of those that see all: frequencies, by Llama 3's factors where the
-  // file has them, and the magnitude.
+  // RoPE of all layers, or of those without a window: frequencies, by Llama 3's factors if the file
+  // has them, and the magnitude.
   kernels::RopeFrequencies(RopeSpecOf(shape.rope),
                            weights.rope_factors.empty() ? nullptr : weights.rope_factors.data(),
                            shared.frequencies.data());
-  // Of MLA scores carry the magnitude, not cosines and sines.
+  // In MLA, scores have the magnitude, not cosines and sines.
   shared.magnitude = shape.is_mla() ? 1.0 : RopeMagnitudeOf(shape.rope);
   if (shape.has_window_rope()) {
     shared.window_frequencies.resize(shape.window_rope.dimensions / 2);
@@ -47,7 +47,7 @@ ForwardJob& ForwardJob::operator=(ForwardJob&& other) noexcept {
 }
 
 ForwardJob::~ForwardJob() {
-  // A back end may still be computing into the pass: it has to end before another job gets it.
+  // A back end may still compute into the pass: wait for it before another job gets the pass.
   for (Step& step : passes_) {
     if (step.pass == nullptr) continue;
     step.pass->Abandon();
@@ -56,7 +56,7 @@ ForwardJob::~ForwardJob() {
 }
 
 Result<Progress> ForwardJob::Advance() {
-  // Back end by back end, without a wait between those that are done at once.
+  // One back end after the other, without returning between passes that are done at once.
   while (TRY(passes_[at_].pass->Advance()) == Progress::kDone) {
     if (at_ + 1 == passes_.size()) {
       TakeOutput();
@@ -73,10 +73,10 @@ Result<Output> ForwardJob::Finish() {
   return output();
 }
 
-// The rows behind the layers of one back end are what the next begins with.
+// The next back end begins with the rows after the layers of the one before.
 Status ForwardJob::BeginNext() {
   const ForwardPass& before = *passes_[at_].pass;
-  // The same segments, with hidden states in place of tokens' embeddings.
+  // The same segments, with hidden states in place of token embeddings.
   std::vector<Segment> segments(before.segments().begin(), before.segments().end());
   const float* rows = before.output().hidden.data();
   const size_t width = forward_->layers_[0].shared.weights.shape.hidden_width();
@@ -84,13 +84,13 @@ Status ForwardJob::BeginNext() {
     segment.hidden = rows;
     rows += segment.tokens.size() * width;
   }
-  // A pass is taken only now, so that a back end has no more passes than batches at a time.
+  // Takes the pass only now, so that a back end has no more passes than batches at a time.
   Step& next = passes_[++at_];
   next.pass = forward_->TakePass(forward_->layers_[next.slice]);
   return next.pass->Begin(segments, next.part, exchange_, before.next_gather());
 }
 
-// What was tapped in several passes stands side by side.
+// Puts the tapped rows of several passes side by side.
 void ForwardJob::TakeOutput() {
   output_ = passes_.back().pass->output();
   size_t rows = 0, width = 0;
@@ -111,7 +111,7 @@ void ForwardJob::TakeOutput() {
   output_.tapped = tapped_;
 }
 
-// Only now does anything follow from the batch: until here an error has changed nothing.
+// Tables change only now: an error before this has no effect.
 void ForwardJob::AdvanceTables() {
   for (const Segment& segment : passes_[0].pass->segments()) {
     segment.table->Advance({part_.layer_begin, part_.layer_end}, segment.tokens,
@@ -139,7 +139,7 @@ void Forward::Tap(const std::vector<uint32_t>& layers) {
 }
 
 std::unique_ptr<ForwardPass> Forward::TakePass(Layers& layers) {
-  // Passes own the scratch memory of a batch, so they are kept and used again.
+  // Passes own the scratch memory of a batch, so they are reused.
   if (layers.free.empty())
     return std::make_unique<ForwardPass>(layers.shared, memory_, *layers.backend);
   std::unique_ptr<ForwardPass> pass = std::move(layers.free.back());
@@ -151,7 +151,7 @@ Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice
                                   Exchange* exchange) {
   CHECK(slice_.Contains(part));
   ForwardJob job(*this, part, exchange);
-  // Of each back end the layers that are in `part`; those without any are left out.
+  // The layers of each back end that are in `part`; back ends without any are left out.
   for (size_t i = 0; i < layers_.size(); ++i) {
     Slice own = layers_[i].shared.weights.slice;
     own.embedding = part.embedding && own.embedding;
@@ -160,14 +160,15 @@ Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice
     own.layer_end = std::min(own.layer_end, part.layer_end);
     if (own.layer_begin < own.layer_end) job.passes_.push_back({i, own, nullptr});
   }
-  // Room for all layers before the first computes, so that a batch without it changes nothing.
+  // Reserves room for all layers before the first computes, so that a batch that fails for lack of
+  // it changes nothing.
   if (job.passes_.size() > 1) {
     for (const Segment& segment : segments) {
       TRY(segment.table->Reserve({part.layer_begin, part.layer_end},
                                  static_cast<uint32_t>(segment.tokens.size())));
     }
   }
-  // The later passes begin when the rows that they need are there (BeginNext).
+  // Later passes begin when the rows that they need have been computed (BeginNext).
   ForwardJob::Step& first = job.passes_.front();
   first.pass = TakePass(layers_[first.slice]);
   TRY(first.pass->Begin(segments, first.part, exchange));
@@ -175,7 +176,7 @@ Result<ForwardJob> Forward::Begin(std::span<const Segment> segments, const Slice
 }
 
 Result<Output> Forward::Run(std::span<const Segment> segments, const Slice& part) {
-  // The job of the call before lent its output until now; its passes are free again.
+  // Destroys the job of the call before, whose output is no longer valid, and frees its passes.
   last_.reset();
   last_.emplace(TRY(Begin(segments, part)));
   return last_->Finish();

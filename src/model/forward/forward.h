@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 // The forward pass of a slice over a batch: spans of many sequences go through every matrix product
-// together. What a row gives does not depend on what else is in the batch, on how its sequence was
-// cut, or on how many threads there are. Must not know why tokens are computed, nor where the other
-// slices are.
-//
-// The slice may be of several back ends, whose layers follow one another: rows go through the host
-// from one to the next.
-//
-// A batch is a job: its thread calls Advance until it is done, and may compute another job while
+// together. A row's result does not depend on the rest of the batch, on how its sequence was cut,
+// or on the number of threads. Must not know why tokens are computed, nor where the other slices
+// are.
+// | The slice may be divided between several back ends with consecutive layers; rows go from one to
+// the next through the host.
+// | A batch is a job: its thread calls Advance until it is done, and may compute another job while
+// one waits. Jobs of different sequences may be in flight together; a layer of a sequence is
+// computed by one job at a time.
 // one waits. Jobs of different sequences may be in flight together; the layers of one sequence are
 // one job's at a time.
 #pragma once
@@ -31,38 +31,38 @@ namespace aster::model {
 
 class Forward;
 
-// Layers that one back end computes, with their weights in its memory. Both outlive what uses them.
+// Layers that one back end computes, with their weights in its memory. Both outlive their users.
 struct BackendSlice {
   const Weights& weights;
   compute::Backend& backend;
-  ExpertUse* expert_use = nullptr;  // counts what routers choose; or null. On the processor only.
+  ExpertUse* expert_use = nullptr;  // counts the router's choices; or null. On the processor only.
 };
 
-// A batch in flight. Tables (and hidden rows, until the first Advance has returned) outlive it; the
-// tables are changed by nothing else until it is done or gone. A job that is dropped before it is
-// done changes no table.
+// A batch in flight. Tables (and hidden rows, until the first Advance has returned) outlive it.
+// Nothing else may change the tables until it is done or destroyed. A job that is destroyed before
+// it is done changes no table.
 class ForwardJob {
  public:
   ForwardJob(ForwardJob&& other) noexcept = default;
   ForwardJob& operator=(ForwardJob&& other) noexcept;
   ~ForwardJob();
 
-  // Computes until the job is done or has to wait for something. After an error it is over: no
-  // table has advanced.
+  // Computes until the job is done or has to wait. After an error it is over; no table has
+  // advanced.
   Result<Progress> Advance();
-  // Whether it waits for a back end; the job of a group's part else for the other parts.
+  // Whether it waits for a back end; otherwise, as a group's part, it waits for other parts.
   bool is_computing() const { return passes_[at_].pass->is_computing(); }
-  // Returns when what it waits for is there, for a thread with nothing else to compute.
+  // Waits for the back end, for a thread with nothing else to compute.
   Status Wait() { return passes_[at_].pass->Wait(); }
-  // Computes to the end, waiting where it must.
+  // Computes to the end, and waits if necessary.
   Result<Output> Finish();
-  // Of a job that is done, as long as it is there.
+  // Of a job that is done; valid as long as the job exists.
   const Output& output() const { return output_; }
 
  private:
   friend class Forward;
 
-  // Its way through the layers of one back end.
+  // The pass of the job through one back end.
   struct Step {
     size_t slice;  // of the Forward's
     Slice part;
@@ -82,15 +82,14 @@ class ForwardJob {
   std::vector<Step> passes_;  // one after the other; empty once moved from
   size_t at_ = 0;             // the current one
   Output output_;
-  std::vector<float> tapped_;  // where layers of several are tapped
+  std::vector<float> tapped_;  // the tapped rows, if layers of several back ends are tapped
 };
 
-// Keeps the memory of jobs that are gone for those that come. Belongs to one thread, like its jobs,
-// which it outlives.
+// Keeps the memory of ended jobs for new ones. Belongs to one thread, like its jobs; outlives them.
 class Forward {
  public:
   // Slices of one model, each beginning where the one before ends. `head` [vocab_size, embedding]
-  // where it is not the weights' own.
+  // if it is not the weights' own.
   Forward(std::vector<BackendSlice> slices, const MemoryOptions& memory,
           const compute::Matrix* head = nullptr);
   Forward(const Weights& weights, const MemoryOptions& memory, compute::Backend& backend,
@@ -101,21 +100,20 @@ class Forward {
 
   // All of its layers.
   const Slice& slice() const { return slice_; }
-  // Batches that begin from here on give the rows behind these layers, ascending, where they are
-  // wanted: the mean of streams where there are several.
+  // Batches that begin from here on can give rows after these layers (ascending): the mean of
+  // streams if there are several.
   void Tap(const std::vector<uint32_t>& layers);
 
-  // A job that computes the segments (of different sequences) and advances their tables. On failure
-  // no table has changed.
+  // Begins a job that computes the segments (of different sequences) and advances their tables. On
+  // failure no table has changed.
   Result<ForwardJob> Begin(std::span<const Segment> segments) { return Begin(segments, slice_); }
-  // Only some of the layers, with the embedding and the head only where `part` has them: as if
-  // there were no others. Of the tables, too, only these layers matter and change.
-  // A group's part gathers what the other parts compute of the same batch by `exchange`, which
-  // outlives the job.
+  // Computes only the layers, embedding and head of `part`. Only these layers of the tables change.
+  // A group's part gets the other parts' results of the batch by `exchange`, which outlives the
+  // job.
   Result<ForwardJob> Begin(std::span<const Segment> segments, const Slice& part,
                            Exchange* exchange = nullptr);
 
-  // A job from begin to end; what it gives is valid until the next call of Run.
+  // Runs a job from begin to end; its output is valid until the next call of Run.
   Result<Output> Run(std::span<const Segment> segments) { return Run(segments, slice_); }
   Result<Output> Run(std::span<const Segment> segments, const Slice& part);
 
@@ -125,7 +123,7 @@ class Forward {
   struct Layers {
     PassWeights shared;
     compute::Backend* backend;
-    std::vector<std::unique_ptr<ForwardPass>> free;  // the one used last at the end
+    std::vector<std::unique_ptr<ForwardPass>> free;  // the most recently used one at the end
   };
 
   std::unique_ptr<ForwardPass> TakePass(Layers& layers);

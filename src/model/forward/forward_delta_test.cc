@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Layers that keep states: what they compute is the same however a text is cut, goes back, is
-// shared or moves.
+// Layers that keep states compute the same however a text is cut, truncated, shared or transferred.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace {
 
 using gguf::TensorType;
 
-// Two layers that keep states, and one that attends between them.
+// Two layers that keep states, and one with attention between them.
 Shape SmallDelta(Arch arch = Arch::kQwen3Next) {
   Shape shape = SmallShape(arch);
   shape.embedding = 64;
@@ -38,7 +37,7 @@ Shape SmallDelta(Arch arch = Arch::kQwen3Next) {
   return shape;
 }
 
-// A model with what its texts have to give.
+// A model with the expected logits of its texts.
 class Delta : public testing::Test {
  protected:
   static constexpr size_t kLength = 620;
@@ -49,7 +48,7 @@ class Delta : public testing::Test {
     return {logits.begin(), logits.end()};
   }
 
-  // Whether the text from the table's length on has what it has as a whole.
+  // Whether the text, continued from the table's length, has the logits of the uncut text.
   ::testing::AssertionResult GoesOn(kv::PageTable& table, size_t count) {
     const size_t begin = table.length();
     const auto logits = Run(table, std::span(tokens_).subspan(begin, count));
@@ -72,7 +71,7 @@ TEST_F(Delta, EveryCutGivesTheSame) {
     EXPECT_EQ(runner_.Logits(tokens_, chunk), expected_) << chunk;
 }
 
-// As drafts do: a few tokens are taken back, and others follow.
+// As with drafts: a few tokens are removed, and others follow.
 TEST_F(Delta, TokensThatAreTakenBackLeaveNothing) {
   kv::PageTable table = runner_.NewTable();
   ASSERT_TRUE(GoesOn(table, 100));
@@ -99,7 +98,7 @@ TEST_F(Delta, GoingBackWithinTheSlackIsExact) {
       ASSERT_EQ(table.Truncate(length), length);
       kv::PageTable fork = table.Fork();
       Run(fork, std::span(wrong_).first(40));
-      // Tokens one by one find the states that the batch before kept.
+      // Single tokens use the states that the batch before kept.
       EXPECT_TRUE(GoesOn(table, 1)) << back << " back to " << length;
       EXPECT_TRUE(GoesOn(table, 2)) << back << " back to " << length;
       EXPECT_TRUE(GoesOn(table, 120)) << back << " back to " << length;
@@ -107,7 +106,7 @@ TEST_F(Delta, GoingBackWithinTheSlackIsExact) {
   }
 }
 
-// Further, states have slid out: what is left is less than asked for.
+// Farther back the states were freed: the remaining length is shorter than asked for.
 TEST_F(Delta, GoingBackFurtherBeginsAtAnEarlierLength) {
   for (const uint32_t length : {131u, 300u, 517u}) {
     for (const uint32_t back : {65u, 100u, 330u}) {
@@ -120,7 +119,7 @@ TEST_F(Delta, GoingBackFurtherBeginsAtAnEarlierLength) {
   }
 }
 
-// Pages of another sequence are continued from their last boundary.
+// A sequence continues pages of another one from their last boundary.
 TEST_F(Delta, SharedPagesComputeTheSame) {
   kv::PageTable first = runner_.NewTable();
   ASSERT_TRUE(GoesOn(first, kLength));
@@ -128,7 +127,7 @@ TEST_F(Delta, SharedPagesComputeTheSame) {
     kv::PageTable table = runner_.NewTable();
     table.Adopt(std::span(tokens_).first(length));
     EXPECT_EQ(table.length(), length / 128 * 128);
-    // Back into the page that is shared, and on.
+    // Back into the shared page, and on.
     table.Truncate(table.length() - 7);
     EXPECT_TRUE(GoesOn(table, 5));
     EXPECT_TRUE(GoesOn(table, 50));
@@ -160,7 +159,7 @@ TEST_F(Delta, ATransferredCacheComputesTheSame) {
   }
 }
 
-// Rows that come in where others were taken back: what the batches before kept is of another text.
+// Rows that are imported after a truncation: the kept states belong to another text.
 TEST_F(Delta, StatesOfAnotherTextAreNotTakenForThoseOfThisOne) {
   kv::PageTable from = runner_.NewTable();
   ASSERT_TRUE(GoesOn(from, 170));
@@ -193,7 +192,7 @@ TEST_F(Delta, CompanionsInABatchChangeNothing) {
   }
 }
 
-// The reference's kernels, and a cut between layers.
+// Also with the reference kernels, and cut between layers.
 TEST_F(Delta, EveryInstructionSetAndSliceGivesTheSame) {
   for (const kernels::Isa isa : kernels::AvailableIsas()) {
     Runner runner(model_.files(), Slice::Whole(shape_), 1, isa);
@@ -211,8 +210,8 @@ TEST_F(Delta, EveryInstructionSetAndSliceGivesTheSame) {
   EXPECT_TRUE(std::ranges::equal(logits, std::span(expected_).first(logits.size())));
 }
 
-// What a model of that shape computes, against double precision. Experts' ties would make rows of
-// rounded inputs differ: all are used.
+// Compares a model with the reference in double precision. Uses all experts, as rounded inputs may
+// lead to another choice.
 void ExpectTruth(Shape shape) {
   shape.experts.used = shape.experts.count;
   const ModelFile model(shape, TensorType::kF32);
@@ -225,7 +224,7 @@ void ExpectTruth(Shape shape) {
     difference += (logits[i] - reference[i]) * (logits[i] - reference[i]);
     size += reference[i] * reference[i];
   }
-  // Keys, values and what states are made of are halves.
+  // Keys, values and the states' inputs are f16.
   EXPECT_LT(std::sqrt(difference / size), 2e-3) << ArchName(shape.arch);
 }
 
@@ -239,7 +238,7 @@ TEST(DeltaForms, AgreeWithTheTextbook) {
   ExpectTruth(shape);
 }
 
-// Of a sequence only the page before is kept, whatever its length.
+// A sequence keeps only the states at the last page boundary, whatever its length.
 TEST(DeltaForms, StatesTakeTheSameAtEveryLength) {
   const Shape shape = ShapeOfPreset("qwen3-next-80b").value();
   const auto layout = MakeMemoryLayout(shape, {}, Hash128{}).value();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The kinds of Gemma 4 that other tests do not have: values that are keys, experts beside a dense
-// network; and layers that see other layers' KV rows.
+// Kinds of Gemma 4 that other tests do not have: keys as values, experts beside a dense network,
+// and layers that use other layers' KV rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ TEST_P(ForwardGemma4, ChunksThreadsAndInstructionSetsChangeNothing) {
   const auto expected = whole.Logits(tokens, 150);
   for (const size_t chunk : {7, 1, 128}) {
     EXPECT_EQ(whole.Logits(tokens, chunk), expected) << chunk;
-    if (kSanitized) break;  // enough to reach every access: the release compares
+    if (kSanitized) break;  // enough to reach every access: the release build compares
   }
   Runner three(model.files(), Slice::Whole(shape), 3);
   EXPECT_EQ(three.Logits(tokens, 100), expected);
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ForwardGemma4,
                            return name;
                          });
 
-// Layers that share rows are on the node of those whose rows they see.
+// Layers that share rows must be on the node of the layers whose rows they use.
 TEST(ForwardGemma4Sharing, NodesAreRefusedLayersWithoutTheirRows) {
   const Shape shape = SmallShape(Arch::kGemma4);
   const ModelFile model(shape, TensorType::kQ8_0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The parts of a group give the bits of a machine that computes whole layers.
+// The parts of a group compute the same bits as a machine that computes whole layers.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -83,8 +83,8 @@ TEST_P(ForwardGroup, GivesTheBitsOfOneMachine) {
   ExpectTheBitsOfOneMachine(GetParam(), groups);
 }
 
-// Where each part has whole blocks of what the next product reads, blocks travel; where a program
-// knows none, numbers. The bits are the same.
+// Blocks are sent if each part has whole blocks of the next product's input; floats if a program
+// does not know blocks. The bits are the same.
 TEST(ForwardGroupBlocks, TravelWhereTheyAreWhole) {
   for (const TensorType type : {TensorType::kQ8_0, TensorType::kQ4_K}) {
     Shape shape = FourHeads(Arch::kLlama);
@@ -111,7 +111,7 @@ TEST(ForwardGroupBlocks, TravelWhereTheyAreWhole) {
   }
 }
 
-// Rows of chosen experts and of the shared one are in a message; of several shared ones numbers.
+// Rows of chosen and shared experts are in one message; those of several shared ones as floats.
 TEST(ForwardGroupBlocks, TravelBesideNumbers) {
   for (const char* const kind : {"", "two shared"}) {
     const Shape shape = FourHeads(Arch::kDeepSeek2, kind);
@@ -122,7 +122,7 @@ TEST(ForwardGroupBlocks, TravelBesideNumbers) {
     Group group(model.files(), shape, PartOf({1, 1}), 1, /*older=*/1);
     const std::vector<float> logits = group.Run({&prompt, 1});
     EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0);
-    // Each layer's attended heads and wide rows, of the part that is not older.
+    // Each layer's attention output and wide rows, from the part that is not older.
     EXPECT_EQ(group.sent_blocks(), 2 * shape.layer_count);
   }
 }
@@ -186,8 +186,8 @@ INSTANTIATE_TEST_SUITE_P(DeepSeek, ForwardGroup,
                                          Case{Arch::kDeepSeek4, TensorType::kIQ2_XXS}),
                          NameOfGroup);
 
-// Dense layers before those with experts, norms over all heads, rows that all heads share, layers
-// that keep states, layers of two kinds.
+// Dense layers before those with experts, norms over all heads, MLA, layers that keep states,
+// layers of two kinds.
 INSTANTIATE_TEST_SUITE_P(
     MoreFamilies, ForwardGroup,
     testing::Values(
@@ -223,8 +223,8 @@ INSTANTIATE_TEST_SUITE_P(Experts, ForwardOwners,
                                          Case{Arch::kDeepSeek4, TensorType::kQ4_K}),
                          NameOfGroup);
 
-// A part packs its own experts and those that all have, and sends sums of one row for each row that
-// has an expert there.
+// A part packs its own experts and those that all parts have, and sends a row of sums for each row
+// that has an expert there.
 TEST(ForwardOwners, HaveTheirExpertsOnly) {
   const Shape shape = FourHeads(Arch::kQwen3Moe);
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -252,16 +252,16 @@ TEST(ForwardOwners, HaveTheirExpertsOnly) {
   const Piece prompt{0, RandomTokens(40, shape.vocab_size, 1)};
   group.Run({&prompt, 1});
   const uint64_t rows = 40, attended = shape.head_count * shape.head_dim;
-  // Attended heads travel in blocks of 32 with a scale.
+  // The attention output is sent in blocks of 32 with a scale.
   const uint64_t columns = attended + attended / 32 * sizeof(float);
   const uint64_t gathered = shape.layer_count * rows * (columns + shape.embedding * sizeof(float));
-  const uint64_t logits = rows * shape.vocab_size * sizeof(float);  // of all parts
+  const uint64_t logits = rows * shape.vocab_size * sizeof(float);  // from all parts
   const uint64_t sums = shape.layer_count * rows * shape.embedding * sizeof(int64_t);
   EXPECT_GT(group.sent_bytes(), gathered + sums);
   EXPECT_LE(group.sent_bytes(), gathered + 2 * sums + logits);
 }
 
-// Of every matrix of heads, rows and experts a part packs its own rows.
+// A part packs only its own rows of every matrix of heads, rows and experts.
 class ForwardGroupWeights : public testing::TestWithParam<Arch> {};
 
 TEST_P(ForwardGroupWeights, PartsShareThemOut) {
@@ -291,7 +291,7 @@ TEST_P(ForwardGroupWeights, PartsShareThemOut) {
     EXPECT_EQ(bytes_of(first) + bytes_of(second), bytes_of(all));
   }
   EXPECT_EQ(first.head.bytes() + second.head.bytes(), all.head.bytes());
-  // What is planned for is what is packed, norms, and what stays in the file.
+  // The planned bytes are the packed ones, the norms, and the tensors that stay in the file.
   const Slice& slice = first.slice;
   const auto type_of = [](const TensorSpec& spec) {
     return spec.is_matrix ? TensorType::kQ8_0 : TensorType::kF32;
@@ -316,7 +316,7 @@ INSTANTIATE_TEST_SUITE_P(All, ForwardGroupWeights,
                                          Arch::kMimo2, Arch::kQwen3Next, Arch::kQwen35Moe,
                                          Arch::kGemma4));
 
-// Nothing of a batch that some part gives up stays in a table.
+// A batch that a part abandons leaves nothing in a table.
 TEST(ForwardGroup, ADroppedBatchChangesNothing) {
   const Shape shape = FourHeads(Arch::kLlama);
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -333,7 +333,7 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
     EXPECT_EQ(job.Advance().value(), Progress::kWaiting);
   }
   EXPECT_EQ(table.length({0, shape.layer_count}), 0u);
-  // What another part sends is held against what it should be: numbers and blocks.
+  // Floats and blocks from another part are checked for their size.
   for (const bool are_blocks : {false, true}) {
     board.sent.clear();
     board.sent[{0, 1}] = {1, 2, 3, 4};
@@ -343,7 +343,7 @@ TEST(ForwardGroup, ADroppedBatchChangesNothing) {
   }
 }
 
-// It reads the whole head, which the part that leads has for it beside its rows.
+// The block needs the whole head, which the leading part has beside its own rows.
 TEST(ForwardGroup, ThePartThatLeadsHasTheMtpBlock) {
   const Shape shape = FourGroups();
   ASSERT_EQ(shape.next_layers, 1u);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// DeepSeek V4 and V4.1: what they compute, and that it is the same however a text is cut.
+// DeepSeek V4 and V4.1: correct results, which are the same however a text is cut.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,8 +26,7 @@ namespace {
 
 using gguf::TensorType;
 
-// What of `all` is tried where every access is checked and takes ten times as long: the release
-// tries all.
+// Only some of the cases with sanitizers, which are ten times slower: the release tests all.
 template <typename T>
 std::vector<T> SomeOf(std::vector<T> all, std::vector<T> with_sanitizers) {
   return kSanitized ? std::move(with_sanitizers) : std::move(all);
@@ -35,12 +34,12 @@ std::vector<T> SomeOf(std::vector<T> all, std::vector<T> with_sanitizers) {
 
 Shape SmallFlash() {
   Shape shape = SmallDeepSeek4({0, 4, 128, 4});
-  shape.latent.rope.original_context = 256;  // so that the ramp is inside
+  shape.latent.rope.original_context = 256;  // so that YaRN's ramp is within the pairs
   shape.next_layers = 0;
   return shape;
 }
 
-// Other numbers everywhere, and no layer without compressed rows.
+// Different numbers everywhere, and no layer without compressed rows.
 Shape SmallPro() {
   Shape shape = SmallFlash();
   shape.layer_count = 3;
@@ -71,8 +70,8 @@ Shape TinyFlash() {
   return shape;
 }
 
-// Other numbers everywhere. Rows of single tokens there are none, and so no blocks of them; rows
-// are made in the first layer, and chosen from anew behind one that sees none.
+// Different numbers everywhere. No rows of single tokens, so no blocks of rows; rows are made in
+// the first layer, and chosen again after a layer that sees none.
 Shape OtherV41() {
   Shape shape = SmallDeepSeek41();
   shape.layer_count = 5;
@@ -113,7 +112,7 @@ Shape TinyV41() {
   return shape;
 }
 
-// The rows' errors, relative to how far logits spread, in ascending order.
+// The rows' errors, relative to the spread of logits, ascending.
 std::vector<double> ErrorsOf(std::span<const float> logits, std::span<const double> reference,
                              size_t width) {
   double size = 0;
@@ -137,7 +136,7 @@ struct Family {
   Shape (*tiny)();
   std::vector<double> (*reference)(const gguf::ModelFiles& files, const Shape& shape,
                                    const MemoryOptions& memory, std::span<const int32_t> tokens);
-  // Of logits as they were on the machine where they were written down.
+  // Hashes of logits, recorded on one machine.
   std::string f32_hash;
   std::string q8_0_hash;
 };
@@ -168,7 +167,7 @@ TEST_P(LatentModel, AgreesWithItsDescription) {
       const auto errors =
           ErrorsOf(runner.Logits(tokens, 70),
                    GetParam().reference(model.files(), shape, memory, tokens), shape.vocab_size);
-      // Where a row is rounded up or chosen by a hair, floats may decide otherwise than doubles.
+      // If a row is almost rounded or chosen otherwise, floats may decide otherwise than doubles.
       EXPECT_LT(errors[errors.size() / 2], plain_rows ? 1e-4 : 2e-3) << shape.head_dim;
       EXPECT_LT(errors[errors.size() * 9 / 10], plain_rows ? 1e-3 : 2e-2) << shape.head_dim;
     }
@@ -196,7 +195,7 @@ TEST_P(LatentModel, ChunksThreadsAndInstructionSetsChangeNothing) {
   }
 }
 
-// As they were on the machine where they were written down: every other one has to find the same.
+// Every machine must compute the recorded bits.
 TEST_P(LatentModel, TheSameBitsOnEveryMachine) {
   const std::pair<TensorType, std::string> known[] = {
       {TensorType::kF32, GetParam().f32_hash},
@@ -257,7 +256,7 @@ TEST_P(LatentModel, GoingBackIsAShorterLength) {
     const auto logits = runner.Run({&segment, 1}).value().logits;
     return std::vector(logits.begin(), logits.end());
   };
-  // Behind every place in a compressed row, and at the edges of pages.
+  // At every place within a compressed row, and at the edges of pages.
   for (const uint32_t length :
        SomeOf<uint32_t>({1, 2, 126, 127, 128, 129, 130, 131, 132, 255, 256, 259}, {1, 127, 131})) {
     for (const uint32_t back : SomeOf<uint32_t>({1, 5, 64}, {5, 64})) {
@@ -275,7 +274,7 @@ TEST_P(LatentModel, GoingBackIsAShorterLength) {
   }
 }
 
-// Further than the slack, rows have slid out of windows: what is left is less than asked for, and
+// Beyond the slack, rows of windows were freed: the remaining length is shorter than asked for, and
 // the tokens between are computed again.
 TEST_P(LatentModel, GoingBackFurtherBeginsAtAnEarlierLength) {
   const Shape shape = Small();
@@ -305,8 +304,7 @@ TEST_P(LatentModel, GoingBackFurtherBeginsAtAnEarlierLength) {
   }
 }
 
-// What slid out of windows is still in memory where nothing else needed that: a page at most is
-// computed again.
+// If nothing else needed the memory, freed rows are still there: at most a page is computed again.
 TEST_P(LatentModel, GoingBackFurtherFindsAPageBoundary) {
   for (const Shape& shape : SomeOf<Shape>({Small(), Other()}, {Other()})) {
     const ModelFile model(shape, TensorType::kQ8_0);
@@ -337,8 +335,8 @@ TEST_P(LatentModel, GoingBackFurtherFindsAPageBoundary) {
   }
 }
 
-// Rows that are not read any more are not transferred; what is computed from the others, and after
-// going back behind them, is the same.
+// Rows that are not read any more are not transferred; results from the others are the same, also
+// after a truncation.
 TEST_P(LatentModel, ATransferredCacheComputesTheSame) {
   const Shape shape = Other();
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -373,7 +371,7 @@ TEST_P(LatentModel, ATransferredCacheComputesTheSame) {
   }
 }
 
-// Nor does a sequence's first n-gram reach into the one before it in the batch.
+// A sequence's first n-gram does not include tokens of the one before it in the batch.
 TEST_P(LatentModel, CompanionsInABatchChangeNothing) {
   const Shape shape = GetParam().tiny();
   const ModelFile model(shape, TensorType::kQ4_K);
@@ -409,14 +407,14 @@ TEST_P(LatentModel, AnotherMemoryThanItsOwnIsRefused) {
   EXPECT_TRUE(refused({.window = 64, .sinks = 4}));
 }
 
-// Between a layer that makes rows, or chooses some, and one that sees them.
+// Between a layer that makes rows, or chooses some, and one that uses them.
 TEST(DeepSeek41, NoSliceBeginsBehindRowsThatItSees) {
   const Shape shape = SmallDeepSeek41();
   for (const uint32_t layer : {0, 1, 3, 5}) EXPECT_TRUE(shape.can_begin(layer)) << layer;
   for (const uint32_t layer : {2, 4}) EXPECT_FALSE(shape.can_begin(layer)) << layer;
 }
 
-// Numbers of blocks come with the rows: none of them may lead out of the cache.
+// Indices of blocks come with the rows: none may lead outside of the cache.
 TEST(DeepSeek41, RowsFromOtherMachinesMayBeAnything) {
   const Shape shape = SmallDeepSeek41();
   const ModelFile model(shape, TensorType::kQ8_0);

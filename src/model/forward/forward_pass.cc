@@ -19,7 +19,7 @@ kernels::RopeLayout RopeLayoutOf(const Shape& shape) {
   return shape.turns_neighbours() ? kernels::RopeLayout::kAdjacent : kernels::RopeLayout::kHalves;
 }
 
-// Layer `full_every` - 1 of those with windows sees all, the one before it does not.
+// In models with a window, layer `full_every` - 1 sees all; the layer before it has the window.
 kernels::PageLayout HeadPageOf(const Shape& shape, bool has_window, const MemoryOptions& memory) {
   const bool has_heads = !shape.is_latent() && !shape.is_mla();
   const uint32_t last = shape.full_every == 0 ? 0 : shape.full_every - 1;
@@ -27,7 +27,6 @@ kernels::PageLayout HeadPageOf(const Shape& shape, bool has_window, const Memory
   return has_heads ? HeadPageLayout(shape, layer, memory.type) : kernels::PageLayout();
 }
 
-// By part.
 std::vector<PartRanges> RangesOfAll(const GroupPart& group, const Shape& shape) {
   std::vector<PartRanges> all;
   for (uint32_t part = 0; part < group.count; ++part)
@@ -68,8 +67,8 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part, 
   exchange_ = exchange;
   gather_ = gather;
   is_recording_ = is_recorded_ = false;
-  // Nothing of the tables changes before all segments are checked; rows that were reserved and are
-  // not computed are overwritten by the next batch.
+  // The tables change only after all segments are checked. Rows that were reserved but not computed
+  // are overwritten by the next batch.
   segments_.assign(segments.begin(), segments.end());
   part_ = part;
   TRY(CheckFirstLayer(part, shape_));
@@ -79,8 +78,8 @@ Status ForwardPass::Begin(std::span<const Segment> segments, const Slice& part, 
 }
 
 Result<Progress> ForwardPass::Advance() {
-  // The first call records and submits the whole batch; later ones only ask whether it is done. A
-  // group's part records as far as the other parts have come.
+  // The first call records and submits the whole batch; later ones only poll. A group's part
+  // records as far as the other parts' rows have arrived.
   if (!is_recorded_ && TRY(Record()) == Progress::kWaiting) return Progress::kWaiting;
   is_recorded_ = true;
   return FinishBatch();
@@ -90,7 +89,7 @@ Result<Progress> ForwardPass::Advance() {
 Result<Progress> ForwardPass::FinishBatch() {
   if (!is_submitted_) TRY(commands_->Submit());
   is_submitted_ = true;
-  // A back end that failed is not waited for any more: the next Begin starts anew.
+  // A back end that failed is not waited for: the next Begin starts over.
   const Result<bool> is_done = commands_->Poll();
   is_submitted_ = is_done.ok() && !*is_done;
   TRY(is_done);
@@ -98,7 +97,7 @@ Result<Progress> ForwardPass::FinishBatch() {
 }
 
 void ForwardPass::Abandon() {
-  // Where even waiting fails, nothing is in flight any more.
+  // If waiting fails, too, nothing is in flight any more.
   if (is_submitted_) static_cast<void>(commands_->Wait());
   is_submitted_ = false;
 }
@@ -137,7 +136,7 @@ Status ForwardPass::CheckSegments() const {
   return Ok();
 }
 
-// Where rows stand, and room for them in the tables.
+// Finds the positions of rows and reserves room for them in the tables.
 Status ForwardPass::ReserveRows() {
   const kv::LayerRange layers = {part_.layer_begin, part_.layer_end};
   row_count_ = 0;
@@ -154,16 +153,16 @@ Status ForwardPass::ReserveRows() {
   last_tokens_.clear();
   for (const Segment& segment : segments_) {
     const auto count = static_cast<uint32_t>(segment.tokens.size());
-    // Room first: its row in the table is where the batch writes keys and values.
+    // Reserves first: the batch writes keys and values to the reserved rows.
     TRY(segment.table->Reserve(layers, count));
     const uint32_t position = segment.table->length(layers);
     spans_.push_back({segment.table, position, static_cast<uint32_t>(row_count_), count,
                       segment.rows_as == RowsAs::kBlock});
-    // Tokens of all segments stand one behind the other: row i is tokens_[i] at positions_[i].
+    // Tokens of all segments, one after the other: row i is tokens_[i] at positions_[i].
     for (uint32_t i = 0; i < count; ++i) positions_.push_back(position + i);
     tokens_.insert(tokens_.end(), segment.tokens.begin(), segment.tokens.end());
-    // Logits cost a product with the whole vocabulary, so only the rows that need them are
-    // gathered. A slice without the head has the next one behind it, which begins with all rows.
+    // Logits cost a product with the whole vocabulary, so only rows that need them are gathered. A
+    // slice without the head gives all rows to the next one.
     const size_t hidden = CountOf(part_.head ? segment.hidden_wanted : Wanted::kAll, count);
     const size_t wanted = CountOf(segment.wanted, count);
     const size_t stated = CountOf(segment.states, count);
@@ -171,7 +170,7 @@ Status ForwardPass::ReserveRows() {
         CountOf(shared_.taps.empty() ? Wanted::kNone : segment.tapped_wanted, count);
     const size_t tapped_last = IsTapped(part_.layer_end - 1) ? tapped : 0;
     row_count_ += count;
-    // A group computes all rows together to the end.
+    // A group computes all rows to the end.
     last_.Add(row_count_,
               exchange_ != nullptr ? count : std::max({hidden, wanted, stated, tapped_last}));
     tapped_.Add(row_count_, tapped);
@@ -182,19 +181,19 @@ Status ForwardPass::ReserveRows() {
     const auto last = std::span(tokens_).last(last_.ranges.back().count);
     last_tokens_.insert(last_tokens_.end(), last.begin(), last.end());
   }
-  // The caller's own may be gone by the time that they are needed again.
+  // Tokens are copied, as the caller's own may not exist any more when they are needed again.
   for (size_t i = 0; i < segments_.size(); ++i) {
     segments_[i].tokens = std::span(tokens_).subspan(spans_[i].first_row, spans_[i].count);
   }
   return Ok();
 }
 
-// All of it before the first operation is recorded: those refer to it.
+// Allocates everything before the first operation is recorded, as operations refer to it.
 Status ForwardPass::PlanMemory() {
   const auto plan = [&](compute::Array& array, size_t columns) {
     return array.Shape(backend_, row_count_, columns);
   };
-  // Of every architecture: the residual stream, its normed rows and the output of half a layer.
+  // For every architecture: the residual stream, its normed rows and the output of half a layer.
   TRY(plan(rows_, shape_.hidden_width()));
   TRY(plan(normed_, shape_.embedding));
   TRY(plan(more_, shape_.embedding));
@@ -213,7 +212,7 @@ Status ForwardPass::PlanMemory() {
   if (hidden_.count < last_.count) TRY(hidden_.Plan(backend_, shape_.hidden_width()));
   if (last_.count < row_count_) TRY(last_.Plan(backend_, shape_.hidden_width()));
   if (exchange_ != nullptr) TRY(PlanGroupMemory());
-  // Latent attention has arrays of its own; the others are those of grouped-query attention.
+  // Latent attention has its own arrays; the others are for grouped-query attention.
   if (latent_) {
     TRY(mixer_.Plan(row_count_));
     if (ngrams_) TRY(ngrams_->Plan(row_count_));
@@ -222,7 +221,7 @@ Status ForwardPass::PlanMemory() {
   TRY(plan(cosines_, shared_.frequencies.size()));
   TRY(plan(sines_, shared_.frequencies.size()));
   if (mla_) return mla_->Plan(row_count_);
-  // As long as the longest of all layers.
+  // As wide as the widest of all layers.
   const LayerKinds& kinds = own_.kinds;
   const size_t heads = size_t{own_.head_count} * std::max(own_.head_dim, kinds.window_head_dim);
   const size_t kv_heads = std::max(size_t{own_.kv_head_count} * own_.head_dim,
@@ -249,12 +248,12 @@ Status ForwardPass::PlanMemory() {
   return plan(window_sines_, shared_.window_frequencies.size());
 }
 
-// The whole batch, from tokens or rows to rows or logits.
+// Records the whole batch, from tokens or rows to rows or logits.
 Result<Progress> ForwardPass::Record() {
   if (!is_recording_) {
     TRY(commands_->Begin());
     output_ = {};
-    // Embedding or the rows of the slice before, then layer by layer.
+    // The embedding or the rows of the slice before, then layer by layer.
     TRY(RecordInput());
     residual_ = rows_.tensor();
     if (exchange_ != nullptr) PlanSteps();
@@ -288,7 +287,7 @@ const LayerWeights& ForwardPass::WeightsOf(uint32_t layer) const {
   return weights_.layers[layer - weights_.slice.layer_begin];
 }
 
-// Rows come in, as tokens or from the slice before, and learn where they stand.
+// Sets the input rows, from tokens or from the slice before, and their positions.
 Status ForwardPass::RecordInput() {
   if (ngrams_) TRY(ngrams_->SetTokens(part_.layer_begin, part_.layer_end, spans_, tokens_));
   const size_t copies = shape_.streams.count;  // every stream begins as the token
@@ -306,7 +305,7 @@ Status ForwardPass::RecordInput() {
     }
   }
   if (layer_input_) TRY(layer_input_->SetTokens(tokens_));
-  // RoPE: cosines and sines of each row's position, once for all layers that turn alike.
+  // RoPE: cosines and sines of each row's position, once for all layers with the same RoPE.
   if (latent_) {
     latent_->SetRows(rows_.tensor());
     return latent_->SetPositions(positions_);
@@ -321,12 +320,12 @@ Status ForwardPass::RecordInput() {
       {window_cosines_.tensor(), window_sines_.tensor()});
 }
 
-// Queries may grow with their position: their cosines and sines do, and so what they turn.
+// Queries may grow with their position: the factor is part of their cosines and sines.
 Status ForwardPass::RecordQueryAngles() {
   if (shape_.temperature == 0.0f) return Ok();
   const auto factor_at = [&](size_t row) { return QueryFactorAt(shape_, positions_[row]); };
   for (size_t row = 0, end = 0; row < row_count_; row = end) {
-    // Rows of one factor together.
+    // Rows with the same factor together.
     const double factor = factor_at(row);
     while (end < row_count_ && factor_at(end) == factor) ++end;
     TRY(commands_->MakeAngles({.frequencies = shared_.frequencies,
@@ -362,17 +361,17 @@ Status ForwardPass::RecordLayer(uint32_t layer, const LayerWeights& weights) {
   return FinishHalf(weights.fed_norm);
 }
 
-// What the rows that are left stand for.
+// The tokens of the remaining rows.
 std::span<const int32_t> ForwardPass::TokensLeft() const {
   return residual_.rows == tokens_.size() ? tokens_ : last_tokens_;
 }
 
-// Nothing asks for what the last layer makes of the rows.
+// Whether no output row of the last layer is needed.
 bool ForwardPass::AreAllLeftOut(uint32_t layer) const {
   return layer + 1 == part_.layer_end && last_.count == 0;
 }
 
-// Nothing of the layer but the rows' keys and values, unless another has kept them.
+// Only writes the rows' keys and values, unless the layer uses another layer's.
 Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
   HeadRows rows = HeadRowsOf(layer);
   if (rows.keys.empty()) return Ok();
@@ -383,15 +382,15 @@ Status ForwardPass::KeepRows(uint32_t layer, const LayerWeights& weights) {
   return commands_->Attend(AttentionOf(layer, rows, weights));
 }
 
-// The same of rows that are every layer's input.
+// The same for context rows, which are every layer's input.
 Status ForwardPass::KeepContext(uint32_t layer, const LayerWeights& weights) {
   operand_->Set(normed_.tensor());
   return latent_ ? latent_->Keep(layer, weights.latent, spans_, *operand_)
                  : KeepRows(layer, weights);
 }
 
-// Behind the last layer's attention, which keeps keys and values of all rows, only rows that
-// something asks for go on: of most of a prompt none.
+// After the last layer's attention, which keeps keys and values of all rows, only the rows that are
+// needed are computed further: for most of a prompt none.
 Status ForwardPass::LeaveOut(uint32_t layer) {
   if (layer + 1 != part_.layer_end || last_.count == row_count_) return Ok();
   residual_ = last_.rows.tensor();
@@ -400,14 +399,14 @@ Status ForwardPass::LeaveOut(uint32_t layer) {
   return feed_forward_.Plan(last_.count);
 }
 
-// What the router has just chosen.
+// Counts the router's last choices.
 Status ForwardPass::CountExperts(uint32_t layer, const LayerWeights& weights) {
   if (shared_.expert_use == nullptr || weights.experts.empty()) return Ok();
   shared_.expert_use->Add(layer, TRY(feed_forward_.ReadChoice()));
   return Ok();
 }
 
-// To the residual stream with what half a layer gives, normed where the model has a norm there.
+// Adds the output of half a layer to the residual stream, normed if the model has a norm there.
 Status ForwardPass::FinishHalf(const compute::Array& norm) {
   const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
   if (!norm.empty()) {
@@ -417,18 +416,16 @@ Status ForwardPass::FinishHalf(const compute::Array& norm) {
   return commands_->Add(residual_, more, 1);
 }
 
-// Each half is given a row mixed of all streams, and its output goes back to all of them.
+// Each half gets a row mixed from all streams, and its output is added to all of them.
 Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor& all = more_.tensor();
   if (shape_.has_ngrams(layer)) TRY(AddNgrams(layer, weights));
-  // The attention half, from all streams and back to all of them.
   TRY(mixer_.Before(weights.attention_mix, residual_, all));
   TRY(Normalise(all, weights.attention_norm));
   TRY(latent_->Run(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_, all));
   TRY(mixer_.After(all, residual_));
   TRY(LeaveOut(layer));
   if (AreAllLeftOut(layer)) return Ok();
-  // The feed-forward half, likewise.
   const compute::Tensor more = all.Rows(0, residual_.rows);
   TRY(mixer_.Before(weights.feed_forward_mix, residual_, more));
   TRY(Normalise(more, weights.feed_forward_norm));
@@ -437,7 +434,7 @@ Status ForwardPass::RecordMixedLayer(uint32_t layer, const LayerWeights& weights
   return mixer_.After(more, residual_);
 }
 
-// What the layer holds for each token and those before it, to the streams.
+// Adds the layer's rows of the n-gram table to the streams.
 Status ForwardPass::AddNgrams(uint32_t layer, const LayerWeights& weights) {
   return ngrams_->Run(layer, weights.ngrams, ResidualOf(shape_, rows_.tensor()));
 }
@@ -495,7 +492,7 @@ Status ForwardPass::ProjectHeads(uint32_t layer, const HeadRows& rows,
   return commands_->Gather(rows.keys, all, rows.values);
 }
 
-// attended_ = what the heads here see.
+// attended_ = the attention output of the heads here.
 Status ForwardPass::RecordHeads(uint32_t layer, const LayerWeights& weights) {
   const HeadRows rows = HeadRowsOf(layer);
   TRY(ProjectHeads(layer, rows, weights));
@@ -514,7 +511,7 @@ Status ForwardPass::Attend(uint32_t layer, const HeadRows& rows, const LayerWeig
   return delta_ ? commands_->GateBySigmoid(attended_.tensor(), output_gates_.tensor()) : Ok();
 }
 
-// The new keys and values are written into their pages before any query reads them: tokens of a
+// New keys and values are written into their pages before any query reads them, so that tokens of a
 // prompt see each other. Sliding window and attention sinks are options of the KV cache.
 compute::HeadAttention ForwardPass::AttentionOf(uint32_t layer, const HeadRows& rows,
                                                 const LayerWeights& weights) const {
@@ -534,7 +531,7 @@ compute::HeadAttention ForwardPass::AttentionOf(uint32_t layer, const HeadRows& 
           .out = rows.attended};
 }
 
-// Layers with a window of the model's own may turn in another way than those that see all.
+// Layers with a window may have another RoPE than those that see all.
 compute::Angles ForwardPass::AnglesOf(uint32_t layer) const {
   const bool is_other = !shared_.window_frequencies.empty() && WindowOf(shape_, layer) > 0;
   if (is_other) return {window_cosines_.tensor(), window_sines_.tensor()};
@@ -547,7 +544,7 @@ Status ForwardPass::NormaliseAllHeads(const compute::Tensor& rows, const compute
       {.rows = rows, .weight = weight.tensor(), .epsilon = shape_.norm_epsilon, .out = rows});
 }
 
-// Biases, norms and positions of the rows' keys and values, and of their queries, where there are.
+// Applies biases, norms and RoPE to the rows' keys and values, and to queries, if there are any.
 Status ForwardPass::FinishHeads(uint32_t layer, const HeadRows& rows, const LayerWeights& weights) {
   const auto norm = shape_.qk_norm() ? compute::HeadNorm::kWeighted : compute::HeadNorm::kNone;
   const auto heads = [&](const compute::Tensor& of, size_t count, const compute::Array& bias,

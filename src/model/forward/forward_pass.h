@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One batch on its way through the layers of a slice, with the memory that takes: what every
-// architecture computes, step by step, in the operations of a back end. Must not know who asked,
-// which other batches are in flight, nor what the back end is.
+// Computes one batch through the layers of a slice, step by step for every architecture, in the
+// operations of a back end, and owns the memory for it. Must not know who asked, which other
+// batches are in flight, nor the kind of back end.
 #pragma once
 
 #include <cstdint>
@@ -33,46 +33,46 @@
 
 namespace aster::model {
 
-// What all passes over the same weights have in common. Constant but for the taps, which count for
-// passes that begin later.
+// What all passes over the same weights have in common. Constant except for the taps, which hold
+// for passes that begin later.
 struct PassWeights {
   const Weights& weights;
   const compute::Matrix& head;                  // [vocab_size, embedding]
   std::vector<double> frequencies;              // [rope.dimensions / 2], of plain attention
   double magnitude = 1.0;                       // of cosines and sines
-  std::vector<double> window_frequencies = {};  // of layers with a window, where they are others
-  ExpertUse* expert_use = nullptr;              // counts what routers choose; or null
-  std::vector<uint32_t> taps = {};              // layers behind which rows may be wanted
+  std::vector<double> window_frequencies = {};  // of layers with a window, if these have others
+  ExpertUse* expert_use = nullptr;              // counts the router's choices; or null
+  std::vector<uint32_t> taps = {};              // layers whose output rows may be wanted
 };
 
-// Used for one batch after the other; its memory is as large as the largest of them needed. Not for
+// Computes one batch after the other; its memory is as large as the largest batch needed. Not for
 // concurrent use. Weights and back end outlive it.
 class ForwardPass {
  public:
   ForwardPass(const PassWeights& weights, const MemoryOptions& memory, compute::Backend& backend);
 
-  // Takes in a batch: reserves room in the tables, which must not change until it is done. On
-  // failure no table has changed. `exchange`, which outlives the batch: with the other parts, where
-  // the weights are a group's part; it is waited for by Advance alone. `gather`: the number of its
-  // first one, where layers before these had some.
+  // Begins a batch: reserves room in the tables, which must not change until it is done. On failure
+  // no table has changed. `exchange` connects a group's part with the other parts; it outlives the
+  // batch, and only Advance takes from it. `gather`: the number of the first gather, if earlier
+  // layers had some.
   Status Begin(std::span<const Segment> segments, const Slice& part, Exchange* exchange = nullptr,
                uint32_t gather = 0);
-  // Goes on until it is done, or has to wait; the tables' lengths are the caller's to move. On
+  // Computes until the batch is done or has to wait. The caller advances the tables' lengths. On
   // failure the batch is over.
   Result<Progress> Advance();
-  // Whether it waits for its back end; of a group's part else for the others.
+  // Whether it waits for its back end; otherwise, as a group's part, it waits for other parts.
   bool is_computing() const { return is_submitted_; }
-  // Returns when what it waits for is there.
+  // Waits for the back end.
   Status Wait() { return commands_->Wait(); }
-  // Gives the batch up; what the back end has in flight of it is waited for.
+  // Ends the batch early; waits for commands in flight.
   void Abandon();
   std::span<const Segment> segments() const { return segments_; }
-  // Of a batch that is done, until the next begins.
+  // Of a batch that is done; valid until the next one begins.
   const Output& output() const { return output_; }
   // Of Output::tapped: the layers are those of this pass.
   size_t tapped_rows() const { return tapped_.count; }
   size_t tapped_width() const { return taps_.size() * shape_.embedding; }
-  // The number of the gather behind its own.
+  // The number of the next gather after this batch.
   uint32_t next_gather() const { return gather_; }
 
  private:
@@ -83,63 +83,64 @@ class ForwardPass {
     compute::Array rows;  // [count, hidden_width]
 
     void Clear();
-    // The last `more` of rows that end at `end`.
+    // Adds the last `more` of rows that end at `end`.
     void Add(size_t end, size_t more);
     Status Plan(compute::Backend& backend, size_t width);
   };
 
   // What a group computes of a layer between two gathers.
   enum class GroupStep : uint8_t {
-    kProject,        // what all heads are needed of: of delta nets all, or queries and keys
-    kAttend,         // what heads see
-    kOutput,         // what attention adds
+    kProject,        // what all heads are needed for: all of delta nets, or queries and keys
+    kAttend,         // attention of the heads
+    kOutput,         // the output product of attention
     kExpand,         // the wide row of a dense network
-    kContract,       // what it adds
-    kExpandExperts,  // the same of experts
+    kContract,       // the output product of the network
+    kExpandExperts,  // the same for experts
     kContractExperts,
-    kChooseExperts,  // where parts own experts, who computes what
-    kSumExperts      // and then both
+    kChooseExperts,  // if parts own experts: which part computes them
+    kSumExperts      // the sums of experts; then kContract for both
   };
   struct LayerStep {
     uint32_t layer;
     GroupStep step;
   };
 
-  // Columns that a part sends, and all columns that they belong to: `each` for one of a range.
+  // Columns that a part sends, and the whole rows that they belong to: `each` columns for every
+  // unit of a range.
   struct PartColumns {
     compute::Tensor own;
     compute::Tensor whole;
     PartRange PartRanges::* range;
     uint32_t each = 1;
-    // Of the product that reads `whole`, or none; and the format of blocks of which it is put
-    // together then, where all parts have whole ones: `whole` is not needed.
+    // The product that reads `whole`, or none; and the format of blocks if all parts' columns are
+    // whole blocks: then the operand is joined from blocks, and `whole` is not needed.
     compute::Operand* operand = nullptr;
     std::optional<kernels::ActivationFormat> blocks = std::nullopt;
-    Bytes sent = {};  // of `own`, once the batch is done
+    Bytes sent = {};  // the bytes of `own`, once the batch is done
 
     compute::Tensor ColumnsOf(const PartRanges& ranges) const;
     compute::BlockColumns BlocksOf(const PartRanges& ranges) const;
-    // That a part sends.
+    // The bytes that a part sends.
     size_t BytesOf(const PartRanges& ranges, bool are_blocks) const;
   };
-  // One in flight: a message of each part has its columns of the first, then of the second; or
-  // blocks of those that have a format for them.
+  // A gather in flight: a message of each part has its columns of the first tensor, then of the
+  // second; or blocks, for tensors that have a format for them.
   struct Gather {
     std::vector<PartColumns> columns;
     Exchange::To to = Exchange::To::kAll;
     bool are_blocks = false;    // what this part sends
-    compute::Tensor sums = {};  // or what sums of experts become once all have come
-    uint32_t next_part = 0;     // those before it have come
+    compute::Tensor sums = {};  // or the joined sums of experts, once all have arrived
+    uint32_t next_part = 0;     // parts before it have arrived
 
     bool is_under_way() const { return !columns.empty() || !sums.empty(); }
     bool may_be_blocks() const;
   };
 
-  // Rows of heads in a layer, as long as its heads make them.
+  // Rows of heads in a layer; their length depends on the layer's heads.
   struct HeadRows {
     size_t kv_head_count = 0;
     compute::Tensor queries = {};
-    compute::Tensor keys = {};  // none, where another layer's are seen
+    compute::Tensor keys = {};  // none, if the layer uses another layer's
     compute::Tensor values = {};
     compute::Tensor attended = {};
   };
@@ -187,7 +188,7 @@ class ForwardPass {
   Result<compute::Tensor> LastRows(const Gathered& gathered);
   Status Normalise(const compute::Tensor& rows, const compute::Array& weight);
 
-  // Of a group's part (forward_pass_group.cc).
+  // For a group's part (forward_pass_group.cc).
   Status PlanGroupMemory();
   void PlanSteps();
   Result<Progress> AdvanceSteps();
@@ -229,19 +230,19 @@ class ForwardPass {
   const Weights& weights_;
   const Shape& shape_;
   const GroupPart& group_;                // the weights'
-  const Shape own_;                       // of which these heads and this width are computed here
-  const std::vector<PartRanges> ranges_;  // by part: its columns of all
+  const Shape own_;                       // with the heads and width that are computed here
+  const std::vector<PartRanges> ranges_;  // by part: its columns
   const MemoryOptions memory_;
   const kernels::PageLayout head_page_;    // of plain attention
-  const kernels::PageLayout window_page_;  // the same, of layers with a window of the model's own
+  const kernels::PageLayout window_page_;  // the same, of layers with a window of their own
   compute::Backend& backend_;
   const std::unique_ptr<compute::Commands> commands_;
-  std::optional<LatentAttention> latent_;  // instead of plain attention, where there is one
+  std::optional<LatentAttention> latent_;  // instead of plain attention, if the model has it
   std::optional<MlaAttention> mla_;        // likewise
-  std::optional<DeltaAttention> delta_;    // beside it, where some layers keep states
-  std::optional<LayerInput> layer_input_;  // where tokens have an embedding for each layer
-  std::optional<NgramMemory> ngrams_;      // where layers have a memory of n-grams
-  StreamMixer mixer_;                      // where the residual has several streams
+  std::optional<DeltaAttention> delta_;    // beside plain attention, if some layers keep states
+  std::optional<LayerInput> layer_input_;  // if tokens have an embedding for each layer
+  std::optional<NgramMemory> ngrams_;      // if layers have n-gram memory
+  StreamMixer mixer_;                      // if the residual has several streams
   FeedForward feed_forward_;
 
   // The batch.
@@ -253,12 +254,12 @@ class ForwardPass {
   bool is_recorded_ = false;
   size_t row_count_ = 0;
   std::vector<compute::PageSpan> spans_;
-  Gathered last_;                     // of all rows those that something asks for; of these
+  Gathered last_;                     // rows that are needed after the last layer; of these:
   Gathered hidden_;                   // for the next slice or a drafter
   Gathered wanted_;                   // for the head
   Gathered stated_;                   // for states_
   std::vector<uint32_t> taps_;        // those of part_
-  Gathered tapped_;                   // of all rows, those behind layers that are tapped
+  Gathered tapped_;                   // of all rows: those wanted after tapped layers
   Gathered tapped_last_;              // the same, of last_
   std::vector<int64_t> positions_;    // [rows]
   std::vector<int32_t> tokens_;       // [rows]
@@ -270,13 +271,13 @@ class ForwardPass {
   size_t step_ = 0;               // the next one
   uint32_t gather_ = 0;           // in flight, or the next one
   Gather gathered_;               // in flight
-  bool is_read_ = false;          // by the host: what the last step gives, before the next
-  std::vector<uint8_t> message_;  // of columns of two
-  compute::BlockMaker blocks_;    // of numbers that other parts have sent
+  bool is_read_ = false;          // the host has read the last step's result, before the next step
+  std::vector<uint8_t> message_;  // columns of two tensors
+  compute::BlockMaker blocks_;    // of floats from other parts
   compute::Array own_rows_;       // [rows, own columns of the embedding]
   compute::Array own_logits_;     // [wanted rows, own columns of the vocabulary]
-  compute::Array all_attended_;   // [rows, what the heads of a layer give], of the widest
-  compute::Array all_queries_;    // [rows, head_count * head_dim], where norms are over all heads
+  compute::Array all_attended_;   // [rows, output of a layer's heads], of the widest layer
+  compute::Array all_queries_;    // [rows, head_count * head_dim], if norms are over all heads
   compute::Array all_keys_;       // [rows, kv_head_count * head_dim], likewise
   compute::Array all_dense_;      // [rows, feed_forward]
   compute::Array all_wide_;       // [rows * wide rows of each, feed_forward of an expert]
@@ -284,25 +285,25 @@ class ForwardPass {
   compute::Array tap_rows_;                          // [tapped rows, taps * embedding]
   compute::Array tap_;                               // [tapped rows, embedding], of one
   compute::Array rows_;                              // [rows, hidden_width], the residual
-  compute::Tensor residual_;                         // rows_, or what is left of them
+  compute::Tensor residual_;                         // rows_, or those that are still needed
   compute::Array states_;                            // [wanted states, embedding]
   compute::Array normed_;                            // [rows, embedding]
-  compute::Array more_;                              // [rows, embedding], to be added to rows_
+  compute::Array more_;                              // [rows, embedding], added to rows_
   compute::Array queries_;                           // [rows, own head_count * head_dim]
   compute::Array keys_;                              // [rows, own kv_head_count * head_dim]
   compute::Array values_;                            // the same
   compute::Array attended_;                          // [rows, own head_count * head_dim]
-  compute::Array output_gates_;                      // of what heads give, or none: the same
+  compute::Array output_gates_;                      // gates of the heads' output, or none
   compute::Array cosines_;                           // [rows, rope.dimensions / 2]
   compute::Array sines_;                             // the same
-  compute::Array query_cosines_;                     // of queries that grow: the same
+  compute::Array query_cosines_;                     // of scaled queries: the same
   compute::Array query_sines_;                       // the same
   compute::Array window_cosines_;                    // of layers with a window: the same
   compute::Array window_sines_;                      // the same
   compute::Array logits_;                            // [wanted rows, vocab_size]
   const std::unique_ptr<compute::Operand> operand_;  // of normed_
   const std::unique_ptr<compute::Operand> attended_operand_;  // of attended_
-  // Of experts beside a dense network.
+  // For experts beside a dense network.
   compute::Array routed_;                                   // [rows, embedding]
   compute::Array mixed_;                                    // [rows, embedding]
   const std::unique_ptr<compute::Operand> router_operand_;  // of routed_

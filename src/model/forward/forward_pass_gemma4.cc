@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Layers of Gemma 4: heads by the kind of the layer, experts beside the dense network, and what a
-// layer adds of its own embedding.
+// Layers of Gemma 4: heads by the kind of the layer, experts beside the dense network, and the
+// layer's own embedding.
 #include "model/forward/forward_pass.h"
 
 namespace aster::model {
@@ -25,20 +25,20 @@ Status ForwardPass::RecordGemma4Layer(uint32_t layer, const LayerWeights& weight
   return EndGemma4Layer(layer, weights);
 }
 
-// Behind both networks.
+// After both networks.
 Status ForwardPass::EndGemma4Layer(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
   if (!weights.experts.empty()) TRY(AddExperts(weights));
   TRY(FinishHalf(weights.fed_norm));
   if (layer_input_) {
-    // Of fewer rows their embeddings stand together once more.
+    // If rows were dropped, sets the embeddings of the remaining ones again.
     if (residual_.rows < row_count_) TRY(layer_input_->SetTokens(TokensLeft()));
     TRY(layer_input_->Run(layer, weights.input, residual_, more));
   }
   return commands_->Scale(residual_, weights.output_scale);
 }
 
-// The dense network's output is normed. The router sees the residual in a norm of its own.
+// The dense network's output is normed. The router gets the residual with a norm of its own.
 Status ForwardPass::BeginExpertsBesideDense(const LayerWeights& weights) {
   const compute::Tensor more = more_.tensor().Rows(0, residual_.rows);
   const compute::Tensor routed = routed_.tensor().Rows(0, residual_.rows);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The layers of a pass that computes a group's part of them. Each of a layer's steps computes some
-// columns of what the next one needs as a whole; these are sent once its batch is done, and the
-// next one, in a batch of its own, waits until those of the other parts are there. Where parts own
-// experts, the last one computes sums instead.
+// The layers of a pass that computes a group's part of them. Each step of a layer computes some
+// columns of the next step's input. These are sent once the step's batch is done. The next step, in
+// a batch of its own, waits for the columns of the other parts. If parts own experts, the last step
+// computes sums instead.
 
 #include <fmt/format.h>
 
@@ -81,7 +81,7 @@ void ForwardPass::PlanSteps() {
 }
 
 Result<Progress> ForwardPass::AdvanceSteps() {
-  // Behind the layers there is one more.
+  // There is one more step after the layers.
   for (;; ++step_) {
     if (TRY(FinishStep()) == Progress::kWaiting) return Progress::kWaiting;
     if (TRY(Collect()) == Progress::kWaiting) return Progress::kWaiting;
@@ -90,8 +90,7 @@ Result<Progress> ForwardPass::AdvanceSteps() {
   }
 }
 
-// What the step before has for the host is there once its batch is done; what follows goes into
-// another one.
+// The host can read the last step's result once its batch is done; the next step begins another.
 Result<Progress> ForwardPass::FinishStep() {
   if (!is_read_) return Progress::kDone;
   if (TRY(FinishBatch()) == Progress::kWaiting) return Progress::kWaiting;
@@ -111,7 +110,7 @@ Status ForwardPass::RecordStep(const LayerStep& step) {
   const uint32_t layer = step.layer;
   const LayerWeights& weights = WeightsOf(layer);
   if (step_ == 0 || steps_[step_ - 1].layer != layer) {
-    // Behind the layer before, as a whole machine does at its end.
+    // Ends the layer before, as a pass on one machine does at the layer's end.
     if (step_ > 0) TRY(EndLayer(layer - 1));
     TRY(BeginAttention(layer, weights));
   }
@@ -147,7 +146,7 @@ Status ForwardPass::RecordStep(const LayerStep& step) {
   return Ok();
 }
 
-// Each half is given normed rows of the residual, or a row mixed of its streams.
+// Each half gets normed rows of the residual, or a row mixed from its streams.
 Status ForwardPass::BeginAttention(uint32_t layer, const LayerWeights& weights) {
   if (shape_.has_ngrams(layer)) TRY(AddNgrams(layer, weights));
   if (!latent_) return Normalise(rows_.tensor(), weights.attention_norm);
@@ -161,7 +160,7 @@ Status ForwardPass::BeginFeedForward(const LayerWeights& weights) {
   return Normalise(more_.tensor(), weights.feed_forward_norm);
 }
 
-// What all parts have made of it goes back to the residual, on each of them.
+// Adds the output of all parts to the residual, on each part.
 Status ForwardPass::EndAttention(const LayerWeights& weights) {
   TRY(latent_ ? mixer_.After(more_.tensor(), rows_.tensor()) : FinishHalf(weights.attended_norm));
   return BeginFeedForward(weights);
@@ -177,7 +176,7 @@ Status ForwardPass::EndLayer(uint32_t layer) {
   return RecordTap(layer);
 }
 
-// What states are made of, and their gate; or queries and keys that are normed over all heads.
+// The states' inputs and their gate; or queries and keys that are normed over all heads.
 Status ForwardPass::ShareProjected(uint32_t layer, const LayerWeights& weights) {
   if (shape_.has_state(layer)) {
     TRY(delta_->ProjectPart(weights.delta, *operand_));
@@ -217,7 +216,7 @@ compute::Tensor ForwardPass::AllDenseOf(uint32_t layer) const {
   return all_dense_.tensor().Narrowed(FeedForwardOf(shape_, layer));
 }
 
-// What the part's heads see, or that through their low ranks.
+// The attention output of the part's heads, or that through their low ranks.
 Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeights& weights) {
   if (latent_) {
     return latent_->Expand(layer, shape_.latent.ratios[layer], weights.latent, spans_, *operand_);
@@ -231,7 +230,7 @@ Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeight
     TRY(RecordHeads(layer, weights));
     return rows.attended;
   }
-  // Once all heads are there and normed, the part goes on with its own.
+  // Once all heads have arrived and are normed, the part continues with its own.
   TRY(NormaliseAllHeads(all_queries_.tensor(), weights.query_norm));
   TRY(NormaliseAllHeads(all_keys_.tensor(), weights.key_norm));
   const PartRange own = ranges_[group_.index].head_groups;
@@ -246,8 +245,8 @@ Result<compute::Tensor> ForwardPass::AttendOwn(uint32_t layer, const LayerWeight
   return rows.attended;
 }
 
-// Keys and values are those of all heads: the part's own heads read the ones that are theirs, those
-// of one at a time.
+// Keys and values are those of all heads: the part's query heads attend to theirs, one key-value
+// head after the other.
 Status ForwardPass::AttendInWholeRows(uint32_t layer, const HeadRows& rows,
                                       const LayerWeights& weights) {
   const PartRange own = ranges_[group_.index].head_groups;
@@ -263,13 +262,13 @@ Status ForwardPass::AttendInWholeRows(uint32_t layer, const HeadRows& rows,
     some.queries = rows.queries.Columns(first, count);
     some.out = rows.attended.Columns(first, count);
     TRY(commands_->Attend(some));
-    // They have been written.
+    // The first call has written them.
     some.keys = some.values = {};
   }
   return Ok();
 }
 
-// own_rows_ = the part's columns of what attention adds.
+// own_rows_ = the part's columns of the attention's output product.
 Status ForwardPass::ContractAttended(uint32_t layer, const LayerWeights& weights) {
   const compute::Tensor& own = own_rows_.tensor();
   if (shape_.has_state(layer)) return delta_->Finish(layer, weights.delta, spans_, own);
@@ -289,12 +288,12 @@ Status ForwardPass::ShareDense(uint32_t layer, const LayerWeights& weights) {
                            weights.dense.down, feed_forward_.wide())});
 }
 
-// operand_ = what experts are given, and router_operand_ what their router is where that differs.
+// operand_ = the experts' input, and router_operand_ = the router's if it differs.
 Status ForwardPass::BeginExperts(const LayerWeights& weights) {
   return shape_.is_gemma4() ? BeginExpertsBesideDense(weights) : EndAttention(weights);
 }
 
-// Where what experts give is gathered: beside what a dense network has given, or alone.
+// The tensor for the experts' output: beside a dense network's output, or alone.
 compute::Tensor ForwardPass::OutOfExperts() const {
   return shape_.is_gemma4() ? mixed_.tensor() : more_.tensor();
 }
@@ -318,12 +317,12 @@ Status ForwardPass::ShareExperts(uint32_t layer, const LayerWeights& weights) {
     case 1:
       return Share({chosen, ForProduct(shared, weights.shared.down, feed_forward_.shared_wide())});
     default:
-      // As one expert they have columns of a part in several places: these travel as numbers.
+      // As one wide expert, they have a part's columns in several places: these are sent as floats.
       return Share({chosen, shared});
   }
 }
 
-// own_rows_ = the part's columns of what experts add.
+// own_rows_ = the part's columns of the experts' output product.
 Status ForwardPass::ContractExperts(const LayerWeights& weights) {
   const Experts& experts = shape_.experts;
   if (experts.shared > 1) {
@@ -333,7 +332,7 @@ Status ForwardPass::ContractExperts(const LayerWeights& weights) {
   return feed_forward_.ContractExperts(weights, own_rows_.tensor());
 }
 
-// Those of shared experts stand behind those of chosen ones.
+// The wide rows of shared experts come after those of chosen ones.
 compute::Tensor ForwardPass::WideRowsOf(const compute::Tensor& wide, bool shared) const {
   const size_t chosen = row_count_ * shape_.experts.used;
   return shared ? wide.Rows(chosen, wide.rows - chosen) : wide.Rows(0, chosen);
@@ -346,14 +345,14 @@ Status ForwardPass::ChooseExperts(uint32_t layer, const LayerWeights& weights) {
   return CountExperts(layer, weights);
 }
 
-// The sums of the part's experts. All parts know from the router who has none to send.
+// Sends the sums of the part's experts. All parts know from the router which have none to send.
 Status ForwardPass::ShareSums(const LayerWeights& weights) {
   is_read_ = true;
   gathered_.sums = OutOfExperts();
   return feed_forward_.SumOwn(weights, *operand_);
 }
 
-// The residual behind the last layer, and the part's scores for the one that leads.
+// The residual after the last layer, and the part's logits for the leading part.
 Status ForwardPass::RecordLastStep() {
   TRY(EndLayer(part_.layer_end - 1));
   if (!part_.head || wanted_.count == 0) return Ok();
@@ -365,7 +364,7 @@ Status ForwardPass::RecordLastStep() {
       Exchange::To::kLeader);
 }
 
-// Columns that a product with this matrix reads.
+// Marks the columns as input of a product with this matrix.
 ForwardPass::PartColumns ForwardPass::ForProduct(PartColumns columns, const compute::Matrix& matrix,
                                                  compute::Operand& operand) const {
   const kernels::ActivationFormat format = kernels::ActivationFormatFor(matrix.type());
@@ -375,8 +374,8 @@ ForwardPass::PartColumns ForwardPass::ForProduct(PartColumns columns, const comp
   return columns;
 }
 
-// The part's own columns of what Collect completes. Where a product reads 8-bit blocks, each part
-// prepares its columns, for all. Programs that do not know blocks are sent numbers, and prepare
+// Shares the part's own columns; Collect adds the others. If a product reads 8-bit blocks, each
+// part prepares its columns for all parts. Programs that do not know blocks get floats and prepare
 // them.
 Status ForwardPass::Share(std::initializer_list<PartColumns> columns, Exchange::To to) {
   is_read_ = true;
@@ -391,7 +390,7 @@ Status ForwardPass::Share(std::initializer_list<PartColumns> columns, Exchange::
   return Ok();
 }
 
-// As they are sent.
+// Downloads the columns in the form that is sent.
 Status ForwardPass::ReadOwn(PartColumns& columns, bool as_blocks) {
   if (as_blocks && columns.blocks)
     return commands_->DownloadBlocks(*columns.blocks, columns.own, &columns.sent);
@@ -401,7 +400,7 @@ Status ForwardPass::ReadOwn(PartColumns& columns, bool as_blocks) {
   return Ok();
 }
 
-// Before the next batch begins.
+// Sends the part's own columns or sums, before the next batch begins.
 Status ForwardPass::SendOwn() {
   if (!gathered_.sums.empty()) {
     const std::span<const int64_t> own = feed_forward_.OwnSums();
@@ -423,7 +422,7 @@ Status ForwardPass::SendOwn() {
   return Ok();
 }
 
-// Numbers stay where they are computed.
+// Copies the part's own floats to the whole rows. Blocks were placed when they were sent.
 Status ForwardPass::PlaceOwn() {
   for (const PartColumns& some : gathered_.columns) {
     if (some.blocks) continue;
@@ -454,7 +453,7 @@ bool ForwardPass::Gather::may_be_blocks() const {
                              [](const PartColumns& some) { return some.blocks.has_value(); });
 }
 
-// Bytes that another part sends in the gather that is in flight: 0 where it sends nothing.
+// Bytes that another part sends in the current gather: 0 if it sends nothing.
 size_t ForwardPass::ExpectedOf(uint32_t part, bool are_blocks) const {
   if (!gathered_.sums.empty()) return feed_forward_.SumsOf(part) * sizeof(int64_t);
   size_t bytes = 0;
@@ -477,7 +476,7 @@ Status ForwardPass::TakeFrom(uint32_t part, const Exchange::Rows& rows) {
   return Ok();
 }
 
-// What a part has sent of some columns becomes part of all of them.
+// Puts columns from another part into the whole rows.
 Status ForwardPass::Place(const PartColumns& columns, uint32_t part, Bytes bytes, bool are_blocks) {
   if (columns.blocks) return PlaceBlocks(columns, part, bytes, are_blocks);
   return commands_->Upload(NumbersIn<float>(bytes), columns.ColumnsOf(ranges_[part]));
@@ -492,7 +491,7 @@ Status ForwardPass::PlaceBlocks(const PartColumns& columns, uint32_t part, Bytes
   return commands_->UploadBlocks(bytes, *columns.operand, place);
 }
 
-// Takes what the other parts have sent of the gather that is in flight, if one is.
+// Takes the other parts' rows of the current gather, if there is one.
 Result<Progress> ForwardPass::Collect() {
   if (!gathered_.is_under_way()) return Progress::kDone;
   for (; gathered_.next_part < group_.count; ++gathered_.next_part) {

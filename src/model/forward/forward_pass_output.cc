@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a forward pass gives: rows behind layers, logits and states.
+// The output of a forward pass: rows after layers, logits and states.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ bool ForwardPass::IsTapped(uint32_t layer) const {
   return std::ranges::find(taps_, layer) != taps_.end();
 }
 
-// The rows behind a layer that something asks for; of several streams their mean.
+// The wanted rows after a layer; the mean of streams if there are several.
 Status ForwardPass::RecordTap(uint32_t layer) {
   if (!IsTapped(layer) || tapped_.count == 0) return Ok();
   const bool is_last = layer + 1 == part_.layer_end;
@@ -39,7 +39,7 @@ Status ForwardPass::RecordTap(uint32_t layer) {
                            tap_rows_.tensor().Columns(at * shape_.embedding, shape_.embedding));
 }
 
-// What is asked for of the rows behind the last layer.
+// The wanted outputs after the last layer.
 Status ForwardPass::RecordEnd() {
   if (segments_.front().rows_as == RowsAs::kContext) return Ok();
   if (tapped_.count > 0 && !taps_.empty())
@@ -50,15 +50,14 @@ Status ForwardPass::RecordEnd() {
   return Ok();
 }
 
-// Hidden states that nothing asks for stay on the device: the way back may be slow.
+// Hidden states that are not wanted stay on the device: downloading may be slow.
 Status ForwardPass::RecordHidden() {
   if (hidden_.count == residual_.rows) return commands_->Download(residual_, &output_.hidden);
   TRY(commands_->Gather(residual_, hidden_.ranges, hidden_.rows.tensor()));
   return commands_->Download(hidden_.rows.tensor(), &output_.hidden);
 }
 
-// These of the rows behind the last layer [count, embedding]; where there are streams, they are
-// merged into one row.
+// The gathered rows after the last layer [count, embedding]; streams are merged into one row.
 Result<compute::Tensor> ForwardPass::LastRows(const Gathered& gathered) {
   TRY(commands_->Gather(residual_, gathered.ranges, gathered.rows.tensor()));
   if (!latent_) return gathered.rows.tensor();
@@ -68,8 +67,8 @@ Result<compute::Tensor> ForwardPass::LastRows(const Gathered& gathered) {
 }
 
 Status ForwardPass::RecordHead() {
-  // Wanted rows only, and the vocabulary's scores in their order. A group has computed them as the
-  // last of its steps; the part that leads has them all.
+  // Logits of the wanted rows only. In a group the last step has computed them; the leading part
+  // has all of them.
   if (exchange_ == nullptr) {
     TRY(Normalise(TRY(LastRows(wanted_)), weights_.output_norm));
     const compute::Product product[] = {{&shared_.head, operand_.get(), logits_.tensor()}};

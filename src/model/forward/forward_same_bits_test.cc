@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Logits of small models, as they were on the machine where they were written down: every other
-// machine, whatever its processor, has to find the same bits.
+// Logits of small models, recorded on one machine: every other machine, with any processor, must
+// compute the same bits.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ TEST_P(SameBits, OnEveryMachine) {
   if (shape.arch == Arch::kGlmDsa) shape.index.own.back() = 0;
   const ModelFile model(shape, GetParam().type);
   Runner runner(model.files(), Slice::Whole(shape));
-  // More than one page, in pieces that are long and short.
+  // More than one page, in long and short pieces.
   const std::vector<float> logits = runner.Logits(RandomTokens(141, shape.vocab_size), 70);
   Hasher hasher;
   for (const float logit : logits) hasher.AddValue(logit);

@@ -24,7 +24,7 @@ constexpr Arch kArchs[] = {Arch::kLlama,    Arch::kMistral3,  Arch::kQwen2,     
                            Arch::kGlm4Moe,  Arch::kMiniMaxM2, Arch::kDeepSeek2, Arch::kDeepSeek32,
                            Arch::kGlmDsa,   Arch::kMimo2,     Arch::kGemma2,    Arch::kGemma4};
 
-// No choice of these: halves may decide which are chosen.
+// Uses all experts, as f16 may lead to another choice.
 void UseAllExperts(Shape& shape) {
   shape.experts.used = shape.experts.count;
   shape.experts.groups = shape.experts.used_groups = 1;
@@ -49,8 +49,8 @@ TEST(Forward, AgreesWithTheTextbook) {
   }
   for (Shape& shape : shapes) {
     const Arch arch = shape.arch;
-    // Which rows an index chooses halves may decide, another test looks at that; and of its small
-    // model, which experts.
+    // f16 may decide which rows an index chooses (another test compares that), and which experts
+    // its small model uses.
     if (HasDsa(arch)) UseAllExperts(shape);
     shape.index.top = 40;
     const ModelFile model(shape, TensorType::kF32);
@@ -61,7 +61,7 @@ TEST(Forward, AgreesWithTheTextbook) {
     const auto logits = runner.Logits(tokens, 16);
     const auto reference = ReferenceLogits(model.files(), shape, tokens);
     ASSERT_EQ(logits.size(), reference.size());
-    // Keys and values are f16; of MLA one row is both for all heads, and its scores are larger.
+    // Keys and values are f16; in MLA one row is both for all heads, and its scores are larger.
     EXPECT_LT(RelativeError(logits, reference), shape.is_mla() ? 3e-3 : 1e-3) << ArchName(arch);
   }
 }
@@ -75,7 +75,7 @@ TEST(Forward, QuantisedWeightsStayNearTheTextbook) {
     const ModelFile model(shape, type);
     Runner runner(model.files(), Slice::Whole(shape));
     const auto tokens = RandomTokens(12, shape.vocab_size);
-    // The activations' 8 bits are all that differs: the reference has the same weights.
+    // Only the activations' 8 bits differ: the reference has the same weights.
     EXPECT_LT(
         RelativeError(runner.Logits(tokens, 12), ReferenceLogits(model.files(), shape, tokens)),
         0.03)
@@ -84,7 +84,7 @@ TEST(Forward, QuantisedWeightsStayNearTheTextbook) {
 }
 
 TEST(Forward, ChunksThreadsAndInstructionSetsChangeNothing) {
-  // With sanitizers enough to reach every access: the release compares.
+  // With sanitizers only enough to reach every access: the release build compares.
   const auto chunks = kSanitized ? std::vector<size_t>{7} : std::vector<size_t>{1, 7, 128};
   const auto thread_counts = kSanitized ? std::vector<size_t>{3} : std::vector<size_t>{2, 3};
   for (const Arch arch : kArchs) {
@@ -181,7 +181,7 @@ TEST(Forward, EveryCutIntoSlicesGivesTheSame) {
   }
 }
 
-// Of a slice with the head, only the hidden rows that segments ask for, one after the other.
+// A slice with the head gives only the wanted hidden rows, one after the other.
 TEST(Forward, HiddenRowsAreThoseThatAreAskedFor) {
   const Shape shape = SmallShape(Arch::kLlama);
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -205,7 +205,7 @@ TEST(Forward, HiddenRowsAreThoseThatAreAskedFor) {
   EXPECT_EQ(hidden(Wanted::kLast, Wanted::kAll), last_and_all);
 }
 
-// Of the last layer only rows that something asks for go through the feed-forward network.
+// Only wanted rows go through the last layer's feed-forward network.
 TEST(Forward, RowsThatNothingAsksForEndWithTheirKeysAndValues) {
   std::vector<Shape> shapes = {SmallDeepSeek4({0, 4, 128}), SmallShape(Arch::kQwen3Next)};
   for (const Arch arch : kArchs) shapes.push_back(SmallShape(arch));
@@ -234,11 +234,11 @@ TEST(Forward, RowsThatNothingAsksForEndWithTheirKeysAndValues) {
     const auto first = all.begin() + static_cast<ptrdiff_t>(19 * shape.vocab_size);
     EXPECT_EQ(some, std::vector<float>(first, all.end())) << ArchName(shape.arch);
     EXPECT_TRUE(logits_of(std::vector(3, Wanted::kNone)).empty());
-    // Twice all rows but in the last layer, there 11 and none.
+    // All rows twice, except in the last layer: there 11 and none.
     const uint64_t layers = shape.layer_count - shape.experts.dense_layers;
     const uint64_t expected = shape.experts.count == 0 ? 0 : (60 * (layers - 1) + 11) * used;
     EXPECT_EQ(use.choices() - before, expected) << ArchName(shape.arch);
-    // What comes behind rows that nothing asked for sees them.
+    // Later tokens see the rows that were not wanted.
     kv::PageTable table = runner.NewTable();
     Segment segment{.table = &table, .tokens = std::span(tokens).first(9)};
     ASSERT_TRUE(counting.Run({&segment, 1}).ok());
@@ -288,7 +288,7 @@ TEST(Forward, AWindowWithSinksSeesTheSameHoweverItIsCut) {
   EXPECT_NE(expected, unbounded);
 }
 
-// Of gpt-oss only layers without a window of their own take the option's, and the sinks with it.
+// In gpt-oss the option's window and sinks apply only to layers without a window of their own.
 TEST(Forward, AWindowOfTheCacheIsThatOfLayersWithoutOne) {
   const Shape shape = SmallShape(Arch::kGptOss);
   const ModelFile model(shape, TensorType::kMXFP4);
@@ -309,7 +309,7 @@ TEST(Forward, AWindowOfTheCacheIsThatOfLayersWithoutOne) {
   EXPECT_EQ(MemoryOfLayer({}, shape, 1).window, 0u);
 }
 
-// Rewinds to where a window ends, with what is computed again in other pieces.
+// Rewinds to the end of a window; the rest is computed again in other pieces.
 TEST(Forward, LayersOfTwoKindsGoBackAlike) {
   for (const Arch arch : {Arch::kGemma3, Arch::kGemma4}) {
     const Shape shape = SmallShape(arch);
@@ -333,7 +333,7 @@ TEST(Forward, LayersOfTwoKindsGoBackAlike) {
   }
 }
 
-// Scores, embeddings and logits: without their factors the logits are others.
+// Factors of scores, embeddings and logits: without one the logits differ.
 TEST(Forward, FactorsOfGemma3Count) {
   const Shape shape = SmallShape(Arch::kGemma3);
   const auto tokens = RandomTokens(40, shape.vocab_size);
@@ -377,7 +377,7 @@ TEST(Forward, QueriesOfMistral3GrowWithTheirPosition) {
   EXPECT_FALSE(std::equal(all.begin() + first, all.end(), without.begin() + first));
 }
 
-// Trained for longer texts, it turns by the other table from the first position on.
+// If trained for longer texts, it uses the long table from the first position on.
 TEST(Forward, APhi3ForLongTextsTurnsByTheirTable) {
   Shape shape = SmallShape(Arch::kPhi3);
   const auto tokens = RandomTokens(20, shape.vocab_size);
@@ -392,7 +392,7 @@ TEST(Forward, APhi3ForLongTextsTurnsByTheirTable) {
   EXPECT_NE(logits(shape), of_short);
 }
 
-// DeepSeek V2 Lite: queries of no low rank, shares of a softmax as they are, two shared experts.
+// DeepSeek V2 Lite: no low rank of queries, no normalised softmax shares, two shared experts.
 TEST(Forward, ADeepSeek2OfAnotherKindAgreesWithTheTextbook) {
   Shape shape = SmallShape(Arch::kDeepSeek2);
   const auto tokens = RandomTokens(30, shape.vocab_size);
@@ -409,20 +409,20 @@ TEST(Forward, ADeepSeek2OfAnotherKindAgreesWithTheTextbook) {
   shape.experts.shared = 2;
   shape.mla.query_rank = 0;
   expect_truth(shape);
-  // V2: of a group one expert counts, not two.
+  // V2: groups are ranked by one expert, not two.
   shape.experts.groups = 2;
   shape.experts.used_groups = 1;
   expect_truth(shape);
-  // GLM 4.7 Flash: not stretched.
+  // GLM 4.7 Flash: RoPE is not stretched.
   shape = SmallShape(Arch::kDeepSeek2);
   shape.rope = {.base = 1000000.0f, .dimensions = 32};
-  // All of them: with these weights two are so near each other that halves decide which is chosen.
+  // All experts: with these weights two have nearly the same score, so that f16 would choose.
   UseAllExperts(shape);
   expect_truth(shape);
 }
 
-// But for rows that the index ranks so alike that halves decide between them, and for those that
-// come after such a one.
+// Except for rows that the index ranks so alike that f16 decides between them, and for rows after
+// such a one.
 void ExpectTheTextbooksChoice(Arch arch) {
   Shape shape = SmallShape(arch);
   UseAllExperts(shape);
@@ -453,7 +453,7 @@ TEST(Forward, AnIndexChoosesAsTheTextbookDoes) {
   ExpectTheTextbooksChoice(Arch::kDeepSeek32);
 }
 
-// Of GLM some models have no norms of queries and keys.
+// Some models of GLM have no norms of queries and keys.
 TEST(Forward, AGlmWithoutHeadNormsAgreesWithTheTextbook) {
   Shape shape = SmallShape(Arch::kGlm4Moe);
   const auto tokens = RandomTokens(30, shape.vocab_size);
@@ -472,7 +472,7 @@ TEST(Forward, AGlmWithoutHeadNormsAgreesWithTheTextbook) {
   logits(shape);
 }
 
-// Where scores carry YaRN's magnitude, cosines and sines do not.
+// If scores are multiplied with YaRN's magnitude, cosines and sines are not.
 TEST(Forward, OfYarnsMagnitudeALogMultiplierTakesItsPart) {
   Rope rope = SmallShape(Arch::kMistral3).rope;
   EXPECT_EQ(RopeMagnitudeOf(rope), 1.0);
@@ -495,8 +495,8 @@ TEST(Forward, TokensThatAreNoneAreRefused) {
   EXPECT_EQ(table.length(), 0u);
 }
 
-// Jobs of different sequences, begun in one order and finished in another: each gives what it gives
-// alone, and keeps it while the others are there.
+// Jobs of different sequences, begun in one order and finished in another: each has the same output
+// as alone, and keeps it while the others exist.
 TEST(Forward, SeveralJobsMayBeUnderWay) {
   const Shape shape = SmallShape(Arch::kQwen3Moe);
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -508,7 +508,7 @@ TEST(Forward, SeveralJobsMayBeUnderWay) {
   for (int i = 0; i < 3; ++i) tables.push_back(runner.NewTable());
   std::vector<ForwardJob> jobs;
   for (int i = 0; i < 3; ++i) {
-    // The caller's tokens are gone before the job computes.
+    // The caller's tokens are destroyed before the job computes.
     const std::vector<int32_t> own(tokens.begin(), tokens.begin() + 30 * (i + 1));
     const Segment segment{.table = &tables[i], .tokens = own, .wanted = Wanted::kAll};
     jobs.push_back(runner.forward().Begin({&segment, 1}).value());

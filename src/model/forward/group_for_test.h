@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The parts of a group in one process, each on back ends of its choice, with models of every
-// architecture that are small and divide by four. Only for tests.
+// The parts of a group in one process, each on chosen back ends, with small models of every
+// architecture that divide by four. Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ inline GroupPart PartOf(const Shares& shares) {
   return part;
 }
 
-// Whose parts own experts, some of which all of them have.
+// A group whose parts own experts, `replicas` of which are on all parts.
 inline GroupPart OwnersOf(const Shares& shares, uint32_t replicas) {
   GroupPart part = PartOf(shares);
   part.owns_experts = true;
@@ -42,7 +42,7 @@ class Board {
  public:
   using Key = std::pair<uint32_t, uint32_t>;  // gather, part
   std::map<Key, std::vector<uint8_t>> sent;
-  std::set<Key> blocks;  // of these
+  std::set<Key> blocks;  // messages of blocks
   uint64_t bytes = 0;
 };
 
@@ -129,8 +129,8 @@ class PartRunner {
 // A group in one thread: its parts advance in turns.
 class Group {
  public:
-  // `older`: a part that is sent blocks and sends none; or none of them. `places`: of each part's
-  // layers; else all are on the processor.
+  // `older`: a part that receives blocks but sends none; or none. `places`: of each part's layers;
+  // empty: all on the processor.
   Group(const gguf::ModelFiles& files, const Shape& shape, const GroupPart& part, size_t sequences,
         uint32_t older = GroupPart::kMostParts,
         const std::vector<std::vector<PlacedLayers>>& places = {})
@@ -166,7 +166,7 @@ class Group {
       for (size_t i = jobs.size(); i-- > 0;) {
         if (is_done[i]) continue;
         is_done[i] = jobs[i].Advance().value() == Progress::kDone;
-        // Of the others' columns there is no more to wait for; a device needs its time.
+        // Nothing more comes from the other parts: only the back end has to finish.
         if (jobs[i].is_computing()) {
           EXPECT_TRUE(jobs[i].Wait().ok());
           turn = 0;
@@ -196,7 +196,7 @@ class Group {
   size_t sent_blocks_ = 0;
 };
 
-// Every part of DeepSeek V4, with four groups of heads; wide enough for blocks of 256 in all rows.
+// DeepSeek V4 with four groups of heads, wide enough for blocks of 256 in all rows.
 inline Shape FourGroups() {
   Shape shape = ShapeOfPreset("flash-shape-tiny").value();
   shape.vocab_size = 300;
@@ -209,7 +209,7 @@ inline Shape FourGroups() {
   return shape;
 }
 
-// Layers of two kinds, of which the first two have a window.
+// Layers of two kinds, the first two with a window.
 inline Shape FourHeadsOfKinds(Shape shape) {
   shape.layer_count = 3;
   shape.vocab_size = 300;
@@ -221,7 +221,7 @@ inline Shape FourHeadsOfKinds(Shape shape) {
   return shape;
 }
 
-// `kind`: of what an architecture may have.
+// `kind`: a variant of the architecture.
 inline Shape FourHeads(Arch arch, std::string_view kind = {}) {
   if (arch == Arch::kDeepSeek4) return FourGroups();
   if (kind.starts_with("gemma4")) return FourHeadsOfKinds(ShapeOfPreset(kind).value());
@@ -245,7 +245,7 @@ inline Shape FourHeads(Arch arch, std::string_view kind = {}) {
   return shape;
 }
 
-// A prompt in two pieces, then single tokens, with another sequence that comes and goes.
+// A prompt in two pieces, then single tokens, with another sequence in some of the batches.
 inline std::vector<std::vector<Piece>> Batches(const Shape& shape) {
   const std::vector<int32_t> one = RandomTokens(90, shape.vocab_size, 1);
   const std::vector<int32_t> two = RandomTokens(40, shape.vocab_size, 2);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A model in a temporary file with everything that runs it, for tests.
+// A model in a temporary file with everything to run it, for tests.
 #pragma once
 
 #include <algorithm>
@@ -30,9 +30,9 @@ inline std::vector<int32_t> RandomTokens(size_t count, uint32_t vocab_size, uint
   return tokens;
 }
 
-// Of a small shape of the family its own.
+// A small shape with the family's special features.
 inline Shape SmallGemma(Shape shape) {
-  // Of six layers the last three see rows of those before them.
+  // Six layers; the last three use KV rows of earlier ones.
   if (shape.is_gemma4()) {
     shape = ShapeOfPreset("gemma4-tiny").value();
     shape.layer_count = 6;
@@ -41,7 +41,7 @@ inline Shape SmallGemma(Shape shape) {
     shape.kinds.sharing = 3;
     return shape;
   }
-  // Two layers with a window, one that sees all; caps that are reached.
+  // Two layers with a window, one that sees all; caps that scores and logits reach.
   shape.sliding_window = 24;
   shape.full_every = 2;
   shape.logit_cap = 4.0f;
@@ -50,14 +50,14 @@ inline Shape SmallGemma(Shape shape) {
     shape.attention_cap = 3.0f;
     return shape;
   }
-  // Positions turn in each kind in its own way.
+  // Each kind of layer has its own RoPE.
   shape.attention_scale = 0.15f;
   shape.rope = ShapeOfPreset("gemma3-tiny")->rope;
   shape.window_rope = ShapeOfPreset("gemma3-tiny")->window_rope;
   return shape;
 }
 
-// Of three layers of GLM 5 the last sees the rows that the second has chosen.
+// For GLM 5, three layers; the last uses the rows that the second has chosen.
 inline Shape SmallMlaShape(Arch arch) {
   const bool is_glm = arch == Arch::kGlmDsa;
   Shape shape = ShapeOfPreset(is_glm ? "glm-5-tiny" : "deepseek2-tiny").value();
@@ -72,7 +72,7 @@ inline Shape SmallMlaShape(Arch arch) {
   return shape;
 }
 
-// Of three layers the second has a window.
+// Three layers; the second has a window.
 inline Shape SmallMimo2() {
   Shape shape = ShapeOfPreset("mimo2-tiny").value();
   shape.layer_count = 3;
@@ -82,7 +82,7 @@ inline Shape SmallMimo2() {
   return shape;
 }
 
-// DeepSeek V4 with windows, ratios and choices as small as 300 tokens need; a layer for each ratio.
+// DeepSeek V4 with windows, ratios and choices small enough for 300 tokens; a layer for each ratio.
 inline Shape SmallDeepSeek4(const std::vector<uint32_t>& ratios) {
   Shape shape = ShapeOfPreset("flash-shape-tiny").value();
   shape.layer_count = static_cast<uint32_t>(ratios.size());
@@ -105,8 +105,8 @@ inline Shape SmallDeepSeek4(const std::vector<uint32_t>& ratios) {
   return shape;
 }
 
-// DeepSeek V4.1 as small: rows of two tokens that two layers see, then of one that three see, of
-// which the last chooses anew, in blocks that another has chosen.
+// DeepSeek V4.1, as small: rows of two tokens that two layers see, then rows of one token that
+// three layers see. The last layer chooses again, from blocks that another one has chosen.
 inline Shape SmallDeepSeek41() {
   Shape shape = SmallDeepSeek4({0, 2, 2, 1, 1, 1});
   const Shape tiny = ShapeOfPreset("flash41-shape-tiny").value();
@@ -114,7 +114,7 @@ inline Shape SmallDeepSeek41() {
   shape.norm_epsilon = tiny.norm_epsilon;
   shape.next_layers = 0;
   shape.experts.hash_layers = 0;
-  shape.latent.rope.original_context = 256;  // so that the ramp is inside
+  shape.latent.rope.original_context = 256;  // so that YaRN's ramp is within the pairs
   shape.latent.makes_rows = {0, 1, 0, 1, 0, 0};
   shape.latent.chooses_rows = {0, 1, 0, 1, 0, 1};
   shape.latent.block_layer = 3;
@@ -143,7 +143,7 @@ inline Shape SmallShape(Arch arch) {
   shape.feed_forward = 512;
   if (arch == Arch::kQwen3Moe) shape.experts = {.count = 8, .used = 3, .feed_forward = 256};
   if (arch == Arch::kQwen2) shape.tied_head = false;
-  // A window as small as the tests' prompts need; two layers with one, one that sees all.
+  // A window small enough for the tests' prompts; two layers with it, one that sees all.
   if (arch == Arch::kGptOss) {
     shape.tied_head = false;
     shape.sliding_window = 24;
@@ -158,7 +158,7 @@ inline Shape SmallShape(Arch arch) {
     shape.rope.original_context = 16;
     shape.temperature = 0.3f;
   }
-  // Of three layers the first without experts.
+  // Three layers; the first has no experts.
   if (arch == Arch::kGlm4Moe || arch == Arch::kMiniMaxM2) {
     const Shape tiny =
         ShapeOfPreset(arch == Arch::kGlm4Moe ? "glm-tiny" : "minimax-m2-tiny").value();
@@ -169,7 +169,7 @@ inline Shape SmallShape(Arch arch) {
   }
   if (HasMla(arch)) shape = SmallMlaShape(arch);
   if (arch == Arch::kMimo2) shape = SmallMimo2();
-  // Of three layers the second attends.
+  // Three layers; the second has attention.
   if (arch == Arch::kQwen3Next || arch == Arch::kQwen35 || arch == Arch::kQwen35Moe) {
     const char* const tiny = arch == Arch::kQwen3Next ? "qwen3-next-tiny"
                              : arch == Arch::kQwen35  ? "qwen3.5-tiny"
@@ -180,7 +180,7 @@ inline Shape SmallShape(Arch arch) {
     shape.recurrence.full_every = 2;
     shape.recurrence.key_dim = 32;
   }
-  // Heads that turn in part, by a table, and a window in every layer.
+  // RoPE on a part of each head, with frequency factors, and a window in every layer.
   if (arch == Arch::kPhi3) {
     shape.sliding_window = 24;
     shape.rope = ShapeOfPreset("phi4-mini-tiny")->rope;

@@ -44,7 +44,7 @@ Status DeltaAttention::Finish(uint32_t layer, const DeltaWeights& weights,
   return ProjectOutput(weights, out);
 }
 
-// Everything that is made of the half's input alone, together.
+// All products of the half's input, together.
 Status DeltaAttention::Project(const DeltaWeights& weights, compute::Operand& rows,
                                const compute::Tensor& mixed, const compute::Tensor& gate) {
   const compute::Product products[] = {{&weights.mixed, &rows, mixed},
@@ -74,7 +74,7 @@ Status DeltaAttention::RunStates(uint32_t layer, const DeltaWeights& weights,
                                 .out = found_.tensor()});
 }
 
-// What is found is normed by heads, and let through by the gate's silu.
+// The states' outputs are normed by heads and multiplied with the gate's silu.
 Status DeltaAttention::ProjectOutput(const DeltaWeights& weights, const compute::Tensor& out) {
   const compute::Heads heads[] = {{.rows = found_.tensor(),
                                    .count = shape_.recurrence.value_heads,

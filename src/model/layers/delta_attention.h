@@ -30,16 +30,17 @@ class DeltaAttention {
   Status Run(uint32_t layer, const DeltaWeights& weights, std::span<const compute::PageSpan> spans,
              compute::Operand& rows, const compute::Tensor& out);
 
-  // The same in two halves, where a group computes the layer: each part has all states. First its
-  // columns of what states are made of and of the gate, as many as the weights have rows of these.
+  // The same in two halves, for a group that computes the layer: each part has all states. First
+  // this part's columns of the states' inputs and of the gate, as many as the weights have rows of
+  // these.
   Status PlanPart(size_t row_count, size_t channels, size_t values);
   Status ProjectPart(const DeltaWeights& weights, compute::Operand& rows);
   const compute::Tensor& own_mixed() const { return own_mixed_.tensor(); }
   const compute::Tensor& own_gate() const { return own_gate_.tensor(); }
-  // Where all parts' columns of these go.
+  // The tensors for the columns of all parts.
   const compute::Tensor& mixed() const { return mixed_.tensor(); }
   const compute::Tensor& gate() const { return gate_.tensor(); }
-  // Then out = what they become, of which the part has some columns.
+  // Then the output, of which the part has some columns.
   Status Finish(uint32_t layer, const DeltaWeights& weights,
                 std::span<const compute::PageSpan> spans, const compute::Tensor& out);
 
@@ -54,13 +55,13 @@ class DeltaAttention {
   compute::Backend& backend_;
   compute::Commands& commands_;
 
-  compute::Array own_mixed_;  // [rows, own channels], of a part
+  compute::Array own_mixed_;  // [rows, own channels], for a part
   compute::Array own_gate_;   // [rows, own values]
   compute::Array mixed_;      // [rows, channels]
   compute::Array gate_;       // [rows, values]
   compute::Array betas_;      // [rows, value_heads]
   compute::Array times_;      // the same
-  compute::Array found_;      // [rows, values], what queries find in the states
+  compute::Array found_;      // [rows, values], the states' outputs for the queries
   const std::unique_ptr<compute::Operand> operand_;
 };
 

@@ -10,7 +10,7 @@
 namespace aster::model {
 namespace {
 
-// Of `width` numbers for each; nothing where these are not asked for.
+// `width` biases for each expert; none if there are no such biases.
 compute::Tensor ByExpert(const compute::Array& biases, size_t width) {
   return biases.empty() || width == 0 ? compute::Tensor() : biases.tensor().As(width);
 }
@@ -74,8 +74,8 @@ Status FeedForward::RunExperts(const LayerWeights& layer, compute::Operand& rows
                                compute::Operand& router_rows, std::span<const int32_t> tokens,
                                const compute::Tensor& out) {
   TRY(ChooseExperts(layer, router_rows, tokens));
-  // Rows of one expert are multiplied together. The sum is in fixed point: its order, and so the
-  // other rows of the batch, make no difference.
+  // Rows of one expert are multiplied together. The sum is in fixed point, so its order, and
+  // therefore the other rows of the batch, make no difference.
   return commands_.SumExperts(SumOf(layer, &rows, out));
 }
 
@@ -105,7 +105,7 @@ Status FeedForward::Choose(const LayerWeights& layer, compute::Operand& router_r
   return commands_.ReadChoice(ids_.tensor(), &read_choice_);
 }
 
-// Every part finds the same.
+// Every part gets the same result.
 void FeedForward::Assign(uint32_t index) {
   choice_.assign(read_choice_.begin(), read_choice_.end());
   const std::span<const int32_t> ids = choice_;
@@ -152,7 +152,7 @@ Status FeedForward::FinishSums(const compute::Tensor& out) {
 
 Result<compute::Tensor> FeedForward::ExpandDense(const compute::ExpertWeights& dense,
                                                  compute::Operand& rows) {
-  // Layers may differ in their width.
+  // Layers may differ in width.
   const compute::Tensor gate = gate_.tensor().Narrowed(dense.gate.rows());
   const compute::Tensor up = up_.tensor().Narrowed(dense.gate.rows());
   const compute::Product expand[] = {{&dense.gate, &rows, gate}, {&dense.up, &rows, up}};
@@ -166,7 +166,7 @@ Status FeedForward::ContractDense(const compute::ExpertWeights& dense, const com
   return commands_.Multiply(contract);
 }
 
-// ids_ = which experts each row uses, shares_ = their weights.
+// ids_ = the experts of each row, shares_ = their weights.
 Status FeedForward::ChooseExperts(const LayerWeights& layer, compute::Operand& rows,
                                   std::span<const int32_t> tokens) {
   // The router scores all experts for each row.
@@ -178,7 +178,7 @@ Status FeedForward::ChooseExperts(const LayerWeights& layer, compute::Operand& r
         {.rows = logits_.tensor(), .count = 1, .bias = layer.router_bias.tensor()}};
     TRY(commands_.FinishHeads(scores));
   }
-  // Which experts each row uses, and their shares: by the scores, or in the first layers of
+  // Chooses the experts of each row and their shares: by the scores, or in the first layers of
   // DeepSeek V4 by a table of tokens. A softmax over all, divided by the sum of the chosen, is the
   // softmax over the chosen.
   return commands_.Choose({.logits = logits_.tensor(),

@@ -17,7 +17,7 @@ std::vector<double> FrequenciesOf(const Rope& rope) {
   return frequencies;
 }
 
-// As many numbers as a row is compressed from.
+// The columns that a compressed row is made from.
 compute::Tensor InputOf(const compute::Array& array, const compute::Matrix& matrix) {
   return array.tensor().Columns(0, matrix.rows());
 }
@@ -47,16 +47,16 @@ Status LatentAttention::Plan(size_t row_count) {
   const auto plan = [&](compute::Array& array, size_t columns) {
     return array.Shape(backend_, row_count, columns);
   };
-  // Layers with compressed rows rotate by other frequencies than those with the window alone.
+  // Layers with compressed rows have another RoPE than those with only the window.
   for (Turns& turns : turns_) {
     TRY(plan(turns.cosines, turns.frequencies.size()));
     TRY(plan(turns.sines, turns.frequencies.size()));
   }
-  // Queries go through a low rank; a row is key and value at once.
+  // Queries go through a low rank; a row is both key and value.
   TRY(plan(low_, latent.query_rank));
   TRY(plan(queries_, heads));
   TRY(plan(rows_, shape_.head_dim));
-  // What rows are compressed from: twice as wide where windows of compression overlap.
+  // Inputs of compressed rows: twice as wide if compression windows overlap.
   TRY(plan(values_, 2 * size_t{shape_.head_dim}));
   TRY(plan(scores_, 2 * size_t{shape_.head_dim}));
   TRY(plan(index_values_, 2 * size_t{latent.index_dim}));
@@ -104,15 +104,15 @@ Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
                                                 const LatentWeights& weights,
                                                 std::span<const compute::PageSpan> spans,
                                                 compute::Operand& rows) {
-  // New rows are in the KV cache before anything is attended to, so that tokens of one batch see
-  // each other. `ratio` is of compression: 0 for layers with the window alone.
+  // New rows are in the KV cache before attention, so that tokens of one batch see each other.
+  // `ratio` is that of compression: 0 for layers with only the window.
   TRY(Project(layer, ratio, weights, rows));
   TRY(WriteRows(layer, ratio, weights, spans));
   if (KeepsFarRows(shape_, layer)) {
     TRY(is_shared() ? MakeSharedRows(layer, ratio, weights, spans)
                     : Compress(layer, ratio, weights, spans));
   }
-  // Queries need no rows of the cache; with them, the index ranks the compressed rows.
+  // Queries do not depend on the cache; then the index ranks the compressed rows by them.
   TRY(ProjectQueries(layer, ratio, weights));
   if (ChoosesRows(shape_, layer)) TRY(RankRows(layer, ratio, spans));
   // Over the window, the chosen compressed rows and the sink.
@@ -121,14 +121,14 @@ Result<compute::Tensor> LatentAttention::Expand(uint32_t layer, uint32_t ratio,
   return output_low_.tensor();
 }
 
-// Everything that is made of the half's input alone, together.
+// All products of the half's input, together.
 Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                 compute::Operand& rows) {
   products_.clear();
   const auto add = [&](const compute::Matrix& matrix, const compute::Array& out) {
     products_.push_back({&matrix, &rows, out.tensor().Columns(0, matrix.rows())});
   };
-  // Of every layer: the queries' low rank and the row itself.
+  // For every layer: the queries' low rank and the row itself.
   add(weights.query_low, low_);
   add(weights.row, rows_);
   // Compressed rows are sums of `ratio` (or twice as many) values, weighted by softmax of scores.
@@ -136,7 +136,7 @@ Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeig
     add(weights.compressor.values, values_);
     if (ratio > 1) add(weights.compressor.scores, scores_);
   }
-  // Where compression is slight there are many rows, which an index ranks.
+  // With the small ratio there are many rows, which an index ranks.
   if (ratio == kShortRatio) {
     add(weights.index_compressor.values, index_values_);
     add(weights.index_compressor.scores, index_scores_);
@@ -145,7 +145,7 @@ Status LatentAttention::Project(uint32_t layer, uint32_t ratio, const LatentWeig
   return commands_.Multiply(products_);
 }
 
-// The last numbers of a head are turned to the row's position.
+// RoPE on the last numbers of a head, for the row's position.
 compute::Heads LatentAttention::Turned(const Turns& turns, const compute::Array& rows,
                                        size_t count) const {
   const size_t dim = rows.tensor().columns / count;
@@ -156,7 +156,7 @@ compute::Heads LatentAttention::Turned(const Turns& turns, const compute::Array&
           .still = dim - 2 * turns.frequencies.size()};
 }
 
-// The rows of the window.
+// Writes the rows of the window.
 Status LatentAttention::WriteRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                   std::span<const compute::PageSpan> spans) {
   compute::Heads heads = Turned(TurnsOf(ratio), rows_, 1);
@@ -184,8 +184,8 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
                                .values = InputOf(values, with.values),
                                .scores = InputOf(scores, with.scores)});
   };
-  // A row is compressed when its last token comes. Inputs of rows that are not complete stay in the
-  // input stream, as they may come in another batch, or on another node.
+  // A row is compressed when its last token comes. Inputs of incomplete rows stay in the input
+  // stream, as the other tokens may come in another batch, or on another node.
   TRY(compress(kFarStream, kFarInputStream, far_format_, weights.compressor, values_, scores_));
   if (ratio != kShortRatio) return Ok();
   // The index has a row for each compressed row, made in the same way and narrower.
@@ -193,8 +193,8 @@ Status LatentAttention::Compress(uint32_t layer, uint32_t ratio, const LatentWei
                   index_values_, index_scores_);
 }
 
-// A row is made when its last token comes, of what that token's row holds then; from its numbers,
-// before they are turned, the index makes its own.
+// A row is made when its last token comes, from that token's row; the index makes its own row from
+// it before RoPE.
 Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const LatentWeights& weights,
                                        std::span<const compute::PageSpan> spans) {
   if (!MakesFarRows(shape_, layer)) return KeepSharedRows(layer, ratio, spans);
@@ -226,13 +226,13 @@ Status LatentAttention::MakeSharedRows(uint32_t layer, uint32_t ratio, const Lat
                            .format = far_format_,
                            .heads = Turned(TurnsOfFirst(ratio), latents_, 1),
                            .ratio = ratio}));
-  // For layers that keep them too, which may be on other nodes.
+  // For later layers that keep the rows, too, maybe on other nodes.
   const compute::RowRange all[] = {{0, rows_of_batch_.rows}};
   TRY(commands_.Gather(latents_.tensor(), all, FarRowsOf(shape_, rows_of_batch_)));
   return commands_.Gather(index_keys_.tensor(), all, IndexRowsOf(shape_, rows_of_batch_));
 }
 
-// What an earlier layer has made of the batch's tokens.
+// Writes the rows that an earlier layer has made of the batch's tokens.
 Status LatentAttention::KeepSharedRows(uint32_t layer, uint32_t ratio,
                                        std::span<const compute::PageSpan> spans) {
   TRY(commands_.WriteRows({.pages = {layer, kSharedIndexStream, spans},
@@ -245,7 +245,7 @@ Status LatentAttention::KeepSharedRows(uint32_t layer, uint32_t ratio,
                               .ratio = ratio});
 }
 
-// From the query's low rank to all heads, and to those of the index.
+// From the queries' low rank to all heads, and to the index's heads.
 Status LatentAttention::ProjectQueries(uint32_t layer, uint32_t ratio,
                                        const LatentWeights& weights) {
   // The low rank is normed once, and quantised once for both products.
@@ -260,24 +260,24 @@ Status LatentAttention::ProjectQueries(uint32_t layer, uint32_t ratio,
   if (ChoosesRows(shape_, layer))
     products_.push_back({&weights.index_query, low_operand_.get(), index_queries_.tensor()});
   TRY(commands_.Multiply(products_));
-  // Normed without a weight, but for V4.1, then rotated to the token's position.
+  // Normed without a weight (not in V4.1), then RoPE for the token's position.
   compute::Heads heads = Turned(TurnsOf(ratio), queries_, shape_.head_count);
   heads.norm = is_shared() ? compute::HeadNorm::kNone : compute::HeadNorm::kPlain;
   return commands_.FinishHeads({&heads, 1});
 }
 
-// Which of the compressed rows are seen where there are many.
+// Chooses the compressed rows that are seen, if there are many.
 Status LatentAttention::RankRows(uint32_t layer, uint32_t ratio,
                                  std::span<const compute::PageSpan> spans) {
   const Latent& latent = shape_.latent;
-  // Queries get as few bits as the index's rows, as the model was trained.
+  // Queries are rounded to the format of the index's rows, as in training.
   TRY(commands_.FinishIndexQueries({.queries = index_queries_.tensor(),
                                     .heads = latent.index_heads,
                                     .angles = TurnsOf(ratio).angles(),
                                     .format = index_format_,
                                     .weights = index_weights_.tensor(),
                                     .is_spread = !is_shared()}));
-  // Of equal scores the earliest row is chosen: a ranking must not depend on how work is cut.
+  // Of equal scores the earliest row is chosen: the choice must not depend on how work is cut.
   const uint32_t stream = is_shared() ? kSharedIndexStream : kIndexStream;
   return commands_.Rank({.pages = {layer, stream, spans},
                          .ratio = ratio,
@@ -319,13 +319,13 @@ Status LatentAttention::Attend(uint32_t layer, uint32_t ratio, const LatentWeigh
        .out = attended_.tensor()});
 }
 
-// Values were turned with their rows; the turn of the query's position is taken back, which leaves
-// the difference.
+// RoPE was applied to values with their rows. RoPE of the query's position is undone on the output,
+// which leaves the difference of positions.
 Status LatentAttention::LowerOutput(uint32_t ratio, const LatentWeights& weights) {
   compute::Heads heads = Turned(TurnsOf(ratio), attended_, shape_.head_count);
   heads.inverse = true;
   TRY(commands_.FinishHeads({&heads, 1}));
-  // Heads in groups, each through a low rank of its own.
+  // Groups of heads, each through a low rank of its own.
   const size_t groups = weights.output_low.size();
   const size_t width = attended_.tensor().columns / groups;
   const size_t rank = shape_.latent.output_rank;

@@ -41,8 +41,8 @@ Status LayerInput::Run(uint32_t layer, const LayerInputWeights& weights,
   const compute::Tensor input = input_.tensor().Rows(0, rows.rows);
   const compute::Tensor gate = gate_.tensor().Rows(0, rows.rows);
   const size_t columns = shape_.kinds.input;
-  // Half of it is made of the token's embedding. That is scaled by 1 / sqrt(width) before its norm:
-  // here the norm's epsilon is larger instead.
+  // One input is made from the token's embedding. The model scales it by 1 / sqrt(width) before the
+  // norm; here the norm's epsilon is larger instead.
   operand_->Set(rows);
   const compute::Product products[] = {{&weights.projection, embedded_operand_.get(), input},
                                        {&weights.gate, operand_.get(), gate}};
@@ -54,7 +54,7 @@ Status LayerInput::Run(uint32_t layer, const LayerInputWeights& weights,
   const compute::Tensor own = by_layer_.tensor().Rows(0, rows.rows);
   TRY(commands_.Add(input, own.Columns(layer * columns, columns), 1));
   TRY(commands_.Scale(input, static_cast<float>(1.0 / std::numbers::sqrt2)));
-  // The rows say how much of it counts.
+  // The rows gate the input.
   TRY(commands_.Gate(gate, input, compute::GateKind::kGeglu,
                      std::numeric_limits<float>::infinity()));
   operand_->Set(gate);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Embeddings that tokens have for each layer of their own: what every layer adds of them behind its
-// two halves. Must not know attention.
+// Embeddings that tokens have for each layer, which every layer adds after its two halves. Must not
+// know attention.
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ class LayerInput {
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
-  // What the rows stand for, before the first layer; and again where fewer go on.
+  // Sets the rows' tokens, before the first layer; and again when rows are dropped.
   Status SetTokens(std::span<const int32_t> tokens);
 
-  // rows [rows, embedding] += what the layer makes of its embedding of them; `more` [the same] is
-  // lost.
+  // rows [rows, embedding] += the layer's output from its embedding of the tokens; overwrites
+  // `more` [the same].
   Status Run(uint32_t layer, const LayerInputWeights& weights, const compute::Tensor& rows,
              const compute::Tensor& more);
 
@@ -38,8 +38,8 @@ class LayerInput {
   compute::Backend& backend_;
   compute::Commands& commands_;
   const std::unique_ptr<compute::Operand> embedded_operand_;  // of embedded_
-  const std::unique_ptr<compute::Operand> operand_;           // of what is multiplied last
-  compute::Array embedded_;  // [rows, embedding], as the first layer is given them
+  const std::unique_ptr<compute::Operand> operand_;           // the operand of the last product
+  compute::Array embedded_;  // [rows, embedding], the first layer's input
   compute::Array by_layer_;  // [rows, layer_count * input]
   compute::Array input_;     // [rows, input], of one layer
   compute::Array gate_;      // the same

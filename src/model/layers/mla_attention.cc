@@ -65,13 +65,13 @@ compute::Tensor MlaAttention::OfHead(const compute::Array& rows, size_t head, si
   return rows.tensor().Columns(head * width + first, count);
 }
 
-// Queries of all heads, in the two parts that a head has, and the row.
+// The shared row, and the queries of all heads in their two parts.
 Status MlaAttention::Project(uint32_t layer, const MlaWeights& weights, compute::Operand& rows) {
   products_.clear();
   const bool has_index = shape_.has_index(layer);
   if (has_index) choice_->AddProducts(weights.index, rows, products_);
   products_.push_back({&weights.row, &rows, row_.tensor()});
-  // Where queries have no low rank they are made of the rows at once.
+  // Without a low rank, queries are made directly from the rows.
   if (shape_.mla.query_rank == 0) {
     AddQueries(weights, rows);
     TRY(commands_.Multiply(products_));
@@ -88,7 +88,7 @@ Status MlaAttention::Project(uint32_t layer, const MlaWeights& weights, compute:
     if (has_index) choice_->AddQueries(weights.index, *low_operand_, products_);
     TRY(commands_.Multiply(products_));
   }
-  // Of a row only what stands still is normed.
+  // Only the part of a row without RoPE is normed.
   const compute::Tensor still = row_.tensor().Columns(0, shape_.mla.row_rank);
   return commands_.Normalise({.rows = still,
                               .weight = weights.row_norm.tensor(),
@@ -96,7 +96,7 @@ Status MlaAttention::Project(uint32_t layer, const MlaWeights& weights, compute:
                               .out = still});
 }
 
-// What turns goes to its place behind what the other part will become.
+// The part with RoPE goes directly to its place, after the columns of the other part.
 void MlaAttention::AddQueries(const MlaWeights& weights, compute::Operand& rows) {
   products_.push_back({&weights.query_still, &rows, still_.tensor()});
   for (size_t head = 0; head < shape_.head_count; ++head) {
@@ -105,7 +105,7 @@ void MlaAttention::AddQueries(const MlaWeights& weights, compute::Operand& rows)
   }
 }
 
-// The matrix that would make a head's key of a row makes the head's query one for rows.
+// The matrix that would make a head's key of a row is applied to the head's query instead.
 Status MlaAttention::Absorb(const MlaWeights& weights) {
   products_.clear();
   for (size_t head = 0; head < shape_.head_count; ++head) {
@@ -124,14 +124,14 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
                                      .angles = angles,
                                      .still = shape_.mla.row_rank}};
   TRY(commands_.FinishHeads(queries));
-  // New rows are in the KV cache before anything is attended to: tokens of a prompt see each other.
+  // New rows are in the KV cache before attention, so that tokens of a prompt see each other.
   TRY(commands_.WriteRows(
       {.pages = {layer, kMlaStream, spans},
        .format = format_,
        .heads = {
            .rows = row_.tensor(), .count = 1, .angles = angles, .still = shape_.mla.row_rank}}));
-  // With an index all rows are far ones, of which tokens see those that it has chosen: in this
-  // layer, or in the one before.
+  // With an index all rows count as far ones, and tokens see those that it has chosen: in this
+  // layer, or in the last one with an index.
   const bool is_indexed = shape_.is_indexed();
   const uint32_t window = shape_.sliding_window > 0 ? shape_.sliding_window : UINT32_MAX;
   return commands_.AttendRows({.pages = {layer, kMlaStream, spans},
@@ -150,7 +150,7 @@ Status MlaAttention::Attend(uint32_t layer, const MlaWeights& weights,
                                .out = attended_.tensor()});
 }
 
-// Of what a head has attended to, the part that turned is keys alone.
+// Makes values of the heads' output, without the part with RoPE, which only keys have.
 Status MlaAttention::MakeValues(const MlaWeights& weights) {
   products_.clear();
   for (size_t head = 0; head < shape_.head_count; ++head) {

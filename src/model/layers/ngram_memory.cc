@@ -33,7 +33,7 @@ Status NgramMemory::SetTokens(uint32_t begin, uint32_t end,
   return Ok();
 }
 
-// Which rows of the layer's table each token is given.
+// Finds the rows of the layer's table for each token.
 Status NgramMemory::FindRows(size_t index, std::span<const compute::PageSpan> spans,
                              std::span<const int32_t> tokens) {
   const uint32_t layer = ngrams_.layers[index];
@@ -54,7 +54,7 @@ Status NgramMemory::FindRows(size_t index, std::span<const compute::PageSpan> sp
 Status NgramMemory::Run(uint32_t layer, const NgramWeights& weights,
                         const compute::Tensor& streams) {
   const std::vector<int32_t>& ids = ids_[NgramIndexOf(ngrams_, layer)];
-  // These, one behind the other, become a key for every stream and a value.
+  // These rows, one after the other, become a key for every stream and a value.
   TRY(commands_.Embed(*weights.table, ids, /*copies=*/1, found_.tensor()));
   operand_->Set(found_.tensor().As(size_t{ngrams_.rows()} * ngrams_.dim));
   const compute::Product product[] = {{&weights.key_value, operand_.get(), key_value_.tensor()}};

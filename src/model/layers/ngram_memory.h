@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A memory that some layers have beside their weights: rows of a table, found by a token and those
-// before it, which count for the residual as far as they fit it (DeepSeek V4.1's Engram). Must not
-// know the layer's halves.
+// N-gram memory (DeepSeek V4.1's Engram), which some layers have: rows of a table, found by a token
+// and those before it, are added to the residual, weighted by how well they fit it. Must not know
+// the layer's halves.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ class NgramMemory {
 
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
-  // Finds what layers [begin, end) hold for the batch's tokens; before anything of it is computed.
+  // Finds the table rows of the batch's tokens for layers [begin, end); before these are computed.
   Status SetTokens(uint32_t begin, uint32_t end, std::span<const compute::PageSpan> spans,
                    std::span<const int32_t> tokens);
-  // Adds it to the streams [rows, streams * embedding].
+  // Adds the layer's rows to the streams [rows, streams * embedding].
   Status Run(uint32_t layer, const NgramWeights& weights, const compute::Tensor& streams);
 
  private:

@@ -19,7 +19,7 @@ kernels::RopeSpec RopeSpecOf(const Rope& rope) {
 
 double RopeMagnitudeOf(const Rope& rope) {
   if (rope.scaling != RopeScaling::kYarn) return rope.attention_factor;
-  // Where it multiplies scores already, it is left out here, wholly or in part.
+  // The part of the magnitude that scores are already multiplied with is left out here.
   const double whole = kernels::YarnMagnitude(rope.factor);
   const double elsewhere = 1.0 + double{rope.log_multiplier} * (whole - 1.0);
   return whole / elsewhere * rope.attention_factor;

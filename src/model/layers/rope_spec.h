@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a model's positions turn, in the words of the kernels. Must not know who turns by it.
+// A model's RoPE as the kernels' specification. Must not know who uses it.
 #pragma once
 
 #include "kernels/rope.h"
@@ -9,10 +9,10 @@
 
 namespace aster::model {
 
-// Of what CheckShape has passed.
+// The shape has passed CheckShape.
 kernels::RopeSpec RopeSpecOf(const Rope& rope);
 
-// What cosines and sines are multiplied with.
+// The factor of cosines and sines.
 double RopeMagnitudeOf(const Rope& rope);
 
 }  // namespace aster::model

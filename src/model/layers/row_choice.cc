@@ -8,7 +8,7 @@
 namespace aster::model {
 namespace {
 
-// Of the norm of an index's rows, whatever that of others is: no file says it.
+// The epsilon of the index's norm; files do not have it.
 constexpr float kNormEpsilon = 1e-6f;
 
 }  // namespace
@@ -43,12 +43,12 @@ void RowChoice::AddQueries(const RowIndexWeights& weights, compute::Operand& low
 Status RowChoice::Run(uint32_t layer, const RowIndexWeights& weights, const compute::Angles& angles,
                       std::span<const compute::PageSpan> spans) {
   const compute::PagesOf pages = {layer, kMlaIndexStream, spans};
-  // The matrix gives numbers whose mean is zero: what is left of their norm is one by size.
+  // The matrix's outputs have mean zero, so LayerNorm becomes a norm by size.
   TRY(commands_.Normalise({.rows = rows_.tensor(),
                            .weight = weights.norm.tensor(),
                            .epsilon = kNormEpsilon,
                            .out = rows_.tensor()}));
-  // Of rows and queries the first numbers turn.
+  // RoPE applies to the first numbers of rows and queries.
   TRY(commands_.WriteRows({.pages = pages,
                            .format = format_,
                            .heads = {.rows = rows_.tensor(),
@@ -59,7 +59,7 @@ Status RowChoice::Run(uint32_t layer, const RowIndexWeights& weights, const comp
   const compute::Heads queries[] = {
       {.rows = queries_.tensor(), .count = shape_.index.heads, .angles = angles, .layout = turns_}};
   TRY(commands_.FinishHeads(queries));
-  // The definition divides all ranks by one number, which changes none of them.
+  // The definition divides all ranks by the same number, which does not change their order.
   return commands_.Rank({.pages = pages,
                          .ratio = 1,
                          .format = format_,

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The index of a layer whose heads see some of the rows only, as DeepSeek V3.2 and GLM 5 have it
-// (DSA): a narrow row for every token, by which each token's queries rank all that came before it.
-// Must not know what is done with the rows that are chosen.
+// The index of a layer whose heads see only some rows (DSA: DeepSeek V3.2, GLM 5). It has a narrow
+// row for every token; each token's queries rank all rows before it. Must not know what the chosen
+// rows are used for.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace aster::model {
 
-// Keeps its scratch memory from batch to batch, and what was chosen from layer to layer. Not for
+// Keeps its scratch memory from batch to batch, and the choice from layer to layer. Not for
 // concurrent use.
 class RowChoice {
  public:
@@ -28,16 +28,16 @@ class RowChoice {
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
-  // The products that the index needs: of what the half is given, and of its queries' low rank.
+  // Adds the index's products: of the half's input, and of the low rank of its queries.
   void AddProducts(const RowIndexWeights& weights, compute::Operand& rows,
                    std::vector<compute::Product>& products) const;
   void AddQueries(const RowIndexWeights& weights, compute::Operand& low,
                   std::vector<compute::Product>& products) const;
-  // Once those are done: writes the tokens' rows, and ranks.
+  // After these products: writes the tokens' rows, and ranks.
   Status Run(uint32_t layer, const RowIndexWeights& weights, const compute::Angles& angles,
              std::span<const compute::PageSpan> spans);
 
-  // [rows, top], of the last layer that has an index. Tokens that see all rows have none.
+  // [rows, top], of the last layer that has an index; unset for tokens that see all rows.
   const compute::Tensor& chosen() const { return chosen_.tensor(); }
 
  private:
@@ -49,7 +49,7 @@ class RowChoice {
 
   compute::Array rows_;     // [rows, dim]
   compute::Array queries_;  // [rows, heads * dim]
-  compute::Array shares_;   // [rows, heads], of the heads in a rank
+  compute::Array shares_;   // [rows, heads], weights of the heads in a rank
   compute::Array chosen_;   // [rows, top]
 };
 

@@ -13,7 +13,7 @@ Status StreamMixer::Plan(size_t row_count) {
   return weights_.Shape(backend_, row_count, kernels::StreamMixSize(shape_.streams.count));
 }
 
-// numbers_ = what the streams are mixed with, of a norm of all of them together.
+// numbers_ = the weights of the mix, computed from a norm of all streams together.
 Status StreamMixer::FindWeights(const MixWeights& weights, bool is_merge,
                                 const compute::Tensor& streams) {
   const compute::Tensor normed = normed_.tensor().Rows(0, streams.rows);
@@ -43,7 +43,7 @@ Status StreamMixer::Before(const MixWeights& weights, const compute::Tensor& str
                            const compute::Tensor& in) {
   TRY(FindWeights(weights, /*is_merge=*/false, ResidualOf(shape_, streams)));
   if (!shape_.mixes_ahead()) return commands_.SumStreams(ResidualOf(shape_, streams), numbers_, in);
-  // By what the half before has found; what this one finds is the next one's.
+  // Mixes with the weights from the half before, and keeps the new ones for the next half.
   TRY(commands_.SumStreams(ResidualOf(shape_, streams), AheadOf(shape_, streams), in));
   const compute::RowRange all[] = {{0, streams.rows}};
   return commands_.Gather(numbers_.Columns(0, shape_.streams.count), all, AheadOf(shape_, streams));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The residual as several streams: what each half of a layer is given of them, and how its output
-// comes back. Must not know what the halves compute.
+// Hyper-connections, the residual as several streams: makes the input of each half of a layer, and
+// adds its output. Must not know what the halves compute.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 namespace aster::model {
 
 // Keeps its scratch memory from batch to batch. Not for concurrent use. Rows of streams are those
-// of the residual [rows, hidden_width]: where a half finds what the next one's input is mixed by,
-// that is behind the streams.
+// of the residual [rows, hidden_width]. If a half computes the weights of the next mix, they are
+// after the streams.
 class StreamMixer {
  public:
   StreamMixer(const Shape& shape, compute::Backend& backend, compute::Commands& commands)
@@ -27,17 +27,17 @@ class StreamMixer {
   // Room for a batch of `row_count` rows.
   Status Plan(size_t row_count);
 
-  // What is carried before the first half of all, which takes the first stream; of models that mix
-  // ahead.
+  // For models that mix ahead: sets the weights before the first half, which takes stream 0.
   Status BeginAhead(const compute::Tensor& streams);
 
-  // in [rows, embedding] = what half a layer is given of `streams`.
+  // in [rows, embedding] = the input of half a layer from `streams`.
   Status Before(const MixWeights& weights, const compute::Tensor& streams,
                 const compute::Tensor& in);
-  // streams = themselves mixed, as Before found it, and the output [rows, embedding] of the half.
+  // streams = themselves, mixed with the weights that Before has computed, and the output [rows,
+  // embedding] of the half.
   Status After(const compute::Tensor& out, const compute::Tensor& streams);
-  // The streams as one row at the end: [rows, embedding]. Without weights where the last half has
-  // found them.
+  // Joins the streams to one row at the end: [rows, embedding]. Without weights if the last half
+  // has computed them.
   Status Merge(const MixWeights& weights, const compute::Tensor& streams,
                const compute::Tensor& out);
 
@@ -49,9 +49,9 @@ class StreamMixer {
   compute::Commands& commands_;
   const std::unique_ptr<compute::Operand> operand_;
   compute::Array normed_;     // [rows, streams * embedding]
-  compute::Array weights_;    // [rows, numbers of a mix]
-  compute::Tensor numbers_;   // of the newest mix
-  std::vector<float> first_;  // what BeginAhead takes, for all rows
+  compute::Array weights_;    // [rows, weights of a mix]
+  compute::Tensor numbers_;   // weights of the newest mix
+  std::vector<float> first_;  // the weights of BeginAhead, for all rows
 };
 
 }  // namespace aster::model

@@ -13,8 +13,8 @@
 namespace aster::model {
 namespace {
 
-// Going back this far never needs anything computed again: drafts are shorter, and so are most
-// second thoughts.
+// Truncating by this many positions needs no recomputation: drafts and most corrections are
+// shorter.
 constexpr uint32_t kSlack = 64;
 
 std::string_view TypeName(kernels::KvType type) {
@@ -92,9 +92,9 @@ kv::Stream LatentStream(const kernels::LatentFormat& format, uint32_t stride, ui
   return {.codec = codec, .stride = stride, .window = window};
 }
 
-// Values and scores of one token, from which rows of `dim` numbers are compressed when the last
-// token of a row comes. What a row is made of is kept until it is certain that no sequence goes
-// back behind it.
+// Values and scores of one token. Rows of `dim` numbers are compressed from them when the last
+// token of a row comes. The inputs of a row are kept until no sequence can be truncated to a
+// position before its end.
 kv::Stream InputStream(uint32_t ratio, uint32_t dim) {
   const uint32_t columns = ratio == kShortRatio ? 2 * dim : dim;
   const auto codec =
@@ -104,7 +104,7 @@ kv::Stream InputStream(uint32_t ratio, uint32_t dim) {
   return {.codec = codec, .stride = 1, .window = window, .read_every = ratio};
 }
 
-// Of V4.1 few layers make rows, and those that choose among them keep them.
+// In V4.1 few layers make rows, and the layers that choose among them keep them.
 std::vector<kv::Stream> SharedStreams(const Shape& shape, const MemoryOptions& options,
                                       uint32_t layer) {
   const kernels::LatentFormat rows = RowFormat(shape, options);
@@ -165,7 +165,7 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
         fmt::format("rows of {}: this architecture has its own KV rows; leave --kv-type out",
                     TypeName(options.type)));
   }
-  // Of an MTP block the window is its own.
+  // The window of an MTP block is its own.
   if (options.window != shape.sliding_window || options.sinks != 0) {
     return Unimplemented(fmt::format(
         "a window of {} and {} sinks: layers of this architecture see all; leave --kv-window out",
@@ -179,8 +179,7 @@ Result<kv::Layout> MakeMlaLayout(const Shape& shape, const MemoryOptions& option
   return kv::Layout::Create(fingerprint, kernels::kPagePositions, kSlack, std::move(layers));
 }
 
-// One row, with room for a mark behind it: the forward pass keeps states in a page that is not
-// full.
+// One row, with room for a mark after it: a page that is not full has the newest states.
 class StateCodec final : public kv::PageCodec {
  public:
   StateCodec(std::string format, size_t row_bytes)
@@ -199,7 +198,7 @@ class StateCodec final : public kv::PageCodec {
                  const uint8_t* rows) const override {
     if (first_row != 0 || row_count != 1) return;
     std::copy_n(rows, row_bytes_, page);
-    // The states are those behind the page, and no others.
+    // The mark: the states are those at the end of the page.
     std::fill_n(page + row_bytes_, kernels::kDeltaMarkBytes, uint8_t{0});
   }
 
@@ -208,8 +207,8 @@ class StateCodec final : public kv::PageCodec {
   const size_t row_bytes_;
 };
 
-// Tokens of a page may be taken once more from the states before it on, with what the convolution
-// joins them with: so both streams are read from where the page begins, whatever the position.
+// Tokens of a page may be computed again from the states before it and the convolution's last
+// inputs, so both streams are read from the page's begin, at any position.
 std::vector<kv::Stream> StateStreams(const Recurrence& recurrence) {
   constexpr uint32_t kPage = kernels::kPagePositions;
   const size_t floats = size_t{recurrence.values()} * recurrence.key_dim;
@@ -247,7 +246,7 @@ MemoryOptions NarrowedTo(uint32_t window, const MemoryOptions& options) {
 
 }  // namespace
 
-// Behind all others.
+// After all other streams.
 uint32_t NgramStreamOf(const Shape& shape, uint32_t layer) {
   if (!KeepsFarRows(shape, layer)) return kFarStream;
   const bool has_inputs = MakesFarRows(shape, layer) && shape.latent.ratios[layer] > 1;
@@ -323,13 +322,14 @@ Result<kv::Layout> MakeMemoryLayout(const Shape& shape, const MemoryOptions& opt
   }
   const Shape own_heads = ShapeOfPart(part, shape);
   std::vector<std::vector<kv::Stream>> layers;
-  std::shared_ptr<const kv::PageCodec> codec;  // of the layer before, where that has the same
+  std::shared_ptr<const kv::PageCodec> codec;  // the same object as the layer before, if formats
+                                               // are equal
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
     if (shape.has_state(layer)) {
       layers.push_back(StateStreams(shape.recurrence));
       continue;
     }
-    // What another layer has written is seen there.
+    // A layer that uses another layer's rows has none of its own.
     if (KvLayerOf(shape, layer) != layer) {
       layers.emplace_back();
       continue;

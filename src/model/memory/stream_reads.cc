@@ -9,11 +9,11 @@ namespace aster::model {
 
 StreamReads ReadsOf(const Shape& shape, uint32_t layer, uint32_t index, const kv::Stream& stream) {
   const auto row_bytes = static_cast<double>(stream.codec->row_bytes());
-  // States once, and what the convolution joins: a page's other inputs only where states are gone.
+  // States once, and the convolution's inputs: a page's other inputs only if its states are lost.
   if (shape.has_state(layer))
     return {index == kStateStream ? 1 : uint64_t{shape.recurrence.taps}, row_bytes};
   uint64_t positions = stream.window > 0 ? uint64_t{stream.window} + stream.sinks : 0;
-  // Where an index chooses rows, those alone are read, and all of its own.
+  // If an index chooses rows, only these are read, and all rows of the index.
   if (shape.is_indexed() && index == kMlaStream) positions = shape.index.top;
   const bool is_far = shape.is_latent() && index == kFarStream && stream.window == 0;
   if (is_far && HasChosenRows(shape, layer))

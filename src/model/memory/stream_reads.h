@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What of the KV cache has to be read for a token, for plans and for limits of time. Must not know
+// How much of the KV cache is read for a token, for plans and for limits of time. Must not know
 // time, nor which sequence.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace aster::model {
 
-// What the computation of a token reads of a stream: of so many positions before it, or of all of
-// them (0), so many bytes each, on average.
+// What a token's computation reads of a stream: `position_bytes` for each of `positions` positions
+// before it, or of all (0), on average.
 struct StreamReads {
   uint64_t positions = 0;
   double position_bytes = 0;
@@ -26,7 +26,7 @@ struct StreamReads {
 };
 StreamReads ReadsOf(const Shape& shape, uint32_t layer, uint32_t index, const kv::Stream& stream);
 
-// Of all streams that a layer reads, its own and other layers'.
+// For all streams that a layer reads, its own and other layers'.
 std::vector<StreamReads> ReadsOfLayer(const Shape& shape, const kv::Layout& layout, uint32_t layer);
 
 }  // namespace aster::model

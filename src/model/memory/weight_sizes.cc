@@ -58,7 +58,7 @@ TensorType TypeIn(const PublishedMix& mix, const Shape& shape, const TensorSpec&
   return quant::FitToRow(WantedIn(mix, shape, spec), spec.dims.front()).type;
 }
 
-// Of matrices as many as there are in the tensor.
+// For all matrices of the tensor.
 uint64_t PackedBytes(const TensorSpec& spec, kernels::WeightType type) {
   uint64_t matrices = 1;
   for (size_t i = 2; i < spec.dims.size(); ++i) matrices *= spec.dims[i];

@@ -15,8 +15,8 @@ uint64_t BytesIn(std::string_view preset, size_t mix) {
   return SizesOf(Place::kFile, PublishedMixes(shape)[mix], shape).value().Of(Slice::Whole(shape));
 }
 
-// What files of these mixes are published with: Flash's to the byte, whose headers (vocabulary,
-// names) are what remains; PRO's in GiB.
+// Sizes of published files with these mixes: Flash's to the byte, except for the headers
+// (vocabulary, names); PRO's in GiB.
 TEST(WeightSizes, AreThoseOfPublishedFiles) {
   constexpr uint64_t kFlash[] = {86'720'111'488, 97'591'747'456, 155'976'458'848, 164'633'502'304};
   for (size_t mix = 0; mix < std::size(kFlash); ++mix) {
@@ -92,7 +92,7 @@ TEST(WeightSizes, ATypeThatDoesNotFitIsAnError) {
   EXPECT_FALSE(SizesOf(Place::kMemory, shape, q4_k).ok());
 }
 
-// Whatever its rows, and none with the types of DeepSeek V4's experts but that family.
+// For any rows; types of DeepSeek V4's experts only in that family.
 TEST(WeightSizes, EveryPresetHasThem) {
   for (const auto& [name, summary, shape] : Presets()) {
     for (const PublishedMix& mix : PublishedMixes(shape)) {
@@ -109,7 +109,7 @@ TEST(WeightSizes, EveryPresetHasThem) {
   }
 }
 
-// As docs/quantisation.md lists the bits in memory of types that are packed as others.
+// The bits in memory that docs/quantisation.md lists for types that are packed as others.
 TEST(WeightSizes, SomeTypesTakeMoreInMemory) {
   const Shape shape = ShapeOfPreset("llama-1b").value();
   const auto layer_of = [&](Place place, gguf::TensorType type) {
@@ -125,7 +125,7 @@ TEST(WeightSizes, SomeTypesTakeMoreInMemory) {
   EXPECT_NEAR(growth(gguf::TensorType::kQ5_0), 8.5 / 5.5, 0.01);
 }
 
-// The copy that the head is is packed; the table is rows of the file.
+// The head's copy is packed; the table is rows of the file.
 TEST(WeightSizes, ATiedHeadIsCountedWhereItIs) {
   const Shape shape = ShapeOfPreset("llama-1b").value();
   ASSERT_TRUE(shape.tied_head);

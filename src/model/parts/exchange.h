@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How the parts of a group gather what each has computed of one batch: every one sends its columns,
-// or its sums, and takes those of the others when they are there. Must not know how messages
-// travel, nor what the numbers are.
+// How the parts of a group exchange the results of one batch: each sends its columns or sums, and
+// takes those of the others when they have arrived. Must not know how messages travel, nor what the
+// numbers are.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace aster::model {
 
-// Of one batch and one part. Gathers are numbered from 0 in the order in which every part meets
-// them.
+// For one batch and one part. Gathers are numbered from 0, in the same order on every part.
 class Exchange {
  public:
   virtual ~Exchange() = default;
@@ -22,17 +21,16 @@ class Exchange {
   enum class To : uint8_t { kAll, kLeader };
   struct Rows {
     Bytes bytes = {};
-    // Not numbers, but the 8-bit blocks that products read (kernels/activation_blocks.h).
+    // Not floats, but the 8-bit blocks that products read (kernels/activation_blocks.h).
     bool are_blocks = false;
   };
 
   // Whether all other parts understand blocks.
   virtual bool TakesBlocks() const = 0;
-  // To all other parts, or to the leading one only; never nothing. `rows` may change once this has
-  // returned.
+  // Sends rows, never empty, to all other parts or only to the leader; they may change afterwards.
   virtual Status Send(uint32_t gather, To to, const Rows& rows) = 0;
-  // What another part has sent, aligned for any number; no bytes where it has not come yet. Valid
-  // until the next call. An error where it never will.
+  // Takes rows that another part has sent, aligned for any number; no bytes if they have not
+  // arrived yet. Valid until the next call. An error if they never will.
   virtual Result<Rows> Take(uint32_t gather, uint32_t part) = 0;
 };
 

@@ -36,8 +36,8 @@ void ExpertOwners::Assign(uint32_t layer, std::span<const int32_t> ids,
     if (parts[i] != kAll) ++work[parts[i]];
   }
   if (has_shared_) parts.back() = kAll;
-  // What all have goes to the one that would have done the least of its share with it; among equals
-  // to the last, since the first has the sampler too.
+  // A replicated expert goes to the part with the least work in proportion to its share; of equal
+  // ones to the last, as the first also has the sampler.
   for (uint8_t& part : parts) {
     if (part != kAll) continue;
     part = 0;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Expert parallel: which part of a group computes each expert that a token has chosen, if the parts
-// own experts. Every part finds the same answer, from the router's choice alone. The rule is in
+// own experts. Every part gets the same answer from the router's choice alone. The rule is in
 // docs/groups.md. Must not know weights.
 #pragma once
 
@@ -17,15 +17,14 @@
 
 namespace aster::model {
 
-// Of the layers that a model of that shape has. Constant.
+// For the layers of a model of that shape. Constant.
 class ExpertOwners {
  public:
   ExpertOwners(const GroupPart& part, const Shape& shape);
 
-  // What a token has: those that it chooses, and the shared one where there is one, which comes
-  // last.
+  // The experts of a token: those that it chooses; if there is a shared one, it is last.
   size_t choices() const { return used_ + (has_shared_ ? 1 : 0); }
-  // parts[i] computes the token's choice i. `ids`: those that it chooses.
+  // parts[i] = the part that computes choice i of the token. `ids`: the experts that it chooses.
   void Assign(uint32_t layer, std::span<const int32_t> ids, std::span<uint8_t> parts) const;
 
  private:

@@ -38,7 +38,7 @@ TEST(ExpertOwners, AnExpertIsItsOwners) {
   EXPECT_THAT(Assigned(Owners({3, 1}, 2), Eight(), 0, {5, 6, 0, 7}), ElementsAre(0, 1, 0, 1));
 }
 
-// Whichever comes first, those that one part alone has count before those that all have.
+// Experts that one part owns count before replicated ones, in any order.
 TEST(ExpertOwners, WhatAllHaveEvensOut) {
   GroupPart part = Owners({1, 1}, 2);
   part.replicas = 2;

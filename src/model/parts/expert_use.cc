@@ -13,11 +13,11 @@
 namespace aster::model {
 namespace {
 
-// Before the numbers of layers and of experts.
+// Followed by the numbers of layers and of experts.
 constexpr std::string_view kHead = "experts chosen";
 constexpr uint64_t kMostNumbers = 1 << 20;
 
-// Numbers apart by a space or the end of a line, and nothing else.
+// Numbers, separated by single spaces or line ends.
 Result<std::vector<uint64_t>> ParseNumbers(std::string_view text) {
   std::vector<uint64_t> numbers;
   while (!text.empty()) {
@@ -47,7 +47,7 @@ uint64_t ExpertUse::choices() const {
 
 std::vector<uint16_t> ExpertUse::MostUsed(uint32_t count) const {
   count = std::min(count, experts_);
-  // Where nothing was counted these are taken: they come first among equals.
+  // These come first among equals, so they are chosen if nothing was counted.
   const std::vector<uint16_t> even = EvenlySpaced(count, experts_);
   std::vector<uint16_t> all;
   for (uint32_t layer = 0; layer < layers(); ++layer) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How often the router has chosen each expert of each layer: which of them are worth being on every
-// node of a group. Must not know files or nodes.
+// How often the router has chosen each expert of each layer, to find those that are worth having on
+// every node of a group. Must not know files or nodes.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,15 @@ class ExpertUse {
 
   uint32_t layers() const { return static_cast<uint32_t>(counts_.size() / experts_); }
   uint32_t experts() const { return experts_; }
-  // The choices of some tokens in one layer.
+  // Counts the choices of some tokens in one layer.
   void Add(uint32_t layer, std::span<const int32_t> ids);
-  // Of all layers.
+  // The choices in all layers.
   uint64_t choices() const;
-  // Of each layer those that were chosen most, ascending: [layers, count]. Among equals experts at
-  // equal distances.
+  // The most used experts of each layer, ascending: [layers, count]. Of equally used ones, experts
+  // at equal distances.
   std::vector<uint16_t> MostUsed(uint32_t count) const;
 
-  // A line for each layer; and what was written so.
+  // As text, a line for each layer; and the reverse.
   std::string ToText() const;
   static Result<std::unique_ptr<ExpertUse>> Parse(std::string_view text);
 

@@ -16,17 +16,17 @@
 namespace aster::model {
 namespace {
 
-// Panels of packed weights stay whole.
+// Panels of packed weights are not divided.
 constexpr uint32_t kRowStep = kernels::kPanelRows;
 
-// Of dense networks; 0 where all layers have experts in place of one.
+// The width of dense networks; 0 if all layers have experts.
 uint32_t DenseWidth(const Shape& shape) {
   const bool is_there =
       shape.experts.count == 0 || shape.experts.dense_layers > 0 || shape.is_gemma4();
   return is_there ? shape.feed_forward : 0;
 }
 
-// What a layer's tensor is for: "attn_q" of blk.3.attn_q.weight.
+// The name of a tensor within its layer: "attn_q" of blk.3.attn_q.weight.
 std::string_view ProductOf(std::string_view name) {
   if (!name.starts_with("blk.")) return {};
   const size_t begin = name.find('.', 4) + 1;
@@ -57,7 +57,7 @@ bool IsOfEachHead(const Shape& shape, std::string_view product) {
   return shape.is_mla() && IsOneOf(product, {"attn_k_b", "attn_v_b"});
 }
 
-// Rows of a layer's attention.
+// The rows of attention tensors that the part has.
 std::optional<PartRange> RowsOfAttention(const PartRange& groups, const Shape& shape,
                                          std::string_view name) {
   const std::string_view product = ProductOf(name);
@@ -67,7 +67,7 @@ std::optional<PartRange> RowsOfAttention(const PartRange& groups, const Shape& s
   if (product == "attn_kv_b") return heads * (shape.mla.key_dim + shape.mla.value_dim);
   if (IsOneOf(product, {"attn_q", "attn_q_b"})) {
     if (shape.is_mla()) return heads * (shape.mla.key_dim + shape.rope.dimensions);
-    // Where what heads give is gated, every head has a query and a gate.
+    // If the heads' output is gated, every head has a query and a gate.
     const uint32_t each = shape.is_recurrent() ? 2 : 1;
     return heads * (each * HeadDimOf(shape, LayerOf(name)));
   }
@@ -108,7 +108,7 @@ LayerGathers GathersOf(const Shape& shape, uint32_t layer, bool owns_experts) {
   if (shape.has_state(layer)) {
     add(uint64_t{shape.recurrence.channels()} + shape.recurrence.values());
   } else {
-    // Norms over all heads want their queries and keys first.
+    // Norms over all heads need all queries and keys first.
     const uint64_t heads = uint64_t{shape.head_count} + shape.kv_head_count;
     if (shape.has_wide_norms()) add(heads * shape.head_dim);
     add_input({.product = shape.is_latent() ? "attn_output_b" : "attn_output",
@@ -157,7 +157,7 @@ std::vector<uint16_t> EvenlySpaced(uint32_t count, uint32_t all) {
 
 std::vector<uint16_t> ReplicatedExperts(const GroupPart& part, const Shape& shape, uint32_t layer) {
   const uint32_t count = part.owns_experts ? std::min(part.replicas, shape.experts.count) : 0;
-  // Nothing says which are used most: as many of each part's.
+  // Without counts: the same number of each part's.
   if (part.replicated.empty()) return EvenlySpaced(count, shape.experts.count);
   const auto ids = std::span(part.replicated).subspan(size_t{layer} * count, count);
   return {ids.begin(), ids.end()};
@@ -180,7 +180,7 @@ PartRange RangeOf(const GroupPart& part, uint32_t count, uint32_t step) {
     all += part.shares[i];
   }
   const uint64_t steps = count / step;
-  // Where a part begins, to the nearest step: each ends where the next one begins.
+  // Where a part begins, rounded to a step: each ends where the next one begins.
   const auto at = [&](uint64_t shares) {
     return static_cast<uint32_t>((steps * shares + all / 2) / all * step);
   };
@@ -260,7 +260,7 @@ uint64_t RowsOfSeveral(const PartRanges& own, bool owns_experts, const Shape& sh
   if (product == "ffn_up" && shape.is_fused()) return 2 * uint64_t{own.feed_forward.count()};
   if (product == "ssm_in") return uint64_t{own.channels.count()} + own.values.count();
   if (owns_experts) return 0;
-  // Several shared experts stand together as a wide one.
+  // Several shared experts are stored as one wide expert.
   if (IsOneOf(product, {"ffn_gate_shexp", "ffn_up_shexp"}) && shape.experts.shared > 1)
     return uint64_t{shape.experts.shared} * own.experts.count();
   return product == "ffn_gate_up_exps" ? 2 * uint64_t{own.experts.count()} : 0;
@@ -268,7 +268,7 @@ uint64_t RowsOfSeveral(const PartRanges& own, bool owns_experts, const Shape& sh
 
 namespace {
 
-// Rows of what a layer that keeps states projects.
+// Rows of the projections of a layer that keeps states.
 std::optional<PartRange> RowsOfDeltaNet(const PartRanges& own, std::string_view product) {
   if (product == "attn_qkv") return own.channels;
   if (product == "attn_gate") return own.values;
@@ -285,7 +285,7 @@ std::optional<PartRange> DividedRows(const GroupPart& part, const Shape& shape,
 
 std::optional<PartRange> DividedRows(const PartRanges& own, bool owns_experts, const Shape& shape,
                                      std::string_view name) {
-  // What scales an expert is one number.
+  // The scale of an expert is one number.
   if (name.ends_with(".scale")) return std::nullopt;
   if (const auto rows = RowsOfAttention(own.head_groups, shape, name)) return rows;
   const std::string_view product = ProductOf(name);
@@ -300,7 +300,7 @@ std::optional<PartRange> DividedRows(const PartRanges& own, bool owns_experts, c
     const uint32_t layer = LayerOf(name);
     return KvLayerOf(shape, layer) == layer ? own.feed_forward : own.sharing;
   }
-  // Experts that a part owns it has as a whole, and the shared one is on all of them.
+  // Owned experts are whole, and the shared one is on all parts.
   if (owns_experts) return std::nullopt;
   if (IsOneOf(product, {"ffn_down_exps", "ffn_down_shexp"})) return own.embedding;
   if (IsOneOf(product, {"ffn_gate_exps", "ffn_up_exps"})) return own.experts;
@@ -349,7 +349,7 @@ Status CheckOwners(const GroupPart& part, const Shape& shape) {
   return Ok();
 }
 
-// Where the model has it.
+// Whether the part has some of every range that the model has.
 bool HasSomeOfAll(const PartRanges& own, const GroupPart& part, const Shape& shape) {
   const auto has = [](const PartRange& range, uint32_t all) {
     return all == 0 || range.count() > 0;

@@ -57,7 +57,7 @@ TEST(GroupPart, QueriesGoWithTheirKeys) {
   EXPECT_FALSE(DividedRows(second, shape, "output_norm.weight"));
 }
 
-// Tensors that hold several matrices: of each the part's own rows.
+// Of a tensor that holds several matrices, a part has its own rows of each.
 TEST(GroupPart, FusedTensorsAreDividedMatrixByMatrix) {
   const Shape shape = ShapeOfPreset("phi4-mini-tiny").value();  // 4 heads of 64 read 2
   const GroupPart first = Part(0, {1, 1});
@@ -70,7 +70,7 @@ TEST(GroupPart, FusedTensorsAreDividedMatrixByMatrix) {
   EXPECT_EQ(bytes_of("blk.0.ffn_down.weight", {768, 256}), 768u * 128);
 }
 
-// Rows of each expert's matrices; the router sees the same on every node.
+// A part has rows of each expert's matrices; the router is the same on every node.
 TEST(GroupPart, ExpertsAreDividedByRows) {
   const Shape shape = ShapeOfPreset("gpt-oss-tiny").value();
   const GroupPart first = Part(0, {1, 1});
@@ -90,7 +90,7 @@ TEST(GroupPart, ExpertsAreDividedByRows) {
   EXPECT_EQ(bytes_of("blk.0.ffn_gate_inp.weight", {shape.embedding, count}), 1u << 20);
 }
 
-// An MTP block, and the whole head for it, are on the node that leads.
+// The leading node has the MTP block, and the whole head for it.
 TEST(GroupPart, TheNodeThatLeadsHasTheMtpBlock) {
   const Shape shape = SmallDeepSeek4({0, 4});
   ASSERT_EQ(shape.next_layers, 1u);
@@ -119,7 +119,7 @@ TEST(GroupPart, PartsOwnExpertsAndSomeAreOnAll) {
                       .dims = {shape.embedding, shape.experts.feed_forward, count},
                       .layer = 0};
   EXPECT_EQ(BytesOfPart(second, shape, up, 1 << 20), 1u << 19);
-  // As many of each part's where nothing says which.
+  // The same number of each part's if the list is empty.
   second.replicas = 2;
   EXPECT_EQ(ReplicatedExperts(second, shape, 0),
             (std::vector<uint16_t>{static_cast<uint16_t>(count / 4),
@@ -137,7 +137,7 @@ TEST(GroupPart, PartsOwnExpertsAndSomeAreOnAll) {
               testing::HasSubstr("/experts"));
 }
 
-// Queries, and what their heads' outputs become; rows of the KV cache are of all heads.
+// Queries and outputs of heads are divided; rows of the KV cache belong to all heads.
 TEST(GroupPart, LatentHeadsAreDividedByTheirLowRanks) {
   const Shape shape = ShapeOfPreset("flash-shape-tiny").value();  // 4 heads of 128 in 2 groups
   const GroupPart second = Part(1, {1, 1});
@@ -155,9 +155,9 @@ TEST(GroupPart, LatentHeadsAreDividedByTheirLowRanks) {
   EXPECT_EQ(CheckGroup(Part(0, {1, 1, 1}), shape).error().code(), Code::kInvalidArgument);
 }
 
-// Heads are divided one by one, and each part has the row that all of them share.
+// Heads are divided one by one, and each part has the shared row.
 TEST(GroupPart, HeadsOfMlaAreDividedOneByOne) {
-  Shape shape = ShapeOfPreset("deepseek2-tiny").value();  // 4 heads of 128 and 64 that turn
+  Shape shape = ShapeOfPreset("deepseek2-tiny").value();  // 4 heads of 128 and 64 with RoPE
   const GroupPart second = Part(1, {3, 1});
   EXPECT_EQ(HeadGroupsOf(shape), 4u);
   EXPECT_EQ(DividedRows(second, shape, "blk.1.attn_q_b.weight"), (PartRange{576, 768}));
@@ -169,7 +169,7 @@ TEST(GroupPart, HeadsOfMlaAreDividedOneByOne) {
   const TensorSpec keys{.name = "blk.1.attn_k_b.weight", .dims = {128, 512, 4}};
   EXPECT_EQ(BytesOfPart(second, shape, keys, 4000), 1000u);
   EXPECT_TRUE(ColumnsOf(second, shape).is_whole());
-  // Two shared experts stand together.
+  // Two shared experts in one tensor.
   shape.experts.shared = 2;
   const TensorSpec shared{.name = "blk.1.ffn_up_shexp.weight", .dims = {256, 512}};
   EXPECT_EQ(BytesOfPart(second, shape, shared, 512), 128u);
@@ -190,7 +190,7 @@ TEST(GroupPart, LayersOfTwoKindsHaveWholeHeadsOnEveryPart) {
             Code::kInvalidArgument);
 }
 
-// Gathers as the forward pass makes them.
+// The same gathers as in the forward pass.
 TEST(GroupPart, WhatALayerGathers) {
   const Shape next = ShapeOfPreset("qwen3-next-tiny").value();
   EXPECT_EQ(GathersOf(next, 0, false).count, 4u);
@@ -202,8 +202,7 @@ TEST(GroupPart, WhatALayerGathers) {
   const Shape glm = ShapeOfPreset("glm-tiny").value();
   EXPECT_EQ(GathersOf(glm, 0, true).count, 4u);  // a dense layer
   EXPECT_EQ(GathersOf(glm, 1, true).count, 3u);
-  // The attended heads; of experts these, and the wide rows of chosen experts and of the shared
-  // one.
+  // The attention output; if experts are divided, also the wide rows of chosen and shared ones.
   EXPECT_EQ(GathersOf(glm, 1, true).inputs.size(), 1u);
   EXPECT_EQ(GathersOf(glm, 1, false).inputs.size(), 3u);
   EXPECT_EQ(GathersOf(glm, 1, false).numbers, 2 * glm.embedding);

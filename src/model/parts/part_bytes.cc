@@ -10,7 +10,7 @@
 namespace aster::model {
 namespace {
 
-// One of each range.
+// One unit of each range.
 constexpr PartRanges Ones() {
   PartRanges ones;
   for (const auto range : PartBytes::kRanges) ones.*range = {0, 1};
@@ -58,7 +58,7 @@ PartBytes PartBytesOf(const Shape& shape, const TensorSpec& tensor, uint64_t byt
                               : DividedRows(one, owns_experts, shape, tensor.name).value().count();
     all.each[i] = bytes / tensor.dims[dimension] * rows;
   }
-  // For an MTP block the node that leads has the whole head beside its rows.
+  // For an MTP block the leading node has the whole head beside its own rows.
   if (shape.next_layers > 0 && tensor.name == "output.weight") all.leads = bytes;
   return all;
 }

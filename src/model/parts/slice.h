@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which part of a model a machine holds. Must not know weights.
+// The part of a model that a machine holds. Must not know weights.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,14 @@ struct Slice {
   uint32_t layer_end = 0;
   bool embedding = false;
   bool head = false;
-  GroupPart part = {};  // of each layer and of the head, where a group of machines computes them
+  GroupPart part = {};  // of each layer and of the head, if a group of machines computes them
 
   static Slice Whole(const Shape& shape) { return {0, shape.layer_count, true, true}; }
   bool operator==(const Slice&) const = default;
 
-  // Whether the MTP block is computed beside the head: in a group by the node that leads, as a
-  // whole.
+  // Whether the MTP block is computed beside the head; in a group by the leading node alone.
   bool HasNext(const Shape& shape) const { return head && shape.next_layers > 0 && part.leads(); }
 
-  // Whether all of the other one is in it.
   bool Contains(const Slice& other) const {
     return layer_begin <= other.layer_begin && other.layer_end <= layer_end &&
            (embedding || !other.embedding) && (head || !other.head) && part == other.part;
@@ -41,7 +39,7 @@ struct Slice {
         return spec.layer >= 0 && static_cast<uint32_t>(spec.layer) >= layer_begin &&
                static_cast<uint32_t>(spec.layer) < layer_end;
       case Part::kEmbedding:
-        // Rope factors belong to every layer; tied heads, the MTP block and layers with embeddings
+        // Rope factors belong to every layer. Tied heads, the MTP block and layers with embeddings
         // of their own need the embedding.
         return embedding || spec.name != "token_embd.weight" || shape.kinds.input > 0 ||
                (head && (shape.tied_head || HasNext(shape)));
@@ -52,7 +50,7 @@ struct Slice {
   }
 };
 
-// Whether the slice's first layer needs nothing of the one before it but its rows.
+// An error if the slice's first layer needs more from the one before it than its rows.
 Status CheckFirstLayer(const Slice& slice, const Shape& shape);
 
 }  // namespace aster::model

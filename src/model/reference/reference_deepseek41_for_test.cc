@@ -29,7 +29,7 @@ double Dot(std::span<const double> a, const Row& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The part of `values` at `index`, where each has `width` of them.
+// Part number `index` of `values`, if each has `width` of them.
 template <typename T>
 std::vector<T> PartOf(const std::vector<T>& values, size_t index, size_t width) {
   const auto first = values.begin() + static_cast<ptrdiff_t>(index * width);
@@ -46,7 +46,7 @@ Row FrequenciesOf(const Rope& rope) {
   return frequencies;
 }
 
-// The last numbers of x, neighbours together.
+// RoPE on the last numbers of x, with neighbours as pairs.
 void Turn(std::span<double> x, const Row& frequencies, double position) {
   const size_t first = x.size() - 2 * frequencies.size();
   for (size_t i = 0; i < frequencies.size(); ++i) {
@@ -69,7 +69,7 @@ Row Held(const kernels::LatentFormat& format, const Row& row) {
   return {held.begin(), held.end()};
 }
 
-// Leaves the indices of the highest scores; of equal ones the lower.
+// Keeps the indices of the highest scores; of equal ones the lower.
 void KeepBest(const Row& scores, size_t wanted, std::vector<size_t>& ascending) {
   if (ascending.size() <= wanted) return;
   std::stable_sort(ascending.begin(), ascending.end(),
@@ -132,7 +132,7 @@ class Reference {
     return values;
   }
 
-  // What the table has for the token and those before it; `which` counts layers with a table.
+  // The table's rows for the token and those before it; `which` counts layers with a table.
   Row TableRows(const Ngrams& ngrams, size_t which) {
     const auto class_of = [&](size_t back) -> uint64_t {
       if (back > position_) return ngrams.padding;
@@ -171,7 +171,7 @@ class Reference {
     }
   }
 
-  // One row of all streams, as the half before has found.
+  // One row of all streams, with the weights from the half before.
   Row Merged(const Rows& streams) const {
     Row x(shape_.embedding);
     for (size_t i = 0; i < streams.size(); ++i) {
@@ -180,7 +180,7 @@ class Reference {
     return x;
   }
 
-  // What a half's weights are made of: those before it, those after it, and the square.
+  // Inputs of a half's weights: those before it, those after it, and the square.
   Row Mixed(const std::string& name, const Rows& streams) {
     const size_t n = streams.size();
     Row flat;
@@ -295,13 +295,13 @@ class Reference {
     return Multiply(Weights("attn_output_b.weight"), low, shape_.embedding);
   }
 
-  // From here on layers see the far rows of this one.
+  // Later layers see the far rows of this one.
   void Compress(const Row& x) {
     const uint32_t ratio = shape_.latent.ratios[layer_];
     far_layer_ = layer_;
     Past& past = past_[layer_];
     past.values.push_back(Multiply(Weights("attn_compressor_kv.weight"), x, shape_.head_dim));
-    // A token alone has all the weight, whatever its scores.
+    // A single token has all the weight, whatever its scores.
     past.scores.push_back(
         ratio == 1 ? Row(shape_.head_dim)
                    : Multiply(Weights("attn_compressor_gate.weight"), x, shape_.head_dim));
@@ -317,7 +317,7 @@ class Reference {
     past.index.push_back(Held(IndexFormat(shape_, memory_), index));
   }
 
-  // Of the tokens from `first` on.
+  // The pooled row of the tokens from `first` on.
   Row Pooled(const Past& past, size_t first) const {
     Row row(shape_.head_dim);
     for (size_t i = 0; i < row.size(); ++i) {
@@ -332,19 +332,19 @@ class Reference {
     return row;
   }
 
-  // Which far rows the token sees in this layer, and in those up to the next that chooses.
+  // Chooses the far rows that the token sees in this and later layers, up to the next that chooses.
   void Choose(const Row& x, const Row& low) {
     const Latent& latent = shape_.latent;
     const Row scores = Scores(x, low);
     chosen_ = FirstNumbers(scores.size());
-    // Of the token's candidates, once there are any.
+    // Only from the token's candidate blocks, if there are any.
     if (!blocks_.empty())
       std::erase_if(chosen_, [&](size_t row) { return !blocks_[row / latent.block_rows]; });
     KeepBest(scores, latent.index_top, chosen_);
     if (latent.block_layer == layer_) ChooseBlocks(scores);
   }
 
-  // Of every far row there is.
+  // The scores of all far rows.
   Row Scores(const Row& x, const Row& low) {
     const Latent& latent = shape_.latent;
     const size_t dim = latent.index_dim;
@@ -355,7 +355,7 @@ class Reference {
     for (size_t head = 0; head < latent.index_heads; ++head) {
       const std::span<double> query(queries.data() + head * dim, dim);
       Turn(query, far_frequencies_, static_cast<double>(position_));
-      // As few bits as the rows have.
+      // Rounded to the format of the rows.
       Row held(query.begin(), query.end());
       const kernels::LatentFormat format = IndexFormat(shape_, memory_);
       if (format.type == kernels::LatentRows::kF4) held = Held(format, held);
@@ -365,7 +365,7 @@ class Reference {
     return scores;
   }
 
-  // A block is as good as its best row, and the newest row's better than all.
+  // The score of a block is that of its best row; the block of the newest row comes first.
   void ChooseBlocks(const Row& scores) {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
     const Latent& latent = shape_.latent;
@@ -426,8 +426,8 @@ class Reference {
   std::vector<int32_t> tokens_;  // up to this one
   size_t position_ = 0;
   std::vector<Past> past_;  // [layers]
-  // Of this token: what the half before mixes streams by, whose far rows are seen, which of them,
-  // and which blocks of them are candidates.
+  // For this token: the weights from the half before, the layer whose far rows are seen, the chosen
+  // rows, and the candidate blocks.
   Row before_;
   uint32_t far_layer_ = 0;
   std::vector<size_t> chosen_;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// DeepSeek V4.1 as its description says it, in double precision and one token at a time: nothing
-// here is shared with what it checks, but for the bits of a KV row.
+// DeepSeek V4.1 as its description says, in double precision and one token at a time. Shares
+// nothing with the code under test except the bits of a KV row.
 #pragma once
 
 #include <span>

@@ -49,7 +49,7 @@ Row FrequenciesOf(const Rope& rope) {
   return frequencies;
 }
 
-// The last numbers of x, neighbours together.
+// RoPE on the last numbers of x, with neighbours as pairs.
 void Turn(std::span<double> x, const Row& frequencies, double position) {
   const size_t first = x.size() - 2 * frequencies.size();
   for (size_t i = 0; i < frequencies.size(); ++i) {
@@ -114,7 +114,7 @@ class Reference {
     return Head("output_hc_", "output_norm.weight", streams);
   }
 
-  // Of the block behind the last layer, which is at its own position 0 first.
+  // The MTP block after the last layer; its own first position is 0.
   Row Draft(int32_t token, std::span<const float> behind, size_t position) {
     token_ = token;
     position_ = position;
@@ -141,7 +141,7 @@ class Reference {
   }
 
   // A drafter's block: all of its rows see each other and the context, which is every layer's
-  // input. The rows behind the layers, merged.
+  // input. Returns the merged rows after the layers.
   Rows Block(const Rows& context, const Rows& embedded) {
     std::vector<Rows> block;
     for (const Row& row : embedded) block.emplace_back(shape_.streams.count, row);
@@ -296,7 +296,7 @@ class Reference {
     past_[layer_].window.push_back(Held(RowFormat(shape_, memory_), row));
   }
 
-  // To the newest rows, as many as the window has.
+  // Attention to the newest rows, as many as the window has.
   Row Attend(const Row& x) {
     const size_t dim = shape_.head_dim;
     Past& past = past_[layer_];
@@ -381,7 +381,7 @@ class Reference {
     return Held(IndexFormat(shape_, memory_), row);
   }
 
-  // Which of the layer's compressed rows the token sees.
+  // The compressed rows of the layer that the token sees.
   std::vector<size_t> Chosen(const Row& x, const Row& low) {
     const Latent& latent = shape_.latent;
     const Past& past = past_[layer_];

@@ -28,7 +28,7 @@ using reference::Weights;
 
 double Silu(double x) { return x / (1.0 + std::exp(-x)); }
 
-// One number of an expert of gpt-oss, of its two halves.
+// Joins gate and up of an expert of gpt-oss.
 double Gated(double gate, double up) {
   const double g = std::min(gate, 7.0);
   return g / (1.0 + std::exp(-1.702 * g)) * (std::clamp(up, -7.0, 7.0) + 1.0);
@@ -52,7 +52,7 @@ class Reference {
     const auto embedding = Weights(files_, "token_embd.weight");
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     Row x(first, first + shape_.embedding);
-    // The tests' width has a root that needs no rounding: 16.
+    // The square root of the tests' width needs no rounding: 16.
     if (IsGemma()) Scale(x, std::sqrt(static_cast<double>(shape_.embedding)));
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_)
       IsGemma() ? GemmaLayer(x, position) : PlainLayer(x, position);
@@ -64,7 +64,7 @@ class Reference {
     return logits;
   }
 
-  // What an MTP block makes of a token and the row behind the one before it.
+  // The MTP block's output for a token and the row of the token before it.
   Row Draft(int32_t token, Row behind, const std::string& norm, size_t position) {
     layer_ = shape_.layer_count;
     const auto embedding = Weights(files_, "token_embd.weight");
@@ -94,14 +94,13 @@ class Reference {
   bool IsQwenNext() const { return shape_.recurrence.full_every > 0; }
   bool IsPhi() const { return shape_.arch == Arch::kPhi3; }
   bool IsGemma() const { return shape_.arch == Arch::kGemma2 || shape_.arch == Arch::kGemma3; }
-  // Of every few layers the last sees all positions; the others have a window, and of Gemma another
-  // way to turn.
+  // The last of every few layers sees all; the others have a window, and in Gemma another RoPE.
   bool HasWindow() const {
     if (IsPhi()) return shape_.sliding_window > 0;
     return shape_.full_every > 0 && layer_ % shape_.full_every != shape_.full_every - 1;
   }
 
-  // With a norm before and one behind each half.
+  // With a norm before and one after each half.
   void GemmaLayer(Row& x, size_t position) {
     const Row attended = Attention(Normalised(x, "attn_norm.weight"), position);
     Add(x, Normalised(attended, "post_attention_norm.weight"));
@@ -118,8 +117,8 @@ class Reference {
     return x;
   }
 
-  // Projects, and adds the bias where the architecture has one. Of Phi 3 the rows stand in one
-  // matrix, from head `first` on.
+  // Projects, and adds the bias if the architecture has one. In Phi 3 the rows are in one matrix,
+  // from head `first` on.
   Row Project(const Row& x, const std::string& name, size_t heads, size_t first) const {
     if (IsPhi()) {
       return Multiply(Layer("attn_qkv.weight"), x, heads * shape_.head_dim,
@@ -134,7 +133,7 @@ class Reference {
   }
 
   void FinishHeads(Row& rows, const std::string& norm, size_t position) const {
-    // Of MiniMax over all heads at once.
+    // In MiniMax over all heads at once.
     if (shape_.arch == Arch::kMiniMaxM2) Normalise(rows, Layer(norm), shape_.norm_epsilon);
     for (size_t i = 0; i < rows.size(); i += shape_.head_dim) {
       const std::span<double> head(rows.data() + i, shape_.head_dim);
@@ -152,8 +151,8 @@ class Reference {
     return every > 0 && layer_ % every != every - 1 ? DeltaNet(x) : Attention(x, position);
   }
 
-  // MiMo 2: more heads for keys and values where there is a window, and a sink for each; values
-  // that are narrower than keys, and scaled.
+  // MiMo 2: layers with a window have more heads for keys and values, and a sink for each; values
+  // are narrower than keys, and scaled.
   Row Mimo2Attention(const Row& x, size_t position) {
     const bool has_window = layer_ > 0 && (layer_ + 1) % shape_.full_every != 0;
     const size_t heads = shape_.head_count, dim = shape_.head_dim, width = shape_.kinds.value_dim;
@@ -197,7 +196,7 @@ class Reference {
     return Multiply(Layer("attn_output.weight"), out, shape_.embedding);
   }
 
-  // Of Qwen3-Next: rows of the heads' queries and gates in turn.
+  // In Qwen3-Next the rows of each head's query and gate alternate.
   Row GatedQuery(const Row& x, Row& gate) const {
     const size_t dim = shape_.head_dim;
     const Row both = Multiply(Layer("attn_q.weight"), x, 2 * shape_.head_count * dim);
@@ -212,7 +211,7 @@ class Reference {
     Row query = IsQwenNext() ? GatedQuery(x, gate) : Project(x, "attn_q", shape_.head_count, 0);
     Row key = Project(x, "attn_k", key_heads, shape_.head_count);
     FinishHeads(query, "attn_q_norm.weight", position);
-    // Mistral 3: once more for every stretch of the original context.
+    // Mistral 3: grows with every multiple of the original context.
     if (shape_.temperature > 0) {
       const auto stretch = static_cast<double>(position / shape_.rope.original_context);
       Scale(query, 1.0 + double{shape_.temperature} * std::log(1.0 + stretch));
@@ -238,8 +237,8 @@ class Reference {
     return row;
   }
 
-  // What the layer's projections are, in the order of attn_qkv and attn_gate, and of the heads'
-  // betas and times. Qwen3-Next has them by key heads.
+  // The layer's projections, in the order of attn_qkv and attn_gate, and of the heads' betas and
+  // times. Qwen3-Next has them by key heads.
   struct Projected {
     Row mixed, gate, betas, times;
   };
@@ -277,7 +276,7 @@ class Reference {
     return made;
   }
 
-  // A state for every head, which fades and then learns what it lacks.
+  // The delta rule: a state for every head decays, and then adds what is missing for the new value.
   Row DeltaNet(const Row& x) {
     const Recurrence& of = shape_.recurrence;
     const size_t keys = size_t{of.key_heads} * of.key_dim;
@@ -321,11 +320,11 @@ class Reference {
     return Multiply(Layer("ssm_out.weight"), out, shape_.embedding);
   }
 
-  // DeepSeek V2 and V3: keys and values of every head made of one row, as its makers write it.
+  // DeepSeek V2 and V3: keys and values of every head are made of one row, as in its paper.
   Row SharedRowAttention(const Row& x, size_t position) {
     const size_t still = shape_.mla.key_dim, turning = shape_.rope.dimensions;
     const size_t rank = shape_.mla.row_rank, of_head = still + turning;
-    Rope unscaled = shape_.rope;  // scores carry the magnitude
+    Rope unscaled = shape_.rope;  // scores have the magnitude
     unscaled.log_multiplier = 1.0f;
     Row query = SharedRowQuery(x, of_head);
     for (size_t head = 0; head < shape_.head_count; ++head) {
@@ -360,7 +359,7 @@ class Reference {
 
   // An MTP block sees fewer rows than an index would choose.
   bool HasIndex() const { return shape_.index.heads > 0 && layer_ < shape_.layer_count; }
-  // Those that an index ranks highest; layers without one take what the last has chosen.
+  // The rows that an index ranks highest; layers without an index use the last choice.
   void ChooseRows(const Row& x, const Rope& unscaled, size_t position) {
     if (shape_.index.own[layer_] == 0) return;
     const size_t heads = shape_.index.heads, dim = shape_.index.dim;
@@ -395,7 +394,7 @@ class Reference {
     const bool is_joint = shape_.kinds.fused;
     const auto key_matrix = Layer(is_joint ? "attn_kv_b.weight" : "attn_k_b.weight");
     const auto value_matrix = is_joint ? key_matrix : Layer("attn_v_b.weight");
-    const size_t keys_at = head * (still + width) * rank;  // where both stand together
+    const size_t keys_at = head * (still + width) * rank;  // if both are in one tensor
     const size_t values_at = is_joint ? keys_at + still * rank : head * width * rank;
     double size = 1.0;
     if (shape_.rope.scaling == RopeScaling::kYarn)
@@ -479,7 +478,7 @@ class Reference {
     return down;
   }
 
-  // DeepSeek V2 and V3: a group is as good as its best expert or, with a bias, its best two.
+  // DeepSeek V2 and V3: groups are ranked by their best expert or, with a bias, by their best two.
   std::vector<size_t> OfBestGroups(const Row& scores, const std::vector<float>& bias) const {
     const size_t groups = shape_.experts.groups, size = scores.size() / groups;
     std::vector<std::pair<double, size_t>> ranks;  // negative
@@ -499,8 +498,8 @@ class Reference {
     return experts;
   }
 
-  // GLM, MiniMax and DeepSeek V3: every expert scored by itself, a bias for the choice only. Of V2
-  // shares of a softmax over all, as they are.
+  // GLM, MiniMax and DeepSeek V3: every expert is scored by itself, with a bias for the choice
+  // only. V2: softmax shares over all, not normalised.
   Row MixtureByKeys(const Row& x) const {
     Row scores = Multiply(Layer("ffn_gate_inp.weight"), x, shape_.experts.count);
     std::vector<float> bias(scores.size());
@@ -563,7 +562,7 @@ class Reference {
   const Shape& shape_;
   std::vector<float> factors_;  // [rope.dimensions / 2] or none
   uint32_t layer_ = 0;
-  std::vector<bool> is_seen_;             // [tokens], by what an index has chosen last
+  std::vector<bool> is_seen_;             // [tokens], by the index's last choice
   std::vector<std::vector<Row>> keys_;    // [layers][tokens]
   std::vector<std::vector<Row>> values_;  // [layers][tokens]
 };

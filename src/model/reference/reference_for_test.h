@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The forward pass as a textbook has it, in double precision, from dequantised weights, one token
-// after the other: what the real one is held against. Slow and plain on purpose; must share no code
-// with it.
+// The forward pass as in a textbook, in double precision, from dequantised weights, one token after
+// the other: tests compare the real one with it. Slow and plain on purpose; must share no code with
+// it.
 #pragma once
 
 #include <span>
@@ -19,8 +19,8 @@ namespace aster::model {
 std::vector<double> ReferenceLogits(const gguf::ModelFiles& files, const Shape& shape,
                                     std::span<const int32_t> tokens);
 
-// What the MTP block drafts: for each token, from it and the row behind the one before it (rows
-// [tokens, embedding]), which the tensor `norm` norms first.
+// The MTP block's drafts: for each token, from it and the row of the token before it (rows [tokens,
+// embedding]), after the norm `norm`.
 std::vector<double> ReferenceDrafts(const gguf::ModelFiles& files, const Shape& shape,
                                     const std::string& norm, std::span<const int32_t> tokens,
                                     std::span<const float> rows);

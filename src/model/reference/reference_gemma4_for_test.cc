@@ -40,7 +40,7 @@ class Gemma4 {
     const auto embedding = Weights(files_, "token_embd.weight");
     const auto first = embedding.begin() + static_cast<ptrdiff_t>(token) * shape_.embedding;
     embedded_.assign(first, first + shape_.embedding);
-    // The tests' width has a root that needs no rounding: 16.
+    // The square root of the tests' width needs no rounding: 16.
     Scale(embedded_, std::sqrt(static_cast<double>(shape_.embedding)));
     Row x = embedded_;
     for (layer_ = 0; layer_ < shape_.layer_count; ++layer_) AddLayer(x);
@@ -81,7 +81,7 @@ class Gemma4 {
     Scale(x, double{Layer("layer_output_scale.weight")[0]});
   }
 
-  // Norms all heads of a row, and turns those of queries and keys.
+  // Norms all heads of a row, and applies RoPE to those of queries and keys.
   void FinishHeads(Row& rows, size_t dim, const std::vector<float>& norm, bool turns) const {
     const Rope& rope = SeesAll(layer_) ? shape_.rope : shape_.window_rope;
     const std::vector<float> none;

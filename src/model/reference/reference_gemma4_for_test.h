@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a Gemma 4 computes, in double precision. Only for tests.
+// The reference of Gemma 4, in double precision. Only for tests.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What evaluations in double precision have in common, as textbooks have it. Only for tests.
+// What the references in double precision have in common. Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ inline void Normalise(std::span<double> x, const std::vector<float>& weight, dou
   for (size_t i = 0; i < x.size(); ++i) x[i] *= factor * double{weight[i]};
 }
 
-// YaRN as its paper has it, the correction range widened to whole pairs as published files were
-// made for: pairs that turn often keep their frequency, slow ones are stretched, a ramp between.
+// YaRN as in its paper, with the correction range widened to whole pairs, as for published files:
+// fast pairs keep their frequency, slow ones are stretched, with a ramp between.
 inline double Stretched(const Rope& rope, double pair, double frequency) {
   const auto pair_of = [&](double turns) {
     const double wave =
@@ -66,7 +66,7 @@ inline double Magnitude(const Rope& rope) {
   return (log + 1.0) / (double{rope.log_multiplier} * log + 1.0);
 }
 
-// `factors`, of every pair, may be none.
+// `factors`: one for each pair, or none.
 inline void Turn(std::span<double> head, const Rope& rope, const std::vector<float>& factors,
                  bool adjacent, size_t position) {
   const size_t pairs = rope.dimensions / 2;
@@ -87,7 +87,7 @@ inline void Turn(std::span<double> head, const Rope& rope, const std::vector<flo
   }
 }
 
-// With the mean taken out, and a bias.
+// LayerNorm: subtracts the mean, and has a bias.
 inline void NormaliseLayer(Row& row, const std::vector<float>& weight,
                            const std::vector<float>& bias) {
   const auto count = static_cast<double>(row.size());

@@ -50,8 +50,8 @@ constexpr std::array<ArchEntry, 21> kArchs = {
      {Arch::kGlmDsa, "glm-dsa"},       {Arch::kDeepSeek4, "deepseek4"},
      {Arch::kDeepSeek41, "deepseek41"}}};
 
-// Keys that change the arithmetic of other architectures. Where one stands in a file of an
-// architecture known here, running the file without it would give plausible nonsense.
+// Keys that change the arithmetic of other architectures. A model of a known architecture with such
+// a key would give plausible nonsense without it.
 constexpr std::array<std::string_view, 9> kForeignKeys = {"logit_scale",
                                                           "attention.scale",
                                                           "attention.clamp_kqv",
@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, 9> kForeignKeys = {"logit_scale",
                                                           "final_logit_softcapping",
                                                           "use_parallel_residual"};
 
-// Those of them that an architecture reads.
+// Whether an architecture reads such a key.
 bool Reads(Arch arch, std::string_view key) {
   if (arch == Arch::kMistral3) return key == "attention.temperature_scale";
   if (arch == Arch::kGemma2 && key == "attn_logit_softcapping") return true;
@@ -77,7 +77,7 @@ Status RefuseForeignKeys(const Keys& keys, Arch arch) {
         "embeddings use a model made from a decoder, such as Qwen3-Embedding",
         keys.Full("attention.causal")));
   }
-  // As the first files of that format said what rope.scaling.factor says.
+  // The first files of that format have this key in place of rope.scaling.factor.
   TRY(keys.ExpectValue("rope.scale_linear", 1.0f));
   for (const std::string_view key : kForeignKeys) {
     if (!keys.Contains(key) || Reads(arch, key)) continue;
@@ -89,7 +89,7 @@ Status RefuseForeignKeys(const Keys& keys, Arch arch) {
 
 Result<RopeScaling> ParseRopeScaling(const Keys& keys, Arch arch) {
   const std::string name = TRY(keys.TextOr("rope.scaling.type", "none"));
-  // What Phi 3 names so is a table of factors (model/families/shape_phi3.h).
+  // For Phi 3 this means a table of factors (model/families/shape_phi3.h).
   if (name == "none" || (arch == Arch::kPhi3 && name == "longrope")) return RopeScaling::kNone;
   if (name == "linear") return RopeScaling::kLinear;
   if (name == "yarn") return RopeScaling::kYarn;
@@ -103,7 +103,7 @@ Result<Rope> ReadRope(const Keys& keys, const Shape& shape) {
   rope.dimensions = TRY(keys.CountOr("rope.dimension_count", kMaxWidth, shape.head_dim));
   rope.scaling = TRY(ParseRopeScaling(keys, shape.arch));
   if (rope.scaling == RopeScaling::kNone) {
-    // By which way of stretching the file does not say.
+    // Without a type it is unknown how to stretch.
     if (!keys.Contains("rope.scaling.type")) TRY(keys.ExpectValue("rope.scaling.factor", 1.0f));
     if (shape.arch != Arch::kPhi3) TRY(keys.ExpectValue("rope.scaling.attn_factor", 1.0f));
     return rope;
@@ -204,8 +204,8 @@ Status CheckRope(const Shape& shape) {
   return Ok();
 }
 
-// That which begins most alike, of several the first, or else is spelt most alike; empty where none
-// is.
+// The most similar name: the longest common prefix (of several the first), otherwise the most
+// similar spelling; empty if none is similar.
 std::string NearestTo(std::string_view name) {
   constexpr size_t kLeastAlike = 3;
   std::string_view nearest;
@@ -305,7 +305,7 @@ bool TakesKeysAsValues(const Shape& shape, uint32_t layer) {
 uint32_t KvLayerOf(const Shape& shape, uint32_t layer) {
   const uint32_t own = shape.layer_count - shape.kinds.sharing;
   if (layer < own) return layer;
-  // CheckGemma4 sees to it that there is a layer of either kind.
+  // CheckGemma4 has checked that there is a layer of either kind.
   uint32_t source = own - 1;
   while (WindowOf(shape, source) != WindowOf(shape, layer)) --source;
   return source;
@@ -324,7 +324,7 @@ bool KeepsFarRows(const Shape& shape, uint32_t layer) {
   return MakesFarRows(shape, layer) || (shape.shares_far_rows() && ChoosesRows(shape, layer));
 }
 
-// CheckDeepSeek41 sees to it that there is such a layer.
+// CheckDeepSeek41 has checked that there is such a layer.
 uint32_t FarLayerOf(const Shape& shape, uint32_t layer) {
   while (!KeepsFarRows(shape, layer)) --layer;
   return layer;
@@ -346,7 +346,7 @@ bool ChoosesRows(const Shape& shape, uint32_t layer) {
   return latent.chooses_rows[layer] != 0;
 }
 
-// Whether a layer takes rows that are kept, or what has been chosen of them, before `begin`.
+// Whether a layer uses compressed rows, or a choice of them, of layers before `begin`.
 bool SeesFarRowsBefore(const Shape& shape, uint32_t begin, uint32_t layer) {
   if (!HasChosenRows(shape, layer)) return false;
   uint32_t chooser = layer;
@@ -354,7 +354,7 @@ bool SeesFarRowsBefore(const Shape& shape, uint32_t begin, uint32_t layer) {
   return std::min(chooser, FarLayerOf(shape, layer)) < begin;
 }
 
-// Not behind a layer whose KV rows are seen behind it.
+// False if a later layer uses KV rows of a layer before this one.
 bool Shape::can_begin(uint32_t layer) const {
   if (is_indexed() && !has_index(layer)) return false;
   for (uint32_t later = layer; shares_far_rows() && later < layer_count; ++later) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shapes by way of files' metadata, for tests.
+// Shapes from files' metadata, for tests.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace aster::model {
 
-// What a file with this metadata would say.
+// The shape that a file with this metadata has.
 inline Result<Shape> ReadBack(const gguf::MetadataBuilder& metadata) {
   const TemporaryDirectory folder = TRY(TemporaryDirectory::Create());
   const std::string path = folder.File("model.gguf");
@@ -32,7 +32,7 @@ inline gguf::MetadataBuilder MetadataOf(const Shape& shape) {
   return metadata;
 }
 
-// The key with which a model's metadata cannot be read is in the message.
+// Whether a preset with this value of the key is refused with an error that names the key.
 inline bool IsRefused(std::string_view preset, const std::string& key, auto value) {
   const Shape shape = ShapeOfPreset(preset).value();
   gguf::MetadataBuilder metadata = MetadataOf(shape);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever a file's metadata says of a model: it is refused, or it is a model of a size that can be
-// dealt with, whose tensors have sensible shapes and whose memory can be laid out.
+// Any metadata of a model is either refused, or gives a model of a supported size, with valid
+// tensors and a valid KV cache layout.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace {
 
-// No pair turns by more than a whole position at once, so that angles stay where sines are known.
+// No pair turns by more than one radian per position, so that angles stay where sines are exact.
 void CheckTurns(const aster::model::Rope& rope) {
-  constexpr uint32_t kMaxDimensions = 4096;  // more take longer, and say no more
+  constexpr uint32_t kMaxDimensions = 4096;  // more take longer and test nothing else
   if (rope.dimensions == 0 || rope.dimensions > kMaxDimensions) return;
   std::vector<double> frequencies(rope.dimensions / 2);
   aster::kernels::RopeFrequencies(aster::model::RopeSpecOf(rope), nullptr, frequencies.data());

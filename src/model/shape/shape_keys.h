@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The numbers of one architecture in a file's metadata, each checked as it is read: for the
-// functions that make a Shape of them. Must not know any architecture.
+// Reads the numbers of one architecture from a file's metadata and checks each, for the functions
+// that make a Shape. Must not know any architecture.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace aster::model {
 
-// Far above any published model, and low enough that sizes made of them cannot overflow.
+// Far above any published model, and low enough that sizes computed from them cannot overflow.
 inline constexpr uint32_t kMaxLayers = 4096;
 inline constexpr uint32_t kMaxWidth = 1 << 24;
 
@@ -38,14 +38,13 @@ class Keys {
     return Contains(key) ? Count(key, limit) : Result<uint32_t>(fallback);
   }
 
-  // The same, where files say "none" by a zero or not at all: 0.
+  // The same; 0 if the file has zero or does not have the key.
   Result<uint32_t> OptionalCount(std::string_view key, uint32_t limit) const {
     if (!Contains(key) || TRY(metadata_.Get<uint64_t>(Full(key))) == 0) return 0U;
     return Count(key, limit);
   }
 
-  // The same number for every layer. Files may hold an array of them; layers that differ are not
-  // supported.
+  // The same number for every layer. Files may hold an array; different numbers are not supported.
   Result<uint32_t> UniformCount(std::string_view key, size_t layer_count, uint32_t limit) const {
     const std::string full = Full(key);
     const auto values = TRY(metadata_.GetPerLayer<uint64_t>(full, layer_count));
@@ -60,7 +59,7 @@ class Keys {
     return InRange(full, values.front(), limit);
   }
 
-  // A number of its own for each layer; one for all stands for as many.
+  // A number for each layer; files may have one for all.
   Result<std::vector<uint32_t>> CountPerLayer(std::string_view key, size_t layer_count,
                                               uint32_t limit) const {
     const std::string full = Full(key);
@@ -103,26 +102,26 @@ class Keys {
     return Contains(key) ? Positive(key) : Result<float>(fallback);
   }
 
-  // A number that is zero where the key is missing.
+  // A positive number, or zero if the key is missing.
   Result<float> ZeroOrPositive(std::string_view key) const {
     if (!Contains(key) || TRY(metadata_.Get<float>(Full(key))) == 0.0f) return 0.0f;
     return Positive(key);
   }
 
-  // A whole number that may be zero, but has to be there.
+  // A whole number that may be zero; an error if the key is missing.
   Result<uint64_t> Required(std::string_view key) const {
     return metadata_.Get<uint64_t>(Full(key));
   }
-  // A whole number, or zero where the key is missing.
+  // A whole number, or zero if the key is missing.
   Result<uint64_t> NumberOrZero(std::string_view key) const {
     return metadata_.GetOr<uint64_t>(Full(key), 0);
   }
 
-  // What is said where a key has a value that cannot be computed.
+  // The error if a key has a value that is not supported.
   Error Unexpected(std::string_view key, std::string_view found, std::string_view expected) const {
     return Unimplemented(fmt::format("{} is {}; {} is expected", Full(key), found, expected));
   }
-  // A key that published files have with this value or not at all.
+  // An error if the key exists with another value.
   Status ExpectNumber(std::string_view key, uint64_t expected) const {
     if (!Contains(key)) return Ok();
     const uint64_t found = TRY(NumberOrZero(key));
@@ -130,7 +129,7 @@ class Keys {
     return Unexpected(key, fmt::format("{}", found), fmt::format("{}", expected));
   }
 
-  // The same of a number that is no whole one.
+  // The same for a number that is not whole.
   Status ExpectValue(std::string_view key, float expected) const {
     if (!Contains(key)) return Ok();
     const float found = TRY(metadata_.Get<float>(Full(key)));
@@ -138,8 +137,7 @@ class Keys {
     return Unexpected(key, fmt::format("{}", found), fmt::format("{}", expected));
   }
 
-  // The first `layer_count` values of an array that may hold some more (for blocks that are not
-  // layers of the model).
+  // The first `layer_count` values of an array, which may have more (for MTP blocks).
   Result<std::vector<uint64_t>> FirstOfArray(std::string_view key, size_t layer_count) const {
     return FirstOf<uint64_t>(key, layer_count);
   }
@@ -152,8 +150,7 @@ class Keys {
     return metadata_.Get<std::vector<uint64_t>>(Full(key));
   }
 
-  // One positive number, or an array that holds the same one for each of at least `layer_count`
-  // layers.
+  // One positive number, or an array with this number for each of at least `layer_count` layers.
   Result<float> UniformPositive(std::string_view key, size_t layer_count) const {
     const std::string full = Full(key);
     const gguf::Value* value = metadata_.Find(full);

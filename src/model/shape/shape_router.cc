@@ -14,7 +14,7 @@ namespace {
 
 using kernels::RouterScore;
 
-// As files number the functions of routers.
+// Numbers of router functions in files.
 constexpr uint64_t kNumberOfSoftmax = 1;
 constexpr uint64_t kNumberOfSigmoid = 2;
 // Published models have up to 16.
@@ -31,7 +31,7 @@ Result<RouterScore> ReadScore(const Keys& keys, RouterScore usual) {
       fmt::format("{} (softmax) or {} (sigmoid)", kNumberOfSoftmax, kNumberOfSigmoid));
 }
 
-// Of one group, or of as many as are used, experts are chosen among all.
+// With one group, or if all groups are used, experts are chosen among all.
 Status ReadGroups(const Keys& keys, Experts& experts) {
   const uint64_t groups = TRY(keys.NumberOrZero("expert_group_count"));
   const uint64_t used = TRY(keys.NumberOrZero("expert_group_used_count"));
@@ -49,7 +49,7 @@ Status ReadGroups(const Keys& keys, Experts& experts) {
   return Ok();
 }
 
-// Of a group two experts count where there is a bias for the choice, which files say by a tensor.
+// A group is ranked by its two best experts if there is a choice bias, which only tensors say.
 Status CheckGroups(const Experts& experts) {
   if (experts.groups == 1) return Ok();
   const uint32_t size = experts.count / std::max(1u, experts.groups);
@@ -132,7 +132,7 @@ Status ExpectPlainRouter(const Keys& keys) {
   TRY(keys.ExpectNumber("expert_gating_func", kNumberOfSoftmax));
   if (!TRY(keys.FlagOr("expert_weights_norm", true)))
     return keys.Unexpected("expert_weights_norm", "false", "true");
-  // Some files say by a zero that shares are not scaled.
+  // Some files have zero if shares are not scaled.
   if (TRY(keys.ZeroOrPositive("expert_weights_scale")) != 0.0f)
     TRY(keys.ExpectValue("expert_weights_scale", 1.0f));
   Experts experts;
@@ -150,7 +150,7 @@ Status CheckRouter(const Shape& shape) {
                     experts.used, experts.shared, kernels::kMaxTerms));
   }
   TRY(CheckGroups(experts));
-  // Written so that what is no number is refused.
+  // Written so that NaN is refused, too.
   if (!(experts.scale > 0.0f)) {
     return DataLoss(
         fmt::format("experts scaled by {}; a positive number is needed", experts.scale));
@@ -181,9 +181,9 @@ void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata) {
     set("expert_group_count", experts.groups);
     set("expert_group_used_count", experts.used_groups);
   }
-  // Published files say it of experts too, where no layer is without.
+  // Published files have the experts' width here if all layers have experts.
   set("feed_forward_length", experts.dense_layers > 0 ? shape.feed_forward : experts.feed_forward);
-  // Of MiMo 2 the tensors alone say it.
+  // For MiMo 2 only the tensors say it.
   if (experts.dense_layers > 0 && !shape.is_mimo2())
     set("leading_dense_block_count", experts.dense_layers);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What files say of a router that scores every expert by itself, and of the layers that have
-// experts: the keys that several families share. Must not know weights.
+// The keys that several families share: for a router that scores every expert by itself, and for
+// the layers with experts. Must not know weights.
 #pragma once
 
 #include "base/result.h"
@@ -12,25 +12,25 @@
 
 namespace aster::model {
 
-// MTP blocks stand behind the layers and are counted with them. They are left out until their
-// tensors are found (CheckSupport). Before anything that differs by layer is read.
+// Removes MTP blocks from the number of layers, which includes them. They are left out until their
+// tensors are found (CheckSupport). Must precede the reading of anything that differs by layer.
 Status LeaveNextOut(const Keys& keys, Shape& shape);
 
-// Of a shape that has such blocks; the number of layers is written again.
+// Writes the keys of MTP blocks, and the number of layers again.
 void WriteNext(const Shape& shape, gguf::MetadataBuilder& metadata);
 
-// The norm behind such a block, by its name behind the block's.
+// The name of the norm after an MTP block, without the block's own name.
 std::string_view NormOfNext(const Shape& shape);
 
-// How experts are scored, chosen and weighed, which of them every token uses, and the width of the
-// first layers where those have none. Of what files leave out, `shape` has what is usual.
+// How experts are scored, chosen and weighted, which of them every token uses, and the width of
+// first layers without experts. For missing keys `shape` has the usual values.
 Status ReadRouter(const Keys& keys, Shape& shape);
 
-// Of families with a plain router, a softmax over all experts whose chosen ones' shares sum up to
-// 1: an error where the file says otherwise.
+// For families with a plain router (a softmax over all experts; the shares of chosen ones sum up to
+// 1): an error if the file says otherwise.
 Status ExpectPlainRouter(const Keys& keys);
 
-// Numbers that the computation cannot deal with.
+// An error if the computation does not support the numbers.
 Status CheckRouter(const Shape& shape);
 
 void WriteRouter(const Shape& shape, gguf::MetadataBuilder& metadata);

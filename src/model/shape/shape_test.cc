@@ -165,7 +165,7 @@ TEST(Shape, OfGemma3SurvivesItsMetadata) {
   EXPECT_EQ(ReadBack(MetadataOf(shape))->window_rope.base, 30000.0f);
 }
 
-// Files hold no scale: that of 27 B is known by its layers.
+// Files have no scale: the 27 B model is recognised by its number of layers.
 TEST(Shape, OfGemma3HasTheScaleOfItsSize) {
   const auto scale_of = [](std::string_view preset) {
     const gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset(preset).value());
@@ -217,7 +217,7 @@ TEST(Shape, OfMistral3SurvivesItsMetadata) {
   EXPECT_EQ(read->temperature, 0.1f);
   EXPECT_EQ(read->rope.log_multiplier, 1.0f);
   EXPECT_EQ(read->rope.factor, 16.0f);
-  // Mistral Small 3 is of the same architecture, as plain as a Llama.
+  // Mistral Small 3 has the same architecture, without growing queries and stretching.
   shape.temperature = 0.0f;
   shape.rope = {.base = 1e9f, .dimensions = 64};
   const auto plain = ReadBack(MetadataOf(shape));
@@ -240,7 +240,7 @@ TEST(Shape, Mistral3OfAnotherKindIsRefusedByName) {
   EXPECT_TRUE(refused("rope.scaling.yarn_ext_factor", 0.5f));
   EXPECT_TRUE(refused("rope.scaling.yarn_attn_factor", 0.5f));
   EXPECT_FALSE(refused("attention.temperature_length", uint32_t{1024}));
-  // Of no other architecture.
+  // Other architectures do not support it.
   EXPECT_TRUE(IsRefused("tiny", "attention.temperature_scale", 0.1f));
   Shape unscaled = ShapeOfPreset("mistral3-tiny").value();
   unscaled.rope.original_context = 0;
@@ -258,7 +258,7 @@ TEST(Shape, OfPhi3SurvivesItsMetadata) {
   EXPECT_EQ(RopeFactorsOf(*read), "rope_factors_long.weight");
   shape.context_length = 4096;
   EXPECT_EQ(RopeFactorsOf(shape), "rope_factors_short.weight");
-  // Phi 3.5's window is wider than any text.
+  // Phi 3.5's window is wider than its context.
   shape.sliding_window = 262144;
   EXPECT_EQ(ReadBack(MetadataOf(shape))->sliding_window, 0u);
 }
@@ -295,7 +295,7 @@ TEST(Shape, OfGlmSurvivesItsMetadata) {
   EXPECT_TRUE(read->has_experts(1));
 }
 
-// They are counted as layers.
+// The number of layers includes them.
 TEST(Shape, MtpBlocksOfGlmAreLeftOut) {
   Shape shape = ShapeOfPreset("glm-4.5-air").value();
   shape.left_out = 1;
@@ -307,7 +307,7 @@ TEST(Shape, MtpBlocksOfGlmAreLeftOut) {
   EXPECT_EQ(read->next_layers, 0u);
 }
 
-// Of DeepSeek V3: the best experts of half of the groups.
+// DeepSeek V3: the best experts of half of the groups.
 TEST(Shape, GroupsOfExpertsAreRead) {
   const Shape shape = ShapeOfPreset("deepseek-v3").value();
   gguf::MetadataBuilder metadata = MetadataOf(shape);
@@ -325,7 +325,7 @@ TEST(Shape, GroupsOfExpertsAreRead) {
   EXPECT_FALSE(reads(8, 9).ok());
   EXPECT_FALSE(reads(128, 4).ok());
   EXPECT_FALSE(reads(64, 1).ok()) << "4 experts cannot be 8";
-  // All groups are no groups.
+  // Using all groups is the same as no groups.
   for (const uint32_t groups : {0u, 1u, 8u}) EXPECT_EQ(reads(groups, groups)->experts.groups, 1u);
 }
 
@@ -395,7 +395,7 @@ TEST(Shape, OfQwenNextSurvivesItsMetadata) {
     EXPECT_EQ(read->layer_count, 4u);
     EXPECT_EQ(read->left_out, shape.next_layers);
   }
-  // A Qwen3-Next may leave the interval out, and a block behind its layers is none of them.
+  // Qwen3-Next may lack the interval; a block after its layers does not count as a layer.
   gguf::MetadataBuilder metadata = MetadataOf(ShapeOfPreset("qwen3-next-tiny").value());
   metadata.Remove("qwen3next.full_attention_interval");
   metadata.Set("qwen3next.block_count", uint32_t{5});
@@ -440,7 +440,7 @@ TEST(Shape, LaterGemmasAreNamedWithWhatIsKnown) {
   }
 }
 
-// What has a window keeps its last rows only, however long the text is.
+// A stream with a window keeps only its last rows, however long the text is.
 TEST(Memory, OnlyLayersWithAWindowForget) {
   const Shape shape = TinyOss();
   const kv::Layout layout = MakeMemoryLayout(shape, Narrowed({}, shape), Hash128{1, 2}).value();
@@ -452,8 +452,7 @@ TEST(Memory, OnlyLayersWithAWindowForget) {
   EXPECT_EQ(layout.BytesFor({0, 1}, 65536, 0), layout.BytesFor({0, 1}, 8192, 0));
 }
 
-// A value that other architectures, or other engines' files, have and that would be computed
-// wrongly.
+// Values that other architectures or other engines' files have, and that would be computed wrongly.
 TEST(Shape, WhatPlainFamiliesDoNotComputeIsRefusedByName) {
   const auto refused = [](std::string_view preset, const std::string& key, auto value) {
     const Shape shape = ShapeOfPreset(preset).value();

@@ -11,12 +11,11 @@
 namespace aster::model {
 namespace {
 
-// Positions that an MTP block sees where the model's own layers see all: what is far behind them is
-// in the rows that it is given.
+// The window of an MTP block if the model's own layers see all: its input rows already contain what
+// is farther back.
 constexpr uint32_t kNextWindow = 512;
 
-// Collects the tensors of one layer, or of an MTP block; names are the ones that published files
-// use.
+// Collects the tensors of one layer, or of an MTP block, by their names in published files.
 class LayerSpecs {
  public:
   LayerSpecs(std::vector<TensorSpec>& specs, uint32_t layer, Part part = Part::kLayer)
@@ -32,7 +31,7 @@ class LayerSpecs {
   void Vector(std::string_view name, std::vector<uint64_t> dims) {
     Add(name, std::move(dims), false);
   }
-  // Of the last: what stands in where there is nothing of its own.
+  // For the last tensor: the name of the tensor that is used if there is none of its own.
   void FallBackTo(std::string name) { specs_.back().aliases.push_back(std::move(name)); }
 
  private:
@@ -57,7 +56,7 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   if (shape.is_fused()) {
     layer.Matrix("attn_qkv.weight", {embedding, q + 2 * kv});
   } else {
-    // Of every head a gate for what it gives, behind its query.
+    // Each head has a query and then a gate for its output.
     layer.Matrix("attn_q.weight", {embedding, shape.is_recurrent() ? 2 * q : q});
     layer.Matrix("attn_k.weight", {embedding, kv});
     layer.Matrix("attn_v.weight", {embedding, kv});
@@ -78,7 +77,7 @@ void AddAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("attn_sinks.weight", {shape.head_count});
 }
 
-// Of layers with a window more key-value heads, and a sink for each head.
+// Layers with a window have more key-value heads, and a sink for each head.
 void AddMimo2Attention(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   const uint64_t heads = shape.head_count, kv_heads = KvHeadsOf(shape, index);
@@ -113,7 +112,7 @@ void AddMlaAttention(const Shape& shape, LayerSpecs& layer) {
   layer.Matrix("attn_kv_a_mqa.weight", {embedding, shape.head_dim});
   layer.Vector("attn_kv_a_norm.weight", {rank});
   if (shape.kinds.fused) {
-    // As files had them until 2025: of every head what makes its key, then what makes its value.
+    // As in files until 2025: for every head the rows of its key, then those of its value.
     layer.Matrix("attn_kv_b.weight", {rank, heads * (mla.key_dim + mla.value_dim)});
   } else {
     // Rows of one head's key are too short for most types.
@@ -179,7 +178,7 @@ void AddMixture(const Shape& shape, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   const uint64_t experts = shape.experts.count;
   const uint64_t feed_forward = shape.experts.feed_forward;
-  // The router stays in full precision: a rounding there picks another expert.
+  // The router stays in full precision: rounding could choose another expert.
   layer.Vector("ffn_gate_inp.weight", {embedding, experts});
   if (shape.experts.choice_bias) layer.Vector("exp_probs_b.bias", {experts});
   layer.Matrix("ffn_gate_exps.weight", {embedding, feed_forward, experts});
@@ -198,8 +197,8 @@ void AddMixture(const Shape& shape, LayerSpecs& layer) {
   layer.Vector("ffn_down_exps.bias", {embedding, experts});
 }
 
-// A layer of Gemma 4: heads by the layer's kind, those that share KV rows without keys and values;
-// experts, where there are some, beside the dense network.
+// A layer of Gemma 4: heads by the layer's kind; no keys and values if it shares KV rows; experts,
+// if any, beside the dense network.
 void AddGemma4Layer(const Shape& shape, uint32_t index, LayerSpecs& layer) {
   const uint64_t embedding = shape.embedding;
   const uint64_t dim = HeadDimOf(shape, index);
@@ -260,7 +259,7 @@ void AddNext(const Shape& shape, std::vector<TensorSpec>& specs) {
   block.FallBackTo("output_norm.weight");
 }
 
-// What every layer's own embedding of a token is made of.
+// The tensors from which every layer's own embedding of a token is made.
 void AddLayerInputs(const Shape& shape, std::vector<TensorSpec>& specs) {
   const uint64_t all = uint64_t{shape.kinds.input} * shape.layer_count;
   const auto add = [&](std::string_view name, std::vector<uint64_t> dims, bool is_matrix) {
@@ -274,7 +273,7 @@ void AddLayerInputs(const Shape& shape, std::vector<TensorSpec>& specs) {
   add(kLayerProjectionNorm, {shape.kinds.input}, false);
 }
 
-// Of Phi 3 there are two tables, of which one counts.
+// Phi 3 has two tables, one of which is used.
 void AddRopeFactors(const Shape& shape, std::vector<TensorSpec>& specs) {
   const auto add = [&](std::string_view name) {
     specs.push_back(
@@ -306,7 +305,7 @@ Shape ShapeOfNext(const Shape& shape) {
     next.experts.hash_layers = 0;
     return next;
   }
-  // That of MiMo 2 is as a layer with a window, but without experts.
+  // MiMo 2's block is like a layer with a window, but without experts.
   if (shape.is_mimo2()) {
     next.kinds.first_sees_all = false;
     next.experts.dense_layers = 1;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The metadata by which a file says that it is a model of a certain shape: the opposite of
-// ReadShape.
+// Writes a shape as a file's metadata: the reverse of ReadShape.
 #pragma once
 
 #include "gguf/metadata_builder.h"

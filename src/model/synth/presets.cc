@@ -130,7 +130,7 @@ const Shape kQwen3MoeSmall = {.arch = Arch::kQwen3Moe,
                               .rope = {.base = 1000000.0f, .dimensions = 64},
                               .experts = {.count = 32, .used = 4, .feed_forward = 512}};
 
-// The shape of gpt-oss-20b or, of 36 layers and 128 experts, of gpt-oss-120b.
+// The shape of gpt-oss-20b or, with 36 layers and 128 experts, of gpt-oss-120b.
 Shape GptOssShape(uint32_t layers, uint32_t experts) {
   return {.arch = Arch::kGptOss,
           .layer_count = layers,
@@ -150,7 +150,7 @@ Shape GptOssShape(uint32_t layers, uint32_t experts) {
           .experts = {.count = experts, .used = 4, .feed_forward = 2880, .limit = 7.0f}};
 }
 
-// Everything that gpt-oss has, as small as blocks of 256 allow.
+// All features of gpt-oss, as small as blocks of 256 allow.
 Shape TinyGptOssShape() {
   Shape shape = GptOssShape(4, 8);
   shape.context_length = 65536;
@@ -163,7 +163,7 @@ Shape TinyGptOssShape() {
   return shape;
 }
 
-// A Gemma 3 of 4 B parameters or more; the one of 27 B has narrower heads, and its own scale.
+// A Gemma 3 of 4 B parameters or more; the one of 27 B has narrower heads and its own scale.
 Shape Gemma3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
                   uint32_t feed_forward, uint32_t head_dim = 256) {
   return {.arch = Arch::kGemma3,
@@ -188,7 +188,7 @@ Shape Gemma3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t 
           .tied_head = true};
 }
 
-// Trained for texts only, and shorter ones.
+// Trained for text only, and a shorter context.
 Shape Gemma3Of1b() {
   Shape shape = Gemma3Shape(26, 1152, 4, 1, 6912);
   shape.context_length = 32768;
@@ -198,7 +198,7 @@ Shape Gemma3Of1b() {
   return shape;
 }
 
-// Everything that a Gemma 3 has, a scale and a cap among it, as small as blocks of 256 allow.
+// All features of Gemma 3, including a scale and a cap, as small as blocks of 256 allow.
 Shape TinyGemma3Shape() {
   Shape shape = Gemma3Shape(6, 256, 4, 2, 768, 64);
   shape.context_length = 65536;
@@ -210,7 +210,7 @@ Shape TinyGemma3Shape() {
   return shape;
 }
 
-// A Mistral 3 with heads of 128, of the widths and the stretch that differ between its sizes.
+// A Mistral 3 with heads of 128; widths and context stretching differ between its sizes.
 Shape Mistral3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t feed_forward,
                     float base, float factor, uint32_t original_context) {
   return {.arch = Arch::kMistral3,
@@ -237,7 +237,7 @@ Shape Ministral3b() {
   return shape;
 }
 
-// Everything that a Mistral 3 has, as small as blocks of 256 allow.
+// All features of Mistral 3, as small as blocks of 256 allow.
 Shape TinyMistral3Shape() {
   Shape shape = Mistral3Shape(4, 256, 4, 768, 1e6f, 16.0f, 1024);
   shape.kv_head_count = 2;
@@ -247,7 +247,7 @@ Shape TinyMistral3Shape() {
   return shape;
 }
 
-// A Phi 3 or 4, by its widths; without factors by position.
+// A Phi 3 or 4 with these widths, without frequency factors.
 Shape Phi3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
                 uint32_t feed_forward, uint32_t vocab) {
   const uint32_t head_dim = embedding / heads;
@@ -263,7 +263,7 @@ Shape Phi3Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv
           .rope = {.base = 250000.0f, .dimensions = head_dim, .original_context = 16384}};
 }
 
-// With a context that is 32 times the original one, and of each head a part that turns.
+// With a context of 32 times the original one, and RoPE on a part of each head.
 Shape Lengthened(Shape shape, uint32_t dimensions) {
   shape.context_length = 131072;
   shape.rope = {.base = 10000.0f,
@@ -280,7 +280,7 @@ Shape Phi4Mini() {
   return shape;
 }
 
-// Of everything that one of the family has, as small as blocks of 256 allow.
+// All features of the family, as small as blocks of 256 allow.
 Shape TinyPhi4MiniShape() {
   Shape shape = Lengthened(Phi3Shape(4, 256, 4, 2, 768, 1024), 48);
   shape.sliding_window = 512;
@@ -288,8 +288,7 @@ Shape TinyPhi4MiniShape() {
   return shape;
 }
 
-// A GLM 4.5 to 4.7, by the widths and the first dense layers that differ between the large one and
-// Air.
+// A GLM 4.5 to 4.7; widths and dense layers differ between the large one and Air.
 Shape GlmShape(uint32_t layers, uint32_t dense_layers, uint32_t embedding, uint32_t feed_forward,
                uint32_t experts, uint32_t of_expert) {
   const bool is_large = embedding > 4096;
@@ -314,7 +313,7 @@ Shape GlmShape(uint32_t layers, uint32_t dense_layers, uint32_t embedding, uint3
           .head_norms = is_large};
 }
 
-// Everything that a GLM 4.6 has, as small as blocks of 256 allow.
+// All features of GLM 4.6, as small as blocks of 256 allow.
 Shape TinyGlmShape() {
   Shape shape = GlmShape(4, 1, 256, 512, 8, 256);
   shape.context_length = 65536;
@@ -349,7 +348,7 @@ Shape MiniMaxShape(uint32_t layers, uint32_t experts) {
                       .choice_bias = true}};
 }
 
-// Everything that a MiniMax M2 has, as small as blocks of 256 allow.
+// All features of MiniMax M2, as small as blocks of 256 allow.
 Shape TinyMiniMaxShape() {
   Shape shape = MiniMaxShape(4, 8);
   shape.context_length = 65536;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Shapes of synthetic models by name, for tests and benchmarks that need a model of a certain size
-// and no sense.
+// and no meaningful answers.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct Preset {
 
 std::span<const Preset> Presets();
 
-// An error lists the presets there are.
+// The shape of a preset. An error lists all presets.
 Result<Shape> ShapeOfPreset(std::string_view name);
 
 }  // namespace aster::model

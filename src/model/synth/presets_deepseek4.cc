@@ -62,7 +62,7 @@ Shape ProShape() {
   return shape;
 }
 
-// Everything that Flash has, as small as blocks of 256 allow.
+// All features of Flash, as small as blocks of 256 allow.
 Shape TinyFlashShape() {
   Shape shape = FlashShape(6, 8);
   shape.context_length = 65536;
@@ -84,9 +84,9 @@ Shape TinyFlashShape() {
   return shape;
 }
 
-// The shape of DeepSeek V4.1 Flash, with fewer experts and shorter tables of n-grams, and of its 40
-// layers those of few kinds: two with windows alone; then of rows of two tokens, and of one,
-// `groups` times `layers` layers that see the rows of their first.
+// The shape of DeepSeek V4.1 Flash, with fewer experts, shorter n-gram tables, and fewer kinds of
+// its 40 layers: two with only windows; then layers with rows of two tokens, and of one, in
+// `groups` groups of `layers` layers that use the rows of their first.
 Shape Flash41Shape(uint32_t experts, uint32_t table_rows, const std::vector<uint32_t>& makers,
                    const std::vector<uint32_t>& choosers, uint32_t pairs, uint32_t layers) {
   Shape shape = FlashShape(layers, experts);
@@ -113,7 +113,7 @@ Shape Flash41Shape(uint32_t experts, uint32_t table_rows, const std::vector<uint
   return shape;
 }
 
-// Everything that it has, as small as blocks of 256 allow.
+// All its features, as small as blocks of 256 allow.
 Shape TinyFlash41Shape() {
   Shape shape = Flash41Shape(8, 60, {2, 4}, {2, 4, 6}, 4, 7);
   const Shape tiny = TinyFlashShape();

@@ -8,7 +8,7 @@
 namespace aster::model {
 namespace {
 
-// A Gemma 2; the one of 27 B parameters has narrower heads, and its own scale.
+// A Gemma 2; the one of 27 B parameters has narrower heads and its own scale.
 Shape Gemma2Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
                   uint32_t feed_forward, uint32_t head_dim = 256) {
   return {.arch = Arch::kGemma2,
@@ -30,8 +30,7 @@ Shape Gemma2Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t 
           .tied_head = true};
 }
 
-// Everything that a Gemma 2 has, as small as blocks of 256 allow, with caps that its small scores
-// reach.
+// All features of Gemma 2, as small as blocks of 256 allow, with caps that its small scores reach.
 Shape TinyGemma2Shape() {
   Shape shape = Gemma2Shape(4, 256, 4, 2, 768, 64);
   shape.context_length = 65536;
@@ -42,7 +41,7 @@ Shape TinyGemma2Shape() {
   return shape;
 }
 
-// A dense Gemma 4; of layers that see all the values are the keys.
+// A dense Gemma 4; layers without a window use keys as values.
 Shape Gemma4Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
                   uint32_t window_kv_heads, uint32_t feed_forward) {
   return {.arch = Arch::kGemma4,
@@ -74,7 +73,7 @@ Shape Gemma4MoeShape(uint32_t layers, uint32_t experts) {
   return shape;
 }
 
-// One of those with an embedding for each layer, whose last layers share KV rows.
+// A Gemma 4 with an embedding for each layer, whose last layers share KV rows.
 Shape Gemma4Effective(uint32_t layers, uint32_t embedding, uint32_t kv_heads, uint32_t feed_forward,
                       uint32_t sharing, uint32_t sharing_feed_forward) {
   Shape shape = Gemma4Shape(layers, embedding, 8, kv_heads, kv_heads, feed_forward);
@@ -99,7 +98,7 @@ Shape SmallGemma4(Shape shape) {
   shape.context_length = 65536;
   shape.embedding = 256;
   shape.head_count = 4;
-  // Of E2B the layers that see all have one.
+  // In E2B, layers without a window have one key-value head.
   shape.kv_head_count = shape.kinds.keys_are_values ? 2 : 1;
   shape.head_dim = 128;
   shape.feed_forward = 512;

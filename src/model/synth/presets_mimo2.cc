@@ -36,7 +36,7 @@ Shape Mimo2Shape(uint32_t layers, uint32_t experts) {
                       .dense_layers = 1}};
 }
 
-// Everything that a MiMo 2 has, as small as blocks of 256 allow.
+// All features of MiMo 2, as small as blocks of 256 allow.
 Shape TinyMimo2Shape() {
   Shape shape = Mimo2Shape(6, 8);
   shape.context_length = 65536;

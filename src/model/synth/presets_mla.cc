@@ -8,7 +8,7 @@
 namespace aster::model {
 namespace {
 
-// A DeepSeek V3, with as many layers and experts.
+// A DeepSeek V3 with this number of layers and experts.
 Shape DeepSeek3Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts) {
   return {.arch = Arch::kDeepSeek2,
           .layer_count = layers,
@@ -37,7 +37,7 @@ Shape DeepSeek3Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts) {
           .mla = {.query_rank = 1536, .row_rank = 512, .key_dim = 128, .value_dim = 128}};
 }
 
-// Of 8 groups of experts, 4 for each token.
+// 8 groups of experts, 4 for each token.
 Shape DeepSeek3OfGroups() {
   Shape shape = DeepSeek3Shape(61, 3, 256);
   shape.experts.groups = 8;
@@ -57,7 +57,7 @@ Shape KimiK2Shape() {
   return shape;
 }
 
-// Its positions are not stretched.
+// Its RoPE is not stretched.
 Shape GlmFlashShape() {
   Shape shape = DeepSeek3Shape(47, 1, 64);
   shape.context_length = 202752;
@@ -74,7 +74,7 @@ Shape GlmFlashShape() {
   return shape;
 }
 
-// Its queries have no low rank, and its experts are scored by a softmax.
+// Its queries have no low rank, and its router is a softmax.
 Shape DeepSeek2LiteShape() {
   Shape shape = DeepSeek3Shape(27, 1, 64);
   shape.embedding = 2048;
@@ -92,8 +92,7 @@ Shape DeepSeek2LiteShape() {
   return shape;
 }
 
-// Everything that a DeepSeek V3 has, and the MTP block of GLM 4.7 Flash, as small as blocks of 256
-// allow.
+// All features of DeepSeek V3, and the MTP block of GLM 4.7 Flash, as small as blocks of 256 allow.
 Shape TinyDeepSeek2Shape() {
   Shape shape = DeepSeek3Shape(4, 1, 8);
   shape.context_length = 65536;
@@ -110,7 +109,7 @@ Shape TinyDeepSeek2Shape() {
   return shape;
 }
 
-// An index in every layer.
+// With an index in every layer.
 Shape DeepSeek32Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts) {
   Shape shape = DeepSeek3Shape(layers, dense_layers, experts);
   shape.arch = Arch::kDeepSeek32;
@@ -125,7 +124,7 @@ Shape DeepSeek32OfGroups() {
   return shape;
 }
 
-// Everything that a DeepSeek V3.2 has, as small.
+// All features of DeepSeek V3.2, as small.
 Shape TinyDeepSeek32Shape() {
   Shape shape = TinyDeepSeek2Shape();
   shape.arch = Arch::kDeepSeek32;
@@ -133,8 +132,7 @@ Shape TinyDeepSeek32Shape() {
   return shape;
 }
 
-// A GLM 5, with as many layers and experts: every layer has an index of its own, or in GLM 5.2 one
-// of four.
+// A GLM 5 with these layers and experts: every layer has an index; in GLM 5.2 one of four.
 Shape Glm5Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts, bool shares_index) {
   Shape shape = DeepSeek3Shape(layers, dense_layers, experts);
   shape.arch = Arch::kGlmDsa;
@@ -152,7 +150,7 @@ Shape Glm5Shape(uint32_t layers, uint32_t dense_layers, uint32_t experts, bool s
   return shape;
 }
 
-// Everything that a GLM 5 has, as small as blocks of 256 allow.
+// All features of GLM 5, as small as blocks of 256 allow.
 Shape TinyGlm5Shape(uint32_t layers, bool shares_index) {
   Shape shape = Glm5Shape(layers, 1, 8, shares_index);
   shape.context_length = 65536;

@@ -6,7 +6,7 @@
 namespace aster::model {
 namespace {
 
-// A Qwen3-Next of 80 B parameters, with as many layers and experts.
+// A Qwen3-Next of 80 B parameters with this number of layers and experts.
 Shape QwenNextShape(uint32_t layers, uint32_t experts) {
   return {.arch = Arch::kQwen3Next,
           .layer_count = layers,
@@ -37,7 +37,7 @@ Shape Qwen35MoeShape(uint32_t layers, uint32_t experts) {
   return shape;
 }
 
-// A dense one, by its widths.
+// A dense one with these widths.
 Shape Qwen35Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t kv_heads,
                   uint32_t feed_forward, uint32_t states) {
   Shape shape = Qwen35MoeShape(layers, 0);
@@ -51,7 +51,7 @@ Shape Qwen35Shape(uint32_t layers, uint32_t embedding, uint32_t heads, uint32_t 
   return shape;
 }
 
-// Everything that one of the family has, as small as blocks of 256 allow.
+// All features of the family, as small as blocks of 256 allow.
 Shape TinyQwenNextShape(Arch arch) {
   Shape shape = arch == Arch::kQwen35 ? Qwen35Shape(4, 256, 4, 2, 768, 4) : QwenNextShape(4, 8);
   shape.arch = arch;
@@ -71,7 +71,7 @@ Shape TinyQwenNextShape(Arch arch) {
   shape.recurrence.key_dim = 64;
   shape.recurrence.value_dim = 64;
   shape.recurrence.in_turn = arch != Arch::kQwen3Next;
-  // Files of Qwen3-Next are published without.
+  // Published files of Qwen3-Next have none.
   shape.next_layers = arch == Arch::kQwen3Next ? 0 : 1;
   return shape;
 }

@@ -40,9 +40,9 @@ Spread SpreadOf(const TensorSpec& spec) {
       EndsWith(spec, "norm_2.weight") || EndsWith(spec, ".scale"))
     return {.mean = 1.0f, .deviation = 0.1f};
   if (EndsWith(spec, "exp_probs_b.bias")) return {.mean = 0.0f, .deviation = 0.3f};
-  // Wide enough that the limits of gpt-oss's experts are reached now and then.
+  // Wide enough that the limits of gpt-oss's experts are reached at times.
   if (EndsWith(spec, "_exps.bias")) return {.mean = 0.0f, .deviation = 3.0f};
-  // States that fade slowly, so that what was long ago counts.
+  // States that decay slowly, so that early tokens matter.
   if (EndsWith(spec, "ssm_a")) return {.mean = -0.05f, .deviation = 0.01f};
   if (EndsWith(spec, ".bias")) return {.mean = 0.0f, .deviation = 0.02f};
   if (EndsWith(spec, "_sinks.weight")) return {.mean = 0.0f, .deviation = 1.0f};
@@ -50,13 +50,13 @@ Spread SpreadOf(const TensorSpec& spec) {
   if (EndsWith(spec, "_base.weight") || EndsWith(spec, "_ape.weight"))
     return {.mean = 0.0f, .deviation = 0.5f};
   const float root = std::sqrt(static_cast<float>(spec.dims[0]));
-  // Twice the neutral size, so that the logits are not all alike.
+  // Twice the neutral size, so that logits differ enough.
   if (spec.part != Part::kLayer) return {.mean = 0.0f, .deviation = 2.0f / root};
   return {.mean = 0.0f, .deviation = 1.0f / root};
 }
 
-// Frequency factors as models with a stretched context have them: fast pairs as they are, slow ones
-// slower by as much, and a ramp between.
+// Frequency factors as in models with a stretched context: fast pairs unchanged, slow ones slower
+// by `slowest`, and a ramp between.
 float RopeFactor(uint64_t index, uint64_t count, float slowest) {
   const uint64_t ramp_begin = count * 3 / 8;
   const uint64_t ramp_end = count * 5 / 8;
@@ -66,13 +66,13 @@ float RopeFactor(uint64_t index, uint64_t count, float slowest) {
                     static_cast<float>(ramp_end - ramp_begin);
 }
 
-// Of Gemma 4 slow pairs stand still.
+// In Gemma 4 slow pairs do not turn.
 float SlowestOf(const TensorSpec& spec, const Shape& shape) {
   if (shape.is_gemma4()) return 1e30f;
   return spec.name == kShortPhiFactors ? 1.5f : 32.0f;
 }
 
-// The experts of every token: all different, and each as often as any other.
+// The experts of every token: all different, and all equally often.
 std::vector<uint8_t> ExpertTable(const TensorSpec& spec, uint32_t expert_count, uint64_t seed) {
   const uint64_t used = spec.dims[0];
   std::vector<uint8_t> bytes(used * spec.dims[1] * sizeof(int32_t));
@@ -80,7 +80,7 @@ std::vector<uint8_t> ExpertTable(const TensorSpec& spec, uint32_t expert_count, 
   for (uint64_t token = 0; token < spec.dims[1]; ++token) {
     const uint64_t first = random.NextBelow(expert_count);
     for (uint64_t i = 0; i < used; ++i) {
-      // Spread over all of them, so that neighbours are not always used together.
+      // At equal distances, so that neighbours are not always used together.
       const auto expert = static_cast<int32_t>((first + i * expert_count / used) % expert_count);
       std::memcpy(bytes.data() + (token * used + i) * sizeof(expert), &expert, sizeof(expert));
     }
@@ -198,7 +198,7 @@ class SynthWriter {
     return Ok();
   }
 
-  // Draws and quantises the rows that fit chunk_, from first_row on.
+  // Draws and quantises rows from first_row on, as many as fit chunk_.
   Status FillRows(const RandomWeights& weights, gguf::TensorType type, uint64_t first_row,
                   uint64_t row_elements) {
     const uint64_t row_bytes = *gguf::RowBytes(type, row_elements);
@@ -218,7 +218,7 @@ class SynthWriter {
   const SynthOptions& options_;
   ThreadPool& pool_;
   const ByteProgress& progress_;
-  std::vector<uint8_t> chunk_;  // the rows being made
+  std::vector<uint8_t> chunk_;  // the current rows
   uint64_t done_bytes_ = 0;
   uint64_t total_bytes_ = 0;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Writes models with random weights: every shape and type there is, reproducible to the bit, in
-// little memory. They speak nonsense, at the right speed.
+// Writes models with random weights, of every shape and type, reproducible to the bit, in little
+// memory. Their speed is real, their answers are nonsense.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct SynthOptions {
   std::optional<BlockShape> drafter = std::nullopt;
   std::string name;
   uint64_t seed = 1;
-  // The type that each tensor is stored as, and the number that general.file_type says.
+  // Chooses the type of each tensor; `file_type` is general.file_type.
   std::function<gguf::TensorType(const TensorSpec&)> choose_type;
   uint32_t file_type = 0;
 };
@@ -35,7 +35,7 @@ using ByteProgress = std::function<void(uint64_t done_bytes, uint64_t total_byte
 std::vector<TensorSpec> TensorsOf(const SynthOptions& options);
 
 // The same options write the same file, on every machine and with any number of threads: each
-// weight is drawn from (seed, tensor name, index). Holds a few megabytes at a time.
+// weight is drawn from (seed, tensor name, index). Needs a few megabytes of memory.
 Status WriteSyntheticModel(const SynthOptions& options, const std::string& path, ThreadPool& pool,
                            const ByteProgress& progress);
 

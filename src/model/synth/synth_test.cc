@@ -32,7 +32,7 @@ SynthOptions Options(Shape shape, gguf::TensorType type) {
 
 Hash128 HashOfFile(const std::string& path) { return Hash128Of(MappedFile::Open(path)->bytes()); }
 
-// Presets that have every part of the architecture, or the small one that all others share.
+// Presets with every feature of the architecture, or the small one that all others share.
 std::vector<Shape> TinyShapes(Arch arch) {
   std::vector<Shape> shapes;
   for (const Preset& preset : Presets()) {
@@ -68,7 +68,7 @@ TEST_F(Synth, TheSameFileWithAnyNumberOfThreads) {
   EXPECT_NE(one, HashOfFile(Write(other, "other.gguf")));
 }
 
-// Else tests of every architecture would leave out one that is added behind the last.
+// Otherwise tests of every architecture would miss a new one after the last.
 TEST(EveryArch, HasAllThatHaveNames) {
   std::string names;
   for (const Arch arch : EveryArch()) {
@@ -124,8 +124,8 @@ TEST_F(Synth, AShapeThatCannotBeLeavesNoFile) {
   EXPECT_FALSE(IdentifyFile(path).ok());
 }
 
-// Writes another type of the same size into the tensor's description, behind its name, its number
-// of dimensions and its two dimensions.
+// Writes another type of the same size into the tensor's description, after its name, its number of
+// dimensions and its two dimensions.
 void ChangeType(const std::string& path, std::string_view tensor, gguf::TensorType type) {
   std::string content = ReadFile(path, size_t{64} << 20).value();
   const size_t name = content.find(tensor);
@@ -161,7 +161,7 @@ TEST(Support, GptOssInMxfp4CanRunAndHasAHeadOfItsOwn) {
   EXPECT_FALSE(CheckShape(shape).ok());
 }
 
-// A file of these tensors, all zeros.
+// Writes a file with these tensors, all zeros.
 void WriteZeros(const std::string& path, const Shape& shape,
                 const std::vector<gguf::TensorSpec>& tensors) {
   gguf::MetadataBuilder metadata;
@@ -181,7 +181,7 @@ std::vector<gguf::TensorSpec> FloatsOf(const Shape& shape) {
   return tensors;
 }
 
-// As in published files that keep some of its tensors only.
+// As in published files that have only some of its tensors.
 TEST(Support, AnMtpBlockThatIsNotWholeIsLeftOut) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");
@@ -238,7 +238,7 @@ TEST(Support, AnIndexWhereNoneIsUsedIsNotRead) {
   EXPECT_FALSE(CheckSupport(gguf::ModelFiles::Open(path).value()).ok());
 }
 
-// Of DeepSeek V3.2, with and without what its converters add to a DeepSeek V3.
+// DeepSeek V3.2, with and without the tensors that its converters add to a DeepSeek V3.
 TEST(Support, AnIndexIsNeededWhereTheArchitectureSaysSo) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");
@@ -287,7 +287,7 @@ TEST(Support, Gemma3WithTensorsOfAnotherKindIsRefusedByName) {
   EXPECT_NE(refused.obstacles.front().find("rope_freqs.weight"), std::string::npos);
 }
 
-// A Phi 3 for long texts has two tables of factors; without them it would turn at a guess.
+// A Phi 3 for long texts has two tables of factors; without them its RoPE is unknown.
 TEST(Support, APhi3ForLongTextsNeedsItsFactors) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const std::string path = folder.File("model.gguf");

@@ -19,7 +19,7 @@ namespace {
 constexpr int32_t kNormalType = 1;
 constexpr int32_t kControlType = 3;
 
-// Byte-level vocabularies write each byte as a printable character: itself where it is one, else
+// Byte-level vocabularies write each byte as a printable character: itself if it is one, otherwise
 // the next free one from U+0100 on.
 std::vector<std::string> ByteNames() {
   std::vector<std::string> names;
@@ -43,7 +43,7 @@ class Builder {
     vocab_.types.push_back(type);
   }
 
-  // Every `left` followed by every `right`, as far as there is room.
+  // Every `left` followed by every `right`, while there is room.
   std::vector<std::string> AddWords(const std::vector<std::string>& lefts,
                                     const std::vector<std::string>& rights) {
     std::vector<std::string> words;

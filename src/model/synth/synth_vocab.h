@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A vocabulary for synthetic models: real enough that any text can be encoded and decoded, of any
-// size, and made of nothing but letters. Must not know tensors.
+// A vocabulary for synthetic models, of any size: any text can be encoded and decoded, and all
+// tokens are letters. Must not know tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace aster::model {
 
-// A byte-level BPE vocabulary: every byte, then words of two to four letters that merges build,
-// then the specials.
+// A byte-level BPE vocabulary: every byte, then words of two to four letters with the merges that
+// build them, then the special tokens.
 struct SynthVocab {
   std::vector<std::string> tokens;
-  std::vector<int32_t> types;  // as tokenizer.ggml.token_type numbers them
+  std::vector<int32_t> types;  // as in tokenizer.ggml.token_type
   std::vector<std::string> merges;
   uint32_t start_id = 0;  // "<|start|>" opens a message
   uint32_t end_id = 0;    // "<|end|>" closes it, and the text
@@ -26,10 +26,10 @@ struct SynthVocab {
 inline constexpr uint32_t kMinSynthVocab = 256 + 2;
 inline constexpr uint32_t kMaxSynthVocab = 400'000;
 
-// The same vocabulary for the same size, everywhere.
+// The same size gives the same vocabulary everywhere.
 Result<SynthVocab> MakeSynthVocab(uint32_t size);
 
-// A chat template for it, in the form that files carry.
+// Its chat template, as in files.
 extern const char kSynthChatTemplate[];
 
 }  // namespace aster::model

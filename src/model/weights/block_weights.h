@@ -21,8 +21,7 @@ struct BlockWeights {
   BlockShape shape;
   compute::Matrix join;      // [embedding, taps * embedding]
   compute::Array join_norm;  // [embedding]
-  // Its layers with what is behind them; the model's embedding, or its own; and a head if it has
-  // its own.
+  // Its layers with the norms after them, the embedding (the model's or its own), and its own head.
   Weights layers;
   const gguf::Tensor* pair_first = nullptr;  // [vocab_size, pair_rank] of the file, or none
   compute::Matrix pair_second;               // [drafted vocabulary, pair_rank]
@@ -33,8 +32,8 @@ struct BlockWeights {
   uint64_t PackedBytes() const { return join.bytes() + layers.PackedBytes() + pair_second.bytes(); }
 };
 
-// Onto the back end of the model's last layers and head. `embedding`: the model's, which outlives
-// them; null where the drafter has its own.
+// Loads to the back end of the model's last layers and head. `embedding`: the model's, which
+// outlives the weights; null if the drafter has its own.
 Result<BlockWeights> LoadBlockWeights(const gguf::ModelFiles& files, const BlockShape& shape,
                                       const gguf::Tensor* embedding, compute::Backend& backend);
 

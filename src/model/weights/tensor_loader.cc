@@ -23,12 +23,12 @@ void TensorLoader::FindTensors(const Slice& slice) {
     if (!slice.Needs(shape_, spec)) continue;
     const gguf::Tensor* const tensor = FindTensor(files_, spec);
     tensors_[spec.name] = tensor;
-    // Embeddings stay in their file: rows are read as tokens ask for them.
+    // Embeddings stay in their file: rows are read when tokens need them.
     const bool is_packed = (spec.part != Part::kEmbedding && !spec.is_looked_up) ||
                            spec.name == RopeFactorsOf(shape_) ||
                            (spec.name == "token_embd.weight" && slice.head && shape_.tied_head);
     if (is_packed) total_bytes_ += BytesOfPart(part_, shape_, spec, tensor->data.size());
-    // Of what projects it every layer has its rows and the norm of all.
+    // Every layer loads its rows of the projection, and the norm of all.
     const uint64_t bytes = tensor->data.size() * (slice.layer_end - slice.layer_begin);
     if (spec.name == kLayerProjection) total_bytes_ += bytes / shape_.layer_count;
     if (spec.name == kLayerProjectionNorm) total_bytes_ += bytes;
@@ -141,7 +141,7 @@ Status TensorLoader::Experts(std::initializer_list<ExpertRows> all,
   for (const auto& [name, rows, member] : all) {
     const gguf::Tensor& tensor = Find(Name(name));
     const uint64_t bytes = tensor.data.size() / count;
-    // Those that follow each other share one piece of memory.
+    // Consecutive experts share one piece of memory.
     for (size_t first = 0, end = 0; first < ids.size(); first = end) {
       while (end < ids.size() && ids[end] - ids[first] == static_cast<int>(end - first)) ++end;
       gguf::Tensor some = tensor;

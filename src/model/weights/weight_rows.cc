@@ -21,7 +21,7 @@ Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
                                     compute::Backend& backend, RowsOfHead some) {
   const uint64_t row_bytes = tensor.data.size() / tensor.dims[1];
   const uint64_t end = some.count == 0 ? UINT64_MAX : some.first + some.count;
-  // A copy for the time of packing.
+  // A temporary copy for packing.
   std::vector<uint8_t> bytes;
   uint64_t row = 0;
   for (const RowsOfHead& range : ranges) {
@@ -48,7 +48,7 @@ Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,
     return DataLoss(fmt::format("{} has halves of {} numbers, no whole blocks of {}", tensor.name,
                                 part.dims[0], gguf::TensorTypeName(tensor.type)));
   }
-  // A copy for the time of packing: halves of a row are whole blocks.
+  // A temporary copy for packing: halves of a row are whole blocks.
   std::vector<uint8_t> bytes(*row_bytes * tensor.dims[1]);
   for (uint64_t row = 0; row < tensor.dims[1]; ++row) {
     std::memcpy(bytes.data() + row * *row_bytes, tensor.data.data() + (2 * row + half) * *row_bytes,

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Matrices that are some of a tensor's rows or columns, in another order than they have there. Must
-// not know architectures.
+// Matrices of some of a tensor's rows or columns, in another order. Must not know architectures.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +22,9 @@ struct RowsOfHead {
   uint64_t count;
 };
 
-// Of a tensor whose rows are those of heads, one head of `step` rows behind the other: of all heads
-// the rows of the first range, then of all those of the next. `some`: of these rows only some,
-// where it is not empty.
+// For a tensor with `step` rows for each head, one head after the other: the rows of the first
+// range of all heads, then those of the next range. `some`: only some of these rows, if it is not
+// empty.
 Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
                                     std::initializer_list<RowsOfHead> ranges, uint64_t step,
                                     compute::Backend& backend, RowsOfHead some = {0, 0});
@@ -34,22 +33,22 @@ Result<compute::Matrix> RowsOfHeads(const gguf::Tensor& tensor,
 Result<compute::Matrix> HalfOfColumns(const gguf::Tensor& tensor, size_t half,
                                       compute::Backend& backend);
 
-// With these values in place of the tensor's own.
+// A matrix with these values in place of the tensor's own.
 Result<compute::Matrix> PackFloats(const gguf::Tensor& tensor, std::span<const float> values,
                                    compute::Backend& backend);
 
-// The same, less the mean of the matrix's rows: whatever it is multiplied with, the numbers that it
-// gives have a mean of zero.
+// The same, after subtracting the mean of the matrix's rows, so that the outputs of every product
+// have a mean of zero.
 Result<compute::Matrix> PackCentred(const gguf::Tensor& tensor, std::vector<float> values,
                                     compute::Backend& backend);
 
-// Its columns as rows, in halves.
+// The transposed matrix, in f16.
 Result<compute::Matrix> PackTurned(const gguf::Tensor& tensor, compute::Backend& backend);
 
-// Whole numbers, each that of one of `count` experts.
+// Whole numbers, each an index of one of `count` experts.
 Result<std::vector<int32_t>> ReadExpertTable(const gguf::Tensor& tensor, uint32_t count);
 
-// Rows of `columns` numbers, column by column.
+// Rows of `columns` numbers, transposed.
 std::vector<float> Transposed(std::span<const float> rows, size_t columns);
 
 }  // namespace aster::model

@@ -18,7 +18,7 @@
 namespace aster::model {
 namespace {
 
-// Which of a model's weights is which tensor.
+// Knows which tensor is which of a model's weights.
 class Loader : TensorLoader {
  public:
   using TensorLoader::TensorLoader;
@@ -28,7 +28,7 @@ class Loader : TensorLoader {
     Weights weights;
     weights.shape = shape_;
     weights.slice = slice;
-    // The MTP block belongs to the head, and reads the embedding as well.
+    // The MTP block belongs to the head, and needs the embedding as well.
     const bool has_next = slice.HasNext(shape_);
     if (slice.embedding || has_next || shape_.kinds.input > 0)
       weights.embedding = files_.FindTensor("token_embd.weight");
@@ -82,7 +82,7 @@ class Loader : TensorLoader {
     const std::string own = prefix_ + (shape_.next_apart ? "" : "nextn.");
     next->token_norm = TRY(Floats(own + "enorm.weight"));
     next->stream_norm = TRY(Floats(own + "hnorm.weight"));
-    // What is behind it is loaded as the one layer of a model.
+    // The norms after it are loaded like those of a model with one layer.
     shape_ = ShapeOfNext(shape_);
     layer_ = 0;
     if (shape_.next_apart) {
@@ -162,7 +162,7 @@ class Loader : TensorLoader {
     std::vector<float> scale = TRY(HostFloats(Name("ffn_gate_inp.scale")));
     for (float& weight : scale) weight /= std::sqrt(static_cast<float>(shape_.embedding));
     layer.router_norm = TRY(compute::Array::Of(backend_, scale));
-    // Of every expert the rows of its gate, then those of what is gated.
+    // For every expert the rows of gate, then those of up.
     const PartRange gates = RowsOfExperts();
     const uint32_t width = shape_.experts.feed_forward;
     const PartRange ups = {width + gates.begin, width + gates.end};
@@ -206,7 +206,7 @@ class Loader : TensorLoader {
       delta.gate = TRY(Matrix(Name("attn_gate.weight")));
     }
     if (shape_.arch == Arch::kQwen3Next) {
-      // By key heads: the betas of its value heads, then what makes their decays.
+      // For each key head: the betas of its value heads, then their decay times.
       const uint64_t heads = recurrence.heads_of_key();
       const gguf::Tensor& both = Find(Name("ssm_ba.weight"));
       delta.betas = TRY(RowsOfHeads(both, {{0, heads}}, 2 * heads, backend_));
@@ -225,7 +225,7 @@ class Loader : TensorLoader {
     return Ok();
   }
 
-  // By key heads in one tensor: its query, its key, the values of its heads, and their gates.
+  // One tensor, for each key head: its query, its key, the values of its heads, and their gates.
   Status DeltaProjections(DeltaWeights& delta) {
     const Recurrence& recurrence = shape_.recurrence;
     const gguf::Tensor& all = Find(Name("ssm_in.weight"));
@@ -264,7 +264,7 @@ class Loader : TensorLoader {
     return Ok();
   }
 
-  // Several shared experts are one that is as wide: of each the part's rows.
+  // Several shared experts are one wide expert: the part's rows of each.
   Result<compute::Matrix> RowsOfShared(const std::string& name) {
     if (shape_.experts.shared == 1 || part_.is_whole() || part_.owns_experts) return Matrix(name);
     const gguf::Tensor& tensor = Find(name);
@@ -278,7 +278,7 @@ class Loader : TensorLoader {
   Status Projections(LayerWeights& layer) {
     const bool is_fused = shape_.is_fused() || shape_.kinds.fused;
     if (shape_.is_recurrent()) {
-      // Of every head its query, then the gate of what it gives.
+      // For every head its query, then the gate of its output.
       const std::string name = Name("attn_q.weight");
       const gguf::Tensor both = RowsWithin(name, name, 0, Find(name).dims[1]);
       const uint64_t dim = shape_.head_dim;
@@ -323,7 +323,7 @@ class Loader : TensorLoader {
     return shape_.has_index(layer_) ? RowIndex(mla.index) : Ok();
   }
 
-  // Of every head the rows that make its key, which are turned round, and those of its value.
+  // For every head the rows of its key, which are transposed, and those of its value.
   Status JointHeads(MlaWeights& mla) {
     const std::string name = Name("attn_kv_b.weight");
     const gguf::Tensor tensor = RowsWithin(name, name, 0, Find(name).dims[1]);
@@ -353,7 +353,7 @@ class Loader : TensorLoader {
     return Ok();
   }
 
-  // What stands still of all heads' queries is one matrix; what turns is one for each head.
+  // One matrix for the part without RoPE of all heads' queries; one for each head for the rest.
   Status MlaQueries(const std::string& name, MlaWeights& mla) {
     const gguf::Tensor tensor = RowsWithin(name, name, 0, Find(name).dims[1]);
     const uint64_t of_head = shape_.mla.key_dim + shape_.rope.dimensions;
@@ -386,7 +386,7 @@ class Loader : TensorLoader {
     return Ok();
   }
 
-  // And sinks: what a layer of gpt-oss has beside its matrices.
+  // Biases and sinks: what a layer of gpt-oss has beside its matrices.
   Status Biases(LayerWeights& layer) {
     layer.output_bias = TRY(Floats(Name("attn_output.bias")));
     layer.sinks = TRY(Floats(Name("attn_sinks.weight")));
@@ -397,7 +397,7 @@ class Loader : TensorLoader {
     return Ok();
   }
 
-  // Layers of DeepSeek V4.
+  // A layer of DeepSeek V4.
   Status LatentLayer(uint32_t ratio, bool hashed, LayerWeights& layer) {
     layer.attention_mix = TRY(MixOf(Name("hc_attn_")));
     layer.attention_norm = TRY(Floats(Name("attn_norm.weight")));
@@ -426,7 +426,7 @@ class Loader : TensorLoader {
     latent.output_low = TRY(OutputGroups(Name("attn_output_a.weight")));
     latent.output_high = TRY(Matrix(Name("attn_output_b.weight")));
     if (shape_.shares_far_rows()) return SharedRows(ratio, latent);
-    // Layers with compressed rows; those with many of them have an index.
+    // Layers with compressed rows; with the small ratio they have an index.
     if (ratio == 0) return Ok();
     latent.compressor = TRY(Compressor("attn_compressor_"));
     if (ratio != kShortRatio) return Ok();
@@ -436,8 +436,7 @@ class Loader : TensorLoader {
     return Ok();
   }
 
-  // Of V4.1: what makes rows for several layers, with the index's keys of them, and what chooses
-  // among them.
+  // V4.1: the weights of rows for several layers, of the index's keys, and of its queries.
   Status SharedRows(uint32_t ratio, LatentWeights& latent) {
     if (MakesFarRows(shape_, layer_)) {
       latent.compressor.values = TRY(FineMatrix(Name("attn_compressor_kv.weight")));
@@ -456,7 +455,7 @@ class Loader : TensorLoader {
   Status Ngrams(NgramWeights& ngrams) {
     ngrams.table = &Find(Name(kNgramTable));
     ngrams.key_value = TRY(Matrix(Name("engram_wkv.weight")));
-    // Of both only the product counts.
+    // Only the product of both is used.
     std::vector<float> weights = TRY(HostFloats(Name("engram_q.weight")));
     const std::vector<float> of_keys = TRY(HostFloats(Name("engram_k.weight")));
     for (size_t i = 0; i < weights.size(); ++i) weights[i] *= of_keys[i];
@@ -481,7 +480,7 @@ class Loader : TensorLoader {
     return compressor;
   }
 
-  // The rows of a group of heads stand together, and see those heads only: a matrix for each.
+  // The rows of a group of heads have only these heads as input: a matrix for each group.
   Result<std::vector<compute::Matrix>> OutputGroups(const std::string& name) {
     gguf::Tensor groups = RowsWithin(name, name, 0, Find(name).dims[1]);
     const gguf::Tensor rows = groups;
@@ -504,7 +503,7 @@ class Loader : TensorLoader {
   }
 };
 
-// Which of the model's tokens each of the drafter's own is.
+// For each of the drafter's own tokens, the model's token.
 Result<std::vector<int32_t>> ReadOwnVocab(const gguf::ModelFiles& files, const BlockShape& shape) {
   std::vector<int32_t> tokens;
   const Bytes data = files.FindTensor(kOwnVocabTable)->data;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The weights of a slice of a model, in memory and packed: what a forward pass multiplies with.
-// Weights of other slices are never read. Must not know sequences or where the slice's neighbours
-// are.
+// The weights of a slice of a model, packed in memory. Weights of other slices are never read. Must
+// not know sequences or where the slice's neighbours are.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +20,16 @@
 
 namespace aster::model {
 
-// How the streams of the residual are mixed around half a layer; or, in parentheses, how they
-// become one row at the end.
+// How the streams of the residual are mixed around half a layer; in parentheses: how they become
+// one row at the end.
 struct MixWeights {
   compute::Matrix mix;   // [2 * streams + streams^2 (streams), streams * embedding]
   compute::Array scale;  // [3] before, after, between ([1])
   compute::Array base;   // [2 * streams + streams^2 (streams)]
 };
 
-// What makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4. Of
-// V4.1 there are no places, and with a ratio of 1 no scores.
+// Makes one row of several tokens. Columns: the row's numbers, twice with a ratio of 4. V4.1 has no
+// places, and with a ratio of 1 no scores.
 struct CompressorWeights {
   compute::Matrix values;  // [columns, embedding]
   compute::Matrix scores;  // [columns, embedding]
@@ -38,7 +37,7 @@ struct CompressorWeights {
   compute::Array norm;     // [row]
 };
 
-// Attention over rows that are keys and values at once.
+// Attention over rows that are both keys and values.
 struct LatentWeights {
   compute::Matrix query_low;   // [query_rank, embedding]
   compute::Array query_norm;   // [query_rank]
@@ -53,21 +52,21 @@ struct LatentWeights {
   CompressorWeights index_compressor;  // with a ratio of 4
   compute::Matrix index_query;         // [index_heads * index_dim, query_rank]
   compute::Matrix index_heads;         // [index_heads, embedding]
-  // Of layers of V4.1 that make compressed rows:
+  // Only for layers of V4.1 that make compressed rows:
   compute::Matrix index_key;      // [index_dim, head_dim]
   compute::Array index_key_norm;  // [index_dim]
 };
 
-// A layer's memory of n-grams.
+// A layer's n-gram memory.
 struct NgramWeights {
-  const gguf::Tensor* table = nullptr;  // of the file; rows are decoded as tokens ask for them
-  compute::Matrix key_value;  // [(streams + 1) * embedding, rows of a token * dim]: keys, a value
+  const gguf::Tensor* table = nullptr;  // of the file; rows are decoded when tokens need them
+  compute::Matrix key_value;  // [(streams + 1) * embedding, rows of a token * dim]: keys, value
   compute::Array weights;     // [streams * embedding], of the product of streams and keys
 };
 
 // The index of a layer's rows.
 struct RowIndexWeights {
-  compute::Matrix row;     // [dim, embedding], less the mean of its rows: what it gives has mean 0
+  compute::Matrix row;     // [dim, embedding], less the mean of its rows: its outputs have mean 0
   compute::Array norm;     // [dim]
   compute::Array bias;     // [dim]
   compute::Matrix query;   // [heads * dim, query_rank]
@@ -78,8 +77,9 @@ struct RowIndexWeights {
 struct MlaWeights {
   compute::Matrix query_low;                   // [query_rank, embedding], or none
   compute::Array query_norm;                   // [query_rank]
-  compute::Matrix query_still;                 // [head_count * key_dim, query_rank (embedding)]
-  std::vector<compute::Matrix> query_turning;  // [heads] of [rope.dimensions, the same]
+  compute::Matrix query_still;                 // [head_count * key_dim, query_rank (embedding)]: no
+                                               // RoPE
+  std::vector<compute::Matrix> query_turning;  // [heads] of [rope.dimensions, the same], with RoPE
   compute::Matrix row;                         // [head_dim, embedding]
   compute::Array row_norm;                     // [row_rank]
   std::vector<compute::Matrix> keys;           // [heads] of [row_rank, key_dim]
@@ -102,18 +102,18 @@ struct DeltaWeights {
   compute::Matrix output;      // [embedding, values]
 };
 
-// What a layer makes of its own embedding of a token (Gemma 4).
+// The weights for a layer's own embedding of a token (Gemma 4).
 struct LayerInputWeights {
-  compute::Matrix projection;      // [input, embedding], of the token's embedding
+  compute::Matrix projection;      // [input, embedding], for the token's embedding
   compute::Array projection_norm;  // [input]
   compute::Matrix gate;            // [input, embedding]
   compute::Matrix back;            // [embedding, input]
   compute::Array norm;             // [embedding]
 };
 
-// Empty where the architecture has no such weight. A part of a group has its own heads, and its own
-// rows of `output`, of the feed-forward networks and of the head (model/parts/group_part.h). Of
-// experts that are owned, those of other parts are empty.
+// Empty if the architecture has no such weight. A part of a group has its own heads, and its own
+// rows of `output`, of the feed-forward networks and of the head (model/parts/group_part.h). If
+// parts own experts, those of other parts are empty.
 struct LayerWeights {
   compute::Array attention_norm;  // [embedding]
   compute::Matrix query;          // [head_count * head_dim, embedding]
@@ -127,24 +127,24 @@ struct LayerWeights {
   compute::Matrix output;         // [embedding, head_count * head_dim]
   compute::Array output_bias;     // [embedding]
   compute::Array sinks;           // [head_count]
-  compute::Matrix output_gate;    // [head_count * head_dim, embedding], of what heads give
-  compute::Array attended_norm;   // [embedding], of what attention gives
+  compute::Matrix output_gate;    // [head_count * head_dim, embedding], for the heads' output
+  compute::Array attended_norm;   // [embedding], for the attention's output
 
   compute::Array feed_forward_norm;  // [embedding]
   compute::ExpertWeights dense;
-  compute::Array fed_norm;            // [embedding], of what the feed-forward network gives
+  compute::Array fed_norm;            // [embedding], for the feed-forward network's output
   compute::Matrix router;             // [experts, embedding]
   compute::Array router_bias;         // [experts], added to the scores
   compute::Array choice_bias;         // [experts], for the choice only
-  std::vector<int32_t> expert_table;  // [vocab_size, used], where tokens choose
+  std::vector<int32_t> expert_table;  // [vocab_size, used], if tokens choose
   std::vector<compute::ExpertWeights> experts;
   compute::Array expert_gate_bias;  // [experts * feed_forward]
   compute::Array expert_up_bias;    // the same
   compute::Array expert_down_bias;  // [experts * embedding]
   compute::ExpertWeights shared;    // for every token
-  compute::Matrix shared_gate;      // [1, embedding], its share's
+  compute::Matrix shared_gate;      // [1, embedding], for its share
 
-  // DeepSeek V4's.
+  // DeepSeek V4.
   MixWeights attention_mix;
   MixWeights feed_forward_mix;
   LatentWeights latent;
@@ -153,55 +153,55 @@ struct LayerWeights {
   MlaWeights mla;
   DeltaWeights delta;
 
-  // Gemma 4's: experts beside the dense network, each with norms of its own.
-  compute::Array dense_norm;     // [embedding], of what the dense network gives
-  compute::Array router_norm;    // [embedding], of what the router is given
-  compute::Array expert_norm;    // [embedding], of what experts are given
-  compute::Array mixed_norm;     // [embedding], of what they give
+  // Gemma 4: experts beside the dense network, each with norms of its own.
+  compute::Array dense_norm;     // [embedding], for the dense network's output
+  compute::Array router_norm;    // [embedding], for the router's input
+  compute::Array expert_norm;    // [embedding], for the experts' input
+  compute::Array mixed_norm;     // [embedding], for the experts' output
   compute::Array expert_scales;  // [experts], of their shares
   LayerInputWeights input;
-  float output_scale = 1.0f;  // of the residual behind the layer
+  float output_scale = 1.0f;  // of the residual after the layer
 
-  // All that every token is multiplied with: everything but the experts.
+  // All matrices that every token is multiplied with: everything except the experts.
   std::vector<const compute::Matrix*> Matrices() const;
 };
 
 struct NextWeights;
 
 // Constant after loading, so any number of threads may read. Keeps views into the files for the
-// embedding: they outlive it.
+// embedding: the files outlive it.
 struct Weights {
   Shape shape;
   Slice slice;
-  const gguf::Tensor* embedding = nullptr;  // of the file; rows are decoded as tokens ask for them
-  const gguf::Tensor* layer_embedding = nullptr;  // likewise, for all layers one behind the other
+  const gguf::Tensor* embedding = nullptr;  // of the file; rows are decoded when tokens need them
+  const gguf::Tensor* layer_embedding = nullptr;  // likewise, for all layers one after the other
   std::vector<float> rope_factors;                // [rope.dimensions / 2], or empty
   std::vector<LayerWeights> layers;               // of the slice
-  MixWeights merge;                               // where the residual has several streams
+  MixWeights merge;                               // if the residual has several streams
   compute::Array output_norm;                     // [embedding]
   compute::Matrix head;                           // [vocab_size, embedding]
-  std::shared_ptr<const NextWeights> next;        // beside the head, where the model has it
+  std::shared_ptr<const NextWeights> next;        // beside the head, if the model has it
 
-  // Memory that packed weights take.
+  // The memory of packed weights.
   uint64_t PackedBytes() const;
 };
 
-// The MTP block, which drafts the token after the next, from a token and the streams behind the one
-// before it (model/drafters/next_tokens.h).
+// The MTP block, which drafts the token after the next one, from a token and the streams of the
+// token before it (model/drafters/next_tokens.h).
 struct NextWeights {
   compute::Array token_norm;    // [embedding]
   compute::Array stream_norm;   // [embedding]
-  compute::Matrix whole_head;   // [vocab_size, embedding], where a group's part has rows of it only
+  compute::Matrix whole_head;   // [vocab_size, embedding], if a group's part has not all rows
   compute::Matrix join_token;   // [embedding, embedding]
   compute::Matrix join_stream;  // [embedding, embedding]
-  // The layer with what is behind it, as a model of that one layer; its head is the model's.
+  // The layer with the norms after it, as a model of one layer; its head is the model's.
   Weights block;
 };
 
 using LoadProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
 
-// Packs the slice on all threads into the back end's memory; the files' pages are let go as soon as
-// they are packed. CheckSupport's obstacles are errors.
+// Packs the slice on all threads into the back end's memory; pages of the files are freed once they
+// are packed. CheckSupport's obstacles are errors.
 Result<Weights> LoadWeights(const gguf::ModelFiles& files, const Slice& slice,
                             compute::Backend& backend, const LoadProgress& progress = nullptr);
 

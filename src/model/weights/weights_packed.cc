@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What of the weights is packed, and how much memory that takes.
+// Lists the packed weights, and how much memory they take.
 #include "model/weights/weights.h"
 
 namespace aster::model {
