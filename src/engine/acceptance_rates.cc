@@ -10,10 +10,10 @@
 namespace aster::engine {
 namespace {
 
-// Longer drafts are not checked for ever because they were bad once: each draft brings what is
-// known of the places behind it a little nearer to the place before.
+// Longer drafts get another chance: with each draft, the rates of places after it move a little
+// towards that of the place before.
 constexpr float kForget = 0.005F;
-// Draft tokens that count as much as what was expected before any.
+// The initial rate counts as this many draft tokens.
 constexpr float kExpectedFor = 4;
 
 }  // namespace

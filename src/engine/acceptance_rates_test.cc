@@ -25,7 +25,7 @@ TEST(AcceptanceRates, APlaceBeginsWithTheOneBefore) {
   EXPECT_NEAR(rates.At(1), 0.8F, 0.01F);
 }
 
-// What was expected is soon corrected, whatever the weight of later draft tokens is.
+// The initial rate is soon corrected, whatever the weight of later draft tokens is.
 TEST(AcceptanceRates, TheFirstOnesAreAnAverage) {
   AcceptanceRates rates(0.8F, 0.01F);
   for (int i = 0; i < 12; ++i) rates.Learn(1, i % 4 == 0 ? 1 : 0);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A small model with its vocabulary, and answers of single requests computed without a scheduler:
-// token by token, each time from the model and the sampler alone. What the scheduler's answers are
-// held against. Only for tests.
+// A small model with its vocabulary, and answers to single requests without a scheduler: token by
+// token, directly from the model and the sampler. Tests compare the scheduler's answers with them.
+// Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -30,11 +30,11 @@ namespace aster::engine {
 class TinyModel {
  public:
   static TinyModel& Get() {
-    static TinyModel tiny;  // made once: to write and to pack it takes longer than most tests
+    static TinyModel tiny;  // made once: writing and packing it takes longer than most tests
     return tiny;
   }
 
-  // With its own memory, an empty KV cache.
+  // With its own memory and an empty KV cache.
   std::unique_ptr<LocalModel> Make(uint64_t memory_bytes = uint64_t{1} << 28,
                                    model::MemoryOptions memory = {}) const {
     LocalModelOptions options;
@@ -76,7 +76,7 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
-// The text as a whole: cut where a stop string ends first.
+// Cuts the whole text at the stop string that ends first.
 inline bool CutAtStopString(const std::vector<std::string>& stops, std::string& text) {
   for (size_t end = 1; end <= text.size(); ++end) {
     size_t longest = 0;
@@ -92,7 +92,7 @@ inline bool CutAtStopString(const std::vector<std::string>& stops, std::string& 
   return false;
 }
 
-// Of all KV rows up to there.
+// The hash of all KV rows before `end`.
 inline Hash128 RowsHash(const kv::PageTable& table, uint32_t end) {
   Hasher hasher;
   CHECK(kv::Export(table, table.layers(), 0, end, [&](Bytes bytes) {
@@ -102,8 +102,8 @@ inline Hash128 RowsHash(const kv::PageTable& table, uint32_t end) {
   return hasher.Digest();
 }
 
-// What `request` is answered on a model of its own; its sequence is not looked at. `rows`: what is
-// cached in the end.
+// The answer to `request` on a model of its own; the request's sequence is not used. `rows`: the
+// hash of the KV rows at the end.
 inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
                           model::MemoryOptions memory = {}, Hash128* rows = nullptr) {
   const TinyModel& tiny = TinyModel::Get();
@@ -122,7 +122,7 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
     answer.tokens.push_back(tokens.back());
     const bool stops =
         std::ranges::find(request.stop_tokens, tokens.back()) != request.stop_tokens.end();
-    // From the beginning, each time; the vocabulary has no spaces that depend on what is before.
+    // Decodes from the beginning each time; spaces do not depend on the text before.
     const auto shown = std::span(answer.tokens).first(answer.tokens.size() - (stops ? 1 : 0));
     answer.text = tiny.tokenizer().Decode(shown, {.skip_control = !request.show_control}).value();
     const auto end = [&](FinishReason reason) {
@@ -137,13 +137,13 @@ inline Answer AnswerAlone(const Request& request, std::vector<int32_t> tokens,
   }
 }
 
-// Drafts that are right, wrong, or no tokens at all, in the mixture that a request's kind of draft
-// asks for: right ones (kNextTokens), wrong ones (kNgram), both (kModel).
+// Proposes right drafts, wrong ones, or invalid tokens, in a mix by the request's kind of draft:
+// right ones (kNextTokens), wrong ones (kNgram), both (kModel).
 class HostileSource final : public ProposerSource {
  public:
   explicit HostileSource(uint64_t seed) : random_(seed) {}
 
-  // What a request on that sequence is answered.
+  // The expected answer of a request on that sequence.
   void Expect(const Sequence& sequence, std::vector<int32_t> tokens) {
     texts_[&sequence] = std::move(tokens);
   }
@@ -166,7 +166,7 @@ class HostileSource final : public ProposerSource {
       Random& random = source_.random_;
       if (kind_ == DraftKind::kModel && random.NextBelow(6) == 0)
         return Error(Code::kInternal, "no drafts today");
-      const size_t more = random.NextBelow(3);  // than were asked for
+      const size_t more = random.NextBelow(3);  // more than asked for
       for (size_t i = 0; i < most + more; ++i) {
         const size_t at = history.size() + i;
         int32_t token = at < text_.size() ? text_[at] : 0;
@@ -190,10 +190,10 @@ class HostileSource final : public ProposerSource {
   std::map<const Sequence*, std::vector<int32_t>> texts_;
 };
 
-// Gathers what a request is told, and checks what must hold whenever it is told.
+// Records a request's callbacks, and checks what must hold at each.
 class Listener {
  public:
-  // Fills in the callbacks. Stays where it is until the request is finished.
+  // Sets the callbacks. Must not move until the request is finished.
   void Attach(Request& request) {
     request.on_prefill = [this](uint64_t done, uint64_t total) {
       CHECK(done <= total && !finish_);

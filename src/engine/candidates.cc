@@ -17,9 +17,9 @@ namespace {
 
 constexpr float kImpossible = -std::numeric_limits<float>::infinity();
 
-// Small enough that most blocks hold none of the best, large enough that there are few.
+// Small enough that most blocks have none of the best, large enough that there are few blocks.
 constexpr size_t kBlock = 64;
-// Comparing lane by lane is what compilers turn into vector instructions.
+// Compilers turn a comparison lane by lane into vector instructions.
 constexpr size_t kLanes = 16;
 
 float BestOf(std::span<const float> scores) {
@@ -41,19 +41,18 @@ float BestOf(std::span<const float> scores) {
 }
 
 uint64_t ToWeight(float probability) {
-  // Rounded: half a step more, then down.
+  // Rounds: half a step more, then down.
   return (static_cast<uint64_t>(static_cast<double>(probability) * (2 * kWeightOne)) + 1) / 2;
 }
 
-// Drops what is worse than `last`.
+// Drops candidates that are worse than `last`.
 void KeepUpTo(const Candidate& last, std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [&](const Candidate& other) { return IsBetter(last, other); });
 }
 
-// The worst of those that KeepHeaviest keeps; the sum of all is more than `wanted`.
+// The worst candidate that KeepHeaviest keeps; the sum of all is more than `wanted`.
 Candidate LastOfHeaviest(uint64_t wanted, std::vector<Candidate> order) {
-  // Halves the range that it is in; the sums are exact, so it does not matter in which order either
-  // half stands.
+  // Halves the range that it is in; sums are exact, so the order within the halves does not matter.
   std::span<Candidate> range = order;
   while (range.size() > 1) {
     const size_t half = range.size() / 2;
@@ -89,8 +88,8 @@ void KeepHeaviest(uint64_t wanted, std::vector<Candidate>& candidates) {
 }
 
 void KeepNucleus(uint64_t wanted, std::vector<Candidate>& candidates) {
-  // By the size of their weights in bits, which orders them roughly: only those of one size, which
-  // the border is in, must be looked at more closely.
+  // The sizes of weights in bits order them roughly: only the candidates of one size, at which the
+  // sum reaches `wanted`, must be sorted further.
   std::array<uint64_t, 65> sums{};
   for (const Candidate& candidate : candidates) {
     sums[static_cast<size_t>(std::bit_width(candidate.weight))] += candidate.weight;
@@ -124,7 +123,7 @@ void CandidateFinder::FindBest(std::span<const float> scores, size_t count,
   };
   block_best_.resize(block_count);
   for (size_t i = 0; i < block_count; ++i) block_best_[i] = BestOf(block(i));
-  // `count` blocks have a score that is no less: nothing below is among the best.
+  // `count` blocks have a score that is no less: no lower score is among the best.
   values_ = block_best_;
   const auto nth = values_.begin() + static_cast<std::ptrdiff_t>(count - 1);
   std::ranges::nth_element(values_, nth, std::greater());

@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kImpossible = -std::numeric_limits<float>::infinity();
 
-// Many of them equal if there are few different values.
+// Many are equal if there are few different values.
 std::vector<float> RandomScores(Random& random, size_t count, uint64_t different) {
   std::vector<float> scores(count);
   for (float& score : scores) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether a request makes sense for a model, wherever that is computed. Must not know memory.
+// Whether a request is valid for a model, on this machine or elsewhere. Must not know memory.
 #pragma once
 
 #include "base/result.h"
@@ -11,9 +11,8 @@
 
 namespace aster::engine {
 
-// Fills in what is left to the model, then refuses a request that can never be answered: bad
-// options, an empty prompt, tokens that the model does not have, no room for an answer within the
-// context.
+// Fills in the model's defaults, then refuses a request that can never be answered: bad options, an
+// empty prompt, tokens that the model does not have, no room for an answer within the context.
 Status CheckRequest(const model::Shape& shape, const text::Tokenizer* tokenizer, Request& request);
 
 }  // namespace aster::engine

@@ -40,7 +40,7 @@ struct Sum {
 WeightCost CostOf(const model::Weights& weights, uint32_t rows) {
   const model::Experts& experts = weights.shape.experts;
   const double used = experts.count == 0 ? 0 : static_cast<double>(experts.used) / experts.count;
-  // That at least one of the rows wants an expert.
+  // The probability that at least one of the rows uses an expert.
   const double read = 1 - std::pow(1 - used, rows);
   Sum layers;
   for (const model::LayerWeights& layer : weights.layers) {

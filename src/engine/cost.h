@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a token must cost: the bytes that have to be read and the multiply-adds that have to be done
-// whatever the program does. With the machine's limits they say how fast it could be. Must not know
-// time.
+// The least cost of a token: the bytes that must be read and the multiply-adds that must be done by
+// any program. With the machine's limits this gives the roofline. Must not know time.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +12,16 @@
 
 namespace aster::engine {
 
-// Averages where a router picks experts: each as likely as any other.
+// Averages if a router chooses experts: all equally likely.
 struct WeightCost {
-  double step_bytes = 0;           // packed weights that a step over `rows` rows reads
-  double layer_multiply_adds = 0;  // of integers, for one row
-  double head_multiply_adds = 0;   // of integers, for one row whose logits are wanted
+  double step_bytes = 0;           // packed weights that a step with `rows` rows reads
+  double layer_multiply_adds = 0;  // integer ones, for one row
+  double head_multiply_adds = 0;   // integer ones, for one row whose logits are wanted
 };
-// What `rows` rows together cost, each one the next token of some sequence.
+// The cost of `rows` rows together, each the next token of another sequence.
 WeightCost CostOf(const model::Weights& weights, uint32_t rows);
 
-// Bytes of the KV cache that the computation of the token at `position` reads.
+// Bytes of the KV cache that are read for the token at `position`.
 double KvReadBytes(const model::Shape& shape, const kv::Layout& layout, kv::LayerRange layers,
                    uint32_t position);
 

@@ -16,7 +16,7 @@ std::unique_ptr<LocalModel> Loaded(const model::ModelFile& file,
   return LocalModel::Load(file.files(), options).value();
 }
 
-// Multiply-adds that a dense layer's shape asks for.
+// Multiply-adds of a dense layer.
 double LayerProducts(const model::Shape& shape) {
   const double embedding = shape.embedding;
   const double heads = static_cast<double>(shape.head_count) * shape.head_dim;
@@ -43,7 +43,7 @@ TEST(CostTest, ExpertsCountAsFarAsTheyAreUsed) {
   const auto model = Loaded(file);
   const WeightCost one = CostOf(model->weights(), 1);
   EXPECT_LT(one.step_bytes, static_cast<double>(model->packed_bytes()));
-  // Many rows want them all, sooner or later.
+  // With many rows all experts are used.
   EXPECT_NEAR(CostOf(model->weights(), 200).step_bytes / model->packed_bytes(), 1, 1e-6);
   // Three of eight experts.
   const double expert = 3.0 * shape.embedding * shape.experts.feed_forward;
@@ -65,7 +65,7 @@ TEST(CostTest, FloatsAreNoIntegerProducts) {
 TEST(CostTest, TheWindowBoundsWhatIsRead) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const auto layout = model::MakeMemoryLayout(shape, {}, Hash128{1, 2}).value();
-  // Halves of keys and values.
+  // Keys and values in f16.
   const double row = 2.0 * 2.0 * shape.kv_head_count * shape.head_dim * shape.layer_count;
   EXPECT_DOUBLE_EQ(KvReadBytes(shape, layout, layout.all_layers(), 0), row);
   EXPECT_DOUBLE_EQ(KvReadBytes(shape, layout, layout.all_layers(), 999), 1000 * row);
@@ -75,7 +75,7 @@ TEST(CostTest, TheWindowBoundsWhatIsRead) {
   EXPECT_DOUBLE_EQ(KvReadBytes(shape, windowed, windowed.all_layers(), 5000), 104 * row);
 }
 
-// Of compressed rows those that an index has chosen, and all rows of the index.
+// Compressed rows that an index has chosen, and all rows of the index.
 TEST(CostTest, AnIndexBoundsWhatIsRead) {
   const model::Shape shape = model::SmallDeepSeek4({0, model::kShortRatio, model::kLongRatio});
   const auto layout =
@@ -92,7 +92,7 @@ TEST(CostTest, AnIndexBoundsWhatIsRead) {
   EXPECT_GT(read(1, 5000), shape.latent.index_top * row_bytes(1, model::kFarStream));
 }
 
-// The states, and what the convolution joins, however long the text is.
+// The states and the convolution's inputs, however long the text is.
 TEST(CostTest, StatesAreReadOnce) {
   const model::Shape shape = model::SmallShape(model::Arch::kQwen35);
   const auto layout = model::MakeMemoryLayout(shape, {}, Hash128{1, 2}).value();

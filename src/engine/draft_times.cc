@@ -10,38 +10,38 @@
 namespace aster::engine {
 namespace {
 
-// Between two tries of what is not best: twice as many each time that nothing has changed, so that
-// what trying costs is soon little, and what has changed is not missed for long.
+// Decisions between two tries of the other choice: doubled each time that nothing has changed, so
+// that tries soon cost little, and a change is not missed for long.
 constexpr uint32_t kShortestPause = 16;
 constexpr uint32_t kLongestPause = 512;
-// Drafting has to bring this much: times are never known exactly.
+// Drafting has to gain this much, as times are never exact.
 constexpr double kLeastGain = 1.02;
-// What drafts have saved is kept for the beginnings of a few answers.
+// Savings are kept for beginning this number of answers.
 constexpr double kMostBeginnings = 4;
-// Above this, tries stay as frequent as they began.
+// With more credit than this, the pause between tries does not grow.
 constexpr double kEnough = 4;
 // In the first step of a try the drafter reads the text that it has not seen; that step is not
 // counted.
 constexpr uint32_t kTrySteps = 2;
-// Behind a prompt, and behind steps with drafts, the first steps without take up to twice as long
-// as those that follow: they are not counted, or drafts would seem to save what they do not.
+// After a prompt, and after steps with drafts, the first steps without drafts take up to twice as
+// long as later ones. They are not counted, or drafts would seem to save time that they do not.
 constexpr uint32_t kColdSteps = 5;
 constexpr uint32_t kPlainTrySteps = kColdSteps + 3;
-// What is not best is tried again after this many times as long as a try loses, at least. Where it
-// is steps without drafts, this holds from the third try on: the machine may have been slow for a
-// moment when the steps were timed by which drafting began.
+// The pause between tries is at least this many times the time that a try loses. If drafting is
+// best, this holds from the third try on: the machine may have been slow for a moment when steps
+// without drafts were timed first.
 constexpr double kTryShare = 64;
 constexpr uint32_t kEarlyTries = 2;
 constexpr uint32_t kEarlyPause = 4;  // until the first of them
-// Of a step without draft tokens, for each draft token beyond those that were timed, unless these
-// took less. A mixture's second row may take far more than those behind it, as it chooses other
-// experts, and of those there are fewer and fewer: so what short drafts took says nothing against
-// long ones, and one of them is soon tried and known.
+// The most that each draft token beyond the longest timed draft is assumed to take, as part of a
+// step without drafts. In a mixture of experts the second row may take far more than later ones, as
+// it chooses other experts, and later rows add fewer and fewer of them. So the times of short
+// drafts must not rule out long ones; one of these is soon tried and timed.
 constexpr double kFurtherRow = 0.3;
-// Where it is not known what one draft token costs: as much as a step.
+// The assumed cost of one draft token if it is not known: that of a step.
 constexpr double kFirstLoss = 1;
-// Without draft tokens one behind the other: enough to tell what one takes, and so many that what
-// comes between two runs of them is next to nothing.
+// Numbers of consecutive steps without drafts: enough to time one, and so many that the time
+// between two runs hardly matters.
 constexpr uint32_t kFewSteps = 4;
 constexpr uint32_t kFirstSteps = 16;
 constexpr uint32_t kManySteps = 128;
@@ -71,13 +71,13 @@ void DraftTimes::Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns) {
   if (drafts > kMostDrafts) return;
   if (drafts == 0) return LearnPlain(1, duration_ns);
   BeginRun(/*is_behind_drafts=*/true);
-  // A clock that stands still: all steps take the same.
+  // If the clock does not advance, all steps take the same.
   steps_[drafts].Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
   Settle(tokens, Duration(drafts));
 }
 
-// The way to who decodes far away and back is that of the drafts, for which it was asked: where a
-// long run has told what a step takes, what a short one takes beyond that is theirs.
+// If another node decodes, drafts pay for the way there and back, as it is only asked for them:
+// once the time of a step is known from a long run, a short run's excess is charged to drafts.
 void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   if (steps == 0) return;
   const double run_ns = static_cast<double>(std::max<int64_t>(duration_ns, 1));
@@ -90,7 +90,7 @@ void DraftTimes::LearnPlain(uint32_t steps, int64_t duration_ns) {
   }
   plain_run_ = std::min(plain_run_ + steps, kColdSteps + 1);
   if (plain_run_ <= kColdSteps) {
-    // What they take beyond others is the drafts' too, where these were before them.
+    // If they follow drafts, their excess is charged to these.
     if (is_behind_drafts_) Settle(0, std::clamp(run_ns - known_ns, 0.0, known_ns));
     return;
   }
@@ -111,7 +111,7 @@ uint32_t DraftTimes::StepsWithoutDrafts() const {
 }
 
 void DraftTimes::LearnCatchUp(uint32_t tokens, int64_t duration_ns) {
-  // In the very first one the drafter's memory was allocated, which is not done again.
+  // The very first one also allocated the drafter's memory, which is not repeated.
   BeginRun(/*is_behind_drafts=*/true);
   if (!std::exchange(has_begun_, true)) return;
   catch_up_.Add(static_cast<double>(std::max<int64_t>(duration_ns, 1)));
@@ -123,13 +123,13 @@ void DraftTimes::Settle(double tokens, double duration_ns) {
   account_.AddDrafted(tokens, duration_ns / Duration(0), kMostBeginnings * BeginningCost());
 }
 
-// In steps without drafts.
+// The unit is steps without drafts.
 double DraftTimes::BeginningCost() const {
   if (!catch_up_.is_known() || !steps_[0].is_known()) return 0;
   return std::max(0.0, catch_up_.value() / Duration(0) - 1);
 }
 
-// Of draft lengths beyond those that were timed, each draft token may cost as much as those did.
+// Beyond the timed draft lengths, each draft token may cost as much as the timed ones did.
 double DraftTimes::MostDuration(uint32_t drafts) const {
   uint32_t longest = kMostDrafts;
   while (longest > 0 && !steps_[longest].is_known()) --longest;
@@ -139,7 +139,7 @@ double DraftTimes::MostDuration(uint32_t drafts) const {
   return none + drafts * std::max(each, 0.0);
 }
 
-// Where all of them are wrong.
+// The loss if all drafts are wrong.
 double DraftTimes::MostLoss(uint32_t drafts, bool begins) const {
   const double loss = MostDuration(drafts) / Duration(0) - 1;
   return begins ? std::max(loss, BeginningCost()) : loss;
@@ -149,11 +149,11 @@ bool DraftTimes::CanPayFor(uint32_t drafts, bool begins) const {
   return account_.CanPay(MostLoss(drafts, begins));
 }
 
-// Interpolated between the nearest draft lengths that were timed; beyond the longest, as on the
-// line from no drafts to it, or less.
+// Interpolated between the nearest timed draft lengths; beyond the longest, on the line from no
+// drafts to it, or less steep.
 double DraftTimes::Duration(uint32_t drafts) const {
   uint32_t below = drafts;
-  while (!steps_[below].is_known()) --below;  // none is
+  while (!steps_[below].is_known()) --below;  // there is a time for none
   uint32_t above = drafts;
   while (above <= kMostDrafts && !steps_[above].is_known()) ++above;
   if (below == drafts) return steps_[drafts].value();
@@ -167,11 +167,11 @@ double DraftTimes::Duration(uint32_t drafts) const {
   return std::max(first + slope * (drafts - below), 1.0);
 }
 
-// Of those that the account can pay for.
+// The best number of drafts that the account can pay for.
 DraftTimes::Choice DraftTimes::BestDrafting(uint32_t most, const AcceptanceRates& rates,
                                             bool begins) const {
   Choice best;
-  double tokens = 1;  // that such a step gives
+  double tokens = 1;  // of such a step
   double right = 1;   // probability that all drafts so far are accepted
   for (uint32_t drafts = 1; drafts <= most; ++drafts) {
     right *= rates.At(drafts - 1);
@@ -187,7 +187,7 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
   if (!steps_[0].is_sure()) return 0;
   most = std::min(most, kMostDrafts);
   lacks_ = account_.StepsUntil(MostLoss(1, begins));
-  // Longer drafts are judged by what one draft token costs.
+  // Longer drafts are only tried once the cost of one draft token is known.
   if (!steps_[1].is_sure()) return CanPayFor(1, begins) ? std::min(most, 1u) : 0;
   const Choice best = BestDrafting(most, rates, begins);
   if (best.drafts == 0) {
@@ -199,7 +199,7 @@ uint32_t DraftTimes::Best(uint32_t most, const AcceptanceRates& rates, bool begi
   return is_drafting != IsTimeToTry(is_drafting) ? best.drafts : 0;
 }
 
-// `gain`: of the best number of drafts.
+// `gain`: that of the best number of drafts.
 void DraftTimes::SpreadTries(double gain) {
   if (was_drafting_ && confirmed_ < kEarlyTries) return;
   const double loss = was_drafting_ ? kPlainTrySteps * (gain - 1)
@@ -223,7 +223,7 @@ bool DraftTimes::IsTimeToTry(bool is_drafting) {
   if (++since_ < pause_) return false;
   since_ = 0;
   confirmed_ = std::min(confirmed_ + 1, kEarlyTries);
-  // As long as there is enough to pay for them, tries stay frequent: few draft tokens say little.
+  // While there is enough credit to pay for them, tries stay frequent: few draft tokens say little.
   if (is_drafting || account_.credit() < kEnough) pause_ = std::min(2 * pause_, kLongestPause);
   tries_left_ = (is_drafting ? kPlainTrySteps : kTrySteps) - 1;
   return true;

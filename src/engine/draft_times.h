@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether speculative decoding saves time: the duration of a step by its number of draft tokens,
-// learnt from all answers of one scheduler. Must not know clocks, nor drafters.
+// Decides whether speculative decoding saves time: learns the duration of a step by its number of
+// draft tokens from all answers of one scheduler. Must not know clocks, nor drafters.
 #pragma once
 
 #include <array>
@@ -14,37 +14,36 @@
 
 namespace aster::engine {
 
-// Before anything is known.
+// The acceptance rate before anything is learnt.
 inline constexpr float kAcceptanceAtFirst = 0.8F;
 
-// A pure function of what it was told. Not for concurrent use.
+// Depends only on what it has learnt. Not for concurrent use.
 class DraftTimes {
  public:
-  // Of an answer, before its first step.
+  // Begins an answer, before its first step.
   void Begin() { BeginRun(/*is_behind_drafts=*/false); }
 
-  // A step that checked `drafts` draft tokens gave `tokens` and took `duration_ns`, drafting and
-  // the other requests' work included. A time that is not positive counts as the shortest.
+  // A step that checked `drafts` draft tokens gave `tokens` and took `duration_ns`, including
+  // drafting and the work of other requests. A time that is not positive counts as the shortest.
   void Learn(uint32_t drafts, uint32_t tokens, int64_t duration_ns);
-  // Steps without draft tokens, one behind the other.
+  // Consecutive steps without draft tokens.
   void LearnPlain(uint32_t steps, int64_t duration_ns);
-  // That the drafter was asked in vain, for so long, before a step without draft tokens.
+  // The drafter took this time and proposed nothing, before a step without draft tokens.
   void LearnInVain(int64_t duration_ns);
-  // The same for the first step with drafts after steps without: the drafter read the text in
-  // between. It says what beginning costs, not what steps with drafts take.
+  // The first step with drafts after steps without: the drafter also read the text in between. This
+  // is the cost of beginning, not the time of steps with drafts.
   void LearnCatchUp(uint32_t tokens, int64_t duration_ns);
 
-  // The number of drafts, up to `most`, with the highest throughput, where they are accepted with
-  // these probabilities; 0 where none gain, or where drafts could lose more than a small part of
-  // the time, what they have lost so far included. `begins`: the drafter has text to read first.
-  // Now and then it is the other choice, drafting or not, so that times that have changed are
-  // noticed.
+  // The number of drafts, up to `most`, with the highest throughput at these acceptance rates; 0 if
+  // none save time, or if drafts could lose more than a small part of the time, including earlier
+  // losses. `begins`: the drafter has text to read first. At times it returns the other choice,
+  // drafting or not, to notice times that have changed.
   uint32_t Best(uint32_t most, const AcceptanceRates& rates, bool begins);
 
-  // After Best said 0: steps without draft tokens that it would say 0 for as well, or nearly.
+  // After Best said 0: for how many steps it would say 0 again, or nearly.
   uint32_t StepsWithoutDrafts() const;
 
-  // The acceptance rates of all answers lately, with which a new one begins.
+  // The recent acceptance rates of all answers, with which a new answer begins.
   const AcceptanceRates& rates() const { return rates_; }
   void LearnRates(uint32_t drafted, uint32_t accepted) { rates_.Learn(drafted, accepted); }
 
@@ -52,12 +51,12 @@ class DraftTimes {
   // The weight of the last draft in the acceptance rates of all answers.
   static constexpr float kNews = 0.03F;
 
-  // The median of the last few steps: one that was held up counts for nothing.
+  // The median of the last few steps, so that one that was held up does not matter.
   class Typical {
    public:
     void Add(double value);
     bool is_known() const { return count_ > 0; }
-    // Of a single step it is not known whether it was held up.
+    // A single step may have been held up.
     bool is_sure() const { return count_ > 1; }
     double value() const;
 
@@ -70,7 +69,7 @@ class DraftTimes {
 
   struct Choice {
     uint32_t drafts = 0;
-    double gain = 0;  // tokens beside those of steps without, in the same time
+    double gain = 0;  // tokens relative to steps without drafts in the same time
   };
 
   void BeginRun(bool is_behind_drafts) {
@@ -88,18 +87,18 @@ class DraftTimes {
   bool IsTimeToTry(bool is_drafting);
 
   std::array<Typical, kMostDrafts + 1> steps_;  // by number of drafts
-  uint32_t plain_run_ = 0;                      // steps without drafts, one behind the other
-  bool is_behind_drafts_ = false;               // the first of them
-  bool was_drafting_ = true;                    // what was best the last time
-  uint32_t pause_ = 0;                          // decisions between two tries of the other way
-  uint32_t since_ = 0;                          // decisions since the last
+  uint32_t plain_run_ = 0;                      // consecutive steps without drafts
+  bool is_behind_drafts_ = false;               // whether a step with drafts came before them
+  bool was_drafting_ = true;                    // the best choice of the last time
+  uint32_t pause_ = 0;                          // decisions between two tries of the other choice
+  uint32_t since_ = 0;                          // decisions since the last try
   uint32_t tries_left_ = 0;
-  uint32_t confirmed_ = 0;  // tries that changed nothing, of the first few
+  uint32_t confirmed_ = 0;  // tries that confirmed the choice, up to kEarlyTries
   Typical catch_up_;
   bool has_begun_ = false;
   Typical in_vain_;
   DraftAccount account_;
-  double lacks_ = 0;  // steps without drafts until the account can pay for any, as Best saw it
+  double lacks_ = 0;  // steps without drafts until the account can pay for drafts
   AcceptanceRates rates_{kAcceptanceAtFirst, kNews};
 };
 

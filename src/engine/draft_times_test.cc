@@ -21,16 +21,16 @@ namespace {
 const AcceptanceRates kMostlyRight(0.9F, 0.1F);
 const AcceptanceRates kSeldomRight(0.1F, 0.1F);
 
-// As many as it takes to know what one takes.
+// Enough steps to time one.
 void LearnWarmSteps(DraftTimes& times) {
   for (int i = 0; i < 10; ++i) times.Learn(0, 1, 1'000'000);
 }
 
-// What steps take, and how often drafts are accepted, in a world that a test makes up.
+// The duration of steps and the acceptance rates that a test simulates.
 struct DraftWorld {
   std::function<double(uint32_t drafts)> step_ns;
   double rate = 0.8;
-  std::optional<double> next_rate = {};  // of those behind the first one, where it is another
+  std::optional<double> next_rate = {};  // of drafts after the first, if different
 
   double RateAt(uint32_t place) const { return place == 0 ? rate : next_rate.value_or(rate); }
 };
@@ -41,7 +41,7 @@ struct Course {
   double ns_per_token() const { return ns / tokens; }
 };
 
-// `steps` steps with as many drafts as are thought best.
+// `steps` steps with the best number of drafts each.
 Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes& times,
               Random& random) {
   DraftLength length(most, &times);
@@ -60,7 +60,7 @@ Course Follow(const DraftWorld& world, uint32_t most, uint32_t steps, DraftTimes
   return course;
 }
 
-// The tokens of a step, on the average.
+// The average number of tokens of a step.
 double TokensOfStep(uint32_t drafts, double rate) {
   double tokens = 0;
   for (uint32_t i = 0; i <= drafts; ++i) tokens += std::pow(rate, i);
@@ -90,8 +90,8 @@ TEST(DraftTimes, NeverMeaningfullySlowerThanWithout) {
   }
 }
 
-// The first steps without draft tokens, of an answer and behind steps with them, take longer than
-// those that follow: nine in ten draft tokens are right, and yet not worth what they cost.
+// The first steps without draft tokens, at the beginning of an answer and after steps with drafts,
+// take longer than later ones: nine in ten draft tokens are right, and yet not worth their cost.
 TEST(DraftTimes, ColdStepsAreNotWhatStepsTake) {
   const auto plain_ns = [](uint32_t run) { return 1e6 * (1 + std::pow(0.6, run)); };
   constexpr double kDrafted = 2.1e6;
@@ -116,8 +116,8 @@ TEST(DraftTimes, ColdStepsAreNotWhatStepsTake) {
   EXPECT_LT(drafted_ns, plain_only_ns / 0.98);
 }
 
-// Other programs slow the machine down for a dozen steps now and then: what steps without draft
-// tokens take then is not what they take.
+// Other programs slow the machine down for a dozen steps at times; times of steps without drafts
+// from then must not count.
 TEST(DraftTimes, AMachineThatIsSlowForAMomentDoesNotMakeDraftsPay) {
   constexpr double kPlain = 1e6, kDrafted = 2.25e6;
   double all_drafted_ns = 0, all_plain_ns = 0;
@@ -142,10 +142,10 @@ TEST(DraftTimes, AMachineThatIsSlowForAMomentDoesNotMakeDraftsPay) {
   EXPECT_LT(all_drafted_ns, all_plain_ns / 0.98);
 }
 
-// How many of so many draft tokens are right, at a step; what they gained so far is known.
+// How many drafts of a step are right, given the time that drafts have gained so far.
 using Fate = std::function<uint32_t(uint32_t step, uint32_t drafts, double lead)>;
 
-// The most that drafts were behind at any time, in steps without drafts: what was lent, and a
+// The largest loss by drafts at any time, in steps without drafts: at most the initial loan and a
 // hundredth of the time.
 double MostBehind(const DraftWorld& world, const Fate& fate, uint32_t most) {
   DraftTimes times;
@@ -166,8 +166,8 @@ double MostBehind(const DraftWorld& world, const Fate& fate, uint32_t most) {
   return behind;
 }
 
-// Whatever is right and whatever it costs: drafts that lose are paid from what is lent. Only what a
-// first try costs is not known before.
+// Whatever is right and whatever it costs, losing drafts are paid from the loan. Only the cost of a
+// first try is not known before.
 TEST(DraftTimes, NoMoreIsLostThanIsLent) {
   const std::vector<std::pair<const char*, Fate>> fates = {
       {"never right", [](uint32_t, uint32_t, double) { return 0; }},
@@ -212,7 +212,7 @@ TEST(DraftTimes, AboutAsFastAsTheBestNumberOfDrafts) {
   }
 }
 
-// A block that was trained for one draft token, and is asked for four.
+// A block that was trained for one draft token, and drafts four.
 TEST(DraftTimes, DraftsThatAreWorseFurtherOnAreShort) {
   Random random(4);
   const DraftWorld world{
@@ -258,7 +258,7 @@ TEST(DraftTimes, TriesThatAreDearAreRare) {
     times.Learn(0, 1, 1'000'000);
     times.Learn(1, 1, 5'000'000);
   }
-  // Each try costs 49 steps for the text that was not read, and a few more.
+  // Each try costs 49 steps for the unread text, and a few more.
   int tries = 0;
   for (int i = 0; i < 30000; ++i) {
     if (times.Best(2, kMostlyRight, /*begins=*/true) == 0) {
@@ -295,8 +295,8 @@ TEST(DraftTimes, FindingOutThatDraftsLoseCostsLittle) {
   EXPECT_LT(ns / tokens, 1e6 / 0.98);
 }
 
-// What steps take says that drafts gain, and what the beginning of each answer takes that they do
-// not: answers of ten tokens, which never pay for it.
+// Step times say that drafts gain, but beginning each answer costs more: answers of ten tokens
+// never pay for it.
 TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
   DraftTimes times;
   double ns = 0, tokens = 0;
@@ -321,7 +321,7 @@ TEST(DraftTimes, BeginningsThatAreNeverPaidForAreRare) {
 }
 
 TEST(DraftTimes, BeginsWithOneDraftTokenAndGoesOnFromThere) {
-  // The first costs little, and further ones much, as where each is a step of the drafter.
+  // The first costs little, and further ones much, as if each is a step of the drafter.
   DraftTimes times;
   EXPECT_EQ(times.Best(4, kMostlyRight, true), 0u);
   LearnWarmSteps(times);
@@ -366,7 +366,7 @@ TEST(DraftTimes, AnAnswerBeginsWithTheRateOfOthers) {
   EXPECT_EQ(DraftLength(4, &times).Next(), 0u);
 }
 
-// Who decodes far away is asked for several steps at once.
+// Another node decodes several steps per message.
 TEST(DraftTimes, StepsWithoutDraftsAreAsManyAsTriesAreApart) {
   DraftTimes times;
   EXPECT_EQ(times.StepsWithoutDrafts(), 16u) << "what one takes is not known";
@@ -399,7 +399,7 @@ TEST(DraftTimes, StepsWithoutDraftsAreAsManyAsTriesAreApart) {
   EXPECT_EQ(longest, 128u);
 }
 
-// Takes as long to draft as it is told to.
+// Takes a given time to draft.
 class Slow final : public Proposer {
  public:
   Slow(VirtualClock& clock, int64_t each_ns) : clock_(clock), each_ns_(each_ns) {}

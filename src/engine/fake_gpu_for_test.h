@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A second back end of the processor in place of a GPU: with a limit to its memory, and lost when a
-// test says so, with everything that was in its pages. Only for tests.
+// A second back end of the processor in place of a GPU: with limited memory, and lost at a chosen
+// moment together with its pages. Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -21,21 +21,21 @@ namespace aster::engine {
 
 inline constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
 
-// What a test says of a GPU, and is told.
+// How a test's GPU behaves, and what it has done.
 struct FakeGpuPlan {
   uint64_t said_bytes = kUnlimited;  // that it claims to have
   uint64_t bytes = kUnlimited;       // that it has
-  uint64_t batches = kUnlimited;     // that it computes; the one behind them loses it
-  uint32_t looks = 0;                // that find every other batch not done; the others one
-  uint64_t pages = kUnlimited;       // blocks of them that it maps; the one behind them loses it
+  uint64_t batches = kUnlimited;     // that it computes; the next one loses it
+  uint32_t looks = 0;                // polls until every other batch is done; others take one
+  uint64_t pages = kUnlimited;       // blocks of pages that it maps; the next one loses it
   bool shares_memory = false;        // its memory is the machine's main memory
   bool is_lost = false;
   std::set<kv::MemoryBlock*> blocks = {};
   uint64_t submitted = 0;  // batches
-  int under_way = 0;       // of them
+  int under_way = 0;       // batches in flight
   int most_under_way = 0;
 
-  // What it held is gone: bytes that no computation would give.
+  // Overwrites its memory with bytes that no computation gives.
   Error Lose() {
     is_lost = true;
     for (kv::MemoryBlock* const block : blocks) std::memset(block->host(), 0xff, block->bytes());
@@ -43,7 +43,7 @@ struct FakeGpuPlan {
   }
 };
 
-// Blocks of the processor's memory that the plan knows.
+// Blocks of the processor's memory that the plan counts.
 class FakeBlock final : public kv::MemoryBlock {
  public:
   FakeBlock(FakeGpuPlan& plan, std::unique_ptr<kv::MemoryBlock> block)
@@ -117,7 +117,7 @@ class FakeCommands final : public compute::CpuCommands {
 
  private:
   bool is_under_way_ = false;
-  uint32_t looks_ = 0;  // that find the batch not done
+  uint32_t looks_ = 0;  // polls that find the batch not done
   FakeGpuPlan& plan_;
 };
 
@@ -173,7 +173,7 @@ inline OpenGpus OpensFakes(std::vector<std::shared_ptr<FakeGpuPlan>> plans) {
       };
 }
 
-// A GPU that follows a plan of its own each time that it is opened.
+// A GPU with a new copy of the plan each time that it is opened.
 inline OpenGpus OpensFake(const FakeGpuPlan& plan = {}) {
   return [plan](const vulkan::KernelUse&, compute::Context& host) -> Result<Gpus> {
     Gpus gpus;

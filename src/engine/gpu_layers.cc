@@ -15,15 +15,15 @@
 namespace aster::engine {
 namespace {
 
-// Rows of the largest batch that a computation's memory is planned for.
+// Rows of the largest batch that memory is planned for.
 constexpr uint64_t kScratchRows = 512;
 // One that the device computes, and one that a node begins meanwhile.
 constexpr uint64_t kScratchBatches = 2;
-// Left to the system and to other programs: this, or a share of what is there.
+// Left to the system and other programs: the larger of this and a share of the memory.
 constexpr uint64_t kLeastReserveBytes = uint64_t{256} << 20;
 constexpr uint64_t kReserveShare = 16;
 
-// What the part of a group has of a row beside its own columns: those of all parts.
+// Numbers of a row that a group's part has beside its own columns: those of all parts.
 uint64_t GatheredNumbers(const model::Shape& shape) {
   uint64_t attended = 0;
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
@@ -57,7 +57,7 @@ uint64_t GpuReserveBytes(uint64_t available_bytes) {
   return std::max(kLeastReserveBytes, available_bytes / kReserveShare);
 }
 
-// Of rows in every width that a layer needs, and of logits of one row for each.
+// Rows in every width that a layer needs, and logits of one row for each.
 uint64_t GpuScratchBytes(const model::Shape& shape, const model::GroupPart& part) {
   const model::Latent& latent = shape.latent;
   const model::LayerKinds& kinds = shape.kinds;
@@ -66,10 +66,10 @@ uint64_t GpuScratchBytes(const model::Shape& shape, const model::GroupPart& part
   const uint64_t kv_heads = std::max(uint64_t{shape.kv_head_count} * shape.head_dim,
                                      uint64_t{kinds.window_kv_heads} * kinds.window_head_dim);
   const uint64_t wide = std::max<uint64_t>({shape.feed_forward, kinds.sharing_feed_forward, heads});
-  // A token's embedding once more, and those of its layers.
+  // A token's embedding again, and those of its layers.
   const uint64_t inputs =
       kinds.input == 0 ? 0 : shape.embedding + uint64_t{kinds.input} * (shape.layer_count + 2);
-  // The residual, normed too, and half a layer's rows.
+  // The residual, also normed, and half a layer's rows.
   const uint64_t hidden = 2 * uint64_t{shape.hidden_width()} + 2 * uint64_t{shape.embedding};
   const model::Mla& mla = shape.mla;
   const uint64_t low = uint64_t{latent.query_rank} + mla.query_rank +
@@ -77,10 +77,10 @@ uint64_t GpuScratchBytes(const model::Shape& shape, const model::GroupPart& part
                        uint64_t{latent.output_groups} * latent.output_rank +
                        uint64_t{latent.index_heads} * latent.index_dim + latent.index_top +
                        (uint64_t{shape.index.heads} + 1) * shape.index.dim + shape.index.top;
-  // Of layers that keep states: what they project, and what is behind the convolution.
+  // Layers that keep states: their projections, and the convolution's output.
   const model::Recurrence& recurrence = shape.recurrence;
   const uint64_t states = 2 * uint64_t{recurrence.channels()} + 3 * uint64_t{recurrence.values()};
-  // What is found of n-grams, and becomes keys and a value.
+  // Rows of n-grams, which become keys and a value.
   const uint64_t found = shape.ngrams == nullptr
                              ? 0
                              : uint64_t{shape.ngrams->rows()} * shape.ngrams->dim +
@@ -146,7 +146,7 @@ std::vector<uint32_t> SharesAtCuts(const model::Shape& shape, uint32_t layer_end
                                    std::vector<uint32_t> shares) {
   uint32_t begin = layer_end - std::accumulate(shares.begin(), shares.end(), 0u);
   uint32_t from = begin;
-  // Those before a cut are the processor's.
+  // Layers before the first cut are the processor's.
   while (from < layer_end && !shape.can_begin(from)) ++from;
   for (size_t i = 0; i < shares.size(); ++i) {
     begin += shares[i];
@@ -162,7 +162,7 @@ std::vector<uint32_t> ShareOut(uint32_t layers, std::span<const uint64_t> rooms)
   std::vector<uint32_t> shares(rooms.size());
   const double sum = std::accumulate(rooms.begin(), rooms.end(), 0.0);
   if (sum == 0) return shares;
-  // Whole layers of each share first; those that are left go where the largest fractions are.
+  // Whole layers of each share first; the rest go to the largest fractions.
   std::vector<double> fractions(rooms.size());
   uint32_t left = layers;
   for (size_t i = 0; i < rooms.size(); ++i) {

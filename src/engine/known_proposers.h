@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A drafter that knows the answers, and is wrong at a known share of positions: for tests, and to
-// measure what speculation gains at an acceptance rate. Must not know who asks.
+// measure what speculative decoding gains at an acceptance rate. Must not know who asks.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 
 namespace aster::engine {
 
-// What it proposes at a position depends on nothing but that position and the text that it is in.
+// Its proposal at a position depends only on that position and its text.
 class KnowingProposers final : public ProposerSource {
  public:
-  // Of 100 positions, the draft tokens of `right` are the text's.
+  // Of 100 positions, the drafts of `right` are the text's tokens.
   explicit KnowingProposers(uint32_t right = 100) : right_(right) {}
-  // At positions that are named.
+  // Right at the given positions.
   explicit KnowingProposers(std::function<bool(size_t position)> is_right)
       : is_right_(std::move(is_right)) {}
 
-  // An answer is the text from `begin` on.
+  // Adds a text; an answer is the text from `begin` on.
   void Foresee(std::vector<int32_t> text, size_t begin = 0) {
     for (size_t at = begin; at < text.size(); ++at) {
       ++foreseen_;
@@ -35,8 +35,7 @@ class KnowingProposers final : public ProposerSource {
     }
     texts_.push_back(std::move(text));
   }
-  // Of the draft tokens of all answers, those that are the text's: chance makes it differ from what
-  // was asked for.
+  // The share of right draft tokens in all answers; differs from the chosen one by chance.
   double RightShare() const {
     return foreseen_ == 0 ? 0
                           : static_cast<double>(right_foreseen_) / static_cast<double>(foreseen_);
@@ -45,7 +44,7 @@ class KnowingProposers final : public ProposerSource {
   Result<std::unique_ptr<Proposer>> Make(const Request& /*request*/) override {
     return std::make_unique<Knowing>(*this);
   }
-  // One more source, which says the same; this one outlives it.
+  // A further source with the same proposals; this one outlives it.
   std::unique_ptr<ProposerSource> Another() { return std::make_unique<Echo>(*this); }
 
  private:
@@ -55,7 +54,7 @@ class KnowingProposers final : public ProposerSource {
 
     Status Propose(std::span<const int32_t> history, uint32_t most,
                    std::vector<int32_t>& drafts) override {
-      // Of the text that agrees longest; it goes on there, whatever else the end is.
+      // The text with the longest common prefix is continued, even if later tokens differ.
       size_t best = source_.texts_.size();
       size_t longest = 0;
       for (size_t i = 0; i < source_.texts_.size(); ++i) {

@@ -21,7 +21,7 @@
 namespace aster::engine {
 namespace {
 
-// Files that have not changed since are the same model.
+// Files with the same identity are the same model.
 Hash128 NameOf(const gguf::ModelFiles& files) {
   Hasher hasher;
   for (const gguf::File& file : files.files()) {
@@ -57,7 +57,7 @@ void AddTypes(const gguf::ModelFiles& files, vulkan::KernelUse& use) {
   }
 }
 
-// What a model asks of a GPU.
+// The kernels that a model needs on a GPU.
 vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape,
                         const model::MemoryOptions& memory) {
   vulkan::KernelUse use = {.experts = shape.experts.count > 0,
@@ -70,7 +70,7 @@ vulkan::KernelUse UseOf(const gguf::ModelFiles& files, const model::Shape& shape
   return use;
 }
 
-// What its drafter asks beside that: of models without layers of its own kind plain attention.
+// The kernels of its drafter in addition: plain attention, except for DeepSeek V4.
 void AddDrafter(const gguf::ModelFiles& drafter, const model::Shape& shape,
                 const model::MemoryOptions& memory, vulkan::KernelUse& use) {
   AddTypes(drafter, use);
@@ -87,7 +87,7 @@ kv::LayerRange LayersOf(const model::Weights& weights) {
 
 }  // namespace
 
-// Layers of each GPU: as many as are wanted, or fewer where the model can be cut only elsewhere.
+// Layers of each GPU: as many as wanted, or fewer if the model can only be cut elsewhere.
 std::vector<uint32_t> LocalModel::SharesOf(const model::Shape& shape, const model::Slice& slice,
                                            uint32_t layers, std::span<const FoundGpu> gpus) {
   std::vector<uint64_t> rooms;
@@ -112,13 +112,13 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Start(const LocalModelOptions& o
       new LocalModel(options, isa));  // tidy: allow(ownership) the constructor is private
 }
 
-// A number is what the user insists on; automatic choice goes on without a GPU and says why. So
-// does either where a GPU that was listed is lost.
+// If the user gave a number of layers, a failure is an error; an automatic choice continues without
+// a GPU and says why. Both continue without a GPU that was listed and is lost.
 Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::ModelFiles& files,
                                                                const LocalModelOptions& options,
                                                                const model::Slice& slice) {
   std::vector<FoundGpu> found;
-  // Without the option, or a way to open a GPU, everything is on the processor.
+  // Without the option, or a way to open GPUs, everything is on the processor.
   if (!options.gpu_layers.wanted() || !options.open_gpus) return found;
   const model::Shape shape = TRY(model::ShapeOf(files));
   const bool is_automatic = !options.gpu_layers.count;
@@ -150,7 +150,7 @@ Result<std::vector<LocalModel::FoundGpu>> LocalModel::FindGpus(const gguf::Model
   return found;
 }
 
-// Whether what no GPU with memory of its own holds fits beside what others have of main memory.
+// Whether everything that is not on GPUs with their own memory fits into main memory.
 Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalModelOptions& options,
                                    const model::Slice& slice, std::span<const uint32_t> shares,
                                    std::span<const FoundGpu> gpus) const {
@@ -167,7 +167,7 @@ Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalMod
     here += shares[i];
     weights += sizes.Of(part);
   }
-  // In whole layers, as pages are shared out.
+  // In whole layers, like the division of pages.
   const uint64_t kv = options.memory_bytes / layers * here;
   if (weights <= options.main_memory_bytes && kv <= options.main_memory_bytes - weights)
     return Ok();
@@ -179,8 +179,8 @@ Status LocalModel::CheckMainMemory(const gguf::ModelFiles& files, const LocalMod
                   layers - here, layers));
 }
 
-// Fewer layers are tried where the choice is automatic and memory turns out to be short, and in
-// either case without a GPU that is lost meanwhile: the processor computes its layers.
+// If the choice is automatic and memory is short, tries fewer layers. In both cases continues
+// without a GPU that is lost meanwhile: the processor computes its layers.
 Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOptions& options,
                                const model::Slice& slice, const model::LoadProgress& progress) {
   std::vector<FoundGpu> gpus = TRY(FindGpus(files, options, slice));
@@ -197,7 +197,7 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
     TRY(CheckMainMemory(files, options, slice, shares, gpus));
     const Status status = LoadParts(files, slice, shares, gpus, progress);
     if (status.ok()) return status;
-    // What was loaded is freed before the next try: both copies would not fit.
+    // Frees the loaded weights before the next try: both copies would not fit.
     parts_.clear();
     uint32_t lost = 0;
     for (size_t i = 0; i < gpus.size(); ++i) lost += gpus[i].gpu->lost() ? shares[i] : 0;
@@ -216,7 +216,7 @@ Status LocalModel::LoadWeights(const gguf::ModelFiles& files, const LocalModelOp
   }
 }
 
-// The processor has the first layers, so that rows leave it once.
+// The processor has the first layers, so that rows leave it only once.
 Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& slice,
                              std::span<const uint32_t> shares, std::span<const FoundGpu> gpus,
                              const model::LoadProgress& progress) {
@@ -235,7 +235,7 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
     begin += count;
     return Ok();
   };
-  // The embedding stays with the first layers, the head goes with the last.
+  // The embedding stays with the first layers, the head is with the last.
   const uint32_t host_layers = slice.layer_end - slice.layer_begin - gpu_layers;
   if (host_layers > 0 || gpu_layers == 0) TRY(load(host_layers, nullptr));
   for (size_t i = 0; i < gpus.size(); ++i) {
@@ -244,7 +244,7 @@ Status LocalModel::LoadParts(const gguf::ModelFiles& files, const model::Slice& 
   return Ok();
 }
 
-// As many positions fit into each pool, so that none is full before the others.
+// Each pool has room for the same number of positions, so that none is full before the others.
 void LocalModel::MakePools(uint64_t budget_bytes) {
   uint64_t page_bytes = 0;
   for (const Part& part : parts_) page_bytes += BytesOfPages(*layout_, LayersOf(*part.weights));
@@ -257,7 +257,7 @@ void LocalModel::MakePools(uint64_t budget_bytes) {
   }
 }
 
-// One forward pass through all parts, and the pool of each layer.
+// Makes one forward pass of all parts, and the list of each layer's pool.
 void LocalModel::JoinParts() {
   forward_.reset();
   pool_of_layer_.clear();
@@ -288,7 +288,7 @@ bool LocalModel::has_lost_gpu() const {
 }
 
 Status LocalModel::ReplaceLostGpus() {
-  // All are loaded before anything changes.
+  // Loads all before anything changes.
   std::vector<std::pair<Part*, Part>> replaced;
   for (Part& part : parts_) {
     if (part.gpu == nullptr || !part.gpu->lost()) continue;
@@ -302,7 +302,6 @@ Status LocalModel::ReplaceLostGpus() {
     replaced.emplace_back(&part, std::move(own));
   }
   if (replaced.empty()) return Ok();
-  // The drafter is beside the head.
   const bool has_lost_drafter =
       drafter_ != nullptr && parts_.back().gpu != nullptr && parts_.back().gpu->lost();
   forward_.reset();
@@ -333,7 +332,7 @@ Status LocalModel::Finish(const LocalModelOptions& options, const Hash128& name)
   layout_ = TRY(model::MakeMemoryLayout(shape(), memory_options_, name_, weights().slice.part));
   MakePools(options.memory_bytes);
   JoinParts();
-  // A server takes all of its memory at the start, so that it does not fail for it later.
+  // A server takes all of its memory at the start, so that it cannot fail later.
   if (!options.memory_now) return Ok();
   for (const Part& part : parts_) part.pool->TakeNow(PageSizes(*layout_, LayersOf(*part.weights)));
   return Ok();
@@ -343,15 +342,15 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
                                                      const LocalModelOptions& options,
                                                      const model::LoadProgress& progress) {
   CHECK_NOTE(options.page_store == nullptr || options.name, "a store needs the model's name");
-  // Where the content has a name, it has been read as a whole, and copies were compared.
+  // If the content has a name, all of it was read, and copies were compared.
   if (!options.name) TRY(files.CompareCopies());
   auto model = TRY(Start(options));
   const model::Slice slice =
       options.slice ? *options.slice : model::Slice::Whole(TRY(model::ShapeOf(files)));
   model->source_ = &files;
-  // Which layers go where, their weights, then the KV cache beside them.
+  // First the weights of each part, then the KV cache beside them.
   TRY(model->LoadWeights(files, options, slice, progress));
-  // Without its drafter a model answers the same.
+  // A model answers the same without its drafter.
   if (const Status drafter = model->LoadDrafter(options, slice); !drafter.ok()) {
     log::Warn("the model's drafter is not used", {{"file", options.drafter->files().front().path()},
                                                   {"why", drafter.error().message()}});
@@ -361,7 +360,7 @@ Result<std::unique_ptr<LocalModel>> LocalModel::Load(const gguf::ModelFiles& fil
   return model;
 }
 
-// Beside the head, and only where all layers are that it reads.
+// Beside the head, and only if all layers that it reads are here.
 Status LocalModel::LoadDrafter(const LocalModelOptions& options, const model::Slice& slice) {
   if (options.drafter == nullptr) return Ok();
   const gguf::ModelFiles& files = *options.drafter;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A slice of a model, loaded and ready on this machine: weights, threads, and memory for the KV
-// cache. Its last layers may be computed by GPUs; where one of these is lost, the processor takes
-// them over. Must not know text, sampling or other machines.
+// A slice of a model, loaded on this machine: weights, threads, and memory for the KV cache. GPUs
+// may compute its last layers; if one is lost, the processor takes them over. Must not know text,
+// sampling or other machines.
 #pragma once
 
 #include <cstdint>
@@ -33,42 +33,42 @@
 namespace aster::engine {
 
 using Gpus = std::vector<std::unique_ptr<vulkan::Gpu>>;
-// Opens the GPUs of this machine for what a model asks of them, in the order of their layers; an
-// error says why there is none.
+// Opens the GPUs of this machine, in the order of their layers, for a model's kernels; the error
+// says why there is none.
 using OpenGpus = std::function<Result<Gpus>(const vulkan::KernelUse& use, compute::Context& host)>;
 
 struct LocalModelOptions {
   size_t threads = 0;                 // 0: as many as this machine runs at full speed
-  std::optional<kernels::Isa> isa;    // else what ASTER_ISA names, else the fastest
+  std::optional<kernels::Isa> isa;    // else by ASTER_ISA, else the fastest
   std::optional<model::Slice> slice;  // else the whole model
   model::MemoryOptions memory;
   uint64_t memory_bytes = uint64_t{1} << 30;  // of the KV cache
-  // Those whose pages lie on GPUs, too: memory_bytes is shared out as layers are.
+  // Includes layers with pages on GPUs, which get their share of memory_bytes.
   GpuLayers gpu_layers;
-  OpenGpus open_gpus = {};  // called where layers are wanted
-  // Most that weights and pages may take of main memory; 0: no limit is checked.
+  OpenGpus open_gpus = {};  // called if GPU layers are wanted
+  // Limit of weights and pages in main memory; 0: none.
   uint64_t main_memory_bytes = 0;
   bool memory_now = false;  // taken from the system at once, not when it is needed
-  // Where full pages go beside memory, and are looked for; or nothing. Needs a name, since what is
-  // there is found by other processes and machines.
+  // Tier for full pages beside memory, or nothing. Needs `name`, as other processes and machines
+  // find its pages by it.
   std::shared_ptr<kv::PageStore> page_store = {};
-  // Of blocks, to be loaded beside the head where the layers are that it reads; or nothing.
+  // A drafter of blocks, or nothing: loaded beside the head, if the layers that it reads are here.
   std::shared_ptr<const gguf::ModelFiles> drafter = {};
-  // Names the model's content where several machines must agree on it; else the files' identity.
+  // Names the model's content if several machines must agree on it; else the files' identity does.
   std::optional<Hash128> name;
 };
 
-// Belongs to one thread, which computes; stays where it is made.
+// Belongs to one thread, which computes; does not move.
 class LocalModel {
  public:
-  // The files outlive the model, which reads its embedding from them (Keep sees to that).
+  // The files outlive the model, which reads embeddings from them (see Keep).
   static Result<std::unique_ptr<LocalModel>> Load(const gguf::ModelFiles& files,
                                                   const LocalModelOptions& options,
                                                   const model::LoadProgress& progress = nullptr);
-  // The model's own share in its files, where no other object holds them for as long.
+  // Shares ownership of the files, if no other object holds them long enough.
   void Keep(std::shared_ptr<const gguf::ModelFiles> files) { files_ = std::move(files); }
-  // The same weights once more, on other threads, another instruction set or with another memory:
-  // for measuring and comparing. Where GPUs compute, they are the same, and `other` outlives this.
+  // A model with the same weights, but other threads, instruction set or memory: for measuring and
+  // comparing. Layers on GPUs stay there, and `other` outlives the new model.
   static Result<std::unique_ptr<LocalModel>> ShareWeights(const LocalModel& other,
                                                           const LocalModelOptions& options);
 
@@ -76,52 +76,51 @@ class LocalModel {
   const model::Slice& slice() const { return forward_->slice(); }
   kernels::Isa isa() const { return context_.isa; }
   size_t thread_count() const { return pool_.thread_count(); }
-  // For what computes beside the head, with its weights.
+  // For computations beside the head, with its weights.
   compute::Backend& backend() { return BackendOf(parts_.back()); }
   uint32_t gpu_layers() const;
-  size_t gpu_count() const;  // that compute
-  // Of those that compute, for people: "A", or "A (12) and B (20)" with their layers.
+  size_t gpu_count() const;  // those with layers
+  // The GPUs with layers, for people: "A", or "A (12) and B (20)" with their layers.
   std::string gpu_names() const;
-  // Why fewer layers than could be are on a GPU; empty where nothing is to be said.
+  // Why fewer layers than possible are on a GPU; empty if there is no reason to give.
   const std::string& gpu_note() const { return gpu_note_; }
   const model::MemoryOptions& memory_options() const { return memory_options_; }
   const Hash128& name() const { return name_; }
-  // Whether a GPU was lost while this was loaded, so that fewer layers are on one than were wanted.
+  // Whether a GPU was lost while loading, so that fewer layers than wanted are on one.
   bool lost_gpu_while_loading() const { return lost_gpu_while_loading_; }
-  // Weights in main memory.
+  // The bytes of weights in main memory.
   uint64_t packed_bytes() const;
-  // Weights and the budget of pages: in main memory, and in that of GPUs.
+  // Weights and the budget of pages: in main memory, and on GPUs.
   uint64_t main_memory_bytes() const;
   uint64_t gpu_memory_bytes() const;
-  // Of the last layers, with the head; all there are where no GPU computes.
+  // The weights of the last layers, with the head; of all layers if no GPU computes.
   const model::Weights& weights() const { return *parts_.back().weights; }
-  // A drafter of blocks for it; an error says why there is none.
+  // The model's drafter of blocks; the error says why there is none.
   Result<const model::BlockWeights*> drafter() const;
   bool has_drafter() const { return drafter_ != nullptr; }
   const kv::Layout& layout() const { return *layout_; }
   kv::LayerRange layers() const { return {slice().layer_begin, slice().layer_end}; }
-  // Of the memory that sequences share.
+  // Usage of the memory that sequences share.
   kv::Pool::Usage memory() const;
 
   // The empty KV cache of a new sequence. The model outlives it.
   kv::PageTable NewTable();
 
-  // Counts from now on which experts are chosen in layers that the processor computes. No job is
-  // in flight.
+  // Counts from now on the experts chosen in layers on the processor. No job may be in flight.
   void CountExperts(std::shared_ptr<model::ExpertUse> use);
 
-  // The layers behind which rows may be asked for (model/forward/forward.h), for a drafter that
+  // Sets the layers after which rows may be wanted (model/forward/forward.h), for a drafter that
   // follows them.
   void Tap(std::vector<uint32_t> layers);
   const std::vector<uint32_t>& taps() const { return taps_; }
 
-  // Whether a GPU that computes layers is lost: every batch fails, and what its pages held is gone.
+  // Whether a GPU with layers is lost: then every batch fails, and its pages are lost.
   bool has_lost_gpu() const;
-  // The processor takes over the layers of such GPUs, from the files. No job is in flight. Tables
-  // that were made before are of no use any more: their owners make others and compute their texts
-  // again. On failure nothing has changed.
+  // Moves the layers of lost GPUs to the processor, from the files. No job may be in flight. Older
+  // tables become invalid: their owners make new ones and compute their texts again. On failure
+  // nothing has changed.
   Status ReplaceLostGpus();
-  // How often that was done.
+  // How often layers were moved.
   uint64_t replacements() const { return replacements_; }
 
   // A batch as a job, and a job from begin to end (model/forward/forward.h).
@@ -146,12 +145,11 @@ class LocalModel {
     std::shared_ptr<const model::Weights> weights;
     std::unique_ptr<kv::Pool> pool;
 
-    // Whether it lies in main memory.
+    // Whether it is in main memory.
     bool is_here() const { return gpu == nullptr || gpu->shares_memory(); }
     uint64_t bytes() const { return weights->PackedBytes() + pool->usage().budget_bytes; }
   };
-  // A GPU that may compute, and how much it can take: layers where their number is chosen here,
-  // else bytes.
+  // A GPU that may compute, and its room: in layers if their number is chosen here, else in bytes.
   struct FoundGpu {
     std::shared_ptr<vulkan::Gpu> gpu;
     uint64_t room;
@@ -188,7 +186,7 @@ class LocalModel {
   std::shared_ptr<model::ExpertUse> expert_use_;     // or nothing
   std::shared_ptr<const gguf::ModelFiles> files_;    // or nothing
   const gguf::ModelFiles* source_ = nullptr;         // that weights were loaded from
-  std::vector<Part> lost_;  // whose GPUs were lost: tables and drafters may still refer to them
+  std::vector<Part> lost_;  // parts of lost GPUs: tables and drafters may still refer to them
   std::vector<Part> parts_;
   std::vector<kv::Pool*> pool_of_layer_;  // [layers of the slice]
   uint64_t replacements_ = 0;

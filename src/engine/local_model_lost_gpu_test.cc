@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The fault matrix of a GPU that is lost: at each of its batches, at each time that it maps pages,
-// and of two the first or the second. Requests go on on the processor, and their answers are those
-// of a machine without a GPU.
+// The fault matrix of a lost GPU: at each of its batches, at each time that it maps pages, and the
+// first or the second of two. Requests continue on the processor, and their answers are those of a
+// machine without a GPU.
 #include <gtest/gtest.h>
 
 #include "engine/answers_for_test.h"
@@ -22,8 +22,8 @@ std::unique_ptr<LocalModel> LoadTiny(const Plans& plans, uint32_t layers = 2) {
 
 Plans OneGpu(const FakeGpuPlan& plan) { return {std::make_shared<FakeGpuPlan>(plan)}; }
 
-// What two requests are answered that run beside each other, the second of which begins later, and
-// the first again, as the second turn of its sequence.
+// The answers to two requests that run together (the second begins later), and to a second turn of
+// the first one's sequence.
 std::vector<std::vector<int32_t>> Answers(LocalModel& model) {
   const uint32_t vocab_size = model.shape().vocab_size;
   SystemClock clock;
@@ -121,7 +121,7 @@ TEST_F(LostGpuTest, WhileLogitsAreComputedEachIsPassedOnOnce) {
   EXPECT_EQ(model->replacements(), 1u);
 }
 
-// While weights are written: the processor goes on, whatever number of layers was asked for.
+// While weights are written: the processor takes over, whatever number of layers was wanted.
 TEST_F(LostGpuTest, WhileItIsLoaded) {
   for (const std::optional<uint32_t> layers : {std::optional<uint32_t>(), std::optional(2u)}) {
     const Plans plans = OneGpu({.bytes = 0});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A model whose last layers other back ends compute: fakes in place of GPUs.
+// A model whose last layers are on other back ends: fakes in place of GPUs.
 #include "engine/local_model.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A GPU that says it has `said_bytes`, and has `bytes`.
+// A GPU that claims to have `said_bytes`, and has `bytes`.
 OpenGpus Opens(uint64_t said_bytes = kUnlimited, uint64_t bytes = kUnlimited) {
   return OpensFake({.said_bytes = said_bytes, .bytes = bytes});
 }
@@ -72,7 +72,7 @@ TEST(GpuLayers, AreSharedOutByRoom) {
   }
 }
 
-// Of six layers the last three see rows of those before them.
+// Six layers; the last three use KV rows of earlier ones.
 TEST(GpuLayers, SharesBeginWhereTheModelCanBeCut) {
   const model::Shape shape = model::SmallShape(model::Arch::kGemma4);
   for (const std::vector<uint64_t>& rooms :
@@ -86,7 +86,7 @@ TEST(GpuLayers, SharesBeginWhereTheModelCanBeCut) {
         EXPECT_TRUE(shape.can_begin(begin)) << layers << " layers begin at " << begin;
       }
       EXPECT_GE(begin + layers, shape.layer_count);
-      // No fewer than there have to be.
+      // No fewer than necessary.
       for (uint32_t more = shape.layer_count - layers; more < begin; ++more)
         EXPECT_FALSE(shape.can_begin(more)) << layers;
     }
@@ -155,13 +155,13 @@ TEST(LocalModel, AsManyLayersAsFitAreChosen) {
   };
   EXPECT_EQ(layers(kUnlimited, kUnlimited), shape.layer_count);
   EXPECT_EQ(layers(uint64_t{1} << 20, kUnlimited), 0u);
-  // The device has less than it said: fewer layers are tried, down to none.
+  // The device has less than it claims: fewer layers are tried, down to none.
   const uint32_t fewer = layers(kUnlimited, uint64_t{400} << 10);
   EXPECT_LT(fewer, shape.layer_count);
   EXPECT_EQ(layers(kUnlimited, 0), 0u);
 }
 
-// What lies in main memory has a limit, and a GPU that shares it counts there.
+// Main memory has a limit, and a GPU that shares it counts there.
 TEST(LocalModel, MainMemoryIsNotOverfilled) {
   const model::Shape shape = model::SmallShape(model::Arch::kLlama);
   const model::ModelFile file(shape, gguf::TensorType::kQ8_0);
@@ -182,7 +182,7 @@ TEST(LocalModel, MainMemoryIsNotOverfilled) {
   EXPECT_THAT(refused.error().message(), HasSubstr("of main memory that are free, with 0 of 3"));
   EXPECT_FALSE(load(1, {.shares_memory = true}, limit).ok());
   EXPECT_EQ(load(1, {.shares_memory = true}, 0).value()->gpu_memory_bytes(), 0u);
-  // The GPU has less memory than it said.
+  // The GPU has less memory than it claims.
   EXPECT_FALSE(load(std::nullopt, {.bytes = 0}, limit).ok());
 }
 
@@ -199,7 +199,7 @@ TEST(LocalModel, WithoutAGpuAutomaticChoiceGoesOnAndANumberDoesNot) {
             "--gpu-layers: this machine has no GPU");
   EXPECT_EQ(LocalModel::Load(file.files(), WithGpuLayers(2, Opens(kUnlimited, 0))).error().code(),
             Code::kResourceExhausted);
-  // One that was listed and is lost when it is opened is not the user's mistake.
+  // It is not the user's mistake if a listed GPU is lost when it is opened.
   const OpenGpus gone = [](const vulkan::KernelUse&, compute::Context&) -> Result<Gpus> {
     return Error(Code::kUnavailable, "the GPU was lost");
   };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Logits of a text that is there already: what scripts ask for to compare engines, and what two
-// ways of computing are compared by. Must not know sampling.
+// Logits of an existing text: scripts use them to compare engines, and verify to compare two ways
+// of computing. Must not know sampling.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace aster::engine {
 
-// As many positions as one matrix product is worth.
+// The positions of one good matrix product.
 inline constexpr size_t kDefaultChunk = 512;
 
 // Takes the logits [vocab_size] of the next position.
 using LogitsSink = FunctionRef<Status(std::span<const float>)>;
 
-// The hash of logits as they come.
+// A running hash of logits.
 class LogitsHash {
  public:
   Status Add(std::span<const float> logits) {
@@ -34,8 +34,7 @@ class LogitsHash {
   Hasher hasher_;
 };
 
-// Continues a sequence by `tokens`, at most `chunk` of them at a time, and passes on the logits
-// behind each.
+// Continues a sequence by `tokens`, at most `chunk` at a time, and passes on the logits after each.
 Status ComputeLogits(LocalModel& model, kv::PageTable& table, std::span<const int32_t> tokens,
                      size_t chunk, LogitsSink sink);
 

@@ -19,7 +19,7 @@ using kernels::LimitLoops;
 constexpr uint64_t kLeastBufferBytes = uint64_t{256} << 20;
 constexpr uint64_t kCachesInBuffer = 4;
 constexpr int kPasses = 3;
-// Long enough that starting the threads does not count, short enough to be repeated.
+// Long enough that starting the threads does not matter, short enough to be repeated.
 constexpr int64_t kDotNs = 10 * kNsPerMs;
 
 double PerSecond(double amount, int64_t duration_ns) {
@@ -46,7 +46,7 @@ double DotRate(const LimitLoops& loops, uint64_t rounds, ThreadPool& pool, const
   return PerSecond(done, clock.NowNs() - start_ns);
 }
 
-// As many rounds as take about kDotNs.
+// The number of rounds that take about kDotNs.
 uint64_t RoundsFor(const LimitLoops& loops, ThreadPool& pool, const Clock& clock) {
   constexpr uint64_t kTrial = 2000;
   const double per_thread =
@@ -67,11 +67,11 @@ uint64_t DefaultBufferBytes() {
 
 Result<LimitMeter> LimitMeter::Create(uint64_t buffer_bytes) {
   const uint64_t bytes = buffer_bytes == 0 ? DefaultBufferBytes() : buffer_bytes;
-  // Whole steps of the loops that read in four streams.
+  // Whole steps of the loops that read four streams.
   constexpr uint64_t kStep = 4 * kernels::kReadMultiple;
   compute::Buffer buffer =
       TRY(compute::Buffer::Allocate(std::max(bytes / kStep, uint64_t{1}) * kStep));
-  std::memset(buffer.data(), 1, buffer.bytes());  // memory that was never written is not there
+  std::memset(buffer.data(), 1, buffer.bytes());  // allocates the pages
   return LimitMeter(std::move(buffer));
 }
 

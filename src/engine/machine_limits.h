@@ -18,17 +18,17 @@ namespace aster::engine {
 struct MachineLimits {
   double read_bytes_per_s = 0;     // all threads together, from memory, not from caches
   double multiply_adds_per_s = 0;  // of bytes, summed in 32 bits, all threads together
-  std::string dot_instruction;     // that reaches it
+  std::string dot_instruction;     // the one that reaches it
 };
 
-// Keeps the memory that it reads, which several numbers of threads may share.
+// Keeps the memory that it reads, for several thread counts.
 class LimitMeter {
  public:
-  // A buffer of so many bytes; 0: far larger than the caches, a quarter of the free memory at most.
+  // A buffer of this size; 0: far larger than the caches, but at most a quarter of the free memory.
   static Result<LimitMeter> Create(uint64_t buffer_bytes = 0);
 
-  // Each limit is the best of several runs with every loop that this machine has: a neighbour that
-  // disturbs one of them changes nothing. About a fifth of a second.
+  // Each limit is the best of several runs of every loop that this machine supports, so that
+  // another program that disturbs some of them does not matter. Takes about a fifth of a second.
   MachineLimits Measure(ThreadPool& pool, const Clock& clock) const;
 
  private:

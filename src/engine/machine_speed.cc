@@ -30,20 +30,20 @@ namespace {
 
 using compute::Matrix;
 
-// A matrix as layers have them, of the type whose bytes need no unpacking.
+// A matrix as in models, of the type whose bytes need no unpacking.
 constexpr size_t kColumns = 4096;
 constexpr size_t kRows = 1024;
 constexpr size_t kPromptRows = 128;
 constexpr size_t kQ8BlockBytes = 34;
-constexpr uint16_t kQ8Scale = 0x1C00;  // 1/256 as a half
+constexpr uint16_t kQ8Scale = 0x1C00;  // 1/256 in fp16
 
-// Weights for single tokens: more than caches hold, not more than is packed in no time.
+// Weights for single tokens: more than fits into caches, and quickly packed.
 constexpr uint64_t kLeastStreamBytes = uint64_t{64} << 20;
 constexpr uint64_t kMostStreamBytes = uint64_t{256} << 20;
 
 constexpr int64_t kMeasureNs = 80 * kNsPerMs;
 constexpr int kLeastPasses = 2;
-// A batch of which what it costs by itself (some 100 µs) is a small part.
+// Long enough that a batch's fixed cost (some 100 µs) does not matter.
 constexpr double kLongBatchS = 5e-3;
 
 // Blocks of q8_0: a scale and 32 numbers each.
@@ -60,7 +60,7 @@ std::vector<uint8_t> Weights() {
   return bytes;
 }
 
-// Rows of numbers that go through matrices, and what comes out.
+// Rows that are multiplied with matrices, and the results.
 class Rows {
  public:
   static Result<Rows> Make(compute::Backend& backend, size_t count) {
@@ -78,12 +78,12 @@ class Rows {
     return rows;
   }
 
-  // Through all of these matrices in one batch: the shortest time of a few.
+  // With all of these matrices in one batch: the shortest of several times.
   Result<double> BatchSeconds(std::span<const Matrix> matrices, const Clock& clock) {
     return Best(clock, [&] { return Through(matrices); });
   }
 
-  // There and back.
+  // To the device and back.
   Result<double> CopySeconds(const Clock& clock) {
     const std::vector<float> numbers(in_.tensor().rows * kColumns, 1.0F);
     return Best(clock, [&]() -> Status {
@@ -95,8 +95,8 @@ class Rows {
     });
   }
 
-  // Through one matrix after the other, again and again. Of each the shortest time counts, so that
-  // a neighbour who takes a core now and then changes nothing.
+  // With one matrix after the other, several times. The shortest time of each counts, so that
+  // another program that takes a core at times does not matter.
   Result<double> BestSeconds(std::span<const Matrix> matrices, const Clock& clock) {
     std::vector<int64_t> best_ns(matrices.size(), std::numeric_limits<int64_t>::max());
     const int64_t end_ns = clock.NowNs() + kMeasureNs;
@@ -126,7 +126,7 @@ class Rows {
     return static_cast<double>(std::max<int64_t>(best_ns, 1)) * 1e-9;
   }
 
-  // Prepares the rows anew for each, as every layer does.
+  // Prepares the rows again for each matrix, as every layer does.
   Status Through(std::span<const Matrix> matrices) {
     TRY(commands_->Begin());
     for (const Matrix& matrix : matrices) {
@@ -147,7 +147,7 @@ class Rows {
   std::unique_ptr<compute::Operand> operand_;
 };
 
-// More than caches hold.
+// More than fits into caches.
 Result<std::vector<Matrix>> Matrices(compute::Backend& backend) {
   const std::vector<uint8_t> weights = Weights();
   const gguf::Tensor tensor{.name = "speed",
@@ -174,7 +174,7 @@ uint64_t BytesOf(std::span<const Matrix> matrices) {
   return bytes;
 }
 
-// Seconds for each matrix of a batch of them: of all, or of one where that takes long already.
+// Seconds for each matrix of a batch: of all, or of one if that takes long enough.
 Result<double> SecondsEach(Rows& rows, std::span<const Matrix> matrices, const Clock& clock) {
   const double one_s = TRY(rows.BatchSeconds(matrices.first(1), clock));
   if (one_s > kLongBatchS) return one_s;
@@ -204,7 +204,7 @@ Result<DeviceSpeed> MeasureDevice(compute::Backend& backend, const Clock& clock)
   const double token_s = TRY(SecondsEach(token, matrices, clock));
   const double row_s = TRY(token.CopySeconds(clock));
   const double rows_s = TRY(prompt.CopySeconds(clock));
-  // Of many rows, without what a batch takes by itself.
+  // For many rows, minus the time of a batch with one row.
   constexpr double kCopied = 2.0 * (kPromptRows - 1) * kColumns * sizeof(float);
   return DeviceSpeed{.multiply_flops_per_s = kPromptFlops / prompt_s,
                      .memory_bytes_per_s = static_cast<double>(matrices[0].bytes()) / token_s,

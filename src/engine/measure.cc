@@ -26,7 +26,7 @@ std::string Threads(size_t count) {
 
 double Seconds(int64_t duration_ns) { return static_cast<double>(duration_ns) * 1e-9; }
 
-// The model on one number of threads, with the text of each depth in its memory.
+// The model on one number of threads, with the text of each depth in its KV cache.
 struct Variant {
   size_t threads;
   std::unique_ptr<LocalModel> model;
@@ -101,7 +101,7 @@ class Measurer {
   }
 
  private:
-  // Shorter first, so that a run that is stopped has shown something.
+  // Short ones first, so that a run that is stopped early has shown results.
   Status ListCases(const LocalModel& model) {
     const bool has_cases = (plan_.answer > 0 && !plan_.batches.empty()) || !plan_.prompts.empty();
     if (!has_cases || plan_.threads.empty() || plan_.depths.empty() || plan_.repetitions == 0) {
@@ -137,8 +137,8 @@ class Measurer {
     ++step_;
   }
 
-  // The text of every depth is computed once, on the most threads there are, and copied to the
-  // others.
+  // Computes the text of every depth once, on the highest number of threads, and copies it to the
+  // other variants.
   Status FillDepths() {
     const auto fastest =
         std::max_element(variants_.begin(), variants_.end(),
@@ -196,7 +196,7 @@ class Measurer {
     const size_t index = static_cast<size_t>(
         std::find(plan_.depths.begin(), plan_.depths.end(), what.depth) - plan_.depths.begin());
     const kv::PageTable& base = variant.bases[index];
-    // Another text every time: nothing that was computed before may help.
+    // Another text every time, so that nothing comes from the KV cache.
     const uint64_t stream = 1 + repetition;
     return what.kind == MeasuredKind::kPrefill ? TimePrefill(*variant.model, base, what, stream)
                                                : TimeDecode(*variant.model, base, what, stream);
@@ -262,7 +262,7 @@ class Measurer {
           cost.layer_multiply_adds + cost.head_multiply_adds / static_cast<double>(what.tokens);
       return products == 0 ? 0 : threads->limits.multiply_adds_per_s / products;
     }
-    // What lies before the first token is the same for all sequences, and read once.
+    // Rows before the first token are shared by all sequences, and read once.
     const kv::LayerRange layers = {model.slice().layer_begin, model.slice().layer_end};
     const double shared =
         what.depth == 0 ? 0 : KvReadBytes(model.shape(), model.layout(), layers, what.depth - 1);
@@ -301,8 +301,8 @@ double Median(std::vector<double> values) {
 
 uint64_t MemoryFor(const MeasurePlan& plan, const kv::Layout& layout, kv::LayerRange layers) {
   uint64_t bytes = 0;
-  // Texts of the depths, each on its own where they were copied, and the page that each sequence
-  // copies when it goes on in the middle of one.
+  // The texts of the depths, separate if they were copied, and the page that each sequence copies
+  // when it continues in the middle of one.
   for (const uint32_t depth : plan.depths) bytes += layout.BytesFor(layers, depth, plan.chunk);
   const uint32_t page = layout.page_positions();
   uint32_t longest = kWarmUpTokens;

@@ -11,7 +11,7 @@
 namespace aster::engine {
 namespace {
 
-// One way of asking, many times.
+// Sends the requests of one case, repeatedly.
 class Asker {
  public:
   explicit Asker(Generator& generator)
@@ -20,7 +20,7 @@ class Asker {
   // Fills the generator's KV cache with the text before the first token.
   Status Fill(uint32_t depth) {
     if (depth == 0) return Ok();
-    // With a token behind it: a text's last one is always computed again.
+    // With one more token, as a text's last token is always computed again.
     static_cast<void>(TRY(AskAll({Base(depth + 1)}, /*max_tokens=*/0)));
     return Ok();
   }
@@ -42,7 +42,7 @@ class Asker {
         longest_ns = std::max(longest_ns, end.times.decode_ns);
         continue;
       }
-      // Tokens of the text before that were not in the KV cache are no part of the case.
+      // Earlier tokens that were not in the KV cache do not belong to the case.
       const double computed = static_cast<double>(end.counts.prompt - end.counts.cached);
       longest_ns = static_cast<int64_t>(static_cast<double>(end.times.prefill_ns) * what.tokens /
                                         std::max(computed, 1.0));

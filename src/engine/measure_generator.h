@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rates of any generator as its caller sees them, for models on several machines, whose limits are
-// not known. A model on this machine is measured closer (measure.h).
+// Measures rates of any generator from outside, for models on several machines, whose limits are
+// not known. measure.h measures a model on this machine more precisely.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace aster::engine {
 
-// The plan's threads and chunk mean nothing here; `threads` is only what is reported.
+// Ignores the plan's threads and chunk; `threads` is only reported.
 Result<std::vector<Measurement>> MeasureGenerator(Generator& generator, const MeasurePlan& plan,
                                                   size_t threads, const MeasureProgress& progress);
 

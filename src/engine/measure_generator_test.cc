@@ -27,7 +27,7 @@ TEST(MeasureGeneratorTest, EveryCaseIsAskedInEveryRepetition) {
     EXPECT_THAT(result.durations_ns, SizeIs(2));
     EXPECT_GT(result.tokens_per_s, 0);
   }
-  // The text before is computed once, and never with what is measured behind it.
+  // The text before is computed once, and not together with the measured tokens.
   const uint64_t behind = 5 + 200 + 1 + 4 * 1;
   EXPECT_EQ(scheduler.counters().prefill_tokens, 256 + 1 + 2 * 2 * behind);
 }

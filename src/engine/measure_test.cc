@@ -18,7 +18,7 @@ class MeasureTest : public ::testing::Test {
   MeasureTest() : file_(model::SmallShape(model::Arch::kLlama), gguf::TensorType::kQ8_0) {}
 
   Result<MeasureReport> Run(MeasurePlan plan, LocalModelOptions options = {}) {
-    plan.limit_buffer_bytes = 1 << 20;  // how fast this machine is does not matter here
+    plan.limit_buffer_bytes = 1 << 20;  // this machine's real limits do not matter here
     const auto model = LocalModel::Load(file_.files(), options).value();
     options.memory_bytes = MemoryFor(plan, model->layout(), model->layout().all_layers());
     return Measure(*model, options, plan, clock_, progress_);

@@ -13,8 +13,8 @@
 namespace aster::engine {
 namespace {
 
-// Tokens whose logits are not asked for, computed together; and those whose logits are kept at
-// once, which take half a megabyte each in a large vocabulary.
+// Chunk sizes: for tokens whose logits are not wanted, and for those whose logits are, which take
+// half a megabyte each in a large vocabulary.
 constexpr size_t kUnaskedChunk = 512;
 constexpr size_t kAskedChunk = 64;
 
@@ -24,7 +24,7 @@ double Quantile(std::span<const float> sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(place);
   const size_t above = std::min(below + 1, sorted.size() - 1);
-  if (sorted[below] == sorted[above]) return sorted[below];  // infinity stays what it is
+  if (sorted[below] == sorted[above]) return sorted[below];  // also if both are infinite
   return sorted[below] + (sorted[above] - sorted[below]) * (place - static_cast<double>(below));
 }
 
@@ -80,11 +80,11 @@ Status Divergence::Add(std::span<const float> first, std::span<const float> seco
   for (size_t i = 0; i < first.size(); ++i) {
     largest_difference_ =
         std::max(largest_difference_, std::abs(static_cast<double>(first[i]) - second[i]));
-    // What the first holds for impossible weighs nothing, whatever the second says.
+    // Tokens that are impossible for the first model do not count, whatever the second says.
     if (weights[i] == 0) continue;
     sum += weights[i] * ((first[i] - first_total) - (second[i] - second_total));
   }
-  // Rounding may leave a little less than nothing.
+  // Rounding may give a little less than zero.
   const double divergence = std::max(sum * first_.scale(), 0.0);
   mean_.Add(divergence);
   values_.push_back(static_cast<float>(divergence));

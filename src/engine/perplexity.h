@@ -21,12 +21,12 @@ class RunningMean {
   void Add(double value);
   uint64_t count() const { return count_; }
   double mean() const { return mean_; }
-  double error() const;  // 0 of fewer than two
+  double error() const;  // 0 for fewer than two
 
  private:
   uint64_t count_ = 0;
   double mean_ = 0;
-  double squares_ = 0;  // of differences from the mean, summed
+  double squares_ = 0;  // sum of squared differences from the mean
 };
 
 // Natural logarithms of probabilities from logits. Not for concurrent use.
@@ -34,8 +34,8 @@ class LogProbabilities {
  public:
   explicit LogProbabilities(kernels::Isa isa) : ops_(kernels::Ops(isa)) {}
 
-  // Of all tokens together: a token's log probability is its logit less this. An error where a
-  // logit is NaN or plus infinity, or all are minus infinity.
+  // The log of the total: a token's log probability is its logit minus this. An error if a logit is
+  // NaN or plus infinity, or all are minus infinity.
   Result<double> Total(std::span<const float> logits);
   // e^(logit - total) of each token, for the logits of the last call of Total.
   std::span<const float> scaled() const { return exponentials_; }
@@ -44,15 +44,15 @@ class LogProbabilities {
  private:
   const kernels::OpsTable& ops_;
   std::vector<float> exponentials_;  // e^(logit - largest)
-  double scale_ = 1;                 // makes probabilities of them
+  double scale_ = 1;                 // factor that makes them probabilities
 };
 
-// Perplexity: e to the mean of what each token was unexpected by.
+// Perplexity: e to the mean surprise per token.
 class Perplexity {
  public:
   explicit Perplexity(kernels::Isa isa) : probabilities_(isa) {}
 
-  // `logits` foresaw the next token, which was `token`.
+  // `logits` predicted the next token, which was `token`.
   Status Add(std::span<const float> logits, int32_t token);
 
   uint64_t count() const { return surprise_.count(); }
@@ -84,8 +84,8 @@ class Divergence {
  public:
   explicit Divergence(kernels::Isa isa) : isa_(isa), first_(isa), second_(isa) {}
 
-  // Rows of the same length. A token that the first holds for possible and the second for
-  // impossible makes the divergence infinite.
+  // Rows of the same length. A token that is possible for the first model and impossible for the
+  // second makes the divergence infinite.
   Status Add(std::span<const float> first, std::span<const float> second);
   DivergenceReport Report() const;
   double mean() const { return mean_.mean(); }
@@ -101,13 +101,13 @@ class Divergence {
   double largest_difference_ = 0;
 };
 
-// Takes, for a position, the logits behind it of each model.
+// Gets, for a position, the logits of each model after it.
 using RowsSink = FunctionRef<Status(size_t position, std::span<const std::span<const float>> rows)>;
 using TokensDone = FunctionRef<void(uint64_t count)>;
 
-// Computes `tokens` as a text of its own on every model (of one vocabulary), and passes on the
-// logits behind position `first` and those after it, except the last, behind which no token stands.
-// `done` is told of tokens computed on all models.
+// Computes `tokens` as a separate text on every model (of one vocabulary), and passes on the logits
+// after position `first` and later ones, except the last, which no token follows. `done` gets the
+// number of tokens that all models have computed.
 Status ComputeRows(std::span<LocalModel* const> models, std::span<const int32_t> tokens,
                    size_t first, RowsSink sink, TokensDone done);
 

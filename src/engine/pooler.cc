@@ -21,7 +21,7 @@ void Pooler::Add(std::span<const float> row) {
   ++count_;
   if (pooling_ == model::Pooling::kFirst && count_ > 1) return;
   sum_.resize(row.size());
-  // One after the other in double: no other order has the same bits.
+  // In sequence, in double: another order would give other bits.
   for (size_t i = 0; i < row.size(); ++i) sum_[i] += static_cast<double>(row[i]);
 }
 
@@ -62,7 +62,7 @@ Result<std::vector<std::vector<float>>> Embed(Generator& generator,
     Sequence& sequence = sequences.emplace_back(generator.NewSequence());
     sequence.SetHistory(texts[i]);
     Pooler& pooler = poolers[i];
-    // What is computed of it makes room for the others.
+    // Frees its rows to make room for the others.
     const auto on_finish = [&status, &sequence](const Finish& finish) {
       sequence.Release();
       if (status.ok() && !finish.status.ok()) status = finish.status.error();

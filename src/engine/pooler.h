@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Makes the vector of a text of the rows of its tokens, as they come. The same rows give the same
-// bits, on every machine. Must not know who computes them.
+// Computes a text's embedding from the rows of its tokens, as they come. The same rows give the
+// same bits on every machine. Must not know who computes them.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ class Pooler {
  public:
   explicit Pooler(model::Pooling pooling) : pooling_(pooling) {}
 
-  // Which rows of a prompt it is given.
+  // Which rows of a prompt it needs.
   PromptRows::Kind rows() const;
-  // The row [embedding] of the next of them.
+  // Adds the next row [embedding].
   void Add(std::span<const float> row);
-  // [embedding]: once all have come.
+  // The embedding, once all rows were added.
   std::vector<float> Finish() const;
 
  private:
@@ -34,11 +34,10 @@ class Pooler {
   std::vector<double> sum_;  // [embedding]
 };
 
-// The first `dimensions` numbers of a vector (0: all of them), at length 1. An error for one that
-// has none, or whose numbers are none.
+// The first `dimensions` numbers (0: all) of a vector, at length 1. An error if there is no length.
 Result<std::vector<float>> Normalised(std::span<const float> vector, size_t dimensions);
 
-// The pooled vector of each of the texts, computed together; not normalised.
+// The pooled vectors of the texts, computed together; not normalised.
 Result<std::vector<std::vector<float>>> Embed(Generator& generator,
                                               std::span<const std::vector<int32_t>> texts,
                                               model::Pooling pooling);

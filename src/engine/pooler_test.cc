@@ -24,7 +24,7 @@ constexpr Pooling kPoolings[] = {Pooling::kLast, Pooling::kFirst, Pooling::kMean
 std::vector<float> PooledRows(Pooling pooling) {
   Pooler pooler(pooling);
   const float rows[][2] = {{1, 8}, {3, 2}, {5, 2}};
-  // Of the last token it is given that row alone.
+  // For the last token it only needs that row.
   if (pooling != Pooling::kLast) {
     pooler.Add(rows[0]);
     pooler.Add(rows[1]);
@@ -54,7 +54,7 @@ class EmbedTest : public testing::Test {
                                            uint64_t memory_bytes = uint64_t{1} << 28) {
     const auto model = tiny_.Make(memory_bytes);
     Scheduler scheduler(*model, &tiny_.tokenizer(), clock_, options);
-    // What others have computed is there, too.
+    // Pages of other requests are cached, too.
     static_cast<void>(Embed(scheduler, std::span(texts_).first(2), pooling).value());
     return Embed(scheduler, texts_, pooling).value();
   }
@@ -77,7 +77,7 @@ TEST_F(EmbedTest, TheSameBitsHoweverTextsAreCut) {
   }
 }
 
-// Younger texts lose their memory to older ones, compute their rows again, and tell each once.
+// Younger texts lose their memory to older ones, compute their rows again, and report each once.
 TEST_F(EmbedTest, TheSameBitsInLittleMemory) {
   const uint64_t page_bytes = uint64_t{2} * 2 * 128 * 64 * 2 * 2;
   for (const Pooling pooling : kPoolings) {
@@ -98,7 +98,7 @@ TEST_F(EmbedTest, LogitsOfAPromptAreThoseOfAText) {
                               return Ok();
                             })
                   .ok());
-  // A second time nothing comes from the KV cache: every row is told.
+  // The second time nothing comes from the KV cache: every row is reported.
   for (int time = 0; time < 2; ++time) {
     std::vector<float> told;
     Sequence sequence = scheduler.NewSequence();
@@ -131,7 +131,7 @@ TEST_F(EmbedTest, RowsBehindAKnownBeginningAreComputedAlone) {
                               return Ok();
                             })
                   .ok());
-  // A sequence that has computed the text, or its middle, or nothing of it.
+  // A sequence that has computed the text, or half of it, or nothing.
   for (const uint32_t known : {length, length / 2, 0u}) {
     for (const uint32_t first : {0u, 1u, length / 2, length - 1}) {
       Sequence sequence = scheduler.NewSequence();

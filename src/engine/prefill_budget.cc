@@ -9,16 +9,16 @@
 namespace aster::engine {
 namespace {
 
-// Matrix products of fewer rows than this cost much more for each.
+// Matrix products with fewer rows than this cost much more per row.
 constexpr uint32_t kFewestTokens = 16;
-// At once: to a quarter of the tokens, and no less before that has been measured.
+// Most halvings in one step, before smaller steps were measured.
 constexpr uint32_t kHalvingsAtOnce = 2;
-// What a token may cost more in a shorter step; other programs alone make some of that.
+// How much more a token may cost in a shorter step; other programs cause some of that.
 constexpr double kWorthIt = 1.5;
-// Of the longest time, where a step with twice the tokens would still be short enough.
+// Grows if a step with twice the tokens would take less than this part of the longest time.
 constexpr double kRoomToGrow = 0.75;
-// Steps after which fewer tokens are tried again: other prompts, or other programs, may have been
-// what made them dear.
+// Steps after which fewer tokens are tried again: the high cost may have been caused by other
+// prompts or programs.
 constexpr uint32_t kStepsUntilRetry = 32;
 
 uint32_t HalvingsDownTo(uint32_t fewest, uint32_t most) {
@@ -45,8 +45,8 @@ bool PrefillBudget::IsFailed(const Trial& trial, double ns_per_token) const {
 }
 
 void PrefillBudget::Note(uint32_t tokens, int64_t step_ns) {
-  // Steps that had much less to compute than they might say little about full ones; those with more
-  // were begun before it shrank.
+  // Ignores steps with much less to compute, which say little about full ones, and steps with more,
+  // which began before the budget shrank.
   const uint32_t full = this->tokens();
   const bool is_full = tokens <= full && uint64_t{tokens} * 4 >= uint64_t{full} * 3;
   if (longest_ns_ == 0 || tokens == 0 || !is_full) return;
@@ -55,13 +55,13 @@ void PrefillBudget::Note(uint32_t tokens, int64_t step_ns) {
   if (!is_growing_first_) Adapt(ns_per_token);
 }
 
-// From the fewest tokens on. A token of a small step takes as long as one of a large step or
-// longer, so that it grows at once as far as that allows. False where that has come to its end.
+// Grows from the fewest tokens on. A token takes as long in a small step as in a large one, or
+// longer, so the budget grows at once as far as that allows. False once it cannot grow further.
 bool PrefillBudget::GrowsFirst(double ns_per_token) {
   const double room = static_cast<double>(longest_ns_) * kRoomToGrow;
   const uint32_t before = halvings_;
   const std::optional<Trial> trial = std::exchange(trial_, std::nullopt);
-  // A step of twice the tokens took hardly longer: its time is not that of tokens.
+  // A step of twice the tokens took hardly longer: the time does not depend on tokens.
   if (trial && trial->ns_per_token > ns_per_token * kWorthIt) halvings_ = 0;
   while (halvings_ > 0 && TimeOf(halvings_ - 1, ns_per_token) < room) --halvings_;
   if (halvings_ < before) return true;
@@ -73,14 +73,14 @@ bool PrefillBudget::GrowsFirst(double ns_per_token) {
 void PrefillBudget::Adapt(double ns_per_token) {
   if (steps_until_retry_ > 0 && --steps_until_retry_ == 0)
     most_halvings_ = HalvingsDownTo(kFewestTokens, most_);
-  // It was shortened for little: back to what it was.
+  // Shortening gained little: back to the budget before.
   const std::optional<Trial> trial = std::exchange(trial_, std::nullopt);
   if (trial && IsFailed(*trial, ns_per_token)) {
     halvings_ = most_halvings_ = trial->halvings;
     steps_until_retry_ = kStepsUntilRetry;
     return;
   }
-  // Too long: as much shorter as that needs. Or short enough for twice as many.
+  // Too long: shortens as far as needed. Or short enough for twice as many tokens.
   const double longest = static_cast<double>(longest_ns_);
   const uint32_t lowest = std::min(most_halvings_, halvings_ + kHalvingsAtOnce);
   const uint32_t before = halvings_;

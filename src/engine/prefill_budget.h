@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 // How many tokens of prompts a step computes (chunked prefill): the maximum, or fewer if a step
-// takes so long that progress and cancelled requests would wait for it. It begins with few, as the
-// time of the first step is not known, and grows at once as far as the time allows. If fewer tokens
-// make a step hardly shorter, as when weights are read from a disk, it returns to the maximum. Must
-// not know what a step computes.
+// takes so long that progress and cancelled requests would have to wait. It begins with few, as the
+// time of the first step is not known, and then grows as far as the time allows. If fewer tokens
+// hardly shorten a step, as when weights are read from a disk, it returns to the maximum. Must not
+// know what a step computes.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace aster::engine {
 
 class PrefillBudget {
  public:
-  // `longest_ns`: what a step is to take at most; 0: the budget never changes.
+  // `longest_ns`: the longest time of a step; 0: the budget never changes.
   PrefillBudget(uint32_t most_tokens, int64_t longest_ns);
 
-  // Of the next step.
+  // For the next step.
   uint32_t tokens() const { return most_ >> halvings_; }
-  // That step has taken `step_ns`, for `tokens` tokens of prompts.
+  // A step with `tokens` tokens of prompts has taken `step_ns`.
   void Note(uint32_t tokens, int64_t step_ns);
 
  private:
-  // A step of another length that was not measured yet.
+  // A step with another budget that was not measured yet.
   struct Trial {
     uint32_t halvings;    // before it
-    double ns_per_token;  // then
+    double ns_per_token;  // before it
   };
 
   bool GrowsFirst(double ns_per_token);
@@ -39,7 +39,7 @@ class PrefillBudget {
   const int64_t longest_ns_;
   uint32_t most_halvings_;  // that are worth it, as far as is known
   uint32_t halvings_;
-  bool is_growing_first_;  // until it is as large as its time allows
+  bool is_growing_first_;  // until the budget is as large as the time allows
   std::optional<Trial> trial_;
   uint32_t steps_until_retry_ = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLongestNs = 750 * kNsPerMs;
 
-// Steps of a model that takes `ms` for a number of tokens; the last step's time in milliseconds.
+// Runs steps that take `ms` for a number of tokens; returns the last step's milliseconds.
 int64_t RunSteps(PrefillBudget& budget, int steps, const std::function<int64_t(uint32_t)>& ms) {
   int64_t last_ms = 0;
   for (int step = 0; step < steps; ++step) {
@@ -56,12 +56,12 @@ TEST(PrefillBudget, IsAsLargeAsItsTimeAllows) {
   PrefillBudget budget(256, kLongestNs);
   RunSteps(budget, 20, [](uint32_t tokens) { return tokens * 10; });
   EXPECT_EQ(budget.tokens(), 64u);
-  // What slowed it down has ended.
+  // The slowdown has ended.
   RunSteps(budget, 20, [](uint32_t tokens) { return tokens; });
   EXPECT_EQ(budget.tokens(), 256u);
 }
 
-// Where the time of a step hardly depends on its tokens, that shows with the second one.
+// If the time of a step hardly depends on its tokens, the second step shows it.
 TEST(PrefillBudget, GrowsWhereFewTokensAreDear) {
   PrefillBudget budget(256, kLongestNs);
   RunSteps(budget, 2, [](uint32_t tokens) { return 900 + tokens; });
@@ -89,7 +89,7 @@ TEST(PrefillBudget, StepsThatReadAllWeightsStayLong) {
   // Only a try every now and then is short.
   EXPECT_GT(tokens, uint64_t{385} * 256);
   EXPECT_LT(tokens, uint64_t{400} * 256);
-  // From memory they are worth it.
+  // From memory, small steps are worth it.
   RunSteps(budget, 400, [](uint32_t count) { return count * 10; });
   EXPECT_EQ(budget.tokens(), 64u);
 }

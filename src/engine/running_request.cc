@@ -11,7 +11,7 @@
 namespace aster::engine {
 namespace {
 
-// Whether a token behind this prompt begins a text, as SentencePiece sees it.
+// Whether a token after this prompt begins a text, as SentencePiece sees it.
 bool BeginsText(const text::Tokenizer& tokenizer, std::span<const int32_t> prompt) {
   const text::Vocab& vocab = tokenizer.vocab();
   return prompt.empty() || !vocab.Contains(prompt.back()) ||
@@ -59,7 +59,7 @@ RunningRequest::RunningRequest(RequestId id, Request request, const text::Tokeni
 }
 
 void RunningRequest::Begin(int64_t now_ns) {
-  // At least one token is computed: its logits are what the answer is chosen from.
+  // At least one token is computed: the answer is chosen from its logits.
   sequence().ForgetLast();
   if (begun_) return;
   begun_ = true;
@@ -82,8 +82,7 @@ void RunningRequest::Adopt(kv::AdoptFrom from) {
 void RunningRequest::Advance(uint32_t count) {
   const uint32_t end = sequence().computed();
   const uint32_t begin = end - count;
-  // Positions below the farthest that was ever computed are computed again: after a preemption, or
-  // a failed node.
+  // Positions that were computed before are computed again: after a preemption, or a failed node.
   finish_.counts.replayed += std::min(end, most_computed_) - std::min(begin, most_computed_);
   most_computed_ = std::max(most_computed_, end);
   TellPrefill();
@@ -97,7 +96,7 @@ void RunningRequest::TakeRows(uint32_t begin, std::span<const float> rows, size_
   }
 }
 
-// An answer that has begun may compute its prompt again, but that is no progress to tell.
+// An answer that has begun may compute its prompt again, but that is not reported as progress.
 void RunningRequest::TellPrefill() {
   if (!request_.on_prefill || finish_.counts.generated > 0) return;
   request_.on_prefill(sequence().computed(), prompt_length_);
@@ -113,13 +112,12 @@ bool RunningRequest::TakeChoice(Result<Choice> chosen, int64_t now_ns) {
     End(FinishReason::kFailed, std::move(chosen).error());
     return true;
   }
-  // The token belongs to the sequence from now on, also where the answer ends with it.
+  // From now on the token belongs to the sequence, even if the answer ends with it.
   const Choice choice = *std::move(chosen);
   sequence().Append(choice.id);
   if (finish_.counts.generated++ == 0) first_token_ns_ = now_ns;
   last_token_ns_ = now_ns;
-  // A stop token is not shown; any other becomes text, of which the stop strings may hold back the
-  // end.
+  // A stop token is not shown; any other becomes text, whose end may be held back by stop strings.
   const bool stops =
       std::ranges::find(request_.stop_tokens, choice.id) != request_.stop_tokens.end();
   std::string shown;
@@ -154,7 +152,7 @@ std::optional<FinishReason> RunningRequest::ReasonToStop() const {
 }
 
 uint32_t RunningRequest::DraftRoom() const {
-  // What a prompt is told of its progress must not see rows that are taken back.
+  // No drafts yet: the reported progress of a prompt must not include rows that are removed again.
   if (finish_.counts.generated == 0) return 0;
   const uint64_t by_count = request_.max_tokens - finish_.counts.generated;
   const uint64_t by_context = request_.context_limit - request_.sequence->length();
@@ -164,8 +162,8 @@ uint32_t RunningRequest::DraftRoom() const {
 void RunningRequest::End(FinishReason reason, Status status) {
   finish_.reason = reason;
   finish_.status = std::move(status);
-  // Behind a stop string nothing is shown. Otherwise the text that was held back is told now: half
-  // a character, or the beginning of a stop string.
+  // After a stop string nothing is shown. Otherwise the held back text is shown now: half a
+  // character, or the beginning of a stop string.
   if (stops_.found()) {
     finish_.stop_string = *stops_.found();
     return;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A request on its way from its prompt to its end: chooses its tokens, makes text of them, sees
-// where it has to stop, and keeps its counts. Must not know other requests, nor when it is its
-// turn.
+// A request from its prompt to its end: chooses its tokens, makes text of them, decides when to
+// stop, and keeps its counts. Must not know other requests, nor scheduling.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +19,15 @@
 
 namespace aster::engine {
 
-// What the scheduler writes down about its turns.
+// The scheduler's notes about its turns.
 struct Turns {
-  uint64_t last_step = 0;  // in which it had its last token; 0: none yet, or preempted since
+  uint64_t last_step = 0;  // with its last token; 0: none yet, or preempted since
   int64_t last_ns = 0;
 };
 
 class RunningRequest {
  public:
-  // Of a request that CheckRequest accepts.
+  // The request has passed CheckRequest.
   RunningRequest(RequestId id, Request request, const text::Tokenizer* tokenizer,
                  uint32_t vocab_size, kernels::Isa isa, int64_t now_ns);
 
@@ -39,7 +38,7 @@ class RunningRequest {
   uint32_t pending_count() const {
     return static_cast<uint32_t>(request_.sequence->pending().size());
   }
-  // Whether computing what is pending is to give a token.
+  // Whether a token is chosen after computing what is pending.
   bool wants_token() const { return finish_.counts.generated < request_.max_tokens; }
   uint64_t generated() const { return finish_.counts.generated; }
   const RequestCounts& counts() const { return finish_.counts; }
@@ -50,7 +49,7 @@ class RunningRequest {
   void Speculate(std::unique_ptr<Speculation> speculation) {
     speculation_ = std::move(speculation);
   }
-  // Counts drafts that a node made.
+  // Counts drafts of another node.
   void CountDrafts(const DraftCounts& counts) { finish_.counts.drafts += counts; }
   // Draft tokens that may be checked beside the next token.
   uint32_t DraftRoom() const;
@@ -58,17 +57,17 @@ class RunningRequest {
   void Cancel() { cancelled_ = true; }
   bool cancelled() const { return cancelled_; }
 
-  // It may compute from now on, for the first time or again.
+  // Computing begins, for the first time or again.
   void Begin(int64_t now_ns);
-  // Takes over what others have computed meanwhile.
+  // Adopts cached pages of other sequences.
   void Adopt(kv::AdoptFrom from = kv::AdoptFrom::kStoreToo);
-  // Rows that the prompt's tokens from `begin` on were asked for; those that were told are skipped.
+  // Takes the wanted rows of the prompt's tokens from `begin` on; skips those that were reported.
   void TakeRows(uint32_t begin, std::span<const float> rows, size_t width);
   // `count` pending tokens have been computed.
   void Advance(uint32_t count);
-  // The next token was chosen elsewhere, or could not be: tells it. Whether that was the last one.
+  // Takes a token that was chosen elsewhere, or the error. Returns whether it was the last one.
   bool TakeChoice(Result<Choice> chosen, int64_t now_ns);
-  // Chooses it here.
+  // Chooses the token here.
   bool TakeLogits(std::span<const float> logits, int64_t now_ns);
 
   void End(FinishReason reason, Status status = Ok());
@@ -92,8 +91,8 @@ class RunningRequest {
 
   bool cancelled_ = false;
   bool begun_ = false;
-  uint32_t most_computed_ = 0;  // what is computed below that is computed again
-  uint32_t told_rows_;          // of the prompt, where they are asked for: those before it
+  uint32_t most_computed_ = 0;  // positions below this are computed again
+  uint32_t told_rows_;          // wanted rows of the prompt before this were reported
   int64_t submitted_ns_;
   int64_t begun_ns_ = 0;
   int64_t first_token_ns_ = 0;

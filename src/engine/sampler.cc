@@ -22,7 +22,7 @@ constexpr float kImpossible = -std::numeric_limits<float>::infinity();
 constexpr float kMaxScore = std::numeric_limits<float>::max();
 constexpr float kMaxBias = 1e6F;
 
-// Not NaN either. The value's own name is that of the option in every interface.
+// NaN is refused, too. The name is that of the option in every interface.
 Status CheckRange(std::string_view name, float value, float least, float most) {
   if (value >= least && value <= most) return Ok();
   return InvalidArgument(
@@ -42,7 +42,7 @@ Status CheckBiases(std::span<const TokenBias> biases, uint32_t vocab_size) {
   return Ok();
 }
 
-// What no model says that is well: one that adds to a probability, or to none at all.
+// Logits that no sound model has: NaN or plus infinity.
 bool IsBroken(float logit) { return !(logit <= kMaxScore); }
 
 Status CheckLogits(std::span<const float> logits) {
@@ -60,15 +60,15 @@ Error NothingPossible() {
   return FailedPrecondition("every token is forbidden by biases and other rules");
 }
 
-// The least whole number that is no less than `fraction` of the total; at least 1.
+// The smallest whole number that is not less than `fraction` of the total; at least 1.
 uint64_t PartOf(uint64_t total, float fraction) {
   const double exact = static_cast<double>(total) * static_cast<double>(fraction);
   const auto below = static_cast<uint64_t>(exact);
   return std::max<uint64_t>(1, static_cast<double>(below) < exact ? below + 1 : below);
 }
 
-// The candidates whose surprise is nearest to the average surprise, as many as make up `fraction`
-// of the probability. Weights must be set; scores change their meaning meanwhile.
+// Keeps the candidates whose surprise is nearest to the average, as many as make up `fraction` of
+// the probability. Weights must be set; scores are overwritten meanwhile.
 void KeepTypical(float fraction, std::span<const float> scores,
                  std::vector<Candidate>& candidates) {
   const auto total = static_cast<double>(TotalWeight(candidates));
@@ -92,8 +92,8 @@ void KeepTypical(float fraction, std::span<const float> scores,
   }
 }
 
-// The most likely ones that make up `top_p` of the probability, and of those the ones with at least
-// `min_p` of the most likely one's. Weights must be set.
+// Keeps the most likely ones that make up `top_p` of the probability, and of those the ones with at
+// least `min_p` of the most likely one's. Weights must be set.
 void KeepLikely(float top_p, float min_p, std::vector<Candidate>& candidates) {
   const uint64_t wanted = PartOf(TotalWeight(candidates), top_p);
   // Both keep a number of the most likely ones, so their order does not matter.
@@ -107,7 +107,7 @@ void KeepLikely(float top_p, float min_p, std::vector<Candidate>& candidates) {
 }  // namespace
 
 Status CheckSampling(const SamplingOptions& options, uint32_t vocab_size) {
-  // Below, differences of logits leave the range of numbers.
+  // Below this, differences of logits would overflow.
   constexpr float kLeastTemperature = 1e-5F;
   constexpr float kMaxTemperature = 100;
   const float temperature = options.temperature;
@@ -156,7 +156,7 @@ void Sampler::Penalise(std::span<const int32_t> history) {
   counts_.resize(vocab_size_);
   seen_.clear();
   for (const int32_t id : history.last(window)) {
-    // No error: a token that this model does not know cannot come again.
+    // No error: a token that this model does not know cannot be chosen.
     if (id < 0 || static_cast<uint32_t>(id) >= vocab_size_) continue;
     if (counts_[static_cast<size_t>(id)]++ == 0) seen_.push_back(id);
   }
@@ -169,7 +169,7 @@ void Sampler::Penalise(std::span<const int32_t> history) {
   }
 }
 
-// The logits as penalties, biases and the editor leave them.
+// The logits after penalties, biases and the editor.
 Result<std::span<const float>> Sampler::Adjust(std::span<const float> logits,
                                                std::span<const int32_t> history) {
   if (!HasPenalties() && options_.biases.empty() && !editor_) return logits;

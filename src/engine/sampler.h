@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // The sampler: chooses the next token from a model's logits. A pure function of options, logits and
-// history: chance is addressed by seed and position, so that going back, resuming and speculative
-// decoding draw the same again. Must not know models, sequences or text. What is done in which
-// order: docs/engine.md.
+// history: randomness is addressed by seed and position, so that going back, resuming and
+// speculative decoding draw the same again. Must not know models, sequences or text. docs/engine.md
+// has the order of its steps.
 #pragma once
 
 #include <cstdint>
@@ -24,33 +24,33 @@ struct TokenBias {
   bool operator==(const TokenBias&) const = default;
 };
 
-// In the order in which they come into play.
+// In the order in which they are applied.
 struct SamplingOptions {
-  // Penalties look at the last `penalty_window` tokens of the history, prompt included (0: at all).
+  // Penalties apply to the last `penalty_window` tokens of the history, prompt included (0: none).
   uint32_t penalty_window = 64;
   float repetition_penalty = 1;  // divides logits above zero, multiplies those below; 1: none
-  float frequency_penalty = 0;   // subtracted for every time that the token stands there
-  float presence_penalty = 0;    // subtracted once if it does
+  float frequency_penalty = 0;   // subtracted for each occurrence of the token
+  float presence_penalty = 0;    // subtracted once if it occurs
   std::vector<TokenBias> biases = {};
 
-  // What is left to choose from; these look at probabilities before `temperature` changes them.
-  uint32_t top_k = 40;       // this many most likely ones; 0: all
-  float typical_p = 1;       // the most typical with this probability together; 1: all
-  float top_p = 0.95F;       // the most likely with this probability together; 1: all
-  float min_p = 0.05F;       // at least this likely, the most likely being 1; 0: all
-  float temperature = 0.8F;  // 0: always the most likely, of several the lowest id
+  // Filters; they use probabilities before `temperature` changes them.
+  uint32_t top_k = 40;       // the N most likely ones; 0: all
+  float typical_p = 1;       // the most typical ones with this total probability; 1: all
+  float top_p = 0.95F;       // the most likely ones with this total probability; 1: all
+  float min_p = 0.05F;       // at least this likely relative to the most likely one; 0: all
+  float temperature = 0.8F;  // 0: always the most likely one, of equal ones the lowest id
 
   uint64_t seed = 0;
 
   bool logprobs = false;      // of the chosen token
-  uint32_t top_logprobs = 0;  // and of this many most likely ones
+  uint32_t top_logprobs = 0;  // and of this many of the most likely tokens
 
   bool operator==(const SamplingOptions&) const = default;
 };
 
 inline constexpr uint32_t kMaxTopLogprobs = 1024;
 
-// Names the first bad value and what is allowed.
+// The error names the first bad value and what is allowed.
 Status CheckSampling(const SamplingOptions& options, uint32_t vocab_size);
 
 struct TokenLogprob {
@@ -59,31 +59,31 @@ struct TokenLogprob {
   bool operator==(const TokenLogprob&) const = default;
 };
 
-// Natural logarithms of the model's own probabilities, before anything here has changed them.
+// Natural logarithms of the model's own probabilities, before any option has changed them.
 struct Choice {
   int32_t id = -1;
-  float logprob = 0;                   // 0 unless logprobs or top_logprobs asked for it
+  float logprob = 0;                   // 0 unless logprobs or top_logprobs is set
   std::vector<TokenLogprob> top = {};  // the most likely first
   bool operator==(const Choice&) const = default;
 };
 
 // May change the logits [vocab_size] of the token that follows `history`, after penalties and
-// biases: minus infinity forbids a token. Must be a pure function of what it is given, or a replay
+// biases: minus infinity forbids a token. Must be a pure function of its arguments, or a replay
 // chooses differently.
 using LogitsEditor = std::function<void(std::span<const int32_t> history, std::span<float> logits)>;
 
-// Keeps scratch memory of a few bytes for every token of the vocabulary. Not for concurrent use.
+// Keeps a few bytes of scratch memory for every token of the vocabulary. Not for concurrent use.
 class Sampler {
  public:
-  // Options that CheckSampling accepts. The instruction set changes no choice, only the speed.
+  // The options have passed CheckSampling. The instruction set only affects the speed.
   Sampler(SamplingOptions options, uint32_t vocab_size, kernels::Isa isa = kernels::FastestIsa(),
           LogitsEditor editor = nullptr);
 
-  // The token after `history`, whose length is its position. An error where a logit is NaN or plus
-  // infinity, or where every token is impossible.
+  // The token after `history`, whose length is its position. An error if a logit is NaN or plus
+  // infinity, or if every token is impossible.
   Result<Choice> Choose(std::span<const float> logits, std::span<const int32_t> history);
 
-  // What Choose says of a token that was chosen before: its log-probability and the others'.
+  // The Choice for a token that is already known: its log-probability and the others'.
   Result<Choice> Rate(std::span<const float> logits, int32_t id);
 
   const SamplingOptions& options() const { return options_; }

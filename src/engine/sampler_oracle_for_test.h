@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Sampling once more, as one would write it down: everything sorted, in double precision, with the
-// platform's own mathematics. What the sampler's choices are held against. Only for tests.
+// A plain second sampler: sorts everything, in double precision, with the platform's own
+// mathematics. Tests compare the sampler's choices with it. Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ inline std::vector<double> AdjustedForTest(const SamplingOptions& options,
   return scores;
 }
 
-// A list of tokens, the first ones kept, and the probability of each among them.
+// A list of tokens, in order of preference, with the probability of each.
 struct RankedForTest {
   std::vector<int32_t> ids;
   std::vector<double> probabilities;
@@ -55,7 +55,7 @@ struct RankedForTest {
     for (double& probability : probabilities) probability /= sum;
   }
 
-  // The first that together have `p`.
+  // The first ones that together have `p`.
   std::vector<int32_t> FirstOf(double p) const {
     double sum = 0;
     size_t count = 0;

@@ -35,7 +35,8 @@ int32_t ChooseId(const SamplingOptions& options, std::span<const float> logits,
   return sampler.Choose(logits, history).value().id;
 }
 
-// Draws with `draws` seeds, and asks whether chance explains how they differ from what is expected.
+// Draws with `draws` seeds, and checks that only chance makes the numbers differ from expected
+// ones.
 void ExpectDrawn(SamplingOptions options, std::span<const float> logits,
                  std::span<const int32_t> history, uint64_t draws = 20000) {
   const Distribution expected = DistributionForTest(options, logits, history);
@@ -108,7 +109,7 @@ TEST(Sampler, DrawsWhatTheOracleExpectsWithPenaltiesAndBiases) {
               logits, history);
 }
 
-// Positions are another source of chance than seeds; both must be fair.
+// Positions are another source of randomness than seeds; both must be fair.
 TEST(Sampler, DrawsFairlyFromPositionToPosition) {
   const std::vector<float> logits = {0.0F, std::log(2.0F), std::log(3.0F), std::log(4.0F)};
   Sampler sampler(kPlain, 4);
@@ -124,8 +125,8 @@ TEST(Sampler, DrawsFairlyFromPositionToPosition) {
   }
 }
 
-// One choice each for a great many options: it must be one that the oracle allows, or at most one
-// that rounding may let in at the border of a filter.
+// One choice each for very many options: the oracle must allow it, or it must be a token that
+// rounding may let in at the border of a filter.
 TEST(Sampler, EveryMixOfOptionsStaysWithinTheOraclesSet) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     Random random(seed);
@@ -207,7 +208,7 @@ TEST(Sampler, AChoiceDependsOnNothingElse) {
   std::vector<Choice> choices;
   for (const kernels::Isa isa : kernels::AvailableIsas()) {
     Sampler sampler(options, 5000, isa);
-    // What the sampler did before leaves no trace.
+    // Earlier calls of the sampler have no effect.
     for (int i = 0; i < 3; ++i) {
       choices.push_back(sampler.Choose(logits, history).value());
       ASSERT_TRUE(sampler.Choose(RandomLogits(5000, 100 + i), std::vector<int32_t>{4, 5}).ok());

@@ -20,7 +20,7 @@ namespace {
 
 using Requests = std::vector<std::unique_ptr<RunningRequest>>;
 
-// By age.
+// Inserts by age.
 void Insert(std::unique_ptr<RunningRequest> request, Requests& into) {
   const auto place = std::ranges::upper_bound(into, request->id(), {},
                                               [](const auto& other) { return other->id(); });
@@ -36,7 +36,7 @@ std::unique_ptr<RunningRequest> TakeOut(const RunningRequest& request, Requests&
   return taken;
 }
 
-// What a sequence takes until its next token is computed, beyond what it holds.
+// Memory that a sequence needs until its next token is computed, beyond what it has.
 uint64_t MissingBytes(const LocalModel& model, Sequence& sequence, uint32_t chunk) {
   const uint64_t needed = model.layout().BytesFor(model.layers(), sequence.length(), chunk);
   return needed - std::min(needed, sequence.table().HeldBytes());
@@ -50,7 +50,7 @@ uint32_t MaxLogitsRows(const model::Shape& shape) {
   return static_cast<uint32_t>(std::max<uint64_t>(kMaxLogitsBytes / row_bytes, 1));
 }
 
-// The states that a request is told of the tokens that it computes; `is_end`: to the prompt's last.
+// The states of computed tokens that a request wants; `is_end`: up to the prompt's last token.
 model::Wanted StatesWanted(const RunningRequest& request, bool is_end) {
   const PromptRows::Kind kind = request.request().rows.kind;
   if (kind == PromptRows::Kind::kStates) return model::Wanted::kAll;
@@ -109,7 +109,7 @@ Status Scheduler::CheckSequence(const Sequence& sequence) const {
   return CheckIdle(sequence);
 }
 
-// An error if a request has it.
+// An error if a request uses it.
 Status Scheduler::CheckIdle(const Sequence& sequence) const {
   if (!sequence.is_local() || &sequence.model() != &model_) {
     return InvalidArgument("the sequence belongs to another model");
@@ -126,13 +126,13 @@ Status Scheduler::CheckIdle(const Sequence& sequence) const {
 
 Result<RequestId> Scheduler::Submit(Request request) {
   CHECK(request.sequence != nullptr);
-  // Refuses what can never be answered.
+  // Refuses requests that can never be answered.
   TRY(CheckSequence(*request.sequence));
   TRY(CheckRequest(shape(), tokenizer_, request));
   TRY(CheckMemory(request));
   auto speculation = TRY(SpeculationFor(request));
   if (request.rows.needs_all()) request.sequence->TakeBack(request.rows.first);
-  // It waits; the next step admits it where there is memory.
+  // It waits; the next step admits it if there is memory.
   const RequestId id = next_id_++;
   ++counters_.submitted;
   waiting_.push_back(std::make_unique<RunningRequest>(
@@ -141,7 +141,7 @@ Result<RequestId> Scheduler::Submit(Request request) {
   return id;
 }
 
-// Null where the request wants none.
+// Null if the request wants none.
 Result<std::unique_ptr<Speculation>> Scheduler::SpeculationFor(const Request& request) {
   if (request.draft.kind == DraftKind::kNone) return std::unique_ptr<Speculation>();
   if (options_.proposers == nullptr) {
@@ -162,24 +162,24 @@ void Scheduler::Cancel(RequestId id) {
 
 Status Scheduler::Step() {
   if (stepping_) return FailedPrecondition("a callback cannot begin the next step");
-  // Sequences are empty then, and requests compute their texts again.
+  // Their sequences become empty, and requests compute their texts again.
   if (model_.has_lost_gpu()) TRY(model_.ReplaceLostGpus());
   stepping_ = true;
   ++counters_.steps;
-  // What to compute: requests that have ended leave, waiting ones begin, and a batch is planned.
+  // Plans: ended requests leave, waiting ones begin, and a batch is made.
   FinishCancelled();
   Admit();
   items_.clear();
   PlanDecodes();
   PlanPrefills();
-  // What memory allows is computed; preempted requests wait again.
+  // Computes what memory allows; preempted requests wait again.
   ReserveMemory();
   RunMeasured();
   stepping_ = false;
   return Ok();
 }
 
-// Removes a request that has ended, and tells its caller.
+// Removes a request that has ended, and calls its caller.
 void Scheduler::Remove(RunningRequest& request) {
   const bool runs =
       std::ranges::any_of(running_, [&](const auto& other) { return other.get() == &request; });
@@ -193,7 +193,7 @@ void Scheduler::Remove(RunningRequest& request) {
 }
 
 void Scheduler::FinishCancelled() {
-  // Callbacks may submit and cancel, so every look is a new one.
+  // Searches from the beginning each time, as callbacks may submit and cancel.
   const auto find = [this]() -> RunningRequest* {
     for (Requests* requests : {&running_, &waiting_}) {
       for (const auto& request : *requests) {
@@ -208,8 +208,8 @@ void Scheduler::FinishCancelled() {
   }
 }
 
-// Whether it can compute its next token beside the running ones, each of which keeps a page to grow
-// into: a request that is preempted soon would have been computed for nothing.
+// Whether it can compute its next token beside the running ones, each of which has a page in
+// reserve: a request that is soon preempted would be computed for nothing.
 bool Scheduler::FitsNow(RunningRequest& request) {
   const uint32_t chunk = options_.batch_tokens;
   uint64_t needed = MissingBytes(model_, request.sequence(), chunk);
@@ -219,7 +219,7 @@ bool Scheduler::FitsNow(RunningRequest& request) {
   return needed <= model_.memory().available_bytes();
 }
 
-// In the order of their ages: a large one is not overtaken for ever by small ones.
+// In the order of age, so that small requests do not overtake a large one for ever.
 void Scheduler::Admit() {
   while (!waiting_.empty() && running_.size() < options_.max_running) {
     RunningRequest& request = *waiting_.front();
@@ -249,11 +249,11 @@ void Scheduler::PlanDecodes() {
     if (request->pending_count() > 1) request->Adopt(kv::AdoptFrom::kStoreToo);
     if (request->pending_count() == 1) items_.push_back({.request = request.get(), .count = 1});
   }
-  // Drafts are made once all decodes are known: they share the rows that are cheap in one step.
+  // Drafts are planned once all decodes are known: they share the cheap rows of a step.
   for (size_t i = 0; i < items_.size(); ++i) {
     RunningRequest& request = *items_[i].request;
     if (request.speculation() == nullptr) continue;
-    // Rows that prove wrong must be gone without anything else having to be computed again.
+    // Removing rejected rows must not make other rows missing that would be computed again.
     const uint32_t room =
         std::min({request.DraftRoom(), model_.layout().slack(), DraftShare(items_.size(), i)});
     const auto drafts = request.speculation()->Propose(request.sequence().tokens(), room);
@@ -261,10 +261,10 @@ void Scheduler::PlanDecodes() {
   }
 }
 
-// Pages in turn, beginning behind the one who had the last page before, so that long prompts and
-// short ones come forward alike.
+// Pages in turn, beginning after the request with the last page before, so that long and short
+// prompts progress alike.
 void Scheduler::PlanPrefills() {
-  // All requests with a prompt to compute, the one behind the last page's first.
+  // All requests with a prompt to compute, the one after the last page's first.
   const size_t first_item = items_.size();
   for (const auto& request : running_) {
     if (request->pending_count() > 1) items_.push_back({.request = request.get(), .count = 0});
@@ -299,8 +299,7 @@ void Scheduler::PlanPrefills() {
   std::erase_if(items_, [](const BatchItem& item) { return item.count == 0; });
 }
 
-// Older requests are served first and are never preempted for younger ones, so that the oldest of
-// all always comes to its end.
+// Older requests are never preempted for younger ones, so that the oldest always finishes.
 void Scheduler::ReserveMemory() {
   std::ranges::sort(items_, {}, [](const BatchItem& item) { return item.request->id(); });
   for (size_t i = 0; i < items_.size();) {
@@ -310,9 +309,9 @@ void Scheduler::ReserveMemory() {
       ++i;
       continue;
     }
-    // A lost GPU is replaced by the next step.
+    // The next step replaces a lost GPU.
     if (model_.has_lost_gpu()) return items_.clear();
-    // Memory is short: younger requests lose theirs, else this one does, else it fails alone.
+    // Memory is short: younger requests lose theirs, or this one does, or it fails alone.
     const bool is_full = reserved.error().code() == Code::kResourceExhausted;
     if (is_full && FreeMemoryFor(request)) continue;
     items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -323,16 +322,16 @@ void Scheduler::ReserveMemory() {
     request.End(FinishReason::kFailed, std::move(reserved));
     Remove(request);
   }
-  // No request is preempted for draft tokens: they get the memory that is left.
+  // No request is preempted for draft tokens: they get only free memory.
   for (BatchItem& item : items_) {
     if (item.drafts.empty()) continue;
     if (!item.request->sequence().table().Reserve(item.row_count()).ok()) item.drafts.clear();
   }
 }
 
-// What is kept for later can do without memory, and those that wait can.
+// Frees memory of sequences that are kept for later, or of waiting requests.
 bool Scheduler::ReleaseUnused(const RunningRequest& needy) {
-  // Conversations that are kept for later go first; then waiting requests lose what they adopted,
+  // Conversations that are kept for later go first; then waiting requests lose their adopted pages,
   // the youngest first.
   if (let_go_ && let_go_()) return true;
   for (size_t i = waiting_.size(); i-- > 0;) {
@@ -348,13 +347,13 @@ bool Scheduler::FreeMemoryFor(const RunningRequest& needy) {
   if (ReleaseUnused(needy)) return true;
   RunningRequest& youngest = *running_.back();
   if (youngest.id() <= needy.id()) return false;
-  // It must not be computed in this step any more.
+  // It must not be computed in this step.
   std::erase_if(items_, [&](const BatchItem& item) { return item.request == &youngest; });
   Preempt(youngest);
   return true;
 }
 
-// Its tokens are kept. What it computes again are the same bits.
+// Its tokens are kept; recomputation gives the same bits.
 void Scheduler::Preempt(RunningRequest& request) {
   ++counters_.preempted;
   request.sequence().Release();
@@ -371,10 +370,10 @@ void Scheduler::RunMeasured() {
 }
 
 void Scheduler::RunBatch() {
-  // Items are finished one by one while callbacks are told; callbacks do not change this list.
+  // Items are finished one by one, with callbacks; callbacks do not change this list.
   if (items_.empty() || RunItems(0, items_.size()).ok() || model_.has_lost_gpu()) return;
-  // Only the request that cannot be computed may fail, and not because of its drafts or of what its
-  // drafter follows: each runs alone, without them.
+  // Only the request that cannot be computed may fail, and not because of its drafts or of rows for
+  // its drafter: each runs alone, without these.
   for (size_t i = 0; i < items_.size(); ++i) {
     items_[i].drafts.clear();
     items_[i].is_followed = false;
@@ -386,9 +385,9 @@ void Scheduler::RunBatch() {
   }
 }
 
-// An error if nothing of them has been computed.
+// An error if none of them has been computed.
 Status Scheduler::RunItems(size_t begin, size_t end) {
-  // One segment for each item: its pending tokens and drafts, and whose logits are needed.
+  // One segment for each item: its pending tokens and drafts, and the wanted logits.
   std::vector<model::Segment> segments;
   for (size_t i = begin; i < end; ++i) {
     BatchItem& item = items_[i];
@@ -426,7 +425,7 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
   const size_t tapped_width = model_.taps().size() * embedding;
   size_t hidden_row = 0, wanted_row = 0, state_row = 0, tapped_row = 0;
   for (size_t i = begin; i < end; ++i) {
-    // Of each kind the rows that are wanted: positions in the output of their own.
+    // Each kind of wanted rows has its own positions in the output.
     const size_t rows = items_[i].row_count();
     const model::Segment& segment = segments[i - begin];
     const size_t wanted = model::CountOf(segment.wanted, rows);
@@ -447,7 +446,7 @@ Status Scheduler::RunItems(size_t begin, size_t end) {
 }
 
 // Takes the rows that were computed for an item: chooses tokens as long as the drafts agree with
-// them, and one more. Without logits there is nothing to choose yet.
+// them, and one more. Without logits nothing is chosen yet.
 void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
   const bool tells_rows = request.request().rows.kind != PromptRows::Kind::kNone;
@@ -464,7 +463,7 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   // the next row is valid too.
   uint32_t accepted = 0;
   bool has_ended = false;
-  // It may have been cancelled by another one's callback, a moment ago, or by its own.
+  // It may have been cancelled by a callback of its own or of another request.
   while (!logits.empty() && !request.cancelled()) {
     const int64_t now_ns = clock_.NowNs();
     NoteTurn(request, now_ns);
@@ -473,13 +472,13 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
     if (!goes_on || sequence.tokens().back() != item.drafts[accepted]) break;
     ++accepted;
   }
-  // Rows behind the last accepted draft were computed from a wrong token: they go.
+  // Rows after the last accepted draft were computed from a wrong token: they are removed.
   if (drafted > 0) {
     sequence.TakeBack(first + accepted);
     request.Advance(item.count + accepted);
   }
   (is_decode ? counters_.decode_tokens : counters_.prefill_tokens) += item.count + accepted;
-  // The drafter sees what was accepted, and the rows behind the tokens that stay.
+  // The drafter gets the number of accepted tokens, and the rows of the tokens that stay.
   if (Speculation* const speculation = request.speculation()) {
     if (is_decode) speculation->Learn(drafted, accepted);
     const std::span<const float> followed =
@@ -488,7 +487,7 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
     if (!followed.empty() || speculation->follows() == Follows::kNothing)
       speculation->Follow(sequence.tokens(), begin, followed.first(kept));
   }
-  // A request for no tokens ends with its prompt.
+  // A request without an answer ends with its prompt.
   if (logits.empty() && request.pending_count() == 0) {
     request.End(FinishReason::kLength);
     has_ended = true;
@@ -496,7 +495,7 @@ void Scheduler::TakeRows(const BatchItem& item, const model::Output& rows) {
   if (has_ended) Remove(request);
 }
 
-// The prompt's rows are told, and no token is chosen from them.
+// Reports the prompt's rows, and chooses no token from them.
 void Scheduler::TellRows(const BatchItem& item, const model::Output& rows) {
   RunningRequest& request = *item.request;
   const uint32_t end = request.sequence().computed();
@@ -519,7 +518,7 @@ void Scheduler::NoteTurn(RunningRequest& request, int64_t now_ns) {
 Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) {
   size_t told = 0;
   while (true) {
-    // A table of its own: running requests keep theirs, and full pages stay in the prefix cache.
+    // A separate table: running requests keep theirs, and full pages stay in the prefix cache.
     kv::PageTable table = model_.NewTable();
     size_t row = 0;
     Status computed =
@@ -528,7 +527,7 @@ Status Scheduler::LogitsOf(std::span<const int32_t> tokens, size_t chunk, Logits
           ++told;
           return sink(logits);
         });
-    // Where a GPU was lost all rows are computed again, and only new ones are passed on.
+    // If a GPU was lost, all rows are computed again, and only new ones are passed on.
     if (computed.ok() || !model_.has_lost_gpu()) return computed;
     TRY(model_.ReplaceLostGpus());
   }
@@ -542,7 +541,7 @@ Status Scheduler::ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
 
 Status Scheduler::ImportRows(Sequence& sequence, Bytes chunk) {
   TRY(CheckIdle(sequence));
-  // The table would take tokens that are not the sequence's.
+  // The table would accept tokens that are not the sequence's.
   const kv::KvChunk parsed = TRY(kv::ParseKvChunk(chunk));
   const kv::KvChunkHeader& header = parsed.header;
   const std::span<const int32_t> tokens = sequence.tokens();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Continuous batching: answers many requests on one model at once. Every step computes the next
-// token of each answer and, beside them, pieces of waiting prompts (chunked prefill). Where memory
-// runs out the youngest request is preempted; where a GPU is lost, all go on on the processor. What
-// a request is answered does not depend on others. Must not know threads, networks, other machines.
+// token of each answer and pieces of waiting prompts (chunked prefill). If memory runs out, the
+// youngest request is preempted; if a GPU is lost, all continue on the processor. Answers do not
+// depend on other requests. Must not know threads, networks, other machines.
 #pragma once
 
 #include <cstdint>
@@ -26,40 +26,38 @@
 namespace aster::engine {
 
 struct SchedulerOptions {
-  uint32_t batch_tokens = 512;  // of prompts, in one step at most
+  uint32_t batch_tokens = 512;  // most tokens of prompts in one step
   uint32_t max_running = 64;    // requests
-  // Steps that take longer have fewer tokens of prompts, as far as that is worth it, and the first
-  // has few; 0: all have the most.
+  // Longer steps get fewer tokens of prompts, if that helps; the first has few. 0: no limit.
   int64_t longest_step_ns = 0;
-  // Drafters for speculative decoding; outlives the scheduler. Null: no request can have drafts.
+  // Drafters for speculative decoding; outlives the scheduler. Null: no request may have drafts.
   ProposerSource* proposers = nullptr;
 };
 
-// Since the scheduler was made.
+// Totals since the scheduler was made.
 struct SchedulerCounters {
   uint64_t steps = 0;
   uint64_t submitted = 0;
-  uint64_t finished = 0;         // cancelled and failed ones too
+  uint64_t finished = 0;         // also cancelled and failed ones
   uint64_t prefill_tokens = 0;   // computed
   uint64_t cached_tokens = 0;    // of prompts, found in the KV cache
-  uint64_t decode_tokens = 0;    // computed behind them
+  uint64_t decode_tokens = 0;    // computed after prompts
   uint64_t replayed_tokens = 0;  // of both: computed again after a preemption
   uint64_t preempted = 0;        // times that a request lost its memory to an older one
   DraftCounts drafts = {};       // of all requests
-  // The longest that an answer which had begun waited for its next token, while it was running.
+  // The longest wait for the next token of a running answer.
   uint64_t longest_wait_steps = 0;  // 1: every step had one
   int64_t longest_wait_ns = 0;
 };
 
 class RunningRequest;
 
-// The longest text that the model's whole memory holds; its prompt is computed `chunk` tokens at a
-// time.
+// The longest text that fits into the model's whole memory, if its prompt is computed `chunk`
+// tokens at a time.
 uint32_t LongestThatFits(const LocalModel& model, uint32_t chunk);
 
-// The caller's thread computes, in Step, and calls everything else, too. Model, tokenizer, clock
-// and submitted sequences outlive it. Requests that are not finished when it is destroyed are
-// dropped without a word.
+// Belongs to one thread, which computes in Step. Model, tokenizer, clock and submitted sequences
+// outlive it. Unfinished requests are dropped without a callback when it is destroyed.
 class Scheduler final : public Generator {
  public:
   // Without a tokenizer there are tokens, but no texts and no stop strings.
@@ -75,7 +73,7 @@ class Scheduler final : public Generator {
   void Cancel(RequestId id) override;
   bool idle() const override { return waiting_.empty() && running_.empty(); }
   void OnShortage(std::function<bool()> let_go) override { let_go_ = std::move(let_go); }
-  // One batch.
+  // Computes one batch.
   Status Step() override;
   Status LogitsOf(std::span<const int32_t> tokens, size_t chunk, LogitsSink sink) override;
   Status ExportRows(Sequence& sequence, uint32_t begin, uint32_t end,
@@ -93,7 +91,7 @@ class Scheduler final : public Generator {
   struct BatchItem {
     RunningRequest* request;
     uint32_t count;                    // of its pending tokens
-    std::vector<int32_t> drafts = {};  // draft tokens that are computed behind them
+    std::vector<int32_t> drafts = {};  // draft tokens that are computed after them
     std::vector<int32_t> tokens = {};  // with drafts: the pending tokens and the drafts
     bool is_followed = true;           // by its drafter, if there is one
 
@@ -133,7 +131,7 @@ class Scheduler final : public Generator {
   Requests running_;              // the oldest first
   std::vector<BatchItem> items_;
   RequestId next_id_ = 1;
-  RequestId last_prefilled_ = 0;  // the request that had the last page
+  RequestId last_prefilled_ = 0;  // the request with the last page
   bool stepping_ = false;
   SchedulerCounters counters_;
 };

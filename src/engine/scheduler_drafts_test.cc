@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers among draft tokens: where they end, and what is refused. That they are the same is shown
-// in scheduler_property_test.cc.
+// Draft tokens: where answers end, and what is refused. scheduler_property_test.cc shows that
+// answers are the same.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,8 +87,8 @@ TEST_F(SchedulerDrafts, WhatCannotBeHadIsRefused) {
   EXPECT_THAT(alone.Submit(request).error().message(), HasSubstr("no drafter is available"));
 }
 
-// Two have a page each, the third is free: the younger's next token needs it, and so would the
-// older one's drafts.
+// Two requests have a page each, the third page is free: the younger one's next token needs it, and
+// so would the older one's drafts.
 TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
   constexpr uint64_t kPageBytes = 2 * 2 * 128 * 64 * 2 * 2;
   const auto model = tiny_.Make(3 * kPageBytes);
@@ -108,13 +108,13 @@ TEST_F(SchedulerDrafts, NoRequestIsPreemptedForDraftsOfAnOlderOne) {
     listeners[i].Attach(request);
     ASSERT_TRUE(scheduler.Submit(std::move(request)).ok());
   }
-  // Both are read, and both choose their second token.
+  // Both prompts are computed, and both requests choose their second token.
   for (int step = 0; step < 2; ++step) ASSERT_TRUE(scheduler.Step().ok());
   EXPECT_EQ(younger.length(), 130u);
   EXPECT_EQ(scheduler.counters().preempted, 0u);
 }
 
-// What is certain fills a step: drafts beside it would take from others.
+// The next tokens of all answers fill a step: drafts would slow others down.
 TEST_F(SchedulerDrafts, AFullStepHasNoDrafts) {
   const Request request = Foreseen(20);
   for (const size_t answers : {size_t{3}, size_t{kCheapRows}, size_t{kCheapRows} + 3}) {

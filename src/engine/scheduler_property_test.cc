@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever comes together, whenever it comes, however little memory there is: each request is
-// answered as if it were alone.
+// Whatever requests run together, whenever they come, however little memory there is: each has the
+// answer that it has alone.
 
 #include <gtest/gtest.h>
 
@@ -55,14 +55,14 @@ class World {
         if (visitor->cancelled_at == step) scheduler.Cancel(visitor->id);
       }
       ASSERT_TRUE(scheduler.Step().ok());
-      // Requests that have their answer go; sequences that stay keep their memory.
+      // Requests that are finished leave; sequences that stay keep their memory.
       for (const auto& visitor : visitors_) {
         if (!visitor->listener.finished()) continue;
         CheckRows(*visitor);
         visitor->sequence->Release();
       }
     }
-    // Decodes are never left out while they run.
+    // Running answers get a token in every step.
     EXPECT_LE(scheduler.counters().longest_wait_steps, 1u);
     EXPECT_EQ(scheduler.counters().finished, scheduler.counters().submitted);
     counters_ = scheduler.counters();
@@ -96,7 +96,7 @@ class World {
     request.sampling.min_p = 0;
     request.sampling.seed = Below(100);
     if (Chance(3)) request.sampling.repetition_penalty = 1.3F;
-    // Answers that outgrow what is free when they begin.
+    // Answers that outgrow the memory that is free when they begin.
     const bool is_long = is_tight_ && !kSanitized && !Chance(3);
     if (is_long) request.max_tokens += 225;
     if (Chance(4) && !is_long)
@@ -128,7 +128,7 @@ class World {
     visitor.id = *id;
   }
 
-  // The KV cache is what it would be without drafts.
+  // The KV cache is the same as without drafts.
   void CheckRows(const Visitor& visitor) {
     const Sequence& sequence = *visitor.sequence;
     if (sequence.computed() == 0) return;  // of an earlier step, or nothing was computed
@@ -193,7 +193,7 @@ TEST(SchedulerProperty, EachIsAnsweredAsIfItWereAlone) {
     rows_checked += world.rows_checked();
     drafts += world.counters().drafts;
   }
-  // Else it would say nothing about them.
+  // Otherwise the test would not cover preemption.
   if (kSanitized) return;
   EXPECT_GT(preempted, 10u);
   EXPECT_GT(replayed, 500u);

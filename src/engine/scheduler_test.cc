@@ -31,8 +31,7 @@ std::vector<int32_t> TokensOf(std::string_view text) {
   return tokens;
 }
 
-// Lets the model say these tokens behind a prompt of `prompt_length` tokens, whatever it wanted to
-// say.
+// Makes the model answer these tokens after a prompt of `prompt_length` tokens.
 LogitsEditor Saying(std::vector<int32_t> tokens, size_t prompt_length) {
   return [=](std::span<const int32_t> history, std::span<float> logits) {
     const size_t index = history.size() - prompt_length;
@@ -94,7 +93,7 @@ class SchedulerTest : public testing::Test {
   std::optional<Scheduler> scheduler_;
 };
 
-// Time by the tokens of a sequence that are computed: each takes as long as on a slow machine.
+// Its time depends on the computed tokens of a sequence: each takes as long as on a slow machine.
 class SlowClock final : public VirtualClock {
  public:
   explicit SlowClock(const Sequence& sequence) : sequence_(sequence) {}
@@ -137,7 +136,7 @@ TEST_F(SchedulerTest, ALongPromptHoldsUpNoAnswer) {
     ASSERT_TRUE(scheduler_->Step().ok());
     EXPECT_EQ(answer.listener.answer().tokens.size(), step);
   }
-  // Nor does it hold up a short prompt behind it.
+  // It does not hold up a short prompt that comes later, either.
   EXPECT_TRUE(small.listener.finished());
   EXPECT_FALSE(first.listener.finished());
   RunToEnd();
@@ -155,7 +154,7 @@ TEST_F(SchedulerTest, LongPromptsTakeTurns) {
   Asked& b = Ask(Prompt(700, 3));
   Asked& c = Ask(Prompt(700, 4));
   for (int step = 0; step < 3; ++step) ASSERT_TRUE(scheduler_->Step().ok());
-  // Six pages of 128 among three.
+  // Six pages of 128 for three requests.
   EXPECT_EQ(a.sequence.computed(), 256u);
   EXPECT_EQ(b.sequence.computed(), 256u);
   EXPECT_EQ(c.sequence.computed(), 256u);
@@ -191,7 +190,7 @@ TEST_F(SchedulerTest, AConversationGoesOnWhereItWas) {
   RunToEnd();
   EXPECT_EQ(second.answer(), AnswerAlone(asked.request, history));
   EXPECT_EQ(second.finish().counts.cached, 57u);
-  // Once more the same: nothing is pending, and still there is an answer.
+  // The same again: nothing is pending, and still there is an answer.
   asked.sequence.Rewind(57);
   EXPECT_TRUE(asked.sequence.pending().empty());
   Listener third;
@@ -229,7 +228,7 @@ TEST_F(SchedulerTest, WhoDoesNotFitNowWaits) {
 }
 
 TEST_F(SchedulerTest, TheYoungerGivesItsMemoryToTheOlder) {
-  // Both fit with a page to spare each, but not with the answers that they give.
+  // Both fit with a page to spare each, but not with their answers.
   Make(6 * kPageBytes);
   Asked& older = Ask(Prompt(120, 1), kSanitized ? 140 : 400);
   Asked& younger = Ask(Prompt(120, 2), kSanitized ? 140 : 400);
@@ -273,7 +272,7 @@ TEST_F(SchedulerTest, WhatIsKeptForLaterGivesWay) {
     kept.pop_back();
     return true;
   });
-  // One of them is enough for a prompt, the other one goes as the answer grows.
+  // One of them is enough for a prompt, the other one is needed as the answer grows.
   Asked& asked = Ask(Prompt(200, 3), 1);
   RunToEnd();
   EXPECT_EQ(asked.listener.finish().reason, FinishReason::kLength);
@@ -411,7 +410,7 @@ TEST_F(SchedulerTest, CallbacksMaySubmitAndCancelButNotStep) {
   EXPECT_EQ(chatty.listener.finish().reason, FinishReason::kCancelled);
   EXPECT_EQ(chatty.listener.answer().tokens.size(), 6u);
   EXPECT_EQ(victim.listener.finish().reason, FinishReason::kCancelled);
-  // Cancelled by an older one's callback, it has no token of that step any more.
+  // Cancelled by an older one's callback, it gets no token in that step.
   EXPECT_EQ(victim.listener.answer().tokens.size(), 3u);
   EXPECT_EQ(late.listener.answer(), AnswerAlone(late.request, Prompt(30, 2)));
 }
@@ -461,7 +460,7 @@ TEST_F(SchedulerTest, TextIsNeverHalfACharacter) {
   Submit(asked);
   RunToEnd();
   EXPECT_THAT(texts, ElementsAre("n", "", "é", "", "", "", "", "🦙e"));
-  // Whole ones that might begin a stop string come at the end, and halves that stay halves too.
+  // Characters that might begin a stop string come at the end; incomplete ones stay so.
   asked.sequence.SetHistory(Prompt(10));
   asked.request.max_tokens = 8;
   asked.request.edit_logits = Saying(TokensOf("123🦙\xF0"), 10);

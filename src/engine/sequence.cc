@@ -22,7 +22,7 @@ class Sequence::TableMemory final : public SequenceMemory {
   }
 
   LocalModel& model() const { return model_; }
-  // Empty where a GPU was lost with what it held.
+  // Empty if a GPU with its pages was lost.
   kv::PageTable& table() const {
     if (std::exchange(replacements_, model_.replacements()) != model_.replacements())
       table_ = model_.NewTable();
@@ -32,7 +32,7 @@ class Sequence::TableMemory final : public SequenceMemory {
  private:
   LocalModel& model_;
   mutable kv::PageTable table_;
-  mutable uint64_t replacements_ = model_.replacements();  // when the table was made
+  mutable uint64_t replacements_ = model_.replacements();  // of the model when the table was made
 };
 
 Sequence::Sequence(LocalModel& model)
@@ -79,7 +79,7 @@ void Sequence::Rewind(uint32_t length) {
 }
 
 void Sequence::Adopt(kv::AdoptFrom from) {
-  // The last token is left to be computed: its logits are wanted.
+  // The last token is computed, as its logits are needed.
   if (pending().size() <= 1) return;
   const auto tokens = std::span<const int32_t>(tokens_).first(tokens_.size() - 1);
   if (is_local()) {

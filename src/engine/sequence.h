@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A history of tokens and its KV cache, on this machine or elsewhere. The history may run ahead:
-// tokens that are not computed yet are pending, and the runner of the sequence computes them. Must
+// A history of tokens and its KV cache, on this machine or elsewhere. Tokens at the end of the
+// history that are not computed yet are pending, and the runner of the sequence computes them. Must
 // not know why tokens are there.
 #pragma once
 
@@ -16,14 +16,14 @@
 
 namespace aster::engine {
 
-// The KV cache of a history's beginning, as its generator holds it.
+// A generator's KV cache of a history's first tokens.
 class SequenceMemory {
  public:
   virtual ~SequenceMemory() = default;
 
-  // Tokens, from the first, whose KV rows are held.
+  // The number of tokens, from the first, with KV rows.
   virtual uint32_t length() const = 0;
-  // Forgets the rows from `length` on; length() may become less than that.
+  // Frees the rows from `length` on; length() may become less than that.
   virtual void Truncate(uint32_t length) = 0;
   // Adopts cached rows of other sequences that begin with `tokens`.
   virtual void Adopt(std::span<const int32_t> tokens) = 0;
@@ -33,54 +33,52 @@ class SequenceMemory {
 // Belongs to the thread that computes, like its model, which outlives it.
 class Sequence {
  public:
-  // Of a model on this machine.
+  // For a model on this machine.
   explicit Sequence(LocalModel& model);
-  // Of a model on other machines (conduct::Conductor).
+  // For a model on other machines (conduct::Conductor).
   explicit Sequence(std::unique_ptr<SequenceMemory> memory);
   Sequence(Sequence&&) noexcept = default;
   Sequence& operator=(Sequence&&) noexcept = default;
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
   uint32_t length() const { return static_cast<uint32_t>(tokens_.size()); }
-  // How many tokens, from the first, are in memory.
+  // How many tokens, from the first, have KV rows.
   uint32_t computed() const { return memory_->length(); }
   std::span<const int32_t> pending() const { return std::span(tokens_).subspan(computed()); }
 
-  // Makes this the history. Keeps what is shared from the start, forgets the rest, and takes over
-  // what the model has in memory of other sequences that began alike. (What is on a disk comes when
-  // the sequence is run.)
+  // Sets the history. Keeps rows of the common beginning, frees the rest, and adopts cached pages
+  // of other sequences from memory. (Pages on disk are adopted when the sequence is run.)
   void SetHistory(std::span<const int32_t> tokens);
   void Append(int32_t token) { tokens_.push_back(token); }
   void Append(std::span<const int32_t> tokens) {
     tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
   }
-  // Forgets the tokens from `length` on. What had slid out of a window and is needed again becomes
-  // pending: computed again, it is the same bits.
+  // Removes the tokens from `length` on. Rows that had left a window and are needed again become
+  // pending; they are computed again with the same bits.
   void Rewind(uint32_t length);
 
-  // Takes over pages of other sequences that continue what is computed along the history; leaves
-  // the last token pending.
+  // Adopts pages of other sequences that continue the computed rows along the history; leaves the
+  // last token pending.
   void Adopt(kv::AdoptFrom from = kv::AdoptFrom::kStoreToo);
   // Makes at least the last token pending, so that computing gives logits.
   void ForgetLast();
-  // Gives up the memory; all tokens become pending.
+  // Frees the memory; all tokens become pending.
   void Release();
 
-  // What is computed behind the history's first `length` tokens (rejected drafts, say) is taken
-  // back.
+  // Removes rows after the history's first `length` tokens (of rejected drafts, say).
   void TakeBack(uint32_t length) {
     if (computed() > length) memory_->Truncate(length);
   }
 
-  // A second sequence with the same past, which shares its memory.
+  // A second sequence with the same history, which shares its memory.
   Sequence Fork() const;
 
   SequenceMemory& memory() { return *memory_; }
 
-  // Whether it was made for a model on this machine; only then are these there.
+  // Whether it is for a model on this machine; only then model() and table() may be called.
   bool is_local() const { return local_ != nullptr; }
   LocalModel& model() const;
-  // To compute with. Its length is computed(); its tokens are the history's beginning.
+  // For computing. Its length is computed(); its tokens are the history's beginning.
   kv::PageTable& table();
   const kv::PageTable& table() const;
 

@@ -11,7 +11,7 @@
 namespace aster::engine {
 namespace {
 
-// Computes what is pending, in chunks of `chunk`; the logits of the last token.
+// Computes what is pending, in chunks of `chunk`; returns the logits of the last token.
 std::vector<float> Compute(Sequence& sequence, size_t chunk) {
   sequence.ForgetLast();
   std::vector<float> logits;
@@ -73,7 +73,7 @@ TEST(Sequence, TakesOverWhatOthersComputed) {
   EXPECT_EQ(first.computed(), 128u);
 }
 
-// As a question that is asked anew: what its window saw has slid out since.
+// As when a question is asked again: rows of the window were freed since.
 TEST(Sequence, GoingBackBehindAWindowGoesOnFromAPageBoundary) {
   const model::MemoryOptions memory{.window = 60, .sinks = 4};
   const auto model = TinyModel::Get().Make(uint64_t{1} << 26, memory);
@@ -86,7 +86,7 @@ TEST(Sequence, GoingBackBehindAWindowGoesOnFromAPageBoundary) {
   EXPECT_EQ(sequence.computed(), 384u);
   EXPECT_EQ(Compute(sequence, 100), ComputeAfresh(std::span(tokens).first(500), memory));
   EXPECT_LE(sequence.table().HeldBytes(), held_bytes);
-  // Another one that begins alike.
+  // Another one with the same beginning.
   Sequence second(*model);
   auto other = tokens;
   other[300] ^= 1;
@@ -113,7 +113,7 @@ TEST(Sequence, ForksGoTheirOwnWays) {
   EXPECT_EQ(Compute(second, 1), ComputeAfresh(ended_2, {}));
 }
 
-// Whatever is done to sequences that share a memory: their logits are those of their histories.
+// After any operations on sequences that share memory, their logits are those of their histories.
 TEST(Sequence, RandomLivesGiveTheBitsOfTheirHistories) {
   for (uint64_t seed = 0; seed < (kSanitized ? 4 : 30); ++seed) {
     SCOPED_TRACE(seed);

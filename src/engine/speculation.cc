@@ -15,13 +15,13 @@ namespace {
 constexpr float kWorthwhile = 0.35F;
 // Steps without drafts before another try.
 constexpr uint32_t kPause = 16;
-// The same where the drafter had none: it may have some for the next token.
+// The same if the drafter had none: it may have some for the next token.
 constexpr uint32_t kEmptyPause = 8;
 
 }  // namespace
 
 uint32_t DraftLength::Next(bool begins) {
-  // Measured times decide, or else a threshold of the acceptance rate.
+  // Decides by measured times, or by a threshold of the acceptance rate.
   return times_ == nullptr ? NextByRate() : times_->Best(most_, rates_, begins);
 }
 
@@ -30,7 +30,7 @@ uint32_t DraftLength::NextByRate() {
   float right = rates_.At(0);  // probability that all drafts up to this one are accepted
   while (length < most_ && right >= kWorthwhile) right *= rates_.At(++length);
   if (length > 0) return length;
-  // Drafts do not pay: one is tried now and then, as the text may have become easier.
+  // Drafts do not pay: one is tried at times, as the text may have become easier.
   if (++left_out_ < kPause) return 0;
   left_out_ = 0;
   return 1;
@@ -53,11 +53,11 @@ Speculation::Speculation(std::unique_ptr<Proposer> proposer, const DraftOptions&
   CHECK(proposer_ != nullptr && draft.most >= 1 && draft.most <= kMostDrafts);
 }
 
-// The step before this one is over.
+// Learns from the step before, which is over.
 void Speculation::NoteStep() {
   if (times_ == nullptr) return;
   const int64_t now_ns = clock_->NowNs();
-  // After a step without drafts the drafter has to read the text in between first.
+  // After a step without drafts the drafter first has to read the text in between.
   const bool catches_up = was_asked_ && !was_asked_before_ && steps_ == 1;
   const uint32_t tokens = 1 + accepted_;
   if (drafted_ && catches_up) {
@@ -100,10 +100,10 @@ std::span<const int32_t> Speculation::Extend(std::span<const int32_t> text, uint
 }
 
 void Speculation::Ask(std::span<const int32_t> text, uint32_t most) {
-  // A drafter that fails costs drafts, never the answer.
+  // If a drafter fails, there are no drafts; the answer is the same.
   if (!proposer_->Propose(text, most, drafts_).ok()) drafts_.clear();
   if (drafts_.size() > most) drafts_.resize(most);
-  // Another vocabulary's token ends the drafts: the model could not compute it.
+  // A token of another vocabulary ends the drafts: the model could not compute it.
   const auto is_none = [this](int32_t token) {
     return token < 0 || static_cast<uint32_t>(token) >= vocab_size_;
   };

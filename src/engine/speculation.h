@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Speculative decoding of one answer: asks a drafter for as many draft tokens as have been worth it
-// lately, by the acceptance rate and by the time that steps with them take, and counts the accepted
-// ones. Must not know who computes.
+// Speculative decoding of one answer: asks a drafter for as many draft tokens as are worth it, by
+// the recent acceptance rate and by the time of steps with drafts, and counts the accepted ones.
+// Must not know who computes.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace aster::engine {
 struct DraftCounts {
   uint64_t drafted = 0;   // draft tokens that were checked
   uint64_t accepted = 0;  // of them
-  uint64_t steps = 0;     // that computed tokens behind the first, with drafts or without
+  uint64_t steps = 0;     // that computed tokens after the first, with drafts or without
 
   DraftCounts& operator+=(const DraftCounts& other) {
     drafted += other.drafted;
@@ -33,8 +33,8 @@ struct DraftCounts {
   bool operator==(const DraftCounts&) const = default;
 };
 
-// How many drafts are worth checking, learnt from their acceptance rates and, where it is known,
-// from the time of steps with drafts. A pure function of what it was told.
+// How many drafts are worth checking, learnt from their acceptance rates and, if it is known, from
+// the time of steps with drafts. Depends only on what it has learnt.
 class DraftLength {
  public:
   // `times`, or null, outlives it.
@@ -46,8 +46,8 @@ class DraftLength {
     if (times_ != nullptr) times_->Begin();
   }
 
-  // At most `most`; 0 where drafts have been rejected for long or cost more than they save, except
-  // for a try now and then. `begins`: the step before had none.
+  // At most `most`; 0 if drafts were rejected for long or cost more than they save, except for a
+  // try at times. `begins`: the step before had none.
   uint32_t Next(bool begins = false);
   void Learn(uint32_t drafted, uint32_t accepted);
 
@@ -64,9 +64,9 @@ class DraftLength {
 };
 
 // A step's time is that from one call of Propose to the next. The generator keeps the times for all
-// answers: one answer seldom is long enough to learn from.
+// answers, as one answer is seldom long enough to learn from.
 struct DraftWatch {
-  const Clock* clock = nullptr;       // both outlive who has them; null: times are not looked at
+  const Clock* clock = nullptr;       // both outlive their users; null: times are not used
   DraftTimesByKind* times = nullptr;  // by DraftKind
 };
 
@@ -80,15 +80,15 @@ class Speculation {
   void Follow(std::span<const int32_t> history, uint32_t begin, std::span<const float> rows) {
     proposer_->Follow(history, begin, rows);
   }
-  // Up to `room` drafts, all of them tokens. Valid until the next call.
+  // Up to `room` valid draft tokens. Valid until the next call.
   std::span<const int32_t> Propose(std::span<const int32_t> history, uint32_t room);
-  // As many as are asked for, behind a text that may end with drafts itself; the caller decides by
-  // itself how many are worth it.
+  // Up to `most` drafts after a text that may end with drafts; the caller decides if they are worth
+  // it.
   std::span<const int32_t> Extend(std::span<const int32_t> text, uint32_t most);
-  // Where Propose had none: steps that may be taken before it is asked again.
+  // If Propose had none: steps that may be taken before the next call.
   uint32_t StepsWithoutDrafts() const;
-  // `accepted` of the `drafted` tokens that a step checked were accepted. Several steps without
-  // draft tokens may follow each other.
+  // `accepted` of the `drafted` tokens that a step checked were accepted. May be called for several
+  // consecutive steps without draft tokens.
   void Learn(uint32_t drafted, uint32_t accepted);
 
   const DraftCounts& counts() const { return counts_; }
@@ -103,18 +103,18 @@ class Speculation {
   DraftTimes* const times_;   // or null
   DraftLength length_;
   int64_t begin_ns_ = 0;             // of the current step
-  int64_t asked_ns_ = 0;             // of it, that the drafter took
-  std::optional<uint32_t> drafted_;  // what was checked in it, when it is over
-  uint32_t steps_ = 0;               // if there was nothing: steps that were taken
-  uint32_t empty_ = 0;               // times in a row that the drafter was asked and had none
-  uint32_t accepted_ = 0;            // of that
-  bool was_asked_ = false;           // whether drafts were made for it
-  bool was_asked_before_ = false;    // and for the step before it
+  int64_t asked_ns_ = 0;             // of it, spent by the drafter
+  std::optional<uint32_t> drafted_;  // checked in the current step, once it is over
+  uint32_t steps_ = 0;               // consecutive steps without drafts in the current one
+  uint32_t empty_ = 0;               // times in a row that the drafter had none
+  uint32_t accepted_ = 0;            // of drafted_
+  bool was_asked_ = false;           // the drafter was asked in the current step
+  bool was_asked_before_ = false;    // and in the step before
   std::vector<int32_t> drafts_;
   DraftCounts counts_;
 };
 
-// The rows of a segment that its drafter, where there is one, takes.
+// The rows of a segment that its drafter reads, if there is one.
 inline model::Wanted RowsWanted(const Speculation* speculation, Follows which) {
   const bool follows = speculation != nullptr && speculation->follows() == which;
   return follows ? model::Wanted::kAll : model::Wanted::kNone;
@@ -129,9 +129,9 @@ inline model::Wanted TappedWanted(const Speculation* speculation) {
 // Up to this many rows share one read of a weight, or nearly: a draft among them costs little.
 inline constexpr uint32_t kCheapRows = 8;
 
-// The most drafts of answer `index` of `answers` that share a step. Where these fill the cheap rows
-// a draft costs what a token costs and may be rejected, so there are none. An answer that is alone
-// drafts as far as it likes.
+// The most drafts of answer `index` of `answers` that share a step. If the answers fill the cheap
+// rows, there are none: a draft then costs as much as a token and may be rejected. A single answer
+// has no limit.
 inline uint32_t DraftShare(size_t answers, size_t index) {
   if (answers <= 1) return kMostDrafts;
   if (answers >= kCheapRows) return 0;
@@ -139,7 +139,7 @@ inline uint32_t DraftShare(size_t answers, size_t index) {
   return static_cast<uint32_t>(left / answers + (index < left % answers ? 1 : 0));
 }
 
-// The drafts that an answer has room for: the model itself adds one token behind them. `left`:
+// The drafts that an answer has room for: the model itself adds one token after them. `left`:
 // tokens that may still come.
 inline uint32_t DraftRoom(uint64_t left) {
   return static_cast<uint32_t>(left <= 1 ? 0 : left - 1 < kMostDrafts ? left - 1 : kMostDrafts);

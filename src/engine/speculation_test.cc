@@ -102,7 +102,7 @@ TEST(Speculation, CountsAcceptedAndRejectedDrafts) {
 
 TEST(Speculation, WithoutDraftTokensAFewStepsAreTaken) {
   const int32_t history[] = {1, 2};
-  // The drafter was asked and has nothing: a little later it may have something.
+  // The drafter was asked and had nothing: a little later it may have something.
   Speculation empty(std::make_unique<Says>(std::vector<int32_t>{}), {.most = 4}, 300);
   std::vector<uint32_t> steps;
   for (int i = 0; i < 10; ++i) {
@@ -112,7 +112,7 @@ TEST(Speculation, WithoutDraftTokensAFewStepsAreTaken) {
   }
   EXPECT_THAT(steps, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 8, 8));
   EXPECT_EQ(empty.counts().steps, 52u);
-  // Of the time of several steps, each has its part.
+  // Each of several steps has its part of their time.
   VirtualClock clock;
   DraftTimesByKind times;
   Speculation watched(std::make_unique<Says>(std::vector<int32_t>{5}), {.most = 1}, 300,
@@ -135,7 +135,7 @@ TEST(DraftShare, FillsAStepAndNoMore) {
     size_t rows = answers;
     for (size_t i = 0; i < answers; ++i) {
       rows += DraftShare(answers, i);
-      // Alike, but for what cannot be shared.
+      // Equal, except for the remainder.
       EXPECT_LE(DraftShare(answers, i), DraftShare(answers, 0));
       EXPECT_LE(DraftShare(answers, 0), DraftShare(answers, i) + 1);
     }

@@ -39,7 +39,7 @@ StopStrings::StopStrings(std::vector<std::string> stops) {
     CHECK(!stop.empty());
     Pattern pattern{.text = std::move(stop), .fallback = {}};
     // Knuth, Morris and Pratt: after a mismatch the next possible match is known without going back
-    // in the text, of which earlier parts are shown already.
+    // in the text, of which earlier parts are already shown.
     pattern.fallback.resize(pattern.text.size());
     uint32_t border = 0;  // bytes that both begin and end text[0, i)
     for (uint32_t i = 1; i < pattern.text.size(); ++i) {

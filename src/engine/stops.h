@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Finds the strings that end an answer in text that comes in pieces. Text that may turn out to be
-// the beginning of one is held back. Must not know tokens.
+// Finds the strings that end an answer in text that comes in pieces. Text that may be the beginning
+// of one is held back. Must not know tokens.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,26 @@ inline constexpr size_t kMaxStopStringBytes = 1024;
 // Whole characters of UTF-8, at least one each; within the limits above.
 Status CheckStopStrings(std::span<const std::string> stops);
 
-// The stop string that ends first ends the text; of several that end there, the longest. So the
-// same text gives the same result in whatever pieces it comes. Not for concurrent use.
+// The stop string that ends first ends the text; if several end there, the longest. So the same
+// text gives the same result however it is cut into pieces. Not for concurrent use.
 class StopStrings {
  public:
-  // Strings that CheckStopStrings accepts.
+  // The strings have passed CheckStopStrings.
   explicit StopStrings(std::vector<std::string> stops);
 
-  // Appends to `out` what may be shown now that `text` follows. After a stop string has been found
-  // nothing more may be pushed.
+  // Adds `text`, and appends to `out` what may be shown now. Not after a stop string was found.
   void Push(std::string_view text, std::string& out);
-  // Appends what was held back, where no stop string has been found: the text ends here.
+  // The text ends: appends the held back text, unless a stop string was found.
   void Finish(std::string& out);
 
-  // The one that ended the text. Neither it nor what follows it is ever shown.
+  // The stop string that ended the text. Neither it nor text after it is ever shown.
   const std::optional<std::string>& found() const { return found_; }
 
  private:
-  // A string being looked for, as Knuth, Morris and Pratt do.
+  // A string to find, with the algorithm of Knuth, Morris and Pratt.
   struct Pattern {
     std::string text;
-    std::vector<uint32_t> fallback;  // [bytes that match]: how many do when another byte comes
+    std::vector<uint32_t> fallback;  // [matching bytes]: how many still match if another byte comes
     uint32_t matched = 0;            // bytes at the end of the text that are its beginning
   };
   static void Advance(Pattern& pattern, char byte);

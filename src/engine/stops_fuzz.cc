@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever the strings and however the text is cut: the same text is shown as by looking at it as a
-// whole.
+// Whatever the strings and however the text is cut: the same text is shown as if it comes at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 #include "base/check.h"
 #include "engine/stops.h"
 
-// The first byte says how many stop strings there are; each line of the rest is one, then the text.
+// The first byte is the number of stop strings; each line of the rest is one, then comes the text.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2 || size > 4096) return 0;
   std::string_view rest = aster::AsText({data, size});

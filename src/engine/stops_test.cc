@@ -16,7 +16,7 @@ struct Stopped {
   bool operator==(const Stopped&) const = default;
 };
 
-// The text that comes before the stop string that ends first, the longest of several.
+// The text before the stop string that ends first, the longest of several.
 Stopped Expected(std::string_view text, const std::vector<std::string>& stops) {
   for (size_t end = 1; end <= text.size(); ++end) {
     const std::string_view so_far = text.substr(0, end);

@@ -39,7 +39,7 @@ Result<Hash128> InChunks(LocalModel& model, Tokens tokens, size_t chunk) {
   return hash.Digest();
 }
 
-// Half the text, then some other text, then back, and the second half.
+// Half the text, then another text, then back, and the second half.
 Result<Hash128> GoingBack(LocalModel& model, Tokens tokens) {
   kv::PageTable table = model.NewTable();
   const size_t half = tokens.size() / 2;
@@ -48,7 +48,7 @@ Result<Hash128> GoingBack(LocalModel& model, Tokens tokens) {
   const std::vector<int32_t> other(tokens.rbegin(), tokens.rend());
   TRY(ComputeLogits(model, table, Tokens(other).first(half), kDefaultChunk, Discard));
   const uint32_t length = table.Truncate(static_cast<uint32_t>(half));
-  // Where a window has slid on, what was lost is computed again.
+  // Rows that have left a window are computed again.
   TRY(ComputeLogits(model, table, tokens.subspan(length, half - length), kDefaultChunk, Discard));
   TRY(Add(hash, model, table, tokens.subspan(half), kDefaultChunk));
   return hash.Digest();
@@ -76,8 +76,8 @@ Result<Hash128> InCompany(LocalModel& model, Tokens tokens) {
   return hash.Digest();
 }
 
-// Half the text on one, then its KV rows go as bytes to the memory of the other, which computes the
-// second half.
+// Half the text on one model; then its KV rows go as bytes to the other one's memory, which
+// computes the second half.
 Result<Hash128> Transferred(LocalModel& first, LocalModel& second, Tokens tokens) {
   const size_t half = tokens.size() / 2;
   kv::PageTable from = first.NewTable(), to = second.NewTable();
@@ -94,8 +94,8 @@ Result<Hash128> Transferred(LocalModel& first, LocalModel& second, Tokens tokens
   return hash.Digest();
 }
 
-// A second sequence takes over the pages of a first and computes what is left; the logits that it
-// does not compute are the first's.
+// A second sequence adopts the pages of a first one and computes the rest; logits that it does not
+// compute are those of the first.
 Result<Hash128> SharingAPrefix(LocalModel& model, Tokens tokens) {
   kv::PageTable first = model.NewTable(), second = model.NewTable();
   std::vector<float> logits;
@@ -110,7 +110,7 @@ Result<Hash128> SharingAPrefix(LocalModel& model, Tokens tokens) {
   return hash.Digest();
 }
 
-// Slices that each hold some layers hand hidden rows from one to the next.
+// Slices of some layers each; hidden rows go from one to the next.
 Result<Hash128> InSlices(const gguf::ModelFiles& files, const VerifyOptions& options, Tokens tokens,
                          std::span<const uint32_t> cuts, uint32_t layer_count) {
   constexpr size_t kChunk = 128;
@@ -150,7 +150,7 @@ class Verifier {
       : files_(files), tokens_(tokens), options_(options), clock_(clock), sink_(sink) {}
 
   Result<std::vector<VerifiedWay>> Run() {
-    // The processor's ways: how the text is cut, and what else is computed beside it.
+    // On the processor: different cuts of the text, and other texts computed beside it.
     auto model = TRY(Load(/*gpu_layers=*/0));
     const uint32_t layer_count = model->shape().layer_count;
     TRY(Try("whole", [&] { return InChunks(*model, tokens_, tokens_.size()); }));
@@ -164,8 +164,7 @@ class Verifier {
     Scheduler scheduler(*model, /*tokenizer=*/nullptr, clock_, {.batch_tokens = 128});
     TRY(Try("answered beside others", [&] { return AnsweredBesideOthers(scheduler, tokens_); }));
     TRY(Try("answered in turns", [&] { return AnsweredInTurns(scheduler, tokens_); }));
-    // Speculative decoding with drafts of which some are rejected, then with the drafter that was
-    // asked for.
+    // Speculative decoding with drafts of which some are rejected, then with the chosen drafter.
     KnowingProposers knowing(kRightDrafts);
     knowing.Foresee({tokens_.begin(), tokens_.end()});
     TRY(TryDrafts("with draft tokens", *model, knowing, {.kind = DraftKind::kModel, .most = 6}));
@@ -201,7 +200,7 @@ class Verifier {
       return gpus;
     };
     auto model = TRY(LocalModel::Load(files_, options));
-    // A way is not called what it is not.
+    // Must not report a way that was not computed as named.
     if (gpu_layers > 0 && model->gpu_count() == 0) return Unimplemented(model->gpu_note());
     return model;
   }
@@ -243,7 +242,7 @@ class Verifier {
                [&] { return InChunks(*variant, tokens_, kDefaultChunk); });
   }
 
-  // As many layers as are wanted, and half of them; and KV rows that move between the two.
+  // As many layers as wanted, and half of them; and KV rows transferred between GPU and processor.
   Status TryGpu(uint32_t layer_count) {
     const uint32_t most = MostGpuLayers(layer_count);
     if (most >= 2) {
@@ -268,7 +267,7 @@ class Verifier {
     return Try("from the processor to the GPU", [&] { return Transferred(*cpu, *gpu, tokens_); });
   }
 
-  // Layers shared out over all GPUs, where there are several.
+  // Layers divided between all GPUs, if there are several.
   Status TryGpus(uint32_t layer_count) {
     const auto model = TRY(Load(MostGpuLayers(layer_count), SIZE_MAX));
     if (model->gpu_count() < 2) return Ok();
@@ -278,8 +277,8 @@ class Verifier {
     return Try(name + ", beside other texts", [&] { return InCompany(*model, tokens_); });
   }
 
-  // Two parts of a group, of which the second one has its layers on the GPU: rows of all matrices,
-  // and experts of its own. Where the model can be divided so.
+  // Two parts of a group, the second one with its layers on the GPU: with rows of all matrices, and
+  // with experts of its own, if the model can be divided so.
   Status TryGroups(const model::Shape& shape) {
     const model::GroupPart rows{.count = 2, .shares = {1, 1}};
     model::GroupPart experts = rows;
@@ -301,7 +300,7 @@ class Verifier {
     return Ok();
   }
 
-  // Where the model can be cut.
+  // Only where the model can be cut.
   Status TrySlices(std::vector<uint32_t> cuts, const model::Shape& shape) {
     std::erase_if(cuts, [&](uint32_t cut) { return !shape.can_begin(cut); });
     if (cuts.empty()) return Ok();
@@ -319,8 +318,8 @@ class Verifier {
 
 }  // namespace
 
-// The first half as a prompt; the second is what is chosen, since nothing else is allowed. Two
-// other texts are answered beside it, one of them from the beginning.
+// The first half is the prompt; the second is the answer, as nothing else is allowed. Two other
+// texts are answered beside it, one of them from the beginning.
 Result<Hash128> AnsweredBesideOthers(Generator& generator, Tokens tokens,
                                      const DraftOptions& draft) {
   const size_t half = (tokens.size() + 1) / 2;
@@ -386,7 +385,7 @@ Status AnswerWith(Generator& generator, Sequence& sequence, Tokens tokens, size_
 
 namespace {
 
-// The logits behind tokens [begin, end), of a text of its own.
+// Hashes the logits after tokens [begin, end), computed as a separate text.
 Status HashRows(Generator& generator, Tokens tokens, size_t begin, size_t end, LogitsHash& hash) {
   size_t row = 0;
   if (begin == end) return Ok();
@@ -398,7 +397,7 @@ Status HashRows(Generator& generator, Tokens tokens, size_t begin, size_t end, L
 }  // namespace
 
 Result<Hash128> AnsweredInTurns(Generator& generator, Tokens tokens, const DraftOptions& draft) {
-  // Two thirds of each turn are asked, one third is answered.
+  // Two thirds of each turn are prompt, one third is the answer.
   const size_t size = tokens.size();
   const size_t asked = std::max<size_t>(size / 3, 1), said = std::max<size_t>(size / 2, 1);
   const size_t asked_again = std::max<size_t>(size * 5 / 6, 1);
@@ -407,7 +406,7 @@ Result<Hash128> AnsweredInTurns(Generator& generator, Tokens tokens, const Draft
   TRY(HashRows(generator, tokens, 0, asked - 1, hash));
   sequence.SetHistory(tokens.first(asked));
   TRY(AnswerWith(generator, sequence, tokens, said, draft, hash));
-  // The token behind the answer was chosen and never computed.
+  // The token after the answer was chosen and never computed.
   if (said + 1 < asked_again) {
     TRY(HashRows(generator, tokens, said, asked_again - 1, hash));
     sequence.SetHistory(tokens.first(asked_again));

@@ -14,7 +14,7 @@
 namespace aster::engine {
 namespace {
 
-// What the parts have sent of one batch.
+// Columns that the parts have sent for one batch.
 struct SentColumns {
   std::vector<uint8_t> bytes;
   bool are_blocks;
@@ -42,7 +42,7 @@ class BoardExchange final : public model::Exchange {
   const uint32_t part_;
 };
 
-// In turns, until all are done.
+// Advances the parts in turns until all are done.
 Status AdvanceAll(std::vector<model::ForwardJob>& jobs, const Board& board) {
   std::vector<bool> is_done(jobs.size());
   while (std::ranges::count(is_done, false) > 0) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A way to verify: the parts of a group in one process, each on back ends of its own. Must not know
+// A way to verify: the parts of a group in one process, each on its own back ends. Must not know
 // which there are.
 #pragma once
 

@@ -21,7 +21,7 @@ std::vector<VerifiedWay> VerifyAll(const model::Shape& shape, std::span<const in
   options.model.threads = 1;
   options.model.memory = memory;
   options.threads = {2, 3};
-  // The reference is slow, under sanitizers very slow: short texts only.
+  // The reference is slow, with sanitizers very slow: short texts only.
   const size_t fast = tokens.size() > 20 ? 1 : 0;
   options.isas.assign(kernels::AvailableIsas().begin() + fast, kernels::AvailableIsas().end());
   std::vector<std::string> told;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A GPU, or a driver that computes on the processor, beside the processor's own back end, and
-// models on either. Only for tests.
+// A GPU, or a driver that computes on the processor, beside the processor's own back end, with
+// models on both. Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ class ForwardGpuTest : public testing::Test {
   compute::Backend& cpu() { return opened_->cpu; }
   compute::Backend& gpu() { return (*opened_->gpu)->backend(); }
 
-  // Both compute the tokens in these chunks: logits and pages are the same.
+  // Both back ends compute the tokens in these chunks: logits and pages must be equal.
   void ExpectEqual(const ModelFile& model, const Shape& shape, const MemoryOptions& memory,
                    std::span<const size_t> chunks) {
     size_t count = 0;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Parts of a group on a GPU (or on a driver that computes on the processor) and on the processor:
-// the bits of one machine, whatever each of them has of the layers.
+// the bits of one machine, however layers are placed.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -32,7 +32,7 @@ class Groups {
  public:
   Groups(compute::Backend& cpu, compute::Backend& gpu) : cpu_(cpu), gpu_(gpu) {}
 
-  // `older`: a part that is sent blocks and sends none.
+  // `older`: a part that receives blocks but sends none.
   void ExpectTheBitsOfOneMachine(const Shape& shape, TensorType type, const GroupPart& part,
                                  uint32_t older = GroupPart::kMostParts) {
     SCOPED_TRACE(ArchName(shape.arch));
@@ -56,7 +56,7 @@ class Groups {
     EXPECT_EQ(std::memcmp(logits.data(), whole.data(), whole.size() * sizeof(float)), 0);
   }
 
-  // In rows and, where there are some, in experts.
+  // Divided by rows and, if there are any, by experts.
   void ExpectEveryDivision(const Shape& shape, TensorType type) {
     ExpectTheBitsOfOneMachine(shape, type, PartOf({1, 2, 1}));
     if (shape.experts.count > 0) ExpectTheBitsOfOneMachine(shape, type, OwnersOf({1, 2, 1}, 1));
@@ -67,8 +67,8 @@ class Groups {
   compute::Backend& gpu_;
 };
 
-// Biases of heads, layers that turn in two ways, queries that grow; blocks of 32 and of 256 columns
-// are made and joined, and numbers of a part that sends none.
+// Biases of heads, layers with two kinds of RoPE, queries that grow; blocks of 32 and of 256
+// columns are made and joined, and floats of a part that sends no blocks.
 TEST_F(ForwardGpuTest, GroupsOfDenseModels) {
   Groups groups(cpu(), gpu());
   for (const Arch arch : {Arch::kQwen2, Arch::kGemma3, Arch::kMistral3})
@@ -80,7 +80,7 @@ TEST_F(ForwardGpuTest, GroupsOfDenseModels) {
     groups.ExpectTheBitsOfOneMachine(shape, TensorType::kQ4_K, PartOf({1, 2, 1}), older);
 }
 
-// Experts with biases, norms over all heads, layers of two kinds, a dense network beside.
+// Experts with biases, norms over all heads, layers of two kinds, a dense network beside experts.
 TEST_F(ForwardGpuTest, GroupsOfExperts) {
   Groups groups(cpu(), gpu());
   groups.ExpectEveryDivision(FourHeads(Arch::kQwen3Moe), TensorType::kQ4_K);
@@ -90,7 +90,7 @@ TEST_F(ForwardGpuTest, GroupsOfExperts) {
   groups.ExpectEveryDivision(FourHeads(Arch::kGemma4, "gemma4-moe-tiny"), TensorType::kQ8_0);
 }
 
-// Rows that all heads share, layers that keep states, layers that share rows.
+// MLA, layers that keep states, layers that share rows.
 TEST_F(ForwardGpuTest, GroupsOfOtherFamilies) {
   Groups groups(cpu(), gpu());
   groups.ExpectEveryDivision(FourHeads(Arch::kDeepSeek2, "two shared"), TensorType::kQ8_0);

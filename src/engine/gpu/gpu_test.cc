@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The forward pass on a GPU (or on a driver that computes on the processor) against the
-// processor's own back end: the same logits and the same pages, to the bit, and pages that move
+// The forward pass on a GPU (or on a driver that computes on the processor) against the processor's
+// own back end: the same logits and the same pages, to the bit, and pages that are transferred
 // between the two.
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_F(ForwardGpuTest, KvTypesAndWindows) {
   }
 }
 
-// One forks off another, goes back and goes on: pages are copied on the device.
+// One is forked from another, goes back and continues: pages are copied on the device.
 TEST_F(ForwardGpuTest, SequencesShareAndCopyPages) {
   const Shape shape = SmallShape(Arch::kLlama);
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -75,8 +75,7 @@ TEST_F(ForwardGpuTest, SequencesShareAndCopyPages) {
   EXPECT_EQ(run(cpu()), run(gpu()));
 }
 
-// The rows of one back end in the pages of the other, both ways: each goes on as if they were its
-// own.
+// KV rows are transferred both ways: each back end continues as if they were its own.
 TEST_F(ForwardGpuTest, PagesMoveBetweenTheGpuAndTheProcessor) {
   const Shape shape = SmallShape(Arch::kQwen2);
   const ModelFile model(shape, TensorType::kQ4_0);
@@ -135,14 +134,14 @@ TEST_F(ForwardGpuTest, DeepSeek41) {
   }
 }
 
-// Two sequences in a batch, at places of their own, one of which has gone back: rows of both are
-// completed, ranked and seen, and each is preceded by its own tokens.
+// Two sequences in a batch, at different positions, one of which has gone back: rows of both are
+// completed, ranked and seen, and each follows its own tokens.
 TEST_F(ForwardGpuTest, LatentSequencesTogether) {
   for (const Shape& shape : {SmallDeepSeek4({4, 128}), SmallShape(Arch::kDeepSeek41)})
     ExpectEqualTogether(shape);
 }
 
-// Both draft the same behind the same text.
+// Both draft the same after the same text.
 TEST_F(ForwardGpuTest, NextTokens) {
   const Shape shape = SmallDeepSeek4({0, 4});
   const ModelFile model(shape, TensorType::kQ8_0);
@@ -168,7 +167,7 @@ TEST_F(ForwardGpuTest, NextTokens) {
   EXPECT_EQ(run(cpu()), run(gpu()));
 }
 
-// What layers made of a text, taken in by a drafter of blocks, and its draft tokens' logits.
+// A drafter of blocks on the rows of a text, and its draft tokens' logits.
 TEST_F(ForwardGpuTest, DraftersOfBlocks) {
   for (const Shape& shape : {SmallDeepSeek4({0, 4}), SmallShape(Arch::kQwen3)}) {
     SCOPED_TRACE(ArchName(shape.arch));
