@@ -11,7 +11,7 @@
 namespace aster::kernels {
 namespace {
 
-// What shares a scale.
+// Columns that share a scale.
 constexpr size_t kPer32Block = 32;
 constexpr size_t kPer256Block = 256;
 
@@ -43,7 +43,7 @@ struct Words {
   }
 };
 
-// What products with weights that have an offset take off again: of two blocks of a piece.
+// For products with weights that have an offset: -8 and -128 times the sums of a piece's blocks.
 void SetSums32(const int8_t* quants, size_t piece, const Words& words) {
   for (size_t i = 0; i < 2; ++i) {
     const int32_t sum = SumOf(quants + i * kPer32Block, kPer32Block);
@@ -57,7 +57,7 @@ uint32_t PairOf(int32_t first, int32_t second) {
   return (static_cast<uint32_t>(first) & 0xffffu) | static_cast<uint32_t>(second) << 16;
 }
 
-// Of a quarter of a block.
+// The sums of a quarter of a block.
 void SetSums256(const int8_t* quants, size_t piece, const Words& words) {
   int32_t sums[4];
   for (size_t i = 0; i < 4; ++i) sums[i] = SumOf(quants + 16 * i, 16);

@@ -28,7 +28,7 @@ std::vector<float> ColumnsOf(const std::vector<float>& values, size_t rows, size
   return columns;
 }
 
-// Rows whose columns were prepared in three places are those that were prepared in one.
+// Rows whose columns were prepared in three parts equal rows that were prepared at once.
 TEST(ActivationBlocksTest, JoinedColumnsAreThoseOfAWholeRow) {
   uint64_t seed = 0;
   for (const ActivationFormat format : kBlockFormats) {

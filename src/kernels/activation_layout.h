@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How prepared activations lie in memory. Kernel sources may include this: its functions are
+// The memory layout of prepared activations. Kernel sources may include this: its functions are
 // static, so that each source keeps its own copy. Must not know how anything is computed.
 //
 // A prepared row is pieces of 64 bytes, its values in order, and words of 4 bytes about them.
 // Sixteen rows (the last ones of a batch: as many as there are) form a group and are interleaved:
 // the first piece of each row, the second of each, ...; then the first word of each row, the second
-// of each, ... So the rows that a kernel works on side by side are a fixed small distance apart,
-// sixteen pieces are one tile of AMX, and a row that is alone is simply contiguous.
+// of each, ... So the rows that a kernel computes side by side are a fixed small distance apart,
+// sixteen pieces are one tile of AMX, and a single row is contiguous.
 //
 //   kF32        a piece is 16 floats
 //   kBF16       a piece is 32 bfloat16
@@ -19,8 +19,8 @@
 //               a float scale; four pairs of int16, the sums of each 32 quants;
 //               eight pairs of int16, the sums of each 16 quants
 //
-// The last piece is padded with zeros. With the sums, weights may be stored with an offset that
-// makes them unsigned, and the offset's share of a product taken off again in integers.
+// The last piece is padded with zeros. The sums allow weights to be stored unsigned, with an
+// offset: products subtract the offset's share again in integers.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ inline constexpr size_t kF32Piece = 16;
 inline constexpr size_t kBF16Piece = 32;
 inline constexpr size_t kInt8Piece = 64;
 
-// Words of one piece of kInt8Per32, and where each kind starts.
+// Words of one piece of kInt8Per32, and the index of each kind.
 inline constexpr size_t kPer32Words = 6;
 inline constexpr size_t kPer32Scale = 0;
 inline constexpr size_t kPer32Start8 = 2;
@@ -52,7 +52,7 @@ inline constexpr size_t kPer256Scale = 0;
 inline constexpr size_t kPer256Sums32 = 1;
 inline constexpr size_t kPer256Sums16 = 5;
 
-// What one row has.
+// The numbers of pieces and words of one row.
 struct ActivationLayout {
   size_t pieces;
   size_t words;
@@ -78,7 +78,7 @@ static constexpr size_t ActivationRowBytes(const ActivationLayout& layout) {
   return layout.pieces * kPieceBytes + layout.words * kWordBytes;
 }
 
-// Where a row's first piece and first word stand, as offsets from the first row. The next ones are
+// The offsets of a row's first piece and first word from the first row. The next ones are
 // group_rows pieces or words further.
 struct ActivationRow {
   size_t pieces;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a row of activations is prepared with vectors: ref/activations_ref.cc for sixteen values at a
-// time. For the sources of one instruction set: everything here is in an unnamed namespace. `V` is
-// the vector type of matmul_tiles.h.
+// Prepares a row of activations with vectors: ref/activations_ref.cc for sixteen values at a time.
+// For the sources of one instruction set: everything here is in an unnamed namespace. `V` is the
+// vector type of matmul_tiles.h.
 #pragma once
 
 #include "kernels/activation_layout.h"
@@ -13,7 +13,7 @@
 namespace aster::kernels {
 namespace {
 
-// Calls write(values, piece) for every piece of kColumns values; the last one padded with zeros.
+// Calls write(values, piece) for every piece of kColumns values; the last one is padded with zeros.
 template <size_t kColumns, typename Write>
 [[gnu::always_inline]] inline void ForEachPiece(const float* row, size_t columns,
                                                 const PreparedRow& out, const Write& write) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rows of activations, written the way a product with some weight type reads them. One format
-// serves every instruction set, bit for bit. Must not know weights.
+// Rows of activations, prepared for products with a weight type. One format serves every
+// instruction set, bit for bit. Must not know weights.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace aster::kernels {
 
 ActivationFormat ActivationFormatFor(WeightType type);
 
-// What `rows` prepared rows of `columns` values take.
+// The bytes of `rows` prepared rows of `columns` values.
 size_t ActivationBytes(ActivationFormat format, size_t rows, size_t columns);
 
-// Floats to be prepared.
+// Floats to prepare.
 struct ActivationSource {
   const float* data;
   size_t row_stride;  // floats from row to row
@@ -32,11 +32,11 @@ struct ActivationSource {
 void PrepareActivations(Isa isa, ActivationFormat format, const ActivationSource& source,
                         size_t row_begin, size_t row_end, void* out);
 
-// Prepared rows of another batch, in any order and as often as wanted: row i of `out` is row
-// indices[i]. For rows that are routed to an expert.
+// Copies prepared rows of another batch, in any order and number: row i of `out` is row indices[i].
+// For rows that are routed to an expert.
 struct GatherSource {
   const void* data;  // prepared
-  size_t rows;       // how many rows were prepared together
+  size_t rows;       // rows that were prepared together
   size_t columns;
 };
 void GatherActivations(ActivationFormat format, const GatherSource& source,

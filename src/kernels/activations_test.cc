@@ -71,7 +71,7 @@ TEST(ActivationsTest, RowsMayStandAtAnyAddress) {
   }
 }
 
-// Groups of sixteen rows and what is left: each row is the same as alone.
+// Groups of sixteen rows and the rest: each row is the same as alone.
 TEST(ActivationsTest, ARowDoesNotDependOnItsCompanions) {
   for (const ActivationFormat format : kFormats) {
     for (const size_t rows : {1, 2, 15, 16, 17, 31, 33}) {

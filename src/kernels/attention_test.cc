@@ -95,7 +95,7 @@ Prepared Prepare(const Problem& problem, const AttentionTable& table, const Page
   return prepared;
 }
 
-// Maxima, sums and the used part of the values: all that counts of a state.
+// Maxima, sums and the used part of the values: all relevant numbers of a state.
 std::vector<float> Used(const PageLayout& layout, const StateBuffer& buffer) {
   std::vector<float> used = buffer.max;
   used.insert(used.end(), buffer.sum.begin(), buffer.sum.end());
@@ -115,7 +115,7 @@ std::vector<float> AttendAll(const Problem& problem, const AttentionTable& table
   return Used(store.layout(), buffer);
 }
 
-// Tables of this machine's instruction sets, and of products of bytes where it has none.
+// Tables of this machine's instruction sets, and byte products emulated if it has none.
 struct Tested {
   std::string name;
   const AttentionTable* table;
@@ -132,7 +132,7 @@ std::vector<Tested> AllTested() {
 
 class AttentionTest : public testing::TestWithParam<Tested> {
  protected:
-  // Fills pages with each table, compares them, and then what both make of them.
+  // Fills pages with each table, and compares them and their results.
   void ExpectEqualToReference(const Problem& problem) {
     const auto expected_store = Fill(problem, ref_);
     const auto store = Fill(problem, table_);
@@ -209,7 +209,7 @@ TEST_P(AttentionTest, EqualsTheReferenceUnderEveryMask) {
         if (HasFatalFailure()) return;
       }
     }
-    // Rows of no order at all, and rows that see nothing.
+    // Visible rows in random order, and rows that see nothing.
     Random random(11);
     std::vector<VisibleRows> visible;
     for (int r = 0; r < 40; ++r) {
@@ -253,8 +253,8 @@ TEST_P(AttentionTest, EqualsTheReferenceOnWildNumbers) {
   }
 }
 
-// Bytes of -128, which no row that is written here has, but one that is imported may; the largest
-// weights everywhere, and queries of the largest numbers.
+// Bytes of -128, which our kernels never write, but an imported row may have; the largest weights
+// everywhere, and queries of the largest numbers.
 TEST_P(AttentionTest, NoIntegerOverflows) {
   for (const int fill : {-128, 127, -127}) {
     Problem problem = MakeProblem(KvType::kQ8Int, 96, 80, 256, Causal(256, 13, 1), 5);
@@ -276,7 +276,7 @@ TEST_P(AttentionTest, NoIntegerOverflows) {
       ImportRows(store.layout(), rows.data(), 0, kPagePositions, page);
     const std::vector<float> expected = AttendAll(problem, ref_, store);
     EXPECT_TRUE(SameBits(expected, AttendAll(problem, table_, store)));
-    // All weights are the same, and so is what they weigh: of two whole pages, most of it.
+    // All weights and values are equal: of two whole pages, they count most.
     const size_t rows_before = 2 * problem.rows();
     const float sum = expected[problem.rows()];
     EXPECT_NEAR(expected[rows_before] / sum, static_cast<float>(fill) * 0.01f, 1e-3);
@@ -335,7 +335,7 @@ TEST_P(AttentionTest, CompanionsAndPiecesChangeNothing) {
   }
 }
 
-// What a mask hides may be anything: rows not yet written, stale ones, infinities.
+// Masked rows may be anything: rows not yet written, stale ones, infinities.
 TEST_P(AttentionTest, HiddenRowsContributeExactlyNothing) {
   for (const KvType type : kTypes) {
     for (const uint8_t garbage : {0x00, 0x7c, 0x7f, 0xff}) {
@@ -343,7 +343,7 @@ TEST_P(AttentionTest, HiddenRowsContributeExactlyNothing) {
       Problem problem = MakeProblem(type, 16, 24, length, Causal(length, 36, 1, 64, 3), 5);
       const auto clean = Fill(problem, table_);
       const auto expected = AttendAll(problem, table_, *clean);
-      // The first query sees the sinks and from 201 - 36 - 63 on.
+      // The first query sees the sinks and positions from 201 - 36 - 63 on.
       for (int64_t p = 3; p < 102; ++p) {
         std::fill_n(problem.keys.begin() + p * 16, 16, p % 2 == 0 ? kQuietNan : HUGE_VALF);
         std::fill_n(problem.values.begin() + p * 24, 24, p % 2 == 0 ? -HUGE_VALF : kQuietNan);
@@ -355,7 +355,7 @@ TEST_P(AttentionTest, HiddenRowsContributeExactlyNothing) {
   }
 }
 
-// A row with an infinite value is seen by later queries only, in the same call or in another.
+// Only later queries see a row with an infinite value, in the same call or in another.
 TEST_P(AttentionTest, WhatOnlyLaterQueriesSeeDoesNotReachEarlierOnes) {
   for (const KvType type : kTypes) {
     Problem problem = MakeProblem(type, 16, 16, 140, Causal(140, 12, 1), 5);
@@ -422,7 +422,7 @@ TEST_P(AttentionTest, QueriesOfSeveralHeadsAreGathered) {
   EXPECT_EQ(PlainBits(actual[12 * 21 + 5 * 12 + 1]), PlainBits(x));
 }
 
-// The attention of one row in double precision, from the rows as they were given.
+// The attention of one row in double precision, from the original rows.
 std::vector<double> Exact(const Problem& problem, size_t r, const double* sink) {
   std::vector<double> scores(static_cast<size_t>(problem.length));
   double max = sink != nullptr ? *sink : -HUGE_VAL;
@@ -458,7 +458,7 @@ std::vector<double> Exact(const Problem& problem, size_t r, const double* sink) 
 }
 
 TEST_P(AttentionTest, IsAttention) {
-  // Rounding of keys and values to their type, and for bf16 of queries and weights too.
+  // Errors from rounding keys and values to their type, and for bf16 also queries and weights.
   constexpr double kTolerance[] = {1e-3, 1.5e-2, 2e-2, 3e-2};
   for (const KvType type : kTypes) {
     for (const bool masked : {false, true}) {

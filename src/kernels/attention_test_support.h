@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Pages full of random rows, and one call to attend to them. Only for tests and benchmarks.
+// Pages with random rows, and a call that attends to them. Only for tests and benchmarks.
 #pragma once
 
 #include <cstdint>

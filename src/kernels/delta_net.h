@@ -1,15 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a gated delta net computes: a short convolution along the text, and a state of fixed size
-// that every token changes and is answered from. ref/delta_net.cc is the plain form of both;
-// docs/delta-net.md has the formulas. Also how a page keeps a state, and what states are made of.
-// Must not know models, threads or owners of memory. Plain data: sources of one instruction set
-// include this.
-//
-// Tokens are taken one after the other, so that how a text is cut changes nothing; lanes are
-// columns of the state. Threads are in the compute float mode (base/float_mode.h). Nothing
-// allocates. Pointers need no alignment.
+// The gated delta net: a short convolution along the text, and a state of fixed size, which every
+// token changes and then reads. ref/delta_net.cc is the plain form of both; docs/delta-net.md has
+// the formulas. Also the layout of states and their inputs in pages. Must not know models, threads
+// or owners of memory. Plain data: sources of one instruction set include this.
+// | Tokens are computed one after the other, so that the bits do not depend on how a text is cut;
+// lanes are columns of the state. Threads are in the compute float mode (base/float_mode.h).
+// Nothing allocates. Pointers need no alignment.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +54,7 @@ struct DeltaRun {
   size_t key_dim;
   size_t value_dim;  // a multiple of 16
   float* state;      // [key_dim][value_dim], before and after
-  float* out;        // [tokens][out_stride], or null: the state alone is wanted
+  float* out;        // [tokens][out_stride]; null: only the state is wanted
   size_t out_stride;
 };
 
@@ -73,8 +71,8 @@ extern const DeltaTable kDeltaAvx2;
 extern const DeltaTable kDeltaAvx512;
 extern const DeltaTable kDeltaNeon;
 
-// What a token brings to a layer's states, as a row of a page: the channels before the convolution
-// in halves, then of every head its decay and its beta.
+// A token's inputs to a layer's states, as a row of a page: the channels before the convolution as
+// f16, then every head's decay and beta.
 struct DeltaInputs {
   size_t channels;
   size_t heads;
@@ -83,8 +81,8 @@ struct DeltaInputs {
   constexpr size_t bytes() const { return numbers_at() + 2 * heads * sizeof(float); }
 };
 
-// A page of states has one row, the states of all heads behind the page's last position. Until that
-// is computed they may be those of a position before it, which a mark behind the row names.
+// A page of states has one row: the states of all heads after the page's last position. Until these
+// are computed, it may have the states of an earlier position, which a mark after the row names.
 inline constexpr size_t kDeltaMarkBytes = 64;
 
 }  // namespace aster::kernels

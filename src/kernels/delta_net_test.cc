@@ -48,7 +48,7 @@ struct Head {
   DeltaRun run;
 };
 
-// As the definition has it: the state fades, and then learns what it lacks.
+// By the definition: the state decays, and then adds what is missing for the new value.
 TEST(Delta, TheReferenceFollowsTheDefinition) {
   constexpr size_t kTokens = 20, kKeys = 24, kValues = 32;
   Head head(kTokens, kKeys, kValues);
@@ -86,7 +86,7 @@ TEST_P(DeltaIsa, RunsAreTheReferences) {
   }
 }
 
-// However tokens are cut, and whether their outputs are wanted.
+// For every cut of the tokens, with and without outputs.
 TEST_P(DeltaIsa, CutsChangeNothing) {
   Head whole(9, 32, 64), cut(9, 32, 64);
   table_.run(whole.run);

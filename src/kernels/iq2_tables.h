@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The grid of IQ2_XXS in the forms that kernels look points up in. Plain data.
+// The grid of IQ2_XXS in the forms in which kernels look up points. Plain data.
 #pragma once
 
 #include <cstdint>
 
 namespace aster::kernels {
 
-// Its coordinates are one of these; a digit is the index of one.
+// The levels of its coordinates; a digit is the index of a level.
 inline constexpr uint8_t kIq2Levels[3] = {8, 25, 43};
 
 struct Iq2Tables {

@@ -26,7 +26,7 @@ constexpr std::string_view kNames[kIsaCount] = {"ref", "avx2", "avxvnni", "avx51
 std::vector<Isa> Detect() {
   std::vector<Isa> isas = {Isa::kRef};
 #if defined(__x86_64__)
-  // These also ask the operating system whether it saves the wide registers.
+  // This also asks the operating system whether it saves the wide registers.
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2")) {

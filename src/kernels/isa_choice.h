@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Picks an instruction set by name or by what the machine has. Must not know any kernel.
+// Chooses an instruction set, by name or by what the machine has. Must not know any kernel.
 #pragma once
 
 #include <span>
@@ -15,20 +15,19 @@ namespace aster::kernels {
 // "ref", "avx2", "avxvnni", "avx512", "amx", "neon", "i8mm".
 std::string_view IsaName(Isa isa);
 
-// What this machine can run, the slowest (always kRef) first. Where there are tile registers, the
-// first call asks the system for them.
+// What this machine can run, the slowest (always kRef) first. If it has tile registers, the first
+// call asks the system for them.
 std::span<const Isa> AvailableIsas();
 
-// The last of those that computes what we know it should: tile registers are tried once, and a
-// warning says so where they are not used.
+// The last one that computes correctly. Tile registers are checked once; warns if they fail.
 Isa FastestIsa();
 
-// The instruction set of that name; an error, naming those that there are, where no such name
-// exists or this machine lacks it.
+// The instruction set of that name. An error, which lists all names, if there is none or if this
+// machine lacks it.
 Result<Isa> IsaFromName(std::string_view name);
 
-// What the environment variable ASTER_ISA names, else the fastest. A program asks once, at its
-// start, and passes the answer on.
+// By the environment variable ASTER_ISA, else the fastest. A program calls it once, at its start,
+// and passes the result on.
 Result<Isa> IsaFromEnvironment();
 
 }  // namespace aster::kernels

@@ -17,7 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Puts ASTER_ISA back when the test is over.
+// Restores ASTER_ISA after the test.
 class IsaEnvironmentTest : public ::testing::Test {
  protected:
   void SetUp() override {

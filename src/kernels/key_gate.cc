@@ -9,7 +9,7 @@ namespace aster::kernels {
 namespace {
 
 constexpr size_t kLanes = 16;
-// No root is smaller: near zero it would be too steep to be trained.
+// The least value of the root: nearer to zero it would be too steep for training.
 constexpr float kLeast = 1e-6f;
 
 float Joined(float* lanes) {
@@ -34,7 +34,7 @@ float KeyGate(const OpsTable& ops, const float* row, const float* key, const flo
   const float row_root = std::sqrt(Joined(rows) / count + epsilon);
   const float key_root = std::sqrt(Joined(keys) / count + epsilon);
   const float fit = Joined(products) / row_root / key_root / std::sqrt(count);
-  // What is no number stays none: its sign is another one on every machine.
+  // NaN stays NaN: its sign differs between machines.
   const float least = std::fabs(fit) < kLeast ? kLeast : std::fabs(fit);
   float gate = std::copysign(std::sqrt(least), fit);
   ops.sigmoid(&gate, 1, &gate);

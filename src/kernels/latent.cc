@@ -19,7 +19,7 @@ namespace {
 constexpr uint8_t kNanExponent = 255;
 constexpr float kLargestF8 = 448.0f;
 constexpr float kLargestF4 = 6.0f;
-// Smaller groups are held with the exponent of these.
+// Groups with smaller values get the exponent of these.
 constexpr float kSmallestF8 = 1e-4f;
 constexpr float kSmallestF4 = 6 * 0x1p-126f;
 constexpr float kSmallestF4Scaled = 6 * 0x1p-9f;
@@ -33,7 +33,7 @@ float LargestOf(const float* values, int count, float smallest) {
   float largest = smallest;
   for (int i = 0; i < count; ++i) {
     const float magnitude = std::fabs(values[i]);
-    if (!(magnitude <= largest)) largest = magnitude;  // also for NaN, which then stays
+    if (!(magnitude <= largest)) largest = magnitude;  // also for NaN, which stays NaN
     if (!(largest == largest)) return largest;
   }
   return largest;
@@ -50,14 +50,14 @@ float PowerOfTwo(int biased_exponent) {
   return std::bit_cast<float>(static_cast<uint32_t>(biased_exponent) << 23);
 }
 
-// Of a magnitude up to 448.
+// For a magnitude up to 448.
 uint8_t ToE4m3(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint8_t>(bits >> 24 & 0x80);
   const uint32_t magnitude = bits & 0x7fffffff;
   constexpr uint32_t kSmallestNormal = 121u << 23;  // 2^-6
   if (magnitude < kSmallestNormal) {
-    // Counts of 2^-9: an addition rounds them.
+    // In units of 2^-9: the addition rounds.
     constexpr float kShift = 0x1p23f;
     const float count = (std::bit_cast<float>(magnitude) * 512.0f + kShift) - kShift;
     return static_cast<uint8_t>(sign | static_cast<uint8_t>(count));
@@ -66,7 +66,7 @@ uint8_t ToE4m3(float value) {
   return static_cast<uint8_t>(sign | ((rounded >> 20) - (120u << 3)));
 }
 
-// Of a magnitude up to 6.
+// For a magnitude up to 6.
 uint8_t ToE2m1(float value) {
   const float magnitude = std::fabs(value);
   uint8_t code = 7;
@@ -95,7 +95,7 @@ void EncodeHalves(const float* values, int count, uint8_t* out) {
   }
 }
 
-// The first `size` numbers as bytes, and behind these an exponent for each group.
+// The first `size` numbers as bytes, followed by an exponent for each group.
 void EncodeBytes(const float* values, int size, int group, uint8_t* row) {
   uint8_t* const exponents = row + size;
   for (int begin = 0; begin < size; begin += group) {
@@ -121,7 +121,7 @@ void EncodeF4(const LatentFormat& format, const float* values, uint8_t* row) {
     const uint8_t exponent =
         ExponentFor(LargestOf(values + begin, kF4Group, kSmallestF4), kLargestF4);
     exponents[begin / kF4Group] = exponent;
-    // In two steps: the inverse of the smallest power is beyond what a float holds.
+    // In two steps: the inverse of the smallest power is too large for a float.
     const int shift = exponent == kNanExponent ? 0 : 127 - exponent;
     const auto code = [&](int i) -> uint8_t {
       return exponent == kNanExponent ? 0 : ToE2m1(std::ldexp(values[i], shift));
@@ -138,7 +138,7 @@ uint8_t ScaleFor(float largest) {
   return ToE4m3(std::min(largest / kLargestF4, kLargestF8));
 }
 
-// Of a scale that is no NaN.
+// Of a scale that is not NaN.
 float FromScale(uint8_t code) {
   const int exponent = code >> 3;
   const auto fraction = static_cast<float>(code & 7);

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Attention over rows that are keys and values at once, listed one by one: what DeepSeek V4 does
-// with its window and its compressed rows. Also how those rows are written in few bits, how they
-// are compressed, and how an index ranks them. ref/latent.cc is the plain form of every function;
-// docs/deepseek-v4.md has the formulas. Must not know models, positions, threads or owners of
-// memory. Plain data: sources of one instruction set include this.
-//
-// Here lanes are heads or elements of a row, never terms of one sum. Threads are in the compute
+// Attention over rows that are both keys and values, listed one by one, as DeepSeek V4 does with
+// its window and its compressed rows. Also how these rows are written in few bits, compressed, and
+// ranked by an index. ref/latent.cc is the plain form of every function; docs/deepseek-v4.md has
+// the formulas. Must not know models, positions, threads or owners of memory. Plain data: sources
+// of one instruction set include this.
+// | Lanes are heads or elements of a row here, never terms of one sum. Threads are in the compute
 // float mode (base/float_mode.h). Nothing allocates.
 #pragma once
 
@@ -22,19 +21,19 @@ namespace aster::kernels {
 inline constexpr int kLatentLanes = 16;
 // No row is longer.
 inline constexpr int kMaxLatentDim = 1024;
-// Rows whose weights are found together. Results of blocks are merged in ascending order.
+// Rows of a block, whose weights are computed together. Blocks are merged in ascending order.
 inline constexpr int kLatentBlock = 128;
 // Terms of a sum in fixed point (ops.h).
 inline constexpr uint32_t kMaxTerms = 63;
 
 enum class LatentRows : uint8_t {
-  kF16,  // halves
-  // What stands still in bytes of 8-bit floats (e4m3) with an exponent for each 64; what turns
-  // behind it in halves.
+  kF16,  // f16
+  // The part without RoPE in bytes of 8-bit floats (e4m3) with an exponent for each 64; the part
+  // with RoPE after it in f16.
   kF8,
-  kF4,  // four-bit floats (e2m1) with an exponent for each 32; nothing stands apart
-  // DeepSeek V4.1's, of which nothing stands apart either: bytes with an exponent for each 32, and
-  // four-bit floats with a scale for each 16, an 8-bit float itself.
+  kF4,  // four-bit floats (e2m1) with an exponent for each 32, for all elements
+  // DeepSeek V4.1's, also for all elements: bytes with an exponent for each 32, and four-bit floats
+  // with a scale for each 16, an 8-bit float itself.
   kF8Fine,
   kF4Scaled,
 };
@@ -46,15 +45,15 @@ inline constexpr int kF4ScaledGroup = 16;
 
 struct LatentFormat {
   LatentRows type;
-  int32_t dim;    // elements; a multiple of 16, of kF4 and kF4Scaled of 32
-  int32_t still;  // elements before those that turn; a multiple of 16
+  int32_t dim;    // elements; a multiple of 16, for kF4 and kF4Scaled of 32
+  int32_t still;  // elements before those with RoPE; a multiple of 16
 };
 
 size_t LatentRowBytes(const LatentFormat& format);
 
-// A row in the format: every value becomes the nearest that it can hold, ties to even; exponents
-// are the smallest that fit the largest value of a group. A group with a value that is not finite
-// becomes NaN.
+// Writes a row in the format: every value is rounded to the nearest that it can hold, ties to even;
+// exponents are the smallest that fit the largest value of a group. A group with a value that is
+// not finite becomes NaN.
 void EncodeLatentRow(const LatentFormat& format, const float* values, uint8_t* row);
 
 // c[m][n] = the sum over k, ascending, of a[m * a_row + k * a_step] * b[k * b_row + n].
@@ -71,7 +70,7 @@ struct LatentProduct {
   size_t columns;  // n; a multiple of 16
 };
 
-// What heads have gathered so far.
+// Results of heads over the blocks so far.
 struct LatentState {
   float* max;     // [heads], of scores in units of log 2
   float* sum;     // [heads]
@@ -83,12 +82,12 @@ struct LatentBlock {
   const float* max;     // [heads]
   const float* sum;     // [heads]
   const float* values;  // [heads][dim]
-  size_t heads;         // that are there, from the first
+  size_t heads;         // heads that are there, from the first
   size_t dim;
 };
 
 struct LatentTable {
-  // Rows as floats, `out_row` floats apart.
+  // Rows to floats, `out_row` floats apart.
   void (*decode)(const LatentFormat& format, const uint8_t* const* rows, size_t count, float* out,
                  size_t out_row);
 
@@ -101,7 +100,7 @@ struct LatentTable {
   // Merges a block into the state.
   void (*merge)(const LatentBlock& block, const LatentState& state);
 
-  // out = values / sum, [heads][dim]; sinks[heads] are logits of one more weight per head that
+  // out = values / sum, [heads][dim]; sinks[heads] are logits of a further weight per head, which
   // counts in the sum only.
   void (*finish)(const LatentState& state, const float* sinks, size_t heads, size_t dim,
                  float* out);
@@ -124,7 +123,7 @@ extern const LatentTable kLatentAvx2;
 extern const LatentTable kLatentAvx512;
 extern const LatentTable kLatentNeon;
 
-// The `wanted` largest of `count` scores: their indices, ascending. Of equal ones the lowest index
+// The indices of the `wanted` largest of `count` scores, ascending. Of equal ones the lowest index
 // comes first; NaN ranks with minus infinity. `order` is scratch for `count` numbers.
 void SelectLargest(const float* scores, size_t count, size_t wanted, uint32_t* order,
                    uint32_t* chosen);

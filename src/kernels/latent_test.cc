@@ -32,7 +32,7 @@ TEST(LatentRows, SizesAreThoseOfThePublishedShape) {
   EXPECT_EQ(LatentRowBytes({LatentRows::kF4Scaled, 512, 448}), 256u + 32);
 }
 
-// The nearest of all values that a small float has, ties to the even code.
+// The nearest of all values of a small float, ties to the even code.
 float Nearest(const std::vector<float>& levels, float value) {
   size_t best = 0;
   for (size_t i = 1; i < levels.size(); ++i) {
@@ -118,7 +118,7 @@ TEST(LatentRows, ScaledFourBitsHoldTheNearestValue) {
   const std::vector<float> levels = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
   const std::vector<float> scales = E4m3Levels();
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    // From what no scale is small enough for to what none is large enough for.
+    // From values that are too small for any scale to values that are too large.
     const std::vector<float> values =
         NormalValues(64, seed, std::ldexp(1.0f, static_cast<int>(seed) - 20));
     const auto held = RoundTrip(kLatentRef, format, values);
@@ -151,7 +151,7 @@ TEST(LatentRows, AGroupThatIsNotFiniteIsNan) {
       std::vector<float> values(128, 1.0f);
       values[70] = odd;
       const auto held = RoundTrip(kLatentRef, {type, 128, 128}, values);
-      EXPECT_NEAR(held[0], 1.0f, 0.04f);  // no scale is a sixth
+      EXPECT_NEAR(held[0], 1.0f, 0.04f);  // no scale is exactly a sixth
       EXPECT_TRUE(std::isnan(held[70]));
       EXPECT_TRUE(std::isnan(held[65]));
     }

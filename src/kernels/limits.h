@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Loops that do nothing but what a machine does fastest: integer dot products that never leave the
-// registers, and reads of memory. What kernels reach is held against them. Must not know kernels,
-// threads or clocks. Plain data: sources of one instruction set include this.
+// Loops for the roofline of a machine: integer dot products on registers only, and reads of memory.
+// Kernels' rates are compared with them. Must not know kernels, threads or clocks. Plain data:
+// sources of one instruction set include this.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 namespace aster::kernels {
 
 struct LimitLoops {
-  // The instruction, as its maker calls it.
+  // The instruction's name.
   const char* dot_name;
   // Multiply-adds of one round.
   uint64_t dots_per_round;
-  // That many rounds with every factor one, so that what comes back, the sum of all products, is
-  // the number of multiply-adds that were really done (below 2^31 in each of their lanes).
+  // Runs `rounds` rounds with every factor one, so that the result, the sum of all products, is the
+  // number of multiply-adds that were really done (below 2^31 in each of their lanes).
   uint64_t (*dot)(uint64_t rounds);
 
-  // Reads `count` bytes from the first to the last, a multiple of kReadMultiple at an address that
-  // is a multiple of 64: the sum of their 64-bit words, so that no read can be left out.
+  // Reads `count` bytes in order, a multiple of kReadMultiple at an address that is a multiple of
+  // 64. Returns the sum of their 64-bit words, so that no read can be optimised away.
   uint64_t (*read)(const uint8_t* bytes, size_t count);
 };
 
-// Large pages' worth of nothing special: a whole number of every loop's steps.
+// A whole number of every loop's steps.
 inline constexpr size_t kReadMultiple = 4096;
 
 extern const LimitLoops kLimitsRef;

@@ -10,8 +10,8 @@
 
 namespace aster::kernels {
 
-// Those whose instructions are there, the plain ones first, the widest dot product last. On
-// machines with tile registers, the process has asked for them then.
+// Those with available instructions, the plain ones first, the widest dot product last. If the
+// machine has tile registers, the process must have asked for them before.
 std::span<const LimitLoops* const> AvailableLimits();
 
 }  // namespace aster::kernels

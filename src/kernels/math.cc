@@ -11,8 +11,8 @@
 namespace aster::kernels {
 namespace {
 
-// Two parts of ln 2 and three of pi / 2. All but the last end in zeros, so that their products with
-// the whole numbers that occur here are exact.
+// Two parts of ln 2 and three of pi / 2. All but the last end in zeros, so that products with the
+// whole numbers here are exact.
 constexpr double kLn2High = 0x1.62e42fefa38p-1;
 constexpr double kLn2Low = 0x1.ef35793c7673p-45;
 constexpr double kInverseLn2 = 0x1.71547652b82fep0;
@@ -21,7 +21,7 @@ constexpr double kHalfPiMiddle = 0x1.10b4611p-30;
 constexpr double kHalfPiLow = 0x1.4c4c6628b80dcp-59;
 constexpr double kInverseHalfPi = 0x1.45f306dc9c883p-1;
 
-// Adding it rounds a double of modest size to an integer, found in the low bits of the sum.
+// Adding it rounds a double of modest size to an integer in the low bits of the sum.
 constexpr double kRoundingShift = 0x1.8p52;
 
 // x^first/first! - x^(first+2)/(first+2)! + … to the last power.

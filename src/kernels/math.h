@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Logarithm, exponential, sine and cosine in double precision, made of basic operations only, so
-// that tables built with them are the same on every machine. For tables and parameters, not for
-// inner loops: those use OpsTable. Must not know what the tables are for.
+// Logarithm, exponential, sine and cosine in double precision, from basic operations only, so that
+// tables built with them are the same on every machine. For tables and parameters, not for inner
+// loops: those use OpsTable. Must not know what the tables are for.
 #pragma once
 
 namespace aster::kernels {

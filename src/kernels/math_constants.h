@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The numbers behind exp, 2^x and softplus in single precision: part of the arithmetic, so they
-// never change without a new arithmetic version. The steps they are used in are written down in
-// ref/math.h. Plain data: sources compiled for one instruction set may include this.
-//
-// The polynomials are minimax fits of the relative error, their coefficients rounded to float one
+// The constants of exp, 2^x and softplus in single precision: part of the arithmetic, so they never
+// change without a new arithmetic version. ref/math.h has the steps that use them. Plain data:
+// sources compiled for one instruction set may include this.
+// | The polynomials are minimax fits of the relative error, their coefficients rounded to float one
 // after the other with the rest fitted again; the first error is that of the polynomial alone.
 #pragma once
 
@@ -13,8 +12,8 @@
 
 namespace aster::kernels {
 
-// Adding 1.5 * 2^23 to a float of modest size rounds it to an integer, which then stands in the
-// low bits of the sum.
+// Adding 1.5 * 2^23 to a float of modest size rounds it to an integer, which is then in the low
+// bits of the sum.
 inline constexpr float kRoundingShift = 0x1.8p23f;
 
 inline constexpr float kLog2E = 0x1.715476p0f;   // 1 / ln 2
@@ -38,7 +37,7 @@ inline constexpr float kExp2Coefficients[] = {0x1.62e432p-1f, 0x1.ebfbe6p-3f,  0
 inline constexpr float kLog1pCoefficients[] = {0x1.555558p-1f, 0x1.9996d8p-2f, 0x1.250514p-2f,
                                                0x1.b72ad8p-3f, 0x1.f090acp-3f};
 
-// What a gate of gpt-oss is multiplied with before the sigmoid.
+// The factor of a gate of gpt-oss before the sigmoid.
 inline constexpr float kSwigluOaiSlope = 1.702f;
 
 // gelu(x) is x * sigmoid(x * (kGeluLinear + kGeluCubic * x^2)): 2 sqrt(2 / pi), and 0.044715 of it.
@@ -47,8 +46,8 @@ inline constexpr float kGeluCubic = 0x1.2444f2p-4f;
 
 // Sums in fixed point (OpsTable::fixed_accumulate): the unit is 2^-32.
 inline constexpr double kFixedScale = 0x1p32;
-inline constexpr double kFixedTermLimit = 0x1p50;             // a term is held within ±2^18
-inline constexpr int64_t kFixedNotFinite = int64_t{1} << 57;  // stands for NaN and infinity
-inline constexpr int64_t kFixedSumLimit = int64_t{1} << 56;   // beyond it a sum is not finite
+inline constexpr double kFixedTermLimit = 0x1p50;             // a term is limited to ±2^18
+inline constexpr int64_t kFixedNotFinite = int64_t{1} << 57;  // represents NaN and infinity
+inline constexpr int64_t kFixedSumLimit = int64_t{1} << 56;   // a larger sum is not finite
 
 }  // namespace aster::kernels

@@ -17,7 +17,7 @@
 namespace aster::kernels {
 namespace {
 
-// How far `actual` is from `exact`, counted in the steps of floats of that size.
+// The difference between `actual` and `exact`, in steps of floats of that size.
 double UlpsOfFloat(float actual, long double exact) {
   const auto rounded = static_cast<float>(exact);
   const float next = std::nextafter(rounded, std::numeric_limits<float>::infinity());
@@ -35,14 +35,14 @@ double WorstUlps(float first, float last, int steps, const std::function<float(f
   return worst;
 }
 
-// As its definition has it, with tanh.
+// By its definition, with tanh.
 long double ExactGelu(long double x) {
   const long double root = std::sqrt(2 / std::numbers::pi_v<long double>);
   return x / 2 * (1 + std::tanh(root * (x + 0.044715L * x * x * x)));
 }
 
 TEST(FloatMathTest, ErrorsStayWithinWhatIsStated) {
-  // Where a long double is computed by a program, and that one in qemu, this takes a minute.
+  // If long double is computed in software, and that in qemu, this takes a minute.
   constexpr int kSteps = std::numeric_limits<long double>::digits > 64 ? 30000 : 300000;
   const auto exp = [](long double x) { return std::exp(x); };
   EXPECT_LE(WorstUlps(kExpMin, kExpMax, kSteps, ref::Exp, exp), 1.0);
@@ -101,7 +101,7 @@ TEST(FloatMathTest, ExpNeverLeavesTheNormalFloats) {
 }
 
 TEST(FloatMathTest, NanStaysNan) {
-  const float nan = std::bit_cast<float>(0x7f8fffffu);  // with a payload that an exponent may meet
+  const float nan = std::bit_cast<float>(0x7f8fffffu);  // its payload might reach the exponent
   for (const auto function : {ref::Exp, ref::Exp2, ref::Sigmoid, ref::Silu, ref::Softplus}) {
     EXPECT_TRUE(std::isnan(function(nan)));
   }
@@ -118,7 +118,7 @@ TEST(FloatMathTest, SwigluOaiAddsOneBehindTheLimit) {
   EXPECT_TRUE(std::isnan(ref::SwigluOai(std::nanf(""), 1.0f, 7.0f)));
 }
 
-// Where gelu is close to zero its slope's rounding counts for more; the error stays small beside x.
+// Where gelu is close to zero its slope's rounding matters more; the error is small beside x.
 TEST(FloatMathTest, GeluFollowsItsDefinition) {
   for (float x = -12.0f; x < 12.0f; x += 0.001f) {
     const auto exact = static_cast<double>(ExactGelu(static_cast<long double>(x)));

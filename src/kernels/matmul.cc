@@ -13,9 +13,9 @@ namespace aster::kernels {
 const size_t kStreamAhead = [] {
   constexpr size_t kBytes = 4096;
 #if defined(__x86_64__)
-  // Measured. Zen 4: one stream is read at 0.9 of the machine's limit without a word, and at 0.7
-  // where lines are asked for a block at a time. Zen 3, which has no AVX-512: at 0.7 without, at
-  // 0.9 where they are asked for this far ahead.
+  // Measured. Zen 4: one stream is read at 0.9 of the machine's limit without prefetching, and at
+  // 0.7 if lines are prefetched a block at a time. Zen 3, which has no AVX-512: at 0.7 without, at
+  // 0.9 if they are prefetched this far ahead.
   __builtin_cpu_init();
   if (__builtin_cpu_is("amdfam19h")) return size_t{__builtin_cpu_supports("avx512f") ? 0u : 2048u};
   // Intel's servers since Sapphire Rapids: at 0.80 without, 0.84 at 4096, 0.93 this far ahead.

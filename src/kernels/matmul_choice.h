@@ -9,7 +9,7 @@
 
 namespace aster::kernels {
 
-// For one that this machine has (isa_choice.h).
+// For an instruction set that this machine has (isa_choice.h).
 const MatmulTable& MatmulTableFor(Isa isa);
 
 }  // namespace aster::kernels

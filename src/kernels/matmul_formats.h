@@ -6,10 +6,10 @@
 // come as a parameter:
 //
 // Dot products `D`
-//   D::V                    the vectors; what is asked of them can be read from vector_avx512.h
+//   D::V                    the vectors, with the operations of vector_avx512.h
 //   D::kSigned              whether weights of eight bits come signed, or with an offset
 //   D::Sum<kFold>           adds up dot products of a group. Those of kFold quads fit 16 bits;
-//   D::SignedSum<kFold>     of weights that are signed where D::kSigned;
+//   D::SignedSum<kFold>     of weights that are signed if D::kSigned;
 //   D::ScaledSum<kFold>, D::SignedScaledSum<kFold>
 //                           the same over groups, each times its scale
 //   D::Scale, D::ScaleOf<h>(pairs)
@@ -23,7 +23,7 @@
 namespace aster::kernels {
 namespace {
 
-// Quad t of a group of kQuads, each byte 4 bits.
+// Quad t of a group of kQuads, 4 bits in each byte.
 template <typename V, int t, int kQuads>
 [[gnu::always_inline]] inline typename V::Bytes FourBits(const PackedQuads* quads) {
   constexpr int kHalf = kQuads / 2;
@@ -80,7 +80,7 @@ struct MXFP4 {
   using Block = PackedMXFP4;
   using Sum = typename D::template Sum<4>;
   static constexpr size_t kStartWord = kPer32Start8;
-  // Sixteen is added to the weights, twice the eight of the word.
+  // Sixteen was added to the weights; the word has minus eight times the sum, so it counts twice.
   static typename V::Ints Start(const uint8_t* word) {
     const typename V::Ints start = V::BroadcastInt(word);
     return V::AddInts(start, start);
@@ -140,7 +140,7 @@ struct Q5_1 {
     return V::LoadHalves(block.scales[group]);
   }
   static constexpr bool kOffsets = true;
-  // An eighth, since the word of kStartWord is eight times the sum of the activations, negative.
+  // An eighth of the offset, as the word of kStartWord is -8 times the sum of the activations.
   static typename V::Floats EighthOfOffset(const Block& block, int group) {
     return V::Multiply(V::LoadHalves(block.offsets[group]), Eighth<V>());
   }
@@ -248,7 +248,7 @@ struct Q2_K : SuperBase<D, PackedQ2_K, 4, 4> {
   }
 };
 
-// Points are looked up in memory, eight columns of a row at a time.
+// Looks up points in memory, eight columns of a row at a time.
 template <typename D>
 struct IQ2_XXS : SuperBase<D, PackedIQ2_XXS, 8, 2> {
   using V = typename D::V;

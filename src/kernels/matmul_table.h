@@ -19,20 +19,20 @@ struct MatmulJob {
   size_t columns;       // of the matrix: inputs
 
   const void* activations;  // prepared (activations.h)
-  size_t activation_rows;   // how many rows were prepared together
+  size_t activation_rows;   // rows that were prepared together
   size_t first_row;         // the first of those to multiply
-  size_t batch;             // how many
+  size_t batch;             // how many of them
 
   float* out;               // [.., rows]
   size_t out_stride;        // floats from row to row
-  const uint32_t* to_rows;  // [batch] which rows of `out`; null: row i for the i-th
+  const uint32_t* to_rows;  // [batch] rows of `out`; null: row i for the i-th
 };
 
 // Computes the outputs of panels `panel_begin` to `panel_end`; neither these nor the batch are
 // empty.
 using MatmulFunction = void (*)(const MatmulJob& job, size_t panel_begin, size_t panel_end);
 
-// Where one prepared row goes (activation_layout.h).
+// The place of one prepared row (activation_layout.h).
 struct PreparedRow {
   uint8_t* pieces;
   uint8_t* words;
@@ -47,8 +47,8 @@ struct MatmulTable {
   PrepareFunction prepare[kActivationFormatCount];  // by ActivationFormat
 };
 
-// How many bytes ahead a stream of weights is asked for, about as much as a core has under way at
-// its full bandwidth; 0 where this machine reads fastest when it is told nothing.
+// How many bytes ahead weights are prefetched, about as much as a core has in flight at its full
+// bandwidth; 0 if this machine reads fastest without prefetching.
 extern const size_t kStreamAhead;
 
 extern const MatmulTable kMatmulRef;

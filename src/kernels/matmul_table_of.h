@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The table of one instruction set: the product of every weight type, and what prepares its
-// activations. For the sources of one instruction set; matmul_formats.h says what `D` has.
+// The table of one instruction set: the product of every weight type, and how its activations are
+// prepared. For the sources of one instruction set; matmul_formats.h says what `D` has.
 #pragma once
 
 #include "kernels/activation_rows.h"
@@ -13,7 +13,7 @@
 namespace aster::kernels {
 namespace {
 
-// `Iq2Xxs` where the instruction set has a better way than the common one.
+// `Iq2Xxs`: if the instruction set has a better way than the common one.
 template <typename D, typename Iq2Xxs = IQ2_XXS<D>, typename V = typename D::V>
 constexpr MatmulTable kTableOf = {
     .products = {Products<FloatTile<V, F32<V>>>::Run, Products<FloatTile<V, F16<V>>>::Run,

@@ -18,7 +18,7 @@ namespace {
 
 // --- The reference against the definition of the formats, in double precision.
 
-// The value that a prepared one stands for.
+// The value of a prepared number.
 double PreparedValue(const PreparedRows& rows, size_t row, size_t column) {
   switch (rows.format) {
     case ActivationFormat::kF32:
@@ -39,7 +39,7 @@ double PreparedValue(const PreparedRows& rows, size_t row, size_t column) {
 
 class MatmulTest : public ::testing::TestWithParam<TensorType> {
  protected:
-  // Odd numbers of blocks among them.
+  // Includes odd numbers of blocks.
   std::vector<size_t> SomeColumns() const {
     const size_t multiple = ColumnMultiple(GetParam());
     if (multiple == 1) return {1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200};
@@ -117,7 +117,7 @@ TEST_P(MatmulTest, EveryNumberOfColumnsOnEveryInstructionSet) {
   }
 }
 
-// More of each than any instruction set takes at a time.
+// More of each than any instruction set computes at a time.
 TEST_P(MatmulTest, ManyRowsAndColumnsOnEveryInstructionSet) {
   const size_t columns = ColumnMultiple(GetParam()) == 1 ? 1100 : 1280;
   ExpectSameAsReference(GetParam(), 147, columns, 150, TestValues::kPlain, TestValues::kPlain, 1);
@@ -135,7 +135,7 @@ TEST_P(MatmulTest, ExtremeValuesOnEveryInstructionSet) {
   }
 }
 
-// The integers inside a block are largest when all activations and all weights are.
+// The integers inside a block are largest if all activations and all weights are.
 TEST_P(MatmulTest, NoIntegerOverflowsOnAnyInstructionSet) {
   const size_t columns = ColumnMultiple(GetParam()) == 1 ? 64 : 2 * ColumnMultiple(GetParam());
   FileMatrix matrix(GetParam(), 32, columns, TestValues::kPlain, 1);

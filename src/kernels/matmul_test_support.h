@@ -26,7 +26,7 @@ namespace aster::kernels {
 
 using gguf::TensorType;
 
-// Of files, all that can be computed with.
+// All types of files with kernels.
 inline constexpr TensorType kAllTypes[] = {
     TensorType::kF32,     TensorType::kF16,   TensorType::kBF16,   TensorType::kQ8_0,
     TensorType::kQ5_0,    TensorType::kQ4_0,  TensorType::kMXFP4,  TensorType::kQ2_K,
@@ -42,8 +42,8 @@ inline constexpr TensorType kTypeOfEachKernel[kWeightTypeCount] = {
     TensorType::kQ5_K, TensorType::kQ6_K,  TensorType::kIQ2_XXS, TensorType::kIQ4_NL,
     TensorType::kQ5_1, TensorType::kIQ4_XS};
 
-// All of 1 … most. With sanitizers, where a product takes up to half a second, those that are at
-// the edges of tiles and of registers: the release tests all.
+// All of 1 … most. With sanitizers, where a product takes up to half a second, only those at the
+// edges of tiles and of registers: the release build tests all.
 inline std::vector<size_t> NumbersUpTo(size_t most) {
   std::vector<size_t> numbers;
   for (size_t n = 1; n <= most; ++n) {
@@ -55,7 +55,7 @@ inline std::vector<size_t> NumbersUpTo(size_t most) {
 // "Q4_K"; also a valid part of a test's name.
 inline std::string TypeName(TensorType type) { return gguf::TensorTypeName(type); }
 
-// What kernels have by WeightType.
+// The kernels' functions of WeightType, by type of files.
 inline size_t ColumnMultiple(TensorType type) { return ColumnMultiple(*WeightTypeOf(type)); }
 inline size_t PanelBytes(TensorType type, size_t columns) {
   return PanelBytes(*WeightTypeOf(type), columns);
@@ -87,7 +87,7 @@ class TestNumbers {
 };
 
 enum class TestValues {
-  kPlain,  // as models have them
+  kPlain,  // as in models
   kAny,    // of all magnitudes, denormal, infinite and NaN (these two rarely, since they spread)
 };
 
@@ -101,7 +101,7 @@ inline float TestFloat(TestNumbers& numbers, TestValues values) {
   if (choice < 8) return kExtremes[choice];
   if (choice == 8) return std::bit_cast<float>(0x7f800000u);
   if (choice == 9) return std::bit_cast<float>(0xffc12345u);
-  // Neighbours must meet, so most have similar magnitudes.
+  // Neighbours must have an effect on each other, so most have similar magnitudes.
   const int spread = choice < 100 ? 60 : 4;
   const uint32_t sign_and_mantissa = std::bit_cast<uint32_t>(numbers.Signed()) & 0x807fffffu;
   const auto exponent = static_cast<uint32_t>(127 - spread + numbers.Below(2 * spread));
@@ -120,7 +120,7 @@ inline uint16_t TestHalf(TestNumbers& numbers, TestValues values) {
 
 // --- Blocks: any bytes are valid, so only the scales are chosen.
 
-// What is four bits here and there in IQ1_M.
+// The scale's four bits in each part of IQ1_M.
 inline void SetScale(quant::BlockIQ1_M& block, uint16_t scale) {
   for (size_t i = 0; i < 4; ++i) {
     uint8_t& byte = block.scales[2 * i + 1];
@@ -146,7 +146,7 @@ void ChooseScales(TestNumbers& numbers, TestValues values, Block& block) {
   if constexpr (requires { block.offset; }) block.offset = TestHalf(numbers, values);
 }
 
-// Blocks whose bytes `byte()` gives.
+// Blocks with the bytes of `byte()`.
 template <typename Block, typename Byte>
 void FillBlocks(TestNumbers& numbers, TestValues values, std::span<uint8_t> bytes,
                 const Byte& byte) {
@@ -258,7 +258,7 @@ struct FileMatrix {
     return packed;
   }
 
-  // Makes all bytes of its blocks `byte`, but for scales: the largest and smallest of all integers.
+  // Sets all bytes of its blocks, except scales: gives the largest and smallest integers.
   void FillWith(uint8_t byte) {
     TestNumbers numbers(2);
     FillBlocks(type, numbers, TestValues::kPlain, bytes, [&] { return byte; });
@@ -348,7 +348,7 @@ inline std::vector<float> Product(Isa isa, const FileMatrix& matrix, const Align
   return out;
 }
 
-// The bit patterns, all NaNs being the same: which NaN comes out of an operation is not specified.
+// The bit patterns, with all NaNs equal: which NaN an operation gives is not specified.
 inline std::vector<uint32_t> ComparableBits(std::span<const float> values) {
   std::vector<uint32_t> bits;
   bits.reserve(values.size());

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The loops that the products of every vector instruction set are made of: tiles of kPanels panels
-// of sixteen outputs by kRows rows of activations, and the order in which a call visits them. For
-// the sources of one instruction set: everything here is in an unnamed namespace, so that each
-// keeps its own copy. Must not know instructions nor weight formats, which come as two parameters:
+// The loops of the products of every vector instruction set: tiles of kPanels panels of sixteen
+// outputs by kRows rows of activations, and the order in which a call visits them. For the sources
+// of one instruction set: everything here is in an unnamed namespace, so that each keeps its own
+// copy. Must not know instructions nor weight formats, which are two parameters:
 //
 // Vector `V`: sixteen floats (V::Floats), sixteen int32 (V::Ints) and operations on them.
 // Quantisation `Q`: Q::Block (packed.h), and how its parts become vectors.
 //
-// Every output is one lane, and every lane does what ref/matmul_ref.cc does, in its order; only
-// the order of additions of integers, which are exact, is free.
+// Every output is one lane, and every lane computes the steps of ref/matmul_ref.cc in their order;
+// only integers, whose additions are exact, are added in any order.
 #pragma once
 
 #include "kernels/activation_layout.h"
@@ -36,8 +36,8 @@ template <int kCount, typename F>
   }
 }
 
-// Neighbouring rows of activations: row m's pieces stand m * kPieceBytes, its words m * kWordBytes
-// after those of the first.
+// Neighbouring rows of activations: row m's pieces are m * kPieceBytes, its words m * kWordBytes
+// after those of the first row.
 struct TileRows {
   const uint8_t* pieces;
   const uint8_t* words;
@@ -47,8 +47,8 @@ struct TileRows {
   const uint8_t* word(size_t index) const { return words + index * group_rows * kWordBytes; }
 };
 
-// What a tile brings near while it goes through its weights: at every `step`th block, from block
-// `first` on, that which is `bytes` further.
+// What a tile prefetches while it goes through its weights: at every `step`th block, from block
+// `first` on, the memory `bytes` further.
 struct Ahead {
   static constexpr size_t kNever = ~size_t{0};
 
@@ -57,7 +57,7 @@ struct Ahead {
   size_t step;
 };
 
-// What the weights of a tile are: panel p starts p * panel_blocks blocks further.
+// The weights of a tile: panel p starts p * panel_blocks blocks further.
 template <typename Block>
 struct TilePanels {
   const Block* blocks;
@@ -74,8 +74,8 @@ struct TileSums {
   typename V::Floats at[kPanels][kRows];
 };
 
-// Carries out a tile's Ahead, at block At(), in as many parts as that block is worked off in: cores
-// wait where too many lines are asked for at once. Small blocks are counted kBlocks at a time.
+// Prefetches a tile's Ahead at block At(), in as many parts as the block is computed in: cores wait
+// if too many lines are requested at once. Small blocks are counted kBlocks at a time.
 template <typename Block, int kPanels, int kBlocks = 1>
 class Prefetch {
  public:
@@ -109,7 +109,7 @@ class Prefetch {
 
 // --- Types with a scale per 32 weights.
 
-// Whether they have an offset too, Q::EighthOfOffset().
+// Whether they also have an offset, Q::EighthOfOffset().
 template <typename Q>
 constexpr bool HasOffsets() {
   if constexpr (requires { Q::kOffsets; }) return Q::kOffsets;
@@ -219,8 +219,8 @@ template <typename V, typename Q, int kPanels, int kRows>
   }
 }
 
-// The sum over all groups of a small integer of the weights (a minimum, or the scale where all
-// weights have an offset) times the sum of the group's activations.
+// The sum over all groups of a small integer of the weights (a minimum, or the scale if all weights
+// have an offset) times the sum of the group's activations.
 template <typename V, typename Q, int kRows>
 [[gnu::always_inline]] inline void PairSums(const typename Q::Block& block, const TileRows& rows,
                                             size_t index, typename V::Ints (&sums)[kRows]) {
@@ -333,8 +333,7 @@ struct FloatTile {
   }
 };
 
-// Whether rows come as floats already, those of a piece's even columns before those of its odd
-// ones.
+// Whether rows were already widened to floats: even columns of a piece before odd ones.
 template <typename Q>
 constexpr bool HasWideRows() {
   if constexpr (requires { Q::kWideRows; }) return Q::kWideRows;
@@ -347,7 +346,7 @@ struct Bfloat16Tile {
   using Block = typename Q::Block;
   static constexpr ActivationFormat kFormat = ActivationFormat::kBF16;
   static constexpr int kPanels = V::kPanels;
-  // Each sum has two chains. They need not be made side by side where nothing is shared by them.
+  // Each sum has two chains. They need not be computed side by side if they share nothing.
   static constexpr int kRows = HasWideRows<Q>() ? V::kFloatRows : V::kFloatRows / 2;
 
   template <int kPanels, int kRows>
@@ -371,8 +370,8 @@ struct Bfloat16Tile {
           AddColumn<true>(panels, i, rows.piece(2 * i + 1), t, odd);
         });
       } else if constexpr (2 * kPanels * kRows > V::kMostSums) {
-        // Both chains' sums are more than registers hold beside each other. What compilers take
-        // for another block they read again, in place of keeping its vectors in memory.
+        // The sums of both chains do not fit into registers. `again` makes compilers read the block
+        // again, in place of keeping its vectors in memory.
         size_t again = i;
         asm("" : "+r"(again));
         AddPairs<true, false>(panels, i, rows.piece(i), even, odd);
@@ -412,7 +411,7 @@ struct Bfloat16Tile {
       }
     });
   }
-  // One column of pair t.
+  // Adds one column of pair t.
   template <bool kOdd, int kPanels, int kRows>
   [[gnu::always_inline]] static void AddColumn(const TilePanels<Block>& panels, size_t i,
                                                const uint8_t* piece, int t,
@@ -449,7 +448,7 @@ class Products {
   using V = typename Tile::V;
   using Block = typename Tile::Block;
 
-  // So many rows go by panel by panel, in tiles of V::kFewRows.
+  // Up to this many rows are computed panel by panel, in tiles of V::kFewRows.
   static constexpr size_t kStreamedRows = []() -> size_t {
     if constexpr (requires { V::kStreamedRows; }) return V::kStreamedRows;
     return V::kFewRows;
@@ -463,7 +462,7 @@ class Products {
         layout_(ActivationLayoutOf(Tile::kFormat, job.columns)),
         panel_blocks_((job.columns + Block::kColumns - 1) / Block::kColumns) {}
 
-  // Panel by panel, so that the weights are one stream from memory.
+  // Panel by panel, so that weights are read from memory in one stream.
   void FewRows(size_t begin, size_t end) const {
     const Ahead ahead = {
         .bytes = kStreamAhead, .first = kStreamAhead == 0 ? Ahead::kNever : 0, .step = 1};
@@ -474,9 +473,9 @@ class Products {
     }
   }
 
-  // A set of panels stays in a second-level cache while all rows pass by, and the rows of a tile in
-  // a first-level cache while the panels of the set do. Meanwhile the next set comes from memory,
-  // a part of it with each tile of rows.
+  // A set of panels stays in a second-level cache for all rows, and the rows of a tile in a
+  // first-level cache for all panels of the set. Meanwhile the next set comes from memory, a part
+  // of it with each tile of rows.
   void ManyRows(size_t begin, size_t end) const {
     constexpr size_t kSetBytes = 256 * 1024;
     const size_t panel_bytes = panel_blocks_ * sizeof(Block);
@@ -497,8 +496,8 @@ class Products {
     }
   }
 
-  // Calls f(row, rows) for tiles of at most `most` rows. A tile stays in its group of rows; the
-  // tiles of a group are of similar sizes.
+  // Calls f(row, rows) for tiles of at most `most` rows. A tile does not cross a group of rows; the
+  // tiles of a group have similar sizes.
   template <typename F>
   void ForTilesOfRows(size_t most, const F& f) const {
     for (size_t row = 0; row < job_.batch;) {

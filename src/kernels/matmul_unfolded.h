@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Products with many rows where unpacking weights costs as much as multiplying with them: some
+// Products with many rows, if unpacking weights costs as much as multiplying with them: some
 // hundred columns of a panel are unpacked once, into memory that stays in a first-level cache, and
-// then all rows pass by. The tiles are those of matmul_tiles.h, with blocks that need no unpacking;
-// the sums of all rows wait in memory while the next columns are unpacked, which changes no bit.
-// For the sources of one instruction set. Besides what the tiles ask, `V` has StoreInts() and
-// StoreFloats(), and sums have kLanes, LoadWeights() and StoreWeights(): blocks are plain memory,
-// since compilers copy structs of vectors in pieces, and then wait for these.
+// then multiplied with all rows. The tiles are those of matmul_tiles.h, with blocks that need no
+// unpacking; the sums of all rows are kept in memory while the next columns are unpacked, which
+// changes no bit. For the sources of one instruction set. Besides what the tiles need, `V` has
+// StoreInts() and StoreFloats(), and sums have kLanes, LoadWeights() and StoreWeights(): blocks are
+// plain memory, since compilers copy structs of vectors in pieces, and then wait for these.
 #pragma once
 
 #include "kernels/matmul_formats.h"
@@ -31,8 +31,8 @@ template <typename V>
   V::StoreFloats(values, reinterpret_cast<float*>(lanes->bytes));
 }
 
-// Each of these has `Packed`, the type of packed.h, and `Tile`, that of its blocks, which Unfold()
-// makes from a packed one.
+// Each of these has `Packed`, the type of packed.h, and `Tile`, the type of its blocks, which
+// Unfold() makes from a packed block.
 
 // Types with a scale per 32 weights.
 template <typename Q>
@@ -122,7 +122,7 @@ struct UnfoldedSuper {
       Unroll<2>([&](auto half) __attribute__((always_inline)) {
         constexpr int h = decltype(half)::value;
         const auto group = Q::template LoadGroup<h>(packed, pair);
-        // Two quads may be looked up by the same bytes, which are read once if no store is between.
+        // Two quads may be looked up by the same bytes: these are read once if no store is between.
         Unroll<kQuads / 2>([&](auto two) __attribute__((always_inline)) {
           constexpr int t = 2 * decltype(two)::value;
           const auto even = group.template Quad<t>();
@@ -189,7 +189,7 @@ struct UnfoldedBF16 {
 
 // --- Calls.
 
-// Fewer rows than V::kUnfoldedRows are left to `Few`.
+// Leaves fewer rows than V::kUnfoldedRows to `Few`.
 template <typename U, typename Few = Products<typename U::PackedTile>>
 class UnfoldedProducts {
  public:
@@ -212,7 +212,7 @@ class UnfoldedProducts {
   using Block = typename U::Block;
 
   // Unpacked columns take 8 to 18 KiB, so that a first-level cache holds them and the rows of a
-  // tile. All rows of these columns and all sums are half of a second-level cache.
+  // tile. All rows of these columns and all sums take half of a second-level cache.
   static constexpr size_t kColumnsAtOnce = Tile::kFormat == ActivationFormat::kF32    ? 128
                                            : Tile::kFormat == ActivationFormat::kBF16 ? 256
                                                                                       : 512;
@@ -220,12 +220,12 @@ class UnfoldedProducts {
   static constexpr size_t kRowsAtOnce = 128;
   static constexpr size_t kSums = 1024;
 
-  // Pieces of widened activations: a group of rows more, since the first may stand within its
+  // Pieces of widened activations: a further group of rows, as the first row may be within its
   // group.
   static constexpr size_t kWidePieces =
       HasWideRows<U>() ? 2 * (kRowsAtOnce + kGroupRows) * kColumnsAtOnce / kBF16Piece : 1;
 
-  // Some columns of a panel, unpacked, and the packed ones that come next.
+  // Some columns of a panel, unpacked, and the next packed ones.
   struct Columns {
     const Block* blocks;
     size_t block_count;
@@ -234,7 +234,7 @@ class UnfoldedProducts {
     bool is_last;
     const char* next;
     size_t next_lines;
-    const Lanes* wide_rows;   // these columns of all rows at once, where they are widened
+    const Lanes* wide_rows;   // these columns of all rows, if they are widened
     size_t wide_first_group;  // of rows
   };
 
@@ -245,8 +245,8 @@ class UnfoldedProducts {
         layout_(ActivationLayoutOf(Tile::kFormat, job.columns)),
         panel_blocks_((job.columns + Packed::kColumns - 1) / Packed::kColumns) {}
 
-  // The outputs of some panels for rows `row` to `row + rows`: some columns at a time, whose
-  // activations then stay in a second-level cache.
+  // Computes the outputs of some panels for rows `row` to `row + rows`: some columns at a time,
+  // whose activations then stay in a second-level cache.
   void Panels(size_t panel, size_t panels, size_t row, size_t rows) const {
     Block blocks[kBlocks];
     Lanes sums[kSums];
@@ -277,7 +277,7 @@ class UnfoldedProducts {
     }
   }
 
-  // Blocks of columns of all rows, each piece as two: floats of its even columns, of its odd ones.
+  // Widens blocks of columns of all rows, each piece to floats of its even and its odd columns.
   void WidenRows(size_t row, size_t rows, size_t begin, size_t count, Lanes* wide) const {
     const size_t first_group = (job_.first_row + row) / kGroupRows;
     for (size_t i = job_.first_row + row; i < job_.first_row + row + rows; ++i) {
@@ -296,7 +296,7 @@ class UnfoldedProducts {
     return (row / kGroupRows - first_group) * 2 * count * kGroupRows + row % kGroupRows;
   }
 
-  // Those columns with all rows. Meanwhile the next columns come from memory.
+  // Multiplies these columns with all rows. Meanwhile the next columns come from memory.
   void Rows(size_t panel, size_t row, size_t rows, const Columns& columns, Lanes* sums) const {
     const size_t lines_at_once = columns.next_lines * Tile::kRows / rows + 1;
     size_t line = 0;
@@ -320,7 +320,7 @@ class UnfoldedProducts {
     Compute<kRows>(panel, row, columns, sums);
   }
 
-  // Not inlined: compilers keep what it holds in registers there.
+  // Not inlined, so that compilers keep its variables in registers.
   template <int kRows>
   [[gnu::noinline]] void Compute(size_t panel, size_t row, const Columns& columns,
                                  Lanes* sums) const {

@@ -1,16 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Operations on rows of floats: norms, softmax, activations, rotary positions, conversions, sums in
-// fixed point. One table of functions per instruction set; all tables give the same bits, those of
+// Operations on rows of floats: norms, softmax, activations, RoPE, conversions, sums in fixed
+// point. One table of functions per instruction set; all tables give the same bits, those of
 // ref/ops.cc, which defines every formula. Must not know layers, threads or where rows come from.
 // Nothing allocates or fails. Plain data: sources of one instruction set include this.
-//
-// Reductions run in sixteen virtual lanes: element i belongs to lane i mod 16, each lane takes its
-// elements in ascending order, and a fixed tree joins the lanes (i with i+8, i+4, i+2, i+1).
-//
-// Threads that call these are in the compute float mode (base/float_mode.h). Pointers need no
-// alignment. An output may be the very same array as an input, but may not overlap it otherwise.
+// | Reductions run in sixteen virtual lanes: element i belongs to lane i mod 16, each lane takes
+// its elements in ascending order, and a fixed tree joins the lanes (i with i+8, i+4, i+2, i+1).
+// | Threads that call these are in the compute float mode (base/float_mode.h). Pointers need no
+// alignment. An output may be the same array as an input, but must not overlap it otherwise.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +18,7 @@
 
 namespace aster::kernels {
 
-// Which two elements of a row rope turns together.
+// Which two elements of a row RoPE turns together.
 enum class RopeLayout : uint8_t {
   kAdjacent,  // 2i and 2i+1
   kHalves,    // i and i + pairs
@@ -30,16 +28,16 @@ enum class RopeLayout : uint8_t {
 using MapFunction = void (*)(const float* x, size_t count, float* y);
 
 struct OpsTable {
-  // Errors in ulp against the exact value, and behaviour at the ends: ref/math.h.
+  // ref/math.h has the errors in ulp against the exact value, and the behaviour at the ends.
   MapFunction exp;
   MapFunction sigmoid;
   MapFunction silu;
   MapFunction softplus;
   MapFunction sqrt_softplus;
 
-  // y = silu(min(gate, limit)) * clamp(up, -limit, limit); a limit of infinity limits nothing.
+  // y = silu(min(gate, limit)) * clamp(up, -limit, limit); infinity is no limit.
   void (*swiglu)(const float* gate, const float* up, size_t count, float limit, float* y);
-  // y = g * sigmoid(1.702 * g) * (u + 1), g and u being gate and up within the same limits.
+  // y = g * sigmoid(1.702 * g) * (u + 1), where g and u are gate and up within the same limits.
   void (*swiglu_oai)(const float* gate, const float* up, size_t count, float limit, float* y);
 
   // The same as swiglu with gelu (its tanh form) in place of silu.
@@ -53,19 +51,19 @@ struct OpsTable {
   void (*add_scaled)(const float* x, size_t count, float factor, float* y);  // y += x * factor
 
   // For each of `rows` rows of `count`: y = x / sqrt(mean(x^2) + epsilon), times weight[count]
-  // unless that is null. Heads are rows too.
+  // unless that is null. Heads are rows, too.
   void (*rms_norm)(const float* x, size_t x_stride, size_t rows, size_t count, const float* weight,
                    float epsilon, float* y, size_t y_stride);
 
-  // y = e^(x - max) / sum. All zero where every x is minus infinity.
+  // y = e^(x - max) / sum. All zero if every x is minus infinity.
   MapFunction softmax;
 
-  // Index of the largest element, the lowest of several; NaN is never chosen. 0 where none is above
+  // Index of the largest element, the lowest of equal ones; NaN is never chosen. 0 if none is above
   // minus infinity. Count below 2^31.
   size_t (*argmax)(const float* x, size_t count);
 
-  // Turns 2 * pairs elements of each row by the angles whose cosines and sines [pairs] are given
-  // (rope.h); backwards if `inverse`. For a rotation of part of a row, x points to that part.
+  // Turns 2 * pairs elements of each row by angles given by their cosines and sines [pairs]
+  // (rope.h); backwards if `inverse`. To rotate a part of a row, x points to that part.
   void (*rope)(float* x, size_t stride, size_t rows, size_t pairs, const float* cosines,
                const float* sines, RopeLayout layout, bool inverse);
 
@@ -81,13 +79,13 @@ struct OpsTable {
 
   // Bytes with an f16 scale for every 32 (the last group may be shorter): scale = f16(max / 127),
   // quant = nearest even of x / scale within ±127. A group with a value that is not finite, or with
-  // a scale beyond f16, has scale NaN and zeros.
+  // a scale too large for f16, has scale NaN and zeros.
   void (*to_q8)(const float* x, size_t count, int8_t* quants, uint16_t* scales);
   void (*from_q8)(const int8_t* quants, const uint16_t* scales, size_t count, float* y);
 
   // Sums whose terms may come from different machines, in any order: each term weight * y is
-  // rounded once to a multiple of 2^-32 (to nearest even) and added as an integer. A term is held
-  // within ±2^18; one that is not finite makes the sum NaN. At most 63 terms.
+  // rounded once to a multiple of 2^-32 (to nearest even) and added as an integer. A term is
+  // limited to ±2^18; one that is not finite makes the sum NaN. At most 63 terms.
   void (*fixed_accumulate)(int64_t* sums, const float* y, size_t count, float weight);
   void (*fixed_add)(int64_t* sums, const int64_t* more, size_t count);
   void (*fixed_finish)(const int64_t* sums, size_t count, float* y);

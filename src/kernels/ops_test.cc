@@ -23,8 +23,8 @@ std::vector<size_t> Lengths() {
   return lengths;
 }
 
-// Arrays are one longer than they say, so that a write behind the end shows; and they begin one
-// element after their allocation, so that nothing is aligned.
+// Arrays have one more element than they say, so that a write beyond the end is found; and they
+// begin one element after their allocation, so that nothing is aligned.
 struct Rows {
   explicit Rows(std::vector<float> values) : all(std::move(values)) {}
   float* data() { return all.data() + 1; }

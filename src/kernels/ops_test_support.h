@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// For tests that hold every instruction set to the reference: values from ordinary to absurd, and
-// comparisons of bits. Only for tests.
+// For tests that compare every instruction set with the reference: values from ordinary to extreme,
+// and comparisons of bits. Only for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace aster::kernels {
 
-// Every test of this kind runs once per instruction set of the machine, in the compute float mode.
+// Tests of this kind run once per instruction set of the machine, in the compute float mode.
 class IsaTest : public testing::TestWithParam<Isa> {
   ComputeFloatMode mode_;
 };
@@ -34,7 +34,7 @@ inline std::string IsaTestName(const testing::TestParamInfo<Isa>& info) {
 #define INSTANTIATE_FOR_EVERY_ISA(suite) \
   INSTANTIATE_TEST_SUITE_P(Every, suite, testing::ValuesIn(AvailableIsas()), IsaTestName)
 
-// NaN has many patterns, and which one a machine makes is its own affair.
+// NaN has many patterns, and machines may differ in which one they make.
 inline uint32_t PlainBits(float x) {
   return std::isnan(x) ? 0x7fc00000u : std::bit_cast<uint32_t>(x);
 }

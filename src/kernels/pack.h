@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From the rows of a file to packed panels (packed.h). Packing is the same on every machine and
-// loses nothing. Must not know files, tensors or threads.
+// Packs the rows of a file to panels (packed.h). Packing is the same on every machine and loses
+// nothing. Must not know files, tensors or threads.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace aster::kernels {
 
-// What a file's type is packed as; nothing where it cannot be computed with. Several types may be
+// What a file's type is packed as; nothing if there is no kernel for it. Several types may be
 // packed as one: every weight keeps its value, but some take more memory than in the file.
 std::optional<WeightType> WeightTypeOf(gguf::TensorType type);
 
@@ -27,7 +27,7 @@ inline size_t PanelCount(size_t rows) { return (rows + kPanelRows - 1) / kPanelR
 // The bytes of one panel: a multiple of 32.
 size_t PanelBytes(WeightType type, size_t columns);
 
-// The columns of a matrix come in whole blocks of this many.
+// The columns of a matrix are a multiple of this.
 size_t ColumnMultiple(WeightType type);
 
 struct PackSource {
@@ -37,9 +37,9 @@ struct PackSource {
   size_t columns;
 };
 
-// Writes panels `panel_begin` to `panel_end` of the source, whose type can be computed with; panel
-// i goes to out + i * PanelBytes(*WeightTypeOf(type), columns). Rows beyond the last, in the last
-// panel, are zero. Calls for different panels may run at the same time.
+// Writes panels `panel_begin` to `panel_end` of the source, whose type has a kernel; panel i goes
+// to out + i * PanelBytes(*WeightTypeOf(type), columns). In the last panel, rows beyond the matrix
+// are zero. Calls for different panels may run at the same time.
 void PackPanels(gguf::TensorType type, const PackSource& source, size_t panel_begin,
                 size_t panel_end, void* out);
 

@@ -29,7 +29,7 @@ Vector Load(const void* from) {
 
 void Store(Vector value, void* to) { std::memcpy(to, &value, sizeof(value)); }
 
-// quads[t] of each row from rows[row]'s bytes 4 t to 4 t + 3, changed by `flip`. Four rows by four
+// quads[t] of each row from rows[row]'s bytes 4 t to 4 t + 3, XORed with `flip`. Four rows by four
 // quads at a time.
 template <size_t kQuads>
 void Interleave(const uint8_t* const* rows, PackedQuads* quads, uint32_t flip = 0) {
@@ -53,7 +53,7 @@ void Interleave(const uint8_t* const* rows, PackedQuads* quads, uint32_t flip = 
   }
 }
 
-// Rows that were brought into order, each of kQuads quads.
+// Reordered rows, each of kQuads quads.
 template <size_t kQuads>
 class Staged {
  public:
@@ -101,7 +101,7 @@ void PackGroup(const RowBlocks<quant::BlockIQ4_NL>& blocks, size_t group, Packed
   PackFourBits(blocks, group, out);
 }
 
-// Each weight of Q5_0 is one of Q8_0, which has kernels.
+// Q5_0 is packed as Q8_0, which has kernels.
 void PackGroup(const RowBlocks<quant::BlockQ5_0>& blocks, size_t group, PackedQ8_0* out) {
   Staged<8> staged;
   for (size_t row = 0; row < kPanelRows; ++row) {
@@ -123,7 +123,7 @@ uint32_t ArrangeFifthBits(uint32_t bits) {
   return bytes;
 }
 
-// Q4_1 is Q5_1 without its fifth bits.
+// Q4_1 is packed as Q5_1 without fifth bits.
 template <typename FileBlock>
 void PackGroup(const FileBlock* const (&blocks)[kPanelRows], size_t group, PackedQ5_1* out) {
   const uint8_t* rows[kPanelRows];
@@ -160,9 +160,9 @@ void ArrangeNibbles(const uint8_t* in, uint8_t* out, size_t stride) {
   }
 }
 
-// In: 32 bytes that hold at bit 2 p the two bits of weight 32 p + i. Out: for each of the eight
-// groups of 16 weights, `stride` bytes apart, four bytes that hold at bit 2 t those of weight
-// 4 t + i. In every byte lane that is a 4 x 4 matrix of bit pairs, to be transposed.
+// In: 32 bytes with the two bits of weight 32 p + i at bit 2 p. Out: for each of the eight groups
+// of 16 weights, `stride` bytes apart, four bytes with those of weight 4 t + i at bit 2 t. In every
+// byte lane that transposes a 4 x 4 matrix of bit pairs.
 void ArrangeTwoBits(const uint8_t* in, uint8_t* out, size_t stride) {
   uint64_t rows[4];  // [t]: quad t of the even and of the odd groups
   for (size_t t = 0; t < 4; ++t) {
@@ -171,7 +171,7 @@ void ArrangeTwoBits(const uint8_t* in, uint8_t* out, size_t stride) {
     std::memcpy(&quads[1], in + 16 + 4 * t, sizeof(quads[1]));
     std::memcpy(&rows[t], quads, sizeof(quads));
   }
-  // Swaps the bits of `a` that stand `shift` above those of `mask` with those of `b` at the mask.
+  // Swaps the bits of `a` that are `shift` above those of `mask` with those of `b` at the mask.
   const auto swap = [](uint64_t& a, uint64_t& b, int shift, uint64_t mask) {
     const uint64_t differences = (a >> shift ^ b) & mask;
     b ^= differences;
@@ -189,8 +189,8 @@ void ArrangeTwoBits(const uint8_t* in, uint8_t* out, size_t stride) {
   }
 }
 
-// In: 32 bytes that hold at bit k the bit of weight 32 k + i. Out: for each group of 32 weights,
-// `stride` bytes apart, four bytes that hold at bit t that of weight 4 t + i.
+// In: 32 bytes with the bit of weight 32 k + i at bit k. Out: for each group of 32 weights,
+// `stride` bytes apart, four bytes with that of weight 4 t + i at bit t.
 void ArrangeOneBit(const uint8_t* in, uint8_t* out, size_t stride) {
   for (size_t group = 0; group < 8; ++group) {
     uint32_t bytes = 0;
@@ -203,7 +203,7 @@ void ArrangeOneBit(const uint8_t* in, uint8_t* out, size_t stride) {
   }
 }
 
-// What `count` groups of a row have, two neighbours side by side.
+// Values of `count` groups of a row, two neighbours side by side.
 void SetPairs(PackedPair* pairs, size_t count, size_t row, const void* values) {
   for (size_t pair = 0; pair < count / 2; ++pair) {
     std::memcpy(pairs[pair][row], static_cast<const uint8_t*>(values) + 2 * pair, 2);
@@ -283,7 +283,7 @@ void PackBlock(const RowBlocks<quant::BlockQ6_K>& blocks, PackedQ6_K* out) {
   staged.InterleaveTo(&out->groups[0].low[0]);
 }
 
-// Where the seven signs of point 0 go.
+// The places of the seven signs of point 0.
 constexpr std::array<uint32_t, 128> kSpreadSigns = [] {
   std::array<uint32_t, 128> spread{};
   for (uint32_t signs = 0; signs < 128; ++signs) {
@@ -313,7 +313,7 @@ void PackBlock(const RowBlocks<quant::BlockIQ2_XXS>& blocks, PackedIQ2_XXS* out)
   }
 }
 
-// The types of sixteen levels (quant/levels.h).
+// Types with sixteen levels (quant/levels.h).
 template <typename FileBlock>
 void PackBlock(const FileBlock* const (&blocks)[kPanelRows], PackedLevels* out) {
   const quant::LevelTable& table = quant::LevelsOf(*blocks[0]);
@@ -348,8 +348,8 @@ struct PanelRowStarts {
     count = std::min(kPanelRows, source.rows - panel * kPanelRows);
     next_panel = at[0] + kPanelRows * source.row_stride;
   }
-  // Brings the next panel, which mostly follows this one in the file, near the second-level cache,
-  // in order, while this one is read here and there: as much as `bytes` of each row.
+  // Prefetches the next panel, which mostly follows this one in the file, near the second-level
+  // cache, in order, while this panel is read at several places: `bytes` of each row.
   void PrefetchNext(size_t bytes) {
     for (size_t i = 0; i < kPanelRows * bytes; i += 64) __builtin_prefetch(next_panel + i, 0, 2);
     next_panel += kPanelRows * bytes;
@@ -360,8 +360,8 @@ struct PanelRowStarts {
   const uint8_t* next_panel;
 };
 
-// Copies a packed block around the caches: it is not needed soon, and a cache would read the memory
-// before it is written to. StoresDone() orders these stores before later ones.
+// Writes a packed block past the caches: it is not needed soon, and a cache would read the memory
+// before writing it. StoresDone() orders these stores before later ones.
 template <typename Block>
 void StoreAround(const Block& block, Block* out) {
   static_assert(sizeof(Block) % 16 == 0 && alignof(Block) <= 16);
@@ -382,7 +382,7 @@ void StoresDone() {
 }
 
 // Quads of one column (float) or of two neighbouring columns (the 16-bit floats) of each row, for
-// `bytes` bytes of a row from `begin` on; what is beyond `end` is zero.
+// `bytes` bytes of a row from `begin` on; zeros beyond `end`.
 template <size_t kQuads>
 void StageFloats(const PanelRowStarts& rows, size_t begin, size_t end, PackedQuads* quads) {
   if (rows.count == kPanelRows && begin + 4 * kQuads <= end) {

@@ -14,7 +14,7 @@ namespace {
 
 class PackTest : public ::testing::TestWithParam<TensorType> {};
 
-// Bits of a weight that is packed in a layout of another type; 0 where the type has one of its own.
+// Bits of a weight that is packed in another type's layout; 0 if the type has its own.
 double BitsInCommonLayout(TensorType type) {
   if (type == TensorType::kQ4_1) return 6;
   if (type == TensorType::kQ5_0) return 8.5;

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How packed weights lie in memory: one copy that serves every instruction set. Sixteen rows (a
+// The memory layout of packed weights: one copy that serves every instruction set. Sixteen rows (a
 // panel) are interleaved; a panel is a run of blocks, in the order of its columns, and a matrix is
-// a run of panels. Only layouts and constants, so that kernel sources may include this; what the
-// numbers mean is in docs/arithmetic.md. Must not know the layouts of files.
-//
-// Four neighbouring columns of a row, a quad, stand together, quad t of a group being columns 4 t
-// to 4 t + 3; then come the other rows. So [kPanelRows][4] bytes are one 512-bit register, one row
-// per 32-bit lane, and sixteen quads in a row are one tile of AMX.
+// a run of panels. Only layouts and constants, so that kernel sources may include this;
+// docs/arithmetic.md says what the numbers mean. Must not know the layouts of files.
+// | Four neighbouring columns of a row, a quad, are stored together; quad t of a group is columns 4
+// t to 4 t + 3. The same quad of the other rows follows. So [kPanelRows][4] bytes are one 512-bit
+// register, one row per 32-bit lane, and sixteen consecutive quads are one tile of AMX.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +43,7 @@ struct PackedBF16 {
 // The types with a scale per 32 weights are packed two groups at a time.
 struct PackedQ8_0 {
   static constexpr size_t kColumns = 64;
-  uint16_t scales[2][kPanelRows];  // [group], halves
+  uint16_t scales[2][kPanelRows];  // [group], f16
   PackedQuads quants[2][8];        // [group][quad], 128 added
 };
 static_assert(sizeof(PackedQ8_0) == 1088);
@@ -73,7 +72,7 @@ static_assert(sizeof(PackedIQ4_NL) == 576);
 struct PackedQ5_1 {
   static constexpr size_t kColumns = 64;
   uint16_t scales[2][kPanelRows];
-  uint16_t offsets[2][kPanelRows];  // halves
+  uint16_t offsets[2][kPanelRows];  // f16
   struct {
     PackedQuads low[4];  // quads t and t + 4
     PackedQuads high;    // the fifth bit of eight quads
@@ -82,7 +81,7 @@ struct PackedQ5_1 {
 static_assert(sizeof(PackedQ5_1) == 768);
 
 // The K types: super-blocks of 256 weights. Integer scales and minima of two neighbouring groups
-// stand side by side, so that two products with them are one instruction.
+// are stored side by side, so that two products with them are one instruction.
 using PackedPair = uint8_t[kPanelRows][2];
 
 struct PackedQ2_K {
@@ -129,7 +128,7 @@ struct PackedQ6_K {
 };
 static_assert(sizeof(PackedQ6_K) == 3392);
 
-// Weights that are one of sixteen levels (quant/levels.h).
+// Weights with one of sixteen levels (quant/levels.h).
 struct PackedLevels {
   static constexpr size_t kColumns = 256;
   uint16_t scale[kPanelRows];
@@ -142,8 +141,8 @@ struct PackedLevels {
 static_assert(sizeof(PackedLevels) == 2368);
 
 // Quad t of a group is half h = t % 2 of point p = t / 2. Bit Iq2SignBit(t) of byte i of a word of
-// signs is 1 where weight i of the quad is negative. Four of these 32 bits follow from the others,
-// since a point has an even number of signs: in their place, the upper four, stands the scale.
+// signs is 1 if weight i of the quad is negative. Four of these 32 bits follow from the others, as
+// a point has an even number of signs: their place, the upper four bits, has the scale.
 constexpr int Iq2SignBit(int t) { return 4 * (t % 2) + 3 - t / 2; }
 
 struct PackedIQ2_XXS {

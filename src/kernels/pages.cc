@@ -22,7 +22,7 @@ bool IsBytes(KvType type) { return type == KvType::kQ8 || type == KvType::kQ8Int
 
 size_t ElementBytes(KvType type) { return IsBytes(type) ? 1 : 2; }
 
-// Elements of a key that stand side by side, and positions of a value.
+// Elements of a key, or positions of a value, that are stored side by side.
 size_t Together(KvType type) {
   return type == KvType::kBf16 ? 2 : type == KvType::kQ8Int ? kIntQuad : 1;
 }
@@ -76,8 +76,8 @@ void ZeroValuePadding(const PageLayout& layout, int position, uint8_t* page) {
   }
 }
 
-// An odd number of bf16 keys leaves one of a pair empty. (Of integers, what is empty meets zeros of
-// the query.)
+// With an odd number of bf16 keys one of a pair is empty. (With integers, empty bytes are
+// multiplied with zeros of the query.)
 void ZeroKeyPadding(const PageLayout& layout, int position, uint8_t* page) {
   if (layout.type != KvType::kBf16 || layout.key_dim % 2 == 0) return;
   const auto p = static_cast<size_t>(position);

@@ -49,7 +49,7 @@ TEST(PagesTest, ExportIsTheInverseOfImportAndTouchesNothingElse) {
       ExportRows(layout, page, 0, kPagePositions, back.data());
       ASSERT_EQ(back, rows);
 
-      // In pieces, and only those.
+      // Transfers rows in pieces, and only those.
       PageStore pieces(layout, 1, 0xee);
       for (int first = 0; first < kPagePositions; first += 7) {
         const int count = std::min(7, kPagePositions - first);

@@ -26,7 +26,7 @@ double YarnPair(const RopeSpec& spec, double turns) {
   return dimensions * Log(spec.original_context / (turns * 2.0 * kPi)) / (2.0 * Log(spec.base));
 }
 
-// Whole numbers by conversion: a call of floor may be the platform's library.
+// By conversion: a call of floor may be the platform's library.
 double Floor(double x) {
   const auto whole = static_cast<double>(static_cast<int64_t>(x));
   return whole > x ? whole - 1.0 : whole;

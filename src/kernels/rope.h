@@ -14,8 +14,8 @@ namespace aster::kernels {
 enum class RopeScaling : uint8_t {
   kNone,
   kLinear,  // every frequency divided by the factor
-  kLlama3,  // long waves divided by the factor, short ones kept, a straight line between
-  kYarn,    // the same by the number of turns within the original context
+  kLlama3,  // low frequencies divided by the factor, high ones kept, a linear ramp between
+  kYarn,    // the same, by the number of turns within the original context
 };
 
 struct RopeSpec {
@@ -25,22 +25,22 @@ struct RopeSpec {
   double factor = 1.0;  // how many times the original context was stretched
   double original_context = 0.0;
 
-  // kLlama3: waves longer than original_context / low are divided, shorter than original_context /
-  // high kept.
+  // kLlama3: wavelengths above original_context / low are divided, those below original_context /
+  // high are kept.
   double low_frequency_factor = 1.0;
   double high_frequency_factor = 4.0;
 
-  // kYarn: pairs that turn more often than fast keep their frequency, less than slow are divided.
+  // kYarn: pairs that turn more often than fast keep their frequency, those below slow are divided.
   double beta_fast = 32.0;
   double beta_slow = 1.0;
-  double extrapolation = 1.0;  // how much of the kept frequencies is mixed in where they are kept
+  double extrapolation = 1.0;  // share of the kept frequencies in the mix, where they are kept
 };
 
 // Writes frequencies[pairs], in radians per position; each is divided by divisors[i] unless that
 // array is null (some files carry one).
 void RopeFrequencies(const RopeSpec& spec, const float* divisors, double* frequencies);
 
-// What YaRN multiplies cosines and sines with, unless a model says otherwise: 1 + 0.1 ln(factor).
+// YaRN's factor of cosines and sines, unless a model says otherwise: 1 + 0.1 ln(factor).
 double YarnMagnitude(double factor);
 
 // Positions are at least zero and below this.

@@ -17,7 +17,7 @@ float SelectionKey(const float* scores, const float* bias, size_t expert) {
 }
 
 // Puts an expert among the `count` best so far, if it is one of the `chosen` best. ids is kept
-// sorted; an expert goes behind all that are at least as good.
+// sorted; an expert comes after all that are at least as good.
 void Offer(const float* scores, const float* bias, size_t expert, size_t chosen, int32_t* ids,
            size_t& count) {
   const float key = SelectionKey(scores, bias, expert);
@@ -74,7 +74,7 @@ void SelectGroupedExperts(const RoutingSpec& spec, const float* scores, const fl
     ranks[group] = GroupRank(scores, bias, group * size, size);
   int32_t groups[kMaxExpertGroups];
   SelectExperts(ranks, nullptr, spec.groups, spec.used_groups, groups);
-  // In ascending order, so that of equal experts the first comes first.
+  // In ascending order, so that of equal experts the first one comes first.
   std::sort(groups, groups + spec.used_groups);
   size_t count = 0;
   for (size_t i = 0; i < spec.used_groups; ++i) {

@@ -73,7 +73,7 @@ TEST(RoutingTest, SelectionIsAStableSort) {
   }
 }
 
-// Every expert of the groups that rank best, as the definition has it.
+// Every expert of the best groups, by the definition.
 TEST(RoutingTest, GroupsAreChosenBeforeExperts) {
   Random random(5);
   for (const uint32_t groups : {1u, 2u, 8u, 64u}) {
@@ -115,7 +115,7 @@ TEST(RoutingTest, AGroupOfWhichNothingIsANumberIsChosenLast) {
   const RoutingSpec spec{.groups = 4, .used_groups = 2};
   std::vector<int32_t> ids(2);
   SelectGroupedExperts(spec, scores.data(), bias.data(), 8, 2, ids.data());
-  // Infinity and no number make no number: with that group it is as with the third.
+  // Infinity plus NaN is NaN: the same result as with the third group.
   EXPECT_THAT(ids, ElementsAre(2, 3));
 }
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The numbers that hyper-connections mix the streams of a residual with: what goes into half a
-// layer, how its output comes back, and how the streams mix among themselves, by a matrix whose
-// rows and columns are brought near a sum of one. docs/deepseek-v4.md has the formulas. Must not
-// know layers. One form for every instruction set: there is little to compute.
+// The weights with which hyper-connections mix the streams of a residual: into the input of half a
+// layer, its output into the streams, and the streams with each other, by a matrix whose rows and
+// columns are brought near a sum of one. docs/deepseek-v4.md has the formulas. Must not know
+// layers. One form for every instruction set, as there is little to compute.
 #pragma once
 
 #include <cstddef>

@@ -44,7 +44,7 @@ TEST_P(StreamMixIsa, WeightsAreThoseOfTheFormulas) {
     EXPECT_NEAR(values[i], 1 / (1 + std::exp(-at(i, 0))) + 1e-6, 1e-6);
     EXPECT_NEAR(values[kStreams + i], 2 / (1 + std::exp(-at(kStreams + i, 1))), 1e-6);
   }
-  // One round alone, in double precision: a softmax of rows, then columns.
+  // Only one round, in double precision: a softmax of rows, then columns.
   const auto once = Mixed(products, 1);
   double square[kStreams][kStreams];
   for (size_t a = 0; a < kStreams; ++a) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A set of weight types, as a model's tensors have them. Must not know what is done with it, nor be
-// included where one instruction set is compiled.
+// A set of weight types, as of a model's tensors. Must not know what it is used for, nor be
+// included in sources for one instruction set.
 #pragma once
 
 #include <bitset>

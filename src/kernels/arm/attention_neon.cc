@@ -10,10 +10,10 @@ const aster::kernels::OpsTable& kRowOps = aster::kernels::kOpsNeon;
 
 }  // namespace
 
-// Written in those lanes.
+// Uses these lanes.
 #include "kernels/arm/attention_dots_neon.inc"
 
-// Written with those products.
+// Uses these products.
 #include "kernels/attention_body.inc"
 
 namespace aster::kernels {

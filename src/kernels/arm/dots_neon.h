@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What matmul_formats.h asks of an instruction set, with NEON and its dot products of signed bytes.
-// Only for sources compiled for these: everything is in an unnamed namespace.
+// The operations that matmul_formats.h needs, with NEON and its dot products of signed bytes. Only
+// for sources compiled for these: everything is in an unnamed namespace.
 #pragma once
 
 #include "kernels/arm/vector_neon.h"

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Weights as matrix instructions take them: eight columns of one output beside the same columns of
-// the next. A packed block of sixteen outputs becomes two blocks of eight, once for all rows that
-// pass by, and the products of such a block with a pair of rows (i8mm_rows.h). For the sources of
-// one instruction set: everything here is in an unnamed namespace.
+// Weights in the layout of matrix instructions: eight columns of one output beside the same columns
+// of the next. A packed block of sixteen outputs is unpacked to two blocks of eight, once for all
+// rows, and multiplied with pairs of rows (i8mm_rows.h). For the sources of one instruction set:
+// everything here is in an unnamed namespace.
 #pragma once
 
 #include <arm_neon.h>
@@ -18,7 +18,7 @@
 namespace aster::kernels {
 namespace {
 
-// Eight outputs are four registers, each of two.
+// Eight outputs are four registers of two each.
 using Octet = int8_t[4][2][8];       // [two outputs][output][column]
 using ForBothRows = float[4][2][2];  // [two outputs][row][output]: each output's twice
 using IntsForBothRows = int32_t[4][2][2];
@@ -87,7 +87,7 @@ template <int kPairs>
   }
 }
 
-// --- Types with a scale per 32 weights: kBias is what Q adds to weights that are not signed.
+// --- Types with a scale per 32 weights: kBias is the offset that Q adds to unsigned weights.
 
 template <template <typename> typename Q, int kBias>
 struct ScaledBlocks {
@@ -164,7 +164,7 @@ struct ScaledBlocks {
   }
 };
 
-// --- Super-blocks. Where kFolds, weights times their integer scales fit bytes.
+// --- Super-blocks. kFolds: weights times their integer scales fit into bytes.
 
 template <template <typename> typename Q, bool kFolds = false>
 struct SuperBlocks {
@@ -247,7 +247,7 @@ struct SuperBlocks {
     });
   }
 
-  // Those of eight groups, which stand beside each other for each output.
+  // Minima of eight groups, which are stored side by side for each output.
   static void StoreMins(const Packed& packed, int eight, Octet& first, Octet& second) {
     VectorNeon::Pairs pairs[4];
     for (int i = 0; i < 4; ++i) pairs[i] = Format::SumFactors(packed, 4 * eight + i);

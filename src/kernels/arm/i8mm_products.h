@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The order in which a product with matrix instructions visits panels, columns and rows: some
+// The order in which a product with matrix instructions visits panels, columns and rows. Some
 // hundred columns of many rows are paired (i8mm_rows.h) and stay in a second-level cache; a panel's
-// are unpacked (i8mm_blocks.h) into a first-level cache, and then all pairs of rows pass by. Sums
-// wait in memory meanwhile, which changes no bit. For the sources of one instruction set:
-// everything here is in an unnamed namespace.
+// columns are unpacked (i8mm_blocks.h) into a first-level cache, and then multiplied with all pairs
+// of rows. Sums are kept in memory meanwhile, which changes no bit. For the sources of one
+// instruction set: everything here is in an unnamed namespace.
 #pragma once
 
 #include "kernels/arm/i8mm_blocks.h"
@@ -14,7 +14,7 @@
 namespace aster::kernels {
 namespace {
 
-// `B` is of i8mm_blocks.h.
+// `B`: a class of i8mm_blocks.h.
 template <typename B>
 class PairProducts {
  public:
@@ -63,7 +63,7 @@ class PairProducts {
         layout_(ActivationLayoutOf(B::kFormat, job.columns)),
         panel_blocks_((job.columns + Packed::kColumns - 1) / Packed::kColumns) {}
 
-  // The outputs of some panels for rows `row` to `row + rows`.
+  // Computes the outputs of some panels for rows `row` to `row + rows`.
   void SomePanels(size_t panel, size_t panels, size_t row, size_t rows) const {
     Block blocks[2][kBlocks];
     Pair pairs[kMostRows / 2][kBlocks];
@@ -107,7 +107,7 @@ class PairProducts {
     return {activations + at.pieces, activations + at.words, at.group_rows};
   }
 
-  // Those columns with all rows. Meanwhile the next columns come from memory.
+  // Multiplies these columns with all rows. Meanwhile the next columns come from memory.
   void AllPairs(size_t panel, size_t row, size_t rows, const Columns& columns, Sums* sums) const {
     const size_t pairs = Pairs(rows);
     const size_t tiles = (pairs + B::kMostPairs - 1) / B::kMostPairs;
@@ -135,7 +135,7 @@ class PairProducts {
     Compute<kPairs>(half, first, columns, sums + first);
   }
 
-  // Not inlined: compilers keep what it holds in registers there.
+  // Not inlined, so that compilers keep its variables in registers.
   template <int kPairs>
   [[gnu::noinline]] static void Compute(size_t half, size_t first, const Columns& columns,
                                         Sums* sums) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Prepared activations (activation_layout.h) as matrix instructions take them: two rows at a time,
-// eight columns of one beside the same columns of the other. Rows are paired once for many panels.
-// For the sources of one instruction set: everything here is in an unnamed namespace.
+// Prepared activations (activation_layout.h) in the layout of matrix instructions: two rows at a
+// time, eight columns of one beside the same columns of the other. Rows are paired once for many
+// panels. For the sources of one instruction set: everything here is in an unnamed namespace.
 #pragma once
 
 #include <arm_neon.h>
@@ -14,8 +14,7 @@
 namespace aster::kernels {
 namespace {
 
-// Two outputs stand side by side in a result, once for each row: what belongs to a row is there
-// twice.
+// A result has two outputs side by side for each row, so values of a row are stored twice.
 using OfBothRows = float[2][2];  // [row][output]
 
 struct alignas(16) PairPer32 {
@@ -24,7 +23,7 @@ struct alignas(16) PairPer32 {
   OfBothRows scales[2];       // [group]
 };
 
-// With what Q5_1 multiplies its offsets with.
+// The sums by which Q5_1 multiplies its offsets.
 struct alignas(16) PairPer32AndSums : PairPer32 {
   OfBothRows sums[2];  // -8 times the sum of the group's quants
 };
@@ -43,7 +42,7 @@ struct alignas(16) PairPer256AndSums : PairPer256 {
   int8_t low[kSumOctets][2][8];
 };
 
-// 64 quants of each row.
+// Pairs 64 quants of each row.
 [[gnu::always_inline]] inline void PairPiece(const uint8_t* first, const uint8_t* second,
                                              int8_t (*octets)[2][8]) {
   for (int i = 0; i < 4; ++i) {
@@ -60,7 +59,7 @@ inline void PairScales(const uint8_t* first, const uint8_t* second, OfBothRows& 
   vst1q_f32(scales[0], vreinterpretq_f32_u32(vcombine_u32(a, b)));
 }
 
-// Block `index` of two rows. TileRows are one row here.
+// Pairs block `index` of two rows. TileRows are one row here.
 inline void PairBlock(const TileRows& first, const TileRows& second, size_t index,
                       PairPer32* pair) {
   PairPiece(first.piece(index), second.piece(index), pair->octets[0]);

@@ -3,7 +3,7 @@
 
 #include "kernels/arm/ops_vec_neon.inc"
 
-// Written in those lanes.
+// Uses these lanes.
 #include "kernels/latent_body.inc"
 
 namespace aster::kernels {

@@ -13,8 +13,7 @@ constexpr int kSums = 14;
 
 uint64_t Total(int32x4_t sum) { return vaddlvq_u32(vreinterpretq_u32_s32(sum)); }
 
-// Each sum is named: compilers keep arrays of registers in memory as well, and a loop that also
-// stores is no limit.
+// Each sum is a variable: compilers also keep arrays of registers in memory, which costs time.
 uint64_t Dot(uint64_t rounds) {
   int32x4_t s0 = vdupq_n_s32(0), s1 = vdupq_n_s32(0), s2 = vdupq_n_s32(0), s3 = vdupq_n_s32(0),
             s4 = vdupq_n_s32(0), s5 = vdupq_n_s32(0), s6 = vdupq_n_s32(0), s7 = vdupq_n_s32(0),

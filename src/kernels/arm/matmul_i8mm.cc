@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Matrix products with the matrix instruction of signed bytes, smmla: two outputs times two rows.
-// What it does not do is left to NEON's dot products.
+// NEON's dot products compute everything else.
 #include "kernels/arm/i8mm_products.h"
 
 namespace aster::kernels {
@@ -18,7 +18,7 @@ void PrepareWithNeon(const float* row, size_t columns, const PreparedRow& out) {
   kMatmulNeon.prepare[static_cast<size_t>(format)](row, columns, out);
 }
 
-// Fewer rows do not earn what it costs to unpack weights into memory, by the instructions that
+// For fewer rows, unpacking weights into memory does not pay, by the instructions that
 // bench/arm_instructions.py counts.
 template <WeightType type, typename Blocks, size_t kFewestRows = 4>
 void WithMatrices(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
@@ -26,7 +26,7 @@ void WithMatrices(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   PairProducts<Blocks>::Run(job, panel_begin, panel_end);
 }
 
-// Q2_K times its scales fits one byte.
+// Q2_K times its scales fits into one byte.
 constexpr MatmulTable kTable = {
     .products = {WithNeon<WeightType::kF32>, WithNeon<WeightType::kF16>,
                  WithNeon<WeightType::kBF16>,

@@ -60,7 +60,7 @@ struct VectorNeon {
   static Ints AddInts(const Ints& a, const Ints& b) {
     return Quarters<Ints>([&](int i) { return vaddq_s32(a.at[i], b.at[i]); });
   }
-  // a - kFactor * b; a power of two.
+  // a - kFactor * b; kFactor is a power of two.
   template <int kFactor>
   static Ints SubtractTimes(const Ints& a, const Ints& b) {
     constexpr int kShift = __builtin_ctz(kFactor);
@@ -128,7 +128,7 @@ struct VectorNeon {
   static Bytes FlipSigns(const Bytes& bytes) {
     return Quarters<Bytes>([&](int i) { return veorq_s8(bytes.at[i], vdupq_n_s8(-128)); });
   }
-  // kMask of the bits of each byte, moved up by kShift bits (down where it is negative).
+  // The bits kMask of each byte, shifted up by kShift (down if it is negative).
   template <int kShift, int kMask>
   static Bytes Bits(const PackedQuads& quads) {
     const Bytes bytes = LoadBytes(quads);
@@ -178,7 +178,7 @@ struct VectorNeon {
     });
   }
 
-  // Quad t of the points [row][point] of IQ2_XXS, of sixteen rows.
+  // Quad t of the IQ2_XXS points [row][point] of sixteen rows.
   template <int t>
   static Bytes PointQuads(const uint8_t (*points)[4]) {
     return Quarters<Bytes>([&](int i) {
@@ -193,7 +193,7 @@ struct VectorNeon {
     return vreinterpretq_s32_u8(vcombine_u8(vld1_u8(kIq2Tables.points[points[0][i]]),
                                             vld1_u8(kIq2Tables.points[points[1][i]])));
   }
-  // Words of signs (packed.h), with those that follow from others in place of the scale.
+  // Words of signs (packed.h), with the implied signs in place of the scale.
   static Ints EvenSigns(const Ints& signs_and_scale) {
     return Quarters<Ints>([&](int i) {
       const uint32x4_t scale = vdupq_n_u32(0xf0000000);
@@ -204,7 +204,7 @@ struct VectorNeon {
       return vreinterpretq_s32_u32(vbslq_u32(scale, odd, signs));
     });
   }
-  // All bits of the bytes of quad t that are negative.
+  // All bits of those bytes of quad t that are negative.
   template <int t>
   static Bytes NegativeBytes(const Ints& signs) {
     return Quarters<Bytes>([&](int i) {
@@ -234,8 +234,8 @@ struct VectorNeon {
     if (count < 16) __builtin_memcpy(out, all, count * sizeof(float));
   }
 
-  // Sixteen activations in a row; quad t of them stays in its place, since an instruction can
-  // multiply with one lane of a register.
+  // Sixteen activations in a row; quad t stays in its lane, as an instruction can multiply with one
+  // lane of a register.
   struct Activations {
     template <int t>
     struct Lane {
@@ -249,7 +249,7 @@ struct VectorNeon {
   };
   static Activations LoadActivations(const uint8_t* at) { return {Signed(vld1q_u8(at))}; }
 
-  // What activations are prepared with.
+  // Operations for preparing activations.
   static Ints MaxMagnitudes(const Ints& largest, const Ints& float_bits) {
     return Quarters<Ints>([&](int i) {
       const uint32x4_t magnitudes =
@@ -273,7 +273,7 @@ struct VectorNeon {
   static void SumsOf16(const int8_t* quants, int32_t* sums) {
     for (int i = 0; i < 4; ++i) sums[i] = vaddlvq_s8(vld1q_s8(quants + 16 * i));
   }
-  // Rounded to the nearest, ties to even; a NaN is made quiet.
+  // Rounded to the nearest, ties to even; NaN becomes quiet.
   static void StoreBfloat16(const Ints& float_bits, uint8_t* out) {
     for (int i = 0; i < 4; ++i) {
       const uint32x4_t bits = vreinterpretq_u32_s32(float_bits.at[i]);

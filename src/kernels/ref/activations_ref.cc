@@ -15,8 +15,8 @@
 namespace aster::kernels {
 namespace {
 
-// The largest magnitude as a bit pattern: magnitudes compare as integers do, a NaN above infinity
-// above all numbers, and nothing is flushed to zero on the way.
+// The largest magnitude as a bit pattern: magnitudes compare as integers do, NaN is above infinity
+// and infinity above all numbers, and nothing is flushed to zero.
 uint32_t LargestMagnitude(const float* values, size_t count) {
   uint32_t largest = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ int32_t SumOf(const int8_t* quants, size_t count) {
 uint16_t RoundToBF16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const bool nan = (bits & 0x7fffffffu) > kInfinityBits;
-  // To the nearest, ties to even; a NaN is made quiet.
+  // To the nearest, ties to even; NaN becomes quiet.
   return static_cast<uint16_t>((nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 

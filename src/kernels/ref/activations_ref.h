@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The reference's ways to prepare a row of activations, which slower instruction sets use as they
-// are where speed does not matter. Internal to kernels/.
+// The reference's functions that prepare a row of activations. Other instruction sets use them if
+// their speed does not matter. Internal to kernels/.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace aster::kernels {
 
 // A group whose largest magnitude has at least these bits is not finite, and becomes NaN.
 inline constexpr uint32_t kInfinityBits = 0x7f800000u;
-// 2^-110. A group whose largest magnitude is below it becomes zero: nothing computed from a larger
-// one, neither its scale nor the inverse, leaves the range of normal numbers.
+// 2^-110. A group whose largest magnitude is below it becomes zero. For a larger one, scale and
+// inverse are normal numbers.
 inline constexpr uint32_t kSmallestScaledBits = (127u - 110u) << 23;
 
 void PrepareF32Ref(const float* row, size_t columns, const PreparedRow& out);

@@ -31,7 +31,7 @@ uint16_t LoadHalf(const uint8_t* p) {
   return half;
 }
 
-// Row `position` of a page, as floats; exact. Of bytes themselves, with their scales beside.
+// Row `position` of a page, exactly, as floats; for bytes without their scales, which are separate.
 struct Row {
   std::array<float, kMaxHeadDim> key;
   std::array<float, kMaxHeadDim> value;
@@ -94,8 +94,8 @@ void WriteRows(const PageLayout& layout, int first, int count, const float* keys
   }
 }
 
-// Of bit patterns of magnitudes, which compare as integers do: NaN is above infinity. Returns what
-// times the largest is `most`, and the reciprocal; zero where all are next to nothing.
+// The largest of bit patterns of magnitudes, which compare as integers do: NaN is above infinity.
+// Returns the factor that makes it `most`, and its reciprocal; zeros if all are almost zero.
 struct Units {
   float inverse;
   float unit;
@@ -164,8 +164,8 @@ bool Sees(const VisibleRows& visible, int64_t position) {
   return position < visible.sink_end || (position >= visible.begin && position < visible.end);
 }
 
-// The sum of a[i] * b[i]: one chain, or for bf16 an even and an odd one over every 32. Absent
-// products (a mask's) are left out.
+// The sum of a[i] * b[i]: one chain, or for bf16 an even and an odd one over every 32. Masked
+// products are left out.
 template <typename A, typename B, typename Present>
 float Chain(KvType type, int count, A a, B b, Present present) {
   float sum = 0.0f;
@@ -185,7 +185,7 @@ float Chain(KvType type, int count, A a, B b, Present present) {
   return sum;
 }
 
-// Sums of bytes' products are exact, and the scales of both come behind.
+// Sums of bytes' products are exact, and the scales of both are applied after them.
 float IntScore(const PageLayout& layout, const float* query, const Row& row) {
   const auto* const bytes = reinterpret_cast<const uint8_t*>(query);
   const size_t quads = QuadsOf(static_cast<size_t>(layout.key_dim));
@@ -232,8 +232,8 @@ float AddOf(float a, float b) { return a + b; }
 using Weights = std::array<float, kPagePositions>;
 using Seen = std::array<bool, kPagePositions>;
 
-// The values of a group of elements, their scales folded into the weights, and those rounded to
-// whole numbers of which the largest is kIntWeight.
+// The values of a group of elements, with their scales multiplied into the weights, and these
+// rounded to whole numbers, the largest of which is kIntWeight.
 void IntValues(const std::array<Row, kPagePositions>& rows, const Weights& weights,
                const Seen& sees, int group, int dim, float* values) {
   const auto weight = [&](int p) { return std::fabs(weights[p] * rows[p].value_scales[group]); };
@@ -251,7 +251,7 @@ void IntValues(const std::array<Row, kPagePositions>& rows, const Weights& weigh
   }
 }
 
-// What one query makes of one page.
+// The result of one query and one page.
 struct PageResult {
   float max;
   float sum;
@@ -300,7 +300,7 @@ void AttendPage(const PageLayout& layout, const std::array<Row, kPagePositions>&
 template <typename Use>
 void ForEachResult(const AttentionJob& job, Use use) {
   const PageLayout& layout = *job.layout;
-  // 2 MiB, for threads that come here only: what is thread_local itself, every thread has.
+  // 2 MiB, only for threads that call this: a thread_local array would exist in every thread.
   static thread_local const auto rows_of_thread =
       std::make_unique<std::array<Row, kPagePositions>>();
   std::array<Row, kPagePositions>& rows = *rows_of_thread;
@@ -325,7 +325,7 @@ void ForEachResult(const AttentionJob& job, Use use) {
 }
 
 // M' = max(m, M), and both sides scaled to it. The last addition makes negative zeros positive, so
-// that merging a page of which nothing was seen changes nothing.
+// that merging a page without visible rows changes nothing.
 void Merge(const PageLayout& layout, float max, float sum, const float* values, size_t row,
            const AttentionState& state) {
   const float joint = ref::Max(max, state.max[row]);

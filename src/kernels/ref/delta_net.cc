@@ -21,7 +21,7 @@ void Convolve(const DeltaConvolution& c) {
   }
 }
 
-// Of one column, which no other has anything to do with.
+// Computes one column, which is independent of the others.
 float Step(const DeltaRun& run, size_t token, size_t v) {
   const float* const query = run.queries + token * run.key_stride;
   const float* const key = run.keys + token * run.key_stride;

@@ -39,7 +39,7 @@ float FromE2m1(int code) {
   return (code & 8) != 0 ? -magnitude : magnitude;
 }
 
-// Of an 8-bit float; without a sign all ones are NaN.
+// The value of an 8-bit float; without a sign all ones are NaN.
 float ScaleOfE4m3(uint8_t code) {
   if ((code & 0x7f) == 0x7f) return std::numeric_limits<float>::quiet_NaN();
   return FromE4m3(code);

@@ -13,7 +13,7 @@ uint64_t Dot(uint64_t rounds) {
   int16_t factors[kLanes];
   for (int16_t& factor : factors) factor = 1;
   for (uint64_t round = 0; round < rounds; ++round) {
-    // The compiler must not know that the factors stay what they are.
+    // The compiler must not know that the factors do not change.
     __asm__ volatile("" : "+m"(factors));
     for (size_t i = 0; i < kLanes; ++i) sums[i] += factors[i] * factors[i];
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Functions of one float as fixed sequences of basic operations: the specification that every
-// instruction set repeats lane by lane. No call here reaches the platform's mathematics library:
+// instruction set repeats lane by lane. Nothing here calls the platform's mathematics library:
 // std::fma and std::sqrt are single IEEE operations. For baseline sources only.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace aster::kernels::ref {
 
-// The larger one; b where they are equal (so also for two zeros) or one is NaN.
+// The larger one; b if they are equal (also for two zeros) or one is NaN.
 inline float Max(float a, float b) { return a > b ? a : b; }
 
 // 2^n times p, for n in the low bits of `shifted` and a p and a result that are normal numbers.
@@ -23,7 +23,7 @@ inline float ScaleByShifted(float p, float shifted) {
                               (std::bit_cast<uint32_t>(shifted) << 23));
 }
 
-// Error at most 1 ulp. Zero where e^x is below 2^-126.
+// Error at most 1 ulp. Zero if e^x is below 2^-126.
 inline float Exp(float x) {
   if (std::isnan(x)) return x;
   if (x < kExpMin) return 0.0f;
@@ -40,8 +40,8 @@ inline float Exp(float x) {
   return ScaleByShifted(p, shifted);
 }
 
-// Error at most 1.5 ulp, for x <= 0: the weights of attention. Zero where 2^x is below 2^-126. The
-// polynomial is taken in pairs of terms, which shortens the chain of dependent steps.
+// Error at most 1.5 ulp, for x <= 0: the weights of attention. Zero if 2^x is below 2^-126. The
+// polynomial is computed in pairs of terms, which shortens the chain of dependent steps.
 inline float Exp2(float x) {
   if (std::isnan(x)) return x;
   if (x < kExp2Min) return 0.0f;
@@ -52,7 +52,7 @@ inline float Exp2(float x) {
   float p = std::fma(c[5], r2, std::fma(c[4], r, c[3]));
   p = std::fma(p, r2, std::fma(c[2], r, c[1]));
   p = std::fma(p, r2, std::fma(c[0], r, 1.0f));
-  // As a product, because p may be just below 1 where n is -126.
+  // As a product, because p may be just below 1 if n is -126.
   return p * ScaleByShifted(1.0f, shifted);
 }
 
@@ -83,7 +83,7 @@ inline float Swiglu(float gate, float up, float limit) {
   return Silu(g) * (u < -limit ? -limit : u);
 }
 
-// gpt-oss: g * sigmoid(1.702 * g) * (u + 1) of both sides held as above. NaN stays NaN.
+// gpt-oss: g * sigmoid(1.702 * g) * (u + 1), both limited as above. NaN stays NaN.
 inline float SwigluOai(float gate, float up, float limit) {
   const float g = limit < gate ? limit : gate;
   const float u = limit < up ? limit : up;
@@ -91,8 +91,8 @@ inline float SwigluOai(float gate, float up, float limit) {
   return gated * ((u < -limit ? -limit : u) + 1.0f);
 }
 
-// The tanh form: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2, of which the second factor
-// is a sigmoid. NaN at minus infinity.
+// The tanh form: x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2, whose second factor is a
+// sigmoid. NaN at minus infinity.
 inline float Gelu(float x) {
   const float slope = std::fma(x * x, kGeluCubic, kGeluLinear);
   return x / (1.0f + Exp(-(x * slope)));
@@ -105,7 +105,7 @@ inline float Geglu(float gate, float up, float limit) {
   return Gelu(g) * (u < -limit ? -limit : u);
 }
 
-// cap * tanh(x / cap), tanh being (1 - u) / (1 + u) with u = e^-2|x|. The error is at most 2^-22 of
+// cap * tanh(x / cap), with tanh = (1 - u) / (1 + u) and u = e^-2|x|. The error is at most 2^-22 of
 // the cap.
 inline float Softcap(float x, float cap) {
   const float ratio = x / cap;

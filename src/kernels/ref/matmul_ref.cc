@@ -49,7 +49,7 @@ class Row {
 
 float Fma(float a, float b, float c) { return std::fmaf(a, b, c); }
 
-// A row of the panel, as it is read out of packed quads.
+// Weights of a panel's row in packed quads.
 int FourBits(const PackedQuads* quads, size_t quads_in_group, size_t row, size_t column) {
   const size_t quad = column / 4;
   const size_t half = quads_in_group / 2;
@@ -66,7 +66,7 @@ int OneBit(const PackedQuads& quads, size_t row, size_t column) {
 
 // --- Types with a scale per 32 weights: for each group, ascending,
 //       acc = fma(float(dot), weight scale * activation scale, acc)
-//     and then, where there are offsets,
+//     and then, if there are offsets,
 //       acc = fma(-float(-8 * activation sum), offset / 8 * activation scale, acc)
 
 int Weight(const PackedQ8_0& block, size_t group, size_t row, size_t column) {
@@ -99,8 +99,7 @@ float Scale(const PackedIQ4_NL& block, size_t group, size_t row) {
 float Scale(const PackedQ5_1& block, size_t group, size_t row) {
   return HalfToFloat(block.scales[group][row]);
 }
-// Half of 2^(exponent - 127), since weights are doubled; exponents 0 and 1 are zero, which is what
-// flushing denormals would make of them.
+// Half of 2^(exponent - 127), since weights are doubled; zero (denormal) for exponents 0 and 1.
 float Scale(const PackedMXFP4& block, size_t group, size_t row) {
   const uint8_t exponent = block.exponents[group][row];
   return exponent < 2 ? 0.0f : quant::E8m0ToHalfFloat(exponent);
@@ -109,7 +108,7 @@ float Scale(const PackedMXFP4& block, size_t group, size_t row) {
 template <typename Block>
 float ScaledProduct(const Block* blocks, size_t output, const Row& row, size_t columns) {
   float acc = 0.0f;
-  // Two groups a block, the second of the last one perhaps of zeros.
+  // Two groups a block; the second of the last block may be zeros.
   for (size_t i = 0; i < (columns + 63) / 64 * 2; ++i) {
     const Block& block = blocks[i / 2];
     int dot = 0;
@@ -129,7 +128,7 @@ float ScaledProduct(const Block* blocks, size_t output, const Row& row, size_t c
 
 // --- Super-blocks of 256 weights in groups with integer scales: for each block, ascending,
 //       acc = fma(float(sum of scale * dot), block scale * activation scale, acc)
-//     and then, where there are minima,
+//     and then, if there are minima,
 //       acc = fma(-float(sum of minimum * activation sum), min scale * activation scale, acc)
 
 int Weight(const PackedQ2_K& block, size_t column, size_t row) {
@@ -245,7 +244,7 @@ float SuperProduct(const Block* blocks, size_t output, const Row& row, size_t co
   return acc;
 }
 
-// --- Floats: one chain, ascending; of bfloat16 two, of the even and of the odd columns of 32.
+// --- Floats: one chain, ascending; for bfloat16 two, of the even and of the odd columns of 32.
 
 float FloatProduct(const PackedF32* blocks, size_t output, const Row& row, size_t columns) {
   float acc = 0.0f;

@@ -123,7 +123,7 @@ void Rope(float* x, size_t stride, size_t rows, size_t pairs, const float* cosin
 }
 
 void Hadamard(float* x, size_t stride, size_t rows, size_t count) {
-  // 1 / sqrt(count): exact for powers of four, else 1 / sqrt 2 times one.
+  // 1 / sqrt(count): exact for powers of four, otherwise a power of two times 1 / sqrt 2.
   const int exponent = std::countr_zero(count);
   const float factor = std::ldexp(exponent % 2 == 0 ? 1.0f : 0x1.6a09e6p-1f, -(exponent / 2));
   for (size_t row = 0; row < rows; ++row, x += stride) {

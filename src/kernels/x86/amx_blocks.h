@@ -4,9 +4,8 @@
 // Products of quantised weights with tile registers: some columns of a panel are unpacked, and then
 // multiplied with all rows. For sources of one instruction set: everything is in an unnamed
 // namespace. Must not know how a call is divided (matmul_amx_body.h).
-//
-// While tiles work, vectors of floats go through one port instead of two, so what is done with
-// vectors is kept short: what can be summed up in tiles is, as floats where that is exact.
+// | While tiles compute, vectors of floats have one port instead of two. So little is done with
+// vectors: everything possible is summed up in tiles, as floats if that is exact.
 #pragma once
 
 #include <immintrin.h>
@@ -51,9 +50,9 @@ struct Unpacked {
                                    kFirstOrBothOthers);
 }
 
-// --- The order in which tiles and vectors work. A unit is a block of columns of a part. Its sums
-// are stored while the tiles work on the next unit, and then scaled: a sum that is stored as soon
-// as it is asked for keeps the tiles waiting.
+// --- The order in which tiles and vectors compute. A unit is a block of columns of a part. Its
+// sums are stored while the tiles compute the next unit, and then scaled: if a sum is stored at
+// once, the tiles have to wait.
 
 struct Columns {
   const Part* parts;  // [part_count]
@@ -62,7 +61,7 @@ struct Columns {
   size_t count;  // of blocks
 };
 
-// Of all parts.
+// For all parts.
 using PanelSums = Stored[kSetParts];
 
 template <typename Kernel>
@@ -74,7 +73,7 @@ template <typename Kernel>
   for (size_t m = 0; m < rows; ++m) kernel.template Add<1>(columns, g, i, m, results, sums);
 }
 
-// Where the activations of the unit after part g and block i are.
+// The activations of the unit after part g and block i.
 template <typename Kernel>
 [[gnu::always_inline]] inline const uint8_t* NextPieces(const Columns& columns, size_t g,
                                                         size_t i) {
@@ -84,7 +83,7 @@ template <typename Kernel>
                    : columns.parts[g + 1].piece(kPieces * columns.first);
 }
 
-// Asks for a tile that is needed soon.
+// Prefetches a tile that is needed soon.
 [[gnu::always_inline]] inline void AskFor(const uint8_t* pieces) {
 #pragma GCC unroll 16
   for (size_t m = 0; m < kGroupRows; ++m) __builtin_prefetch(pieces + m * kPieceBytes);
@@ -118,7 +117,7 @@ void MultiplyInTurns(const Kernel& kernel, const Columns& columns, Stored* sums)
   add();
 }
 
-// --- Types with a scale per 32 weights: sums of 32 columns, since a step of floats follows.
+// --- Types with a scale per 32 weights: sums of 32 columns, as a step of floats follows.
 
 template <typename TilesType, typename Q, int kOffset>
 class ScaledTiles {
@@ -128,10 +127,10 @@ class ScaledTiles {
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per32;
   static constexpr size_t kTileRowBytes = 32;
   static constexpr size_t kFewestRows = 16;
-  static constexpr size_t kBlocks = 8;  // that are unpacked together
+  static constexpr size_t kBlocks = 8;  // unpacked together
   static constexpr size_t kPanels = 1;  // the same
 
-  // Asks for no weights: nothing is gained.
+  // Prefetches no weights, as that gains nothing.
   static size_t UnitsOfPanel(const Columns&) { return 1; }
 
   struct Rows {};
@@ -208,12 +207,10 @@ class ScaledTiles {
 // --- Super-blocks: the groups' integer scales are multiplied into the weights, which then have up
 // to fourteen bits: a plane of their low bytes, unsigned, and one of the high bytes, signed. So a
 // whole block of 256 columns is summed up in tiles, 256 * high + low.
-//
-// The products of minima with sums of activations are less than 2^24 together, so bfloat16 and
-// floats hold them exactly: a sum is 32 a + b, two numbers of bfloat16 beside each other.
-//
-// A tile of weights is loaded once for two parts, and the rows of a part come from the second-level
-// cache once for all panels that are unpacked together.
+// | The products of minima with sums of activations are less than 2^24 together, so bfloat16 and
+// floats hold them exactly: a sum is 32 a + b, two numbers of bfloat16 side by side.
+// | A tile of weights is loaded once for two parts, and the rows of a part come from the
+// second-level cache once for all panels that are unpacked together.
 
 template <typename TilesType, typename Q, int kPlanes>
 class SuperTiles {
@@ -223,10 +220,10 @@ class SuperTiles {
   static constexpr ActivationFormat kFormat = ActivationFormat::kInt8Per256;
   static constexpr size_t kTileRowBytes = kPieceBytes;
   static constexpr size_t kFewestRows = 16;
-  static constexpr size_t kBlocks = 1;            // that are unpacked together
+  static constexpr size_t kBlocks = 1;            // unpacked together
   static constexpr size_t kPanels = 4 / kPlanes;  // the same: half of a first-level cache at most
 
-  // Of the rows' activations: the sums of each group.
+  // The sums of each group of the rows' activations.
   struct Rows {
     Stored sums[kBlocks][kSetParts];
   };
@@ -268,7 +265,7 @@ class SuperTiles {
     }
   }
 
-  // Asks for some of coming[p] with each unit of panel p, which has so many.
+  // Prefetches some of coming[p] with each of this number of units of panel p.
   static size_t UnitsOfPanel(const Columns& columns) {
     return (columns.part_count + 1) / 2 * columns.count;
   }
@@ -286,7 +283,7 @@ class SuperTiles {
   static constexpr int kSteps = 4;  // of 64 columns
   static constexpr size_t kFirstSum = Q::kQuads == 8 ? kPer256Sums32 : kPer256Sums16;
 
-  // A block.
+  // An unpacked block.
   struct Weights {
     Stored planes[kPlanes][kSteps];
     Stored mins;
@@ -299,7 +296,7 @@ class SuperTiles {
     Coming* coming;
     PanelSums* sums;
   };
-  // Of a part and block.
+  // The results of a part and block.
   struct Results {
     Stored planes[kPlanes];
     Stored mins;
@@ -311,7 +308,7 @@ class SuperTiles {
     size_t block;
   };
 
-  // Parts `begin` to `end`, kParts at a time: weights are loaded into tiles once for them.
+  // Multiplies parts `begin` to `end`, kParts at a time, for which weights are loaded once.
   template <int kParts>
   void MultiplyParts(const Call& call, size_t begin, size_t end) const {
     Results results[2][kParts];
@@ -344,7 +341,7 @@ class SuperTiles {
     for (size_t m = 0; m < kGroupRows; m += 4) AddRows<kParts>(call, before, m, those);
   }
 
-  // Into the last tiles of rows and weights, which are free until a unit's first product is made.
+  // Uses the last tiles of rows and weights, which are free until a unit's first product.
   template <int kParts>
   [[gnu::always_inline]] void MultiplyMins(const Unit& unit) const {
     LoadTile<Tiles, WeightTile(0)>(weights_[unit.panel][unit.block].mins);
@@ -357,7 +354,7 @@ class SuperTiles {
   }
   static constexpr int MinSumTile(int part) { return part == 0 ? RowTile(1) : WeightTile(1); }
 
-  // A unit's sums are stored while the tiles work on the next one: `before` gets those of the unit
+  // A unit's sums are stored while the tiles compute the next one: `before` gets those of the unit
   // before, `here` the products of minima of this one.
   template <int kParts, int step>
   [[gnu::always_inline]] void MultiplyStep(const Call& call, const Unit& unit, Results* before,
@@ -389,7 +386,7 @@ class SuperTiles {
     });
   }
 
-  // Rows m to m + 3 of each part.
+  // Adds rows m to m + 3 of each part.
   template <int kParts>
   [[gnu::always_inline]] void AddRows(const Call& call, const Unit& unit, size_t m,
                                       const Results* results) const {
@@ -427,7 +424,7 @@ class SuperTiles {
     });
   }
 
-  // Shifted by bytes, which other ports do than those of floats.
+  // Shifts by bytes, which does not use the ports of float operations.
   static __m512i Times256(__m512i ints) {
     const __m128i bytes = _mm_set_epi8(14, 13, 12, -1, 10, 9, 8, -1, 6, 5, 4, -1, 2, 1, 0, -1);
     return _mm512_shuffle_epi8(ints, _mm512_broadcast_i32x4(bytes));
@@ -445,7 +442,7 @@ class SuperTiles {
         split[2 * pair] = Split(_mm512_srai_epi32(_mm512_slli_epi32(both, 16), 16));
         split[2 * pair + 1] = Split(_mm512_srai_epi32(both, 16));
       }
-      // Sixteen lanes of four vectors become four lanes of sixteen rows.
+      // Transposes sixteen lanes of four vectors to four lanes of sixteen rows.
       const __m512i low01 = _mm512_unpacklo_epi32(split[0], split[1]);
       const __m512i low23 = _mm512_unpacklo_epi32(split[2], split[3]);
       const __m512i high01 = _mm512_unpackhi_epi32(split[0], split[1]);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The rows and outputs of a product with tile registers, and which tile holds what; for
-// amx_blocks.h and matmul_amx_body.h. For sources of one instruction set: everything is in an
-// unnamed namespace. Must not know weight formats.
+// The rows and outputs of a product with tile registers, and the use of each tile; for amx_blocks.h
+// and matmul_amx_body.h. For sources of one instruction set: everything is in an unnamed namespace.
+// Must not know weight formats.
 #pragma once
 
 #include <immintrin.h>
@@ -19,11 +19,11 @@ namespace {
 
 using Vector = VectorAvx512;
 
-// The first and last rows, which lie in groups with rows of another call, are left to AVX-512 where
-// they are fewer than this.
+// The first and last rows may share a group with rows of another call. If they are fewer than this,
+// AVX-512 computes them.
 inline constexpr size_t kFewestPartRows = 4;
-// Rows that pass by unpacked weights one after the other, a set of panels at a time: their sums and
-// what is made of a few hundred of their columns are most of a second-level cache.
+// Rows that are multiplied with unpacked weights, a set of panels at a time: their sums and
+// prepared data of a few hundred columns take most of a second-level cache.
 inline constexpr size_t kSetRows = 512;
 inline constexpr size_t kSetParts = kSetRows / kGroupRows;
 inline constexpr size_t kSetPanels = 16;
@@ -32,7 +32,7 @@ static size_t Least(size_t a, size_t b) { return a < b ? a : b; }
 
 // --- Rows and outputs.
 
-// Rows of a call that lie beside each other in one group: at most sixteen.
+// Rows of a call that are adjacent in one group: at most sixteen.
 struct Part {
   const uint8_t* pieces;
   const uint8_t* words;
@@ -52,7 +52,7 @@ class TileCall {
 
   const MatmulJob& job() const { return job_; }
 
-  // The parts of rows `begin` to `end`, at most kSetParts; how many.
+  // Divides rows `begin` to `end` into parts, at most kSetParts; returns how many.
   size_t PartsOf(size_t begin, size_t end, Part* parts) const {
     size_t count = 0;
     for (; begin < end; ++count) {
@@ -62,7 +62,7 @@ class TileCall {
     return count;
   }
 
-  // Writes the sixteen outputs of a row and panel; not those beyond the matrix.
+  // Writes the sixteen outputs of a row and panel, except those beyond the matrix.
   void SetSums(size_t row, size_t panel, __m512 sums) const {
     _mm512_mask_storeu_ps(At(row, panel), Mask(panel), sums);
   }
@@ -95,11 +95,11 @@ class TileCall {
   const ActivationLayout layout_;
 };
 
-// Weights that are needed soon, asked for by and by: into the second-level cache.
+// Weights that are needed soon, prefetched bit by bit into the second-level cache.
 class Coming {
  public:
   Coming() = default;
-  // At most `times` calls of AskForSome() ask for all.
+  // At most `times` calls of AskForSome() prefetch all.
   Coming(const void* from, size_t bytes, size_t times)
       : at_(static_cast<const uint8_t*>(from)),
         lines_(bytes / kLine),
@@ -166,9 +166,9 @@ template <typename Tiles, int tile>
   Tiles::template Load<tile>(rows[0] + offset, kPieceBytes);
 }
 
-// Bytes from `offset` on of a piece of each row. Where there are fewer than sixteen rows, what
-// follows them is loaded as well, and the sums of that are not looked at: to have tiles of another
-// size costs as much as a dozen products.
+// Loads bytes from `offset` on of a piece of each row. If there are fewer than sixteen rows, memory
+// after them is loaded as well, and its sums are ignored: reconfiguring tiles costs as much as a
+// dozen products.
 template <typename Tiles, int tile>
 [[gnu::always_inline]] inline void LoadRows(const Part& part, size_t index, size_t offset) {
   const uint8_t* piece = part.piece(index);

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Compares one product of each kind that our kernels ask tiles for with plain loops, bit for bit.
-// For sources of one instruction set: everything is in an unnamed namespace. `Tiles` as in
-// matmul_amx_body.h.
+// Compares one product of each kind that our kernels use with plain loops, bit for bit. For sources
+// of one instruction set: everything is in an unnamed namespace. `Tiles` as in matmul_amx_body.h.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 namespace aster::kernels {
 namespace {
 
-inline constexpr size_t kCheckedRows = 13;  // of sixteen: that fewer are possible is asked for too
+inline constexpr size_t kCheckedRows = 13;  // fewer than sixteen, to check that as well
 
 struct CheckedTiles {
   alignas(64) uint8_t left[16][64];
@@ -22,7 +21,7 @@ struct CheckedTiles {
   alignas(64) uint8_t sums[16][64];
 };
 
-// All bytes there are, in no order.
+// All byte values, in no order.
 inline void FillChecked(CheckedTiles& tiles) {
   uint32_t state = 12345;
   for (size_t i = 0; i < 16 * 64; ++i) {
@@ -32,7 +31,8 @@ inline void FillChecked(CheckedTiles& tiles) {
   }
 }
 
-// One of similar magnitude as the others, so that every rounding shows; or denormal, or nearly.
+// The upper byte of a number of similar magnitude as the others, so that every rounding shows; or
+// denormal, or nearly.
 inline uint8_t CheckedUpperByte(uint8_t byte, bool tiny) {
   return static_cast<uint8_t>((byte & 0x80) | (tiny ? 0 : 0x3e + (byte & 1)));
 }
@@ -89,7 +89,7 @@ inline bool Bfloat16Agrees(const CheckedTiles& tiles) {
   return true;
 }
 
-// All products at once: int8 times int8, int8 times uint8, and bfloat16.
+// All products: int8 times int8, int8 times uint8, and bfloat16.
 template <typename Tiles>
 bool TilesComputeAsDescribed() {
   TileSizes sizes;

@@ -12,7 +12,7 @@
 namespace aster::kernels {
 namespace {
 
-// How large each tile is, as the processor wants it (LDTILECFG).
+// The size of each tile, in the processor's format (LDTILECFG).
 struct alignas(64) TileSizes {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -27,13 +27,13 @@ struct alignas(64) TileSizes {
 };
 static_assert(sizeof(TileSizes) == 64);
 
-// One instruction each. Written as assembly because the compilers' own functions want the numbers
-// of tiles as literals, and GCC 12's do not say that they touch memory.
+// One instruction each. Assembly, because compilers' own functions need tile numbers as literals,
+// and GCC 12's do not say that they access memory.
 struct AmxTiles {
   static void Configure(const TileSizes& sizes) {
     asm volatile("ldtilecfg %0" : : "m"(sizes) : "memory");
   }
-  // Also tells the system that there is nothing to save when it switches threads.
+  // Also tells the system that there are no tiles to save when it switches threads.
   static void Release() { asm volatile("tilerelease" : : : "memory"); }
 
   template <int tile>
@@ -55,17 +55,17 @@ struct AmxTiles {
   static void AddSignedDots() {
     asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(left), "i"(right));
   }
-  // The right one unsigned.
+  // With the right one unsigned.
   template <int sums, int left, int right>
   static void AddUnsignedDots() {
     asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(left), "i"(right));
   }
-  // The same of pairs of bfloat16. Intel's pseudo-code of TDPBF16PS: for each output two sums from
+  // The same for pairs of bfloat16. Intel's pseudo-code of TDPBF16PS: for each output two sums from
   // zero, of the first and of the second of every pair, each a chain of fused multiply-adds with
   // ascending k; then their sum, rounded; then that is added to the output. Round to nearest even,
-  // denormals taken as zero, whatever MXCSR says. With sixteen pairs in a row that is what
-  // docs/arithmetic.md says of 32 columns, so the output stays in its tile from the first column to
-  // the last.
+  // denormals count as zero, whatever MXCSR says. With sixteen pairs in a row that is the
+  // arithmetic of 32 columns in docs/arithmetic.md, so the output stays in its tile from the first
+  // column to the last.
   template <int sums, int left, int right>
   static void AddBfloat16Dots() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(sums), "i"(left), "i"(right));

@@ -10,10 +10,10 @@ const aster::kernels::OpsTable& kRowOps = aster::kernels::kOpsAvx2;
 
 }  // namespace
 
-// Written in those lanes.
+// Uses these lanes.
 #include "kernels/x86/attention_dots_avx2.inc"
 
-// Written with those products.
+// Uses these products.
 #include "kernels/attention_body.inc"
 
 namespace aster::kernels {

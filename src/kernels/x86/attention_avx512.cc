@@ -14,10 +14,10 @@ OPS_INLINE Ints DotBytes(Ints sum, Ints unsigned_bytes, Ints signed_bytes) {
 
 }  // namespace
 
-// Written in those lanes.
+// Uses these lanes.
 #include "kernels/x86/attention_dots_vnni.inc"
 
-// Written with those products.
+// Uses these products.
 #include "kernels/attention_body.inc"
 
 namespace aster::kernels {

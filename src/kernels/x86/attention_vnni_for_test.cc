@@ -10,7 +10,7 @@ namespace {
 
 const aster::kernels::OpsTable& kRowOps = aster::kernels::kOpsAvx2;
 
-// Even and odd bytes apart, in 16 bits.
+// Even and odd bytes separately, in 16 bits.
 OPS_INLINE __m256i DotBytes8(__m256i sum, __m256i unsigned_bytes, __m256i signed_bytes) {
   const __m256i low = _mm256_set1_epi16(255);
   const __m256i even = _mm256_madd_epi16(_mm256_and_si256(unsigned_bytes, low),
@@ -26,10 +26,10 @@ OPS_INLINE Ints DotBytes(Ints sum, Ints unsigned_bytes, Ints signed_bytes) {
 
 }  // namespace
 
-// Written in those lanes.
+// Uses these lanes.
 #include "kernels/x86/attention_dots_vnni.inc"
 
-// Written with those products.
+// Uses these products.
 #include "kernels/attention_body.inc"
 
 namespace aster::kernels {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The kernels of attention by dot products of bytes (VNNI), the very same source, on products that
-// AVX2 computes: so they can be tested on every machine with AVX2. Plain declarations.
+// The source of the attention kernels for dot products of bytes (VNNI), compiled with products that
+// AVX2 computes, for tests on every machine with AVX2. Plain declarations.
 #pragma once
 
 #include "kernels/attention.h"

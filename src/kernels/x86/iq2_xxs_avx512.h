@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How blocks of IQ2_XXS become vectors with AVX-512, without looking points up in memory; beside
-// the other types of matmul_formats.h. For sources of one instruction set: everything is in an
+// Unpacks blocks of IQ2_XXS to vectors with AVX-512, without looking up points in memory; for use
+// with the other types of matmul_formats.h. For sources of one instruction set: everything is in an
 // unnamed namespace.
 #pragma once
 
@@ -15,9 +15,9 @@
 namespace aster::kernels {
 namespace {
 
-// Its grid has three levels, so that a quad is eight bits: tables of the low and the high quad of
-// each point fit into four registers each. A weight's two bits and its sign are brought into one
-// byte, which chooses among six weights around an offset of 64.
+// The grid has three levels, so a quad is eight bits: tables of the low and the high quad of each
+// point fit into four registers each. A weight's two bits and its sign are moved into one byte,
+// which selects one of six weights around an offset of 64.
 template <typename D>
 struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
   using V = typename D::V;
@@ -27,8 +27,8 @@ struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
   struct Group {
     template <int t>
     __m512i Quad() const {
-      // Of the bits above the digit only the sign's counts, and an index has six bits: signs that
-      // stand too low or too high are taken from where they were moved.
+      // Of the bits above the digit only the sign's may count, and an index has six bits: signs at
+      // other positions are taken from the shifted words.
       constexpr int kStored = Iq2SignBit(t);
       constexpr int kSignBit = kStored < 2 ? kStored + 2 : kStored > 5 ? kStored - 2 : kStored;
       const __m512i sign = kStored < 2 ? signs_up : kStored > 5 ? signs_down : signs;
@@ -41,8 +41,8 @@ struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
     __m512i low_codes;   // [row][point]
     __m512i high_codes;  // [row][point]
     __m512i signs;       // packed.h
-    __m512i signs_up;    // two bits further up
-    __m512i signs_down;  // two bits further down
+    __m512i signs_up;    // shifted up by two bits
+    __m512i signs_down;  // shifted down by two bits
     __m512i scale;
   };
   template <int h>
@@ -97,7 +97,7 @@ struct Iq2XxsInRegisters : SuperBase<D, PackedIQ2_XXS, 8, 8> {
     const __m512i shifts = _mm512_set1_epi64(kFirst + 0x0808080808080808 * kPoint);
     return _mm512_multishift_epi64_epi8(shifts, codes);
   }
-  // With the signs that follow from others in place of the scale.
+  // With the implied signs in place of the scale.
   static __m512i EvenSigns(__m512i signs_and_scale) {
     const __m512i scale = _mm512_set1_epi32(static_cast<int>(0xf0000000));
     const __m512i signs = _mm512_andnot_si512(scale, signs_and_scale);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A few rows of activations times IQ2_XXS, for AVX2. Looking points up is what takes the time, so
-// they stay as they are found: four outputs by eight columns in a register, beside eight
-// activations; only the sums are brought into the order of outputs, once a block. For sources of
-// one instruction set: everything is in an unnamed namespace.
+// A few rows of activations times IQ2_XXS, for AVX2. Most of the time is spent looking up points,
+// so they stay in the order in which they are found: four outputs by eight columns in a register,
+// with eight activations. Only the sums are brought into the order of outputs, once a block. For
+// sources of one instruction set: everything is in an unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -16,7 +16,7 @@
 namespace aster::kernels {
 namespace {
 
-// A tile of matmul_tiles.h, for the dot products `D` of its tiles of more rows.
+// A tile of matmul_tiles.h; `D` computes the dot products of tiles with more rows.
 template <typename D>
 struct Iq2XxsRows {
   struct V : D::V {
@@ -55,8 +55,8 @@ struct Iq2XxsRows {
   }
 
  private:
-  // Sums of eight outputs for each row, two for each: of outputs 0, 1, 4 and 5, of outputs 2, 3, 6
-  // and 7.
+  // Sums of eight outputs for each row, in two registers: of outputs 0, 1, 4 and 5, and of outputs
+  // 2, 3, 6 and 7.
   template <int kRows>
   struct Totals {
     Totals() {
@@ -67,7 +67,7 @@ struct Iq2XxsRows {
     __m256i inner[kRows];
   };
 
-  // A group's 32 columns of eight outputs.
+  // Adds a group's 32 columns of eight outputs.
   template <int kRows>
   [[gnu::always_inline]] static void AddGroup(const uint32_t* signs_and_scale,
                                               const uint8_t (*points)[4],
@@ -75,8 +75,8 @@ struct Iq2XxsRows {
     const __m256i words = V::Load(signs_and_scale);
     const __m256i scale = _mm256_or_si256(_mm256_srli_epi32(words, 27), _mm256_set1_epi32(1));
     const __m256i scales = _mm256_or_si256(scale, _mm256_slli_epi32(scale, 16));
-    // Bit 7 - p of a byte is the sign of point p's weight, and bit 0 is 1: no byte is zero, not
-    // moved up by p bits either.
+    // Bit 7 - p of a byte is the sign of point p's weight, and bit 0 is 1: no byte is zero, also
+    // after shifting up by p bits.
     const __m256i signs = V::EvenSigns({words, words}).low;
     const __m256i one = V::Bytes256(1);
     const __m256i even = _mm256_or_si256(_mm256_slli_epi16(signs, 4), one);
@@ -87,12 +87,12 @@ struct Iq2XxsRows {
               activations, totals.inner);
   }
 
-  // Of outputs 0, 1, 4 and 5. Two products are at most 2 * 43 * 127, and two of these fit 16 bits.
+  // For outputs 0, 1, 4 and 5. Two products are at most 2 * 43 * 127; two of these fit 16 bits.
   template <int kRows>
   [[gnu::always_inline]] static void AddPoints(const uint8_t (*points)[4], __m256i signs,
                                                __m256i scale, const uint8_t* activations,
                                                __m256i (&totals)[kRows]) {
-    // As many points at once as registers hold beside a row.
+    // As many points at once as fit into registers beside a row.
     constexpr int kAtOnce = kRows == 1 ? 4 : 2;
     Unroll<4 / kAtOnce>([&](auto some) __attribute__((always_inline)) {
       constexpr int first = decltype(some)::value * kAtOnce;

@@ -14,7 +14,7 @@ constexpr int kRowBytes = 64;
 // Four tiles of sums, two of the left factor and two of the right: each pair once.
 constexpr int kSums = 4;
 
-// As the processor wants it (LDTILECFG).
+// In the processor's format (LDTILECFG).
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -60,8 +60,8 @@ uint64_t Dot(uint64_t rounds) {
   return total;
 }
 
-// Tiles read memory no faster than registers do: four streams beside each other, for machines on
-// which one stream does not keep memory busy.
+// Tiles do not read memory faster than registers do: four streams side by side, for machines on
+// which one stream does not use the whole bandwidth.
 uint64_t Read(const uint8_t* bytes, size_t count) {
   constexpr size_t kStreams = 4;
   const size_t part = count / kStreams;

@@ -8,7 +8,7 @@
 namespace aster::kernels {
 namespace {
 
-// Only additions follow one another, a cycle each.
+// Only additions depend on each other, a cycle each.
 constexpr int kSums = 6;
 
 uint64_t Total(__m256i sum) {
@@ -19,8 +19,8 @@ uint64_t Total(__m256i sum) {
   return total;
 }
 
-// Bytes times bytes in pairs to 16 bits, those times one in pairs to 32 bits. Each sum is named:
-// compilers keep arrays of registers in memory as well, and a loop that also stores is no limit.
+// Bytes times bytes in pairs to 16 bits, those times one in pairs to 32 bits. Each sum is a
+// variable: compilers also keep arrays of registers in memory, and stores would slow the loop down.
 uint64_t Dot(uint64_t rounds) {
   __m256i s0 = _mm256_setzero_si256(), s1 = _mm256_setzero_si256(), s2 = _mm256_setzero_si256(),
           s3 = _mm256_setzero_si256(), s4 = _mm256_setzero_si256(), s5 = _mm256_setzero_si256();

@@ -19,8 +19,7 @@ uint64_t Total(__m512i sum) {
   return total;
 }
 
-// Each sum is named: compilers keep arrays of registers in memory as well, and a loop that also
-// stores is no limit.
+// Each sum is a variable: compilers also keep arrays of registers in memory, which costs time.
 uint64_t Dot(uint64_t rounds) {
   __m512i s0 = _mm512_setzero_si512(), s1 = _mm512_setzero_si512(), s2 = _mm512_setzero_si512(),
           s3 = _mm512_setzero_si512(), s4 = _mm512_setzero_si512(), s5 = _mm512_setzero_si512(),
@@ -49,8 +48,7 @@ uint64_t Dot(uint64_t rounds) {
          Total(s7) + Total(s8) + Total(s9) + Total(s10) + Total(s11);
 }
 
-// A plain run of loads is what the hardware's own prefetching knows best, but some machines gain
-// from being told what comes next.
+// The hardware prefetches a plain run of loads best, but software prefetching helps some machines.
 uint64_t Read(const uint8_t* bytes, size_t count) {
   constexpr int kLoads = 8;
   constexpr size_t kAhead = 4096;

@@ -19,8 +19,7 @@ uint64_t Total(__m256i sum) {
   return total;
 }
 
-// Each sum is named: compilers keep arrays of registers in memory as well, and a loop that also
-// stores is no limit.
+// Each sum is a variable: compilers also keep arrays of registers in memory, which costs time.
 uint64_t Dot(uint64_t rounds) {
   __m256i s0 = _mm256_setzero_si256(), s1 = _mm256_setzero_si256(), s2 = _mm256_setzero_si256(),
           s3 = _mm256_setzero_si256(), s4 = _mm256_setzero_si256(), s5 = _mm256_setzero_si256(),
@@ -49,7 +48,7 @@ uint64_t Dot(uint64_t rounds) {
          Total(s7) + Total(s8) + Total(s9) + Total(s10) + Total(s11);
 }
 
-// Streams as many registers at once as the loop of limits_avx2.cc, two lines further ahead.
+// Loads as many registers at once as the loop of limits_avx2.cc, and prefetches two lines further.
 uint64_t Read(const uint8_t* bytes, size_t count) {
   constexpr size_t kStep = 4 * sizeof(__m256i);
   constexpr size_t kAhead = 2048;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 // Matrix products with tile registers, for many rows of activations. A set of panels is multiplied
-// with a set of rows a few hundred columns at a time: these columns of a panel stay in the
-// first-level cache while all rows pass by, and the sums of the set in the second-level one. What
-// tiles sum up is exact; scales are applied to these with AVX-512, in the order of
-// ref/matmul_ref.cc. docs/amx.md says what bounds what.
+// with a set of rows, a few hundred columns at a time: these columns of a panel stay in the
+// first-level cache for all rows, and the sums of the set in the second-level one. Sums in tiles
+// are exact; scales are applied to them with AVX-512, in the order of ref/matmul_ref.cc.
+// docs/amx.md says what limits the speed.
 //
-// `Tiles` is AmxTiles (amx_tiles.h), or something in the tests that computes the same. For sources
-// of one instruction set: everything is in an unnamed namespace.
+// `Tiles` is AmxTiles (amx_tiles.h), or in tests a class that computes the same. For sources of one
+// instruction set: everything is in an unnamed namespace.
 #pragma once
 
 #include <immintrin.h>
@@ -22,16 +22,15 @@ namespace {
 
 using Sums = Stored[kSetPanels][kSetParts];
 
-// What a thread works in (amx_scratch.h): sums, and what a kernel makes of activations.
+// A thread's scratch memory (amx_scratch.h): sums, and a kernel's data about activations.
 template <typename Kernel>
 struct Scratch {
   Sums sums;
   typename Kernel::Rows rows;
 };
 
-// --- bfloat16: sums are floats in tiles, and activations and weights are tiles as they lie in
-// memory. A kernel that unpacks nothing; of two parts and two panels at a time, so that each tile
-// that is loaded is used twice.
+// --- bfloat16: sums are floats in tiles, and activations and weights are tiles in memory. A kernel
+// that unpacks nothing; two parts and two panels at a time, so that each loaded tile is used twice.
 
 template <typename Tiles>
 class Bfloat16Loops {
@@ -54,7 +53,7 @@ class Bfloat16Loops {
         const size_t next_count = is_last ? Least(count, blocks - first - count) : count;
         const size_t next_bytes = next_count * sizeof(PackedBF16);
         const size_t times = (part_count + 1) / 2;
-        // Asking for a panel that is not there does nothing.
+        // Prefetching a panel that does not exist has no effect.
         Coming coming[2] = {{next, next_bytes, times}, {next + blocks, next_bytes, times}};
         for (size_t g = 0; g < part_count; g += 2) {
           for (Coming& some : coming) some.AskForSome();
@@ -79,7 +78,7 @@ class Bfloat16Loops {
     const PackedBF16* weights;
     size_t panel_blocks;
     size_t count;
-    Stored* sums;  // of the first panel; those of the next stand kSetParts further
+    Stored* sums;  // of the first panel; those of the next are kSetParts further
   };
 
   template <int kParts, int kPanels>
@@ -145,7 +144,7 @@ class QuantisedLoops {
             is_last ? weights + first + columns.count : here + Kernel::kPanels * blocks;
         const size_t next_count =
             is_last ? Least(columns.count, blocks - first - columns.count) : columns.count;
-        // Asking for a panel that is not there does nothing.
+        // Prefetching a panel that does not exist has no effect.
         Coming coming[Kernel::kPanels];
         for (size_t k = 0; k < panels; ++k) {
           kernel.Unpack(k, here + k * blocks, columns.count);
@@ -160,7 +159,7 @@ class QuantisedLoops {
 
 // --- Calls.
 
-// Rows `begin` to `end`, at most kSetRows.
+// Multiplies rows `begin` to `end`, at most kSetRows.
 template <typename Loops>
 void MultiplySet(const TileCall& call, size_t begin, size_t end, size_t panel_begin,
                  size_t panel_end) {
@@ -180,7 +179,7 @@ void MultiplySet(const TileCall& call, size_t begin, size_t end, size_t panel_be
   }
 }
 
-// Divides a call's rows between tiles and kFewRows, which does the same without them.
+// Divides a call's rows between tiles and kFewRows, which computes the same without them.
 template <typename Tiles, typename Loops, MatmulFunction kFewRows>
 void TileProduct(const MatmulJob& job, size_t panel_begin, size_t panel_end) {
   const auto few_rows = [&](size_t begin, size_t end) {

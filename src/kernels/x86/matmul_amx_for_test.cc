@@ -20,7 +20,7 @@ struct TileState {
 };
 thread_local TileState state;
 
-// What the processor would refuse.
+// Traps if the processor would refuse an instruction.
 void Require(bool allowed) {
   if (!allowed) __builtin_trap();
 }
@@ -34,7 +34,7 @@ float Widened(const uint8_t* bfloat16) {
   return value;
 }
 
-// Intel's pseudo-code, in the float mode of the thread.
+// By Intel's pseudo-code, in the float mode of the thread.
 template <TestTiles kind>
 struct EmulatedTiles {
   static void Configure(const TileSizes& sizes) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The kernels of AMX, the very same source, on tiles that are computed with plain C++: so they can
-// be tested on every machine with AVX-512. Plain declarations.
+// The source of the AMX kernels, compiled with tiles in plain C++, for tests on every machine with
+// AVX-512. Plain declarations.
 #pragma once
 
 #include "kernels/matmul_table.h"
@@ -11,7 +11,7 @@ namespace aster::kernels {
 
 extern const MatmulTable kMatmulEmulatedAmx;
 
-// The machine check (amx_check.h) of tiles that are right, and of some that are wrong in one thing.
+// The machine check (amx_check.h) on correct tiles, and on tiles with one error each.
 enum class TestTiles { kRight, kSaturatingBytes, kSignedBytes, kOneChain, kDenormals };
 bool TestTilesComputeAsDescribed(TestTiles tiles);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The table of products with tile registers, for whichever `Tiles`. What tiles do not do is left to
-// AVX-512. For sources of one instruction set: everything is in an unnamed namespace.
+// The table of products with tile registers, for any `Tiles`. AVX-512 computes everything else. For
+// sources of one instruction set: everything is in an unnamed namespace.
 #pragma once
 
 #include "kernels/x86/matmul_amx_body.h"
@@ -31,7 +31,7 @@ template <typename Tiles, WeightType type, typename Q, int kPlanes>
 constexpr MatmulFunction kSuperProduct =
     kTileProduct<Tiles, type, QuantisedLoops<SuperTiles<Tiles, Q, kPlanes>>>;
 
-// Q2_K times its scales fits one byte. Q5_1 is rare, and its offsets are floats.
+// Q2_K times its scales fits into one byte. Q5_1 is rare, and its offsets are floats.
 template <typename Tiles>
 constexpr MatmulTable kTableOf = {
     .products = {WithAvx512<WeightType::kF32>, WithAvx512<WeightType::kF16>,

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The kernels of tile registers on computed tiles, against the reference. Where there are real
-// ones, matmul_test.cc tests these as it does every instruction set.
+// The AMX kernels on emulated tiles, against the reference. With real tiles, matmul_test.cc tests
+// them like every instruction set.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ TEST_P(EmulatedAmxTest, EveryNumberOfRowsOfTheMatrix) {
   for (const size_t rows : NumbersUpTo(34)) {
     ExpectSameAsReference({.rows = rows, .columns = Columns(1), .batch = 33, .seed = rows});
   }
-  // More panels than are a set.
+  // More panels than a set has.
   ExpectSameAsReference({.rows = 17 * kPanelRows - 3, .columns = Columns(2), .batch = 20});
 }
 
@@ -103,7 +103,7 @@ TEST_P(EmulatedAmxTest, ExtremeValues) {
   }
 }
 
-// Weights times their scales are largest where all bits of a block are the same.
+// Weights times their scales are largest if all bits of a block are equal.
 TEST_P(EmulatedAmxTest, NoIntegerOverflows) {
   if (Multiple() == 1) GTEST_SKIP() << "no integers in this type";
   const size_t columns = Columns(2);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Matrix products with AVX2. There is no instruction that adds up products of bytes in 32 bits, so
-// two are added up in 16 bits, as many of these as surely fit, and those in 32 bits.
+// Matrix products with AVX2. No instruction sums up products of bytes in 32 bits, so two are summed
+// up in 16 bits, as many of these sums as surely fit, and those in 32 bits.
 #include <immintrin.h>
 
 #include <type_traits>
@@ -34,7 +34,7 @@ struct UnsignedProducts {
 // and 2 * 128 * 127 fits.
 struct SignedProducts {
   struct Weights {
-    Bytes bytes;  // of which only the signs count
+    Bytes bytes;  // only their signs are used
     Bytes magnitudes;
   };
   static constexpr int kLanes = 2;
@@ -60,7 +60,7 @@ struct SignedProducts {
   }
 };
 
-// Adds up products in 16 bits, kFold quads at a time.
+// Sums up products in 16 bits, kFold quads at a time.
 template <typename Products16, int kFold>
 struct Words {
   template <int t, typename Quad>
@@ -111,8 +111,8 @@ struct ScaledDotSum : Products16 {
   Words<Products16, kFold> dot;
 };
 
-// `kTileRows` rows of activations at a time; `kSignsMove` from weights to activations. From
-// `kManyRows` on weights are unpacked once for all rows.
+// `kTileRows` rows of activations at a time; `kSignsMove`: signs move from weights to activations.
+// From `kManyRows` rows on, weights are unpacked once for all rows.
 template <int kTileRows, bool kSignsMove, size_t kManyRows>
 struct Avx2Of {
   struct V : VectorAvx2 {
@@ -120,7 +120,7 @@ struct Avx2Of {
     static constexpr int kRows = kTileRows;
     static constexpr int kFewRows = 4;
     static constexpr size_t kStreamedRows = kManyRows - 1;
-    // Of floats twelve are sums.
+    // For floats twelve registers are sums.
     static constexpr int kFloatRows = 6;
     static constexpr size_t kUnfoldedRows = kManyRows;
   };
@@ -148,11 +148,11 @@ struct Avx2Of {
   }
 };
 
-// Eight of the sixteen registers hold sums.
+// Eight of the sixteen registers are sums.
 using Avx2 = Avx2Of<4, true, 12>;
-// Six, where as many more hold sums of 16 bits.
+// Six, if as many more are sums of 16 bits.
 using FewerRows = Avx2Of<3, true, 8>;
-// Where unpacking is done once for many rows, an offset is cheaper than signs.
+// If weights are unpacked once for many rows, an offset costs less than signs.
 using WithOffsets = Avx2Of<4, false, 5>;
 
 // Levels from -kBelow to kBelow, as unsigned weights.

@@ -13,7 +13,7 @@
 namespace aster::kernels {
 namespace {
 
-// Weights that are unpacked in memory.
+// Weights that were unpacked to memory.
 struct PlainWeights {
   using Weights = __m512i;
   static constexpr int kLanes = 1;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Matrix products with AVX2 and AVX-VNNI, whose instructions for dot products of bytes want the
-// weights unsigned.
+// Matrix products with AVX2 and AVX-VNNI, whose dot products of bytes need unsigned weights.
 #include <immintrin.h>
 
 #include "kernels/activation_rows.h"
@@ -21,7 +20,7 @@ Vector::Ints AddDot(const Vector::Ints& sum, const Bytes& weights, __m256i activ
           _mm256_dpbusd_avx_epi32(sum.high, weights.high, activation)};
 }
 
-// Weights that are unpacked in memory.
+// Weights that were unpacked to memory.
 struct PlainWeights {
   using Weights = Bytes;
   static constexpr int kLanes = 1;
@@ -89,7 +88,7 @@ struct AvxVnni {
   }
 };
 
-// Twelve of the sixteen registers hold sums: one for each output, or a group's beside all groups'.
+// Twelve of the sixteen registers are sums: one per output, or those of a group and of all groups.
 using Scaled = AvxVnni<6>;
 using Super = AvxVnni<3>;
 using V = Scaled::V;

@@ -3,7 +3,7 @@
 
 #include "kernels/x86/ops_vec_avx2.inc"
 
-// Written in those lanes.
+// Uses these lanes.
 #include "kernels/ops_body.inc"
 
 namespace aster::kernels {

@@ -123,7 +123,7 @@ struct VectorAvx2 {
   static Bytes And(Bytes bytes, int mask) {
     return OfEach([&](__m256i a) { return _mm256_and_si256(a, Bytes256(mask)); }, bytes);
   }
-  // kMask of the bits of each byte, moved up by kShift bits (down where it is negative).
+  // The bits kMask of each byte, shifted up by kShift (down if it is negative).
   template <int kShift, int kMask>
   static Bytes Bits(const PackedQuads& quads) {
     const auto moved = [](__m256i a) {
@@ -151,7 +151,7 @@ struct VectorAvx2 {
   static Pairs LowHalfPairs(const PackedPair& pairs) { return LowHalves(UnsignedPairs(pairs)); }
   static Pairs HighHalfPairs(const PackedPair& pairs) { return HighHalves(UnsignedPairs(pairs)); }
 
-  // Quad t of the points [row][point] of IQ2_XXS, of sixteen rows.
+  // Quad t of the IQ2_XXS points [row][point] of sixteen rows.
   template <int t>
   static Bytes PointQuads(const uint8_t (*points)[4]) {
     return {EightPointQuads<t>(points), EightPointQuads<t>(points + 8)};
@@ -174,7 +174,7 @@ struct VectorAvx2 {
     };
     return _mm_unpacklo_epi64(point(points[0][i]), point(points[1][i]));
   }
-  // Words of signs (packed.h), with those that follow from others in place of the scale.
+  // Words of signs (packed.h), with the implied signs in place of the scale.
   static Ints EvenSigns(Ints signs_and_scale) {
     return OfEach(
         [](__m256i lanes) {
@@ -187,7 +187,7 @@ struct VectorAvx2 {
         },
         signs_and_scale);
   }
-  // All bits of the bytes of quad t that are negative.
+  // All bits of those bytes of quad t that are negative.
   template <int t>
   static Bytes NegativeBytes(Ints signs) {
     return OfEach(
@@ -223,7 +223,7 @@ struct VectorAvx2 {
   static Ints AddPairProducts(Ints sum, Pairs factors, const uint8_t* word) {
     return AddInts(sum, PairProducts(factors, BroadcastInt(word)));
   }
-  // a - kFactor * b; a power of two.
+  // a - kFactor * b; kFactor is a power of two.
   template <int kFactor>
   static Ints SubtractTimes(Ints a, Ints b) {
     constexpr int kShift = __builtin_ctz(kFactor);
@@ -251,7 +251,7 @@ struct VectorAvx2 {
   };
   static Activations LoadActivations(const uint8_t* at) { return {at}; }
 
-  // What activations are prepared with.
+  // Operations for preparing activations.
   static Ints MaxMagnitudes(Ints largest, Ints float_bits) {
     const __m256i mask = _mm256_set1_epi32(0x7fffffff);
     return {_mm256_max_epu32(largest.low, _mm256_and_si256(float_bits.low, mask)),
@@ -285,7 +285,7 @@ struct VectorAvx2 {
       sums[2 * i + 1] = _mm256_extract_epi32(sum, 4);
     }
   }
-  // Rounded to the nearest, ties to even; a NaN is made quiet.
+  // Rounded to the nearest, ties to even; NaN becomes quiet.
   static void StoreBfloat16(Ints float_bits, uint8_t* out) {
     const auto rounded = [](__m256i bits) {
       const __m256i last_bit = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

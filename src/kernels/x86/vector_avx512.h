@@ -21,8 +21,8 @@ struct VectorAvx512 {
   using Bytes = __m512i;  // four in each lane
   using Pairs = __m512i;  // two int16 in each lane
 
-  // Twelve sums stay in registers with what they are made from. Each broadcast activation serves
-  // two panels, each weight register six rows.
+  // Twelve sums stay in registers with their factors. Each broadcast activation serves two panels,
+  // each weight register six rows.
   static constexpr int kPanels = 2;
   static constexpr int kRows = 6;
   static constexpr int kFloatRows = 6;
@@ -74,7 +74,7 @@ struct VectorAvx512 {
   static Bytes LowHalves(Bytes bytes) { return _mm512_and_si512(bytes, _mm512_set1_epi8(15)); }
   static Bytes HighHalves(Bytes bytes) { return LowHalves(_mm512_srli_epi16(bytes, 4)); }
   static Bytes FlipSigns(Bytes bytes) { return _mm512_xor_si512(bytes, _mm512_set1_epi8(-128)); }
-  // The bytes' bits moved up by kShift (down where it is negative), into neighbours too.
+  // The bytes' bits shifted up by kShift (down if it is negative), also across bytes.
   template <int kShift>
   static Bytes MovedBits(const PackedQuads& quads) {
     const Bytes bytes = LoadBytes(quads);
@@ -112,7 +112,7 @@ struct VectorAvx512 {
   static Ints AddPairProducts(Ints sum, Pairs factors, const uint8_t* word) {
     return _mm512_dpwssd_epi32(sum, factors, BroadcastInt(word));
   }
-  // a - kFactor * b; a power of two.
+  // a - kFactor * b; kFactor is a power of two.
   template <int kFactor>
   static Ints SubtractTimes(Ints a, Ints b) {
     return _mm512_sub_epi32(a, _mm512_slli_epi32(b, __builtin_ctz(kFactor)));
@@ -132,7 +132,7 @@ struct VectorAvx512 {
   };
   static Activations LoadActivations(const uint8_t* at) { return {at}; }
 
-  // What activations are prepared with.
+  // Operations for preparing activations.
   static Ints MaxMagnitudes(Ints largest, Ints float_bits) {
     const Ints magnitudes = _mm512_and_si512(float_bits, _mm512_set1_epi32(0x7fffffff));
     return _mm512_max_epu32(largest, magnitudes);
@@ -151,7 +151,7 @@ struct VectorAvx512 {
     const Ints firsts = _mm512_maskz_compress_epi32(0x1111, sum);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(sums), _mm512_castsi512_si128(firsts));
   }
-  // Rounded to the nearest, ties to even; a NaN is made quiet.
+  // Rounded to the nearest, ties to even; NaN becomes quiet.
   static void StoreBfloat16(Ints float_bits, uint8_t* out) {
     const Ints last_bit = _mm512_and_si512(_mm512_srli_epi32(float_bits, 16), _mm512_set1_epi32(1));
     const Ints up = _mm512_add_epi32(last_bit, _mm512_set1_epi32(0x7fff));
