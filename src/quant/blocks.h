@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How the quantised types of model files lie in memory, one struct a block. Only layouts: what the
-// fields mean is in the decoders (decode_*.cc), in words in docs/quantisation.md. Every struct is
-// packed, so that a block may stand at any address. Scales of type uint16_t are halves.
+// The memory layout of the quantised types of model files, one struct per block. Only layouts: the
+// decoders (decode_*.cc) say what the fields mean, docs/quantisation.md says it in words. Every
+// struct is packed, so that a block may be at any address. Scales of type uint16_t are f16.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace aster::quant {
 
-// A K or I type has one scale of its own per super-block of this many weights.
+// K and I types have a scale for each super-block of this many weights.
 inline constexpr size_t kSuperBlock = 256;
 
 struct [[gnu::packed]] BlockQ1_0 {
@@ -205,7 +205,7 @@ struct [[gnu::packed]] BlockIQ1_M {
   static constexpr size_t kElements = kSuperBlock;
   uint8_t points[32];
   uint8_t high_bits[16];  // per half: 3 bits of index, offset sign
-  uint8_t scales[8];      // four pairs: four 3-bit scales and a quarter of the block's half scale
+  uint8_t scales[8];      // four pairs: four 3-bit scales and a quarter of the block's f16 scale
 };
 static_assert(sizeof(BlockIQ1_M) == 56);
 
@@ -234,7 +234,7 @@ static_assert(sizeof(BlockMXFP4) == 17);
 
 struct [[gnu::packed]] BlockNVFP4 {
   static constexpr size_t kElements = 64;
-  uint8_t scales[4];  // UE4M3, a group of 16 each
+  uint8_t scales[4];  // UE4M3, for a group of 16 each
   uint8_t quants[32];
 };
 static_assert(sizeof(BlockNVFP4) == 36);
@@ -242,7 +242,7 @@ static_assert(sizeof(BlockNVFP4) == 36);
 // Twice the sixteen values of a 4-bit float (E2M1), by bit pattern.
 inline constexpr int8_t kFp4Doubled[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-// The sixteen levels of IQ4_NL and IQ4_XS, denser near zero where weights are.
+// The sixteen levels of IQ4_NL and IQ4_XS, denser near zero, where most weights are.
 inline constexpr int8_t kIq4Levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                           1,    13,   25,  38,  53,  69,  89,  113};
 

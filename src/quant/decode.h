@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From one block to the weights it stands for, exactly as the published formats define them: which
-// float operations, in which order. Internal to quant/; others use dequantize.h. Must not know
-// rows, tensors or files.
+// From one block to its weights, exactly as the published formats define them: which float
+// operations, in which order. Internal to quant/; others use dequantize.h. Must not know rows,
+// tensors or files.
 #pragma once
 
 #include <array>

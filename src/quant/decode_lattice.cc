@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The types that name points of a grid instead of single weights.
+// Grid types: indices of points instead of single weights.
 #include "base/bytes.h"
 #include "quant/decode.h"
 #include "quant/half.h"
@@ -23,12 +23,12 @@ uint16_t PairAt(const uint8_t* bytes, size_t index) {
   return LoadUnaligned<uint16_t>(bytes + 2 * index);
 }
 
-// The scale of a group whose stored scale stands for the middle of a step.
+// The scale of a group; the stored one means the middle of a step.
 float MiddleScale(float scale, uint32_t stored) {
   return scale * (0.5f + static_cast<float>(stored));
 }
 
-// The one-bit types: a point of -1, 0 and 1 moved by an eighth.
+// The one-bit types: a point of -1, 0 and 1, shifted by an eighth.
 void DecodeShifted(const Point8& point, bool down, float scale, float* out) {
   const float shift = down ? -0.125f : 0.125f;
   for (size_t i = 0; i < 8; ++i) out[i] = scale * (static_cast<float>(point[i]) + shift);

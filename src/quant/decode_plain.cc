@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The types with one scale a block and no super-blocks.
+// Types with one scale per block and no super-blocks.
 #include "quant/decode.h"
 #include "quant/half.h"
 
 namespace aster::quant {
 namespace {
 
-// Weights i and i + kCount share byte i: the first is its low half.
+// Weights i and i + kCount share byte i; the first is its low half.
 template <size_t kCount, typename Value>
 void DecodeHalves(const uint8_t* bytes, float* out, const Value& value) {
   for (size_t i = 0; i < kCount; ++i) out[i] = value(bytes[i] & 15, i);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The types whose super-blocks of 256 weights are groups with small integer scales: the K types,
-// the ternary ones and IQ4_XS.
+// Types whose super-blocks of 256 weights are groups with small integer scales: the K types, the
+// ternary ones and IQ4_XS.
 #include "quant/decode.h"
 #include "quant/half.h"
 #include "quant/scales.h"
@@ -11,14 +11,14 @@
 namespace aster::quant {
 namespace {
 
-// The ternary digits of `packed`, most significant first, are the digits after the point of
-// packed / 256 in base 3 (rounded up when it was packed).
+// The ternary digits of `packed`, most significant first, are the fractional digits of packed / 256
+// in base 3 (rounded up when it was packed).
 float TernaryDigit(uint8_t packed, uint32_t power_of_3) {
   const uint32_t fraction = packed * power_of_3 & 255;
   return static_cast<float>(static_cast<int>(fraction * 3 >> 8) - 1);
 }
 
-// Both have the same scales; `quant` gives a weight's quant.
+// For both types with scales and minima; `quant` returns a weight's quant.
 template <typename Block, typename Quant>
 void DecodeScalesAndMins(const Block& block, float* out, const Quant& quant) {
   const float scale = HalfToFloat(block.scale);
@@ -88,7 +88,7 @@ void Decode(const BlockQ8_K& block, float* out) {
 void Decode(const BlockTQ1_0& block, float* out) {
   constexpr uint32_t kPowers[5] = {1, 3, 9, 27, 81};
   const float scale = HalfToFloat(block.scale);
-  // A run of bytes holds the first digit of each byte, then the second of each, and so on.
+  // A run of bytes has the first digit of each byte, then the second of each, and so on.
   const auto decode_run = [&](const uint8_t* bytes, size_t count, size_t digits) {
     for (size_t digit = 0; digit < digits; ++digit) {
       for (size_t i = 0; i < count; ++i) *out++ = TernaryDigit(bytes[i], kPowers[digit]) * scale;

@@ -22,7 +22,7 @@ void DecodeBlocks(const uint8_t* blocks, size_t block_count, float* out) {
   for (size_t i = 0; i < block_count; ++i) Decode(typed[i], out + i * Block::kElements);
 }
 
-// The types whose blocks are single numbers.
+// Types whose blocks are single numbers.
 template <typename Stored, typename Convert>
 void DecodeNumbers(const uint8_t* numbers, size_t count, float* out, const Convert& convert) {
   for (size_t i = 0; i < count; ++i) {

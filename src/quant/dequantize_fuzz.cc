@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes are blocks: the first byte picks the type, as many blocks as the rest holds are
+// Any bytes are blocks: the first byte chooses the type, and all whole blocks in the rest are
 // decoded.
 #include <vector>
 

@@ -22,7 +22,7 @@ namespace {
 using gguf::TensorType;
 using ::testing::HasSubstr;
 
-// What random bytes decode to, so that no format ever drifts. The hashes were taken when every
+// Hashes of decoded random bytes, so that no format ever changes. They were recorded when every
 // value had been compared, bit for bit, with those of a published implementation.
 struct Golden {
   TensorType type;
@@ -55,7 +55,7 @@ std::vector<float> DecodeRandomBlocks(const gguf::TensorTypeInfo& info) {
   std::vector<float> values(kGoldenBlocks * info.block_elements);
   const Status status = Dequantize(info.type, bytes, values);
   EXPECT_TRUE(status.ok()) << info.name;
-  // Which NaN comes out of infinity minus infinity is the machine's choice.
+  // Which NaN infinity minus infinity gives depends on the machine.
   for (float& value : values) {
     if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
   }
@@ -96,7 +96,7 @@ TEST(Dequantize, BlocksMayStandAnywhere) {
   }
 }
 
-// One weight of each, worked out by hand from docs/quantisation.md.
+// One weight of each type, computed by hand from docs/quantisation.md.
 TEST(Dequantize, Q4_0ByHand) {
   BlockQ4_0 block = {};
   block.scale = FloatToHalf(0.5f);

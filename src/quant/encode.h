@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From the weights of one block to the block that stands for them best. Internal to quant/; others
-// use quantize.h. Must not know rows, tensors or files.
+// From the weights of one block to the best block for them. Internal to quant/; others use
+// quantize.h. Must not know rows, tensors or files.
 #pragma once
 
 #include "quant/blocks.h"
@@ -10,14 +10,13 @@
 
 namespace aster::quant {
 
-// The weights of one block, brought near 1 by a power of two so that no square over- or underflows.
+// The weights of one block, scaled near 1 by a power of two so that no square over- or underflows.
 struct BlockInput {
   const float* x;           // [Block::kElements], finite; x[i] * unit is the weight
-  const float* importance;  // [Block::kElements], near 1 on the whole
+  const float* importance;  // [Block::kElements], about 1 on average
   float unit;               // a power of two
 
-  // A scale for x as it is stored (a half of what is for the weights themselves), and what it reads
-  // back as.
+  // A scale for x in stored form (f16, of the weights themselves), and its value after reading.
   uint16_t StoreScale(float scale) const;
   float ReadScale(uint16_t stored) const { return HalfToFloat(stored) / unit; }
 };

@@ -14,7 +14,7 @@
 namespace aster::quant {
 namespace {
 
-// What a format allows.
+// The limits of a format.
 struct AffineFormat {
   size_t group_size;
   float highest_level;
@@ -23,7 +23,7 @@ struct AffineFormat {
 
 constexpr size_t kMaxGroups = 16;
 
-// The scales of a super-block: two halves, and two small whole numbers a group.
+// The scales of a super-block: two in f16, and two small whole numbers per group.
 struct AffineScales {
   uint16_t scale = 0;
   uint16_t min_scale = 0;
@@ -73,7 +73,7 @@ class AffineEncoder {
     step_ = {input_.ReadScale(scales_.scale), input_.ReadScale(scales_.min_scale)};
   }
 
-  // For each group the pair of whole numbers near its own fit that has the least error: two scales
+  // For each group, the pair of whole numbers near its own fit with the least error: two scales
   // with four minima each.
   void ChooseGroupScales() {
     for (size_t i = 0; i < group_count_; ++i) {
@@ -105,7 +105,7 @@ class AffineEncoder {
     return static_cast<uint8_t>(std::clamp(value, 0, format_.highest_scale));
   }
 
-  // The two super-block scales that fit best to the levels and group scales chosen so far.
+  // The two super-block scales that fit best to the chosen levels and group scales.
   void Refit() {
     // The normal equations: s is a weight's level times its group's scale, m its group's min.
     double ss = 0;
@@ -140,10 +140,10 @@ class AffineEncoder {
   const size_t group_count_;
   std::array<Affine, kMaxGroups> fits_;
   AffineScales scales_;
-  Affine step_;  // what the two halves read back as
+  Affine step_;  // the values of the two f16 scales
 };
 
-// Also of five-bit levels: their low four bits.
+// For five-bit levels, too: their low four bits.
 void PackFourBits(const uint8_t* levels, uint8_t* quants) {
   for (size_t i = 0; i < 128; ++i) {
     const uint8_t* level = levels + i / 32 * 64 + i % 32;

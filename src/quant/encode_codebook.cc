@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The types whose sixteen levels are not evenly spaced: IQ4_NL, IQ4_XS.
+// Types whose sixteen levels are not evenly spaced: IQ4_NL, IQ4_XS.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBlockCount = 32;  // weights that share a scale
 
-// For every whole number -128..127 which level is nearest.
+// The nearest level for every whole number -128..127.
 constexpr std::array<uint8_t, 256> NearestLevels() {
   std::array<uint8_t, 256> nearest = {};
   for (int value = -128; value < 128; ++value) {
@@ -30,7 +30,7 @@ constexpr std::array<uint8_t, 256> NearestLevels() {
   return nearest;
 }
 
-// The index of the level nearest to `value`, to within the half step that a whole number is.
+// The index of the level nearest to `value`, within the half step of a whole number.
 size_t NearestLevel(float value) {
   static constexpr std::array<uint8_t, 256> kNearest = NearestLevels();
   const float shifted = std::clamp(value, -128.0f, 127.0f) + 128.5f;
@@ -63,7 +63,7 @@ float ErrorOf(const float* x, const float* importance, float scale) {
   return error;
 }
 
-// The scale that brings the levels closest; of either sign, since the levels are not symmetric.
+// The scale that fits best; of either sign, as the levels are not symmetric.
 float FitCodebook(const float* x, const float* importance) {
   const float largest = LargestByMagnitude({x, kBlockCount});
   if (largest == 0) return 0;
@@ -131,7 +131,7 @@ class CodebookEncoder {
     }
   }
 
-  // The super-block scale that fits best to the levels and group scales chosen so far.
+  // The super-block scale that fits best to the chosen levels and group scales.
   void Refit() {
     double level_level = 0;
     double level_x = 0;
@@ -163,7 +163,7 @@ class CodebookEncoder {
   std::array<float, kGroups> fits_;
   std::array<int, kGroups> scales_ = {};
   uint16_t super_scale_ = 0;
-  float step_ = 0;  // what the half reads back as
+  float step_ = 0;  // the value of the f16 scale
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// IQ2_XXS: eight weights are a scale, a point of a grid of 256 and signs of which an even number is
-// negative. The search is exhaustive over points: with fixed weights, the squared error of a point
-// g under scale s is a constant - s * (gain of g - s * (norm of g)), and gain and norm do not
-// depend on s. So they are computed once for each point, and trying a scale costs three operations
-// a point.
+// IQ2_XXS: eight weights are a scale, a point of a grid of 256, and signs of which an even number
+// is negative. The search tries all points: with fixed weights, the squared error of a point g
+// under scale s is a constant - s * (gain of g - s * (norm of g)), and gain and norm do not depend
+// on s. So they are computed once for each point, and trying a scale costs three operations per
+// point.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -19,12 +19,12 @@ namespace aster::quant {
 namespace {
 
 constexpr size_t kPoints = 256;
-constexpr size_t kWidth = 8;  // weights a point
+constexpr size_t kWidth = 8;  // weights per point
 constexpr size_t kGroups = 8;
 constexpr size_t kVectorsPerGroup = 4;
 constexpr int kHighestScale = 15;  // of a group
 
-// The grid with its coordinates apart, for eight points at once.
+// The grid with separate coordinates, for eight points at once.
 struct GridColumns {
   float levels[kWidth][kPoints];
   float squares[kWidth][kPoints];
@@ -50,7 +50,7 @@ uint32_t NegativeSigns(const float* x) {
 
 bool HasOddSigns(const float* x) { return std::popcount(NegativeSigns(x)) % 2 != 0; }
 
-// What eight weights make of every point.
+// Gain and norm of every point for eight weights.
 class PointTable {
  public:
   void Fill(const float* x, const float* importance) {
@@ -67,7 +67,7 @@ class PointTable {
         least = Min(least, part);
         norm += Lanes(importance[i]) * Lanes::Load(kGrid.squares[i] + point);
       }
-      // One sign has to be wrong: the one that costs least.
+      // One sign has to be wrong: the cheapest one.
       if (odd) gain = gain - Lanes(2) * least;
       gain.Store(gains_ + point);
       norm.Store(norms_ + point);
@@ -79,7 +79,7 @@ class PointTable {
     const auto scores = [&](size_t point) {
       return Lanes(gains_[point]) - scales * Lanes(norms_[point]);
     };
-    Lanes best_even(-INFINITY);  // two, so that one comparison need not wait for the other
+    Lanes best_even(-INFINITY);  // two, so that comparisons do not wait for each other
     Lanes best_odd(-INFINITY);
     for (size_t point = 0; point < kPoints; point += 2) {
       best_even = Max(best_even, scores(point));
@@ -107,11 +107,11 @@ class PointTable {
     return Lanes::Load(gains_ + point) - Lanes(scale) * Lanes::Load(norms_ + point);
   }
 
-  float gains_[kPoints];  // twice the product with the weights, signs chosen best
+  float gains_[kPoints];  // twice the product with the weights, with the best signs
   float norms_[kPoints];  // the squared length
 };
 
-// 32 weights that share a scale. With points chosen, the squared error under scale s is a constant
+// 32 weights that share a scale. With chosen points, the squared error under scale s is a constant
 // - s * gain + s * s * norm.
 struct LatticeGroup {
   std::array<PointTable, kVectorsPerGroup> tables;
@@ -120,7 +120,7 @@ struct LatticeGroup {
   float norm = 0;
   int scale = 0;
 
-  // By how much each of eight scales lowers the squared error from that of all zeros.
+  // How much each of eight scales lowers the squared error, compared with all zeros.
   Lanes Improvements(Lanes scales) const {
     Lanes score;
     for (const PointTable& table : tables) score += table.BestScores(scales);
@@ -165,7 +165,7 @@ class LatticeEncoder {
  private:
   const float* GroupX(size_t i) const { return input_.x + i * kVectorsPerGroup * kWidth; }
 
-  // Fills the group's tables and finds the scale that it would like best.
+  // Fills the group's tables and finds its own best scale.
   void FitGroup(size_t i) {
     LatticeGroup& group = groups_[i];
     const float* x = GroupX(i);
@@ -177,8 +177,8 @@ class LatticeEncoder {
     for (size_t k = 0; k < kVectorsPerGroup * kWidth; ++k) {
       largest = std::max(largest, std::fabs(x[k]));
     }
-    // In terms of the scale at which the highest level meets the largest weight: around that, and
-    // where the middle and the lowest level do, for weights that are all of about one size.
+    // Relative to the scale at which the highest level equals the largest weight: values around it,
+    // and those at which the middle and the lowest level do, for weights of about one size.
     constexpr float kTrials[kLanes] = {0.5f,  0.62f, 0.74f,      0.86f,
                                        0.98f, 1.1f,  43 / 25.0f, 43 / 8.0f};
     float scales[kLanes];
@@ -193,7 +193,7 @@ class LatticeEncoder {
     step_ = input_.ReadScale(super_scale_) * 0.25f;
   }
 
-  // A scale of the super-block such that the whole numbers that groups can take serve all well.
+  // A scale of the super-block for which the possible whole numbers suit all groups.
   float ChooseSuperScale() const {
     const float largest = *std::max_element(fits_.begin(), fits_.end());
     if (!(largest > 0)) return 0;
@@ -209,7 +209,7 @@ class LatticeEncoder {
     return 4 * steps.ToArray()[IndexOfLargest(improvement.ToArray())];
   }
 
-  // The group's own fit, counted in steps: whole numbers stand for the middles of their steps.
+  // The group's own fit in steps: whole numbers mean the middles of their steps.
   float IdealScale(size_t i) const {
     return step_ > 0 ? std::min(fits_[i] / step_, kHighestScale + 1.0f) : 0;
   }
@@ -226,7 +226,7 @@ class LatticeEncoder {
     group.ChoosePoints(ValueOf(group.scale));
   }
 
-  // The super-block scale that fits best to the points and group scales chosen so far.
+  // The super-block scale that fits best to the chosen points and group scales.
   void Refit() {
     double gain = 0;
     double norm = 0;
@@ -249,7 +249,7 @@ class LatticeEncoder {
     stored.signs_and_scale = signs_and_scale;
   }
 
-  // An even number of them: as the weights have, but for the one whose sign costs least.
+  // Signs of the weights; if an odd number is negative, the cheapest one is changed.
   uint32_t SignsFor(size_t begin, const Point8& point) const {
     const float* x = input_.x + begin;
     const uint32_t signs = NegativeSigns(x);
@@ -271,7 +271,7 @@ class LatticeEncoder {
   std::array<LatticeGroup, kGroups> groups_;
   std::array<float, kGroups> fits_;
   uint16_t super_scale_ = 0;
-  float step_ = 0;  // a quarter of what the half reads back as
+  float step_ = 0;  // a quarter of the f16 scale's value
 };
 
 }  // namespace

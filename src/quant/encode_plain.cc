@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The types with one scale a block and no super-blocks.
+// Types with one scale per block and no super-blocks.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -13,7 +13,7 @@
 namespace aster::quant {
 namespace {
 
-constexpr size_t kCount = 32;  // weights a block, in all types of this file
+constexpr size_t kCount = 32;  // weights per block, for all types of this file
 
 Group GroupOf(const BlockInput& input) { return {input.x, input.importance, kCount}; }
 
@@ -38,8 +38,8 @@ void EncodeSigned(const BlockInput& input, float limit, Block& block, uint8_t* l
   PackHalves(levels, block.quants);
 }
 
-// The offset may have either sign here, so the weights are moved down until the largest is zero:
-// then the least-squares minimum that FitAffine allows, which is not negative, is no constraint.
+// The offset may have either sign here, so the weights are shifted down until the largest is zero:
+// then FitAffine's condition that the minimum is not negative does not matter.
 template <typename Block>
 void EncodeOffset(const BlockInput& input, float highest, Block& block, uint8_t* levels) {
   const float top = *std::max_element(input.x, input.x + kCount);
@@ -64,7 +64,7 @@ int RoundHalfAway(float value) {
 Lanes Magnitude(Lanes value) { return Max(value, Lanes() - value); }
 
 // The nearest of the doubled magnitudes of a 4-bit float: 0 1 2 3 4 6 8 12. Steps of one up to 4,
-// of two up to 8, of four up to 12; every bend is a level, so each part rounds for itself.
+// of two up to 8, of four up to 12; the borders are levels, so each part rounds separately.
 Lanes NearestFp4(Lanes magnitude) {
   const Lanes ones = RoundToEven(Min(magnitude, Lanes(4)));
   const Lanes twos = RoundToEven((Clamp(magnitude, Lanes(4), Lanes(8)) - Lanes(4)) * Lanes(0.5f));
@@ -125,7 +125,7 @@ void Encode(const BlockInput& input, BlockQ5_1& block) {
   block.high_bits = FifthBits(levels);
 }
 
-// No search: at eight bits the plain rule is as good as any, and everybody's files agree.
+// No search: at eight bits the plain rule is as good, and files of all tools agree.
 void Encode(const BlockInput& input, BlockQ8_0& block) {
   Lanes largest;
   for (size_t i = 0; i < kCount; i += kLanes) {
@@ -141,8 +141,8 @@ void Encode(const BlockInput& input, BlockQ8_0& block) {
 }
 
 void Encode(const BlockInput& input, BlockMXFP4& block) {
-  // Weights are near 1, so that the largest is between 8 and 16 of the middle candidate's half
-  // scales; the highest level is 12.
+  // Weights are near 1, so the largest is between 8 and 16 times the middle candidate's half scale;
+  // the highest level is 12.
   float best_half_scale = 0;
   float best_error = INFINITY;
   for (const float half_scale : {0.125f, 0.25f, 0.0625f}) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The K types whose groups have a scale only: Q3_K, Q6_K.
+// The K types whose groups have only a scale: Q3_K, Q6_K.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ struct SignedFormat {
   int scale_limit;
 };
 
-// The scales of a super-block: a half, and a small whole number a group.
+// The scales of a super-block: one in f16, and a small whole number per group.
 struct SignedScales {
   uint16_t scale = 0;
   std::array<int8_t, kGroupCount> scales = {};
@@ -61,7 +61,7 @@ class SignedEncoder {
     step_ = input_.ReadScale(scales_.scale);
   }
 
-  // For each group the whole number near its own fit that has the least error.
+  // For each group, the whole number near its own fit with the least error.
   void ChooseGroupScales() {
     for (size_t i = 0; i < kGroupCount; ++i) {
       const float limit = static_cast<float>(format_.scale_limit);
@@ -81,7 +81,7 @@ class SignedEncoder {
     }
   }
 
-  // The super-block scale that fits best to the levels and group scales chosen so far.
+  // The super-block scale that fits best to the chosen levels and group scales.
   void Refit() {
     double level_level = 0;
     double level_x = 0;
@@ -107,7 +107,7 @@ class SignedEncoder {
   const Levels levels_;
   std::array<float, kGroupCount> fits_;
   SignedScales scales_;
-  float step_ = 0;  // what the half reads back as
+  float step_ = 0;  // the value of the f16 scale
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace aster::quant {
 namespace {
 
-// The reciprocal of a scale, 0 for a scale of 0 (all levels are then 0, as good as any).
+// The reciprocal of a scale; 0 for a scale of 0 (all levels are then 0, which is as good as any).
 float Reciprocal(float scale) { return scale != 0 ? 1 / scale : 0; }
 
 Lanes Reciprocal(Lanes scales) {
@@ -22,7 +22,7 @@ Lanes LevelOf(Lanes x, Lanes reciprocal, Levels levels) {
   return RoundToEven(Clamp(x * reciprocal, Lanes(levels.low), Lanes(levels.high)));
 }
 
-// Looks for the scale of one group by trying assignments of levels, eight at once.
+// Finds the scale of one group by trying assignments of levels, eight at once.
 class ScaleSearch {
  public:
   ScaleSearch(const Group& group, Levels levels) : group_(group), levels_(levels) {}
@@ -41,7 +41,7 @@ class ScaleSearch {
     const Lanes scale = level_x / level_level;
     const auto gains = (scale * level_x).ToArray();
     for (size_t i = 0; i < kLanes; ++i) {
-      if (!(gains[i] > best_gain_)) continue;  // a NaN, where all levels are 0, is no gain
+      if (!(gains[i] > best_gain_)) continue;  // NaN, if all levels are 0, is no gain
       best_gain_ = gains[i];
       best_scale_ = scale.ToArray()[i];
     }
@@ -53,14 +53,14 @@ class ScaleSearch {
   const Group& group_;
   const Levels levels_;
   float best_scale_ = 0;
-  float best_gain_ = 0;  // by how much the best scale lowers the squared error from that of zeros
+  float best_gain_ = 0;  // how much the best scale lowers the squared error, compared with zeros
 };
 
 }  // namespace
 
 float LargestByMagnitude(std::span<const float> values) {
   float largest = 0;
-  // Kept apart, because clang 19 takes |largest| for largest where it was chosen by its magnitude.
+  // A separate variable, because clang 19 otherwise confuses |largest| with largest.
   float largest_magnitude = 0;
   for (const float value : values) {
     const float magnitude = std::fabs(value);
@@ -129,7 +129,7 @@ Lanes AffineLevel(Lanes x, Lanes reciprocal, Lanes min, float highest) {
   return RoundToEven(Clamp((x + min) * reciprocal, Lanes(), Lanes(highest)));
 }
 
-// Looks for the scale and min of one group by trying assignments of levels, eight at once.
+// Finds the scale and min of one group by trying assignments of levels, eight at once.
 class AffineSearch {
  public:
   AffineSearch(const Group& group, float highest) : group_(group), highest_(highest) {
@@ -167,8 +167,8 @@ class AffineSearch {
   Affine best() const { return best_; }
 
  private:
-  // Minimises the squared error of scale * level - min over both; over the scale alone where the
-  // min would be negative. What is kept lowers the error most, from that of all zeros.
+  // Minimises the squared error of scale * level - min over both; over the scale alone if the min
+  // would be negative. Keeps the best, compared with all zeros.
   void Solve(Lanes level, Lanes level_level, Lanes level_x) {
     const Lanes weight(weight_);
     const Lanes weight_x(weight_x_);
@@ -188,7 +188,7 @@ class AffineSearch {
     }
   }
 
-  // A NaN, from a determinant of 0, is no gain.
+  // NaN, from a determinant of 0, is no gain.
   void Keep(float gain, float scale, float min) {
     if (!(gain > best_gain_ && scale > 0)) return;
     best_gain_ = gain;
@@ -203,7 +203,7 @@ class AffineSearch {
   float best_gain_ = 0;
 };
 
-// The smallest and the largest weight, zero being one of them.
+// The smallest and the largest weight, including zero.
 struct Extremes {
   float low;
   float high;

@@ -11,7 +11,7 @@
 namespace aster::quant {
 namespace {
 
-// The definition of a half, in arithmetic that is exact for it.
+// The definition of a half, in exact arithmetic.
 double HalfValue(uint16_t half) {
   const int exponent = (half >> 10) & 31;
   const int mantissa = half & 1023;
@@ -37,11 +37,11 @@ TEST(Half, EveryHalfIsTheFloatItStandsFor) {
   }
 }
 
-// Between two neighbours: the midpoint goes to the even one, anything beside it to the nearer.
+// Between two neighbours: the midpoint rounds to the even one, everything else to the nearer one.
 TEST(Half, RoundsToTheNearestAndTiesToEven) {
   for (uint32_t i = 0; i < 0x7c00; ++i) {
     const auto lower = static_cast<uint16_t>(i);
-    const auto upper = static_cast<uint16_t>(i + 1);  // the last one is infinity, as if 65536
+    const auto upper = static_cast<uint16_t>(i + 1);  // the last is infinity, here 65536
     const double upper_value = upper == 0x7c00 ? 65536.0 : HalfValue(upper);
     const auto middle = static_cast<float>((HalfValue(lower) + upper_value) / 2);
     const uint16_t even = (i & 1) == 0 ? lower : upper;

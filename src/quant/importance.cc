@@ -23,8 +23,8 @@ class ImportanceReader {
   }
 
  private:
-  // Tensor NAME.in_sum2 holds sums of squares [columns, matrices], NAME.counts how many squares
-  // were added up [1, matrices].
+  // Tensor NAME.in_sum2 has sums of squares [columns, matrices], NAME.counts the numbers of
+  // summands [1, matrices].
   Status ReadGguf(Bytes bytes) {
     const gguf::File file = TRY(gguf::File::Parse(bytes));
     result_.chunk_count_ = TRY(file.metadata().GetOr<uint32_t>("imatrix.chunk_count", 0));
@@ -53,7 +53,7 @@ class ImportanceReader {
     return numbers;
   }
 
-  // A matrix that saw nothing (an expert that no token chose) has no preferences.
+  // A matrix without inputs (an expert that no token chose) has no preferences.
   static Status Divide(std::string_view name, std::vector<float>& sums,
                        const std::vector<float>& counts) {
     if (counts.empty() || sums.size() % counts.size() != 0) {
@@ -68,8 +68,8 @@ class ImportanceReader {
     return Ok();
   }
 
-  // A count of entries; for each its name, how often it was called, its means times that. Behind
-  // them, in newer files, the number of chunks and the name of the text.
+  // A count of entries; for each its name, its number of calls, and its means times that number.
+  // After them, in newer files, the number of chunks and the name of the text.
   Status ReadPlain(Bytes bytes) {
     ByteReader in(bytes);
     constexpr size_t kLeastEntryBytes = 3 * sizeof(uint32_t);

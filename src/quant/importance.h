@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Importance matrices: how much each column of a weight matrix matters, measured elsewhere as the
-// mean square of what the column is multiplied with. Reads both published forms, GGUF files and the
-// older plain ones (.dat); neither is trusted. Must not know what the numbers are used for.
+// mean square of its inputs. Reads both published forms, GGUF files and the older plain ones
+// (.dat), and trusts neither. Must not know what the numbers are used for.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ namespace aster::quant {
 class ImportanceMatrix {
  public:
   static Result<ImportanceMatrix> Load(const std::string& path);
-  // The same from bytes in memory.
+  // Parses bytes in memory.
   static Result<ImportanceMatrix> Parse(Bytes bytes);
 
-  // One number for each column, for each matrix of the tensor in turn; empty where nothing is known
-  // of it. Finite and not negative.
+  // One number for each column, for one matrix of the tensor after the other; empty if unknown.
+  // Finite and not negative.
   std::span<const float> Find(std::string_view tensor_name) const;
 
   size_t size() const { return values_.size(); }
-  // How many pieces of text it was measured on; 0 where that is not known.
+  // How many chunks of text it was measured on; 0 if unknown.
   uint32_t chunk_count() const { return chunk_count_; }
   const std::map<std::string, std::vector<float>, std::less<>>& all() const { return values_; }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes may be given as an importance matrix; what is accepted keeps its promises.
+// Any bytes as an importance matrix; accepted ones must have valid numbers.
 #include <cmath>
 
 #include "base/check.h"

@@ -3,7 +3,7 @@
 
 // Eight floats side by side, for searches that try eight scales at once. Every operation is the
 // IEEE one on each lane and nothing is fused or reordered, so results have the same bits on every
-// machine. Not for hot inference loops: those are kernels/.
+// machine. Not for inference: kernels/ has its loops.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ class Lanes {
     return values;
   }
 
-  // Always added up in the same order.
+  // Always summed in the same order.
   float Sum() const {
     const Four sums = low_ + high_;
     return (sums[0] + sums[2]) + (sums[1] + sums[3]);
@@ -50,7 +50,7 @@ class Lanes {
   friend Lanes operator/(Lanes a, Lanes b) { return {a.low_ / b.low_, a.high_ / b.high_}; }
   Lanes& operator+=(Lanes other) { return *this = *this + other; }
 
-  // Of numbers; with a NaN in `a` the result is b's lane.
+  // For numbers; if `a` is NaN, the result is b's lane.
   friend Lanes Min(Lanes a, Lanes b) { return {Min4(a.low_, b.low_), Min4(a.high_, b.high_)}; }
   friend Lanes Max(Lanes a, Lanes b) { return {Max4(a.low_, b.low_), Max4(a.high_, b.high_)}; }
 
@@ -62,8 +62,8 @@ class Lanes {
   Four high_;
 };
 
-// To the nearest whole number, ties to even, for |value| < 2^22: beyond 2^23 floats have no
-// fraction, so that adding 1.5 * 2^23 rounds.
+// To the nearest whole number, ties to even, for |value| < 2^22: floats beyond 2^23 have no
+// fraction, so adding 1.5 * 2^23 rounds.
 inline constexpr float kRounder = 0x1.8p23f;
 inline float RoundToEven(float value) { return (value + kRounder) - kRounder; }
 inline Lanes RoundToEven(Lanes value) { return (value + Lanes(kRounder)) - Lanes(kRounder); }

@@ -9,10 +9,10 @@
 namespace aster::quant {
 namespace {
 
-// A grid is a subset of the lattice of all strings of a fixed number of digits, a digit being the
-// index of a level, and its points are numbered by ascending digit string (the last coordinate is
-// the most significant digit). So a map with one bit per string says everything: bit k of the map
-// is bit k % 6 of its k / 6th character in base 64.
+// A grid is a subset of the lattice of all strings of a fixed number of digits, where a digit is
+// the index of a level. Its points are numbered by ascending digit string (the last coordinate is
+// the most significant digit). So a map with one bit per string is enough: bit k of the map is bit
+// k % 6 of its k / 6th character in base 64.
 constexpr std::string_view kIq2XxsMap =
     "VVBFVBBRBFEAEQBRAABAAAABABAFAAEAAAAAEAAAQBBQBFBABQBBABFBABAEAAQBQAAAQBAABAAAABAABRBBARBFAAAB"
     "AAABAAABAAAAAAAAEABAAAAAAAAAAQBBQABAABABRAABBABAABEABAAAAAAABQAAAAAAAABBARAQAAABAAAAAABAAAAE"

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The grids of the I types: fixed sets of points of which a block names one per eight (or four)
-// weights. They are part of the published formats. Must not know how blocks name them.
+// The grids of the I types: fixed sets of points; a block stores the index of a point for each
+// eight (or four) weights. They are part of the published formats. Must not know how blocks store
+// indices.
 #pragma once
 
 #include <array>

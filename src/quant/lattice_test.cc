@@ -11,7 +11,7 @@
 namespace aster::quant {
 namespace {
 
-// Unpacking gives zeros where a map has the wrong number of points, so this also counts them.
+// Unpacking gives zeros if a map has the wrong number of points, so this also counts them.
 template <typename Grid>
 void ExpectStrictlyAscending(const Grid& grid) {
   const auto less = [](const auto& a, const auto& b) {
@@ -41,7 +41,7 @@ TEST(Lattice, TwoBitPointsHaveAnEvenNumberOfMiddleLevels) {
   expect_even(kIq2SGrid);
 }
 
-// A few published points, so that the levels and the order of the coordinates are pinned down.
+// A few published points, to fix the levels and the order of the coordinates.
 TEST(Lattice, KnownPoints) {
   EXPECT_EQ(kIq2XxsGrid[0], (Point8{8, 8, 8, 8, 8, 8, 8, 8}));
   EXPECT_EQ(kIq2XxsGrid[1], (Point8{43, 8, 8, 8, 8, 8, 8, 8}));

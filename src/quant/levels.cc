@@ -22,7 +22,7 @@ constexpr LevelTable kIq3XxsLevelTable = {
 constexpr LevelTable kIq3SLevelTable = {
     {1, 3, 5, 7, 9, 11, 13, 15, -1, -3, -5, -7, -9, -11, -13, -15}, 1.0f};
 constexpr LevelTable kIq2LevelTable = {{8, 25, 43, 0, 0, 0, 0, 0, -8, -25, -43}, 0.125f};
-// Eight times -1, 0 and 1, each moved by an eighth down or up.
+// Eight times -1, 0 and 1, each shifted by an eighth down or up.
 constexpr LevelTable kIq1LevelTable = {{-9, -7, -1, 1, 7, 9}, 0.125f};
 
 constexpr uint8_t kNegative = 8;
@@ -57,7 +57,7 @@ const std::array<std::array<uint8_t, 8>, 2048>& Iq1Codes() {
   return kCodes;
 }
 
-// A point of them, moved.
+// A point of that grid, shifted.
 void SetMovedCodes(const std::array<uint8_t, 8>& point, bool down, uint8_t* out) {
   for (size_t i = 0; i < 8; ++i) out[i] = static_cast<uint8_t>(point[i] + (down ? 0 : 1));
 }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The super-blocks whose weights are one of at most sixteen small integers, times an integer scale
-// of sixteen neighbours and a float of the block. So are read Q3_K, IQ4_XS and all types that name
-// points of a grid: sixteen signed coordinates are enough for each of them. Nothing is rounded.
-// Must not know how any of it is computed with.
+// Super-blocks whose weights are one of at most sixteen small integers, times an integer scale of
+// sixteen neighbours and a float of the block. Q3_K, IQ4_XS and all grid types can be read so:
+// sixteen signed coordinates are enough for each grid. Nothing is rounded. Must not know any
+// computation with them.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace aster::quant {
 
-// What all blocks of a type have in common.
+// The levels and the factor of all blocks of a type.
 struct LevelTable {
   std::array<int8_t, 16> levels;
   float factor;  // a power of two
@@ -24,7 +24,7 @@ struct LevelTable {
 struct LevelBlock {
   uint8_t codes[kSuperBlock];
   int8_t scales[kSuperBlock / 16];
-  uint16_t scale;  // a half
+  uint16_t scale;  // f16
 };
 
 const LevelTable& LevelsOf(const BlockQ3_K&);

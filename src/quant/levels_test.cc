@@ -18,7 +18,7 @@ namespace {
 
 using gguf::TensorType;
 
-// What is read of a block is what its decoder makes of it, to the last bit. Any bytes are a block.
+// Reading levels gives the decoder's weights, to the last bit. Any bytes are a block.
 template <typename Block>
 void ExpectSameWeights(TensorType type) {
   SCOPED_TRACE(gguf::TensorTypeName(type));

@@ -24,20 +24,20 @@ using gguf::TensorType;
 
 constexpr float kLargestHalf = 65504.0f;
 
-// The power of two at or below `value`, kept where its reciprocal is an ordinary float too.
+// The power of two at or below `value`, limited so that its reciprocal is a normal float, too.
 float PowerOfTwoBelow(float value) {
   const uint32_t exponent = std::bit_cast<uint32_t>(value) >> 23 & 255;
   return std::bit_cast<float>(std::clamp(exponent, 27u, 227u) << 23);
 }
 
-// What a BlockInput points at.
+// The memory behind a BlockInput.
 struct Scratch {
   std::array<float, kSuperBlock> x;
   std::array<float, kSuperBlock> importance;
 };
 
-// Scaled to a mean of 1. A least importance keeps every weight in the sums: a column that was never
-// seen is not free of error for that.
+// Scaled to a mean of 1. A least importance keeps every weight in the sums: an unmeasured column
+// may not have any error.
 void NormalizeImportance(const float* importance, size_t count, float* out) {
   constexpr double kLeast = 1e-4;
   double sum = 0;
@@ -52,8 +52,8 @@ void NormalizeImportance(const float* importance, size_t count, float* out) {
   }
 }
 
-// Large weights count somewhat more: they are the ones that a model relies on, and few, so that the
-// error of all as one hardly grows (docs/quantisation.md has figures).
+// Large weights count somewhat more: models depend on them, and they are few, so that the total
+// error hardly grows (docs/quantisation.md has figures).
 void FavorLargeWeights(const float* x, size_t count, float* importance) {
   Lanes squares;
   for (size_t i = 0; i < count; i += kLanes) squares += Lanes::Load(x + i) * Lanes::Load(x + i);
@@ -145,9 +145,9 @@ Encoder FindEncoder(TensorType type) {
   return nullptr;
 }
 
-// Beyond this weights cannot be stored.
+// Larger weights cannot be stored.
 float LargestWeight(TensorType type) {
-  // Rounding takes what is less than half a step above the largest number down to it.
+  // Anything less than half a step above the largest number is rounded down to it.
   if (type == TensorType::kF16) return std::nextafter(65520.0f, 0.0f);
   if (type == TensorType::kBF16) return 0x1.fefffep127f;
   return std::numeric_limits<float>::max();
@@ -156,7 +156,7 @@ float LargestWeight(TensorType type) {
 Status CheckWeights(TensorType type, std::span<const float> row) {
   const float largest = LargestWeight(type);
   bool all_fit = true;
-  for (const float weight : row) all_fit &= std::fabs(weight) <= largest;  // false for a NaN
+  for (const float weight : row) all_fit &= std::fabs(weight) <= largest;  // false for NaN
   if (all_fit) return Ok();
   const auto found = std::find_if(
       row.begin(), row.end(), [largest](float weight) { return !(std::fabs(weight) <= largest); });

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From rows of floats to rows of a block type, with as little squared error as a bounded search
-// finds. The result is the same, bit for bit, on every machine. Must not know tensors or files.
+// From rows of floats to rows of a block type, with the least squared error that a bounded search
+// finds. The result has the same bits on every machine. Must not know tensors or files.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace aster::quant {
 bool CanQuantize(gguf::TensorType type);
 
 // Fills `out`, which has exactly the bytes of row.size() elements of `type`. `importance`
-// [row.size()], where it is not null, says how much the squared error of each weight counts; what
-// is negative or no number counts nothing, and in a block where nothing counts it is as if none had
-// been given. Beyond that, large weights always count somewhat more than small ones. An error where
-// the type cannot be written, where the row is not a whole number of blocks, or where the type
-// cannot hold a weight: an infinity, a NaN, or (F16) one too large.
+// [row.size()], unless null, weights the squared error of each weight; negative numbers and NaN
+// count as 0, and a block in which all are 0 is quantised as without importance. In addition, large
+// weights always count somewhat more than small ones. An error if the type cannot be written, if
+// the row is not a whole number of blocks, or if the type cannot hold a weight: infinity, NaN, or
+// (F16) one too large.
 Status Quantize(gguf::TensorType type, std::span<const float> row, std::span<uint8_t> out,
                 const float* importance = nullptr);
 

@@ -18,22 +18,22 @@
 namespace aster::quant {
 namespace {
 
-// A row is cut into pieces of at most this many weights: whole blocks of every type, and little
+// A row is divided into pieces of at most this many weights: whole blocks of every type, and small
 // enough for a core's own cache.
 constexpr uint64_t kPieceElements = 64 * 1024;
 // Weights that are converted between two writes.
 constexpr uint64_t kBatchElements = 4 * 1024 * 1024;
-// Tensors that stay as they are are copied in pieces of this many bytes.
+// Tensors with unchanged type are copied in pieces of this many bytes.
 constexpr size_t kCopyBytes = 16 << 20;
 
-// Where in a tensor a piece lies.
+// The place of a piece in a tensor.
 struct Piece {
   uint64_t row;
   uint64_t begin;  // within the row
   uint64_t count;  // of elements
 };
 
-// A tensor as a sequence of pieces, and what each becomes.
+// A tensor as a sequence of pieces, and their conversion.
 class TensorConversion {
  public:
   explicit TensorConversion(const PlannedTensor& planned)
@@ -65,7 +65,7 @@ class TensorConversion {
 
   struct Scratch {
     std::vector<float> weights;
-    std::vector<float> back;  // the weights as the new type has them
+    std::vector<float> back;  // the weights, read from the new type
   };
 
   Result<QuantizeError> Convert(uint64_t index, std::span<uint8_t> out, Scratch& scratch) const {
@@ -110,7 +110,7 @@ class TensorConversion {
   const uint64_t row_bytes_out_;
 };
 
-// The failure that comes first in the file, whichever thread is first to fail.
+// The failure that is first in the file, independent of threads.
 class FirstFailure {
  public:
   void Note(uint64_t index, Error error) EXCLUDES(mu_) {
@@ -195,7 +195,7 @@ class ModelConversion {
     out_.resize(conversion.OffsetOut(end) - first_byte);
     errors_.assign(end - begin, {});
     FirstFailure failure;
-    // Pieces may be rows of a few weights: a thread takes enough of them to be worth its while.
+    // Pieces may be rows of a few weights: a thread takes several at once.
     const uint64_t chunk = std::max<uint64_t>((end - begin) / (pool_.thread_count() * 8), 1);
     pool_.ParallelForDynamic(
         end - begin, chunk, [&](size_t first, size_t last, size_t thread_index) {
@@ -211,7 +211,7 @@ class ModelConversion {
             }
           }
         });
-    // Added up in order, so that the sum does not depend on who did what.
+    // Added in order, so that the sum does not depend on threads.
     for (const QuantizeError& piece_error : errors_) error += piece_error;
     return failure.status();
   }
@@ -227,7 +227,7 @@ class ModelConversion {
   const QuantizePlan& plan_;
   ThreadPool& pool_;
   const QuantizeProgress& progress_;
-  std::vector<TensorConversion::Scratch> scratch_;  // one a thread
+  std::vector<TensorConversion::Scratch> scratch_;  // one per thread
   std::vector<uint8_t> out_;
   std::vector<QuantizeError> errors_;  // of a batch's pieces
   uint64_t done_bytes_ = 0;

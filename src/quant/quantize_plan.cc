@@ -17,7 +17,7 @@ namespace {
 
 using gguf::TensorType;
 
-// The revision of the block formats that everybody has written since 2023.
+// The revision of the block formats that all tools have written since 2023.
 constexpr uint32_t kQuantizationVersion = 2;
 
 bool IsBlockType(TensorType type) { return gguf::FindTensorType(type)->block_elements > 1; }
@@ -51,7 +51,7 @@ class Planner {
     return entries;
   }
 
-  // One that matches nothing is a mistyped one.
+  // A pattern that matches nothing is probably mistyped.
   Status CheckOverrides() const {
     for (const TypeOverride& entry : rules_.overrides) {
       const bool is_used = std::any_of(
@@ -95,7 +95,7 @@ class Planner {
     const std::span<const float> found = importance_->Find(tensor.name);
     const uint64_t matrices = tensor.dims[2] * tensor.dims[3];
     if (found.empty() || found.size() == tensor.dims[0] * matrices) return found;
-    // Embeddings are looked up, not multiplied with: what was measured is of the head they share.
+    // Embeddings are not multiplied with: the importance is that of the head, the same tensor.
     if (tensor.name == "token_embd.weight") return std::span<const float>();
     return InvalidArgument(fmt::format(
         "the importance matrix has {} numbers for '{}', whose {} matrices have {} columns: it is "
@@ -139,7 +139,7 @@ class Planner {
   TypeRules rules_;
   const ImportanceMatrix* importance_;
   QuantizePlan plan_;
-  std::set<TensorType> requantized_;  // block types that are decoded to be encoded again
+  std::set<TensorType> requantized_;  // block types that are decoded and encoded again
   size_t blind_count_ = 0;            // tensors of two bits without importance
 };
 

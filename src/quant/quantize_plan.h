@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Quantization: what quantising a model will do to each of its tensors, and whether it can be done,
-// before any weight is read. quantize_file.h then does it.
+// Plans quantisation: the new type of each of a model's tensors, and whether it is possible, before
+// any weight is read. quantize_file.h carries it out.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace aster::quant {
 struct PlannedTensor {
   const gguf::Tensor* tensor;  // of the ModelFiles that the plan was made for
   size_t file_index;
-  gguf::TensorType type;  // that it will have
-  uint64_t bytes;         // that it will take
-  // For each matrix of the tensor in turn one number a column, or empty.
+  gguf::TensorType type;  // the new type
+  uint64_t bytes;         // in the new type
+  // One number for each column, for one matrix of the tensor after the other; or empty.
   std::span<const float> importance;
-  std::string note;  // what a person might want to know of it; mostly empty
+  std::string note;  // information for the user; mostly empty
 
   bool converts() const { return type != tensor->type; }
 };
 
-// Borrows from the ModelFiles and the ImportanceMatrix that it was made of.
+// Has views into the ModelFiles and the ImportanceMatrix from which it was made.
 struct QuantizePlan {
   std::vector<PlannedTensor> tensors;  // in the files' order, which the new file keeps
   gguf::MetadataBuilder metadata;      // of the new file
@@ -39,8 +39,7 @@ struct QuantizePlan {
   std::vector<std::string> warnings;
 };
 
-// An error names the tensor that stands in the way, or the part of the rules that makes no sense.
-// `importance` may be null.
+// The error names the tensor or rule that makes it impossible. `importance` may be null.
 Result<QuantizePlan> PlanQuantization(const gguf::ModelFiles& files, TypeRules rules,
                                       const ImportanceMatrix* importance);
 

@@ -43,7 +43,7 @@ std::vector<float> ThereAndBack(TensorType type, const std::vector<float>& row,
   return Dequantized(type, Quantized(type, row, importance), row.size());
 }
 
-// Root of the summed squared differences, in relation to that of the weights.
+// Root of the sum of squared differences, relative to that of the weights.
 double RelativeError(const std::vector<float>& row, const std::vector<float>& back) {
   double difference = 0;
   double norm = 0;
@@ -54,8 +54,8 @@ double RelativeError(const std::vector<float>& row, const std::vector<float>& ba
   return std::sqrt(difference / norm);
 }
 
-// What is reached for normally distributed weights, and what the result must hash to: everybody
-// who quantises the same weights gets the same file.
+// The error for normally distributed weights, and the hash of the result: quantising the same
+// weights gives the same file on every machine.
 struct Expectation {
   TensorType type;
   double error;
@@ -118,7 +118,7 @@ TEST_P(QuantizeEachType, AConstantRowComesBack) {
   for (const float value : {0.0f, 1.0f, -1.0f, 0.37f, -0.37f}) {
     const std::vector<float> row(512, value);
     const std::vector<float> back = ThereAndBack(type(), row);
-    // Types whose levels lie around zero, with no minimum, need not have this one.
+    // Types with levels around zero and no minimum need not have exactly this level.
     const float tolerance = type() == TensorType::kMXFP4 ? 0.17f : 0.05f;
     for (const float actual : back) EXPECT_NEAR(actual, value, tolerance * std::fabs(value));
   }
@@ -243,7 +243,7 @@ TEST(Quantize, Q8_0RoundsAsEverybodyDoes) {
   EXPECT_EQ(block->quants[3], 0);
 }
 
-// Eight weights, and how much each counts.
+// Eight weights and their importance.
 struct Octet {
   const float* x;
   const double* importance;
@@ -269,7 +269,7 @@ double BestPointError(const Octet& octet, float scale) {
   return best;
 }
 
-// Under the scale that was chosen, no other point with any other even signs is better.
+// Under the chosen scale, no other point with any other even signs is better.
 TEST(Quantize, Iq2XxsPicksTheBestOfAllPoints) {
   const std::vector<float> row = NormalRow(9, 256);
   double mean_square = 0;

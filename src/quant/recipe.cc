@@ -45,7 +45,7 @@ constexpr Recipe kRecipes[] = {
     {"IQ2_XXS", TensorType::kIQ2_XXS, Mix::kIQ2_XXS, 19, "2.1 bits; use an importance matrix"},
 };
 
-// What a tensor is for, as far as mixes tell tensors apart.
+// The kinds of tensors that mixes distinguish.
 enum class Role : uint8_t { kEmbedding, kOutput, kValue, kKey, kAttentionOutput, kDown, kOther };
 
 bool Contains(std::string_view text, std::string_view part) {
@@ -75,7 +75,7 @@ uint32_t LayerOf(std::string_view name) {
   return layer;
 }
 
-// One tensor under one recipe.
+// The type of one tensor under one recipe.
 class MixedType {
  public:
   MixedType(const TypeRules& rules, const ModelTraits& traits, const gguf::Tensor& tensor)
@@ -112,7 +112,7 @@ class MixedType {
     return layer_ < eighth || layer_ >= 7 * traits_.layer_count / 8 || (layer_ - eighth) % 3 == 2;
   }
   bool IsInFirst(uint32_t part) const { return layer_ < traits_.layer_count / part; }
-  // Many query heads read the same keys and values, which are small then and worth more bits.
+  // Many query heads share the same keys and values, which are then small and worth more bits.
   bool SharesValues() const { return traits_.query_groups >= 4; }
   bool HasEightExperts() const { return traits_.expert_count == 8; }
 
@@ -224,7 +224,7 @@ class MixedType {
   const uint32_t layer_;
 };
 
-// The type nearest in size whose blocks of 32 fit where blocks of 256 do not.
+// The type nearest in size with blocks of 32, if blocks of 256 do not fit.
 TensorType SmallBlockType(TensorType type) {
   switch (type) {
     case TensorType::kQ6_K:
@@ -241,7 +241,7 @@ TensorType SmallBlockType(TensorType type) {
   }
 }
 
-// What is not quantised is kept in full: small, and computed with as it is.
+// Tensors that are not quantised keep their full precision: they are small.
 TensorType UnquantizedType(TensorType type) {
   const bool is_float =
       type == TensorType::kF16 || type == TensorType::kBF16 || type == TensorType::kF64;
@@ -294,7 +294,7 @@ ModelTraits ReadTraits(const gguf::ModelFiles& files) {
   const auto number = [&](std::string_view key) -> uint32_t {
     const std::string full = fmt::format("{}.{}", traits.architecture, key);
     if (auto value = metadata.Get<uint32_t>(full); value.ok()) return *value;
-    // One number for each layer: the largest speaks for all.
+    // A number for each layer: the largest counts.
     if (auto values = metadata.Get<std::vector<uint32_t>>(full); values.ok() && !values->empty()) {
       return *std::max_element(values->begin(), values->end());
     }
@@ -312,8 +312,8 @@ ModelTraits ReadTraits(const gguf::ModelFiles& files) {
 
 bool IsQuantizable(const gguf::Tensor& tensor) {
   if (tensor.dim_count < 2 || !tensor.name.ends_with("weight")) return false;
-  // Routers, tables of whole numbers, convolutions of a few taps, and what belongs to recurrent,
-  // vision and audio parts where a little noise does much harm.
+  // Routers, tables of whole numbers, short convolutions, and tensors of recurrent, vision and
+  // audio parts that are sensitive to noise.
   constexpr std::string_view kKept[] = {"_norm.weight",
                                         "ffn_gate_inp.weight",
                                         "ffn_gate_tid2eid.weight",

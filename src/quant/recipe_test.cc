@@ -186,7 +186,7 @@ TEST(Recipe, OverridesComeFirstAndTheFirstWins) {
       << "only matrices";
 }
 
-// A slice of a model may lack layer_count; nothing divides by it.
+// A slice of a model may lack layer_count; nothing may divide by it.
 TEST(Recipe, AModelThatSaysNothing) {
   for (const Recipe& recipe : AllRecipes()) {
     EXPECT_TRUE(CanQuantize(TypeOf(RulesOf(recipe.name), {}, "blk.5.ffn_down.weight")));

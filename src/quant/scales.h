@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How the K types pack their 6-bit group scales into twelve bytes. Both ways, so that reader and
-// writer stand side by side.
+// How the K types pack their 6-bit group scales into twelve bytes: reader and writer together.
 #pragma once
 
 #include <array>
@@ -12,16 +11,16 @@
 
 namespace aster::quant {
 
-// Q4_K and Q5_K: eight scales and eight minima, each 0..63. Bytes 0-3 and 4-7 hold the first four
-// scales and minima in their low six bits; bytes 8-11 hold the low four bits of the last four
-// scales (low half) and minima (high half), whose upper two bits stand in the upper bits of bytes
-// 0-3 and 4-7.
+// Q4_K and Q5_K: eight scales and eight minima, each 0..63. Bytes 0-3 and 4-7 have the first four
+// scales and minima in their low six bits; bytes 8-11 have the low four bits of the last four
+// scales (low half) and minima (high half), whose upper two bits are the upper bits of bytes 0-3
+// and 4-7.
 struct ScalesAndMins {
   std::array<uint8_t, 8> scales;
   std::array<uint8_t, 8> mins;
 };
 
-// Four bytes at a time: weights are packed as fast as memory is read.
+// Four bytes at a time: packing weights should be as fast as reading memory.
 inline ScalesAndMins UnpackScalesAndMins(const uint8_t packed[12]) {
   uint32_t words[3];
   std::memcpy(words, packed, sizeof(words));

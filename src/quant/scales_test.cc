@@ -38,7 +38,7 @@ TEST(Scales, SixteenSignedScalesComeBack) {
   }
 }
 
-// Twelve bytes have room for exactly sixteen 6-bit numbers, so packing must be the inverse too.
+// Twelve bytes hold exactly sixteen 6-bit numbers, so packing must be the inverse, too.
 TEST(Scales, AnyTwelveBytesComeBack) {
   Random random(3);
   for (int round = 0; round < 1000; ++round) {

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How the super-blocks of 256 weights lay out their bits. Both ways, so that reader and writer
-// stand side by side.
+// The bit layout of super-blocks of 256 weights: reader and writer together.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 
 namespace aster::quant {
 
-// Two bits of weight 128 h + 32 p + i stand in byte 32 h + i, at bit 2 p.
+// Two bits of weight 128 h + 32 p + i are in byte 32 h + i, at bit 2 p.
 inline int TwoBits(const uint8_t* bytes, size_t weight) {
   return bytes[weight / 128 * 32 + weight % 32] >> (2 * (weight / 32 % 4)) & 3;
 }
@@ -32,7 +31,7 @@ inline int ThirdBit(const BlockQ3_K& block, size_t weight) {
   return block.high_bits[weight % 32] >> (weight / 32) & 1;
 }
 
-// Levels of Q3_K, 0 to 7, and of Q6_K, 0 to 63, lie above the weights' own by half of that.
+// Levels of Q3_K, 0 to 7, and of Q6_K, 0 to 63, are the weights' integers plus 4 and 32.
 inline int LevelOf(const BlockQ3_K& block, size_t weight) {
   return TwoBits(block.quants, weight) | ThirdBit(block, weight) << 2;
 }
@@ -46,8 +45,7 @@ inline void PackLevels(const uint8_t* levels, BlockQ3_K& block) {
   }
 }
 
-// Of each 128 weights, the first and the second 64 are the low and high halves of the same 64
-// bytes.
+// The first and the second 64 of each 128 weights are the low and high halves of the same 64 bytes.
 inline int LevelOf(const BlockQ6_K& block, size_t weight) {
   const int low = block.low_bits[weight / 128 * 64 + weight % 64] >> (weight % 128 / 64 * 4) & 15;
   return low | TwoBits(block.high_bits, weight) << 4;

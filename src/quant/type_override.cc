@@ -14,8 +14,8 @@
 namespace aster::quant {
 namespace {
 
-// Whether a pattern with * and ? covers a text. Only the last star is ever given more to cover, so
-// that the work is bounded by the product of the lengths.
+// Whether a pattern with * and ? matches a text. Only the last star is ever extended, so that the
+// work is bounded by the product of the lengths.
 bool PartMatches(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;
