@@ -17,12 +17,12 @@ constexpr std::string_view kLayers = "blk.";
 constexpr std::string_view kApartPrefix = "mtp.0.";
 constexpr std::array<std::string_view, 2> kMergeNames = {"output_hc_", "hc_head_"};
 
-// The only keys that are looked at: published files count layers, and say what they are, in ways of
-// their own. Everything else that does not fit shows in the tensors' shapes.
+// The only keys that are compared: published files count layers and name their architecture in
+// different ways. Any other mismatch shows in the tensors' shapes.
 constexpr std::array<std::string_view, 3> kSameKeys = {"embedding_length", "attention.head_count",
                                                        "expert_count"};
 
-// blk.N. of the last layer that a file's keys count, where they count one.
+// blk.N. of the last layer by a file's keys, if they have a number of layers.
 std::optional<std::string> LastLayer(const File& file) {
   const auto architecture = file.metadata().Get<std::string>("general.architecture");
   if (!architecture.ok()) return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<std::string> LastLayer(const File& file) {
   return fmt::format("{}{}.", kLayers, *count - 1);
 }
 
-// Of the parts of one split, the first of which has the keys.
+// The kind of a file, or of the parts of one split, the first of which has the keys.
 Holding HoldingOfSet(std::span<const File* const> files) {
   const auto architecture =
       files.front()->metadata().GetOr<std::string_view>("general.architecture", "");
@@ -53,7 +53,7 @@ Holding HoldingOfSet(std::span<const File* const> files) {
       })) {
     return Holding::kModel;
   }
-  // A slice may end with the block and the model's head. It has no use for the embedding.
+  // A slice may end with the block and the model's head, but does not need the embedding.
   const bool nothing_else = std::ranges::all_of(names, begins(*last));
   const bool has_embedding = std::ranges::any_of(names, begins("token_embd."));
   return nothing_else || has_embedding ? Holding::kCompanion : Holding::kModel;
@@ -104,7 +104,7 @@ Status CheckBlockKeys(const File& block, const Metadata& model) {
     if (own == nullptr || wanted == nullptr) continue;
     const auto own_number = own->As<uint64_t>();
     const auto wanted_number = wanted->As<uint64_t>();
-    // Numbers by layer are compared by the tensors' shapes.
+    // Numbers per layer are compared by the tensors' shapes.
     if (!own_number.ok() || !wanted_number.ok() || *own_number == *wanted_number) continue;
     return FailedPrecondition(
         fmt::format("{}: this MTP block is of another model: the key {} is {} in it, and {} in the "

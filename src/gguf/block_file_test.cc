@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::string kBlock = "blk.6.";  // behind kTestLayers
+const std::string kBlock = "blk.6.";  // after kTestLayers
 
 MetadataBuilder KeysOfCompanion() {
   MetadataBuilder keys = TestKeys();
@@ -39,7 +39,7 @@ std::vector<TensorSpec> Block() {
   return {TestTensor(kBlock + "attn_q.weight"), TestTensor(kBlock + "nextn.enorm.weight")};
 }
 
-// With copies that are of another type than the model's.
+// With copies of other types than the model's.
 std::vector<TensorSpec> Companion() {
   auto specs = With(With(Block(), "output_hc_fn.weight"), "output_norm.weight");
   specs.push_back({"token_embd.weight", TensorType::kF16, {8, 2}});
@@ -73,7 +73,7 @@ TEST_F(BlockFile, ItsKeysAreNotTheModels) {
     EXPECT_NE(model->FindTensor("mtp.0.enorm.weight"), nullptr);
     EXPECT_THAT(*model->MissingParts(), IsEmpty());
   }
-  // A file that holds something else as well is a slice, whose keys count.
+  // A file that also has something else is a slice, whose keys count.
   const std::string slice = Write("slice.gguf", KeysOfApart(),
                                   {TestTensor("mtp.0.enorm.weight"), TestTensor("blk.0.x.weight")});
   EXPECT_FALSE(ModelFiles::Open({main, slice}).ok());
@@ -113,7 +113,7 @@ TEST_F(BlockFile, ACompanionGivesItsBlockAlone) {
   EXPECT_NE(ModelFiles::Open(companion)->FindTensor("output_hc_fn.weight"), nullptr);
 }
 
-// A node has only some tensors of each file, or none.
+// A node may have only some tensors of each file, or none.
 TEST_F(BlockFile, IsTheSameWhereverOnlySomeOfItIs) {
   const std::string paths[] = {Main(), Write("companion.gguf", KeysOfCompanion(), Companion())};
   for (const std::string_view wanted : {"blk.0.", "output", "none"}) {

@@ -57,7 +57,7 @@ class Chunks {
 
   void Hash(size_t chunk) { hashes_[chunk] = Hash128Of(Data(chunk)); }
 
-  // Of the file's tensors, in their order, when every chunk is hashed.
+  // The hashes of the file's tensors, in their order, when every chunk is hashed.
   std::vector<Hash128> TensorHashes() const {
     std::vector<Hash128> hashes(tensors_.size());
     for (size_t rank = 0; rank < tensors_.size(); ++rank) {
@@ -76,8 +76,8 @@ class Chunks {
   uint64_t total_bytes_ = 0;
 };
 
-// Releases pages that have been read. (Asking for pages before they are read was tried too; the
-// system's own reading ahead is up to twice as fast.) Does nothing for a file in memory.
+// Releases pages that have been read. (Requesting pages before reading was measured, too; the
+// system's own readahead is up to twice as fast.) No effect for a file in memory.
 void DropPages(const File& file, Bytes data) {
   const Bytes mapped = file.mapped().bytes();
   if (mapped.empty() || data.empty()) return;

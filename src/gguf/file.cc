@@ -20,16 +20,16 @@ namespace {
 
 constexpr uint32_t kOldestVersion = 2;
 constexpr uint32_t kNewestVersion = 3;
-constexpr uint64_t kLeastAlignment = 8;  // as the format demands
-// Arrays may hold arrays; no file in use goes deeper than one.
+constexpr uint64_t kLeastAlignment = 8;  // required by the format
+// Arrays may contain arrays; no file in use has more than one level.
 constexpr int kMaxArrayDepth = 8;
-// What the format allows for a key, taken for tensor names too. No real file comes near it.
+// The format's limit of a key, here also of tensor names. No real file comes near it.
 constexpr uint64_t kMaxNameBytes = 65535;
 
-// Room made for entries before they are seen; a header may promise what the file does not hold.
+// Entries to reserve memory for before they are read; a header may promise more than the file has.
 constexpr uint64_t kMaxReserved = 4096;
 
-// The least that an entry takes in the file, which bounds how many there can be.
+// The least size of an entry in the file, which limits their number.
 constexpr size_t kLeastStringBytes = sizeof(uint64_t);
 constexpr size_t kLeastArrayBytes = sizeof(uint32_t) + sizeof(uint64_t);
 constexpr size_t kLeastValueBytes = kLeastStringBytes + 1 + sizeof(uint32_t) + 1;
@@ -42,7 +42,7 @@ size_t LeastElementBytes(ValueType type) {
   return FixedValueBytes(type);
 }
 
-// Says what a file is that does not begin like a GGUF file.
+// Describes a file that does not begin like a GGUF file.
 Error NotGguf(Bytes bytes) {
   const auto begins_with = [&](std::string_view text) { return AsText(bytes).starts_with(text); };
   if (bytes.empty()) return DataLoss("the file is empty");
@@ -78,7 +78,7 @@ Error UnreadableVersion(uint32_t version) {
                   version < kOldestVersion ? ". Convert the original model again" : ""));
 }
 
-// Adds where it happened; what costs something to say is said only of errors.
+// Adds the place of an error; the text is only made for errors.
 template <typename T, typename Where>
 Result<T> WithContext(Result<T> result, const Where& where) {
   if (result.ok()) return result;
@@ -90,7 +90,7 @@ Result<T> WithContext(Result<T> result, const Where& where) {
 // Reads a file's head, from the first byte to the last tensor's entry.
 class FileParser {
  public:
-  // `data` is that of the whole file, or empty where only places are asked for.
+  // `data` is that of the whole file, or empty if only offsets are needed.
   FileParser(File& file, Bytes data)
       : file_(file), bytes_(file.bytes_), data_(data), reader_(file.bytes_) {}
 
@@ -197,7 +197,7 @@ class FileParser {
     const ValueType type = TRY(ReadValueType());
     const uint64_t count = TRY(reader_.ReadCount<uint64_t>(LeastElementBytes(type)));
     if (const uint32_t fixed = FixedValueBytes(type); fixed != 0) {
-      return reader_.Skip(count * fixed);  // fits: ReadCount has seen that the bytes are there
+      return reader_.Skip(count * fixed);  // fits: ReadCount has checked that the bytes exist
     }
     for (uint64_t i = 0; i < count; ++i) {
       if (type == ValueType::kString) {
@@ -252,11 +252,11 @@ class FileParser {
       tensor.element_count = *product;
     }
     tensor.type = static_cast<TensorType>(TRY(reader_.Read<uint32_t>()));
-    tensor.offset = TRY(reader_.Read<uint64_t>());  // from data_offset_ for now
+    tensor.offset = TRY(reader_.Read<uint64_t>());  // relative to data_offset_ for now
     return Ok();
   }
 
-  // Finds where every tensor's bytes are, which the end of the head decides.
+  // Finds the place of every tensor's bytes, which depends on the end of the head.
   Status PlaceTensors() {
     const auto data_offset = CheckedRoundUp<uint64_t>(reader_.offset(), file_.alignment_);
     if (!data_offset) return DataLoss("general.alignment is absurdly large");
@@ -317,7 +317,7 @@ class FileParser {
   }
 
   File& file_;
-  const Bytes bytes_;  // that begin with the head
+  const Bytes bytes_;  // begin with the head
   const Bytes data_;
   ByteReader reader_;
   uint64_t tensor_count_ = 0;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Reads one GGUF file, versions 2 and 3: its metadata and its list of tensors. The file is not
-// trusted: everything is checked before it is used; tensor data is mapped, never touched. Knows
-// nothing of other files of the same model (model_files.h) nor of what a tensor is for.
+// trusted: everything is checked before use; tensor data is mapped, but not read. Must not know
+// other files of the same model (model_files.h) nor the purpose of tensors.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct Tensor {
   std::array<uint64_t, kMaxDims> dims = {1, 1, 1, 1};
   uint64_t element_count = 0;
   uint64_t offset = 0;  // of the data, from the beginning of the file
-  // The size of a tensor of unknown type is not known: it is listed, and data is empty.
+  // A tensor of unknown type has no known size: it is listed, and data is empty.
   bool size_known = false;
   Bytes data;
 
@@ -52,42 +52,40 @@ std::string ShapeText(const Tensor& tensor);
 class File {
  public:
   static Result<File> Open(const std::string& path);
-  // The same from bytes in memory, which must outlive the File. (Only bytes that are themselves
-  // aligned give aligned tensors.)
+  // Parses bytes in memory, which must outlive the File. (Only aligned bytes give aligned tensors.)
   static Result<File> Parse(Bytes bytes);
-  // From the head alone (all before the tensors' data) of a file of `size_bytes`, which has this
-  // name elsewhere. Tensors have their places, and no data.
+  // From only the head (everything before the tensors' data) of a file of `size_bytes`, which has
+  // this name elsewhere. Tensors have offsets, but no data.
   static Result<File> ParseHead(std::vector<uint8_t> head, uint64_t size_bytes,
                                 std::string name = {});
-  // The head, and a file that holds some of the data at the places that the head names. Tensors
-  // that `is_there` denies (by their index) are left out, as if the file had none of them.
+  // From the head, and a file with some of the data at the offsets in the head. Tensors for which
+  // `is_there` is false (by their index) are left out, as if the file did not have them.
   static Result<File> OpenPartial(std::vector<uint8_t> head, const std::string& data_path,
                                   FunctionRef<bool(size_t tensor_index)> is_there);
 
-  // Empty where the file was parsed from memory.
+  // Empty if the file was parsed from memory.
   const std::string& path() const { return name_.empty() ? mapped_.path() : name_; }
   const MappedFile& mapped() const { return mapped_; }
 
   uint32_t version() const { return version_; }
   uint64_t alignment() const { return alignment_; }
   uint64_t size_bytes() const { return size_bytes_; }
-  // All before the tensors' data.
+  // Everything before the tensors' data.
   Bytes head() const {
     return bytes_.first(data_offset_ < bytes_.size() ? data_offset_ : bytes_.size());
   }
-  // Where tensor data begins.
   uint64_t data_offset() const { return data_offset_; }
 
   const Metadata& metadata() const { return metadata_; }
   // In the file's order.
   std::span<const Tensor> tensors() const { return tensors_; }
-  // The names that the head lists, of tensors that OpenPartial left out as well.
+  // All names in the head, including tensors that OpenPartial has left out.
   std::span<const std::string_view> listed_names() const { return listed_names_; }
-  // Null where there is no such tensor.
+  // Null if there is no such tensor.
   const Tensor* FindTensor(std::string_view name) const;
 
-  // Calls the tensor of that name, if there is one, by another that is not in use: while one
-  // model is made of several files, before anything else reads.
+  // Renames a tensor, if it exists, to an unused name: while one model is made of several files,
+  // before other threads read.
   void Rename(std::string_view name, std::string new_name);
 
  private:
@@ -96,9 +94,9 @@ class File {
   static Result<File> ParseOwnHead(std::vector<uint8_t> head, uint64_t size_bytes, Bytes data);
 
   MappedFile mapped_;
-  std::string name_;           // where there is no mapped_
-  std::vector<uint8_t> head_;  // where it does not stand in mapped_
-  Bytes bytes_;                // that begin with the head: of the whole file, or head_
+  std::string name_;           // if there is no mapped_
+  std::vector<uint8_t> head_;  // if it is not in mapped_
+  Bytes bytes_;                // begin with the head: the whole file, or head_
   uint64_t size_bytes_ = 0;
   uint32_t version_ = 0;
   uint64_t alignment_ = kDefaultAlignment;
@@ -107,7 +105,7 @@ class File {
   std::vector<Tensor> tensors_;
   std::vector<size_t> by_name_;  // indices of tensors_, by ascending name
   std::vector<std::string_view> listed_names_;
-  std::deque<std::string> new_names_;  // that tensors were given; stay where they are
+  std::deque<std::string> new_names_;  // of renamed tensors; do not move
 };
 
 }  // namespace aster::gguf

@@ -25,7 +25,7 @@ constexpr uint64_t kHuge = std::numeric_limits<uint64_t>::max();
 struct Hostile {
   const char* what;
   std::function<void(RawFile&)> write;
-  const char* error;  // a part of what the reader says
+  const char* error;  // a part of the reader's error
 };
 
 // A tensor of the given dimensions, type and offset in a file with `data_bytes` of data.
@@ -38,7 +38,7 @@ std::function<void(RawFile&)> OneTensor(const std::vector<uint64_t>& dims, uint3
   };
 }
 
-// A key whose value is `depth` arrays within one another, the innermost empty.
+// A key whose value is `depth` nested arrays, the innermost empty.
 void NestedArrays(RawFile& raw, int depth) {
   raw.Header(0, 1).Text("k").Put(ValueType::kArray);
   for (int i = 1; i < depth; ++i) raw.Put(ValueType::kArray).Put<uint64_t>(1);
@@ -183,7 +183,7 @@ TEST(HostileFile, AnUnknownTypeIsListed) {
 TEST(HostileFile, CutAnywhereIsRefused) {
   const RawFile raw = SmallRawFile();
   for (size_t size = 0; size < raw.bytes().size(); ++size) {
-    // A copy of its own, so that the sanitizer sees a byte read behind it.
+    // A separate copy, so that sanitizers find a read past its end.
     const std::vector<uint8_t> cut(raw.bytes().begin(), raw.bytes().begin() + size);
     EXPECT_FALSE(File::Parse(cut).ok()) << "cut after " << size << " bytes";
   }

@@ -59,7 +59,7 @@ TEST(File, AHeadAlone) {
   EXPECT_EQ(file->FindTensor("b")->offset, whole->FindTensor("b")->offset);
   EXPECT_TRUE(file->FindTensor("b")->data.empty());
   EXPECT_EQ(file->size_bytes(), raw.bytes().size());
-  // Its tensors must have room in a file of that size.
+  // Its tensors must fit into a file of that size.
   EXPECT_FALSE(File::ParseHead(head, raw.bytes().size() - 1).ok());
   EXPECT_FALSE(File::ParseHead({head.begin(), head.end() - 40}, raw.bytes().size()).ok());
 }
@@ -74,7 +74,7 @@ TEST(File, PartOfTheData) {
   ASSERT_TRUE(WriteFileAtomically(folder.File("data"), data).ok());
   auto opened = File::OpenPartial(head, folder.File("data"), [](size_t i) { return i == 1; });
   ASSERT_TRUE(opened.ok()) << opened.error().message();
-  // Views stay valid when it moves.
+  // Views stay valid when the file moves.
   const File file = *std::move(opened);
   EXPECT_EQ(file.tensors().size(), 1u);
   EXPECT_EQ(file.FindTensor("a"), nullptr);

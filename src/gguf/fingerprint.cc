@@ -15,8 +15,8 @@
 namespace aster::gguf {
 namespace {
 
-// A file that changes twice within one tick of the clock that dates files (up to 10 ms on Linux)
-// looks the same both times, so what was just written is not cached yet.
+// A file that changes twice within one tick of the file clock (up to 10 ms on Linux) has the same
+// time both times, so files that were just written are not cached yet.
 constexpr int64_t kTooFreshNs = 100 * kNsPerMs;
 
 bool IsTooFreshToCache(const FileIdentity& identity) {

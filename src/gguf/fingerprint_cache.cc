@@ -33,7 +33,7 @@ class LineReader {
     return line;
   }
 
-  // The number of a line "name number".
+  // Reads the number of a line "name number".
   template <typename T>
   Result<T> Number(std::string_view name) {
     std::string_view line = TRY(Line());
@@ -68,7 +68,7 @@ std::string CheckLine(std::string_view text) {
   return fmt::format("check {}\n", Hash128Of(AsBytes(text)).ToHex());
 }
 
-// A cache file of `tensor_count` tensors cannot be longer.
+// The largest size of a cache file of `tensor_count` tensors.
 size_t MaxCacheBytes(size_t tensor_count) {
   constexpr size_t kMaxOtherBytes = 1024;
   return kMaxOtherBytes + tensor_count * (kHexDigits + 1);
@@ -114,7 +114,7 @@ std::string DefaultCacheFolder() {
 std::vector<std::string> CachePaths(const std::string& path, const std::string& cache_folder) {
   std::vector<std::string> paths = {fmt::format("{}{}", path, kSuffix)};
   if (cache_folder.empty()) return paths;
-  // Files of the same name in different folders must not share a cache.
+  // Files with the same name in different folders must not share a cache.
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   const std::string name = error ? path : real.string();

@@ -116,7 +116,7 @@ void FlipLastByte(const std::string& path) {
 
 TEST_F(FingerprintTest, OneBitOfContentMatters) {
   const Hash128 whole = HashOf(TestKeys(), TestModel());
-  FlipLastByte(path("x.gguf"));  // test tensors have no padding behind them
+  FlipLastByte(path("x.gguf"));  // test tensors have no padding after them
   EXPECT_NE(ModelHash({path("x.gguf")}), whole);
 }
 
@@ -142,8 +142,7 @@ TEST_F(FingerprintTest, IsTheSameForAnyNumberOfThreads) {
   }
 }
 
-// Spelled out once, so that no change of the definition goes unnoticed: caches and other machines
-// keep fingerprints.
+// A fixed value, so that any change of the definition is noticed: fingerprints are stored.
 TEST_F(FingerprintTest, StaysWhatItIs) {
   const std::vector<uint8_t> data(kHashChunkBytes + 5, 0x5A);
   Hasher of_hashes;
@@ -163,15 +162,15 @@ TEST_F(FingerprintTest, IsComputedOnceAndKeptBesideTheFile) {
   ASSERT_TRUE(std::filesystem::exists(path("x.gguf.fingerprint")));
   EXPECT_FALSE(std::filesystem::exists(path("cache")));
 
-  // Changed behind the cache's back: it is believed, which shows that nothing is hashed again.
+  // Changed without changing the time: the cache is used, so nothing is hashed again.
   FlipLastByte(path("x.gguf"));
   SetFileTime(path("x.gguf"), kLongAgo);
   EXPECT_EQ(ModelHash({path("x.gguf")}), first);
-  // Any other time, and it is not.
+  // With another time it is hashed again.
   SetFileTime(path("x.gguf"), kLongAgo + 1);
   const Hash128 second = ModelHash({path("x.gguf")});
   EXPECT_NE(second, first);
-  // What was stored is the new one.
+  // The new hash was stored.
   FlipLastByte(path("x.gguf"));
   SetFileTime(path("x.gguf"), kLongAgo + 1);
   EXPECT_EQ(ModelHash({path("x.gguf")}), second);
@@ -203,7 +202,7 @@ TEST_F(FingerprintTest, ADamagedCacheIsReplaced) {
 TEST_F(FingerprintTest, TheCacheFolderServesWhereTheFilesFolderDoesNot) {
   WriteTestFile(path("x.gguf"), TestKeys(), TestModel());
   SetFileTime(path("x.gguf"), kLongAgo);
-  // A folder of that name cannot be replaced by a file, not even by the superuser.
+  // A folder of that name cannot be replaced by a file, not even by root.
   std::filesystem::create_directory(path("x.gguf.fingerprint"));
   const auto first = Run({path("x.gguf")});
   ASSERT_TRUE(first.ok()) << first.error().message();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever stands in a fingerprint cache, it is refused, or it is exactly what would be written for
-// the hashes that were read from it.
+// Any fingerprint cache is either refused, or is exactly what would be written for the hashes that
+// were read from it.
 
 #include <string>
 
@@ -24,7 +24,7 @@ void CheckRoundTrip(const std::string& text) {
 
 void CheckBoth(const std::string& text) {
   CheckRoundTrip(text);
-  // The same with the checksum that the fuzzer cannot hit.
+  // The same with a valid checksum, which the fuzzer cannot find.
   CheckRoundTrip(text + "check " + Hash128Of(AsBytes(text)).ToHex() + "\n");
 }
 

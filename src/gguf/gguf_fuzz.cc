@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever the bytes, the reader refuses them or everything it then offers lies within them, does
-// not overlap, and adds up.
+// The reader refuses any bytes, or everything that it returns lies within them, does not overlap,
+// and adds up.
 
 #include <algorithm>
 #include <utility>

@@ -27,10 +27,10 @@ inline constexpr bool kIsVector<std::vector<T>> = true;
 template <typename T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
-// Any whole number that a file can hold.
+// Any whole number of a file.
 struct WholeNumber {
   bool negative = false;
-  uint64_t bits = 0;  // of the int64_t where negative
+  uint64_t bits = 0;  // of the int64_t if negative
 };
 
 template <Integer T>
@@ -71,7 +71,7 @@ std::optional<T> Narrowed(WholeNumber number) {
                                        : std::nullopt;
 }
 
-// What T is called in an error.
+// The name of T in an error.
 template <typename T>
 std::string Wanted() {
   if constexpr (std::same_as<T, bool>) {
@@ -115,7 +115,7 @@ Array ArrayOf(std::string_view key, Bytes payload) {
           payload.subspan(kArrayHeaderBytes)};
 }
 
-// The bytes that a value takes as an element of an array; the parser has seen that they are there.
+// The bytes of a value as an element of an array; the parser has checked that they exist.
 uint64_t ElementBytes(ValueType type, const uint8_t* data) {
   if (type == ValueType::kString) return sizeof(uint64_t) + LoadUnaligned<uint64_t>(data);
   if (type != ValueType::kArray) return FixedValueBytes(type);
@@ -216,7 +216,7 @@ Result<StringRange> Array::Strings() const {
 template <typename T>
 Result<std::vector<T>> Array::ToVector() const {
   std::vector<T> values;
-  values.reserve(size_);  // size_ elements are in the file
+  values.reserve(size_);  // the file has size_ elements
   if constexpr (std::same_as<T, std::string_view> || std::same_as<T, std::string>) {
     for (const std::string_view text : TRY(Strings())) values.emplace_back(text);
   } else {

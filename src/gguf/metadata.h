@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The key-value part of a GGUF file, as views into the file's bytes: an array of 150,000 strings
-// costs nothing until it is walked. Knows no key by name; what keys mean is model/'s and text/'s.
+// costs nothing until it is read. Knows no key by name: model/ and text/ know what keys mean.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +21,12 @@ namespace aster::gguf {
 class Array;
 
 // One key and its value. The typed getter converts what converts safely (any whole number that
-// fits, numbers to floats of either size, 0 and 1 to bool) and otherwise says in its error which
-// key it was, what was needed and what was found. A view: valid as long as the file's bytes.
+// fits, numbers to floats of either size, 0 and 1 to bool); otherwise its error names the key, the
+// needed type and the found one. A view: valid as long as the file's bytes.
 class Value {
  public:
-  // payload: the value as it stands in the file behind its type (for a string behind its length),
-  // already checked to be complete and well formed.
+  // payload: the bytes in the file after its type (for a string after its length), already checked
+  // to be complete and well formed.
   Value(std::string_view key, ValueType type, Bytes payload)
       : key_(key), type_(type), payload_(payload) {}
 
@@ -37,7 +37,7 @@ class Value {
   std::string TypeText() const;
 
   // T: bool, any sized integer, float, double, std::string_view, std::string, Array, or a
-  // std::vector of one of these but Array.
+  // std::vector of one of these except Array.
   template <typename T>
   Result<T> As() const;
 
@@ -47,7 +47,7 @@ class Value {
   Bytes payload_;
 };
 
-// Walks the strings of an array without copying any.
+// Iterates over the strings of an array without copying them.
 class StringIterator {
  public:
   using iterator_category = std::forward_iterator_tag;
@@ -96,7 +96,7 @@ class Array {
   std::string_view key() const { return key_; }
   ValueType element_type() const { return element_type_; }
   uint64_t size() const { return size_; }
-  // The elements as they stand in the file, not aligned.
+  // The elements' bytes in the file, not aligned.
   Bytes elements() const { return elements_; }
 
   // The elements of an array of strings.
@@ -104,7 +104,7 @@ class Array {
   // All elements as T, converted as by Value::As.
   template <typename T>
   Result<std::vector<T>> ToVector() const;
-  // The first elements, at most `count`, as values (of any type, arrays too).
+  // The first elements, at most `count`, as values (of any type, also arrays).
   std::vector<Value> First(uint64_t count) const;
 
  private:
@@ -118,18 +118,18 @@ class Array {
 class Metadata {
  public:
   Metadata() = default;
-  // Fails on the second of two values with the same key.
+  // An error if two values have the same key.
   static Result<Metadata> Of(std::vector<Value> values);
 
   size_t size() const { return values_.size(); }
   std::vector<Value>::const_iterator begin() const { return values_.begin(); }
   std::vector<Value>::const_iterator end() const { return values_.end(); }
 
-  // Null where there is no such key.
+  // Null if there is no such key.
   const Value* Find(std::string_view key) const;
   bool Contains(std::string_view key) const { return Find(key) != nullptr; }
 
-  // The value; an error where the key is missing or of another type.
+  // The value; an error if the key is missing or has another type.
   template <typename T>
   Result<T> Get(std::string_view key) const {
     const Value* value = Find(key);
@@ -137,7 +137,7 @@ class Metadata {
     return value->As<T>();
   }
 
-  // The same, but a missing key is no error (another type is).
+  // The same, but a missing key is not an error (another type is).
   template <typename T>
   Result<std::optional<T>> GetIfPresent(std::string_view key) const {
     const Value* value = Find(key);
@@ -153,8 +153,7 @@ class Metadata {
     return value->As<T>();
   }
 
-  // One number for each of `count` layers: the key holds an array of that many, or one number
-  // which stands for all of them.
+  // One number for each of `count` layers: the key has an array, or one number for all of them.
   template <typename T>
   Result<std::vector<T>> GetPerLayer(std::string_view key, size_t count) const;
 
@@ -165,8 +164,8 @@ class Metadata {
   std::vector<size_t> by_key_;  // indices of values_, by ascending key
 };
 
-// For people to read, with no control characters that could confuse their terminal: a key or a
-// tensor's name (cut if long); a value (strings quoted, arrays with their first elements only).
+// For users, without control characters that could confuse a terminal: a key or a tensor's name
+// (cut if long); a value (strings quoted, only the first elements of arrays).
 std::string NameText(std::string_view name);
 std::string ToText(const Value& value, size_t max_elements = 8, size_t max_bytes = 200);
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The metadata of a file that is to be written: set key by key, or copied from a file and changed.
-// Holds everything encoded as the file will have it. Knows no key by name.
+// Makes the metadata of a new file: set key by key, or copied from a file and changed. Everything
+// is stored in the file's encoding. Knows no key by name.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ template <typename T>
 concept MetadataScalar = OneOf<T, bool, uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t,
                                uint64_t, int64_t, float, double>;
 
-// The value type that a T is written as.
+// The value type of a T.
 template <MetadataScalar T>
 constexpr ValueType ValueTypeOf() {
   if constexpr (std::same_as<T, bool>) return ValueType::kBool;
@@ -42,10 +42,10 @@ constexpr ValueType ValueTypeOf() {
   if constexpr (std::same_as<T, int64_t>) return ValueType::kInt64;
 }
 
-// A text as a file has it: its length, then its bytes.
+// A text in the file's encoding: its length, then its bytes.
 void WriteText(ByteWriter& out, std::string_view text);
 
-// An array as a file will have it.
+// An array in the file's encoding.
 class EncodedArray {
  public:
   // values: a vector or span of T.
@@ -72,10 +72,10 @@ class MetadataBuilder {
  public:
   struct Encoded {
     ValueType type;
-    std::vector<uint8_t> bytes;  // the value as it stands in the file behind its type
+    std::vector<uint8_t> bytes;  // the value in the file's encoding, after its type
   };
 
-  // Each of these replaces what the key held before, in its place; a new key goes to the end.
+  // Each of these replaces the key's value, in its place; a new key goes to the end.
   template <MetadataScalar T>
   void Set(std::string_view key, T value) {
     Put(key, ValueTypeOf<T>(), {reinterpret_cast<const uint8_t*>(&value), sizeof(T)});
@@ -102,12 +102,12 @@ class MetadataBuilder {
   void CopyAll(const Metadata& metadata);
 
   void Remove(std::string_view key);
-  // Every key that begins so.
+  // Removes every key with this prefix.
   void RemovePrefix(std::string_view prefix);
 
   size_t size() const { return keys_.size(); }
   bool Contains(std::string_view key) const { return values_.find(key) != values_.end(); }
-  // Null where the key is not set.
+  // Null if the key is not set.
   const Encoded* Find(std::string_view key) const;
   // In the order in which they are written.
   std::span<const std::string> keys() const { return keys_; }

@@ -21,12 +21,12 @@
 namespace aster::gguf {
 namespace {
 
-// A number of layers that no model comes near, and that is no burden to count up to.
+// Far more layers than any model has, and still fast to count.
 constexpr uint32_t kMaxLayers = 65536;
-// Of two copies of a tensor at a time; their pages are released behind it.
+// Of two copies of a tensor at a time; their pages are released afterwards.
 constexpr size_t kComparedBytes = size_t{4} << 20;
 
-// What a file says about the split that it is a part of.
+// A file's keys about its split.
 struct Split {
   uint32_t index = 0;
   uint32_t count = 1;
@@ -87,7 +87,7 @@ class Collector {
     return AddSplit(file, split);
   }
 
-  // Files and, for each of them, the number of the split that it is a part of.
+  // Files and, for each of them, the number of its split.
   std::vector<File> files;
   std::vector<size_t> set_of_file;
 
@@ -146,8 +146,8 @@ class Collector {
   size_t set_count_ = 0;
 };
 
-// One view of all files' keys, in the order in which the files first name them. Those of an MTP
-// block's file are none of the model's.
+// One view of all files' keys, in the order in which the files first name them, without those of an
+// MTP block's file.
 Result<Metadata> MergedMetadata(std::span<const File> files, std::span<const Holding> holdings) {
   if (files.size() == 1) return files[0].metadata();
   struct Located {
@@ -201,7 +201,7 @@ Result<ModelFiles> ModelFiles::Join(std::vector<File> files) {
   return JoinSets(std::move(files), std::move(set_of_file));
 }
 
-// The files of a drafter beside a model are no files of the model.
+// The files of a drafter beside a model do not belong to the model.
 Status ModelFiles::TakeDrafter(std::vector<Holding>& holdings, std::vector<size_t>& set_of_file) {
   std::vector<File> own, drafters;
   std::vector<Holding> own_holdings;
@@ -306,7 +306,7 @@ const Tensor* ModelFiles::FindTensor(std::string_view name) const {
 Result<std::vector<std::string>> ModelFiles::MissingParts() const {
   const std::string architecture = TRY(metadata_.Get<std::string>("general.architecture"));
   const auto layer_count = TRY(metadata_.Get<uint32_t>(architecture + ".block_count"));
-  // Layers for multi-token prediction stand behind the others, often in a file of their own.
+  // MTP blocks come after the other layers, often in a file of their own.
   const auto draft_layer_count =
       TRY(metadata_.GetOr<uint32_t>(architecture + ".nextn_predict_layers", 0));
   if (layer_count > kMaxLayers) {

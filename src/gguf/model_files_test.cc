@@ -86,7 +86,7 @@ TEST(ModelFiles, PartsOfDifferentModelsAreNotMixed) {
   std::filesystem::copy_file(paths[1], paths[2], std::filesystem::copy_options::overwrite_existing);
   EXPECT_THAT(ErrorOf({paths[0]}), HasSubstr("says that it is part 2 of 5, its name says 3 of 5"));
 
-  // The third part of another split in as many parts, which holds one tensor less.
+  // The third part of another split with as many parts, which has one tensor less.
   auto fewer = TestModel();
   fewer.erase(fewer.begin() + 6);
   auto other = SplitWriter::Create(folder.File("n"), TestKeys(), fewer, 200);

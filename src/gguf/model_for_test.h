@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A little model for tests, written in whatever files a test wants. What a tensor holds depends on
-// its name only.
+// A small model for tests, in one or more files. A tensor's content depends only on its name.
 #pragma once
 
 #include <fcntl.h>
@@ -59,7 +58,7 @@ inline std::vector<uint8_t> TestData(const TensorSpec& spec) {
   return data;
 }
 
-// Gives the tensors to a Writer or SplitWriter, and finishes it.
+// Writes the tensors with a Writer or SplitWriter, and finishes it.
 template <typename AnyWriter>
 void Fill(AnyWriter& writer, const std::vector<TensorSpec>& specs) {
   for (const TensorSpec& spec : specs) {
@@ -77,7 +76,7 @@ inline void WriteTestFile(const std::string& path, const MetadataBuilder& metada
   Fill(*writer, specs);
 }
 
-// Makes a file look as if it had last been changed at that second, long ago.
+// Sets a file's time of change to that second, long ago.
 inline void SetFileTime(const std::string& path, time_t second) {
   const timespec times[2] = {{.tv_sec = second, .tv_nsec = 0}, {.tv_sec = second, .tv_nsec = 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);

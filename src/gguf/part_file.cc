@@ -19,11 +19,11 @@
 namespace aster::gguf {
 namespace {
 
-// Small pieces are gathered up to this size, larger ones written as they come.
+// Small pieces are buffered up to this size, larger ones written directly.
 constexpr size_t kBufferBytes = size_t{1} << 20;
-// The most that one write takes; Linux stops at 2 GiB anyway.
+// The most bytes of one write; Linux stops at 2 GiB anyway.
 constexpr size_t kMaxWriteBytes = size_t{1} << 30;
-constexpr mode_t kFileMode = 0666;  // less the umask
+constexpr mode_t kFileMode = 0666;  // minus the umask
 
 // Whether `path` still names the file that is open as `descriptor`.
 bool IsStillThere(const std::string& path, int descriptor) {
@@ -39,7 +39,7 @@ Result<PartFile> PartFile::Create(const std::string& path, uint64_t expected_byt
   PartFile file;
   file.path_ = TRY(FileToReplace(path));
   const std::string part_path = file.part_path();
-  // Not O_TRUNC: if another program is writing it, its bytes are to stay.
+  // Not O_TRUNC: if another program is writing it, its bytes must stay.
   file.descriptor_ = open(part_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, kFileMode);
   if (file.descriptor_ < 0) return SystemError(errno, part_path);
   if (flock(file.descriptor_, LOCK_EX | LOCK_NB) != 0 ||
@@ -101,7 +101,7 @@ Status PartFile::WriteThrough(Bytes bytes) {
 Status PartFile::Finish() {
   CHECK(descriptor_ >= 0);
   TRY(Flush());
-  // The space taken beforehand may have been too much.
+  // The reserved space may have been too much.
   const off_t end = lseek(descriptor_, 0, SEEK_CUR);
   if (end < 0 || ftruncate(descriptor_, end) != 0) return SystemError(errno, part_path());
   // Some file systems notice only now that the disk is full.

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A large file that is there whole or not at all: written as PATH.part, renamed to PATH when it is
-// complete and safe on the disk. Unlike AtomicFile it takes the disk space beforehand, gathers
-// small pieces, and what a killed program leaves is seen beside the file and taken over by the next
-// one, not many gigabytes under a hidden name. Knows nothing of what is written.
+// A large file that exists completely or not at all: written as PATH.part, renamed to PATH when it
+// is complete and safe on the disk. Unlike AtomicFile it reserves the disk space beforehand, and
+// buffers small pieces. The file of a killed program is visible and reused by the next one; no
+// hidden file with many gigabytes is left. Knows nothing of the content.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace aster::gguf {
 
-// Not for concurrent use. Unless Finish succeeded, PATH is as it was and destruction removes
+// Not for concurrent use. Unless Finish succeeded, PATH is unchanged and destruction removes
 // PATH.part.
 class PartFile {
  public:
-  // Refuses while another program writes the same file. Where the size is known beforehand (not 0),
-  // the disk space is taken at once, so that a full disk is noticed now and not hours later.
+  // Refuses while another program writes the same file. If the size is known (not 0), the disk
+  // space is reserved at once, so that a full disk is noticed now and not hours later.
   static Result<PartFile> Create(const std::string& path, uint64_t expected_bytes = 0);
 
   PartFile(PartFile&& other) noexcept;
@@ -31,7 +31,7 @@ class PartFile {
   const std::string& path() const { return path_; }
 
   Status Append(Bytes bytes);
-  // Whatever happens after this, PATH is the new file.
+  // After this has succeeded, PATH is the new file, whatever happens.
   Status Finish();
 
  private:

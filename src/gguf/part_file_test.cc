@@ -60,7 +60,7 @@ TEST(PartFile, MovesWithItsBytes) {
   EXPECT_EQ(ContentOf(folder.File("f")), "kept");
 }
 
-// The limit on a process's file size stands in for a disk that fills up meanwhile.
+// The limit on a process's file size simulates a disk that becomes full.
 TEST(PartFile, ReportsAFailingWriteAndCleansUp) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   std::ofstream(folder.File("f")) << "old";

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Writes GGUF bytes field by field, right or wrong, for tests of the reader. Knows nothing of the
-// real writer, so that a mistake there cannot hide one in the reader.
+// Writes GGUF bytes field by field, valid or not, for tests of the reader. Independent of the real
+// writer, so that an error there cannot hide one in the reader.
 #pragma once
 
 #include <array>

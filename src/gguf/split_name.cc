@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kDigits = 5;
 
-// Takes `text` off the end.
+// Removes `text` from the end.
 bool TakeText(std::string_view& path, std::string_view text) {
   if (!path.ends_with(text)) return false;
   path.remove_suffix(text.size());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The names and keys by which a model that was split into several files finds its parts:
-// NAME-00001-of-00003.gguf and so on, counted from one in names and from zero in split.no.
+// The names and keys by which the parts of a split model are found: NAME-00001-of-00003.gguf and so
+// on, counted from one in names and from zero in split.no.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SplitName {
   uint32_t count = 0;
 };
 
-// The parts of such a name; nothing where the path does not end like one.
+// The parts of such a name; nothing if the path does not end like one.
 std::optional<SplitName> ParseSplitPath(std::string_view path);
 
 // The path of one part.

@@ -13,7 +13,7 @@
 namespace aster::gguf {
 namespace {
 
-// The keys by which a part finds the others.
+// Sets the keys by which a part finds the others.
 void SetSplitKeys(MetadataBuilder& metadata, size_t index, size_t count, size_t tensor_count) {
   metadata.Set(kSplitIndexKey, static_cast<uint16_t>(index));
   metadata.Set(kSplitCountKey, static_cast<uint16_t>(count));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Writes a model as several files, none larger than asked for where its tensors allow. What it
-// writes, ModelFiles finds again.
+// Writes a model as several files, each of at most a given size if its tensors allow. ModelFiles
+// finds all of them again.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace aster::gguf {
 class SplitWriter {
  public:
   // Files PREFIX-00001-of-0000N.gguf, each with at most `max_data_bytes` of tensors, or one tensor
-  // that alone is larger. The first holds all metadata.
+  // that is larger. The first has all metadata.
   static Result<SplitWriter> Create(const std::string& prefix, const MetadataBuilder& metadata,
                                     const std::vector<TensorSpec>& tensors,
                                     uint64_t max_data_bytes);
@@ -40,7 +40,7 @@ class SplitWriter {
   size_t current_ = 0;
 };
 
-// Cuts tensors, in their order, into groups of at most `max_bytes` each, or of one tensor.
+// Divides tensors, in their order, into groups of at most `max_bytes` each, or of one tensor.
 Result<std::vector<std::vector<TensorSpec>>> CutTensors(const std::vector<TensorSpec>& tensors,
                                                         uint64_t max_bytes);
 

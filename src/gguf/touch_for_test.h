@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Walks all that a parsed file offers, for tests and fuzzers that run under the sanitizers.
+// Reads everything in a parsed file, for tests and fuzzers with sanitizers.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@
 
 namespace aster::gguf {
 
-// Walks everything that a parsed file offers; under the sanitizers this finds any view that
-// reaches outside of the bytes.
+// Reads everything in a parsed file; sanitizers then find any view that reaches outside of it.
 inline uint64_t TouchEverything(const File& file) {
   uint64_t sum = 0;
   for (const Value& value : file.metadata()) {

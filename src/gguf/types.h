@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The types that a GGUF file can name: of tensors (how many bytes their elements take) and of
-// metadata values. Knows nothing of what is inside a block; that is quant/'s.
+// metadata values. Knows nothing of the content of blocks, which is in quant/.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace aster::gguf {
 
-// A tensor's type as its number in the file. Any number can stand here; those without a name below
-// are unknown: such a tensor can be listed but not read.
+// A tensor's type as its number in the file. Any number is possible; those without a name below are
+// unknown: such a tensor can be listed but not read.
 enum class TensorType : uint32_t {
   kF32 = 0,
   kF16 = 1,
@@ -58,7 +58,7 @@ enum class TensorType : uint32_t {
   kQ1_0 = 41,
   kQ2_0 = 42,
 
-  // Of the ik_llama.cpp family. The _R4, _R8 and _R16 types interleave that many rows.
+  // From the ik_llama.cpp family. The _R4, _R8 and _R16 types interleave that many rows.
   kQ8_0_X4 = 97,
   kQ8_1_X4 = 98,
   kQ8_2_X4 = 99,
@@ -118,9 +118,9 @@ enum class TensorType : uint32_t {
   kQ8_K_R8 = 399,
 };
 
-// How a type's elements lie in memory. A row (the elements along the first dimension) is a whole
-// number of blocks, followed or led by row_extra_bytes; the tensor as a whole has
-// tensor_extra_bytes more.
+// The sizes of a type's elements. A row (the elements along the first dimension) is a whole number
+// of blocks, with row_extra_bytes after or before them; the whole tensor has tensor_extra_bytes
+// more.
 struct TensorTypeInfo {
   TensorType type;
   std::string_view name;
@@ -133,19 +133,19 @@ struct TensorTypeInfo {
 // Every known type, by ascending number.
 std::span<const TensorTypeInfo> KnownTensorTypes();
 
-// Null where the type is not known.
+// Null if the type is not known.
 const TensorTypeInfo* FindTensorType(TensorType type);
-// The type of that name, upper or lower case.
+// The type with that name, upper or lower case.
 const TensorTypeInfo* FindTensorType(std::string_view name);
 
 // "Q4_K"; "type 77" for a type that is not known.
 std::string TensorTypeName(TensorType type);
 
-// The bytes of a row of `elements` elements: nothing where the type is not known, where the
-// elements are not a whole number of blocks, or where the size overflows.
+// The bytes of a row of `elements` elements: nothing if the type is not known, if the elements are
+// not a whole number of blocks, or if the size overflows.
 std::optional<uint64_t> RowBytes(TensorType type, uint64_t elements);
 
-// What a tensor takes, dims[0] being the row. An error says why there is no such size; it does not
+// The bytes of a tensor; dims[0] is the row. The error says why there is no such size; it does not
 // name the tensor.
 Result<uint64_t> TensorBytes(TensorType type, std::span<const uint64_t> dims);
 
@@ -167,10 +167,10 @@ enum class ValueType : uint32_t {
 };
 inline constexpr uint32_t kValueTypeCount = 13;
 
-// "u32", "string", "array"; "type 77" for a number that is none.
+// "u32", "string", "array"; "type 77" for an unknown number.
 std::string ValueTypeName(ValueType type);
 
-// The bytes of one value of a fixed-size type; 0 for strings, arrays and numbers that are no type.
+// The bytes of one value of a fixed-size type; 0 for strings, arrays and unknown types.
 uint32_t FixedValueBytes(ValueType type);
 
 }  // namespace aster::gguf

@@ -36,7 +36,7 @@ TEST(TensorType, UnknownNumbersHaveANameButNoSize) {
   }
 }
 
-// Bytes for 256 elements, worked out from each format's description.
+// Bytes of 256 elements, computed from each format's description.
 TEST(TensorType, SizesAreThoseOfTheFormats) {
   const auto bytes_of_256 = [](const char* name) {
     return RowBytes(FindTensorType(name)->type, 256).value();

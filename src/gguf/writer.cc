@@ -17,10 +17,10 @@ namespace aster::gguf {
 namespace {
 
 constexpr uint32_t kVersion = 3;
-// What the usual readers have room for.
+// Limits of the usual readers.
 constexpr size_t kMaxTensorNameBytes = 63;
 constexpr size_t kMaxKeyBytes = 65535;
-constexpr uint32_t kMaxAlignment = 1 << 20;  // more would only be waste
+constexpr uint32_t kMaxAlignment = 1 << 20;  // more would only waste space
 
 Status CheckName(std::string_view name, size_t max_bytes) {
   if (name.empty()) return InvalidArgument("a name must not be empty");
@@ -74,7 +74,7 @@ Result<uint64_t> CheckedBytes(const TensorSpec& tensor) {
   return TensorBytes(tensor.type, tensor.dims);
 }
 
-// Writes the tensor's entry, its data being at `offset`, and moves `offset` behind it.
+// Writes the tensor's entry, with its data at `offset`, and advances `offset` past it.
 Result<uint64_t> WriteEntry(ByteWriter& out, const TensorSpec& tensor, uint64_t alignment,
                             uint64_t& offset) {
   const uint64_t bytes = TRY(CheckedBytes(tensor));

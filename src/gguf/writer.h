@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Writes GGUF files, version 3, of any size in little memory: metadata and the list of tensors
-// first, then every tensor's bytes in pieces. Knows nothing of what the bytes mean.
+// first, then every tensor's bytes in pieces. Knows nothing of the content.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace aster::gguf {
 
-// A tensor to be written.
+// A tensor to write.
 struct TensorSpec {
   std::string name;
   TensorType type = TensorType::kF32;
@@ -30,26 +30,26 @@ struct TensorSpec {
   }
 };
 
-// Not for concurrent use. The file appears under its name when Finish succeeds, and not before; a
-// Writer that is destroyed without it leaves nothing behind.
+// Not for concurrent use. The file appears under its name only when Finish succeeds; a Writer that
+// is destroyed before leaves nothing.
 class Writer {
  public:
   // Data is aligned to the metadata's general.alignment, if set.
   static Result<Writer> Create(const std::string& path, const MetadataBuilder& metadata,
                                const std::vector<TensorSpec>& tensors);
 
-  // The next piece of a tensor's data. Tensors come in the order in which they were given to
-  // Create, each with exactly its bytes; anything else is an error that says what was due.
+  // The next piece of a tensor's data. Tensors come in the order of Create, each with exactly its
+  // bytes; anything else is an error that says what was expected.
   Status Append(std::string_view tensor, Bytes piece);
 
-  // Whether every tensor has its bytes, and if not, which do not.
+  // Whether every tensor has its bytes; the error says which do not.
   bool complete() const { return current_ == tensors_.size(); }
   Status CheckComplete() const;
 
-  // Refuses while bytes are missing.
+  // An error if bytes are missing.
   Status Finish();
 
-  // What the whole file takes.
+  // The bytes of the whole file.
   uint64_t file_bytes() const { return file_bytes_; }
 
  private:
@@ -70,8 +70,8 @@ class Writer {
   std::vector<Planned> tensors_;
   uint64_t alignment_;
   uint64_t file_bytes_;
-  size_t current_ = 0;       // the tensor that bytes are due for
-  uint64_t done_bytes_ = 0;  // of it
+  size_t current_ = 0;       // the tensor whose bytes are expected
+  uint64_t done_bytes_ = 0;  // of this tensor
 };
 
 }  // namespace aster::gguf

@@ -234,7 +234,7 @@ TEST(Writer, SaysWhereItCannotWrite) {
               HasSubstr("no/where.gguf"));
 }
 
-// The limit on a process's file size stands in for a disk that is full.
+// The limit on a process's file size simulates a full disk.
 TEST(Writer, NoticesAFullDiskBeforeItBegins) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   rlimit before{};
