@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the simple steps have in common: a match function takes a position and returns where the
-// match ends, or the position itself where there is none; Isolate makes every match a piece, and
-// every stretch between matches.
+// Common to the simple steps: a match function takes a position and returns the end of the match,
+// or the position itself if there is none; Isolate makes a piece of every match, and of every
+// stretch between matches.
 #pragma once
 
 #include "text/pretokenizer.h"

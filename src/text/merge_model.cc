@@ -18,17 +18,17 @@
 namespace aster::text {
 namespace {
 
-// Merging never makes these: they are recognised in a text, or stand for a byte.
+// Other tokens are recognised in a text, or are bytes; merges never make them.
 bool CanBeMerged(TokenType type) { return !IsMatchedInText(type) && type != TokenType::kByte; }
 
-// The halves of "left right". The first character may be a space itself.
+// The halves of "left right". The first character may be a space.
 std::optional<std::pair<std::string_view, std::string_view>> HalvesOf(std::string_view merge) {
   const size_t space = merge.find(' ', 1);
   if (space == std::string_view::npos) return std::nullopt;
   return std::pair(merge.substr(0, space), merge.substr(space + 1));
 }
 
-// UTF-8 never holds them, so a vocabulary need not have them.
+// UTF-8 never has these bytes, so a vocabulary need not have them.
 bool IsNeverInUtf8(unsigned byte) { return byte == 0xC0 || byte == 0xC1 || byte >= 0xF5; }
 
 }  // namespace
@@ -65,7 +65,7 @@ void MergeModel::AddTokens(const Vocab& vocab) {
     if (text.empty() || !CanBeMerged(vocab.types[static_cast<size_t>(id)])) continue;
     const bool is_letters = vocab.kind == VocabKind::kByteLevelBpe;
     const std::optional<std::string> bytes = is_letters ? BytesOfLetters(text) : text;
-    // A token that is not spelled in letters cannot come out of merges of bytes.
+    // A token that is not spelled in letters cannot result from merges of bytes.
     if (!bytes) continue;
     const Symbol symbol = symbols_.Intern(*bytes);
     token_of_symbol_.resize(symbols_.size(), kNoToken);
@@ -109,8 +109,8 @@ void MergeModel::AddScoredPairs(const Vocab& vocab) {
   }
 }
 
-// Any two neighbours whose texts together are a token merge, however they came about: so all ways
-// to cut the token in two count, if both parts are tokens or single characters.
+// Two neighbours merge if their texts together are a token, however they were made. So all ways to
+// cut the token in two count, if both parts are tokens or single characters.
 void MergeModel::AddScoredPairsOf(std::string_view text, uint32_t rank) {
   const auto symbol_of = [this](std::string_view part) {
     const size_t first_bytes = FirstCharacter(part).size_bytes;
@@ -154,8 +154,7 @@ void MergeModel::FindByteTokens(const Vocab& vocab) {
   FindReplacements();
 }
 
-// Bytes that cannot be UTF-8, and that the vocabulary does not have, are shown to the model as
-// U+FFFD, as other programs do.
+// Bytes that cannot be UTF-8, and that the vocabulary lacks, become U+FFFD, as in other programs.
 void MergeModel::FindReplacements() {
   std::string replacement;
   AppendUtf8(replacement, kReplacementCharacter);

@@ -13,10 +13,10 @@ namespace {
 
 constexpr uint32_t kNoIndex = UINT32_MAX;
 
-// Up to here looking at every pair for the best is faster than a heap.
+// Up to this number, comparing all pairs is faster than a heap.
 constexpr size_t kFewSymbols = 40;
 
-// What a workspace keeps between calls, in symbols.
+// The memory that a workspace keeps between calls, in symbols.
 constexpr size_t kKeptSymbols = 1 << 16;
 
 template <typename T>
@@ -127,8 +127,8 @@ void MergeWorkspace::MergeMany(const MergeTable& table, std::vector<Symbol>& sym
   for (uint32_t i = 0; i < count; ++i) note(i);
   while (!queue_.empty()) {
     const auto [rank, left] = queue_.Pop();
-    // The symbols may have changed since this was noted. If what they are now merges with the same
-    // rank, then it is also its turn.
+    // The symbols may have changed since this was added. If the current ones merge with the same
+    // rank, it is also their turn.
     const Merge merge = find(left);
     if (!merge.exists() || merge.rank != rank) continue;
     const uint32_t right = next_[left];

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which two neighbouring symbols become one, and in which order: the heart of every kind of
-// byte-pair encoding. Must not know what the symbols stand for.
+// Which two neighbouring symbols become one, and in which order: the core of every kind of
+// byte-pair encoding. Must not know the meaning of symbols.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ class MergeTable {
  public:
   MergeTable();
 
-  // Of two merges of the same pair the first one counts.
+  // If a pair has two merges, the first one counts.
   void Add(Symbol left, Symbol right, Merge merge);
-  // The merge of the pair; one that does not exist where there is none.
+  // The merge of the pair; one that does not exist if there is none.
   Merge Find(Symbol left, Symbol right) const { return slots_[SlotOf(KeyOf(left, right))].merge; }
   size_t size() const { return size_; }
 
@@ -42,7 +42,7 @@ class MergeTable {
   static uint64_t KeyOf(Symbol left, Symbol right) { return uint64_t{left} << 32 | right; }
   size_t SlotOf(uint64_t key) const {
     const size_t mask = slots_.size() - 1;
-    // Both halves of the product together depend on every bit of the key.
+    // The two halves of the product together depend on every bit of the key.
     const auto product = static_cast<unsigned __int128>(key ^ seed_) * 0x9E3779B97F4A7C15U;
     size_t slot = (static_cast<size_t>(product >> 64) ^ static_cast<size_t>(product)) & mask;
     while (slots_[slot].key != key && slots_[slot].key != kFree) slot = (slot + 1) & mask;
@@ -55,8 +55,8 @@ class MergeTable {
   std::vector<Slot> slots_;  // a power of two of them, at most half in use, searched in order
 };
 
-// Merges that may be possible, the one to be done next first: a heap of four children, which
-// wanders through memory less than one of two. Not for concurrent use.
+// Possible merges, the next one first: a heap with four children per node, which has fewer cache
+// misses than a binary one. Not for concurrent use.
 class MergeQueue {
  public:
   struct Candidate {
@@ -68,7 +68,7 @@ class MergeQueue {
   void clear() { keys_.clear(); }
   void Push(Candidate candidate);
   Candidate Pop();
-  // Gives back memory beyond what `count` candidates need.
+  // Frees memory beyond `count` candidates.
   void Trim(size_t count);
 
  private:
@@ -77,24 +77,24 @@ class MergeQueue {
   std::vector<uint64_t> keys_;  // the rank in the upper half, so that smaller keys come first
 };
 
-// Memory that merging needs; kept between calls. Not for concurrent use.
+// Memory for merging, kept between calls. Not for concurrent use.
 class MergeWorkspace {
  public:
-  // Merges until nothing merges any more: takes symbols of a piece of text, leaves fewer. The time
-  // is at most n log n in their count.
+  // Merges the symbols of a piece of text until nothing merges any more. The time is at most n log
+  // n in their number.
   void MergeAll(const MergeTable& table, std::vector<Symbol>& symbols);
 
-  // Gives back what a long piece needed.
+  // Frees the memory of a long piece.
   void Trim();
 
  private:
   void MergeFew(const MergeTable& table, std::vector<Symbol>& symbols);
   void MergeMany(const MergeTable& table, std::vector<Symbol>& symbols);
 
-  std::vector<Merge> pairs_;        // of MergeFew: [i] joins symbols i and i + 1
-  MergeQueue queue_;                // of MergeMany, as are:
+  std::vector<Merge> pairs_;        // for MergeFew: [i] joins symbols i and i + 1
+  MergeQueue queue_;                // for MergeMany, like these:
   std::vector<uint32_t> previous_;  // index of the symbol before; kNoIndex for the first
-  std::vector<uint32_t> next_;      // and behind; kNoIndex for the last
+  std::vector<uint32_t> next_;      // index of the next; kNoIndex for the last
 };
 
 }  // namespace aster::text

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What merging means, without any cleverness.
+// The definition of merging, without optimisations.
 std::vector<Symbol> MergeSlowly(const MergeTable& table, std::vector<Symbol> symbols) {
   for (;;) {
     size_t best = symbols.size();
@@ -36,7 +36,7 @@ std::vector<Symbol> MergeAll(const MergeTable& table, std::vector<Symbol> symbol
   return symbols;
 }
 
-// Merges of `letters` symbols and of what comes out of them, in random order, some of equal rank.
+// Merges of `letters` symbols and of their results, in random order, some with equal rank.
 MergeTable RandomTable(Random& random, Symbol letters, size_t merges) {
   MergeTable table;
   Symbol next = letters;
@@ -82,7 +82,7 @@ TEST(MergesTest, ShortAndLongRunsMergeAsTheyShould) {
     Random random(seed);
     const auto letters = static_cast<Symbol>(1 + random.NextBelow(4));
     const MergeTable table = RandomTable(random, letters, 1 + random.NextBelow(60));
-    // Lengths on both sides of where the method changes.
+    // Lengths around the one at which the method changes.
     for (const size_t size : {2, 3, 8, 39, 40, 41, 42, 100, 300}) {
       std::vector<Symbol> symbols(size);
       for (Symbol& symbol : symbols) symbol = static_cast<Symbol>(random.NextBelow(letters));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Patterns as models publish them, run by PCRE2: what our scanners are compared with. Too slow and
-// too easily exhausted for anything but tests.
+// Patterns as models publish them, run by PCRE2: tests compare our scanners with them. Too slow and
+// too easily exhausted for other uses.
 #pragma once
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -50,7 +50,7 @@ class PatternForTest {
     return {true, offsets[0], offsets[1]};
   }
 
-  // Where the pieces end if every match is a piece and so is everything between matches.
+  // The ends of pieces if every match, and everything between matches, is a piece.
   std::vector<size_t> Isolate(std::string_view text) const {
     std::vector<size_t> ends;
     size_t piece_begin = 0;
@@ -63,7 +63,7 @@ class PatternForTest {
       if (found.empty()) break;
       end_piece_at(found.begin);
       end_piece_at(found.end);
-      // Behind an empty match, go on with the next character.
+      // After an empty match, continue with the next character.
       from = found.end > found.begin ? found.end : found.end + 1;
       while (from < text.size() && (text[from] & 0xC0) == 0x80) ++from;
     }

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Caches what short pieces of text were encoded to: a text says the same words again and again.
-// Must not know how they were encoded.
+// Caches the tokens of short pieces, as texts repeat words. Must not know how they were encoded.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 
 namespace aster::text {
 
-// A fixed amount of memory; a new piece takes the place of an old one. Not for concurrent use.
+// Has a fixed size; a new piece replaces an old one. Not for concurrent use.
 class PieceCache {
  public:
   static constexpr size_t kMaxPieceBytes = 24;
@@ -27,8 +26,8 @@ class PieceCache {
 
   PieceCache() : entries_(kEntries) {}
 
-  // What the piece was encoded to, if the cache holds it; valid until the next call of Insert. The
-  // size of a piece is 1 to kMaxPieceBytes.
+  // The tokens of the piece, if they are cached; valid until the next call of Insert. The size of a
+  // piece is 1 to kMaxPieceBytes.
   std::optional<std::span<const TokenId>> Find(std::string_view piece) const {
     const Key key = KeyOf(piece);
     const Entry* entry = &entries_[FirstOf(key)];
@@ -48,19 +47,19 @@ class PieceCache {
 
  private:
   // The piece as three words, without loops: words may overlap, but together with the size they
-  // say exactly what the piece is.
+  // identify the piece.
   struct Key {
     uint64_t a = 0;
     uint64_t b = 0;
     uint64_t c = 0;
-    uint32_t size = 0;  // 0 where an entry is free
+    uint32_t size = 0;  // 0 if an entry is free
 
     bool operator==(const Key& other) const {
       return ((a ^ other.a) | (b ^ other.b) | (c ^ other.c) | (size ^ other.size)) == 0;
     }
   };
 
-  // What fits into one line of the processor's cache.
+  // As much as fits into one cache line.
   struct alignas(64) Entry {
     Key key;
     std::array<TokenId, kMaxIds> ids = {};
@@ -68,10 +67,10 @@ class PieceCache {
   };
   static_assert(sizeof(Entry) == 64);
 
-  // Two megabytes, of which every piece can be in two places, side by side.
+  // Two megabytes, in which every piece has two possible places, side by side.
   static constexpr size_t kEntries = size_t{1} << 15;
 
-  // The first bytes of a word; the size is known where it is compiled.
+  // The first bytes of a word; the size is known at compile time.
   static uint64_t Load(const char* bytes, size_t size) {
     uint64_t value = 0;
     std::memcpy(&value, bytes, size);

@@ -45,7 +45,7 @@ constexpr SplitStep kChameleon[] = {ChameleonSentinels, ChameleonImages,      Ch
 // Only for vocabularies of the kind "gemma4".
 constexpr SplitStep kGemma4[] = {NewlineRuns};
 
-// By name, so that it can be searched.
+// Sorted by name, for searching.
 constexpr Pretokenizer kPretokenizers[] = {
     {.name = "a.x-4.0", .steps = kGpt2},
     {.name = "afmoe", .steps = kAfmoe},

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a byte-level BPE tokenizer cuts a text into the pieces within which it may merge. The names
-// are those that files carry under tokenizer.ggml.pre; docs/tokenizers.md tells how to add one.
-// Must not know vocabularies.
+// How a byte-level BPE tokenizer cuts a text into pieces, within which it merges. The names are
+// those of tokenizer.ggml.pre in files; docs/tokenizers.md says how to add one. Must not know
+// vocabularies.
 #pragma once
 
 #include <span>
@@ -16,24 +16,24 @@
 
 namespace aster::text {
 
-// Receives where each piece ends; it begins where the one before ended.
+// Receives the end of each piece; it begins where the one before ended.
 using PieceSink = FunctionRef<void(size_t end)>;
 
-// Cuts one piece into smaller ones that together are the whole. Its time is linear in the piece,
-// whatever the piece holds.
+// Cuts one piece into smaller ones that together are the whole. The time is linear in the piece,
+// whatever its content.
 using SplitStep = void (*)(const Piece& piece, PieceSink sink);
 
 struct Pretokenizer {
   std::string_view name;
-  // Each step cuts the pieces that the step before it left.
+  // Each step cuts the pieces of the step before.
   std::span<const SplitStep> steps;
   // A piece that is a token becomes that token, even if merges would not lead there.
   bool whole_pieces_first = false;
-  // Whether a text begins with the beginning-of-text token where the file does not say.
+  // Whether a text begins with the beginning-of-text token if the file does not say.
   bool adds_bos = false;
 };
 
-// Null where the name is unknown.
+// Null if the name is unknown.
 const Pretokenizer* FindPretokenizer(std::string_view name);
 // All names, separated by commas, in alphabetical order.
 std::string PretokenizerNames();

@@ -73,7 +73,7 @@ constexpr std::string_view kYoutuWords =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-// PCRE2 has no intersection of classes; a lookahead before every character stands for it.
+// PCRE2 has no intersection of classes; a lookahead before every character replaces it.
 constexpr std::string_view kKimi =
     R"([\p{sc:Han}]+|[^\r\n\p{L}\p{N}]?(?:(?!\p{sc:Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])*)"
     R"((?:(?!\p{sc:Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
@@ -107,7 +107,7 @@ constexpr std::string_view kAsian =
 constexpr std::string_view kBloom = " ?[^(\\s|.,!?…。，、।۔،)]+";
 constexpr std::string_view kEveryIdeograph = R"([一-龥ࠀ-一\x{AC00}-\x{D7FF}]+)";
 
-// The pattern has \b, but PCRE2 and the library that models are trained with do not agree on words.
+// The pattern has \b, but PCRE2 and the library used in training do not agree on words.
 constexpr std::string_view kTinyAyaDigits =
     R"(\d{1,3}(?=(?:\d{3})*(?![\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}])))";
 
@@ -153,7 +153,7 @@ const std::vector<Family>& Families() {
 }
 
 bool IsClearForPatterns(std::string_view text) {
-  return text.find("\u180E") == std::string_view::npos;  // white space only to PCRE2
+  return text.find("\u180E") == std::string_view::npos;  // white space only in PCRE2
 }
 
 TEST(PretokenizerTest, CutsWhereThePublishedPatternsDo) {
@@ -221,8 +221,8 @@ TEST(PretokenizerTest, Examples) {
               ElementsAre("a", "~~", "b", " ", "123", "4", " ", "漢字", " c"));
 }
 
-// In a fragment of which every character is the same, or two alternate, the clever cases of a
-// pattern meet again and again.
+// A text of one repeated character, or of two alternating ones, reaches the special cases of a
+// pattern again and again.
 TEST(PretokenizerTest, LinearInWhateverTheTextHolds) {
   constexpr size_t kBytes = size_t{1} << (kSanitized ? 13 : 15);
   for (const Family& family : Families()) {
@@ -237,7 +237,7 @@ TEST(PretokenizerTest, LinearInWhateverTheTextHolds) {
         size_t bytes = 0;
         Split(*FindPretokenizer(family.name), whole,
               [&](std::string_view piece) { bytes += piece.size(); });
-        // Were the time the square of the length, the test's own limit would end it.
+        // If the time were quadratic, the test would not end within its time limit.
         EXPECT_EQ(bytes, whole.size()) << family.name << " of many \"" << unit << '"';
       }
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Random texts that meet the corners of tokenizers: many scripts, runs, contractions, things that
-// look like special tokens. Only for tests.
+// Random texts with corner cases of tokenizers: many scripts, runs, contractions, strings like
+// special tokens. Only for tests.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ class RandomText {
     char32_t first;
     char32_t last;
   };
-  // Where every code point has been what it is for long, and the rest of ASCII several times.
+  // Ranges whose code points have not changed for long, and the rest of ASCII several times.
   static constexpr Range kRanges[] = {
       {0x20, 0x7E},       {0x20, 0x7E},       {0x20, 0x7E},     {0x00, 0x1F},
       {0x80, 0x9F},       {0xA0, 0x17F},      {0x300, 0x344},   {0x370, 0x377},

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Small vocabularies of every kind, learnt from a few sentences in the ordinary way: the commonest
-// pair of neighbours becomes a token, again and again. Only for tests and fuzzers.
+// Small vocabularies of every kind, learnt from a few sentences in the usual way: the most frequent
+// pair of neighbours becomes a token, repeatedly. Only for tests and fuzzers.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ inline constexpr std::string_view kTrainingText =
     "naïve café éééé über größer нещо на Български нещо 日本語 日本 語 我想在 我想 🦙🦙 🦙 ... !!! "
     "\n\n\n if (x == y) { return z; } // of the of the in the is in this is that of their ";
 
-// The symbols of one word, which merging makes fewer.
+// The symbols of one word; merging reduces their number.
 using SymbolTexts = std::vector<std::string>;
 
 inline SymbolTexts JoinAll(const SymbolTexts& symbols, const std::string& left,
@@ -127,8 +127,8 @@ inline void AddSentencePieceBase(Vocab& vocab) {
   vocab.special = {.bos = 1, .eos = 2, .unk = 0};
 }
 
-// Pieces by score, with bytes for what is not among them; "<|user|>" is user-defined. Some
-// characters of the text are left to the bytes.
+// Pieces by score, with bytes for other characters; "<|user|>" is user-defined. Some characters of
+// the text only have bytes.
 inline Vocab MakeSentencePieceVocab() {
   Vocab vocab;
   vocab.kind = VocabKind::kSentencePiece;

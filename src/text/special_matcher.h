@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Finds tokens in a text that are recognised as they stand, before anything is merged: special ones
-// and those that a model's makers defined. Must not know what they are for.
+// Finds tokens that are recognised literally in a text, before anything is merged: special tokens
+// and user-defined ones. Must not know their purpose.
 #pragma once
 
 #include <bitset>
@@ -26,10 +26,10 @@ class SpecialMatcher {
 
   SpecialMatcher() : nodes_(1) {}
 
-  // The text must not be empty. Of two tokens with the same text the last one counts.
+  // The text must not be empty. If two tokens have the same text, the last one counts.
   void Add(std::string_view text, TokenId id);
 
-  // The first place at or behind `from` where a token stands; the longest one that does.
+  // The first token at or after `from`; the longest one there.
   std::optional<Match> FindNext(std::string_view text, size_t from) const;
 
  private:
@@ -45,7 +45,7 @@ class SpecialMatcher {
   std::optional<Match> MatchAt(std::string_view text, size_t begin) const;
 
   std::vector<Node> nodes_;
-  std::bitset<256> single_bytes_;  // that are tokens
+  std::bitset<256> single_bytes_;  // which are tokens
   std::bitset<65536> beginnings_;  // of longer tokens: the first byte, plus 256 times the second
 };
 

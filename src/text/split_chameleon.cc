@@ -7,7 +7,7 @@
 namespace aster::text::steps {
 namespace {
 
-// Where `word` ends if the piece has it at the position; otherwise the position.
+// The end of `word` if the piece has it at the position; otherwise the position.
 size_t MatchText(const Piece& piece, size_t position, std::string_view word) {
   const std::string_view rest = piece.text().substr(position - piece.begin());
   return rest.starts_with(word) ? position + word.size() : position;

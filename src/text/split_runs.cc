@@ -19,7 +19,7 @@ bool IsDigit(const Character& c) { return c.Is(kDigit); }
 bool IsAnything(const Character&) { return true; }
 bool IsNoWordCharacter(const Character& c) { return !c.Is(kWord); }
 
-// \p{P} and the ASCII symbols but the grave accent; and with it.
+// \p{P} and the ASCII symbols except the grave accent; and including it.
 bool IsPlainPunctuation(const Character& c) {
   return c.Is(kPunctuation) || (c.code < 0x80 && c.code != '`' && c.Is(kSymbol));
 }
@@ -27,7 +27,7 @@ bool IsFalconPunctuation(const Character& c) {
   return c.Is(kPunctuation) || (c.code < 0x80 && c.Is(kSymbol));
 }
 
-// What the pattern of Bloom excludes from words.
+// Characters that Bloom's pattern excludes from words.
 bool IsBloomSeparator(const Character& c) {
   constexpr std::u32string_view kSeparators = U"(|.,!?…。，、।۔،)";
   return c.Is(kSpace) || kSeparators.find(c.code) != std::u32string_view::npos;
@@ -57,7 +57,7 @@ size_t MatchBloomWord(const Piece& piece, size_t position) {
   return end == start ? position : end;
 }
 
-// Cuts [begin, end), which holds `count` characters, so that all pieces but the first have three.
+// Cuts [begin, end), which has `count` characters, so that all pieces except the first have three.
 void CutByThreeFromRight(const Piece& piece, size_t begin, size_t count, PieceSink sink) {
   size_t position = begin;
   while (count > 0) {
@@ -83,8 +83,8 @@ Run RunAt(const Piece& piece, size_t position) {
   return run;
 }
 
-// Makes pieces of three characters, counted from the right, of every run that `accepts` what
-// follows it; what is between such runs is a piece too.
+// Cuts every run that `accepts` the character after it into pieces of three characters, counted
+// from the right; the text between such runs is a piece, too.
 template <bool (*In)(const Character&), bool (*Accepts)(const Character&)>
 void IsolateByThreeFromRight(const Piece& piece, PieceSink sink) {
   size_t unmatched = piece.begin();
@@ -138,8 +138,8 @@ void NewlineRuns(const Piece& piece, PieceSink sink) {
 }
 
 void TrailingSpace(const Piece& piece, PieceSink sink) {
-  // Forwards, because decoding backwards is not needed then: the pattern itself would take the
-  // square of a long run of spaces.
+  // Forwards, as this needs no decoding backwards: the pattern itself would take quadratic time for
+  // a long run of spaces.
   size_t space_begin = piece.begin();
   for (size_t position = piece.begin(); position < piece.end();) {
     const Character character = piece.At(position);

@@ -17,8 +17,8 @@ struct Range {
   char32_t last;
 };
 
-// The letters that DeepSeek's first models know, by ascending code: Latin, Greek, Coptic, Cyrillic,
-// Armenian, Georgian and Cherokee capitals and small letters of the Unicode of their day.
+// The letters of DeepSeek's first models, by ascending code: Latin, Greek, Coptic, Cyrillic,
+// Armenian, Georgian and Cherokee capitals and small letters of the Unicode version of that time.
 constexpr Range kDeepseekLetters[] = {
     {0x41, 0x5A},       {0x61, 0x7A},       {0xB5, 0xB5},       {0xC0, 0xD6},
     {0xD8, 0xF6},       {0xF8, 0x1BA},      {0x1BC, 0x1BF},     {0x1C4, 0x293},
@@ -43,7 +43,7 @@ constexpr Range kDeepseekLetters[] = {
     {0x10C80, 0x10CB2}, {0x10CC0, 0x10CF2}, {0x118A0, 0x118DF}, {0x1E900, 0x1E943},
 };
 
-// With the ASCII letters: they lie between the colon and the tilde.
+// Includes the ASCII letters: they are between the colon and the tilde.
 constexpr Range kDeepseekPunctuation[] = {
     {0x21, 0x2F},     {0x3A, 0x7E},     {0x2018, 0x201F},
     {0x3000, 0x3002}, {0xFF01, 0xFF0F}, {0xFF1A, 0xFF5E},
@@ -69,7 +69,7 @@ constexpr Range kChinesePunctuation[] = {
 };
 constexpr Range kBopomofo[] = {{0x3105, 0x312F}};
 
-// Which ASCII characters stand in a list.
+// The ASCII characters in a list.
 template <const auto& ranges>
 constexpr std::array<bool, 128> kAsciiIn = [] {
   std::array<bool, 128> in = {};
@@ -79,7 +79,7 @@ constexpr std::array<bool, 128> kAsciiIn = [] {
   return in;
 }();
 
-// Whether the character stands in a list by ascending code.
+// Whether the character is in a list by ascending code.
 template <const auto& ranges>
 bool In(const Character& character) {
   if (character.code < 128) return kAsciiIn<ranges>[character.code];

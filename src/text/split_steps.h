@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The steps that pre-tokenizers are made of. Models publish them as patterns; these are scanners
-// that cut where the patterns do, in linear time, and their test holds the patterns against them.
-// Must not know which pre-tokenizer uses which step.
+// The steps of pre-tokenizers. Models publish them as patterns; these are scanners that cut at the
+// same places in linear time. Their test compares them with the patterns. Must not know which
+// pre-tokenizer uses which step.
 #pragma once
 
 #include "text/pretokenizer.h"
@@ -11,21 +11,21 @@
 namespace aster::text::steps {
 
 // Words, numbers, punctuation and white space (split_words.cc). They differ in what belongs to a
-// word, how many digits stay together and what punctuation takes along.
+// word, how many digits are one piece and what punctuation includes.
 void Gpt2Words(const Piece& piece, PieceSink sink);
 void Llama3Words(const Piece& piece, PieceSink sink);     // cl100k: three digits
 void Qwen2Words(const Piece& piece, PieceSink sink);      // the same with single digits
 void Qwen35Words(const Piece& piece, PieceSink sink);     // and marks belong to words
 void Jais2Words(const Piece& piece, PieceSink sink);      // Llama3Words, spaces by powers of two
-void SeedWords(const Piece& piece, PieceSink sink);       // Qwen2Words, punctuation takes nothing
+void SeedWords(const Piece& piece, PieceSink sink);       // Qwen2Words, with bare punctuation
 void ExaoneMoeWords(const Piece& piece, PieceSink sink);  // words joined by single spaces
-void Gpt4oWords(const Piece& piece, PieceSink sink);      // o200k: words end where their case does
+void Gpt4oWords(const Piece& piece, PieceSink sink);      // o200k: words end by their case
 void TekkenWords(const Piece& piece, PieceSink sink);     // no contractions, single digits
 void YoutuWords(const Piece& piece, PieceSink sink);      // contractions, single digits
 void KimiWords(const Piece& piece, PieceSink sink);       // Chinese characters apart
 void DeepseekV3Words(const Piece& piece, PieceSink sink);
 
-// Matches of one kind made pieces of their own, and what is between them (split_runs.cc).
+// Matches of one kind are pieces, and so is the text between them (split_runs.cc).
 void EachNewline(const Piece& piece, PieceSink sink);        // [\r\n]
 void EachNumber(const Piece& piece, PieceSink sink);         // \p{N}
 void NumbersByThree(const Piece& piece, PieceSink sink);     // \p{N}{1,3}
@@ -37,7 +37,7 @@ void TrailingSpace(const Piece& piece, PieceSink sink);      // \s+$
 void NewlineRuns(const Piece& piece, PieceSink sink);        // [^\n]+|[\n]+
 void FalconPunctuation(const Piece& piece, PieceSink sink);  // [\p{P}$+<=>^~|`]+
 void PlainPunctuation(const Piece& piece, PieceSink sink);   // [\p{P}$+<=>^~|]+
-void BloomWords(const Piece& piece, PieceSink sink);         // ` ?` and what is no separator
+void BloomWords(const Piece& piece, PieceSink sink);         // ` ?` and non-separators
 
 // Groups of three, counted from the right.
 void NumbersByThreeFromRight(const Piece& piece, PieceSink sink);     // of \p{N}+
@@ -52,7 +52,7 @@ void CjkRuns(const Piece& piece, PieceSink sink);              // [一-龥぀-�
 void AsianRuns(const Piece& piece, PieceSink sink);            // afmoe: CJK and South-East Asian
 void YoutuScripts(const Piece& piece, PieceSink sink);         // Hangul, punctuation, bopomofo, CJK
 
-// What Chameleon cuts out before words (split_chameleon.cc).
+// What Chameleon isolates before words (split_chameleon.cc).
 void ChameleonSentinels(const Piece& piece, PieceSink sink);    // <sentinel:[0-9]+>
 void ChameleonImages(const Piece& piece, PieceSink sink);       // IMGIMG[A-I]{1,4}Z
 void ChameleonSpaces(const Piece& piece, PieceSink sink);       // [\t\n]|    |  (4 or 2 spaces)

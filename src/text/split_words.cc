@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Each function named Match… takes a position and returns where its alternative of the pattern
-// ends, or the position itself where the alternative does not match.
+// Each function named Match… takes a position and returns the end of its alternative of the
+// pattern, or the position itself if the alternative does not match.
 
 #include "text/split_steps.h"
 
@@ -11,17 +11,17 @@ namespace {
 
 constexpr unsigned kLetterOrNumber = kLetter | kNumber;
 
-// The details in which the patterns that descend from cl100k differ.
+// The differences between patterns derived from cl100k.
 struct WordRules {
   enum class Contraction {
     kNone,
-    kFirst,   // 's and its like are pieces, in either case
+    kFirst,   // 's and the like are pieces, in either case
     kSuffix,  // they belong to the word before
   };
   enum class Word {
     kLetters,          // [^\r\n\p{L}\p{N}]?\p{L}+
-    kLettersAndMarks,  // [^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+, and marks are no punctuation
-    kCased,            // ends where a capital follows a small letter; marks are of both cases
+    kLettersAndMarks,  // [^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+, and marks are not punctuation
+    kCased,            // ends where a capital follows a small letter; marks count as both
     kPhrase,           // [^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+
   };
   enum class Tail { kNothing, kNewlines, kNewlinesAndSlashes, kNewlineOrSlash };
@@ -29,13 +29,12 @@ struct WordRules {
   Contraction contraction = Contraction::kFirst;
   Word word = Word::kLetters;
   size_t digits = 1;            // of a number in one piece
-  Tail tail = Tail::kNewlines;  // what punctuation takes along
+  Tail tail = Tail::kNewlines;  // what punctuation includes
   bool stepped_spaces = false;  // \s{512}(?!\S)|\s{256}(?!\S)| … |\s{1,2}(?!\S)|\s{1}
-  bool han_apart = false;       // Chinese characters make pieces of their own
+  bool han_apart = false;       // Chinese characters are separate pieces
 };
 
-// The small ASCII letter that `code` stands for where case does not matter. The long s is one by
-// Unicode's rules.
+// The small ASCII letter that equals `code` without regard to case; for the long s, too.
 char32_t FoldedLetter(char32_t code) {
   if (code >= 'A' && code <= 'Z') return code + ('a' - 'A');
   return code == 0x17F ? U's' : code;
@@ -102,9 +101,9 @@ struct CasedRun {
   bool has_lower;
 };
 
-// A run of `upper` characters and then one of `lower` characters (those that are both, which are
-// letters without case and marks, go to the first run and are given back where the second would
-// have none): [upper]*[lower]+|[upper]+[lower]*
+// A run of `upper` characters and then one of `lower` characters. Characters that are both (letters
+// without case and marks) go to the first run; the second run gets them back if it would be empty:
+// [upper]*[lower]+|[upper]+[lower]*
 template <typename IsUpper, typename IsLower>
 CasedRun MatchCasedRun(const Piece& piece, size_t position, IsUpper is_upper, IsLower is_lower) {
   size_t end = position;
@@ -136,8 +135,8 @@ size_t MatchCasedWord(const Piece& piece, size_t position) {
   if (first.Is(kNewline | kLetterOrNumber)) return match_from(position).end;
   const size_t start = position + first.size_bytes;
   const CasedRun run = match_from(start);
-  // A mark can lead the word or begin it, and the first alternative is tried both ways before the
-  // second is tried at all.
+  // A mark can come before the word or begin it, and the first alternative is tried both ways
+  // before the second.
   if (first.Is(kMark)) return run.has_lower ? run.end : match_from(position).end;
   return run.end == start ? position : run.end;
 }
@@ -179,7 +178,7 @@ size_t MatchOthers(const Piece& piece, size_t position, unsigned excluded) {
 struct SpaceRun {
   size_t end;
   size_t last_start;   // of its last character
-  size_t newline_end;  // of its last carriage return or line feed; 0 where there is none
+  size_t newline_end;  // of its last carriage return or line feed; 0 if there is none
 };
 
 SpaceRun SpacesAt(const Piece& piece, size_t position) {
@@ -198,12 +197,12 @@ size_t EndOfPlainSpaces(const Piece& piece, size_t position, const SpaceRun& run
   return at_end || run.last_start == position ? run.end : run.last_start;
 }
 
-// The pieces of a run of white space without newlines. Where something follows, its last character
-// is left for the caller to look at with that. Returns where the pieces end.
+// The pieces of a run of white space without newlines. If a character follows, the caller combines
+// the last one with it. Returns the end of the pieces.
 size_t StepThroughSpaces(const Piece& piece, size_t position, const SpaceRun& run, PieceSink sink) {
   size_t left = 0;
   for (size_t at = position; at < run.end; at += piece.At(at).size_bytes) ++left;
-  // (?!\S) holds where more white space follows, or the end of the text.
+  // (?!\S) holds before further white space and at the end of the text.
   size_t available = run.end == piece.end() ? left : left - 1;
   if (available == 0) {
     sink(run.end);
@@ -334,7 +333,7 @@ void Gpt2Words(const Piece& piece, PieceSink sink) {
 }
 
 void DeepseekV3Words(const Piece& piece, PieceSink sink) {
-  // Numbers and control characters match nothing; a run of them is one piece.
+  // Numbers and control characters do not match; a run of them is one piece.
   size_t unmatched = piece.begin();
   size_t position = piece.begin();
   while (position < piece.end()) {

@@ -9,7 +9,7 @@
 namespace aster::text {
 namespace {
 
-// How many bytes at the end are a character's beginning whose rest may still come: 0 to 3.
+// How many bytes at the end are an incomplete character: 0 to 3.
 size_t IncompleteSuffixBytes(std::string_view text) {
   for (size_t size = std::min<size_t>(3, text.size()); size > 0; --size) {
     if (IsUtf8Start(text.substr(text.size() - size))) return size;

@@ -17,7 +17,7 @@ std::unique_ptr<Tokenizer> TokenizerOf(Vocab vocab) {
   return *std::move(tokenizer);
 }
 
-// One byte a time, so that every way to cut a character is met.
+// One byte at a time, to test every way to cut a character.
 TokenId ByteToken(const Tokenizer& tokenizer, uint8_t byte) {
   const auto c = static_cast<char>(byte);
   return tokenizer.vocab().Find(LettersOfBytes({&c, 1}));
@@ -99,7 +99,7 @@ TEST(StreamDecoderTest, EveryPieceOfATextIsWholeCharacters) {
         ASSERT_TRUE(IsValidUtf8(piece)) << text;
         whole += piece;
         bytes += *tokenizer->TokenBytes(id);
-        // What is kept back is less than a character.
+        // The held back bytes are less than a character.
         const size_t added_space = vocab.add_space_prefix && bytes.starts_with(' ') ? 1 : 0;
         ASSERT_LT(bytes.size() - added_space - whole.size(), 4U);
         if (IsValidUtf8(bytes) && !vocab.add_space_prefix) {

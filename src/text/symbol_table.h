@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Byte strings numbered from 0 in the order in which they are added, found by number and by
-// content. Must not know what they mean.
+// Byte strings, numbered from 0 in the order in which they are added, found by number and by
+// content. Must not know their meaning.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace aster::text {
 
-// Strings one behind the other, in one allocation.
+// Consecutive strings in one allocation.
 class StringPool {
  public:
   uint32_t size() const { return static_cast<uint32_t>(ends_.size()); }
@@ -44,12 +44,11 @@ class SymbolTable {
 
   // The symbol with this text, a new one if there is none yet.
   Symbol Intern(std::string_view text);
-  // kNoSymbol where there is none.
+  // kNoSymbol if there is none.
   Symbol Find(std::string_view text) const;
 
  private:
-  // A symbol with some bits of its text's hash, so that texts are compared only where they are
-  // nearly sure to be the same.
+  // A symbol with some bits of its text's hash, so that texts are rarely compared.
   struct Slot {
     uint32_t hash = 0;
     Symbol symbol = kNoSymbol;
@@ -59,7 +58,7 @@ class SymbolTable {
   size_t SlotOf(std::string_view text, uint64_t hash) const;
   void Grow();
 
-  const uint64_t seed_;  // not the same in every run, so that no file can aim at one slot
+  const uint64_t seed_;  // another one in every run, so that no file can provoke collisions
   StringPool pool_;
   std::vector<Slot> slots_;  // a power of two of them, at most half in use, searched in order
 };

@@ -11,13 +11,12 @@
 namespace aster::text {
 namespace {
 
-// What encoding keeps between calls.
+// The memory that is kept between calls.
 constexpr size_t kKeptBytes = size_t{1} << 18;
 
 constexpr char32_t kSpaceLetterCode = 0x2581;
 
-// Pairs of characters. May claim to hold a pair that was never added, but never the other way
-// round.
+// A set of pairs of characters with false positives: it may report a pair that was never added.
 class NeighborSet {
  public:
   void AddAllOf(std::string_view text) {
@@ -35,7 +34,7 @@ class NeighborSet {
  private:
   static constexpr size_t kBits = size_t{1} << 20;
 
-  // ASCII pairs have places of their own.
+  // ASCII pairs have separate bits.
   static size_t BitOf(char32_t left, char32_t right) {
     if (left < 128 && right < 128) return left * 128 + right;
     const uint64_t pair = uint64_t{left} << 32 | right;
@@ -75,8 +74,9 @@ class ByteLevelEncoder final : public TextEncoder {
   const Pretokenizer* const pretokenizer_;
 };
 
-// Merges run over the whole text here. But what no token has side by side no merge can join: there
-// the text may be cut without changing anything, which is nearly everywhere between words.
+// Here merges run over the whole text. But where two neighbouring characters are in no token, no
+// merge can join them: the text may be cut there without changing anything, almost everywhere
+// between words.
 class CharacterEncoder final : public TextEncoder {
  public:
   explicit CharacterEncoder(const Vocab& vocab)
@@ -105,7 +105,7 @@ class CharacterEncoder final : public TextEncoder {
   }
 
  private:
-  // A space counts as the letter that stands for it.
+  // A space counts as its letter.
   static Character CharacterAt(std::string_view text, size_t position) {
     Character character = FirstCharacter(text.substr(position));
     if (character.code == kSpaceLetterCode) character.code = ' ';
@@ -142,7 +142,7 @@ class CharacterEncoder final : public TextEncoder {
     model().Encode(scratch.workspace, scratch.symbols, ids);
   }
 
-  // Of the first character; returns its size.
+  // Appends the symbols of the first character; returns its size.
   size_t AppendSymbolsOf(std::string_view text, std::vector<Symbol>& symbols) const {
     const size_t size = FirstCharacter(text).size_bytes;
     const std::string_view character = text.substr(0, size);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Turns text without special tokens into tokens: cuts it into pieces that no merge crosses, and
-// encodes each. Must not know special tokens.
+// Encodes text without special tokens: cuts it into pieces that no merge crosses, and encodes each.
+// Must not know special tokens.
 #pragma once
 
 #include <memory>
@@ -16,34 +16,34 @@
 
 namespace aster::text {
 
-// Memory that encoding needs, kept between calls. Not for concurrent use.
+// Memory for encoding, kept between calls. Not for concurrent use.
 struct EncodeScratch {
   PieceCache cache;
   MergeWorkspace workspace;
   std::vector<Symbol> symbols;
   std::string text;
 
-  // Gives back what an unusually long text needed.
+  // Frees the memory of an unusually long text.
   void Trim();
 };
 
 // Constant after construction, so any number of threads may use one, each with its own scratch.
 class TextEncoder {
  public:
-  // Of a vocabulary that passed Validate.
+  // The vocabulary has passed Validate.
   static std::unique_ptr<TextEncoder> Make(const Vocab& vocab);
 
   explicit TextEncoder(const Vocab& vocab) : model_(vocab) {}
   virtual ~TextEncoder() = default;
 
-  // Appends the text's tokens, as if a space stood before it where `space_before` says so.
+  // Appends the text's tokens; with `space_before`, as if a space came before it.
   virtual void Encode(std::string_view text, bool space_before, EncodeScratch& scratch,
                       std::vector<TokenId>& ids) const = 0;
 
   const MergeModel& model() const { return model_; }
 
  protected:
-  // Appends the tokens of a piece, out of the cache if it is there.
+  // Appends the tokens of a piece, from the cache if possible.
   void EncodePiece(std::string_view piece, EncodeScratch& scratch, std::vector<TokenId>& ids) const;
 
  private:

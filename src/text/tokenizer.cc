@@ -13,10 +13,10 @@
 namespace aster::text {
 namespace {
 
-// As many threads' scratch is kept for the next call; it is two megabytes each.
+// Keeps the scratch memory of this number of threads for later calls; two megabytes each.
 constexpr size_t kMaxIdleScratch = 16;
 
-// What a token stands for in a text.
+// The text of a token.
 std::string BytesOf(const Vocab& vocab, size_t id) {
   const std::string& text = vocab.tokens[id];
   const TokenType type = vocab.types[id];
@@ -49,7 +49,7 @@ std::string_view StripRight(std::string_view text) {
 
 }  // namespace
 
-// One of the tokenizer's idle scratches, or a new one, for the length of a scope.
+// One of the tokenizer's idle scratch memories, or a new one, for the length of a scope.
 class Tokenizer::ScratchLease {
  public:
   explicit ScratchLease(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {

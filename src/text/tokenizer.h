@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The tokenizer: from text to a model's tokens and back. Knows nothing of conversations (chat/) nor
-// of files (vocab_reader.h).
+// The tokenizer: from text to a model's tokens and back. Must not know conversations (chat/), nor
+// files (vocab_reader.h).
 #pragma once
 
 #include <bitset>
@@ -23,17 +23,17 @@
 namespace aster::text {
 
 struct EncodeOptions {
-  // Put the tokens that begin and end a text around it, where the model wants them.
+  // Adds the model's tokens for the beginning and end of a text, if it has them.
   bool add_special = false;
-  // Recognise control tokens in the text. Not for what users write: they could end their turn.
+  // Recognises control tokens in the text. Not for users' texts, which could then end their turn.
   // User-defined tokens are always recognised.
   bool parse_special = false;
 };
 
 struct DecodeOptions {
-  // Leave out what Encode added with add_special: one token at either end.
+  // Omits the tokens that Encode adds with add_special: one token at either end.
   bool remove_added = false;
-  // Leave out all control tokens.
+  // Omits all control tokens.
   bool skip_control = false;
 };
 
@@ -45,22 +45,22 @@ class Tokenizer {
  public:
   static Result<std::unique_ptr<Tokenizer>> Make(Vocab vocab);
 
-  // Any bytes are a text. Byte-level and SentencePiece vocabularies that have all bytes give back
-  // what was encoded, except that SentencePiece cannot tell U+2581 from a space; bytes that a
-  // vocabulary lacks become its unknown token or are left out.
+  // Any bytes are a text. Byte-level and SentencePiece vocabularies with all bytes are reversible,
+  // except that SentencePiece cannot distinguish U+2581 from a space; bytes that a vocabulary lacks
+  // become its unknown token or are omitted.
   Result<std::vector<TokenId>> Encode(std::string_view text, const EncodeOptions& options) const;
 
-  // The bytes of the tokens together. Control tokens are spelled out.
+  // The bytes of all tokens. Control tokens are spelled out.
   Result<std::string> Decode(std::span<const TokenId> ids, const DecodeOptions& options) const;
 
-  // The bytes of one token, which need not be whole characters. With a leading space where
-  // SentencePiece has one. Lives as long as the tokenizer.
+  // The bytes of one token, which need not be whole characters, with SentencePiece's leading space.
+  // Valid as long as the tokenizer.
   Result<std::string_view> TokenBytes(TokenId id) const;
 
-  // Bytes that are lost in encoding.
+  // Bytes that encoding loses.
   const std::bitset<256>& missing_bytes() const { return encoder_->model().missing_bytes(); }
 
-  // Without its merges, which the encoder has taken.
+  // Without its merges, which the encoder has moved.
   const Vocab& vocab() const { return vocab_; }
 
  private:
@@ -71,7 +71,7 @@ class Tokenizer {
 
   void AppendEncoded(std::string_view text, bool parse_special, EncodeScratch& scratch,
                      std::vector<TokenId>& ids) const;
-  // What a decoder writes for a token; after_special says whether it is the first behind a special
+  // The output of decoders for a token; after_special says whether it is the first after a special
   // token or at a text's beginning, and is updated.
   std::string_view DecodedBytes(TokenId id, bool skip_control, bool& after_special) const;
   Status CheckId(TokenId id) const;
@@ -87,15 +87,14 @@ class Tokenizer {
   mutable std::vector<std::unique_ptr<EncodeScratch>> idle_ GUARDED_BY(mu_);
 };
 
-// Turns tokens into text one by one, as a model produces them. Never writes half a character, and
-// never keeps a whole one back; bytes that cannot become a character are written as they are. What
-// it writes is, together, what Decode would give. Not for concurrent use.
+// Turns tokens into text one by one, as a model generates them. Never writes part of a character,
+// and never holds a whole one back; bytes that cannot become a character are written unchanged. The
+// whole output equals Decode's. Not for concurrent use.
 class StreamDecoder {
  public:
   struct Options {
     bool skip_control = false;
-    // Whether the first token begins a text, so that the space which SentencePiece puts there is to
-    // be dropped.
+    // Whether the first token begins a text: then SentencePiece's space there is dropped.
     bool begins_text = true;
   };
 
@@ -105,7 +104,7 @@ class StreamDecoder {
 
   // Appends what can be shown now.
   Status Push(TokenId id, std::string& out);
-  // Appends the bytes of a character that never became whole.
+  // Appends the bytes of an incomplete character.
   void Finish(std::string& out);
 
  private:

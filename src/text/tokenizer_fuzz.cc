@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes, encoded with small vocabularies of every kind, come back; and any tokens decode in a
-// stream to what they decode to at once.
+// Any bytes, encoded with small vocabularies of every kind, come back when decoded; decoding any
+// tokens in a stream gives the same as at once.
 
 #include <algorithm>
 #include <cstdint>
@@ -51,7 +51,7 @@ void CheckRoundTrip(const Tokenizer& tokenizer, std::string_view text,
   CHECK(ids.ok());
   const auto decoded = tokenizer.Decode(*ids, {.remove_added = options.add_special});
   CHECK(decoded.ok());
-  // SentencePiece cannot tell its letter for a space from a space.
+  // SentencePiece cannot distinguish its letter for a space from a space.
   const bool is_ambiguous = tokenizer.vocab().kind != VocabKind::kByteLevelBpe &&
                             text.find(kSpaceLetter) != std::string_view::npos;
   CHECK(is_ambiguous || *decoded == text);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Vocabularies of real models with texts and the tokens they are known to become. They are not part
-// of the project; where they are missing there is nothing to test.
+// Vocabularies of real models, with texts and their known tokens. They are not part of the project;
+// if they are missing, nothing is tested.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ std::string ReadAll(const std::string& path) {
   return content.str();
 }
 
-// The texts stand between lines of their own; the newlines around those are not theirs.
+// The texts are between separator lines; the newlines around these do not belong to texts.
 std::vector<std::string> TextsOf(const std::string& content) {
   constexpr std::string_view kSeparator = "\n__ggml_vocab_test__\n";
   std::vector<std::string> texts;

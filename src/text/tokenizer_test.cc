@@ -39,8 +39,8 @@ std::string Back(const Tokenizer& tokenizer, std::string_view text, const Encode
   return *decoded;
 }
 
-// What SentencePiece means, without any cleverness: of all neighbours that together are a piece,
-// those with the best score, the leftmost first.
+// The definition of SentencePiece, without optimisations: of all neighbours that together are a
+// piece, those with the best score are merged, the leftmost first.
 SymbolTexts MergeByScoreSlowly(const Vocab& vocab, std::string_view text) {
   SymbolTexts symbols;
   for (size_t at = 0; at < text.size();) {
@@ -96,7 +96,7 @@ TEST(TokenizerTest, BeginsAndEndsATextWhereTheModelWantsIt) {
   EXPECT_THAT(Spelled(*tokenizer, "the", {.add_special = true}),
               ElementsAre("<|start|>", "the", "<|end|>"));
   EXPECT_THAT(Spelled(*tokenizer, "", {.add_special = true}), ElementsAre("<|start|>", "<|end|>"));
-  // What the text says itself stays: two of them.
+  // Tokens that the text has itself stay: there are two.
   EXPECT_THAT(Spelled(*tokenizer, "<|start|>the", {.add_special = true, .parse_special = true}),
               ElementsAre("<|start|>", "<|start|>", "the", "<|end|>"));
   EXPECT_EQ(Back(*tokenizer, "<|start|>the<|end|>", {.add_special = true, .parse_special = true}),
@@ -111,7 +111,7 @@ TEST(TokenizerTest, DecodingCanLeaveOutControlTokens) {
 }
 
 TEST(TokenizerTest, WholePiecesFirstWhereThePretokenizerSaysSo) {
-  // "abc" is a token that no merges lead to.
+  // "abc" is a token that no merges make.
   for (const bool whole_first : {false, true}) {
     Vocab vocab = MakeByteLevelVocab(whole_first ? "llama-bpe" : "qwen2");
     AddToken(vocab, "qvx", TokenType::kNormal);
@@ -153,7 +153,7 @@ TEST(TokenizerTest, ControlTokensNeverComeOutOfMerges) {
 
 TEST(TokenizerTest, SentencePieceMergesByScoreOverTheWholeText) {
   Vocab vocab = MakeSentencePieceVocab();
-  AddToken(vocab, "y▁b", TokenType::kNormal, -0.5F);  // so that words cannot all be cut apart
+  AddToken(vocab, "y▁b", TokenType::kNormal, -0.5F);  // prevents that all words are cut apart
   const auto tokenizer = MakeTokenizer(vocab);
   RandomText random(5);
   for (int i = 0; i < 300; ++i) {
@@ -194,7 +194,7 @@ TEST(TokenizerTest, EveryTextComesBack) {
       const std::string text = i % 3 == 0   ? random.NextBytes(80)
                                : i % 3 == 1 ? random.Next()
                                             : random.NextAnyUnicode();
-      // SentencePiece cannot tell this from a space.
+      // SentencePiece cannot distinguish this from a space.
       if (vocab.kind != VocabKind::kByteLevelBpe && text.find(kSpaceLetter) != std::string::npos) {
         continue;
       }

@@ -22,7 +22,7 @@ bool Contains(std::span<const Range> ranges, char32_t code) {
       ranges, [code](const Range& range) { return range.first <= code && code <= range.last; });
 }
 
-// Script=Han. utf8proc does not know scripts; a test compares this with PCRE2.
+// Script=Han. utf8proc does not have scripts; a test compares this with PCRE2.
 constexpr Range kHanRanges[] = {
     {0x2E80, 0x2E99},   {0x2E9B, 0x2EF3},   {0x2F00, 0x2FD5},   {0x3005, 0x3005},
     {0x3007, 0x3007},   {0x3021, 0x3029},   {0x3038, 0x303B},   {0x3400, 0x4DBF},
@@ -38,7 +38,7 @@ constexpr Range kSpaceRanges[] = {
     {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000},
 };
 
-// What Unicode 15.1 added to 15.0, which is as far as utf8proc 2.8 goes.
+// New in Unicode 15.1; utf8proc 2.8 has 15.0.
 constexpr Range kNewSymbols[] = {{0x2FFC, 0x2FFF}, {0x31EF, 0x31EF}};
 constexpr Range kNewLetters[] = {{0x2EBF0, 0x2EE5D}};
 

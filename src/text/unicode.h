@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Characters as tokenizers see them: decoded from bytes that may be anything, each with the
-// properties that pre-tokenizers ask for. Must not know any tokenizer.
+// Characters as tokenizers see them: decoded from any bytes, with the properties that
+// pre-tokenizers use. Must not know any tokenizer.
 #pragma once
 
 #include <array>
@@ -15,8 +15,7 @@
 
 namespace aster::text {
 
-// Properties of a character, as bits. Every character has kAny, so that no bits mean "no character
-// here".
+// Properties of a character, as bits. Every character has kAny: no bits mean no character.
 enum Trait : uint16_t {
   kAny = 1 << 0,
   kLetter = 1 << 1,       // general category L
@@ -29,12 +28,11 @@ enum Trait : uint16_t {
   kCapital = 1 << 8,      // Lu, Lt
   kSmall = 1 << 9,        // Ll
   kDigit = 1 << 10,       // Nd
-  kWord = 1 << 11,        // what \w means: L, M, Nd, Nl, Pc and the joiners
+  kWord = 1 << 11,        // \w: L, M, Nd, Nl, Pc and the joiners
   kHan = 1 << 12,         // Script=Han
 };
 
-// A byte that is not part of well-formed UTF-8 counts as a character of its own, one byte long,
-// that looks like U+FFFD.
+// A byte that is not part of well-formed UTF-8 is a separate character, equal to U+FFFD.
 struct Character {
   char32_t code = 0;
   uint16_t traits = 0;
@@ -72,7 +70,7 @@ inline Character FirstCharacter(std::string_view text) {
   return {step.code_point, 0, static_cast<uint16_t>(step.size)};
 }
 
-// A piece of a text: no look beyond its end, so that lookaheads stop where the piece does. A view.
+// A piece of a text. Nothing after its end is visible, so lookaheads end there, too. A view.
 class Piece {
  public:
   Piece(std::string_view text, size_t begin, size_t end)
@@ -90,7 +88,7 @@ class Piece {
   size_t end() const { return end_; }
   std::string_view text() const { return {data_ + begin_, end_ - begin_}; }
 
-  // The character at a byte position; none (no traits) at the end and beyond.
+  // The character at a byte position; no traits at the end and beyond.
   Character At(size_t position) const {
     if (position >= end_) return {};
     const auto byte = static_cast<unsigned char>(data_[position]);

@@ -43,7 +43,7 @@ TEST(TraitTableTest, HanIsTheScript) {
     std::string text;
     AppendUtf8(text, code);
     const bool is_han = (TraitsOf(code) & kHan) != 0;
-    // The library may know an older Unicode than we do.
+    // The library may have an older Unicode version than we do.
     if (!is_han || unassigned.Match(text, 0).empty()) {
       EXPECT_EQ(is_han, !han.Match(text, 0).empty()) << std::hex << uint32_t{code};
     }
@@ -58,7 +58,7 @@ TEST(FirstCharacterTest, WhatIsWellFormedComesBack) {
     const Character character = FirstCharacter(text);
     ASSERT_EQ(character.code, code);
     ASSERT_EQ(character.size_bytes, text.size());
-    // And without its last byte it is nothing but single bytes.
+    // Without its last byte there are only single bytes.
     if (text.size() == 1) continue;
     const Character cut = FirstCharacter(std::string_view(text).substr(0, text.size() - 1));
     ASSERT_EQ(cut.code, kReplacementCharacter);

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a model file says about its tokens: data only, checked but not yet prepared for use. The
-// tokenizer is made from it (tokenizer.h), the reader of model files fills it (vocab_reader.h).
-// Must not know files.
+// A model file's data about its tokens: checked but not yet prepared for use. The tokenizer is made
+// from it (tokenizer.h), the reader of model files fills it (vocab_reader.h). Must not know files.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +17,18 @@ namespace aster::text {
 using TokenId = int32_t;
 inline constexpr TokenId kNoToken = -1;
 
-// As tokenizer.ggml.token_type numbers them.
+// As in tokenizer.ggml.token_type.
 enum class TokenType : uint8_t {
   kUndefined = 0,
   kNormal = 1,
-  kUnknown = 2,      // stands for what cannot be encoded
-  kControl = 3,      // recognised in a text only where the caller wants specials parsed
+  kUnknown = 2,      // for text that cannot be encoded
+  kControl = 3,      // recognised in a text only if the caller parses special tokens
   kUserDefined = 4,  // always recognised in a text, before anything else
   kUnused = 5,
   kByte = 6,  // <0x00> to <0xFF>
 };
 
-// Whether such tokens can be recognised in a text, rather than only come out of merges.
+// Whether such tokens can be recognised in a text, and are not only made by merges.
 constexpr bool IsMatchedInText(TokenType type) {
   return type == TokenType::kUnknown || type == TokenType::kControl ||
          type == TokenType::kUserDefined;
@@ -42,7 +41,7 @@ enum class VocabKind : uint8_t {
                       // token
 };
 
-// Tokens with a role; kNoToken where a vocabulary has none.
+// Tokens with a role; kNoToken if a vocabulary has none.
 struct SpecialTokens {
   TokenId bos = kNoToken;  // begins a text
   TokenId eos = kNoToken;  // ends a text
@@ -52,7 +51,7 @@ struct SpecialTokens {
   TokenId sep = kNoToken;  // separator
   TokenId pad = kNoToken;  // padding
   TokenId mask = kNoToken;
-  // Filling in the middle: before the gap, behind it, the gap; padding, repository, file.
+  // Fill-in-the-middle: before the gap, after it, the gap; padding, repository, file.
   TokenId fim_prefix = kNoToken;
   TokenId fim_suffix = kNoToken;
   TokenId fim_middle = kNoToken;
@@ -64,7 +63,7 @@ struct SpecialTokens {
 struct Vocab {
   VocabKind kind = VocabKind::kByteLevelBpe;
   std::string pretokenizer;         // its name; for byte-level BPE
-  std::vector<std::string> tokens;  // [tokens] as the file spells them
+  std::vector<std::string> tokens;  // [tokens] as in the file
   std::vector<TokenType> types;     // [tokens]
   std::vector<float> scores;        // [tokens]; for SentencePiece
   std::vector<std::string> merges;  // "left right", best first; for both kinds of BPE
@@ -72,34 +71,34 @@ struct Vocab {
   SpecialTokens special;
   bool add_bos = false;
   bool add_eos = false;
-  // SentencePiece puts a space before a text and behind every special token.
+  // SentencePiece adds a space before a text and after every special token.
   bool add_space_prefix = false;
 
-  // Tokens that swallow the white space behind or before them. Ascending.
+  // Tokens that remove the white space after or before them. Ascending.
   std::vector<TokenId> strips_right;
   std::vector<TokenId> strips_left;
-  // Tokens that end what a model generates. Ascending.
+  // Tokens that end generation. Ascending.
   std::vector<TokenId> end_of_generation;
-  // What is odd about the file but does no harm; sentences for a person.
+  // Harmless oddities of the file; sentences for users.
   std::vector<std::string> notes;
 
   TokenId size() const { return static_cast<TokenId>(tokens.size()); }
   bool Contains(TokenId id) const { return id >= 0 && id < size(); }
   bool IsEndOfGeneration(TokenId id) const;
-  // The one with this text, or kNoToken. Looks at all of them.
+  // The token with this text, or kNoToken. Linear search.
   TokenId Find(std::string_view text) const;
 };
 
-// Limits that no real vocabulary comes near; beyond them a file is refused.
+// Limits far above any real vocabulary; larger ones are refused.
 inline constexpr size_t kMaxTokens = size_t{1} << 24;
 inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;
 inline constexpr size_t kMaxSpecialTokenBytes = 512;
 
-// Whether what a tokenizer relies on holds: sizes that agree, ids in range, no token twice.
+// Checks everything that a tokenizer relies on: equal sizes, ids in range, no token twice.
 Status Validate(const Vocab& vocab);
 
-// Finds roles that the file does not name by the spelling of tokens, as files need it; makes those
-// tokens control tokens; and lists the tokens that end generation.
+// Finds missing roles by the spelling of tokens, as some files need it; makes those tokens control
+// tokens; and lists the tokens that end generation.
 void AssignRoles(Vocab& vocab);
 
 }  // namespace aster::text

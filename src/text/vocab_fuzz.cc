@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Malformed vocabularies: those that are not refused encode and decode, whatever their
-// tokens and merges say.
+// Malformed vocabularies: those that are not refused must encode and decode.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +14,7 @@
 namespace aster::text {
 namespace {
 
-// Reads numbers and words off the input, as long as there is any.
+// Reads numbers and words from the input, while there is any.
 class Input {
  public:
   explicit Input(Bytes bytes) : bytes_(bytes) {}

@@ -45,7 +45,7 @@ TokenType TypeOf(int32_t number) {
   return is_known ? static_cast<TokenType>(number) : TokenType::kUndefined;
 }
 
-// Reads one array of `count` or more values, or nothing where the key is missing.
+// Reads one array of at least `count` values, or nothing if the key is missing.
 template <typename T>
 Result<std::optional<std::vector<T>>> ReadPerToken(const Metadata& metadata, std::string_view name,
                                                    size_t count) {
@@ -96,8 +96,8 @@ struct SpecialKey {
   std::string_view old_name = {};
 };
 
-// Sets `id` from the first of the keys that is there. An id out of range is a slip that real files
-// have for tokens that are never used; it counts as missing.
+// Sets `id` from the first existing key. An id out of range counts as missing: real files have such
+// mistakes for tokens that are never used.
 Status ReadTokenId(const Metadata& metadata, const SpecialKey& names, TokenId& id, Vocab& vocab) {
   for (const std::string_view name : {names.name, names.old_name}) {
     if (name.empty()) continue;
@@ -125,7 +125,7 @@ Status ReadSpecialTokens(const Metadata& metadata, Vocab& vocab) {
       {{"eot_token_id"}, &special.eot},
       {{"eom_token_id"}, &special.eom},
       {{"unknown_token_id"}, &special.unk},
-      {{"seperator_token_id"}, &special.sep},  // the format spells it so
+      {{"seperator_token_id"}, &special.sep},  // the spelling of the format
       {{"padding_token_id"}, &special.pad},
       {{"mask_token_id"}, &special.mask},
       {{"fim_pre_token_id", "prefix_token_id"}, &special.fim_prefix},
@@ -151,8 +151,7 @@ Status ReadPretokenizer(const Metadata& metadata, Vocab& vocab) {
       PretokenizerNames()));
 }
 
-// Whether texts begin and end with special tokens and spaces: what the file says, or else what is
-// usual for its kind.
+// Whether texts begin and end with special tokens and spaces: by the file or its kind.
 Status ReadAdditions(const Metadata& metadata, Vocab& vocab) {
   const bool is_sentence_piece = vocab.kind == VocabKind::kSentencePiece;
   const Pretokenizer* pretokenizer = FindPretokenizer(vocab.pretokenizer);
@@ -162,7 +161,7 @@ Status ReadAdditions(const Metadata& metadata, Vocab& vocab) {
   vocab.add_space_prefix =
       is_sentence_piece && TRY(metadata.GetOr<bool>(KeyOf("add_space_prefix"), true));
   if (vocab.kind == VocabKind::kSentencePieceBpe && !vocab.add_bos) {
-    // Files of this kind were made that deny it, but the models do not work without.
+    // Some files of this kind deny it, but the models do not work without.
     vocab.add_bos = vocab.special.bos != kNoToken;
   }
   return Ok();
@@ -172,8 +171,8 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Some tokenizers drop the white space beside their special tokens, but no key of the format says
-// so; the names of the models do.
+// Some tokenizers drop the white space beside their special tokens. The format has no key for it,
+// so the models are recognised by name.
 Status ReadStripping(const Metadata& metadata, Vocab& vocab) {
   std::string name = TRY(metadata.GetOr<std::string>("general.name", ""));
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });

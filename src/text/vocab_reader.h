@@ -10,9 +10,9 @@
 
 namespace aster::text {
 
-// Whether there is one at all.
+// Whether the file has one.
 bool HasVocab(const gguf::Metadata& metadata);
-// Copies what it needs; the file may be closed then. Validated.
+// A validated copy; the file may be closed afterwards.
 Result<Vocab> ReadVocab(const gguf::Metadata& metadata);
 
 }  // namespace aster::text

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!file.ok()) return 0;
   auto vocab = text::ReadVocab(file->metadata());
   if (!vocab.ok()) return 0;
-  // What the reader lets through, the tokenizer takes.
+  // The tokenizer must accept everything that the reader accepts.
   const auto tokenizer = text::Tokenizer::Make(*std::move(vocab));
   CHECK(tokenizer.ok());
   const auto ids = (*tokenizer)->Encode("The \xFF fox\n\n12", {.add_special = true});

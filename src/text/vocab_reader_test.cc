@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Metadata as a file has it, which tests then change.
+// Metadata as in a file, which tests then change.
 class VocabReaderTest : public testing::Test {
  protected:
   // The vocabulary's keys as converters write them.
@@ -32,7 +32,7 @@ class VocabReaderTest : public testing::Test {
     if (!vocab.merges.empty()) builder_.Set("tokenizer.ggml.merges", vocab.merges);
   }
 
-  // As long as the builder is as it is.
+  // Valid while the builder does not change.
   Result<gguf::Metadata> Written() {
     std::vector<gguf::Value> values;
     for (const std::string& key : builder_.keys()) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Files do not always say what their tokens are for, but the spellings are few.
+// Files do not always have the roles of tokens, but few spellings are in use.
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ constexpr Role kRoles[] = {
     {&SpecialTokens::fim_file, {"<|file_sep|>"}},
 };
 
-// A model that writes one of these has finished, whatever else the file says.
+// These tokens always end generation, whatever the file says.
 constexpr std::string_view kEnds[] = {
     "<|eot_id|>",
     "<|im_end|>",
@@ -108,7 +108,7 @@ class RoleFinder {
   }
 
  private:
-  // Some models have a token of this spelling that ends less than their answer.
+  // Some models have a token with this spelling that does not end an answer.
   bool MeansSomethingElse(std::string_view spelling) const {
     if (spelling == "<|end|>") {
       const bool has_call = Has("<|call|>") || Has("<|calls|>");
