@@ -18,7 +18,7 @@
 namespace aster::jinja {
 namespace {
 
-// Where an index counted from either end leads, if it leads anywhere.
+// The position of an index counted from either end, if it exists.
 std::optional<size_t> PositionOf(int64_t index, size_t size) {
   const auto length = static_cast<int64_t>(size);
   if (index < 0) index += length;
@@ -26,7 +26,7 @@ std::optional<size_t> PositionOf(int64_t index, size_t size) {
   return static_cast<size_t>(index);
 }
 
-// The item, or missing where Python would raise TypeError or LookupError.
+// The item, or missing if Python would raise TypeError or LookupError.
 Result<Value> OwnItemOf(Runtime& runtime, const Value& value, const Value& key) {
   if (value.Is(Kind::kDict)) {
     const Dict& dict = value.as<Dict>();
@@ -85,7 +85,7 @@ Result<std::optional<int64_t>> BoundOf(const Value& value) {
 Result<SliceBounds> BoundsOf(const Value& start, const Value& stop, const Value& step,
                              size_t size) {
   const auto length = static_cast<int64_t>(size);
-  // Far beyond any length, yet safe to compute with.
+  // Far above any length, but safe to compute with.
   constexpr int64_t kFar = int64_t{1} << 62;
   const int64_t by = std::clamp(TRY(BoundOf(step)).value_or(1), -kFar, kFar);
   if (by == 0) return TemplateError("slice step cannot be zero");

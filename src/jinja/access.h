@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // value.name, value[key] and value[a:b:c]: attributes before items, items before attributes, and
-// undefined where there is neither.
+// undefined if there is neither.
 #pragma once
 
 #include <string_view>
@@ -17,17 +17,17 @@ Result<Value> ItemOf(Runtime& runtime, const Value& value, const Value& key);
 Result<Value> SliceOf(Runtime& runtime, const Value& value, const Value& start, const Value& stop,
                       const Value& step);
 
-// The attribute alone, without falling back to items; missing where there is none.
+// Only the attribute, not items; missing if there is none.
 Result<Value> OwnAttributeOf(Runtime& runtime, const Value& value, std::string_view name);
 
-// A path such as "address.city" or "items.0", as the parameter `attribute` of filters takes it.
+// A path such as "address.city" or "items.0", as in the parameter `attribute` of filters.
 class AttributePath {
  public:
   // From a string or an integer; none means the value itself.
   static Result<AttributePath> From(Runtime& runtime, const Value& attribute);
   static AttributePath FromText(Runtime& runtime, std::string_view text);
 
-  // `default_value` (missing for none) takes the place of what is undefined on the way.
+  // `default_value` (missing: none) replaces undefined values on the path.
   Result<Value> Get(Runtime& runtime, const Value& value,
                     const Value& default_value = Value()) const;
   void DropReferences() { parts_.clear(); }

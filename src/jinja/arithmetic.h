@@ -12,7 +12,7 @@ enum class Operator : uint8_t { kAdd, kSubtract, kMultiply, kDivide, kFloorDivid
 
 Result<Value> Combine(Runtime& runtime, Operator op, const Value& a, const Value& b);
 Result<Value> Negate(const Value& value);
-// Unary plus: numbers as they are, bools as ints.
+// Unary plus: numbers unchanged, bools as ints.
 Result<Value> Affirm(const Value& value);
 
 }  // namespace aster::jinja

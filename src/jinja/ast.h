@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A parsed template: statements and expressions, and where each variable lives, which the binder
-// fills in. Constant once bound, so that any number of threads may render it at once. Must not know
+// A parsed template: statements and expressions, and the place of each variable, which the binder
+// sets. Constant once bound, so any number of threads may render it at the same time. Must not know
 // how anything is evaluated.
 #pragma once
 
@@ -61,29 +61,29 @@ struct Node {
   Node& operator=(const Node&) = delete;
   virtual ~Node() = default;
 
-  // Every node directly within, in the order in which the original looks for names.
+  // Every child node, in the order in which the original searches for names.
   using Visitor = FunctionRef<void(Node&)>;
   virtual void VisitChildren(Visitor /*visit*/) {}
 
   const NodeKind kind;
   const int line;
-  int height = 1;  // levels of nodes from here down; the parser bounds it
+  int height = 1;  // levels of nodes from here down; limited by the parser
 };
 
 using NodePtr = std::unique_ptr<Node>;
 using Body = std::vector<NodePtr>;
 
-// Where a variable lives: `hops` functions outwards from the one that runs, and there in `slot`.
+// The place of a variable: `hops` functions outwards from the running one, in `slot`.
 struct VariableRef {
   uint32_t hops = 0;
   uint32_t slot = 0;
 };
 
-// What a scope does with its variables on entry.
+// The initial value of a scope's variable.
 struct ScopeLoad {
   enum class From : uint8_t {
-    kContext,  // what the template was given, or a global
-    kOuter,    // a copy of the variable of that name outside
+    kContext,  // a variable of the rendering, or a global
+    kOuter,    // a copy of the outer variable of that name
     kNothing,  // unset
   };
   From from;
@@ -95,7 +95,7 @@ struct ScopeLoad {
 // A region of a function with variables of its own.
 struct Scope {
   std::vector<ScopeLoad> loads;
-  std::vector<uint32_t> cleared;  // slots unset on the way out
+  std::vector<uint32_t> cleared;  // slots unset at the end
 };
 
 struct Literal final : Node {
@@ -113,7 +113,7 @@ struct Name final : Node {
   VariableRef ref;
 };
 
-// namespace.attribute, where something is stored.
+// namespace.attribute as the target of an assignment.
 struct NamespaceTarget final : Node {
   NamespaceTarget(std::string variable, std::string member, int node_line)
       : Node(NodeKind::kNamespaceTarget, node_line),
@@ -284,10 +284,10 @@ struct Application final : Node {
     if (input) visit(*input);
     arguments.Visit(visit);
   }
-  NodePtr input;  // absent where a filter applies to a block
+  NodePtr input;  // absent if a filter applies to a block
   const std::string name;
   CallArguments arguments;
-  const Builtin* builtin = nullptr;  // never absent once parsed
+  const Builtin* builtin = nullptr;  // never null once parsed
 };
 
 }  // namespace aster::jinja

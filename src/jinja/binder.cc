@@ -12,7 +12,7 @@
 namespace aster::jinja {
 namespace {
 
-// Where a node stands.
+// The place of a node.
 struct Place {
   Symbols& symbols;
   bool is_in_loop = false;
@@ -113,7 +113,7 @@ class Binder {
     if (loop.has_loop_variable) loop.loop_variable = symbols.RefOf("loop");
     loop.scope = symbols.MakeScope(false);
 
-    // What runs where there were no items belongs to the loop around.
+    // The else block, for no items, belongs to the enclosing scope.
     Symbols else_symbols(&outer, outer.function());
     else_symbols.AnalyzeAll(loop.else_body);
     TRY(BindAll(loop.else_body, place.Within(else_symbols)));
@@ -121,7 +121,7 @@ class Binder {
     return Ok();
   }
 
-  // The test runs as a function of its own, which sets the target's names once more.
+  // The test runs as a separate function, which also sets the target's names.
   Status BindLoopTest(For& loop, const Place& place) {
     FunctionScope function(&place.symbols.function(), loop.test_function);
     Symbols symbols(&place.symbols, function);

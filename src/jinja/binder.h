@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Settles, for a parsed template, which variable every name means and that every filter, test and
-// jump makes sense. Must not know how templates are evaluated.
+// Finds, for a parsed template, which variable every name means, and checks every filter, test and
+// jump. Must not know how templates are evaluated.
 #pragma once
 
 #include "jinja/statements.h"

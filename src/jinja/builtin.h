@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How filters, tests, methods and global functions are written down: a name, the names of the
-// parameters, a function. Calls bind arguments to parameters as Python does. Must not know any of
+// How filters, tests, methods and global functions are defined: a name, the names of the
+// parameters, a function. Calls bind arguments to parameters as in Python. Must not know any of
 // them.
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace aster::jinja {
 
-// What a call gives.
+// The arguments of a call.
 struct Arguments {
-  // The argument of that name, which goes from the others; missing where there is none.
+  // Removes and returns the argument of that name; missing if there is none.
   Value TakeNamed(std::string_view name);
 
   Values positional;
@@ -26,9 +26,9 @@ struct Arguments {
 
 struct Call {
   Runtime& runtime;
-  const Value& self;       // what is filtered or tested, or the method's receiver
-  const Values& args;      // one per parameter, missing where not given
-  const Arguments& given;  // as they came
+  const Value& self;       // the value of a filter or test, or the method's receiver
+  const Values& args;      // one per parameter, missing if not given
+  const Arguments& given;  // as in the call
 
   const Value& operator[](size_t index) const { return args[index]; }
 };
@@ -37,8 +37,8 @@ using Handler = Result<Value> (*)(const Call& call);
 
 struct Builtin {
   std::string_view name;
-  // Names separated by spaces: "old new count?" has a last one that may be left out; a leading "/"
-  // means that none may be given by name; "..." leaves the arguments as they came.
+  // Names separated by spaces: "old new count?" has an optional last one; a leading "/" means that
+  // none may be given by name; "..." passes the arguments unchanged.
   std::string_view parameters;
   Handler run;
 };
@@ -46,7 +46,7 @@ struct Builtin {
 Result<Value> Invoke(Runtime& runtime, const Builtin& builtin, const Value& self,
                      const Arguments& given);
 
-// Arguments as the types that parameters want, or an error that says what came instead.
+// Arguments as the type of a parameter; the error says what was given instead.
 Result<std::string_view> WantString(const Value& value, std::string_view what);
 Result<int64_t> WantInt(const Value& value);
 // Whether the value is given and true.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Private to the evaluator: output caught in a string, and another function's variables, for as
-// long as an object lives.
+// Private to the evaluator: for the lifetime of an object, captures output in a string, or switches
+// to another function's variables.
 #pragma once
 
 #include <string>

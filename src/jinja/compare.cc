@@ -41,7 +41,7 @@ const Values& ItemsOfSequence(const Value& value) {
 
 Result<bool> EqualItems(Runtime& runtime, const Values& a, const Values& b) {
   if (a.size() != b.size()) return false;
-  // By index: the comparison of two items cannot change the lists, but sizes cost nothing.
+  // By index: comparing two items cannot change the lists, but checking sizes costs nothing.
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (!TRY(Equal(runtime, a[i], b[i]))) return false;
   }

@@ -20,7 +20,7 @@ Result<bool> Ordered(Runtime& runtime, Order order, const Value& a, const Value&
 // `item in container`.
 Result<bool> Contains(Runtime& runtime, const Value& container, const Value& item);
 
-// The form in which a dict keeps a key, valid while `key` lives; an error for what cannot be one.
+// A dict's form of the key, valid as long as `key`; an error if it cannot be a key.
 Result<DictKey> KeyOf(Runtime& runtime, const Value& key);
 bool IsHashable(const Value& key);
 

@@ -59,7 +59,7 @@ Result<Value> ListPop(const Call& call) {
   return popped;
 }
 
-// The position of a value between two indices, or the size where it is not there.
+// The position of a value between two indices, or the size if it is not there.
 Result<size_t> FindItem(const Call& call, const Values& items, int64_t start, int64_t stop) {
   const auto size = static_cast<int64_t>(items.size());
   if (start < 0) start = std::max<int64_t>(start + size, 0);

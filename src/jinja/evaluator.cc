@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The statements.
+// Statements.
 #include "jinja/evaluator.h"
 
 #include <fmt/format.h>
@@ -181,7 +181,7 @@ Result<Evaluator::Flow> Evaluator::RunSetBlock(const SetBlock& node) {
   TRY(Enter(node.scope));
   Value captured;
   {
-    // A break or continue within drops what was written.
+    // A break or continue inside drops the captured output.
     Capture capture(*this);
     const Flow flow = TRY(RunBody(node.body));
     if (flow != Flow::kNormal) return flow;

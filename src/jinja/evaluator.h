@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Runs a bound template over its variables. Knows statements and expressions; what values do is
-// elsewhere.
+// Runs a bound template with its variables. Knows statements and expressions, not values'
+// operations.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ class MacroValue final : public Special {
   Ref<Activation> closure;
 };
 
-// One rendering of one template. The template and the runtime outlive it; it outlives every value
-// it makes that may still be gone through. Not for concurrent use.
+// One rendering of one template. The template and the runtime outlive it; it outlives every
+// iterator that it makes. Not for concurrent use.
 class Evaluator {
  public:
   Evaluator(const Template& bound, Runtime& runtime, Ref<Dict> variables)
@@ -47,7 +47,7 @@ class Evaluator {
   // How a statement ends.
   enum class Flow : uint8_t { kNormal, kBreak, kContinue };
 
-  // Takes over output and variables for a while.
+  // Temporarily replace output and variables.
   class Capture;
   class Switched;
 
@@ -85,7 +85,7 @@ class Evaluator {
   Result<Value> EvaluateConcat(const Concat& node);
   Result<Value> EvaluateConditional(const Conditional& node);
   Result<Value> EvaluateSlice(const Slice& node);
-  // `input` stands in for that of a filter on a block.
+  // `input` replaces the input of a filter on a block.
   Result<Value> EvaluateApplication(const Application& node, const Value* input);
 
   // Calls.
@@ -100,9 +100,9 @@ class Evaluator {
   Runtime& runtime_;
   const Ref<Dict> variables_;
   Values literals_;             // missing until first used
-  Ref<Activation> activation_;  // of the function that runs
+  Ref<Activation> activation_;  // of the running function
   std::string* output_ = nullptr;
-  size_t output_bytes_ = 0;  // in all the outputs that are being written
+  size_t output_bytes_ = 0;  // of all current outputs
   int failed_line_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Calls: of macros and of the program's functions.
+// Calls of macros and of the program's functions.
 #include <fmt/format.h>
 
 #include "jinja/capture.h"
@@ -47,7 +47,7 @@ Result<Value> Evaluator::CallMacro(const MacroValue& value, Arguments arguments)
   TRY(BindParameters(macro, arguments));
   Capture capture(*this);
   TRY(Enter(macro.scope));
-  // After the scope's names are loaded, which defaults may use.
+  // After loading the scope's names, which defaults may use.
   TRY(FillDefaults(macro));
   TRY(RunBody(macro.body));
   return Value(runtime_.NewString(capture.Take()));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The expressions.
+// Expressions.
 #include <fmt/format.h>
 
 #include "jinja/access.h"
@@ -175,7 +175,7 @@ Result<Value> Evaluator::EvaluateSlice(const Slice& node) {
 }
 
 Result<Value> Evaluator::EvaluateApplication(const Application& node, const Value* input) {
-  // The first filter of a chain on a block takes the block's text.
+  // The first filter of a chain on a block gets the block's text.
   Value value;
   if (node.input == nullptr) {
     value = *input;

@@ -8,8 +8,7 @@
 
 namespace aster::jinja {
 
-// The items that pass a loop's test, found as the loop goes, so that the test sees what the body
-// has done.
+// The items that pass a loop's test, found during the loop: the test sees changes by the body.
 class TestedIterator final : public Iterator {
  public:
   TestedIterator(Evaluator& evaluator, const For& loop, Ref<Iterator> items,
@@ -36,7 +35,7 @@ class TestedIterator final : public Iterator {
   }
 
  private:
-  // The item as the target took it apart: a tuple for a tuple.
+  // The item as the target has unpacked it: a tuple for a tuple.
   Result<Value> Unpacked(const Node& target) {
     if (target.kind == NodeKind::kName) {
       return evaluator_.Variable(static_cast<const Name&>(target).ref);

@@ -15,9 +15,9 @@
 namespace aster::jinja {
 namespace {
 
-// The original gives up at about 75 brackets within each other.
+// The original's limit is about 75 nested brackets.
 constexpr int kMostNesting = 120;
-// It gives up at about 200 levels of nodes, where a + b + c is one level more than a + b.
+// The original's limit is about 200 levels of nodes, where a + b + c has one level more than a + b.
 constexpr int kMostHeight = 400;
 
 std::optional<Comparison::Op> ComparisonOf(const Token& token) {
@@ -51,7 +51,7 @@ bool IsText(const Node& node) {
          std::holds_alternative<std::string>(static_cast<const Literal&>(node).value);
 }
 
-// Makes what was parsed the target of an assignment, if it can be one.
+// Makes a parsed expression the target of an assignment, if possible.
 Status MakeTarget(Node& node) {
   if (node.kind == NodeKind::kName) {
     static_cast<Name&>(node).use = Name::Use::kStore;
@@ -289,7 +289,7 @@ Result<NodePtr> ExpressionParser::ParseNumber() {
   return NewLiteral(token.line, value);
 }
 
-// Strings in a row are one.
+// Consecutive strings are one.
 Result<NodePtr> ExpressionParser::ParseString() {
   const int line = tokens_.line();
   std::string text;

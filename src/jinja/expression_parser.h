@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Parses expressions: what stands in {{ }} and in the tags of statements. Must not know statements.
+// Parses expressions: in {{ }} and in the tags of statements. Must not know statements.
 #pragma once
 
 #include <string_view>
@@ -15,10 +15,10 @@ class ExpressionParser {
  public:
   explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
 
-  // Where an expression list ends besides the ends of tags: before this name, if not empty.
+  // Where an expression list may end, apart from the ends of tags: before this name, if not empty.
   struct TupleRules {
     bool with_conditional = true;
-    bool in_parentheses = false;  // where nothing at all is an empty tuple
+    bool in_parentheses = false;  // then nothing is an empty tuple
     bool only_primaries = false;  // for targets of assignments
     std::string_view end_name = {};
   };
@@ -26,17 +26,18 @@ class ExpressionParser {
   Result<NodePtr> ParseExpression(bool with_conditional = true);
   // One expression, or a tuple if commas follow.
   Result<NodePtr> ParseTuple(const TupleRules& rules);
-  // "| filter | filter" or, `inline`, "filter | filter". `input` may be absent, and if there are no
-  // filters comes back as it is.
+  // "| filter
+  // filter" or, if `is_inline`, "filter
+  // filter". `input` may be absent; it is returned unchanged if there are no filters.
   Result<NodePtr> ParseFilters(NodePtr input, bool is_inline);
   Result<NodePtr> ParseTarget(std::string_view end_name = {});
 
-  // Computes the height of a complete node, and refuses one that is too high.
+  // Computes the height of a complete node, and refuses a too high one.
   Result<NodePtr> Finish(NodePtr node);
 
   uint32_t literal_count() const { return literal_count_; }
 
-  // Counts nesting, which must be bounded because parsing recurses.
+  // Counts nesting, which must be limited because parsing is recursive.
   class Nesting {
    public:
     explicit Nesting(ExpressionParser& parser) : parser_(parser) { ++parser_.nesting_; }

@@ -8,8 +8,8 @@
 namespace aster::jinja {
 namespace {
 
-// Messages in channels. Tools are declared as types of TypeScript; schemas that this template has
-// no word for are `any`. A message with calls keeps its reasoning until an answer follows it.
+// Messages in channels. Tools are declared as types of TypeScript; schemas that this template
+// cannot express are `any`. A message with calls keeps its reasoning until an answer follows it.
 constexpr std::string_view kGptOss = R"jinja(
 {%- macro type_of(schema) -%}
   {%- if schema.enum is defined and schema.enum -%}
@@ -102,8 +102,9 @@ constexpr std::string_view kGptOss = R"jinja(
 {%- endif -%}
 )jinja";
 
-// Turns of two roles: what is not the model's own, the system's text and tools' results among it,
-// is the user's. The family has no tokens for calls; its users ask for JSON, as here.
+// Turns of two roles: everything except the model's own output belongs to the user, including the
+// system's text and tools' results. The family has no tokens for calls; users ask for JSON, as
+// here.
 constexpr std::string_view kGemma3 = R"jinja(
 {%- macro text_of(content) -%}
   {%- if content is string -%}{{ content }}
@@ -147,7 +148,7 @@ constexpr std::string_view kGemma3 = R"jinja(
 )jinja";
 
 // Turns of five roles between marks of their own; the family thinks before every answer, and its
-// calls have a tag for each argument. Thoughts are shown again only behind the last question.
+// calls have a tag for each argument. Thoughts are only kept after the last question.
 constexpr std::string_view kMiniMax = R"jinja(
 {%- macro text_of(content) -%}
   {%- if content is string -%}{{ content }}
@@ -214,8 +215,8 @@ constexpr std::string_view kMiniMax = R"jinja(
 {%- endif -%}
 )jinja";
 
-// As the template of Phi 4 mini, which takes tools as a text in the system's message and knows no
-// calls: these are written as the model was taught.
+// Like the template of Phi 4 mini, which takes tools as a text in the system's message and has no
+// calls: these are written as in training.
 constexpr std::string_view kPhi4Mini = R"jinja(
 {%- macro text_of(content) -%}
   {%- if content is string -%}{{ content }}
@@ -262,8 +263,8 @@ bool IsPhi4Mini(std::string_view architecture, std::string_view source) {
          !Has(source, "tool_calls");
 }
 
-// Knows calls, not tools. Those of V3 and R1 write calls in fences: what these models want to be
-// told of tools, their makers do not say.
+// Whether the template has calls, but no tools. Templates of V3 and R1 write calls in fences: it is
+// not published how these models expect tools to be described.
 bool IsDeepSeek31(std::string_view architecture, std::string_view source) {
   return (architecture == "deepseek2" || architecture == "deepseek32") &&
          Has(source, "<｜tool▁sep｜>") && Has(source, "tool_calls") && !Has(source, "tools") &&

@@ -8,8 +8,7 @@
 namespace aster::jinja {
 namespace {
 
-// What tags begin with, what a block of calls is called, and what stands in a call without
-// arguments.
+// The beginning of tags, the name of a block of calls, and the text of a call without arguments.
 constexpr std::string_view kTags32 = R"jinja(
 {%- set mark = '｜DSML｜' -%}{%- set block = 'function_calls' -%}{%- set no_arguments = '\n' -%}
 )jinja";
@@ -20,7 +19,7 @@ constexpr std::string_view kTags41 = R"jinja(
 {%- set mark = '｜DSML｜ ' -%}{%- set block = 'calls' -%}{%- set no_arguments = '\n' -%}
 )jinja";
 
-// What all say alike.
+// Common to all.
 constexpr std::string_view kDeepSeekParts = R"jinja(
 {%- macro text_of(content) -%}
   {%- if content is string -%}{{ content }}
@@ -54,7 +53,7 @@ constexpr std::string_view kDeepSeekParts = R"jinja(
 {%- set generates = add_generation_prompt is defined and add_generation_prompt -%}
 )jinja";
 
-// What V4 and V4.1 say alike. The words for tools are those of the models' training.
+// Common to V4 and V4.1. The words for tools are those of the models' training.
 constexpr std::string_view kDeepSeek4Parts = R"jinja(
 {%- macro all_tools() -%}
 {{- '## Tools\n\nYou have access to a set of tools to help answer the user\'s ' ~
@@ -95,9 +94,9 @@ constexpr std::string_view kDeepSeek4Parts = R"jinja(
 {%- endmacro -%}
 )jinja";
 
-// Answers and what calls have given have no token of their own: what a question ends with opens the
-// answer, and so do results. It stands behind what the system says between. Thoughts are shown
-// behind the last question only.
+// Answers and results of calls have no token of their own: the end of a question opens the answer,
+// and so do results. This comes after the system's text in between. Thoughts are only kept after
+// the last question.
 constexpr std::string_view kDeepSeek32 = R"jinja(
 {%- macro all_tools() -%}
 {{- '## Tools\n\nYou have access to a set of tools you can use to answer the user\'s ' ~
@@ -157,8 +156,8 @@ constexpr std::string_view kDeepSeek32 = R"jinja(
 {{- (turn.opens or opening) if generates else '' -}}
 )jinja";
 
-// Turns have no line breaks between them. What people and tools say until the next answer is one
-// turn, results in the order in which they were called for. Thoughts before the last question are
+// Turns have no line breaks between them. Everything that users and tools say until the next answer
+// is one turn, with results in the order of their calls. Thoughts before the last question are
 // dropped, unless there are tools. The words for efforts are those of the model's training.
 constexpr std::string_view kDeepSeek4 = R"jinja(
 {%- set effort = reasoning_effort if reasoning_effort is defined else '' -%}
@@ -222,8 +221,8 @@ constexpr std::string_view kDeepSeek4 = R"jinja(
 {{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') if generates else '' -}}
 )jinja";
 
-// As V4, with these differences: the effort is a number; the system has a token, and what it says
-// later stands where it was said, as a turn that an answer may follow.
+// As V4, with these differences: the effort is a number; the system has a token, and its later
+// texts are turns at their place, which an answer may follow.
 constexpr std::string_view kDeepSeek41 = R"jinja(
 {%- set effort = reasoning_effort if reasoning_effort is defined else 'high' -%}
 {%- set efforts = {'minimal': 50, 'low': 50, 'high': 75, 'max': 100} -%}
@@ -277,9 +276,9 @@ constexpr std::string_view kDeepSeek41 = R"jinja(
 {{- '<｜Assistant｜>' ~ ('<think>' if thinking else '</think>') if generates else '' -}}
 )jinja";
 
-// What stands before the file's own template of V3.1: tools become what its makers ask people to
-// put behind the system's text. The last line break is the tag's, so that nothing changes behind
-// it.
+// Goes before the file's own template of V3.1: tools become the text that its makers tell users to
+// put after the system's text. The last line break belongs to the tag, so that nothing changes
+// after it.
 constexpr std::string_view kTools31 = R"jinja(
 {%- if tools is defined and tools -%}
   {%- set told = namespace(text='\n\n## Tools\nYou have access to the following tools:\n',

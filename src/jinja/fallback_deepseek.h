@@ -9,7 +9,7 @@
 
 namespace aster::jinja {
 
-// What stands before a file's own template of V3.1, which has no place for tools.
+// Goes before a file's own template of V3.1, which does not write tools.
 std::string_view DeepSeek31Tools();
 
 std::string_view DeepSeek32Template();

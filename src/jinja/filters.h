@@ -12,7 +12,7 @@
 
 namespace aster::jinja {
 
-// nullptr where there is none of that name.
+// nullptr if there is none of that name.
 const Builtin* FindFilter(std::string_view name);
 const Builtin* FindTest(std::string_view name);
 

@@ -13,13 +13,13 @@
 namespace aster::jinja {
 namespace {
 
-// Text, and the field that follows it.
+// Text, and the field after it.
 struct Part {
   std::string text;
-  std::optional<std::string_view> field;  // what stands between its braces
+  std::optional<std::string_view> field;  // the text between its braces
 };
 
-// Takes the part that `rest` begins with off it.
+// Removes the first part of `rest`.
 Result<Part> TakePart(std::string_view& rest) {
   Part part;
   while (!rest.empty()) {
@@ -60,7 +60,7 @@ class Fields {
       const auto [stop, error] = std::from_chars(field.data(), field.data() + field.size(), index);
       if (error != std::errc() || stop != field.data() + field.size()) return Named(field);
     }
-    // Python refuses {} beside {0}.
+    // Python refuses {} together with {0}.
     if (is_numbered_ && *is_numbered_ == field.empty()) {
       return TemplateError("cannot switch between manual and automatic field numbering");
     }
@@ -79,7 +79,7 @@ class Fields {
 
   const Arguments& arguments_;
   size_t next_ = 0;
-  std::optional<bool> is_numbered_;  // once a field without a name was found
+  std::optional<bool> is_numbered_;  // set by the first field without a name
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The method format of strings, "{} of {name}".format(x, name=y), without conversions and without
-// what may follow a colon. Must not know how templates are parsed.
+// format specifications after a colon. Must not know how templates are parsed.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace aster::jinja {
 
-// Refuses a format that Format() does not support, whatever its arguments.
+// Refuses a format that Format() does not support with any arguments.
 Status CheckFormat(std::string_view format);
 
 Result<std::string> Format(Runtime& runtime, std::string_view format, const Arguments& arguments);

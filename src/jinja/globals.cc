@@ -15,7 +15,7 @@ namespace aster::jinja {
 namespace {
 
 Result<Value> MakeRange(const Call& call) {
-  // The original's sandbox draws the same line.
+  // The same limit as in the original's sandbox.
   constexpr uint64_t kMostItems = 100000;
   const int64_t first = TRY(WantInt(call[0]));
   const int64_t start = call[1].is_missing() ? 0 : first;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The functions that every template finds: range, namespace, raise_exception and so on.
+// The global functions: range, namespace, raise_exception and so on.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace aster::jinja {
 
-// nullptr where there is none of that name.
+// nullptr if there is none of that name.
 const Builtin* FindGlobal(std::string_view name);
 
 }  // namespace aster::jinja

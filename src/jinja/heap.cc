@@ -45,7 +45,7 @@ void Heap::Unlink(Object* object) {
 }
 
 void Heap::Release(Object* object) {
-  // The end of the heap deletes everything in its own order.
+  // At its end, the heap deletes everything in its own order.
   if (ending_) return;
   released_.push_back(object);
   if (releasing_) return;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where the values of one rendering live: objects that count their references, with a tally of the
-// bytes they take, so that a template cannot exhaust memory. Objects left at the end, such as
-// cycles, are deleted with the heap. Must not know what the objects are.
+// The heap of one rendering: reference-counted objects, with a count of their bytes, so that a
+// template cannot exhaust memory. Objects left at the end, such as cycles, are deleted with the
+// heap. Must not know what the objects are.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace aster::jinja {
 
 class Heap;
 
-// One thing on a heap. Made by Heap::New and held by Ref; used by one thread.
+// An object on a heap. Made by Heap::New and held by Ref; used by one thread.
 class Object {
  public:
   Object() = default;
@@ -31,7 +31,7 @@ class Object {
   void AddReference() { ++references_; }
   void RemoveReference();
 
-  // Tells the heap that this object takes `bytes` more than before (fewer where negative).
+  // Tells the heap that this object takes `bytes` more than before (negative: less).
   void Grew(int64_t bytes);
 
  private:
@@ -44,7 +44,7 @@ class Object {
   uint32_t references_ = 0;
 };
 
-// A counted reference, never null unless default-made or moved from.
+// A counted reference, never null unless default-constructed or moved from.
 template <typename T>
 class Ref {
  public:
@@ -74,7 +74,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// Outlives every reference to what it made. Not for concurrent use.
+// Outlives every reference to its objects. Not for concurrent use.
 class Heap {
  public:
   Heap() = default;
@@ -101,8 +101,8 @@ class Heap {
 
   Object* first_ = nullptr;
   size_t used_bytes_ = 0;
-  // Objects without references, waiting to be deleted one after the other rather than each within
-  // its holder, so that a long chain does not exhaust the stack.
+  // Objects without references. They are deleted one after the other, not each within its holder's
+  // destructor, so that a long chain does not overflow the stack.
   std::vector<Object*> released_;
   bool releasing_ = false;
   bool ending_ = false;

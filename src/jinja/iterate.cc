@@ -169,7 +169,7 @@ Result<Value> IterateBackwards(Runtime& runtime, const Value& value) {
     case Kind::kDict:
     case Kind::kDictView:
     case Kind::kRange: {
-      // Rare enough to collect the items first.
+      // Rare, so the items are collected first.
       Values items = TRY(ItemsOf(runtime, value));
       return Value(heap.New<BackwardsIterator>(runtime.NewList(std::move(items))));
     }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Going through values one after the other, as Python's for does, lazily where Python is lazy.
-// Must not know filters or statements.
+// Iterates over values like Python's for, lazily if Python is lazy. Must not know filters or
+// statements.
 #pragma once
 
 #include <string>
@@ -15,21 +15,21 @@ class Iterator : public Special {
  public:
   static constexpr Kind kKind = Kind::kIterator;
 
-  // The next item; missing at the end, and ever after.
+  // The next item; missing at the end, also in later calls.
   virtual Result<Value> Next(Runtime& runtime) = 0;
 
   std::string Repr() const override { return "<generator object>"; }
 };
 
 bool IsIterable(const Value& value);
-// An error where the value cannot be gone through. An iterator goes through itself, once.
+// An error if the value is not iterable. An iterator returns itself, and can be used once.
 Result<Ref<Iterator>> Iterate(Runtime& runtime, const Value& value);
-// Backwards; missing (not an error) where Python's reversed() refuses the value.
+// Backwards; missing (not an error) if Python's reversed() refuses the value.
 Result<Value> IterateBackwards(Runtime& runtime, const Value& value);
 
-// All items, as list(value) has them.
+// All items, as in list(value).
 Result<Values> ItemsOf(Runtime& runtime, const Value& value);
-// len(value), or an error for what has no length.
+// len(value), or an error if it has no length.
 Result<size_t> LengthOf(const Value& value);
 bool HasLength(const Value& value);
 

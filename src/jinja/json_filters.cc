@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// tojson with the parameters that chat templates know, which differ from plain Jinja's, and
-// from_json.
+// tojson, with the parameters of chat templates, which differ from plain Jinja's, and from_json.
 #include "jinja/compare.h"
 #include "jinja/filters.h"
 #include "jinja/iterate.h"

@@ -15,7 +15,7 @@ Value IntOf(Runtime& runtime, uint64_t value) {
   return runtime.heap().New<BigInt>(std::to_string(value));
 }
 
-// Builds values while the text is read, so that what is built counts against the limits at once.
+// Makes values during parsing, so that they count against the limits at once.
 class ValueReader final : public nlohmann::json_sax<nlohmann::ordered_json> {
  public:
   explicit ValueReader(Runtime& runtime) : runtime_(runtime) {}
@@ -25,7 +25,7 @@ class ValueReader final : public nlohmann::json_sax<nlohmann::ordered_json> {
   bool number_integer(number_integer_t value) override { return Add(Value::Int(value)); }
   bool number_unsigned(number_unsigned_t value) override { return Add(IntOf(runtime_, value)); }
   bool number_float(number_float_t value, const string_t& text) override {
-    // The reader takes integers that are too long for floats.
+    // The parser reports integers that are too long as floats.
     if (text.find_first_of(".eE") != std::string::npos) return Add(Value::Float(value));
     return Add(runtime_.heap().New<BigInt>(text));
   }
@@ -55,7 +55,7 @@ class ValueReader final : public nlohmann::json_sax<nlohmann::ordered_json> {
  private:
   struct Level {
     Value container;
-    Ref<String> key;  // of an object, where the next value goes
+    Ref<String> key;  // for an object: the key of the next value
   };
 
   bool Open(Value container) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Filters that compute each item when it is asked for. Templates can tell: such a result has no
-// length, can be gone through once, and its errors come late.
+// Filters that compute each item when it is requested. Templates can notice it: such a result has
+// no length, can be iterated once, and its errors come late.
 #include <fmt/format.h>
 
 #include "jinja/access.h"
@@ -15,7 +15,7 @@
 namespace aster::jinja {
 namespace {
 
-// A filter's value and arguments, kept until the first item is asked for.
+// A filter's value and arguments, kept until the first item is requested.
 class LazyIterator : public Iterator {
  public:
   LazyIterator(Value source, Arguments arguments)
@@ -38,9 +38,9 @@ class LazyIterator : public Iterator {
   }
 
  protected:
-  // Whether there are no items, nor errors, where the source is not true: none, 0, undefined.
+  // Whether there are no items, nor errors, if the source is false: none, 0, undefined.
   virtual bool IgnoresFalse() const { return false; }
-  // Once, before the first item.
+  // Called once, before the first item.
   virtual Status Start(Runtime& runtime) = 0;
   // The next item of the result.
   virtual Result<Value> Produce(Runtime& runtime) = 0;
@@ -166,7 +166,7 @@ class SelectIterator final : public LazyIterator {
  private:
   const bool keeps_;
   const bool by_attribute_;
-  const Builtin* test_ = nullptr;  // the item's own truth where there is none
+  const Builtin* test_ = nullptr;  // null: the item's own truth
   AttributePath path_;
 };
 

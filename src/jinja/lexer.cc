@@ -17,7 +17,7 @@ namespace {
 
 bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
 
-// One kind of line break, and none at the very end.
+// With one kind of line break, and none at the very end.
 std::string Normalized(std::string_view source) {
   std::string text;
   text.reserve(source.size());
@@ -44,7 +44,7 @@ class Lexer {
   }
 
  private:
-  // Whether `text` stands at an offset from the position.
+  // Whether `text` is at an offset from the position.
   bool IsAt(size_t offset, std::string_view text) const {
     return std::string_view(source_)
         .substr(std::min(position_ + offset, source_.size()))
@@ -57,13 +57,13 @@ class Lexer {
 
   void Add(TokenKind kind, std::string text) { tokens_.push_back({kind, line_, std::move(text)}); }
 
-  // Moves on, counting lines.
+  // Moves the position, counting lines.
   void MoveTo(size_t position) {
     line_ += static_cast<int>(std::count(source_.begin() + static_cast<ptrdiff_t>(position_),
                                          source_.begin() + static_cast<ptrdiff_t>(position), '\n'));
     position_ = position;
   }
-  // Moves over something that may be followed by a tag: whether the tag then begins a line counts.
+  // Moves past something that may be followed by a tag; records whether the tag then begins a line.
   void MovePast(size_t position) {
     MoveTo(position);
     line_starting_ = position > 0 && source_[position - 1] == '\n';
@@ -106,13 +106,13 @@ class Lexer {
     return LexTag(type == '{');
   }
 
-  // The text before a tag, without the white space that the tag takes away.
+  // Takes the text before a tag, without the white space that the tag removes.
   void TakeText(size_t tag, char sign, bool is_block) {
     std::string_view text = std::string_view(source_).substr(position_, tag - position_);
     if (sign == '-') {
       text = Strip(text, Side::kRight);
     } else if (sign != '+' && is_block) {
-      // A block tag alone on its line takes the line's indentation with it.
+      // A block tag alone on its line also removes the line's indentation.
       const size_t line_break = text.rfind('\n');
       const size_t line = line_break == std::string_view::npos ? 0 : line_break + 1;
       const bool begins_line = line > 0 || line_starting_;
@@ -126,7 +126,7 @@ class Lexer {
     if (!text.empty()) Add(TokenKind::kData, std::move(text));
   }
 
-  // "{% raw %}" at `tag`: where it ends, or 0.
+  // "{% raw %}" at `tag`: its end, or 0.
   size_t EndOfRawBegin(size_t tag) const {
     size_t position = tag + 2;
     if (CharAt(position) == '-' || CharAt(position) == '+') ++position;
@@ -138,8 +138,8 @@ class Lexer {
     return 0;
   }
 
-  // The end of a block tag that closes at `position`, with the white space it takes; 0 if it does
-  // not close there.
+  // The end of a block tag that closes at `position`, including the white space that it removes; 0
+  // if it does not close there.
   size_t EndOfBlock(size_t position) const {
     if (source_.compare(position, 3, "+%}") == 0) return position + 3;
     if (source_.compare(position, 3, "-%}") == 0) return SkipSpace(position + 3);
@@ -180,7 +180,7 @@ class Lexer {
 
   // The words of a tag up to its end.
   Status LexTag(bool is_variable) {
-    std::string open;  // the brackets that wait for their closing ones
+    std::string open;  // open brackets
     while (position_ < source_.size()) {
       if (open.empty()) {
         if (const size_t end = is_variable ? EndOfVariable() : EndOfBlock(position_)) {
@@ -257,7 +257,7 @@ class Lexer {
     return Ok();
   }
 
-  // Past the closing quote of the string that begins there, or 0 where none closes it.
+  // The position after the closing quote of the string that begins there, or 0 if there is none.
   size_t EndOfString(size_t begin) const {
     for (size_t i = begin + 1; i < source_.size(); ++i) {
       if (source_[i] == '\\') {

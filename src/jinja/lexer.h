@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Cuts a template into tokens: the text outside of tags, with the white space around tags already
-// taken away as the tags say, and the words within them. Must not know what the words mean.
+// Divides a template into tokens: the text outside of tags, without the white space that tags
+// remove, and the words inside of tags. Must not know what the words mean.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   int line = 1;
-  // The data, name, operator or number as written, or the text that a string stands for.
+  // The data, name, operator or number as written, or the value of a string.
   std::string text;
 
   bool Is(TokenKind wanted) const { return kind == wanted; }
@@ -39,10 +39,10 @@ struct Token {
   bool IsOperator(std::string_view op) const { return kind == TokenKind::kOperator && text == op; }
 };
 
-// How the token would be called in a message.
+// A token's name in messages.
 std::string Describe(const Token& token);
 
-// An error about a place in the template: "line 12: …".
+// An error at a place in the template: "line 12: …".
 Error ErrorAt(int line, std::string_view message);
 
 // All tokens, then one of kind kEnd.

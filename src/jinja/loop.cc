@@ -51,7 +51,7 @@ Result<int64_t> LoopValue::Length(Runtime& runtime) {
     length_ = static_cast<int64_t>(TRY(LengthOf(iterable_)));
     return *length_;
   }
-  // Only going through the rest tells.
+  // The length is only known after iterating over the rest.
   const Value rest = runtime.NewList(TRY(ItemsOf(runtime, items_)));
   items_ = TRY(Iterate(runtime, rest));
   length_ = static_cast<int64_t>(rest.as<List>().items.size()) + index_ + 1 +

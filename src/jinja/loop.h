@@ -12,7 +12,7 @@
 
 namespace aster::jinja {
 
-// The variables of one function that runs, or that a macro still needs.
+// The variables of a running function, or of one that a macro still needs.
 class Activation final : public Object {
  public:
   Activation(const FunctionInfo& function, Ref<Activation> around)
@@ -21,15 +21,15 @@ class Activation final : public Object {
     slots.clear();
     parent = {};
   }
-  Values slots;            // missing while unset
-  Ref<Activation> parent;  // of the function around
+  Values slots;            // missing if unset
+  Ref<Activation> parent;  // of the enclosing function
 };
 
-// Goes through the items of a loop and says where in them it is.
+// Iterates over the items of a loop and knows the current position.
 class LoopValue final : public Special {
  public:
   static constexpr Kind kKind = Kind::kLoop;
-  // `iterable` is what `items` goes through, missing where that has no length of its own.
+  // `iterable` is the value that `items` iterates over, missing if it has no length of its own.
   LoopValue(Ref<Iterator> items, Value iterable)
       : items_(std::move(items)), iterable_(std::move(iterable)) {}
   void DropReferences() override;
@@ -37,7 +37,7 @@ class LoopValue final : public Special {
   std::string Repr() const override;
   Result<Value> Attribute(Runtime& runtime, std::string_view name) override;
 
-  // Moves on to the next item; missing at the end.
+  // Advances to the next item; missing at the end.
   Result<Value> Next(Runtime& runtime);
 
  private:
@@ -52,7 +52,7 @@ class LoopValue final : public Special {
   std::optional<int64_t> length_;
   Value before_;
   Value current_;
-  Value after_;  // an item taken early, missing otherwise
+  Value after_;  // an item read ahead, missing otherwise
 };
 
 }  // namespace aster::jinja

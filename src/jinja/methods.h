@@ -11,10 +11,10 @@
 
 namespace aster::jinja {
 
-// nullptr where values of that kind have no such method.
+// nullptr if values of that kind have no such method.
 const Builtin* FindMethod(Kind kind, std::string_view name);
 
-// Whether the Python original's sandbox refuses the method because it changes its receiver.
+// Whether the sandbox of the Python original refuses the method because it changes its receiver.
 bool IsRefusedMutation(Kind kind, std::string_view name);
 
 // dict.update(): a mapping or pairs, then names.

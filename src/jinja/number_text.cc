@@ -17,7 +17,7 @@ namespace {
 
 bool IsDecimalDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Nothing if an underscore stands elsewhere than between digits.
+// Nothing if an underscore is not between digits.
 std::optional<std::string> WithoutUnderscores(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -58,14 +58,14 @@ std::optional<double> ParseFloat(std::string_view text) {
   const std::optional<std::string> stripped = WithoutUnderscores(text);
   if (!stripped) return std::nullopt;
   const std::string& plain = *stripped;
-  // FloatFromChars also takes "nan(...)", which Python does not.
+  // FloatFromChars also accepts "nan(...)", which Python does not.
   if (plain.find('(') != std::string::npos) return std::nullopt;
   double value = 0;
   const char* end = plain.data() + plain.size();
   const auto [stop, error] = FloatFromChars(plain.data(), end, value);
   if (stop != end || plain.empty()) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
-    // Too large or too small: which of them shows in the sign of the exponent.
+    // Too large or too small: the sign of the exponent tells which.
     const size_t e = plain.find_first_of("eE");
     const bool is_tiny = e == std::string::npos ? plain.find_first_of("123456789") > plain.find('.')
                                                 : plain[e + 1] == '-';
@@ -84,7 +84,7 @@ Result<Value> Truncated(double value) {
 }
 
 double Rounded(double value, int64_t digits) {
-  // No float has more digits than this that are not zero.
+  // No float has more nonzero digits than this.
   constexpr int64_t kMostDigits = 323;
   if (!std::isfinite(value) || digits > kMostDigits) return value;
   const std::string text = fmt::format("{:.{}f}", value, digits);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Filters that compare items with each other: sorting, least and greatest.
+// Filters that compare items with each other: sorting, minimum and maximum.
 #include "jinja/access.h"
 #include "jinja/compare.h"
 #include "jinja/filters.h"
@@ -12,7 +12,7 @@
 namespace aster::jinja {
 namespace {
 
-// Strings in lower case; anything else as it is.
+// Strings in lower case; anything else unchanged.
 Value WithoutCase(Runtime& runtime, const Value& value) {
   return value.is_string() ? Value(runtime.NewString(ToLower(value.text()))) : value;
 }
@@ -40,7 +40,7 @@ Result<Value> SortFilter(const Call& call) {
   const AttributePath path = TRY(AttributePath::From(runtime, call[2]));
   std::vector<Keyed> entries;
   for (const Value& item : TRY(ItemsOf(runtime, call.self))) {
-    // The key is a list of one, because lists compare their items for equality first.
+    // The key is a list of one item, because lists first compare their items for equality.
     Values key = {TRY(KeyAt(runtime, path, item, case_sensitive))};
     entries.push_back({runtime.NewList(std::move(key)), item});
     TRY(runtime.Charge());

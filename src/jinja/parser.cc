@@ -19,7 +19,7 @@ constexpr size_t kMostParameters = 255;
 
 using EndNames = std::initializer_list<std::string_view>;
 
-// The target of a loop once more.
+// A second copy of the target of a loop.
 NodePtr CopyOfTarget(const Node& target) {
   if (target.kind == NodeKind::kName) {
     const auto& name = static_cast<const Name&>(target);
@@ -51,8 +51,8 @@ class StatementParser {
     Method parse;
   };
 
-  // Statements up to a tag of one of these names, which becomes the current token; up to the end of
-  // the template if there are none.
+  // Statements up to a tag with one of these names, which becomes the current token; up to the end
+  // of the template if there are no names.
   Result<Body> ParseBody(EndNames end_names) {
     const ExpressionParser::Nesting nesting(expressions_);
     TRY(nesting.Check());
@@ -79,8 +79,8 @@ class StatementParser {
     return body;
   }
 
-  // The rest of an opening tag, then statements up to one of the names. The name is taken if
-  // `takes_end`.
+  // The rest of an opening tag, then statements up to one of the names. With `takes_end` the name
+  // is consumed, too.
   Result<Body> ParseBlockBody(EndNames end_names, bool takes_end) {
     tokens_.SkipOperator(":");
     TRY(tokens_.Expect(TokenKind::kBlockEnd));
@@ -253,7 +253,7 @@ class StatementParser {
 
   TokenStream tokens_;
   ExpressionParser expressions_;
-  std::vector<std::pair<std::string, int>> open_;  // the tags around, with their lines
+  std::vector<std::pair<std::string, int>> open_;  // the enclosing tags, with their lines
 };
 
 }  // namespace

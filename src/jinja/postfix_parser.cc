@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The part of the expression parser for what follows a value: members, subscripts, calls, filters
-// and tests.
+// The part of the expression parser for everything after a value: members, subscripts, calls,
+// filters and tests.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -22,13 +22,13 @@ bool IsName(const Node& node, std::string_view name) {
   return node.kind == NodeKind::kName && static_cast<const Name&>(node).name == name;
 }
 
-// The text of a string that stands in the template, or nullptr.
+// The text of a string literal, or nullptr.
 const std::string* TextOf(const Node& node) {
   if (node.kind != NodeKind::kLiteral) return nullptr;
   return std::get_if<std::string>(&static_cast<const Literal&>(node).value);
 }
 
-// map('name') and select('name') find a filter and a test of that name.
+// map('name') and select('name') name a filter and a test.
 Status CheckNamedBuiltin(const Application& filter) {
   const bool by_attribute = filter.name == "selectattr" || filter.name == "rejectattr";
   const bool takes_test = by_attribute || filter.name == "select" || filter.name == "reject";
@@ -40,7 +40,7 @@ Status CheckNamedBuiltin(const Application& filter) {
   return NotSupportedAt(filter.line, takes_test ? "test" : "filter", *name);
 }
 
-// Refuses what is known to fail before the template runs.
+// Refuses calls that are known to fail before the template runs.
 Status CheckCall(const CallNode& call) {
   const Node& callee = *call.callee;
   if (IsName(callee, "loop")) return NotSupportedAt(call.line, "a recursive loop is");

@@ -13,7 +13,7 @@
 
 namespace aster::jinja {
 
-// Constant after construction, so any number of threads may look things up.
+// Constant after construction, so any number of threads may search it.
 class Registry {
  public:
   Registry(std::initializer_list<std::span<const Builtin>> tables) {

@@ -10,8 +10,8 @@ namespace {
 
 struct KindNames {
   std::string_view type;            // type(x).__name__
-  std::string_view owner;           // how messages call such an object
-  std::string_view attribute_hint;  // `owner` and what follows it where it lacks an attribute
+  std::string_view owner;           // the name of such an object in messages
+  std::string_view attribute_hint;  // `owner` and the text after it if it lacks an attribute
 };
 
 #define ASTER_KIND_NAMES(type, owner) KindNames{type, owner, "'" owner "' has no attribute '"}

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What everything that runs during a rendering shares: the heap, the budget of steps, bytes and
-// depth, and how values are made. Must not know the syntax of templates.
+// Shared by everything that runs during a rendering: the heap, the budget of steps, bytes and
+// depth, and making values. Must not know the syntax of templates.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace aster::jinja {
 
-// One rendering. Every value made by it must be gone before it is. Not for concurrent use.
+// One rendering. Outlives every value that it makes. Not for concurrent use.
 class Runtime {
  public:
   explicit Runtime(const RenderOptions& options)
@@ -24,16 +24,16 @@ class Runtime {
   const RenderOptions& options() const { return options_; }
   Heap& heap() { return heap_; }
 
-  // Uses up part of the budget, or says that there is none left.
+  // Uses a part of the budget; an error if there is not enough left.
   Status Charge(uint64_t steps = 1) {
     if (steps > steps_left_) return OutOfSteps();
     steps_left_ -= steps;
     if (heap_.used_bytes() > options_.limits.max_memory_bytes) return OutOfMemory();
     return Ok();
   }
-  // For looking at `bytes` of text.
+  // For reading `bytes` of text.
   Status ChargeBytes(uint64_t bytes) { return Charge(bytes / 64); }
-  // Refuses to build something of `bytes` if that is more than a template may hold.
+  // An error if an object of `bytes` is larger than a template may have.
   Status CheckBytes(uint64_t bytes) {
     if (bytes > options_.limits.max_memory_bytes) return OutOfMemory();
     return Charge(bytes / 64);
@@ -46,12 +46,12 @@ class Runtime {
   Ref<Tuple> NewTuple(Values items);
   Ref<Dict> NewDict() { return heap_.New<Dict>(); }
 
-  // Undefined because of what the hint, a constant, says.
+  // An undefined value whose reason is the hint, a constant.
   Value UndefinedBecause(std::string_view hint);
   Value UndefinedName(std::string_view name);
   Value UndefinedAttribute(const Value& owner, std::string_view name);
   Value UndefinedElement(const Value& owner, std::string element_repr);
-  // An attribute that templates may not have.
+  // An attribute that templates must not have.
   Value UnsafeAttribute(const Value& owner, std::string_view name);
 
  private:
@@ -66,7 +66,7 @@ class Runtime {
   Heap heap_;
 };
 
-// One level of nesting, for as long as it lives.
+// One level of nesting, for the lifetime of the object.
 class Deeper {
  public:
   explicit Deeper(Runtime& runtime) : runtime_(runtime) { ++runtime_.depth_; }
@@ -83,13 +83,13 @@ class Deeper {
   Runtime& runtime_;
 };
 
-// The name of a value's type, as Python calls it.
+// The name of a value's type in Python.
 std::string_view TypeName(const Value& value);
 
-// An error of the template's making.
+// An error caused by the template.
 inline Error TemplateError(std::string message) { return InvalidArgument(std::move(message)); }
 
-// Text that grows within the limits; past them it stops growing, and Take() gives the error.
+// Text that grows within the limits; above them it stops growing, and Take() returns the error.
 class TextBuilder {
  public:
   explicit TextBuilder(Runtime& runtime)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Filters that take whole sequences at once, without putting them in order.
+// Filters of whole sequences that do not sort.
 #include <fmt/format.h>
 
 #include "jinja/access.h"

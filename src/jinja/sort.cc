@@ -11,8 +11,7 @@
 namespace aster::jinja {
 namespace {
 
-// Merges the sorted halves of `entries`. Comparisons may fail, so the standard library's sort,
-// which knows no errors, is of no use.
+// Merges the sorted halves of `entries`. Not the standard library's, as comparisons may fail.
 Status Merge(Runtime& runtime, std::span<Keyed> entries, size_t middle, bool reverse,
              std::vector<Keyed>& scratch) {
   scratch.assign(std::make_move_iterator(entries.begin()),
@@ -22,7 +21,7 @@ Status Merge(Runtime& runtime, std::span<Keyed> entries, size_t middle, bool rev
   size_t out = 0;
   while (left < scratch.size() && right < entries.size()) {
     TRY(runtime.Charge());
-    // The right one goes first only where it must.
+    // The right one goes first only if it has to.
     const bool take_right =
         reverse ? TRY(Ordered(runtime, Order::kLess, scratch[left].key, entries[right].key))
                 : TRY(Ordered(runtime, Order::kLess, entries[right].key, scratch[left].key));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Sorting values as Python's sorted() does: stable, and an error for what has no order.
+// Sorts values as Python's sorted() does: stable, and with an error for values without an order.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct Keyed {
   Value item;
 };
 
-// Equal keys keep their order, in reverse too.
+// Equal keys keep their order, also in reverse.
 Status SortByKey(Runtime& runtime, std::vector<Keyed>& entries, bool reverse);
 
 }  // namespace aster::jinja

@@ -28,7 +28,7 @@ inline void VisitAll(const Body& body, Node::Visitor visit) {
   for (const NodePtr& node : body) visit(*node);
 }
 
-// Code that runs with variables of its own, numbered from 0.
+// Code with variables of its own, numbered from 0.
 struct FunctionInfo {
   uint32_t slot_count = 0;
 };
@@ -47,7 +47,7 @@ struct For final : Node {
   Body body;
   Body else_body;
   NodePtr test;         // may be absent
-  NodePtr test_target;  // the target once more, for the test runs apart from the body
+  NodePtr test_target;  // a second copy of the target, as the test runs apart from the body
 
   // Bound:
   bool has_loop_variable = false;
@@ -113,7 +113,7 @@ struct Macro final : Node {
   FunctionInfo function;
 };
 
-// {% generation %}: marks what the model has said. What it sets ends with it.
+// {% generation %}: marks the model's own output. Variables that it sets end with it.
 struct Generation final : Node {
   explicit Generation(int node_line) : Node(NodeKind::kGeneration, node_line) {}
   void VisitChildren(Visitor visit) override { VisitAll(body, visit); }

@@ -20,7 +20,7 @@ constexpr std::string_view kMonths[] = {"January",   "February", "March",    "Ap
 
 int HourOf12(int hour) { return hour % 12 == 0 ? 12 : hour % 12; }
 
-// What the letter after % stands for; nothing where it is not supported.
+// The text of the letter after %; nothing if it is not supported.
 std::optional<std::string> Directive(const std::tm& time, char letter) {
   const std::string day(kDays[time.tm_wday]);
   const std::string month(kMonths[time.tm_mon]);
@@ -60,7 +60,7 @@ std::optional<std::string> Directive(const std::tm& time, char letter) {
       return fmt::format("{}", year);
     case 'z':
     case 'Z':
-      // The moment has no time zone, as Python's datetime.now() has none.
+      // The time has no time zone, as with Python's datetime.now().
       return "";
     case '%':
       return "%";
@@ -82,7 +82,7 @@ Result<std::string> FormatTime(std::string_view format, int64_t unix_s) {
       continue;
     }
     ++i;
-    // "%-d": without padding, as the GNU library has it.
+    // "%-d": without padding, as in the GNU library.
     const bool unpadded = format[i] == '-' && i + 1 < format.size();
     if (unpadded) ++i;
     std::optional<std::string> part = Directive(time, format[i]);

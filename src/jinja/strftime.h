@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A moment as text, by the letters of the C library's strftime in its plain locale.
+// A time as text, by the letters of the C library's strftime in its plain locale.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ constexpr char32_t kLastCodePoint = 0x10FFFF;
 constexpr bool IsHighSurrogate(char32_t c) { return c >= 0xD800 && c < 0xDC00; }
 constexpr bool IsLowSurrogate(char32_t c) { return c >= 0xDC00 && c < 0xE000; }
 
-// What a single letter after the backslash stands for.
+// The character of a single-letter escape.
 std::optional<char> PlainEscape(char letter) {
   switch (letter) {
     case '\\':
@@ -101,7 +101,7 @@ class Unescaper {
 
   Status AppendHex() {
     char32_t c = TRY(TakeHex());
-    // Two escapes may make one character, as in JSON.
+    // Two escapes may be one character, as in JSON.
     if (IsHighSurrogate(c) && rest_.starts_with("\\u")) {
       rest_.remove_prefix(1);
       const char32_t low = TRY(TakeHex());

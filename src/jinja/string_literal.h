@@ -11,7 +11,7 @@
 
 namespace aster::jinja {
 
-// What the text between the quotes stands for. Escapes that mean nothing stay as they are.
+// The value of the text between the quotes. Unknown escapes stay unchanged.
 Result<std::string> UnescapeLiteral(std::string_view body);
 
 }  // namespace aster::jinja

@@ -30,7 +30,7 @@ Value ListOfTexts(const Call& call, const std::vector<std::string_view>& pieces)
   return call.runtime.NewList(std::move(items));
 }
 
-// Part of the receiver, as start and stop choose it; nothing where start lies behind the end.
+// The part of the receiver between start and stop; nothing if start is after the end.
 struct Window {
   size_t first;  // index of the first code point
   std::string_view text;
@@ -57,7 +57,7 @@ Result<std::optional<Window>> WindowOf(const Call& call, size_t start_argument) 
   return std::optional<Window>({static_cast<size_t>(start), text.substr(begin, length)});
 }
 
-// The index of the text looked for, or -1.
+// The index of the text to find, or -1.
 Result<int64_t> Locate(const Call& call, bool from_right) {
   const std::string_view wanted = TRY(WantString(call[0], "the text to find"));
   const std::optional<Window> window = TRY(WindowOf(call, 1));
@@ -150,7 +150,7 @@ Result<Value> SplitLinesMethod(const Call& call) {
   return ListOfTexts(call, SplitLines(call.self.text(), keep_ends));
 }
 
-// At runs of white space, of which none counts at the ends.
+// Splits at runs of white space, ignoring those at the ends.
 std::vector<std::string_view> SplitAtSpace(std::string_view text, uint64_t limit) {
   std::vector<std::string_view> pieces;
   text = Strip(text, Side::kLeft);
@@ -224,7 +224,7 @@ Result<Value> Split(const Call& call) {
   const int64_t most = call[1].is_missing() ? -1 : TRY(WantInt(call[1]));
   const uint64_t limit = most < 0 ? UINT64_MAX : static_cast<uint64_t>(most);
   const std::string_view text = call.self.text();
-  // A view and a string for every piece: many pieces take more than the text itself.
+  // A view and a string for every piece: many pieces take more memory than the text itself.
   TRY(call.runtime.CheckBytes(text.size()));
   if (call[0].is_missing() || call[0].is_none()) {
     return ListOfTexts(call,
@@ -243,7 +243,7 @@ Result<Value> Change(const Call& call) {
   return NewText(call.runtime, kChange(StringOf(call).text));
 }
 
-// Whether there are characters and all of them are such.
+// Whether there are characters and all of them are of this kind.
 template <bool (*kIs)(char32_t)>
 Result<Value> IsAll(const Call& call) {
   const std::string& text = StringOf(call).text;
@@ -354,7 +354,7 @@ Result<std::string> Replace(Runtime& runtime, std::string_view text, std::string
                             std::string_view to, int64_t count) {
   uint64_t left = count < 0 ? UINT64_MAX : static_cast<uint64_t>(count);
   TextBuilder builder(runtime);
-  // Nothing stands before, between and after all characters.
+  // The empty text is found before, between and after all characters.
   if (from.empty()) {
     size_t offset = 0;
     while (left > 0 && !builder.overflowed()) {

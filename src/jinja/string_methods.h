@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the string methods share with filters: stripping, splitting and replacing text by code
-// points.
+// Common to string methods and filters: stripping, splitting and replacing text by code points.
 #pragma once
 
 #include <optional>
@@ -16,14 +15,14 @@ namespace aster::jinja {
 
 enum class Side : uint8_t { kLeft, kRight, kBoth };
 
-// Without the characters of `characters` (white space where absent) at the ends.
+// Without the characters of `characters` (absent: white space) at the ends.
 std::string_view Strip(std::string_view text, Side side,
                        std::optional<std::string_view> characters = std::nullopt);
 
-// Python's splitlines(): \n is not the only character that ends a line.
+// Python's splitlines(): not only \n ends a line.
 std::vector<std::string_view> SplitLines(std::string_view text, bool keep_ends = false);
 
-// At most `count` times; without limit where it is negative.
+// At most `count` times; negative: no limit.
 Result<std::string> Replace(Runtime& runtime, std::string_view text, std::string_view from,
                             std::string_view to, int64_t count);
 

@@ -168,19 +168,19 @@ void Symbols::AnalyzeIf(If& node) {
 }
 
 void Symbols::MergeBranches(const std::vector<Symbols>& branches) {
-  std::map<std::string, size_t> branch_counts;  // by name set in a branch and not before
+  std::map<std::string, size_t> branch_counts;  // by name that is set in a branch and not before
   for (const Symbols& branch : branches) {
     for (const std::string& name : branch.stores_) {
       if (!Stores(name)) ++branch_counts[name];
     }
   }
-  // The scope takes over what the branches found.
+  // The scope takes over the names of its branches.
   for (const Symbols& branch : branches) {
     for (const auto& [name, identifier] : branch.identifiers_) identifiers_[name] = identifier;
     for (const auto& [identifier, origin] : branch.origins_) origins_[identifier] = origin;
     stores_.insert(branch.stores_.begin(), branch.stores_.end());
   }
-  // What not every branch sets must have its outer value where it is not set.
+  // A name that not every branch sets must have its outer value if it is not set.
   for (const auto& [name, count] : branch_counts) {
     if (count == branches.size()) continue;
     const std::optional<Found> found = Find(name);

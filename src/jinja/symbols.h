@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which variable a name means, scope by scope. The rules are the original's, to the letter, because
-// templates depend on their corners: a name set anywhere in a scope belongs to that scope from its
-// beginning, where it starts as a copy of the outer one, or from what the template was given, or
+// Which variable a name means, scope by scope. The rules are exactly the original's, because
+// templates depend on their details: a name that is set anywhere in a scope belongs to that scope
+// from its beginning. It starts as a copy of the outer variable, or of one of the rendering, or
 // unset. Must not know how templates are evaluated.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace aster::jinja {
 
-// A function while it is bound: hands out its slots.
+// Assigns the slots of a function during binding.
 class FunctionScope {
  public:
   FunctionScope(FunctionScope* parent, FunctionInfo& info) : parent_(parent), info_(info) {}
@@ -30,13 +30,13 @@ class FunctionScope {
   FunctionScope* parent() const { return parent_; }
 
  private:
-  FunctionScope* const parent_;  // the function around; nullptr for the template itself
+  FunctionScope* const parent_;  // the enclosing function; nullptr for the template itself
   FunctionInfo& info_;
   std::map<std::string, uint32_t> slots_;
 };
 
 // The names of one scope. Scopes at the same level of the same function share variables of the same
-// name, as they never live at the same time.
+// name, as they never exist at the same time.
 class Symbols {
  public:
   // `parent` (which may be nullptr) and `function` outlive it.
@@ -45,7 +45,7 @@ class Symbols {
 
   FunctionScope& function() const { return *function_; }
 
-  // Takes note of every name that the node uses in this scope. Scopes within it are not entered.
+  // Records every name that the node uses in this scope. Scopes within it are not entered.
   void Analyze(Node& node);
   void AnalyzeAll(const Body& body);
   // The target of a loop, whose names are set on entry.
@@ -55,10 +55,10 @@ class Symbols {
   void Load(const std::string& name);
   void Store(const std::string& name);
 
-  // From the function that runs in this scope. The name must have been analyzed.
+  // Seen from the function of this scope. The name must have been analysed.
   VariableRef RefOf(const std::string& name) const;
 
-  // What to do on entry; on the way out, too, unless the scope ends with its function.
+  // The actions on entry; also at the end, unless the scope ends with its function.
   Scope MakeScope(bool ends_with_function) const;
 
  private:
@@ -73,7 +73,7 @@ class Symbols {
     Found outer;       // for kOuter
   };
 
-  // A branch of an if: notes what it adds, and sees the rest through `base`.
+  // A branch of an if: records what it adds, and finds the rest in `base`.
   static Symbols Branch(const Symbols& base);
 
   const std::string* OwnIdentifier(const std::string& name) const;
@@ -96,7 +96,7 @@ class Symbols {
   std::set<std::string> stores_;
 };
 
-// Which of the names are used in the body before anything there sets them.
+// Which of the names the body uses before it sets them.
 std::set<std::string> FindUndeclared(const Body& body, std::set<std::string> names);
 
 }  // namespace aster::jinja

@@ -14,8 +14,7 @@
 namespace aster::jinja {
 namespace {
 
-// Far above any real template (the largest known have some 20 KB), and little enough to parse in a
-// moment.
+// Far above any real template (the largest known have some 20 KB), and still fast to parse.
 constexpr size_t kMaxSourceBytes = size_t{1} << 20;
 
 Result<std::string> RenderValue(const Template& bound, Runtime& runtime, const Value& variables) {

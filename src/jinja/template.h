@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Chat templates: the Jinja that model files carry, rendered as the Python original would, byte for
+// Chat templates: the Jinja templates in model files, rendered as by the Python original, byte for
 // byte. docs/templates.md says what is supported. Must not know where templates come from, nor how
 // the prompt is used.
 #pragma once
@@ -16,19 +16,19 @@
 
 namespace aster::jinja {
 
-// A parsed template. Constant, so that any number of threads may render it at once; cheap to copy.
+// A parsed template. Constant, so any number of threads may render it at once; cheap to copy.
 class ChatTemplate {
  public:
-  // An error names the line: "line 12: …".
+  // The error names the line: "line 12: …".
   static Result<ChatTemplate> Parse(std::string_view source);
 
-  // `variables` is an object with what the template may name: messages, tools,
-  // add_generation_prompt, bos_token, eos_token and anything else. An error names the line; that of
-  // raise_exception() ends with the template's own message and has the code kFailedPrecondition.
+  // `variables` is an object with the template's variables: messages, tools, add_generation_prompt,
+  // bos_token, eos_token and anything else. Errors name the line; that of raise_exception() ends
+  // with the template's own message and has the code kFailedPrecondition.
   Result<std::string> Render(const nlohmann::ordered_json& variables,
                              const RenderOptions& options = {}) const;
 
-  // The same, from the object's text. Integers keep all their digits.
+  // The same, from the object's text. Integers keep all digits.
   Result<std::string> RenderJson(std::string_view variables,
                                  const RenderOptions& options = {}) const;
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever stands in a template: it is refused, or it is rendered within its limits, or it says
-// what is wrong; twice the same.
+// Any template is refused, or rendered within its limits, or fails with an error; twice the same.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What stands after `is`: defined, none, string, divisibleby and the others.
+// The tests after `is`: defined, none, string, divisibleby and the others.
 #include "jinja/arithmetic.h"
 #include "jinja/compare.h"
 #include "jinja/filters.h"
@@ -27,7 +27,7 @@ bool IsNumber(const Value& value) { return value.is_number() || value.Is(Kind::k
 bool IsString(const Value& value) { return value.is_string(); }
 bool IsMapping(const Value& value) { return value.Is(Kind::kDict); }
 
-// A dict is one too, as it has a length and items.
+// Includes a dict, as it has a length and items.
 bool IsSequence(const Value& value) { return HasLength(value) && !value.Is(Kind::kDictView); }
 
 bool IsIterableTest(const Value& value) { return IsIterable(value) || value.Is(Kind::kLoop); }

@@ -43,7 +43,7 @@ void AppendEscaped(std::string& repr, char32_t c, char quote) {
 }
 
 Status AppendReprs(Runtime& runtime, TextBuilder& builder, const Values& items) {
-  // By index: nothing here changes the list, whatever it holds.
+  // By index: nothing here changes the list, whatever its items are.
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) builder.Append(", ");
     TRY(AppendRepr(runtime, builder, items[i]));
@@ -210,7 +210,7 @@ std::string ReprOfFloat(double value) {
   const std::string_view exponent_text = shortest.substr(e + 1);
   std::from_chars(exponent_text.data() + (exponent_text[0] == '+' ? 1 : 0),
                   exponent_text.data() + exponent_text.size(), exponent);
-  // Python writes exponents only outside this range.
+  // Python only writes exponents outside this range.
   if (exponent < -4 || exponent >= 16) {
     return fmt::format("{}e{}{:02}", shortest.substr(0, e), exponent < 0 ? '-' : '+',
                        std::abs(exponent));

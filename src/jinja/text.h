@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Values as text: what Python's str() and repr() give. Must not know JSON.
+// Values as text, as by Python's str() and repr(). Must not know JSON.
 #pragma once
 
 #include <string>

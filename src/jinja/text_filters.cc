@@ -80,7 +80,7 @@ Result<Value> Indent(const Call& call) {
   const bool first = FlagOf(call[1]);
   const bool blank = FlagOf(call[2]);
   TextBuilder builder(call.runtime);
-  // With a line break at the end, an empty last line is a line too.
+  // With a line break at the end, an empty last line also counts.
   const std::string broken = std::string(text) + "\n";
   bool is_first = true;
   for (const std::string_view line : SplitLines(broken)) {
@@ -92,7 +92,7 @@ Result<Value> Indent(const Call& call) {
   return Value(call.runtime.NewString(TRY(builder.Take())));
 }
 
-// Nothing is escaped anywhere, so that `safe` is only another name for `string`.
+// Nothing is ever escaped, so `safe` is the same as `string`.
 constexpr Builtin kTextFilters[] = {
     {"capitalize", "", ChangeText<ToCapitalized>},
     {"indent", "width? first? blank?", Indent},

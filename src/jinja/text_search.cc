@@ -9,10 +9,10 @@
 namespace aster::jinja {
 namespace {
 
-// The product of the sizes does no harm up to this size of what is looked for.
+// Up to this size of the wanted text, quadratic time is harmless.
 constexpr size_t kShortSize = 8;
 
-// Text from its first character on, or from its last one back.
+// Text from its first character forwards, or from its last one backwards.
 template <bool kBackwards>
 class Directed {
  public:
@@ -21,7 +21,7 @@ class Directed {
   char operator[](size_t index) const {
     return kBackwards ? text_[text_.size() - 1 - index] : text_[index];
   }
-  // The next index at or after `index` where `c` may stand.
+  // The next index at or after `index` where `c` may be.
   size_t Skip(size_t index, char c) const {
     if (kBackwards || index >= text_.size()) return index;
     const void* next = std::memchr(text_.data() + index, c, text_.size() - index);
@@ -32,8 +32,7 @@ class Directed {
   const std::string_view text_;
 };
 
-// For each prefix of `wanted`, how long its longest border is: a proper prefix that is a suffix
-// too.
+// For each prefix of `wanted`, the length of its longest border: a proper prefix and suffix.
 template <bool kBackwards>
 std::vector<size_t> BordersOf(const Directed<kBackwards>& wanted) {
   std::vector<size_t> borders(wanted.size() + 1, 0);
@@ -46,7 +45,7 @@ std::vector<size_t> BordersOf(const Directed<kBackwards>& wanted) {
   return borders;
 }
 
-// Knuth, Morris and Pratt's search.
+// The search of Knuth, Morris and Pratt.
 template <bool kBackwards>
 size_t FindLong(const Directed<kBackwards>& text, const Directed<kBackwards>& wanted) {
   const std::vector<size_t> borders = BordersOf(wanted);

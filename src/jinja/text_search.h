@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Finding text in text in linear time, whatever the two are: a template must not be able to make a
-// search take the product of the sizes.
+// Finds text in text in linear time, whatever both are, so that a template cannot make a search
+// take the product of the sizes.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The tokens of a template, one after the other. Must not know what they mean.
+// The tokens of a template, one after the other. Must not know their meaning.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,7 @@ namespace aster::jinja {
 
 class TokenStream {
  public:
-  // `tokens` end with one of kind kEnd, at which the stream stays.
+  // `tokens` end with one of kind kEnd, where the stream stays.
   explicit TokenStream(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
   const Token& current() const { return tokens_[index_]; }
@@ -39,7 +39,7 @@ class TokenStream {
     return skips;
   }
 
-  // The current token, moving on; an error if it is not what is expected.
+  // Returns the current token and advances; an error if another one is expected.
   Result<Token> Expect(TokenKind kind);
   Status ExpectName(std::string_view name);
   Status ExpectOperator(std::string_view op);

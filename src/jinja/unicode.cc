@@ -29,7 +29,7 @@ utf8proc_category_t CategoryOf(char32_t c) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
 
-// What the code point becomes when case is folded, one or more code points.
+// The case folding of the code point, one or more code points.
 std::u32string FoldOf(char32_t c) {
   utf8proc_int32_t folded[8];
   int boundary_class = 0;
@@ -47,8 +47,8 @@ bool IsUpper(char32_t c) { return utf8proc_isupper(static_cast<utf8proc_int32_t>
 bool IsLower(char32_t c) { return utf8proc_islower(static_cast<utf8proc_int32_t>(c)) != 0; }
 bool IsTitle(char32_t c) { return CategoryOf(c) == UTF8PROC_CATEGORY_LT; }
 
-// A letter whose capital is several letters folds to the same several letters in lower case, so the
-// capital can be had from the fold. (Capitals that fold to several letters are capitals already.)
+// A letter whose capital is several letters folds to the same letters in lower case, so the capital
+// can be made from the folding. (Capitals that fold to several letters are capitals already.)
 void AppendUpper(std::string& text, char32_t c) {
   if (c < 0x80 || CategoryOf(c) == UTF8PROC_CATEGORY_LU) return AppendUtf8(text, SimpleUpper(c));
   const std::u32string fold = FoldOf(c);
@@ -59,7 +59,7 @@ void AppendUpper(std::string& text, char32_t c) {
 void AppendTitle(std::string& text, char32_t c) {
   const bool is_capital = IsUpper(c) || IsTitle(c);
   if (c < 0x80 || is_capital || SimpleTitle(c) != c) {
-    // U+00DF is the one letter with a capital of its own that titles do not use.
+    // U+00DF is the only letter with a capital that titles do not use.
     if (c != 0xDF) return AppendUtf8(text, SimpleTitle(c));
   }
   const std::u32string fold = FoldOf(c);
@@ -79,7 +79,7 @@ void AppendTitle(std::string& text, char32_t c) {
 
 bool IsCased(char32_t c) { return IsUpper(c) || IsLower(c) || IsTitle(c); }
 
-// Marks and signs that stand between letters without ending a word.
+// Marks and signs between letters that do not end a word.
 bool IsCaseIgnorable(char32_t c) {
   switch (CategoryOf(c)) {
     case UTF8PROC_CATEGORY_MN:
@@ -113,7 +113,7 @@ bool IsFinalSigma(std::string_view text, size_t begin, size_t end) {
   return true;
 }
 
-// Appends the lower case of the code point `c` that stands between the offsets.
+// Appends the lower case of the code point `c` between the offsets.
 void AppendLower(std::string& lower, std::string_view text, char32_t c, size_t begin, size_t end) {
   constexpr char32_t kCapitalSigma = 0x3A3;
   constexpr char32_t kDottedCapitalI = 0x130;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Characters as Python's str counts and changes them. Every function takes any bytes: those that
-// are not UTF-8 look like U+FFFD. Must not know of template values.
+// Characters as Python's str counts and changes them. Every function accepts any bytes: those that
+// are not UTF-8 count as U+FFFD. Must not know template values.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace aster::jinja {
 
-// The code point at `offset`, which moves past it. `offset` must be within the text.
+// The code point at `offset`, which is advanced past it. `offset` must be within the text.
 char32_t DecodeNext(std::string_view text, size_t& offset);
-// The code point that ends at `offset` (> 0), which moves before it.
+// The code point that ends at `offset` (> 0), which is moved before it.
 char32_t DecodePrevious(std::string_view text, size_t& offset);
 std::u32string Decode(std::string_view text);
 std::string Encode(std::u32string_view code_points);
 
 size_t CountCodePoints(std::string_view text);
-// The offset in bytes of code point number `index`, or the text's size if there are fewer.
+// The byte offset of code point number `index`, or the text's size if there are fewer.
 size_t OffsetOfCodePoint(std::string_view text, size_t index);
 
 bool IsSpace(char32_t c);

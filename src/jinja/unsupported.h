@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What Jinja and Python have and chat templates do without. A template that uses it is refused when
-// it is parsed, by name and line. docs/templates.md says what there is.
+// Features of Jinja and Python that chat templates do not use. A template that uses one is refused
+// when it is parsed, with name and line. docs/templates.md lists the supported ones.
 #pragma once
 
 #include <string_view>

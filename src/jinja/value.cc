@@ -10,7 +10,7 @@
 namespace aster::jinja {
 namespace {
 
-// Up to this size, looking at every key is faster than hashing.
+// Up to this size, comparing every key is faster than hashing.
 constexpr size_t kSearchedSize = 8;
 
 size_t HashOf(char tag, std::string_view bytes) {
@@ -88,7 +88,7 @@ std::optional<Value> Dict::Remove(const DictKey& key) {
 
 void Dict::Clear() {
   Grew(-static_cast<int64_t>(sizeof(Entry) * entries_.size()));
-  // Kept until the dict is in order again: letting go of a value may come back here.
+  // Destroyed only after the dict is valid again: destroying a value may call back into it.
   const std::vector<Entry> dying = std::move(entries_);
   entries_.clear();
   index_.clear();

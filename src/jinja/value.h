@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a template computes with: Python's values, as far as templates meet them. Small ones are
-// held in place, the rest on the rendering's heap and shared by reference, as in Python. Must not
-// know what can be done with them.
+// The values of a template: Python's, as far as templates use them. Small ones are stored directly,
+// the rest on the rendering's heap and shared by reference, as in Python. Must not know operations
+// on them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Runtime;
 class Special;
 
 enum class Kind : uint8_t {
-  kMissing,  // nothing at all: a variable never set, an argument not given. Templates never see it.
+  kMissing,  // no value: a variable never set, an argument not given. Templates never see it.
   kNone,
   kBool,
   kInt,
@@ -84,7 +84,7 @@ class Value {
   bool is_undefined() const { return kind_ == Kind::kUndefined; }
   bool is_string() const { return kind_ == Kind::kString; }
   bool is_object() const { return kind_ >= Kind::kUndefined; }
-  // An int, or a bool, which Python takes for one.
+  // An int, or a bool, which counts as one in Python.
   bool is_integral() const { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
   bool is_number() const { return is_integral() || kind_ == Kind::kFloat; }
   bool is_sequence() const { return kind_ == Kind::kList || kind_ == Kind::kTuple; }
@@ -97,13 +97,13 @@ class Value {
   double as_float() const { return kind_ == Kind::kFloat ? float_ : static_cast<double>(int_); }
 
   const Object* object() const { return object_; }
-  // The object as what kind() says it is.
+  // The object, with the type of kind().
   template <typename T>
   T& as() const {
     DCHECK(kind_ == T::kKind);
     return *static_cast<T*>(object_);
   }
-  // A macro, a loop or an iterator, as what they have in common.
+  // A macro, a loop or an iterator.
   Special& special() const;
   template <typename T>
   Ref<T> ref() const {
@@ -125,16 +125,16 @@ class Value {
 
 using Values = std::vector<Value>;
 
-// An object of the program's own that templates may look into.
+// An object of the program whose attributes templates may read.
 class Special : public Object {
  public:
-  // What a template sees when it prints the object.
+  // The text when a template prints the object.
   virtual std::string Repr() const = 0;
   // The attribute of that name, or missing.
   virtual Result<Value> Attribute(Runtime& runtime, std::string_view name);
 };
 
-// What stands where nothing was found; it says why when a template relies on it.
+// The result of a failed lookup; it gives the reason when a template uses it.
 class Undefined final : public Object {
  public:
   static constexpr Kind kKind = Kind::kUndefined;
@@ -145,12 +145,12 @@ class Undefined final : public Object {
   std::string Message() const { return std::string(before_) + name_ + std::string(after_); }
 
  private:
-  const std::string_view before_;  // a constant of the program, as is after_
+  const std::string_view before_;  // a constant of the program, like after_
   const std::string name_;
   const std::string_view after_;
 };
 
-// An integer beyond 64 bits. It can be carried, printed and compared, not computed with.
+// An integer beyond 64 bits. It can be passed on, printed and compared, but not computed with.
 class BigInt final : public Object {
  public:
   static constexpr Kind kKind = Kind::kBigInt;
@@ -191,8 +191,8 @@ class Tuple final : public Object {
 // A key of a dict, in a form in which equal keys have equal bytes: 1, 1.0 and true are one key.
 struct DictKey {
   char tag;               // the type, up to that equality
-  std::string_view text;  // of a string, in the string itself
-  std::string encoded;    // of anything else
+  std::string_view text;  // for a string: its own text
+  std::string encoded;    // for anything else
 
   std::string_view bytes() const { return tag == 's' ? text : encoded; }
 };
@@ -227,11 +227,11 @@ class Dict final : public Object {
   void Reindex();
 
   std::vector<Entry> entries_;
-  // From hashes of keys to positions in entries_; only for a dict too large to search.
+  // From hashes of keys to positions in entries_; only for a dict that is too large to search.
   std::unordered_multimap<size_t, size_t> index_;
 };
 
-// What keys(), values() and items() of a dict give: a view that follows the dict.
+// The result of keys(), values() and items() of a dict: a view that reflects later changes.
 class DictView final : public Object {
  public:
   static constexpr Kind kKind = Kind::kDictView;
@@ -247,7 +247,7 @@ class Range final : public Object {
   static constexpr Kind kKind = Kind::kRange;
   Range(int64_t first, int64_t end, int64_t by) : start(first), stop(end), step(by) {}
   uint64_t size() const;
-  // Of an index below size().
+  // For an index below size().
   int64_t at(uint64_t index) const { return start + static_cast<int64_t>(index) * step; }
   const int64_t start;
   const int64_t stop;
@@ -262,7 +262,7 @@ class Namespace final : public Object {
   Ref<Dict> attributes;
 };
 
-// Something made by the program that templates can call, perhaps bound to a receiver.
+// Made by the program and callable by templates, optionally bound to a receiver.
 struct Builtin;
 class Function final : public Object {
  public:
