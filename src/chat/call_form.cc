@@ -85,7 +85,7 @@ class FormFinder {
   }
 
  private:
-  // Where the calls begin and the name of the first one stands.
+  // Finds the opening of the calls and the name of the first one.
   std::optional<Span> Open(std::string_view text) {
     const auto name = FindLast(text, kNames[0]);
     const size_t begin = name ? text.rfind(probe_.mark, name->begin) : std::string_view::npos;
@@ -94,7 +94,7 @@ class FormFinder {
     return name;
   }
 
-  // What is left of `text` behind the arguments, without what ends every turn.
+  // The rest of `text` after the arguments, without the end of every turn.
   bool Close(std::string_view text) {
     if (text.ends_with(turn_end_)) {
       text.remove_suffix(turn_end_.size());
@@ -108,7 +108,7 @@ class FormFinder {
     return true;
   }
 
-  // As a template that writes them as they stand is given them, or as one that looks into them.
+  // The arguments as text or as an object, as the template expects.
   ordered_json Given() const {
     return probe_.takes_text ? ordered_json(kGiven) : ordered_json{{kKeys[0], kTexts[0]}};
   }
@@ -145,7 +145,7 @@ class FormFinder {
     return true;
   }
 
-  // Calls that are numbered differ in their numbers only. Digits of ids are none of these.
+  // Numbered calls differ only in their numbers. Digits of ids are not numbers.
   bool CountCalls(std::string second) {
     std::string& first = form_.middle;
     PutIdsIn(first);
@@ -173,7 +173,7 @@ class FormFinder {
     const std::string between = Piece(*text, spans[2].end, spans[3].begin);
     form_.value_open = Piece(*text, spans[1].end, spans[2].begin);
     form_.key_open = before.substr(before.size() - CommonSuffix(before, between));
-    // What ends a tag belongs to that tag.
+    // A tag includes everything up to its own end.
     const size_t opens = form_.key_open.find_first_of("\n<");
     if (opens == std::string::npos) return false;
     form_.key_open.erase(0, opens);

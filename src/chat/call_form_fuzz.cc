@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Templates come with models: whatever they make of a call, cutting it up is safe, and what is
-// found can be written.
+// Templates come with models: any output must be parsed safely, and a found form must be usable.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Some bytes stand for what a template would put there.
+// Some bytes represent what a template would write there.
 std::string Rendered(const std::string& source, const ordered_json& message) {
   const ordered_json calls = message.value("tool_calls", ordered_json::array());
   std::string text;
@@ -59,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
        .takes_text = (data[0] & 2) != 0});
   if (!form) return 0;
   CHECK(form->open.starts_with('<'));
-  // The ids that it was shown are none of a model's.
+  // The probe's ids are not a model's.
   for (const std::string* piece : {&form->open, &form->middle, &form->close, &form->next}) {
     CHECK(piece->find("zqidzqid0") == std::string::npos);
     CHECK(piece->find("zqidzqid1") == std::string::npos);

@@ -12,15 +12,15 @@ namespace {
 using Verdict = CallReader::Verdict;
 using Scan = JsonScanner::Verdict;
 
-// Names are shorter; what is longer is no name.
+// Longer texts are not names.
 constexpr size_t kMaxNameBytes = 512;
 
-// A call of anything else is text: the client could do nothing with it.
+// Calls of other names are text: the client could not use them.
 bool IsOffered(const Tools& tools, std::string_view name) {
   return !tools.has_tool || tools.has_tool(name);
 }
 
-// White space, then a literal, byte by byte. An empty one is there at once.
+// White space, then a literal, byte by byte. An empty one is complete at once.
 class Closing {
  public:
   explicit Closing(std::string_view literal) : literal_(literal) {}
@@ -40,8 +40,8 @@ class Closing {
 class ObjectCallReader final : public CallReader {
  public:
   struct Options {
-    std::string_view close;        // what must follow
-    bool waits_for_id = false;     // which may stand behind the arguments
+    std::string_view close;        // must follow
+    bool waits_for_id = false;     // which may come after the arguments
     bool opens_with_brace = true;  // or the brace has been read
   };
   ObjectCallReader(const Options& options, const Tools& tools)
@@ -127,7 +127,7 @@ class ObjectCallReader final : public CallReader {
     return scan == Scan::kDoneBefore ? AfterValue(c, sink) : Verdict::kMore;
   }
 
-  // Of arguments that are an object, once it is known what is called.
+  // Passes on arguments that are an object, once the name is known.
   void TellWhatCame(CallSink& sink) {
     if (name_.empty() || options_.waits_for_id || scanned_.front() != '{') return;
     Begin(sink);
@@ -140,7 +140,7 @@ class ObjectCallReader final : public CallReader {
       if (told_ > 0) {
         has_told_all_ = true;
       } else {
-        // Some models write the object as a string that holds it.
+        // Some models write the object as a string that contains it.
         auto text =
             scanned_.front() == '"' ? DecodeJsonString(scanned_) : Result<std::string>(scanned_);
         if (!text.ok()) return false;
@@ -180,24 +180,24 @@ class ObjectCallReader final : public CallReader {
   Closing closing_;
   State state_;
   JsonScanner scanner_;
-  std::string scanned_;  // of the key or value that is being read
-  size_t told_ = 0;      // bytes of it
+  std::string scanned_;  // of the current key or value
+  size_t told_ = 0;      // bytes that were passed on
   std::string key_;
   std::string name_;
   std::string id_;
-  std::string arguments_;  // that could not be told when they came
+  std::string arguments_;  // that could not be passed on at once
   bool has_told_all_ = false;
 };
 
-// name, a separator, JSON, and what ends the call: DeepSeek V3, Kimi, Mistral's second way.
+// name, a separator, JSON, and the end of the call: DeepSeek V3, Kimi, Mistral's other form.
 class NamedCallReader final : public CallReader {
  public:
   struct Options {
     std::string_view separator;
     std::string_view close;
-    bool has_kind = false;    // function<separator>name, and JSON in a fence: DeepSeek V3 and R1
-    bool name_is_id = false;  // functions.name:0
-    std::string_view id_mark = {};  // between a name and an id, which may be left out
+    bool has_kind = false;          // function<separator>name, JSON in a fence: DeepSeek V3 and R1
+    bool name_is_id = false;        // functions.name:0
+    std::string_view id_mark = {};  // between a name and an optional id
   };
   NamedCallReader(const Options& options, const Tools& tools)
       : options_(options), tools_(tools), closing_(options.close) {}
@@ -218,7 +218,7 @@ class NamedCallReader final : public CallReader {
       case State::kArguments:
         return Arguments(c, sink);
       case State::kAfterFence:
-        // The fence's three ticks.
+        // The fence's three backticks.
         if (IsJsonSpace(c) || c == '`') return Verdict::kMore;
         state_ = State::kClosing;
         break;
@@ -252,7 +252,7 @@ class NamedCallReader final : public CallReader {
     return IsName() ? Verdict::kMore : Verdict::kBad;
   }
 
-  // Off the end of the header.
+  // Takes the id from the end of the header.
   void TakeId() {
     if (options_.id_mark.empty()) return;
     const size_t mark = header_.find(options_.id_mark);
@@ -298,7 +298,7 @@ class NamedCallReader final : public CallReader {
   bool is_fenced_ = false;
 };
 
-// Reads to the end of the call, and looks then.
+// Reads to the end of the call, and then parses it.
 class TaggedCallReader final : public CallReader {
  public:
   TaggedCallReader(Family family, const Tools& tools)
@@ -357,7 +357,7 @@ std::unique_ptr<CallReader> MakeCallReader(Family family, const Tools& tools) {
     case Family::kGemma:
       return std::make_unique<TaggedCallReader>(family, tools);
     case Family::kPlain:
-    case Family::kHarmony:  // its replies have a reader of their own
+    case Family::kHarmony:  // its replies have their own parser
       break;
   }
   return nullptr;

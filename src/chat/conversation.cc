@@ -28,7 +28,7 @@ std::string Joined(const std::string& a, const std::string& b) {
   return a + "\n\n" + b;
 }
 
-// What was said by the system last of all stands behind what the user said before.
+// A system message at the very end goes after the user's last text.
 ordered_json WithoutSystem(const ordered_json& messages, bool keeps_first) {
   ordered_json fitted = ordered_json::array();
   std::string waiting;
@@ -51,7 +51,7 @@ ordered_json WithoutSystem(const ordered_json& messages, bool keeps_first) {
   return fitted;
 }
 
-// The result of a call among those that follow its message; the next one where ids do not tell.
+// The result of a call among those that follow its message; the next one if ids do not tell.
 size_t ResultOf(const ordered_json& call, const std::vector<ordered_json>& results) {
   const std::string id = TextOf(call, "id");
   for (size_t i = 0; i < results.size(); ++i) {
@@ -64,7 +64,7 @@ size_t ResultOf(const ordered_json& call, const std::vector<ordered_json>& resul
 void AddSingleCalls(const ordered_json& message, std::vector<ordered_json> results,
                     ordered_json& fitted) {
   ordered_json one = message;
-  // Templates take text and reasoning before a call as one.
+  // Templates take text and reasoning before a call together.
   one["thinking"] = Joined(TextOf(message, "reasoning_content"), TextOf(message));
   one["content"] = "";
   for (const ordered_json& call : message["tool_calls"]) {

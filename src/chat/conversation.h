@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Conversations as clients send them, made into such as a model's chat template takes: what it
-// would refuse, or leave out, and can be said in another way. Must not know tokens.
+// Adapts clients' conversations to a model's chat template: rewrites what the template would refuse
+// or omit, if possible. Must not know tokens.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,18 +13,17 @@
 
 namespace aster::chat {
 
-// System messages that the template has no place for stand before what the user says next; ids of
-// calls are made short where it wants them so. The same conversation becomes the same, and a longer
-// one begins with what the shorter one became. For gpt-oss, whose templates take one call in a
-// message, several are several messages, each with its result behind it; reasoning stands where
-// these templates look for it.
+// System messages that the template does not support are put before the user's next message; ids of
+// calls are shortened if it needs that. Deterministic: a longer conversation begins with the result
+// of the shorter one. For gpt-oss, whose templates take one call per message, several calls become
+// several messages, each with its result after it; reasoning goes to the key that these templates
+// use.
 nlohmann::ordered_json FittedMessages(const Dialect& dialect, nlohmann::ordered_json messages);
 
-// Tools with all that is optional written out, for templates that look at it without asking whether
-// it is there.
+// Tools with all optional keys set, for templates that use them without checking.
 nlohmann::ordered_json FilledTools(nlohmann::ordered_json tools);
 
-// Nine letters and digits for an id; those that are such stay.
+// Nine letters and digits for an id; ids of that form are unchanged.
 std::string ShortCallId(std::string_view id);
 
 }  // namespace aster::chat

@@ -55,7 +55,7 @@ TEST(Conversation, IdsOfCallsAreShortWhereTheyHaveToBe) {
   EXPECT_EQ(ShortCallId("call-1234").find('-'), std::string::npos);
 }
 
-// Each call with its result behind it, whatever order the results came in.
+// Each call is followed by its result, in whatever order results came.
 TEST(Conversation, CallsStandAloneForGptOss) {
   const Dialect dialect{.family = Family::kHarmony};
   const auto call = [](const char* id) { return ordered_json{{"id", id}, {"type", "function"}}; };

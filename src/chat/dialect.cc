@@ -35,7 +35,7 @@ bool HasTags(Family family) {
          family == Family::kMimo || family == Family::kMiniMax;
 }
 
-// More telling marks first: several families share <tool_call>.
+// More specific marks first: several families share <tool_call>.
 Family FamilyOf(std::string_view source) {
   constexpr std::pair<std::string_view, Family> kMarks[] = {
       {"｜DSML｜ calls>", Family::kDsml41},
@@ -108,7 +108,7 @@ class Probe {
   const ordered_json& base_;
 };
 
-// What stands between two texts, the first of which is sought from `at` on.
+// The text between two texts, the first of which is searched from `at` on.
 std::optional<std::string> Between(std::string_view text, std::string_view before,
                                    std::string_view after) {
   const size_t begin = text.rfind(before);
@@ -119,7 +119,7 @@ std::optional<std::string> Between(std::string_view text, std::string_view befor
   return std::string(text.substr(from, end - from));
 }
 
-// Not the same as none: templates do not fail at what they leave out.
+// Checks the output, as templates do not fail for messages that they omit.
 bool TakesSystem(const Probe& probe, const ordered_json& messages) {
   const auto text = probe.RenderAll(messages, /*with_tools=*/false);
   return text && Has(*text, kContent);
@@ -138,7 +138,7 @@ void LookAtConversations(const Probe& probe, Dialect& dialect) {
   dialect.wants_short_ids = takes_call && !probe.Render(call, /*with_tools=*/false);
 }
 
-// As the model writes calls; templates write them in a second way that it has not learnt to write.
+// The form in which the model writes calls; templates write earlier calls in another one.
 CallForm HarmonyCalls() {
   return {.open = "<|channel|>commentary to=functions.",
           .middle = " <|constrain|>json<|message|>",
@@ -146,7 +146,7 @@ CallForm HarmonyCalls() {
           .next = ""};
 }
 
-// As its templates write calls; nothing where this one does not.
+// The form in its templates; nothing if this one does not write calls.
 std::optional<CallForm> GemmaCalls(const Probe& probe) {
   CallForm form = {.open = "<|tool_call>call:",
                    .middle = "",
@@ -163,7 +163,7 @@ bool IsBlank(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || c == '\n'; });
 }
 
-// Templates put these tags together from parts, so only what they write tells them apart.
+// Templates join these tags from parts, so only their output distinguishes them.
 Family FamilyOfTags(Family family, std::string_view written) {
   if (!IsDsml(family)) return family;
   for (const Family other : {Family::kDsml32, Family::kDsml, Family::kDsml41}) {
@@ -207,7 +207,7 @@ void LookAtThoughts(const Probe& probe, Dialect& dialect) {
   message["reasoning_content"] = kThought;
   const auto text = probe.Render(message, /*with_tools=*/false);
   if (!text || !Has(*text, kThought)) {
-    // The template does not show thoughts again; models write them on lines of their own.
+    // The template does not write earlier thoughts; models write them on lines of their own.
     dialect.think_open_tail = "\n";
     dialect.think_close_lead = "\n";
     dialect.think_close_tail = "\n\n";

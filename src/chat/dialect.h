@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a family of models writes thoughts and calls of tools, found by looking at what its chat
-// template makes of a conversation that has them: what the template writes is what the model has
-// been taught. Must not know replies.
+// How a family of models writes thoughts and tool calls, found from its chat template's output for
+// a conversation that has them: the model has been trained to write the same. Must not know
+// replies.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace aster::chat {
 enum class Family : uint8_t {
   kPlain,     // no calls
   kHermes,    // <tool_call>{"name": …, "arguments": …}</tool_call>: Hermes, Qwen, nova
-  kLlama,     // the whole reply is {"name": …, "parameters": …}, perhaps behind <|python_tag|>
+  kLlama,     // the whole reply is {"name": …, "parameters": …}, perhaps after <|python_tag|>
   kMistral,   // [TOOL_CALLS][{…}, …], or [TOOL_CALLS]name[ARGS]{…}, perhaps with [CALL_ID]id
   kDeepSeek,  // <｜tool▁calls▁begin｜>…: V3, R1 and V3.1
   kDsml32,    // <｜DSML｜function_calls>…: V3.2
@@ -37,10 +37,10 @@ enum class Family : uint8_t {
 };
 std::string_view FamilyName(Family family);
 
-// How templates want the arguments of calls in a history.
+// How templates expect the arguments of earlier calls.
 enum class ArgumentsAs : uint8_t {
-  kText,    // they write a string as it stands: the very bytes go in
-  kObject,  // they look into it
+  kText,    // they write a string unchanged: the very bytes are passed
+  kObject,  // they read the object
 };
 
 struct Dialect {
@@ -50,40 +50,39 @@ struct Dialect {
   ArgumentsAs arguments = ArgumentsAs::kObject;
   std::optional<CallForm> calls = {};  // how the template writes them
 
-  // What the template can do with a conversation (conversation.h).
+  // What the template supports in a conversation (conversation.h).
   bool takes_system = true;        // a system message at the beginning
   bool takes_later_system = true;  // or anywhere
   bool wants_short_ids = false;    // of calls: nine letters or digits
 
-  // White space that the template writes around what was said, and that is not part of it.
+  // White space that the template writes around texts, and that is not part of them.
   std::string call_lead = {};         // between content and calls
-  std::string think_open_tail = {};   // behind what opens thoughts
-  std::string think_close_lead = {};  // before what closes them
-  std::string think_close_tail = {};  // behind it
+  std::string think_open_tail = {};   // after the mark that opens thoughts
+  std::string think_close_lead = {};  // before the mark that closes them
+  std::string think_close_tail = {};  // after that mark
 };
 
-// Whether a template has its own way to write arguments: it would write a text as it stands, where
-// that way belongs (Gemma 4).
+// Whether a template has its own notation of arguments, and would write a text unchanged in its
+// place (Gemma 4).
 bool WantsArgumentObjects(std::string_view source);
 
-// What stands around thoughts.
+// The marks around thoughts.
 std::string_view ThinkOpen(Family family);
 std::string_view ThinkClose(Family family);
 
-// What stands before the first call of a reply, the same for all of a family; empty where nothing
-// does.
+// The text before the first call of a reply, the same for all of a family; empty if there is none.
 std::string_view CallsOpen(Family family);
 
-// What an answer without thoughts or calls begins with; empty where it just begins.
+// The beginning of an answer without thoughts or calls; empty if it has none.
 std::string_view AnswerOpen(Family family);
 
-// Ends thoughts that have begun at the end of `prompt`; nothing where none have.
+// The text that ends thoughts which have begun at the end of `prompt`; empty if none have.
 std::string EndOfThoughts(const Dialect& dialect, std::string_view prompt);
-// Whether they have.
+// Whether thoughts have begun at its end.
 bool IsThinkingBehind(const Dialect& dialect, std::string_view prompt);
 
-// `base` has the variables that every prompt has, such as bos_token. A template that cannot be
-// rendered with calls has the family that its text names, and takes no part in more.
+// `base` has the variables of every prompt, such as bos_token. If a template cannot be rendered
+// with calls, its family is found by its source, and it has no other features.
 Dialect FindDialect(std::string_view source, const jinja::ChatTemplate& chat_template,
                     const nlohmann::ordered_json& base);
 

@@ -21,7 +21,7 @@ TEST(Dialect, OfGemma4) {
   EXPECT_TRUE(dialect.has_tools);
   EXPECT_TRUE(dialect.has_thinking);
   EXPECT_TRUE(dialect.takes_system);
-  // A text would stand where its own way of writing them belongs.
+  // A text would be written in place of its own notation.
   EXPECT_EQ(dialect.arguments, ArgumentsAs::kObject);
   ASSERT_TRUE(dialect.calls.has_value());
   EXPECT_EQ(dialect.calls->open, "<|tool_call>call:");
@@ -83,7 +83,7 @@ TEST(Dialect, OfDeepSeek41) {
   EXPECT_EQ(FindDialect(v4, *chat_template, {{"eos_token", "<eos>"}}).family, Family::kDsml);
 }
 
-// One that cannot be rendered has the family that its text names.
+// If it cannot be rendered, its family is found by its source.
 TEST(Dialect, OfDeepSeek41ByItsTextAlone) {
   constexpr std::string_view kSource = "{{ raise_exception('no') }}<｜DSML｜ calls>";
   const auto chat_template = jinja::ChatTemplate::Parse(kSource);
@@ -169,7 +169,7 @@ TEST(Dialect, OfDeepSeek31) {
     EXPECT_TRUE(dialect.takes_system);
     EXPECT_TRUE(dialect.takes_later_system);
     EXPECT_EQ(dialect.arguments, ArgumentsAs::kText);
-    // The form that is explained to the model is not taken for a call.
+    // The form in the instructions to the model is not mistaken for a call.
     ASSERT_TRUE(dialect.calls.has_value());
     EXPECT_EQ(dialect.calls->open, "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>");
     EXPECT_EQ(dialect.calls->middle, "<｜tool▁sep｜>");

@@ -17,11 +17,11 @@ constexpr std::string_view kChannel = "<|channel|>";
 constexpr std::string_view kMessage = "<|message|>";
 constexpr std::string_view kRecipient = "to=";
 constexpr std::string_view kFunctions = "functions.";
-// What a header begins with; behind a prompt it goes on from its role.
+// Possible beginnings of a header; after a prompt it continues from its role.
 constexpr std::string_view kHeaderBegins[] = {kStart, kChannel, kMessage, kRecipient};
-// What a body ends with.
+// Possible ends of a body.
 constexpr std::string_view kBodyEnds[] = {"<|end|>", "<|call|>", "<|return|>", kStart};
-// No header is longer: what goes on without a message is text.
+// Longer headers are text.
 constexpr size_t kMaxHeader = 512;
 
 std::string_view TrimLeftSpaces(std::string_view text) {
@@ -36,7 +36,7 @@ bool MayBeHeader(std::string_view text) {
   });
 }
 
-// What stands behind a mark, up to a space or the next mark; empty where the mark is not there.
+// The text after a mark, up to a space or the next mark; empty if there is no mark.
 std::string_view WordBehind(std::string_view header, std::string_view mark) {
   const size_t at = header.find(mark);
   if (at == std::string_view::npos) return {};
@@ -49,7 +49,7 @@ std::string_view WordBehind(std::string_view header, std::string_view mark) {
 HarmonyReply::HarmonyReply(std::string_view prompt, const Tools* tools) : tools_(tools) {
   const size_t turn = prompt.rfind(kTurn);
   if (turn == std::string_view::npos) return;
-  // What the prompt has begun of the turn has been said already.
+  // The part of the turn in the prompt is not reported again.
   std::vector<ReplyEvent> said;
   Push(prompt.substr(turn + kTurn.size()), said);
 }
@@ -66,8 +66,8 @@ void HarmonyReply::Feed(char c, std::vector<ReplyEvent>& events) {
 void HarmonyReply::InHeader(std::vector<ReplyEvent>& events) {
   if (held_.ends_with(kMessage)) return BeginMessage(std::exchange(held_, ""), events);
   if (MayBeHeader(held_)) return;
-  // No header at all: it is said, and the next mark may begin another. The mark that began it is
-  // text as well: read again, it would begin the same header again.
+  // Not a header: it is text, and the next mark may begin another. The mark that began it is text
+  // as well: reading it again would begin the same header again.
   const std::string text = std::exchange(held_, "");
   const std::string_view said = TrimLeftSpaces(text);
   const size_t begun = said.starts_with(kStart) ? text.size() - said.size() + kStart.size() : 0;
@@ -87,7 +87,7 @@ void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>
   const bool is_offered =
       is_function && tools_ != nullptr && (!tools_->has_tool || tools_->has_tool(name));
   if (!is_offered) {
-    // What only looks like a call is text.
+    // A call of an unknown tool is text.
     BeginText(Kind::kContent, events);
     return Say(header, events);
   }
@@ -100,7 +100,7 @@ void HarmonyReply::BeginMessage(std::string_view header, std::vector<ReplyEvent>
 void HarmonyReply::BeginText(Kind kind, std::vector<ReplyEvent>& events) {
   in_body_ = true;
   kind_ = kind;
-  // Messages of one kind are paragraphs.
+  // Messages of the same kind are paragraphs.
   if (kind == Kind::kThinking ? has_thought_ : has_said_) Say("\n\n", events);
 }
 
@@ -139,7 +139,7 @@ void HarmonyReply::Finish(std::vector<ReplyEvent>& events) {
     Say(std::exchange(held_, ""), events);
     return EndMessage(events);
   }
-  // A header that the end has cut is markup, if it has begun as nothing else begins.
+  // An unfinished header is markup if it has begun with a mark.
   const std::string_view said = TrimLeftSpaces(held_);
   if (said.starts_with(kStart) || said.starts_with(kChannel)) return held_.clear();
   kind_ = Kind::kContent;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Takes a reply of gpt-oss apart: messages, each with a header that names its channel (analysis is
-// reasoning, final the answer, commentary what is said beside it) or the tool that it calls. The
-// same text gives the same, in whatever pieces it comes. Must not know other families.
+// Parses a reply of gpt-oss: messages, each with a header that names its channel (analysis is
+// reasoning, final the answer, commentary further text) or the tool that it calls. The events do
+// not depend on how the text is cut into pieces. Must not know other families.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ namespace aster::chat {
 // Not for concurrent use.
 class HarmonyReply {
  public:
-  // `prompt` is what the reply follows: it may end within a message. Without tools (null) calls are
+  // `prompt` comes before the reply: it may end within a message. Without tools (null) calls are
   // text. Tools outlive it.
   HarmonyReply(std::string_view prompt, const Tools* tools);
 
   void Push(std::string_view text, std::vector<ReplyEvent>& events);
-  // A call that was under way ends as far as it came.
+  // The reply ends. An unfinished call ends as it is.
   void Finish(std::vector<ReplyEvent>& events);
 
  private:
@@ -37,8 +37,8 @@ class HarmonyReply {
   const Tools* const tools_;
   bool in_body_ = false;
   ReplyEvent::Kind kind_ = ReplyEvent::Kind::kContent;  // of the body
-  std::string held_;            // the header so far, or what may become markup
-  bool has_arguments_ = false;  // of the call under way
+  std::string held_;                                    // the header so far, or possible markup
+  bool has_arguments_ = false;                          // of the current call
   bool has_thought_ = false;
   bool has_said_ = false;
 };

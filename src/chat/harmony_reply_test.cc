@@ -10,7 +10,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Events as one line: what is said as it stands, thoughts in (), calls as name{…}.
+// Events as one line: text unchanged, thoughts in (), calls as name{…}.
 std::string LineOf(const std::vector<ReplyEvent>& events) {
   std::string line;
   for (const ReplyEvent& event : events) {
@@ -39,7 +39,7 @@ std::string ParseHarmony(std::string_view reply, std::string_view prompt = "<|st
                        .is_string = nullptr};
   std::string whole;
   for (const size_t piece : {reply.size() + 1, size_t{1}, size_t{2}, size_t{3}, size_t{7}}) {
-    // By way of the parser of all families.
+    // By the parser of all families.
     ReplyParser parser({.family = Family::kHarmony, .has_tools = true, .has_thinking = true},
                        prompt, has_tools ? &tools : nullptr);
     std::vector<ReplyEvent> events;
@@ -94,7 +94,7 @@ TEST(HarmonyReply, WhatIsNoCallIsText) {
   }
 }
 
-// It was read as the same header again, without end.
+// This was once read as the same header again and again.
 TEST(HarmonyReply, AMarkThatBeginsNoHeaderIsText) {
   EXPECT_EQ(ParseHarmony("<|start|>\n"), "<|start|>\n");
   EXPECT_EQ(ParseHarmony("<|channel|>final<|message|>The mark <|start|> begins\na message."),

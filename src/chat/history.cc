@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The arguments of each call, with the path to them.
+// Calls `visit` with the arguments of each call and the path to them.
 template <typename Json, typename Visit>
 Status VisitArguments(Json& messages, const Visit& visit) {
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -42,13 +42,13 @@ Status VisitArguments(Json& messages, const Visit& visit) {
 
 }  // namespace
 
-// A random word stands in no message, tool or template.
+// A random word is in no message, tool or template.
 ArgumentTexts::ArgumentTexts(const ordered_json& messages)
     : messages_(std::make_unique<ordered_json>(messages)),
       word_(fmt::format("zq{:016x}{:016x}arguments", SystemSeed(), SystemSeed())) {
   const Status status = VisitArguments(*messages_, [&](const std::string&, ordered_json& text) {
     texts_.push_back(text.get<std::string>());
-    // No word is the beginning of another.
+    // No placeholder is the beginning of another.
     text = fmt::format("{}{}z", word_, texts_.size() - 1);
     return Ok();
   });
@@ -57,7 +57,7 @@ ArgumentTexts::ArgumentTexts(const ordered_json& messages)
 
 ArgumentTexts::~ArgumentTexts() = default;
 
-// In the order in which they stand in the prompt.
+// In the order of the prompt.
 std::vector<ArgumentTexts::Place> ArgumentTexts::FindWords(std::string_view prompt) const {
   std::vector<Place> places;
   for (size_t at = prompt.find(word_); at != std::string_view::npos;) {
@@ -84,7 +84,7 @@ bool ArgumentTexts::AllStandIn(std::string_view prompt) const {
 std::string ArgumentTexts::Restore(std::string_view prompt,
                                    const std::function<std::string(std::string_view)>& mark) const {
   std::string whole;
-  size_t begin = 0;  // of what has not been written yet
+  size_t begin = 0;  // of the text that is not written yet
   for (const Place& place : FindWords(prompt)) {
     const size_t end = place.at + place.size;
     const bool quoted = place.at > begin && prompt[place.at - 1] == '"' && end < prompt.size() &&

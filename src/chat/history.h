@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A conversation whose calls carry their arguments as text, made into a prompt in which they stand
-// byte for byte as the model wrote them: only so is its memory of them found again. Must not know
+// Makes a prompt of a conversation whose calls have their arguments as text, in which these are
+// byte for byte as the model wrote them: otherwise their KV cache would not be found. Must not know
 // how a template is rendered.
 #pragma once
 
@@ -18,25 +18,25 @@
 
 namespace aster::chat {
 
-// Words that stand for arguments while a template is rendered.
+// Placeholders for arguments while a template is rendered.
 class ArgumentTexts {
  public:
-  // Messages as chat templates take them. Arguments that are no text stay as they are.
+  // Messages as for chat templates. Arguments that are not text are unchanged.
   explicit ArgumentTexts(const nlohmann::ordered_json& messages);
   ~ArgumentTexts();
 
-  // With words in the place of argument texts.
+  // With placeholders in place of argument texts.
   const nlohmann::ordered_json& messages() const { return *messages_; }
   bool empty() const { return texts_.empty(); }
 
-  // Whether each word stands in the prompt once: then the template has not looked into them.
+  // Whether each placeholder is in the prompt once: then the template has not read it.
   bool AllStandIn(std::string_view prompt) const;
-  // The prompt with what they stand for, as `mark` changes it; quotes around a word go.
+  // The prompt with the original texts, changed by `mark`; quotes around a placeholder are removed.
   std::string Restore(std::string_view prompt,
                       const std::function<std::string(std::string_view)>& mark) const;
 
  private:
-  // One of the words in a prompt.
+  // A placeholder in a prompt.
   struct Place {
     size_t index = 0;  // of the text
     size_t at = 0;
@@ -45,12 +45,12 @@ class ArgumentTexts {
   std::vector<Place> FindWords(std::string_view prompt) const;
 
   std::unique_ptr<nlohmann::ordered_json> messages_;
-  std::string word_;  // another one each time; each text has it with a number behind
+  std::string word_;  // different each time; placeholders have a number after it
   std::vector<std::string> texts_;
 };
 
-// The messages with arguments that are texts made into objects. An error names those that are not
-// JSON objects.
+// The messages with arguments parsed to objects if they are texts. The error names texts that are
+// not JSON objects.
 Result<nlohmann::ordered_json> WithArgumentObjects(const nlohmann::ordered_json& messages);
 
 }  // namespace aster::chat

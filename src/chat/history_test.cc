@@ -49,7 +49,7 @@ std::vector<Known> KnownTemplates() {
   if (std::filesystem::exists(folder)) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       std::string source = ReadFile(entry.path(), 1 << 20).value();
-      // This one leaves it to people to tell the model about tools.
+      // This one expects users to describe tools to the model.
       if (entry.path().stem() == "deepseek-ai-DeepSeek-V3.1")
         source = jinja::ReplacementTemplate("deepseek2", source);
       known.push_back({entry.path().stem(), std::move(source)});
@@ -64,7 +64,7 @@ ordered_json ToolList() {
     {"type": "integer"}}, "required": ["what"]}}}])");
 }
 
-// As a prompt with arguments that are texts is made.
+// Renders a prompt with arguments that are texts.
 Result<std::string> Render(const jinja::ChatTemplate& chat_template, const Dialect& dialect,
                            const ordered_json& messages, bool generate) {
   ordered_json variables = kBase;
@@ -101,8 +101,7 @@ ordered_json MessageOf(const std::vector<ReplyEvent>& events) {
   return CallMessage(content, arguments);
 }
 
-// What a template writes of calls is what the model has learnt to write; that is parsed, and comes
-// out again.
+// A model writes calls as its template does; they are parsed and rendered again unchanged.
 TEST(History, WhatAModelWroteStandsInThePromptAgain) {
   const ordered_json user = {{"role", "user"}, {"content", "Where is it?"}};
   size_t families = 0;
@@ -116,7 +115,7 @@ TEST(History, WhatAModelWroteStandsInThePromptAgain) {
     ++families;
     const auto before = Render(*chat_template, dialect, ordered_json::array({user}), true);
     ASSERT_TRUE(before.ok()) << before.error().message();
-    // As a model writes JSON: with its own spaces where the template lets it.
+    // Like a model's JSON: with its own spaces if the template allows it.
     const bool as_text = dialect.arguments == ArgumentsAs::kText;
     const std::string arguments =
         as_text ? R"({"what":"a \"key\"",  "most": 1.50})" : R"({"most": 3, "what": "a \"key\""})";
@@ -201,7 +200,7 @@ TEST(History, ArgumentsThatAreNoObjectAreRefusedByName) {
               testing::HasSubstr("messages[0].tool_calls[0].function.arguments"));
 }
 
-// Rendering them would have to go as deep.
+// Rendering them would need the same depth.
 TEST(History, ArgumentsThatAreTooDeepAreRefusedByName) {
   const std::string deep = "{\"a\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
   const auto changed = WithArgumentObjects(ordered_json::array({CallMessage("", {"{}", deep})}));
@@ -227,7 +226,7 @@ TEST(History, ManyArgumentsStandWhereTheyStood) {
   }
 }
 
-// Words are new each time: what was seen of one stands for nothing in the next prompt.
+// Placeholders differ each time: one that was seen means nothing in the next prompt.
 TEST(History, NobodyKnowsTheWords) {
   const ordered_json messages = ordered_json::array({CallMessage("", {"{}"})});
   const ArgumentTexts texts(messages);

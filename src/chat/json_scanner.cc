@@ -156,7 +156,7 @@ JsonScanner::Verdict JsonScanner::Feed(char c) {
 }
 
 Result<std::string> DecodeJsonString(std::string_view json) {
-  // Control characters as they are would be refused: they are escaped first.
+  // The parser refuses control characters, so they are escaped first.
   std::string escaped;
   for (const char c : json) {
     if (static_cast<unsigned char>(c) < 0x20) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Finds the end of one JSON value in text that comes byte by byte, so that its very bytes can be
-// passed on while they come. Must not know what the value is for.
+// passed on at once. Must not know what the value is for.
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace aster::chat {
 
-// What may stand between JSON's values.
+// White space between JSON's values.
 inline bool IsJsonSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// JSON as RFC 8259 has it, except that strings may hold control characters as they are: models
-// write line breaks there, and the reader of the value sees the same bytes. Not for concurrent use.
+// JSON by RFC 8259, except that strings may have control characters: models write line breaks
+// there, and the value's reader gets the same bytes. Not for concurrent use.
 class JsonScanner {
  public:
   enum class Verdict : uint8_t {
-    kMore,        // the byte belongs to the value, which goes on
-    kDone,        // the byte ended the value
-    kDoneBefore,  // the value had ended before the byte (a number ends with what is none)
-    kBad,         // no JSON
+    kMore,        // the byte belongs to the value, which continues
+    kDone,        // the byte ends the value
+    kDoneBefore,  // the value ended before the byte (a number ends at another character)
+    kBad,         // not JSON
   };
-  // Values within each other; beyond, they are bad.
+  // Levels of nesting; deeper values are bad.
   static constexpr size_t kMaxDepth = 256;
 
-  // After anything but kMore, nothing more may be fed.
+  // After anything except kMore, Feed must not be called again.
   Verdict Feed(char c);
 
  private:
   enum class State : uint8_t {
     kValue,
-    kFirstItem,  // behind [
-    kFirstKey,   // behind {
-    kKey,        // behind , in an object
+    kFirstItem,  // after [
+    kFirstKey,   // after {
+    kKey,        // after , in an object
     kColon,
     kAfterValue,
     kString,
     kEscape,
     kHex,
     kWord,   // true, false, null
-    kMinus,  // of numbers: what was last
+    kMinus,  // of numbers: the last part
     kZero,
     kInteger,
     kPoint,
@@ -67,10 +67,10 @@ class JsonScanner {
   bool string_is_key_ = false;
   uint32_t hex_left_ = 0;
   std::string_view word_left_;
-  std::string stack_;  // { and [ that are open
+  std::string stack_;  // open { and [
 };
 
-// The text that a JSON string with its quotes stands for.
+// The text of a JSON string with its quotes.
 Result<std::string> DecodeJsonString(std::string_view json);
 
 }  // namespace aster::chat

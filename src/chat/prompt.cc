@@ -17,11 +17,11 @@
 namespace aster::chat {
 namespace {
 
-// Plane 15 is for private use: character kFirstMark + i stands for control token i. (Who writes
-// such a character himself gets the token's name instead, as plain text.)
+// Plane 15 is for private use: character kFirstMark + i represents control token i. (If a user
+// writes such a character, it becomes the token's name as plain text.)
 constexpr uint32_t kFirstMark = 0xf0000;
 constexpr size_t kMaxMarks = 0xfffd;
-// All of them are four bytes in UTF-8, and begin with this one.
+// All of them have four bytes in UTF-8, and begin with this one.
 constexpr char kMarkByte = '\xf3';
 constexpr size_t kMarkBytes = 4;
 
@@ -33,7 +33,7 @@ std::string MarkOf(size_t index) {
           static_cast<char>(0x80 | (character & 0x3f))};
 }
 
-// The control token that the text's beginning stands for, if it is a mark.
+// The control token at the text's beginning, if that is a mark.
 std::optional<size_t> IndexOfMark(std::string_view text, size_t mark_count) {
   if (text.size() < kMarkBytes || text[0] != kMarkByte) return std::nullopt;
   uint32_t character = 0x3;
@@ -44,7 +44,7 @@ std::optional<size_t> IndexOfMark(std::string_view text, size_t mark_count) {
   return character - kFirstMark;
 }
 
-// gpt-oss knows three efforts, and none of not thinking at all.
+// gpt-oss has three efforts, and thinking cannot be turned off.
 void FitEffort(nlohmann::ordered_json& variables) {
   const auto has = [&](const char* key, const nlohmann::ordered_json& value) {
     const auto found = variables.find(key);
@@ -119,12 +119,12 @@ Result<ChatPrompt> ChatPrompt::Make(const gguf::Metadata& metadata,
   return prompt;
 }
 
-// The longest control token that the text begins with; nothing where it begins with none.
+// The longest control token at the text's beginning; nothing if there is none.
 std::optional<size_t> ChatPrompt::ControlAt(std::string_view text) const {
   std::optional<size_t> longest;
   auto low = control_order_.begin();
   auto high = control_order_.end();
-  // Those that share the text's beginning stand side by side; fewer with each byte.
+  // Tokens that share the text's beginning are adjacent; fewer with each byte.
   for (size_t depth = 0; depth < text.size(); ++depth) {
     const auto byte_of = [&](size_t index) {
       return static_cast<int>(static_cast<uint8_t>(control_texts_[index][depth]));
@@ -142,7 +142,7 @@ std::optional<size_t> ChatPrompt::ControlAt(std::string_view text) const {
 
 std::string ChatPrompt::Marked(std::string_view content) const {
   std::string marked;
-  size_t begin = 0;  // of what has not been written yet
+  size_t begin = 0;  // of the text that is not written yet
   for (size_t at = 0; at < content.size();) {
     const auto index = ControlAt(content.substr(at));
     if (!index) {
@@ -172,7 +172,7 @@ nlohmann::ordered_json ChatPrompt::MarkedJson(const nlohmann::ordered_json& json
   if (json.is_structured()) {
     for (nlohmann::ordered_json& member : marked) member = MarkedJson(member);
   }
-  // Templates compare roles; roles are no text of a conversation.
+  // Templates compare roles; these are not text of a conversation.
   if (json.is_object() && json.contains("role")) marked["role"] = json["role"];
   return marked;
 }
@@ -233,7 +233,7 @@ Result<std::string> ChatPrompt::Render(const nlohmann::ordered_json& messages,
 
 Result<std::vector<int32_t>> ChatPrompt::EncodePieces(std::string_view marked) const {
   std::vector<int32_t> ids;
-  size_t begin = 0;  // of what is not encoded yet
+  size_t begin = 0;  // of the text that is not encoded yet
   for (size_t at = 0; at < marked.size();) {
     const auto index = IndexOfMark(marked.substr(at), control_texts_.size());
     if (!index) {
@@ -266,7 +266,7 @@ Result<std::optional<std::vector<int32_t>>> ChatPrompt::EncodeNext(std::string_v
   using Next = std::optional<std::vector<int32_t>>;
   std::vector<int32_t> ids = TRY(EncodePieces(marked));
   if (ids.empty()) return Next(std::move(ids));
-  // Pieces stand for themselves only behind a boundary that every tokenizer respects.
+  // The tokens of a part are those in the whole only after a boundary for every tokenizer.
   const text::Vocab& vocab = tokenizer_->vocab();
   const text::TokenType first = vocab.types[static_cast<size_t>(ids.front())];
   if (!text::IsMatchedInText(first)) return Next();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Turns a conversation into a model's tokens by its chat template, with control tokens only where
-// the template put them. Text of users never becomes a control token, or they could end their turn
-// and speak for others. Must not know how answers are made.
+// the template put them. Users' text never becomes a control token, or they could end their turn
+// and write other roles' messages. Must not know how answers are generated.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -29,54 +29,51 @@ struct Message {
 
 // How much a model thinks before it answers.
 enum class Thinking : uint8_t { kAsItLikes, kOff, kHigh, kMax };
-// Sets whether it does at all, under all names that templates have for it.
+// Enables or disables thinking, under all names that templates have for it.
 void AddThinking(bool thinks, nlohmann::ordered_json& variables);
 
-// The text of a token that the metadata names by id, such as "bos"; nothing where it does not.
+// The text of a token that the metadata names by id, such as "bos"; empty if there is none.
 std::string SpecialTokenText(const gguf::Metadata& metadata, std::string_view role);
 
-// The source of the chat template, the architecture's own where the file has none; nothing where
-// there is none either.
+// The source of the chat template; else that of the architecture; empty if there is neither.
 std::string ChatTemplateSource(const gguf::Metadata& metadata);
 
 // The tokenizer outlives it.
 class ChatPrompt {
  public:
-  // An error where the model has a template that cannot be parsed.
+  // An error if the model has a template that cannot be parsed.
   static Result<ChatPrompt> Make(const gguf::Metadata& metadata, const text::Tokenizer& tokenizer);
 
   bool has_template() const { return template_.has_value(); }
-  // Texts are to be continued as they are.
+  // Texts are then continued without a template.
   void DropTemplate() { template_.reset(); }
-  // Of templates that know of thinking; others look as before.
+  // For templates with thinking; others are unchanged.
   void SetThinking(Thinking thinking) { thinking_ = thinking; }
   bool KnowsThinking() const;
   const text::Tokenizer& tokenizer() const { return *tokenizer_; }
-  // Renders a few conversations to see how the model writes calls and thoughts.
+  // Renders a few conversations to find the model's form of calls and thoughts.
   Dialect FindDialect() const;
 
-  // The prompt up to where the model answers, marked: control tokens in what the messages say have
-  // a private character in their place.
+  // The prompt up to the model's answer, marked: control tokens in the messages' texts are replaced
+  // by private characters.
   Result<std::string> Render(std::span<const Message> messages) const;
-  // The same of messages and tools as chat templates take them; without tools where they are null.
+  // The same for messages and tools as in chat templates; null: no tools.
   Result<std::string> Render(const nlohmann::ordered_json& messages,
                              const nlohmann::ordered_json& tools) const;
-  // And with more that the template may name; `extra` is an object. Arguments of calls may be
-  // texts: they stand in the prompt byte for byte, where the template does not have to look into
-  // them.
+  // With further variables of the template; `extra` is an object. Arguments of calls may be texts:
+  // they are in the prompt byte for byte, unless the template has to read them.
   Result<std::string> Render(const nlohmann::ordered_json& messages,
                              const nlohmann::ordered_json& tools,
                              const nlohmann::ordered_json& extra) const;
-  // What a message says, marked in the same way: so it stands in the prompt, unless the template
-  // changes it.
+  // A message's text, marked in the same way: as in the prompt, unless the template changes it.
   std::string Marked(std::string_view content) const;
 
-  // The tokens of a whole marked prompt, with the token that begins a text if the model wants one.
+  // The tokens of a whole marked prompt, with the beginning-of-text token if the model has one.
   Result<std::vector<int32_t>> Encode(std::string_view marked) const;
-  // Of a part that follows other tokens; nothing where the part would not be the same in the whole.
+  // Of a part that follows other tokens; nothing if its tokens would differ in the whole prompt.
   Result<std::optional<std::vector<int32_t>>> EncodeNext(std::string_view marked) const;
 
-  // A text without template. It may name control tokens.
+  // A text without template. It may contain control tokens.
   Result<std::vector<int32_t>> EncodeRaw(std::string_view text, bool begins) const;
 
  private:
@@ -95,7 +92,7 @@ class ChatPrompt {
   std::string bos_text_;
   std::string eos_text_;
   std::vector<std::string> control_texts_;  // the longest first
-  std::vector<size_t> control_order_;       // of them, as bytes are ordered
+  std::vector<size_t> control_order_;       // their indices, ordered by bytes
 };
 
 }  // namespace aster::chat

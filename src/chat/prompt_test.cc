@@ -15,7 +15,7 @@
 namespace aster::chat {
 namespace {
 
-// Some that begin alike, end as others begin, or stand within others.
+// Some with equal beginnings, some whose ends begin others, some within others.
 const std::vector<std::string> kControls = {"<a>", "<a", "<ab>", "b><a", ">>", "<a><b>", "<"};
 
 std::unique_ptr<text::Tokenizer> MakeTokenizer() {
@@ -71,14 +71,14 @@ TEST_F(PromptTest, TheLongestIsMarkedAndTheRestStays) {
   EXPECT_NE(prompt_.Marked("<a>"), prompt_.Marked("<a"));
 }
 
-// In the time that it takes to read it: ten million bytes took hours.
+// In linear time: ten million bytes once took hours.
 TEST_F(PromptTest, LongTextsFullOfMarkup) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += i % 3 == 0 ? "<a><" : "<<ab";
   EXPECT_EQ(prompt_.Marked(text).find('<'), std::string::npos);
 }
 
-// Of a file that says this one thing.
+// For a file with only this key.
 ChatPrompt PromptOf(const char* key, std::string_view text, const text::Tokenizer& tokenizer) {
   gguf::MetadataBuilder builder;
   builder.Set(key, text);
@@ -89,7 +89,7 @@ ChatPrompt PromptOf(const char* key, std::string_view text, const text::Tokenize
   return ChatPrompt::Make(metadata, tokenizer).value();
 }
 
-// Its template would write the JSON of a client between braces of its own.
+// Its template would write a client's JSON between its own braces.
 TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
   const ChatPrompt prompt = PromptOf("tokenizer.chat_template", kGemmaTemplate, *tokenizer_);
   const auto messages = nlohmann::ordered_json::parse(R"([{"role": "user", "content": "Where?"},
@@ -102,7 +102,7 @@ TEST_F(PromptTest, EarlierCallsOfGemma4AreInItsForm) {
 }
 
 TEST_F(PromptTest, HowMuchIsThoughtStandsInThePrompt) {
-  // Which have templates of their own.
+  // These have templates of their own.
   for (const char* architecture : {"deepseek4", "deepseek41"}) {
     SCOPED_TRACE(architecture);
     ChatPrompt prompt = PromptOf("general.architecture", architecture, *tokenizer_);

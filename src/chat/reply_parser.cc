@@ -17,7 +17,7 @@ constexpr std::string_view kPythonTag = "<|python_tag|>";
 constexpr std::string_view kPhiCallsEnd = "<|/tool_call|>";
 constexpr std::string_view kSpace = " \t\r\n";
 
-// What opens one call within the calls, and what ends them all; empty where nothing does.
+// The opening of one call within the calls, and the end of all; empty if there is none.
 struct SectionMarks {
   std::string_view call_open;
   std::string_view close;
@@ -44,7 +44,7 @@ SectionMarks MarksOf(Family family) {
   }
 }
 
-// Families in which one and the same mark opens the calls and each of them.
+// Families with the same mark for the opening of the calls and of each call.
 bool OpensCallAtOnce(Family family) {
   return family == Family::kHermes || family == Family::kGlm || family == Family::kQwenXml ||
          family == Family::kMimo || family == Family::kGemma;
@@ -119,7 +119,7 @@ void ReplyParser::Feed(char c) {
       if (++optional_matched_ == optional_.size()) optional_.clear();
       return;
     }
-    // It was not left out on purpose: it belongs to what is said.
+    // The white space is not to be omitted: it belongs to the text.
     const std::string begun = optional_.substr(0, optional_matched_);
     optional_.clear();
     for (const char earlier : begun) Dispatch(earlier);
@@ -173,7 +173,7 @@ void ReplyParser::AtStart(char c) {
   for (const char earlier : std::exchange(held_, "")) Dispatch(earlier);
 }
 
-// Whether what is held may become markup, or has become it.
+// Whether the held text is, or may become, markup.
 bool ReplyParser::MatchesText() {
   if (state_ == State::kThinking) {
     const std::string_view close = ThinkClose(dialect_.family);
@@ -216,11 +216,11 @@ void ReplyParser::OpenCall(std::unique_ptr<CallReader> reader) {
   state_ = State::kCall;
 }
 
-// What came since the last call is no call: it is said.
+// There is no call in the text since the last one: it is content.
 void ReplyParser::LeaveSection() {
   state_ = State::kContent;
   for (const char c : std::exchange(raw_, "")) {
-    // Not looked at again: the same markup would be found.
+    // Not scanned again: the same markup would be found.
     Emit(Kind::kContent, {&c, 1});
   }
 }
@@ -245,14 +245,14 @@ void ReplyParser::InSection(char c) {
     return LeaveSection();
   }
   if (IsBeginning(said, marks.call_open) || IsBeginning(said, marks.close)) return;
-  // What was held for the next call is text, which may begin others.
+  // The held beginning of a next call is text, which may contain other calls.
   const std::string held = std::exchange(held_, "");
   raw_.resize(raw_.size() - held.size());
   LeaveSection();
   for (const char earlier : held) Dispatch(earlier);
 }
 
-// Calls as a list; of Mistral also one after the other, by name.
+// Calls as a list; for Mistral also one after the other, by name.
 void ReplyParser::InListSection(char c) {
   raw_ += c;
   if (kSpace.find(c) != std::string_view::npos) return;
@@ -301,7 +301,7 @@ void ReplyParser::InCall(char c) {
     EndCall();
     raw_ = c;
   }
-  // The byte may begin what the rest was not.
+  // The byte may begin something else.
   raw_.pop_back();
   LeaveSection();
   Dispatch(c);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Takes a model's reply apart as it comes: reasoning, text and tool calls. The same text gives the
-// same, in whatever pieces it comes, and nothing is lost: what only begins like markup comes out as
-// text. Must not know tokens, nor the dialects of servers.
+// Parses a model's reply as it comes: reasoning, text and tool calls. The events do not depend on
+// how the text is cut into pieces, and nothing is lost: text that only begins like markup is text.
+// Must not know tokens, nor the dialects of servers.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +28,12 @@ struct ReplyEvent {
   };
   Kind kind = Kind::kContent;
   std::string text = {};
-  std::string id = {};  // of a call that begins, where the model gave it one
+  std::string id = {};  // of a call that begins, if the model gave it one
 
   bool operator==(const ReplyEvent&) const = default;
 };
 
-// Appends, and joins pieces of the same kind.
+// Appends an event, or joins it with the last one if that has the same kind.
 void AddEvent(std::vector<ReplyEvent>& events, ReplyEvent event);
 
 class HarmonyReply;
@@ -41,21 +41,21 @@ class HarmonyReply;
 // Not for concurrent use.
 class ReplyParser final : private CallSink {
  public:
-  // `prompt` is what the reply follows: its end says whether the model is thinking already. Where
-  // no tools are offered (`tools` null) calls are text. Tools outlive the parser.
+  // `prompt` comes before the reply: its end says whether the model is thinking already. If no
+  // tools are offered (`tools` null), calls are text. Tools outlive the parser.
   ReplyParser(const Dialect& dialect, std::string_view prompt, const Tools* tools);
   ~ReplyParser() override;
 
   void Push(std::string_view text, std::vector<ReplyEvent>& events);
-  // The reply ends here. A call that was under way ends as far as it came.
+  // The reply ends here. An unfinished call ends as it is.
   void Finish(std::vector<ReplyEvent>& events);
 
  private:
   enum class State : uint8_t {
-    kStart,  // nothing but white space yet
+    kStart,  // only white space yet
     kThinking,
     kContent,
-    kSection,  // where a call may begin, or the calls end
+    kSection,  // before a call or the end of the calls
     kCall,
   };
 
@@ -81,19 +81,19 @@ class ReplyParser final : private CallSink {
 
   // Constant after construction.
   const Dialect dialect_;
-  const Family family_;  // plain where there are no tools
+  const Family family_;  // plain if there are no tools
   const Tools* const tools_;
   std::string calls_open_;
 
   State state_ = State::kStart;
-  std::string optional_;  // white space that is left out if it comes now
+  std::string optional_;  // white space that is omitted if it comes now
   size_t optional_matched_ = 0;
-  std::string held_;  // what may become markup
-  // Since the last event, in calls: comes out as content if there is none.
+  std::string held_;  // possible markup
+  // Text since the last event, within calls: becomes content if there is no call.
   std::string raw_;
   std::unique_ptr<CallReader> reader_;
-  std::unique_ptr<HarmonyReply> harmony_;      // does it all where the family is that
-  bool in_list_ = false;                       // of Mistral's
+  std::unique_ptr<HarmonyReply> harmony_;      // parses everything if the family is Harmony
+  bool in_list_ = false;                       // for Mistral
   bool any_call_ = false;                      // in this section
   std::vector<ReplyEvent>* events_ = nullptr;  // while Push and Finish run
 };

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Events as one line: what is said as it stands, thoughts in (), calls as name#id{…}.
+// Events as one line: text unchanged, thoughts in (), calls as name#id{…}.
 std::string Line(const std::vector<ReplyEvent>& events) {
   std::string line;
   for (const ReplyEvent& event : events) {
@@ -56,7 +56,7 @@ std::string Parse(const Dialect& dialect, std::string_view prompt, std::string_v
   return Line(events);
 }
 
-// In every size of pieces.
+// In pieces of every size.
 std::string Parse(Family family, std::string_view reply, std::string_view prompt = "") {
   const Tools tools = {.has_tool = [](std::string_view name) { return name != "nobody"; },
                        .is_string = [](std::string_view, std::string_view parameter,
@@ -127,7 +127,7 @@ TEST(ReplyParser, WhatIsNoCallIsText) {
   EXPECT_EQ(Parse(Family::kLlama, "<|python_tag|>print(1)"), "<|python_tag|>print(1)");
 }
 
-// The client could do nothing with them.
+// The client could not use them.
 TEST(ReplyParser, CallsOfWhatNobodyOfferedAreText) {
   const std::pair<Family, std::string_view> kCalls[] = {
       {Family::kHermes, "<tool_call>\n{\"name\": \"nobody\", \"arguments\": {}}\n</tool_call>"},
@@ -186,7 +186,7 @@ TEST(ReplyParser, MistralWithIds) {
                   "[TOOL_CALLS]g[ARGS]{}[TOOL_CALLS]f[CALL_ID]000000000[ARGS] {\"b\":[1]}"),
             "Well.<<f#aZ0bY1cX2 {\"a\": \"[CALL_ID]x[ARGS]{}\"}>><<g {}>><<f#000000000 "
             "{\"b\":[1]}>>");
-  // What is no such id does not spoil the call.
+  // An invalid id does not invalidate the call.
   EXPECT_EQ(Parse(Family::kMistral,
                   "[TOOL_CALLS]f[CALL_ID][ARGS]{}[TOOL_CALLS]f[CALL_ID]a {\"}\n[CALL_ID]b[ARGS]{}"),
             "<<f {}>><<f#a {\"}\n[CALL_ID]b {}>>");
@@ -228,7 +228,7 @@ TEST(ReplyParser, DeepSeek) {
             "<<f {\"a\": 1}>>");
 }
 
-// V3.2 has another word than V4 for all of them together, and neither reads the other's.
+// V3.2 has another name than V4 for the block of calls; each is text for the other.
 TEST(ReplyParser, Dsml) {
   for (const auto& [family, block] :
        {std::pair(Family::kDsml32, "function_calls"), std::pair(Family::kDsml, "tool_calls")}) {
@@ -264,7 +264,7 @@ TEST(ReplyParser, DsmlWithSpaces) {
     parser.Finish(events);
     EXPECT_EQ(Line(events), read) << cut;
   }
-  // Neither reads the other's tags.
+  // Each one's tags are text for the other.
   EXPECT_EQ(Parse(Family::kDsml, reply), reply);
   const std::string_view unspaced =
       "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>";
@@ -292,7 +292,7 @@ TEST(ReplyParser, QwenXml) {
             "<<f {\"a\": 12, \"text\": \"x\\n\\ny\"}>>");
 }
 
-// Line breaks in a value are the value's.
+// Line breaks in a value belong to it.
 TEST(ReplyParser, Mimo) {
   EXPECT_EQ(Parse(Family::kMimo,
                   "So:<tool_call>\n<function=f>\n<parameter=a>12</parameter>\n"

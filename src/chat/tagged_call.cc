@@ -35,7 +35,7 @@ class Cursor {
     rest_.remove_prefix(literal.size());
     return true;
   }
-  // What stands before the mark, which is taken too.
+  // The text before the mark; removes both.
   std::optional<std::string_view> TakeUntil(std::string_view mark) {
     const size_t end = rest_.find(mark);
     if (end == std::string_view::npos) return std::nullopt;
@@ -58,7 +58,7 @@ bool IsJson(std::string_view text) {
     if (verdict == JsonScanner::Verdict::kMore) continue;
     return verdict == JsonScanner::Verdict::kDone && i + 1 == text.size();
   }
-  // Only a number at the end is whole without something behind it.
+  // Here only a number can be complete, and the scanner needs a character after it.
   return !text.empty() && scanner.Feed(' ') == JsonScanner::Verdict::kDoneBefore;
 }
 
@@ -80,8 +80,8 @@ class ArgumentsWriter {
   std::string json_;
 };
 
-// Where the markup does not say it: a string if the tool wants one, or if it is no JSON, or if it
-// is a JSON string (whose quotes then belong to it).
+// If the markup does not say it: a string if the tool expects one, if it is not JSON, or if it is a
+// JSON string (whose quotes then belong to it).
 bool IsString(const Tools& tools, std::string_view name, std::string_view key,
               std::string_view value) {
   if (value.starts_with('"') || !IsJson(value)) return true;
@@ -172,13 +172,13 @@ Result<TaggedCall> ReadMiniMax(std::string_view body, const Tools& tools) {
   return call;
 }
 
-// Gemma 4's values as JSON. Texts stand between marks of their own, and names of members as they
-// are, or between the same marks.
+// Converts Gemma 4's values to JSON. Texts are between marks, and names of members are plain or
+// between the same marks.
 class GemmaValues {
  public:
   explicit GemmaValues(Cursor& cursor) : cursor_(cursor) {}
 
-  // Behind the brace that opens an object.
+  // After the brace that opens an object.
   Status Members(std::string& json, int depth) {
     json += '{';
     for (bool first = true; !SkipTo("}"); first = false) {
@@ -225,7 +225,7 @@ class GemmaValues {
     }
     if (Take("{")) return Members(json, depth + 1);
     if (Take("[")) return Items(json, depth + 1);
-    // A number, true, false or null; what else there is is a text without its marks.
+    // A number, true, false or null; anything else is a text without its marks.
     const size_t end = std::min(cursor_.rest().find_first_of(",}]"), cursor_.rest().size());
     const std::string_view plain = Trim(cursor_.rest().substr(0, end));
     if (plain.empty()) return NoCall();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Calls whose arguments stand between tags of their own instead of in JSON: GLM, DeepSeek V4 and
-// V4.1, Qwen3 Coder, MiniMax, Gemma 4. Must not know how they come.
+// Calls with arguments between tags of their own instead of in JSON: GLM, DeepSeek V4 and V4.1,
+// Qwen3 Coder, MiniMax, Gemma 4. Must not know how they come.
 #pragma once
 
 #include <string>
@@ -15,14 +15,13 @@ namespace aster::chat {
 
 struct TaggedCall {
   std::string name;
-  std::string arguments;  // JSON: what is not a string has the model's own bytes
+  std::string arguments;  // JSON: values except strings have the model's own bytes
 };
 
-// What ends one call of a family that writes tags.
+// The end of one call of a family that writes tags.
 std::string_view TaggedCallClose(Family family);
 
-// The call in `body`, which is what stands between the opening of a call and its end. An error
-// where it is none.
+// Parses `body`, the text between the opening of a call and its end. An error if it is not a call.
 Result<TaggedCall> ReadTaggedCall(Family family, std::string_view body, const Tools& tools);
 
 }  // namespace aster::chat

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Templates of our own that write what families' published ones do, without what they say about
-// tools.
+// Our own templates, which write the same as published ones, without descriptions of tools.
 #pragma once
 
 #include <string_view>
 
 namespace aster::chat {
 
-// As Gemma 4 writes turns, thoughts and calls, without what it says about tools.
+// Gemma 4's turns, thoughts and calls, without descriptions of tools.
 inline constexpr std::string_view kGemmaTemplate = R"jinja(
 {%- macro value_of(value) -%}
   {%- if value is string -%}{{ '<|"|>' ~ value ~ '<|"|>' }}
@@ -52,14 +51,14 @@ inline constexpr std::string_view kGemmaTemplate = R"jinja(
 {%- if add_generation_prompt -%}{{- '<|turn>model\n' -}}{%- endif -%}
 )jinja";
 
-// As that of Phi 4 mini, which takes tools as a text of the system's message.
+// Like that of Phi 4 mini, which takes tools as a text of the system's message.
 inline constexpr std::string_view kPhiTemplate =
     "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}"
     "{% if message['tools'] %}{{ '<|tool|>' + message['tools'] + '<|/tool|>' }}{% endif %}"
     "{{ '<|end|>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% else %}{{ eos_token }}{% endif %}";
 
-// As MiMo V2 writes turns, thoughts and calls: values without line breaks around them.
+// MiMo V2's turns, thoughts and calls: values without line breaks around them.
 inline constexpr std::string_view kMimoTemplate = R"jinja(
 {%- for tool in tools or [] -%}
   {{- '<function>\n<name>' ~ tool.function.name ~ '</name>\n</function>' -}}
@@ -83,7 +82,7 @@ inline constexpr std::string_view kMimoTemplate = R"jinja(
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n' -}}{%- endif -%}
 )jinja";
 
-// As Qwen3 Coder and Qwen3.5 write them: values on lines of their own.
+// Those of Qwen3 Coder and Qwen3.5: values on lines of their own.
 inline constexpr std::string_view kQwenCoderTemplate = R"jinja(
 {%- for tool in tools or [] -%}
   {{- '<function>\n<name>' ~ tool.function.name ~ '</name>\n</function>' -}}
@@ -107,7 +106,7 @@ inline constexpr std::string_view kQwenCoderTemplate = R"jinja(
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\n<think>\n' -}}{%- endif -%}
 )jinja";
 
-// As DeepSeek V4.1 writes calls, with tags that are put together from parts.
+// DeepSeek V4.1's calls, with tags that are joined from parts.
 inline constexpr std::string_view kSpacedDsmlTemplate = R"jinja(
 {%- set dsml = '｜DSML｜' -%}
 {%- for tool in tools or [] -%}{{- tool.function | tojson ~ '\n' -}}{%- endfor -%}
@@ -133,7 +132,7 @@ inline constexpr std::string_view kSpacedDsmlTemplate = R"jinja(
 {{- '<｜Assistant｜></think>' if add_generation_prompt else '' -}}
 )jinja";
 
-// As DeepSeek V3.1 writes turns, calls and their results, with no place for tools.
+// DeepSeek V3.1's turns, calls and results, without tools.
 inline constexpr std::string_view kDeepSeek31Template = R"jinja(
 {%- set state = namespace(system='', asked=false) -%}
 {%- for message in messages if message.role == 'system' -%}
@@ -166,7 +165,7 @@ inline constexpr std::string_view kDeepSeek31Template = R"jinja(
 {%- endif -%}
 )jinja";
 
-// As Mistral Small 3.2 writes them: with ids, which have to be of nine characters.
+// Those of Mistral Small 3.2: with ids, which must have nine characters.
 inline constexpr std::string_view kMistralIdsTemplate = R"jinja(
 {%- macro checked(id) -%}
   {%- if id is not string or id | length != 9 -%}
@@ -195,7 +194,7 @@ inline constexpr std::string_view kMistralIdsTemplate = R"jinja(
 {%- endfor -%}
 )jinja";
 
-// As Mistral 3 writes turns, tools and calls.
+// Mistral 3's turns, tools and calls.
 inline constexpr std::string_view kMistral3Template = R"jinja(
 {{- bos_token -}}
 {%- if messages[0].role == 'system' -%}
