@@ -13,7 +13,7 @@
 namespace aster::grammar {
 
 Element TextWithout(std::span<const std::string> marks, const ByteSet& without, Grammar& grammar) {
-  // A state is the longest end of what was read with which a mark begins.
+  // A state is the longest suffix of the text that begins a mark.
   std::map<std::string, RuleId, std::less<>> states;
   for (const std::string& mark : marks) {
     CHECK(!mark.empty());

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Texts that may say anything but some marks, so that what follows a mark can be told from them.
-// Must not know tokens.
+// Free text without certain marks, so that a mark ends it. Must not know tokens.
 #pragma once
 
 #include <span>
@@ -12,8 +11,7 @@
 
 namespace aster::grammar {
 
-// Any bytes, also none, in which no mark stands; `without` are bytes that do not stand there
-// either. Marks are not empty.
+// Any bytes, also none, without marks and without the bytes in `without`. Marks are not empty.
 Element TextWithout(std::span<const std::string> marks, const ByteSet& without, Grammar& grammar);
 
 }  // namespace aster::grammar

@@ -37,7 +37,7 @@ TEST(FreeText, SaysAnythingButTheMarks) {
   }
 }
 
-// However long it is, there is little to know about it.
+// However long it is, it has few states.
 TEST(FreeText, LongTextsHaveFewStates) {
   Grammar grammar;
   const RuleId root = grammar.AddRule();

@@ -85,7 +85,7 @@ class GbnfParser {
     return Ok();
   }
 
-  // Within brackets lines may end anywhere; in a rule, where something is still to come.
+  // Within brackets a line may end anywhere; in a rule only before its end.
   Result<std::vector<Sequence>> ParseAlternatives(size_t depth) {
     if (depth > kMaxNesting) return Wrong("too many brackets within each other");
     std::vector<Sequence> alternatives;
@@ -166,7 +166,7 @@ class GbnfParser {
     }
   }
 
-  // A character, or what a backslash makes of the next ones.
+  // A character, or an escape.
   Result<uint32_t> TakeCharacter() {
     if (at_ >= text_.size() || text_[at_] == '\n') return Wrong("a text without an end");
     if (!Take("\\")) {

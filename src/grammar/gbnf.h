@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Grammars as people write them, in GBNF: name ::= "text" [a-z] other* (a | b)? x{2,3}, from the
-// rule called root. Must not know tokens.
+// Grammars in GBNF: name ::= "text" [a-z] other* (a
+// b)? x{2,3}; a text is a `root`. Must not know tokens.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace aster::grammar {
 
 inline constexpr size_t kMaxGbnfBytes = 64 << 10;
 
-// An error names the line.
+// The error names the line.
 Result<std::shared_ptr<const Grammar>> ParseGbnf(std::string_view text);
 
 }  // namespace aster::grammar

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any text as a grammar, and the same text read by it.
+// Any text as a grammar, which then reads the same text.
 #include <cstddef>
 #include <cstdint>
 

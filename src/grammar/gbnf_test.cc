@@ -70,7 +70,7 @@ TEST(Gbnf, WhatIsNone) {
   EXPECT_NE(ErrorOfGbnf("root ::= \"\\"), "");
 }
 
-// Thirty rules, each twice the next, and all of them may be left out: a billion ways to read "x".
+// Thirty rules, each twice the next, all optional: a billion ways to read "x".
 std::string Doubling(size_t rules) {
   std::string gbnf = "root ::= a0 \"x\"\n";
   for (size_t i = 0; i < rules; ++i) gbnf += fmt::format("a{0} ::= a{1} a{1}\n", i, i + 1);
@@ -85,7 +85,7 @@ TEST(Gbnf, WhatCanBeReadInTooManyWaysFails) {
   EXPECT_TRUE(matcher.has_failed());
 }
 
-// Four thousand places at once are still followed, each looked at once for each byte.
+// Four thousand places at once are still followed, each visited once for each byte.
 TEST(Gbnf, PlacesThatAreMetAgainCostNothing) {
   const auto grammar = ParseGbnf("root ::= ([\\x00-\\x7f]?){0,4096}");
   ASSERT_TRUE(grammar.ok()) << grammar.error().message();
@@ -101,7 +101,7 @@ TEST(Gbnf, WhatIsTooLargeIsRefusedBeforeItIsMade) {
   std::string repeated = "root ::= \"a\"";
   for (int i = 0; i < 10'000; ++i) repeated += "{4096}";
   EXPECT_THAT(ErrorOfGbnf(repeated), testing::HasSubstr("too large"));
-  // Rules in the worst order for finding which of them may be empty.
+  // Rules in the worst order for finding those that may be empty.
   std::string chain = "root ::= \"x\" r0\n";
   for (int i = 0; i < 2500; ++i) chain += fmt::format("r{} ::= r{}\n", i, i + 1);
   EXPECT_TRUE(MatchesGbnf(chain + "r2500 ::= \"\"\n", "x"));

@@ -20,7 +20,7 @@ struct ByteRange {
 };
 
 // Sequences of byte ranges that are the UTF-8 of the characters from `first` to `last`, which have
-// equally many bytes.
+// the same number of bytes.
 void SplitUtf8(uint32_t first, uint32_t last, std::vector<std::vector<ByteRange>>& out) {
   std::string low;
   std::string high;
@@ -28,7 +28,7 @@ void SplitUtf8(uint32_t first, uint32_t last, std::vector<std::vector<ByteRange>
   AppendUtf8(high, last);
   const size_t size = low.size();
   for (size_t i = 1; i < size; ++i) {
-    // The characters that share all but the last i bytes.
+    // Splits where characters differ in more than the last i bytes.
     const uint32_t mask = (uint32_t{1} << (6 * i)) - 1;
     if ((first & ~mask) == (last & ~mask)) continue;
     if ((first & mask) != 0) {
@@ -47,7 +47,7 @@ void SplitUtf8(uint32_t first, uint32_t last, std::vector<std::vector<ByteRange>
   out.push_back(std::move(sequence));
 }
 
-// Without surrogates, cut where characters become longer.
+// Without surrogates, and split where characters become longer.
 std::vector<std::vector<ByteRange>> Utf8Of(std::vector<CodePointRange> ranges) {
   constexpr CodePointRange kWhole[] = {
       {0, 0x7F}, {0x80, 0x7FF}, {0x800, 0xD7FF}, {0xE000, 0xFFFF}, {0x10000, kLastCodePoint}};
@@ -153,7 +153,7 @@ Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint
   if (is_bounded && maximum < minimum) return InvalidArgument("a maximum below the minimum");
   // Repetitions of repetitions of a short text would take hours.
   if (is_too_large()) return Rule(AddRule());
-  // What may follow the first `minimum`: for ever, or x (x (x …)?)?.
+  // The part after the first `minimum`: unlimited, or x (x (x …)?)?.
   const RuleId once = AddRule({sequence});
   RuleId rest = AddRule();
   AddAlternative(rest, {});
@@ -173,7 +173,7 @@ Result<Element> Grammar::Repeat(const Sequence& sequence, uint32_t minimum, uint
   return Rule(AddRule({std::move(all)}));
 }
 
-// Rules that an empty text is one of; with bytes, that any text is one of.
+// Rules that match the empty text; with bytes: rules that match any text.
 std::vector<bool> Grammar::RulesThatEnd(bool with_bytes) const {
   std::vector<bool> ends(rules_.size(), false);
   std::vector<RuleId> found;
@@ -185,7 +185,7 @@ std::vector<bool> Grammar::RulesThatEnd(bool with_bytes) const {
   const auto may_end = [&](const Element& element) {
     return element.is_rule || (with_bytes && sets_[element.index].any());
   };
-  // Sequences: how many of their rules are not known to end yet.
+  // Sequences, with the number of their rules that are not known to end yet.
   struct Waiting {
     RuleId rule;
     size_t left;
@@ -213,10 +213,10 @@ std::vector<bool> Grammar::RulesThatEnd(bool with_bytes) const {
   return ends;
 }
 
-// A rule that can come back to itself without a byte would be followed for ever.
+// A rule that can reach itself without a byte would be followed for ever.
 Status Grammar::CheckLeftRecursion() const {
   const std::vector<bool> is_nullable = RulesThatEnd(/*with_bytes=*/false);
-  // Kahn: rules are taken away whose first rules are all gone.
+  // Kahn's algorithm: removes rules whose first rules were all removed.
   std::vector<std::vector<RuleId>> users(rules_.size());
   std::vector<size_t> uses(rules_.size(), 0);
   for (RuleId rule = 0; rule < rules_.size(); ++rule) {
@@ -248,7 +248,7 @@ Status Grammar::CheckLeftRecursion() const {
 
 void Grammar::FindClasses() {
   for (const ByteSet& set : sets_) {
-    // A class that is partly in the set becomes two.
+    // A class that is partly in the set is divided.
     std::array<int, 256> inside;
     inside.fill(-1);
     std::array<bool, 256> has_outside = {};
@@ -274,7 +274,7 @@ Status Grammar::Finish() {
   for (const auto& alternatives : rules_) {
     std::vector<uint32_t>& starts = starts_.emplace_back();
     for (const Sequence& sequence : alternatives) {
-      // A text that began with this rule could never come to an end.
+      // A text that began with this rule could never end.
       if (!std::ranges::all_of(sequence, may_end)) continue;
       starts.push_back(static_cast<uint32_t>(elements_.size()));
       elements_.insert(elements_.end(), sequence.begin(), sequence.end());

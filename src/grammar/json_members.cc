@@ -11,10 +11,10 @@
 
 namespace aster::grammar {
 
-// From the last member to the first: what may follow each number of members before it.
+// From the last member to the first: the possible rest after each number of members before it.
 std::optional<Element> AddMembers(std::span<const Member> members, CountRange count,
                                   JsonRules& json, Grammar& grammar) {
-  // Where enough are written and there is no maximum, more of them make no difference.
+  // If enough are written and there is no maximum, larger numbers are equivalent.
   const auto all = static_cast<uint32_t>(members.size());
   const bool is_bounded = count.maximum < all;
   const uint32_t most = is_bounded ? count.maximum : std::max(count.minimum, 1U);
@@ -67,7 +67,7 @@ Result<Element> AddFreeMembers(Element name, Element value, CountRange count, Js
   return Grammar::Rule(rule);
 }
 
-// A rule for each set of items that are written: what may follow.
+// A rule for each set of written items: the possible rest.
 std::optional<Element> AddDifferentItems(std::span<const nlohmann::ordered_json> items,
                                          CountRange count, JsonRules& json, Grammar& grammar) {
   CHECK(items.size() <= kMaxDifferentItems);
@@ -76,7 +76,7 @@ std::optional<Element> AddDifferentItems(std::span<const nlohmann::ordered_json>
   if (count.minimum > most) return std::nullopt;
   const uint32_t set_count = 1U << all;
   std::vector<std::optional<Element>> after(set_count);
-  // Larger sets have larger numbers: what a rule needs is there before it.
+  // Larger sets have larger numbers: the rules that a rule needs exist already.
   for (uint32_t set = set_count; set-- > 0;) {
     const auto written = static_cast<uint32_t>(std::popcount(set));
     if (written > most) continue;

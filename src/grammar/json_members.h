@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Objects and lists with a given number of members, or with no item twice, as rules. Must not
+// Rules for objects and lists with a limited number of members, or without equal items. Must not
 // know schemas.
 #pragma once
 
@@ -28,18 +28,17 @@ struct Member {
   bool is_needed = false;
 };
 
-// An object of these members in their order; those that are not needed may be missing. Nothing
-// where no object has as many.
+// An object of these members in their order; optional ones may be missing. Nothing if impossible.
 std::optional<Element> AddMembers(std::span<const Member> members, CountRange count,
                                   JsonRules& json, Grammar& grammar);
 
-// An object of members whose names are free.
+// An object of members with free names.
 Result<Element> AddFreeMembers(Element name, Element value, CountRange count, JsonRules& json,
                                Grammar& grammar);
 
 inline constexpr size_t kMaxDifferentItems = 8;
-// A list of some of these items, none of them twice; at most kMaxDifferentItems. Nothing where
-// there are too few of them.
+// A list of some of these items, none of them twice; at most kMaxDifferentItems. Nothing if there
+// are too few items.
 std::optional<Element> AddDifferentItems(std::span<const nlohmann::ordered_json> items,
                                          CountRange count, JsonRules& json, Grammar& grammar);
 

@@ -23,7 +23,7 @@ JsonRules::JsonRules(Grammar& grammar, const BareStyle* bare) : grammar_(grammar
     MakeNumbers();
     return;
   }
-  // Enough for people who read it, and too little to write nothing else for ever.
+  // Enough for readability, and too little to write white space for ever.
   ByteSet blank;
   blank.set(' ').set('\t');
   const Element indent = grammar.Repeat({grammar.Bytes(blank)}, 0, 16).value();
@@ -91,7 +91,7 @@ void JsonRules::MakeString() {
   ByteSet d;
   d.set('d').set('D');
   const Element any = grammar_.Bytes(hex);
-  // No halves of pairs: they stand for no character.
+  // No half surrogate pairs: they are not characters.
   const RuleId escape = grammar_.AddRule();
   grammar_.AddAlternative(escape, {grammar_.Bytes(escaped)});
   grammar_.AddAlternative(escape, {Char('u'), grammar_.Bytes(hex_not_d), any, any, any});
@@ -104,7 +104,7 @@ void JsonRules::MakeString() {
 }
 
 void JsonRules::MakeBareString() {
-  // What is counted could begin a mark in its middle.
+  // A counted character could begin a mark in its middle, so the mark's first one is excluded.
   character_ = grammar_.Characters({{'<', '<'}}, /*is_negated=*/true);
   string_ = String(TextWithout(bare_->marks, bare_->controls, grammar_));
   const Element first = grammar_.Characters({{'a', 'z'}, {'A', 'Z'}, {'_', '_'}});
@@ -161,7 +161,7 @@ void JsonRules::MakeNumbers() {
   ByteSet first = digits;
   first.reset('0');
   const Element digit = grammar_.Bytes(digits);
-  // Longer ones than any program reads are not written.
+  // Longer numbers than any program reads are not written.
   const Element more = grammar_.Repeat({digit}, 0, 15).value();
   const Element some = grammar_.Repeat({digit}, 1, 16).value();
   const RuleId whole = grammar_.AddRule({{Char('0')}, {grammar_.Bytes(first), more}});

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The rules of JSON itself, for grammars that are made of them. Must not know schemas.
+// The rules of JSON itself, for other grammars. Must not know schemas.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace aster::grammar {
 
 Sequence Joined(std::initializer_list<Sequence> parts);
 
-// How JSON's values are written where it is not in JSON: texts as they stand, between a mark, names
-// of members without one, and no blanks.
+// How JSON values are written in another notation: texts unescaped between marks, names of members
+// without quotes, and no blanks.
 struct BareStyle {
-  std::string quote;               // the mark, as a model's tokens spell it
-  std::vector<std::string> marks;  // that stand in no text
-  ByteSet controls = {};           // bytes that stand in none either
+  std::string quote;               // the mark, as in a model's tokens
+  std::vector<std::string> marks;  // not allowed in texts
+  ByteSet controls = {};           // bytes that are not allowed either
 };
 
 // Belongs to the thread that makes the grammar, which outlives it.
 class JsonRules {
  public:
-  // `bare`: where it is not JSON itself; outlives it.
+  // `bare`: the other notation, or null; outlives it.
   explicit JsonRules(Grammar& grammar, const BareStyle* bare = nullptr);
 
   const BareStyle* bare() const { return bare_; }
@@ -40,21 +40,21 @@ class JsonRules {
   Element number() const { return number_; }
   Element integer() const { return integer_; }
   Element string() const { return string_; }
-  // A text of such characters.
+  // A text of these characters.
   Element String(Element characters);
   // Any name of a member, or this one.
   Element name() const { return name_; }
   Sequence Name(const std::string& name);
-  // Whether names can be so; and texts, with all that is in a value.
+  // Whether a name can be written; and a value, with all its texts.
   bool CanName(const std::string& name) const;
   bool CanWrite(const nlohmann::ordered_json& value) const;
-  // A value as it is.
+  // Exactly this value.
   Sequence Literal(const nlohmann::ordered_json& value);
   Element boolean();
   Element null();
-  // Any value: rules that need each other.
+  // Any value: recursive rules.
   Element value();
-  // Any members with such values.
+  // Any members with such keys and values.
   Element Object(Element key, Element value);
   Result<Element> Array(Element item, uint32_t minimum, uint32_t maximum);
 

@@ -31,12 +31,12 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxSchemaDepth = 64;
 constexpr size_t kMaxRules = 100'000;
-// Characters of schemas that were merged, so that small ones cannot ask for endless work.
+// Characters of merged schemas, so that small schemas cannot cause endless work.
 constexpr size_t kMaxMerged = 8 << 20;
-// Grammars of what stands beside values, which are made only to look at these.
+// Grammars of constraints beside values, which are only made to check these.
 constexpr size_t kMaxBesides = 64;
 
-// But for keywords that ask for nothing.
+// Ignores keywords that restrict nothing.
 bool HasOnly(const ordered_json& schema, std::string_view only) {
   for (const auto& [key, value] : schema.items()) {
     if (key != only && !IsAnnotation(key)) return false;
@@ -44,7 +44,7 @@ bool HasOnly(const ordered_json& schema, std::string_view only) {
   return true;
 }
 
-// Every text of the grammar is valid; so is the value, then.
+// Every text of the grammar is valid, so this value is valid, too.
 bool Takes(const Grammar& grammar, const ordered_json& value) {
   Matcher matcher(grammar);
   StateId state = matcher.start();
@@ -54,7 +54,7 @@ bool Takes(const Grammar& grammar, const ordered_json& value) {
 
 class SchemaReader {
  public:
-  // What grammars that are part of the same work have spent together.
+  // Shared limits of all grammars of the same schema.
   struct Budget {
     size_t merged = 0;   // characters
     size_t besides = 0;  // grammars
@@ -71,7 +71,7 @@ class SchemaReader {
     return Unimplemented(fmt::format("{}: {}", at, why));
   }
   Result<Element> ReadReference(const ordered_json& schema, const std::string& at, size_t depth);
-  // Without references and allOf at its top.
+  // Resolves references and allOf at its top.
   Result<ordered_json> Flat(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadMerged(const ordered_json& schema, const std::string& at, size_t depth);
   Result<Element> ReadAny(const ordered_json& schema, const char* key, const std::string& at,
@@ -101,7 +101,7 @@ class SchemaReader {
   const ordered_json& root_;
   Grammar& grammar_;
   JsonRules json_;
-  std::map<std::string, RuleId> references_;  // and what was merged, by its text
+  std::map<std::string, RuleId> references_;  // and merged schemas, by their text
   Budget& budget_;
 };
 
@@ -132,7 +132,7 @@ Result<Element> SchemaReader::ReadReference(const ordered_json& schema, const st
   const auto path = schema["$ref"].get<std::string>();
   const auto known = references_.find(path);
   if (known != references_.end()) return Grammar::Rule(known->second);
-  // Known before it is read: it may speak of itself.
+  // Registered before it is read: it may refer to itself.
   const RuleId rule = grammar_.AddRule();
   references_[path] = rule;
   const Element element = TRY(Read(target, path, depth + 1));
@@ -169,7 +169,7 @@ Result<ordered_json> SchemaReader::Flat(const ordered_json& schema, const std::s
 
 Result<Element> SchemaReader::ReadMerged(const ordered_json& schema, const std::string& at,
                                          size_t depth) {
-  // What is merged may speak of itself, too.
+  // Merged schemas may also refer to themselves.
   const std::string text = schema.dump();
   const auto known = references_.find(text);
   if (known != references_.end()) return Grammar::Rule(known->second);
@@ -185,7 +185,7 @@ Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* ke
                                       const std::string& at, size_t depth) {
   const ordered_json& list = schema[key];
   if (!list.is_array() || list.empty()) return Refused(at + "/" + key, "give a list of schemas");
-  // What stands beside holds for each of them.
+  // The keywords beside apply to each of them.
   ordered_json rest = schema;
   rest.erase(key);
   if (std::string_view(key) == "oneOf" && list.size() > 1) {
@@ -197,7 +197,7 @@ Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* ke
           at + "/oneOf",
           "is supported where types, values or a member tell the alternatives apart; use anyOf");
     }
-    // Without the member a value could be of all of them.
+    // Without the member a value could be valid for all of them.
     if (!tells->empty()) {
       const ordered_json needed = {{"required", ordered_json::array({*tells})}};
       rest = TRY(MergeSchemas(rest, needed, at));
@@ -214,7 +214,7 @@ Result<Element> SchemaReader::ReadAny(const ordered_json& schema, const char* ke
   return Grammar::Rule(rule);
 }
 
-// Of values of one type, with the keywords that stand beside them; null where none is left.
+// Of values of one type, with the keywords beside them; null if there are none.
 Result<std::shared_ptr<const Grammar>> SchemaReader::GrammarBeside(const ordered_json& rest,
                                                                    const std::string& type,
                                                                    const std::string& at,
@@ -282,13 +282,13 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   std::set<std::string> names;
   for (const auto& [name, inner] : properties.items()) {
     names.insert(name);
-    // Never written, so that it must not be needed.
+    // Never written, so it must not be required.
     if (inner == false && std::find(required.begin(), required.end(), name) == required.end())
       continue;
     if (!json_.CanName(name)) return Refused(at + "/properties/" + name, "no name in calls");
     members.push_back({name, TRY(Read(inner, at + "/properties/" + name, depth + 1))});
   }
-  // Of members that are not named above.
+  // For members that are not named above.
   const auto additional = schema.find("additionalProperties");
   const bool has_others = additional == schema.end() || *additional != false;
   Element other = json_.value();
@@ -307,12 +307,12 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
     members.push_back({name, other});
   }
   if (schema.contains("patternProperties") && !schema["patternProperties"].empty()) {
-    // Which of the names the pattern takes is not looked at.
+    // It is not checked which of the names the pattern matches.
     if (!names.empty())
       return Refused(at + "/patternProperties", "is not supported beside properties");
     return ReadPatternMembers(schema["patternProperties"], count, at, depth);
   }
-  // Members that are named, and must not be there, are not left to chance either.
+  // Named members that must not exist are excluded, too.
   if (members.empty() && has_others && names.empty())
     return FreeMembers(json_.name(), other, count, at);
   for (Member& member : members) member.is_needed = needed.contains(member.name);
@@ -321,7 +321,7 @@ Result<Element> SchemaReader::ReadObject(const ordered_json& schema, const std::
   return *object;
 }
 
-// A free name may be written twice, and counts once: a minimum above 1 could be missed.
+// A free name may be written twice but counts once, so a minimum above 1 cannot be guaranteed.
 Result<Element> SchemaReader::FreeMembers(Element name, Element value, CountRange count,
                                           const std::string& at) {
   if (count.minimum > 1)
@@ -331,7 +331,7 @@ Result<Element> SchemaReader::FreeMembers(Element name, Element value, CountRang
   return AddFreeMembers(name, value, count, json_, grammar_);
 }
 
-// Members whose names are of a pattern, and no others.
+// Only members whose names match a pattern.
 Result<Element> SchemaReader::ReadPatternMembers(const ordered_json& patterns, CountRange count,
                                                  const std::string& at, size_t depth) {
   const std::string place = at + "/patternProperties";
@@ -382,9 +382,9 @@ Result<Element> SchemaReader::ReadArray(const ordered_json& schema, const std::s
   std::vector<Element> first;
   const ordered_json prefix = schema.value("prefixItems", ordered_json::array());
   if (!prefix.is_array()) return Refused(at + "/prefixItems", "give a list of schemas");
-  // Items that must not be there need not be read.
+  // Items that must not exist need not be read.
   for (size_t i = 0; i < prefix.size() && i < maximum; ++i) {
-    // A list has to end before what cannot be.
+    // A list has to end before an impossible item.
     if (prefix[i] == false) {
       maximum = static_cast<uint32_t>(i);
       break;
@@ -403,7 +403,7 @@ Result<Element> SchemaReader::ReadArray(const ordered_json& schema, const std::s
   return json_.Array(item.value_or(json_.null()), minimum, maximum);
 }
 
-// Items that differ are of a list of values, of which some are written.
+// Different items must be from a list of values, some of which are written.
 Result<Element> SchemaReader::ReadDifferent(const ordered_json& schema, const std::string& at) {
   const ordered_json items = schema.value("items", ordered_json());
   const bool is_list = items.is_object() && items.contains("enum") && items["enum"].is_array();
@@ -471,7 +471,7 @@ Result<Element> SchemaReader::ReadType(const std::string& type, const ordered_js
   return Refused(at + "/type", fmt::format("{} is no type", type));
 }
 
-// As a list; empty where nothing says so. Where no type is given, keywords tell which one is meant.
+// As a list; empty if nothing says so. Without a type, keywords tell it.
 Result<ordered_json> SchemaReader::TypesOf(const ordered_json& schema,
                                            const std::string& at) const {
   ordered_json types = ordered_json::array();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Grammars of JSON: of any value, and of those that a JSON schema describes. What a schema asks for
-// and cannot be kept is refused by name, never ignored. Must not know tokens.
+// Grammars of JSON: of any value, and of those that a JSON schema describes. Unsupported parts of a
+// schema are refused by name, never ignored. Must not know tokens.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ namespace aster::grammar {
 // Any JSON object.
 std::shared_ptr<const Grammar> JsonObjectGrammar();
 
-// An error names the keyword and where it stands: "#/properties/a/pattern: …". Texts of the grammar
-// are valid under the schema; not every valid text is one of it (members come in the schema's
-// order, and none that it does not name where it names any).
+// The error names the keyword and its place: "#/properties/a/pattern: …". Texts of the grammar are
+// valid under the schema, but not all valid texts are in it: members are in the schema's order, and
+// if it names any, there are no others.
 Result<std::shared_ptr<const Grammar>> JsonSchemaGrammar(const nlohmann::ordered_json& schema);
-// The same as a part of another grammar, which is not finished yet; perhaps of values that are not
-// written in JSON, where no patterns can be kept.
+// The same as a part of another grammar, which is not finished yet; also for values in another
+// notation than JSON, for which patterns are not supported.
 Result<Element> AddJsonSchema(const nlohmann::ordered_json& schema, Grammar& grammar,
                               const BareStyle* bare = nullptr);
 

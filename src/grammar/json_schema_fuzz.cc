@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   aster::grammar::StateId state = matcher.start();
   std::string text;
   for (size_t i = 0; i < 200 && state != kDead && !matcher.CanEnd(state); ++i) {
-    // The schema's own bytes choose the way.
+    // The schema's own bytes choose the text.
     const uint8_t first = size == 0 ? 0 : data[i % size];
     aster::grammar::StateId next = kDead;
     uint8_t byte = first;

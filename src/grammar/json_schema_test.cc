@@ -136,7 +136,7 @@ TEST(JsonGrammar, WhatIsTooLargeIsRefusedBeforeItIsMade) {
   const auto grammar = JsonSchemaGrammar({{"anyOf", std::move(list)}});
   ASSERT_FALSE(grammar.ok());
   EXPECT_THAT(grammar.error().message(), testing::HasSubstr("too large"));
-  // Names that are asked for again and again cost no more than once each.
+  // Repeated names in `required` cost no more than once each.
   ordered_json names = ordered_json::array();
   for (int i = 0; i < 200'000; ++i) names.push_back("a");
   EXPECT_TRUE(JsonSchemaGrammar({{"type", "object"}, {"required", std::move(names)}}).ok());
@@ -277,12 +277,12 @@ TEST(JsonGrammar, WhatAllAskFor) {
   EXPECT_TRUE(Matches(kEither, R"({"a": 1})"));
   EXPECT_TRUE(Matches(kEither, R"({"b": 1})"));
   EXPECT_FALSE(Matches(kEither, "{}"));
-  // Alternatives of both.
+  // Both have alternatives.
   constexpr std::string_view kTwice = R"({"allOf": [
     {"anyOf": [{"enum": [1, 2]}, {"enum": [3]}]},
     {"anyOf": [{"enum": [2, 4]}, {"enum": [3, 5]}]}]})";
   EXPECT_THAT(ErrorOf(kTwice), testing::HasSubstr("no value meets both"));
-  // Of itself.
+  // Recursive.
   constexpr std::string_view kTree = R"({"allOf": [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/u"}],
     "$defs": {"t": {"type": "object", "properties": {"v": {"type": "integer"},
       "kids": {"type": "array", "items": {"$ref": "#"}}}}, "u": {"required": ["v"]}}})";
@@ -317,7 +317,7 @@ TEST(JsonGrammar, TextsThatAreOfSeveralThings) {
       R"({"format": "date", "anyOf": [{"type": "string", "minLength": 4}, {"type": "null"}]})";
   EXPECT_TRUE(Matches(kEither, "null"));
   EXPECT_FALSE(Matches(kEither, R"(", am.")"));
-  // Without a type, a format is of texts, except unknown formats.
+  // Without a type, a format means texts, except unknown formats.
   EXPECT_TRUE(Matches(R"({"format": "date"})", R"("2026-11-30")"));
   EXPECT_FALSE(Matches(R"({"format": "date"})", "[1]"));
   EXPECT_TRUE(Matches(R"({"format": "int32"})", "1"));
@@ -351,7 +351,7 @@ TEST(JsonGrammar, ValuesBesideOtherKeywords) {
   EXPECT_FALSE(Matches(kSome, "5"));
   EXPECT_FALSE(Matches(kSome, R"(["a"])"));
   EXPECT_THAT(ErrorOf(R"({"enum": [1], "not": {}})"), testing::HasSubstr("not"));
-  // However much is asked beside values that are asked beside values.
+  // Many levels of keywords beside values.
   std::string schema = R"({"$ref": "#/$defs/d0", "$defs": {)";
   for (int i = 0; i < 40; ++i) {
     const std::string next = R"({"$ref": "#/$defs/d)" + std::to_string(i + 1) + R"("})";
@@ -403,7 +403,7 @@ TEST(JsonGrammar, AlternativesThatExcludeEachOther) {
   EXPECT_TRUE(Matches(kTags, R"({"k": "c"})"));
   EXPECT_TRUE(Matches(kTags, "null"));
   EXPECT_FALSE(Matches(kTags, "{}"));
-  // As Rust's enumerations are written: each has a member that the others cannot have.
+  // Like Rust's enumerations: each has a member that the others cannot have.
   constexpr std::string_view kShapes = R"({"oneOf": [
     {"type": "object", "properties": {"A": {"type": "integer"}}, "required": ["A"],
      "additionalProperties": false},
@@ -444,7 +444,7 @@ TEST(JsonGrammar, WaysToNameAPlace) {
   EXPECT_NE(ErrorOf(R"({"type": "string", "minLength": -1})"), "");
 }
 
-// A member that tells alternatives apart has to be there.
+// The member that distinguishes alternatives is required.
 TEST(JsonGrammar, AlternativesToldApartByAMember) {
   constexpr std::string_view kShapes = R"({"oneOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
     "discriminator": {"propertyName": "k"},
@@ -455,7 +455,7 @@ TEST(JsonGrammar, AlternativesToldApartByAMember) {
   EXPECT_FALSE(Matches(kShapes, "{}"));
 }
 
-// Small schemas that ask for endless work are refused soon.
+// Small schemas that cause endless work are refused quickly.
 TEST(JsonGrammar, SchemasThatGrow) {
   std::string schema = R"({"$ref": "#/$defs/d0", "$defs": {)";
   for (int i = 0; i < 40; ++i) {
@@ -490,7 +490,7 @@ TEST(JsonGrammar, NumbersOfMembers) {
   constexpr std::string_view kNone = R"({"type": "object", "maxProperties": 0})";
   EXPECT_TRUE(Matches(kNone, "{}"));
   EXPECT_FALSE(Matches(kNone, R"({"x": 1})"));
-  // Of two schemas together the narrower bounds hold.
+  // The narrower bounds of two schemas apply.
   constexpr std::string_view kBoth = R"({"allOf": [{"type": "object", "maxProperties": 3},
     {"maxProperties": 1, "additionalProperties": {"type": "null"}}]})";
   EXPECT_TRUE(Matches(kBoth, R"({"x": null})"));

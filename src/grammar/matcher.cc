@@ -14,7 +14,7 @@ Matcher::Matcher(const Grammar& grammar) : grammar_(grammar) {
   start_ = Intern(std::move(reached));
 }
 
-// With what a hash table and a tree take for each entry.
+// Includes the overhead of a hash table and a tree for each entry.
 size_t Matcher::memory() const {
   constexpr size_t kStackBytes = sizeof(Stack) + sizeof(uint32_t) + 48;
   constexpr size_t kStateBytes = sizeof(State) + 96;
@@ -22,7 +22,7 @@ size_t Matcher::memory() const {
          next_.size() * sizeof(StateId) + 2 * held_stacks_ * sizeof(StackId);
 }
 
-// False where there is nothing left to spend.
+// False if no work is left.
 bool Matcher::Spend(uint64_t work) {
   if (has_failed_) return false;
   has_failed_ = work > work_left_ || memory() > kMaxMemory;
@@ -40,9 +40,9 @@ Matcher::StackId Matcher::Push(uint32_t element, StackId rest) {
   return found->second;
 }
 
-// Goes on to the places where bytes are read, and to none twice in one walk. Without left recursion
-// this ends, but it may take as many steps as there are ways to leave rules out: so it is bounded.
-// Work that is left is kept in a list, so that no grammar can overflow the program's own stack.
+// Follows rules to the places where bytes are read, visiting none twice in one walk. Without left
+// recursion this ends, but the number of steps may be that of ways to leave rules out, so it is
+// limited. The remaining work is a list, so that no grammar can overflow the program's own stack.
 void Matcher::Expand(uint32_t element, StackId rest, Reached& reached) {
   std::vector<Stack> work = {{.element = element, .rest = rest}};
   while (!work.empty()) {
@@ -65,7 +65,7 @@ void Matcher::Expand(uint32_t element, StackId rest, Reached& reached) {
       if (reached.stacks.size() > kMaxStacksAtOnce) has_failed_ = true;
       continue;
     }
-    // What ends with a rule goes on where that ends: repetitions do not pile up.
+    // If a rule is the last element, continues after its caller: stacks of repetitions do not grow.
     const Element& behind = grammar_.elements()[at.element + 1];
     const bool is_last = !behind.is_rule && behind.index == Grammar::kEnd;
     const StackId follow = is_last ? at.rest : Push(at.element + 1, at.rest);
@@ -94,7 +94,7 @@ StateId Matcher::Intern(Reached reached) {
 }
 
 StateId Matcher::FindNext(StateId state, uint8_t byte) {
-  // States may move while others are made.
+  // Making states may move others.
   const std::vector<StackId> from = states_[static_cast<size_t>(state)].stacks;
   if (!Spend(1 + from.size())) return kDead;
   Reached reached;
@@ -117,7 +117,7 @@ bool Matcher::Contains(StackId stack, StackId below) const {
   return false;
 }
 
-// The same without what is below.
+// The same stack without the part below.
 Matcher::StackId Matcher::Rebase(StackId stack, StackId below) {
   std::vector<uint32_t> elements;
   for (; stack != below; stack = stacks_[static_cast<size_t>(stack)].rest) {

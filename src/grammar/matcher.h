@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Follows a grammar through a text, byte by byte. All ways in which the text can be read are
-// followed at once; where they have led is a state with a number, so that what is known of a state
-// is computed once. Must not know tokens.
+// Follows a grammar through a text, byte by byte. All ways to read the text are followed at the
+// same time; together they are a state with a number, so that results for a state are computed
+// once. Must not know tokens.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace aster::grammar {
 
 using StateId = int32_t;
-inline constexpr StateId kDead = -1;  // no text of the grammar begins so
+inline constexpr StateId kDead = -1;  // no text of the grammar begins like this
 
 // Not for concurrent use.
 class Matcher {
@@ -28,30 +28,30 @@ class Matcher {
   explicit Matcher(const Grammar& grammar);
 
   StateId start() const { return start_; }
-  // Where `byte` leads; kDead where it leads nowhere.
+  // The state after `byte`; kDead if it is not allowed.
   StateId Next(StateId state, uint8_t byte) {
     if (state == kDead) return kDead;
     const StateId known = next_[IndexOf(state, byte)];
     return known != kUnknown ? known : FindNext(state, byte);
   }
 
-  // Whether the grammar could be read in more ways than may be followed, or took more work or
-  // memory than it may: then states say nothing any more.
+  // Whether there were more ways to read the text, or more work or memory, than allowed: then
+  // states are no longer valid.
   bool has_failed() const { return has_failed_; }
-  // Work is counted in places that are looked at. What is left is added to, up to the limit.
+  // Work is counted in visited places. Adds to the remaining work, up to the limit.
   uint64_t work_left() const { return work_left_; }
   void AddWork(uint64_t work) { LimitWork(work_left_ + work); }
   void LimitWork(uint64_t work) { work_left_ = std::min(work, kMaxWork); }
-  // Whether so much is known that it is time to begin anew, with another matcher.
+  // Whether it uses so much memory that another matcher should replace it.
   bool is_full() const { return memory() > kMaxMemory / 2; }
   // Whether the text may end here.
   bool CanEnd(StateId state) const {
     return state != kDead && states_[static_cast<size_t>(state)].can_end;
   }
 
-  // What all readings of a state have in common below: inside, a state that is the same wherever
-  // else in a text the same thing is read (a string, say), and can end where that is left; below,
-  // the state behind it, or kDead where nothing is.
+  // The common bottom of all stacks of a state. inside: the state above it, which is the same
+  // wherever the same thing (a string, say) is read, and can end where that ends. below: the state
+  // after it, or kDead if there is none.
   struct Split {
     StateId inside = kDead;
     StateId below = kDead;
@@ -61,15 +61,15 @@ class Matcher {
   size_t state_count() const { return states_.size(); }
 
  private:
-  // A place in the grammar with what follows it: hash-consed, so that equal stacks are one number.
+  // A place in the grammar with everything after it; hash-consed: equal stacks have one number.
   using StackId = int32_t;
   static constexpr StackId kEmpty = -1;
   static constexpr StateId kUnknown = -2;
-  // Grammars that mean something come near none of these. Some tenths of a second of work.
+  // Useful grammars stay far below these limits. Some tenths of a second of work.
   static constexpr uint64_t kMaxWork = 1 << 22;
   static constexpr size_t kMaxMemory = 64 << 20;
   static constexpr size_t kMaxStacksAtOnce = 1 << 13;
-  // How far down a common place is looked for.
+  // How deep a common place is searched for.
   static constexpr size_t kSplitDepth = 8;
 
   struct Stack {
@@ -77,10 +77,10 @@ class Matcher {
     StackId rest;
   };
   struct State {
-    std::vector<StackId> stacks;  // at bytes; ascending
+    std::vector<StackId> stacks;  // before a byte; ascending
     bool can_end = false;
   };
-  // Where some text leads.
+  // The places after some text.
   struct Reached {
     std::vector<StackId> stacks;
     bool can_end = false;
@@ -103,7 +103,7 @@ class Matcher {
   std::unordered_map<uint64_t, StackId> stack_ids_;
   std::vector<State> states_;
   std::vector<StateId> next_;   // [states, classes of bytes]
-  std::vector<uint32_t> seen_;  // [stacks] in which walk it was met last
+  std::vector<uint32_t> seen_;  // [stacks] the last walk that visited it
   uint32_t walk_ = 0;
   size_t held_stacks_ = 0;  // of all states
   uint64_t work_left_ = kMaxWork;

@@ -15,11 +15,11 @@
 namespace aster::grammar {
 namespace {
 
-// Digits before the point: longer ones than any program reads are not written.
+// Digits before the point: longer numbers than any program reads are not written.
 constexpr size_t kWholeDigits = 16;
 constexpr uint64_t kMaxWhole = 9'999'999'999'999'999;
-// Digits in all that programs which read 64-bit floating point tell apart: what is below a bound
-// stays below it when it is read.
+// Total digits that programs with 64-bit floating point can distinguish: a number below a bound is
+// still below it when it is read.
 constexpr size_t kReadDigits = 15;
 // Of bounds. The smallest number of 64-bit floating point has more.
 constexpr size_t kMaxBoundDigits = 40;
@@ -51,13 +51,13 @@ Limit LimitOf(const NumberBound& bound) {
   return limit;
 }
 
-// Whole numbers of equally many digits, digit by digit. While all digits were those of a bound, the
-// next one is held by it: that is what "tight" means.
+// Whole numbers with the same number of digits, digit by digit. "Tight": all digits so far equal
+// those of a bound, so the bound limits the next digit.
 class WholeWriter {
  public:
   WholeWriter(Grammar& grammar, uint32_t multiple) : grammar_(grammar), multiple_(multiple) {}
 
-  // Those from `low` to `high`; nothing where there are none.
+  // Those from `low` to `high`; nothing if there are none.
   std::optional<Element> Between(uint64_t low, uint64_t high) {
     if (low > high) return std::nullopt;
     const RuleId rule = grammar_.AddRule();
@@ -87,7 +87,7 @@ class WholeWriter {
     if (at == low_.size()) return remainder == 0 ? std::optional(Sequence{}) : std::nullopt;
     const uint32_t first = is_low ? static_cast<uint32_t>(low_[at] - '0') : 0;
     const uint32_t last = is_high ? static_cast<uint32_t>(high_[at] - '0') : 9;
-    // Digits that lead to the same are one set.
+    // Digits with the same continuation are one set.
     std::map<std::tuple<uint32_t, bool, bool>, ByteSet> ways;
     for (uint32_t digit = first; digit <= last; ++digit) {
       ways[{Next(remainder, digit), is_low && digit == first, is_high && digit == last}].set('0' +
@@ -101,7 +101,7 @@ class WholeWriter {
     return AsRule(std::move(alternatives));
   }
 
-  // `digits` digits, whatever they are, but for the remainder.
+  // Any `digits` digits with the remainder.
   std::optional<Sequence> Loose(size_t digits, uint32_t remainder) {
     if (digits == 0) return remainder == 0 ? std::optional(Sequence{}) : std::nullopt;
     const auto known = loose_.find({digits, remainder});
@@ -128,15 +128,15 @@ class WholeWriter {
 
   Grammar& grammar_;
   const uint32_t multiple_;
-  std::string low_;  // of as many digits as high_
+  std::string low_;  // with as many digits as high_
   std::string high_;
   std::map<std::pair<size_t, uint32_t>, std::optional<Sequence>> loose_;
 };
 
-// What may stand behind whole digits: nothing, or a point and digits.
+// The part after whole digits: nothing, or a point and digits.
 class FractionWriter {
  public:
-  // Null limits do not hold; at most `digits` digits.
+  // Null limits do not apply; at most `digits` digits.
   FractionWriter(Grammar& grammar, const Limit* low, const Limit* high, size_t digits)
       : grammar_(grammar), low_(low), high_(high), digits_(digits) {}
 
@@ -152,7 +152,7 @@ class FractionWriter {
   }
 
  private:
-  // Whether zeros may follow for ever.
+  // Whether any number of zeros may follow.
   bool CanEnd(size_t at, bool is_low, bool is_high) const {
     const bool is_above = !is_low || (at >= low_->fraction.size() && !low_->is_excluded);
     const bool is_below = !is_high || at < high_->fraction.size() || !high_->is_excluded;
@@ -190,7 +190,7 @@ class FractionWriter {
   std::map<std::tuple<size_t, bool, bool>, std::optional<Element>> known_;
 };
 
-// Digits of a fraction behind this whole number.
+// Digits of a fraction after this whole number.
 size_t FractionDigits(const NumberRange& range, uint64_t whole, const Limit* low,
                       const Limit* high) {
   const size_t before = std::to_string(whole).size();
@@ -200,8 +200,8 @@ size_t FractionDigits(const NumberRange& range, uint64_t whole, const Limit* low
   return std::min(digits, range.fraction_digits);
 }
 
-// Numbers that are not negative, from one limit to the other, as alternatives of `rule`; false
-// where there are none.
+// Numbers that are not negative, from one limit to the other, as alternatives of `rule`; false if
+// there are none.
 bool AddMagnitudes(const NumberRange& range, const Limit& low, Limit high, const Sequence& sign,
                    RuleId rule, Grammar& grammar) {
   if (low.whole > kMaxWhole) return false;
@@ -234,7 +234,7 @@ bool AddMagnitudes(const NumberRange& range, const Limit& low, Limit high, const
     return has_any;
   }
   add_one(low.whole, &low, nullptr);
-  // What comes close to a bound that is excluded must not be read as that.
+  // A number close to an excluded bound must not be read as the bound.
   const bool is_near = high.is_excluded && high.fraction.empty();
   const size_t digits =
       is_near ? std::max(size_t{1}, FractionDigits(range, high.whole, {}, {})) : kReadDigits;
@@ -287,7 +287,7 @@ int Compare(const Decimal& a, const Decimal& b) {
   if (a.is_negative != b.is_negative) return a.is_negative ? -1 : 1;
   int order = a.whole.size() < b.whole.size() ? -1 : a.whole.size() > b.whole.size() ? 1 : 0;
   if (order == 0) order = a.whole.compare(b.whole);
-  // Without zeros at the end, what is written first decides, and then who has more.
+  // Without zeros at the end, digits decide from the first one, then the length.
   if (order == 0) order = a.fraction.compare(b.fraction);
   return a.is_negative ? -order : order;
 }
@@ -312,7 +312,7 @@ Result<Element> AddNumbers(const NumberRange& range, Grammar& grammar) {
   const bool ends_below = range.high && range.high->value.is_negative;
   bool has_any = false;
   if (starts_below) {
-    // Minus nothing is not written.
+    // Minus zero is not written.
     const Limit nearest =
         ends_below ? LimitOf(*range.high) : Limit{.whole = 0, .fraction = {}, .is_excluded = true};
     has_any |= AddMagnitudes(range, nearest, range.low ? LimitOf(*range.low) : far,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Numbers between bounds, as texts: digits, perhaps a fraction, no exponent. Must not know JSON
+// Numbers between bounds, as texts: digits, optionally a fraction, no exponent. Must not know JSON
 // schemas.
 #pragma once
 
@@ -16,15 +16,15 @@
 
 namespace aster::grammar {
 
-// Digits without zeros that say nothing: -12.5 is {true, "12", "5"}. Zero is not negative.
+// Digits without redundant zeros: -12.5 is {true, "12", "5"}. Zero is not negative.
 struct Decimal {
   bool is_negative = false;
   std::string whole = "0";
   std::string fraction = {};
 };
-// "12", "-0.5", "1e-7"; nothing where it is no number, or one of very many digits.
+// "12", "-0.5", "1e-7"; nothing if it is not a number, or has too many digits.
 std::optional<Decimal> ParseDecimal(std::string_view text);
-// Less than zero, zero, more than zero.
+// Negative, zero or positive.
 int Compare(const Decimal& a, const Decimal& b);
 
 struct NumberBound {
@@ -36,17 +36,17 @@ struct NumberRange {
   std::optional<NumberBound> low = {};
   std::optional<NumberBound> high = {};
   bool is_integer = false;
-  uint32_t multiple = 1;        // of integers: they are multiples of it
+  uint32_t multiple = 1;        // for integers: they are multiples of it
   size_t fraction_digits = 15;  // at most
 
-  // Where they are narrower than what there is.
+  // Narrow the range, if the bound is narrower than its own.
   void RaiseLow(NumberBound bound);
   void LowerHigh(NumberBound bound);
 };
 
 inline constexpr uint32_t kMaxMultiple = 256;
 
-// An error where there is no such number of at most 16 digits before the point.
+// An error if there is no such number with at most 16 digits before the point.
 Result<Element> AddNumbers(const NumberRange& range, Grammar& grammar);
 
 }  // namespace aster::grammar

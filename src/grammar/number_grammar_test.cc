@@ -58,7 +58,7 @@ TEST(Decimal, IsWhatItSays) {
   EXPECT_EQ(Compare(*ParseDecimal("1.0"), *ParseDecimal("1")), 0);
 }
 
-// Every whole number around the bounds, against arithmetic.
+// Every whole number around the bounds, compared with arithmetic.
 TEST(Numbers, WholeOnesBetweenBounds) {
   constexpr std::pair<int, int> kBounds[] = {{0, 0},     {1, 9},  {7, 123}, {-5, 5},   {-120, -7},
                                              {99, 1001}, {-1, 0}, {10, 99}, {-250, 13}};
@@ -106,7 +106,7 @@ TEST(Numbers, WholeOnesWithOneBoundOrFractions) {
   EXPECT_FALSE(below.Has("0"));
 }
 
-// Hundredths around the bounds, against arithmetic of whole numbers.
+// Hundredths around the bounds, compared with arithmetic of whole numbers.
 TEST(Numbers, FractionsBetweenBounds) {
   const auto text = [](int hundredths, int digits) {
     const int size = std::abs(hundredths);
@@ -163,7 +163,7 @@ TEST(Numbers, WhatIsReadStaysWithinTheBounds) {
   range.LowerHigh(Bound("1000", /*is_excluded=*/true));
   Numbers numbers(range);
   EXPECT_TRUE(numbers.Has("999.99"));
-  // Is read as 1000.
+  // Would be read as 1000.
   EXPECT_FALSE(numbers.Has("999.99999999999999999"));
 }
 

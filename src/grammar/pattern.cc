@@ -20,7 +20,7 @@ namespace {
 using Kind = PatternNode::Kind;
 using Ranges = std::vector<CodePointRange>;
 
-// Of the machine that reads a pattern, and of what it is together with lengths.
+// Limits of a pattern's machine, and of its combination with lengths.
 constexpr size_t kMaxStates = 4096;
 constexpr size_t kMaxPlaces = 1 << 15;
 constexpr size_t kMaxSteps = 200'000;
@@ -32,14 +32,14 @@ struct Step {
 
 Ranges InBoth(const Ranges& a, const Ranges& b) { return Without(a, Without(a, b)); }
 
-// Reads a text character by character; some steps need none.
+// A nondeterministic automaton over characters; some steps need no character.
 class Machine {
  public:
   struct State {
     std::vector<Step> steps;
     std::vector<uint32_t> free;  // states reached without a character
   };
-  // What can be done in a state, whatever needs no character done before.
+  // The possible steps of a state, after any steps without a character.
   struct Closure {
     std::vector<Step> steps;
     bool can_end = false;
@@ -53,7 +53,7 @@ class Machine {
     return machine;
   }
 
-  // Reads what both read.
+  // The intersection of two machines.
   static Result<Machine> Both(const Machine& a, const Machine& b) {
     Machine both;
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers = {{{0, 0}, both.AddState()}};
@@ -113,14 +113,14 @@ class Machine {
   }
 
  private:
-  // Beyond the limit states are not made any more; Of says so.
+  // Above the limit, states are not made any more; Of returns the error.
   uint32_t AddState() {
     if (states_.size() < kMaxStates) states_.emplace_back();
     return static_cast<uint32_t>(states_.size() - 1);
   }
   bool is_full() const { return states_.size() >= kMaxStates; }
 
-  // From that state on; returns where it ends.
+  // Builds the node from that state on; returns its end.
   uint32_t Build(const PatternNode& node, uint32_t from) {
     if (is_full()) return from;
     switch (node.kind) {
@@ -169,7 +169,7 @@ class Machine {
     const uint32_t end = AddState();
     for (uint32_t i = node.minimum; i < node.maximum && !is_full(); ++i) {
       states_[from].free.push_back(end);
-      // A state of its own: what comes back to the child's beginning must not find the end there.
+      // A separate state: returning to the child's beginning must not reach the end there.
       const uint32_t begin = AddState();
       states_[from].free.push_back(begin);
       from = Build(child, begin);
@@ -195,7 +195,7 @@ class Machine {
   uint32_t end_ = 0;
 };
 
-// A state of the machine with how much has been read, as far as that matters.
+// A state of the machine and the number of characters read, as far as it matters.
 struct Place {
   uint32_t state = 0;
   uint32_t count = 0;
@@ -208,7 +208,7 @@ class Places {
  public:
   Places(const Machine& machine, LengthRange length) : machine_(machine), length_(length) {}
 
-  // Those that can be reached and from which an end can.
+  // Places that can be reached and from which an end can be reached.
   Result<std::vector<Place>> Find() {
     Add(0, 0);
     size_t steps = 0;
@@ -233,7 +233,7 @@ class Places {
   }
 
  private:
-  // Without a maximum, more than the minimum is all the same.
+  // Without a maximum, all numbers above the minimum are equivalent.
   uint32_t Counted(uint32_t count) const {
     return length_.maximum == kNoMaximum ? std::min(count + 1, length_.minimum) : count + 1;
   }
@@ -280,7 +280,7 @@ bool Contains(const Ranges& ranges, uint32_t character) {
   });
 }
 
-// One of these characters, as it stands within a JSON string.
+// One of these characters, as in a JSON string.
 Element JsonCharacter(const Ranges& ranges, Grammar& grammar) {
   const Ranges escaped = {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}};
   std::vector<Sequence> alternatives;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Regular expressions as JSON schemas write them (ECMA-262), as rules of a grammar: the texts in
-// which one finds something, between the quotes of a JSON string. What is not regular, or looks
-// around, is refused by name. Must not know JSON schemas.
+// Regular expressions of JSON schemas (ECMA-262) as rules of a grammar: the texts in which one has
+// a match, between the quotes of a JSON string. Irregular features and lookarounds are refused by
+// name. Must not know JSON schemas.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct LengthRange {
   uint32_t maximum = kNoMaximum;
 };
 
-// Characters that JSON has to escape are escaped in one way, and no others. An error says what of
-// the pattern is not supported, or that no text is of it and so long.
+// Characters that JSON has to escape are escaped in one way, and no others. The error names the
+// unsupported part of the pattern, or says that no matching text has such a length.
 Result<Element> AddPattern(std::string_view pattern, LengthRange length, Grammar& grammar);
-// The texts that are of all of these; there is at least one.
+// The texts that match all of these; at least one pattern is given.
 Result<Element> AddPatterns(std::span<const std::string> patterns, LengthRange length,
                             Grammar& grammar);
 

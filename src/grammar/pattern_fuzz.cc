@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes as a pattern: what is taken is a grammar, from whose every place an end can be reached.
+// Any bytes as a pattern: accepted ones give a grammar in which every place can reach an end.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,7 +16,7 @@ using aster::grammar::kDead;
 using aster::grammar::Matcher;
 using aster::grammar::StateId;
 
-// Follows whatever byte is allowed first, in the order that `bytes` suggests.
+// Follows the first allowed byte, in the order that `bytes` suggests.
 void Walk(Matcher& matcher, std::string_view bytes) {
   StateId state = matcher.start();
   CHECK(state != kDead || matcher.has_failed());

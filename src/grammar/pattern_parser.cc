@@ -19,7 +19,7 @@ namespace {
 using Kind = PatternNode::Kind;
 using Ranges = std::vector<CodePointRange>;
 
-// Groups within each other.
+// Nested groups.
 constexpr size_t kMaxDepth = 64;
 
 const Ranges kDigits = {{'0', '9'}};
@@ -71,7 +71,7 @@ class Parser {
     return choice;
   }
 
-  // Only whole alternatives are anchored: elsewhere an anchor looks at what stands around it.
+  // Only whole alternatives can be anchored: an anchor elsewhere is a lookaround.
   Result<PatternNode> ParseSequence(size_t depth) {
     PatternNode sequence;
     const bool begins = Take("^");
@@ -151,7 +151,7 @@ class Parser {
     } else if (!Take("*")) {
       return atom;
     }
-    // As few as possible or as many: the texts are the same.
+    // Lazy and greedy match the same texts.
     Take("?");
     if (Peek() == '*' || Peek() == '+' || Peek() == '?' || Peek() == '{')
       return Wrong("repeats a repetition");

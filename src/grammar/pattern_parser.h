@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From a regular expression to a tree of what it is made of. Must not know grammars' rules.
+// Parses a regular expression to a tree. Must not know grammars' rules.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct PatternNode {
   enum class Kind : uint8_t { kClass, kSequence, kChoice, kRepeat };
 
   Kind kind = Kind::kSequence;              // without children: the empty text
-  std::vector<CodePointRange> ranges = {};  // of a class; none: no character
-  std::vector<PatternNode> children = {};   // one, of a repeat
+  std::vector<CodePointRange> ranges = {};  // of a class; empty: no character
+  std::vector<PatternNode> children = {};   // one, for a repeat
   uint32_t minimum = 0;                     // of a repeat
   uint32_t maximum = kNoMaximum;
 };
 
 inline constexpr size_t kMaxPatternBytes = 1 << 14;
 
-// Whole texts: where the pattern is not anchored, any text stands before and behind.
+// The tree of whole texts: where the pattern is not anchored, any text comes before and after.
 Result<PatternNode> ParsePattern(std::string_view pattern);
 
 // In order, without overlaps.

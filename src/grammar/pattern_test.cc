@@ -24,7 +24,7 @@ class Texts {
     EXPECT_TRUE(grammar_.Finish().ok());
     matcher_.emplace(grammar_);
   }
-  // As it stands in JSON.
+  // As in JSON.
   bool Has(std::string_view text) {
     StateId state = matcher_->start();
     for (const char c : text) state = matcher_->Next(state, static_cast<uint8_t>(c));
@@ -53,7 +53,7 @@ std::vector<std::string> AllTexts(std::string_view characters, size_t length) {
   return texts;
 }
 
-// The standard library's expressions, of the same language, are the judge.
+// Compares with the standard library's expressions of the same language.
 TEST(Pattern, FindsWhatOthersFind) {
   const std::vector<std::string> texts = AllTexts("ab1-", 5);
   for (const char* pattern : {"a",

@@ -15,18 +15,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Each is held against each.
+// All pairs are compared.
 constexpr size_t kMaxAlternatives = 1024;
 constexpr size_t kMaxValues = 4096;
 
-// What is known of one of them.
+// The known facts about an alternative.
 struct Alternative {
   const ordered_json* schema = nullptr;
-  std::optional<std::vector<ordered_json>> values = {};  // of const or enum: no others
-  std::optional<std::set<std::string>> types = {};       // no others
+  std::optional<std::vector<ordered_json>> values = {};  // of const or enum: the only ones
+  std::optional<std::set<std::string>> types = {};       // the only ones
 };
 
-// Only texts, whole numbers and the like: those are equal where they are written alike.
+// Only texts, whole numbers and the like: these are equal if they are written the same.
 std::optional<std::vector<ordered_json>> ValuesOf(const ordered_json& schema) {
   if (!schema.is_object()) return std::nullopt;
   std::vector<ordered_json> values;
@@ -44,7 +44,7 @@ std::optional<std::vector<ordered_json>> ValuesOf(const ordered_json& schema) {
   return values;
 }
 
-// Only where a schema says so itself: what is left open could be of any.
+// Only if a schema says so itself; otherwise any type is possible.
 std::optional<std::set<std::string>> TypesOf(const ordered_json& schema) {
   if (!schema.is_object()) return std::nullopt;
   std::set<std::string> types;
@@ -82,7 +82,7 @@ bool IsAnyOf(const std::vector<ordered_json>& values, const std::set<std::string
   });
 }
 
-// One needs a member that the other one cannot have.
+// One requires a member that the other one forbids.
 bool NeedsWhatIsForbidden(const ordered_json& a, const ordered_json& b) {
   if (b.value("additionalProperties", ordered_json()) != false) return false;
   const ordered_json required = a.value("required", ordered_json());
@@ -108,7 +108,7 @@ bool Exclude(const Alternative& a, const Alternative& b) {
          (NeedsWhatIsForbidden(*a.schema, *b.schema) || NeedsWhatIsForbidden(*b.schema, *a.schema));
 }
 
-// Whether the member is another value in each of them.
+// Whether the member has different values in all of them.
 bool TellsApart(const std::string& member, const std::vector<const ordered_json*>& schemas) {
   std::set<std::string> seen;
   for (const ordered_json* schema : schemas) {
@@ -138,7 +138,7 @@ std::optional<std::string> WhatTellsApart(const ordered_json& list) {
     if (all.back().values) value_count += all.back().values->size();
   }
   if (value_count > kMaxValues) return std::nullopt;
-  std::set<size_t> open;  // those that are not told from another one yet
+  std::set<size_t> open;  // alternatives that are not distinguished yet
   for (size_t i = 0; i < all.size(); ++i) {
     for (size_t j = i + 1; j < all.size(); ++j) {
       if (!Exclude(all[i], all[j])) open.insert({i, j});

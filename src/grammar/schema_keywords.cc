@@ -36,7 +36,7 @@ std::string DurationPattern() {
   return "^P" + Group(date + Group(time) + "?|" + time + "|" + number + "W") + "$";
 }
 
-// All eight groups, or fewer and "::" where the rest are zero.
+// All eight groups, or fewer and "::" for zeros.
 std::string Ipv6Pattern() {
   const std::string group = "[0-9a-fA-F]{1,4}";
   std::string all = Group(group + ":") + "{7}" + group;
@@ -52,8 +52,8 @@ struct UriPatterns {
   std::string reference;
 };
 
-// RFC 3986 without rare forms: users' names, addresses of version 6, and paths without a host but
-// for a few schemes that are made of them.
+// RFC 3986 without rare forms: user names, addresses of version 6, and paths without a host, except
+// for a few schemes that consist of them.
 UriPatterns MakeUriPatterns() {
   const std::string one = "(?:[A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})";
   const std::string any = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
@@ -71,7 +71,7 @@ UriPatterns MakeUriPatterns() {
   return {.whole = "^" + uri + "$", .reference = "^(?:" + uri + "|" + relative + ")$"};
 }
 
-// Regular expressions whose texts are of the format; not every text of it is one of theirs.
+// Regular expressions whose texts are valid for the format; they need not match every valid text.
 std::map<std::string, std::string> MakeFormats() {
   const std::string date =
       "[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|"
@@ -174,7 +174,7 @@ const std::map<std::string, std::set<std::string>>& KeywordsOfTypes() {
 Result<std::string> PatternOfFormat(const std::string& format) {
   const auto found = Formats().find(format);
   if (found != Formats().end()) return found->second;
-  // How deep brackets stand within each other is nothing that a pattern could say.
+  // Nested brackets are not regular.
   if (format == "regex") return Unimplemented("regex is not supported");
   return std::string();
 }
@@ -189,7 +189,7 @@ Result<std::vector<std::string>> PatternsOf(const ordered_json& schema, const st
   std::vector<std::string> patterns;
   for (const char* key : {"pattern", "format"}) {
     const ordered_json given = schema.value(key, ordered_json::array());
-    // Those of several schemas that were merged are a list.
+    // In merged schemas this is a list.
     for (const ordered_json& one : given.is_array() ? given : ordered_json::array({given})) {
       if (!one.is_string()) return Refused(at + "/" + key, "give a text");
       auto pattern = one.get<std::string>();
@@ -229,7 +229,7 @@ std::string TypeOf(const ordered_json& value) {
 
 namespace {
 
-// The schema that calls itself so, wherever it stands.
+// The schema with this anchor, anywhere.
 const ordered_json* WithAnchor(const ordered_json& root, const std::string& name) {
   std::vector<const ordered_json*> left = {&root};
   while (!left.empty()) {

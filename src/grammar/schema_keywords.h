@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What single keywords of JSON schemas mean. Must not know grammars' rules.
+// The meaning of single keywords of JSON schemas. Must not know grammars' rules.
 #pragma once
 
 #include <map>
@@ -16,35 +16,32 @@
 
 namespace aster::grammar {
 
-// By type: keywords that ask something of its values, and nothing of others.
+// By type: keywords that restrict its values, and no others.
 const std::map<std::string, std::set<std::string>>& KeywordsOfTypes();
 
-// A regular expression whose texts are of a format. Empty where JSON Schema does not know the
-// format: then it asks for nothing. An error where it does, and texts of it are not regular.
+// A regular expression for a format. Empty if JSON Schema does not define the format: then it
+// restricts nothing. An error if it does, and the format is not regular.
 Result<std::string> PatternOfFormat(const std::string& format);
 
-// Whether a format asks for something: then it is of texts. Those that JSON Schema does not know
-// may be of anything.
+// Whether a format restricts values: then these are texts. Undefined formats may be of anything.
 bool IsOfTexts(const nlohmann::ordered_json& format);
 
-// What texts have to be of by `pattern` and `format`, each of which may be a list where schemas
-// were merged.
+// The patterns for texts by `pattern` and `format`; each may be a list in merged schemas.
 Result<std::vector<std::string>> PatternsOf(const nlohmann::ordered_json& schema,
                                             const std::string& at);
 
-// `type` is a name, or a list of them.
+// `type` is a name, or a list of names.
 bool IsOfType(const nlohmann::ordered_json& value, const nlohmann::ordered_json& type);
 
-// The name of a type that the value is of; "number" for whole ones, too.
+// The name of the value's type; "number" for whole ones, too.
 std::string TypeOf(const nlohmann::ordered_json& value);
 
-// What a reference within `root` is about ("#/$defs/a~1b/0", "#anchor"); an error where that is not
-// there, or not within it.
+// The target of a reference within `root` ("#/$defs/a~1b/0", "#anchor"); an error if there is none.
 Result<const nlohmann::ordered_json*> TargetOf(const nlohmann::ordered_json& reference,
                                                const nlohmann::ordered_json& root,
                                                const std::string& at);
 
-// Bounds and multiples; nothing where a schema asks for none of them.
+// Bounds and multiples; nothing if a schema has none.
 Result<std::optional<NumberRange>> NumberRangeOf(const nlohmann::ordered_json& schema,
                                                  bool is_integer, const std::string& at);
 

@@ -17,8 +17,7 @@ constexpr std::string_view kAnnotations[] = {
     "title", "description", "default", "examples", "$schema", "$id", "$comment", "$defs",
     "definitions", "deprecated", "readOnly", "writeOnly", "strict", "$anchor", "name",
     "discriminator",
-    // Of OpenAPI, editors and other writers of schemas; and what says how a text is to be read, but
-    // not what it has to be.
+    // From OpenAPI, editors and other tools; and keywords that do not restrict texts.
     "nullable", "example", "externalDocs", "xml", "contentEncoding", "contentMediaType",
     "contentSchema", "markdownDescription", "enumDescriptions", "markdownEnumDescriptions",
     "enumNames", "deprecationMessage", "errorMessage", "propertyOrdering", "$vocabulary"};
@@ -46,7 +45,7 @@ bool Holds(const ordered_json& list, const ordered_json& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// What is in both lists; of types, whole numbers are numbers.
+// The elements of both lists; as types, whole numbers are numbers.
 ordered_json Common(const ordered_json& a, const ordered_json& b, bool are_types) {
   ordered_json common = ordered_json::array();
   for (const ordered_json& one : a) {
@@ -86,7 +85,7 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
     for (size_t i = 0; i < a.size(); ++i) all.push_back(Both(a[i], b[i]));
     return all;
   }
-  // Lists of them are those that a text has to be of.
+  // Lists of patterns and formats, all of which a text must match.
   if (key == "pattern" || key == "format") {
     ordered_json all = AsList(a);
     for (const ordered_json& one : AsList(b)) {
@@ -105,7 +104,7 @@ Result<ordered_json> MergeValues(const std::string& key, const ordered_json& a,
   return CannotMerge(at, "asks for two different things, which cannot be kept together");
 }
 
-// Where one takes no other members than its own, the other one must not have any.
+// If one allows no other members than its own, the other one must not have any.
 Status CheckMembers(const ordered_json& a, const ordered_json& b, const std::string& at) {
   const auto additional = a.find("additionalProperties");
   if (additional == a.end() || *additional == true) return Ok();
@@ -120,7 +119,7 @@ Status CheckMembers(const ordered_json& a, const ordered_json& b, const std::str
   return Ok();
 }
 
-// What items are holds for those, too, that only the other one names: then both name as many.
+// The schema of items also applies to those that only the other one lists: adds these.
 void NameItems(ordered_json& schema, const ordered_json& other) {
   const auto others = other.find("prefixItems");
   if (others == other.end() || !others->is_array()) return;
@@ -154,7 +153,7 @@ Result<ordered_json> MergeSchemas(const ordered_json& a, const ordered_json& b,
     if (!all.contains(key)) {
       all[key] = value;
     } else if (IsOneOf(key, {"anyOf", "oneOf"}) && all[key] != value && all[key].is_array()) {
-      // Each of these together with one of those.
+      // Each of these together with each of those.
       for (ordered_json& one : all[key]) one = Both(one, ordered_json{{key, value}});
     } else if (!IsAnnotation(key)) {
       all[key] = TRY(MergeValues(key, all[key], value, at + "/" + key));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One JSON schema out of two: what both ask for. Must not know grammars.
+// Merges two JSON schemas into one that requires both. Must not know grammars.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,11 +12,11 @@
 
 namespace aster::grammar {
 
-// Keywords that ask for nothing.
+// Keywords that restrict nothing.
 bool IsAnnotation(std::string_view key);
 
-// What they say of the same member is left to be merged there (allOf). An error names the keyword
-// that cannot be merged, below `at`.
+// Their schemas for the same member are joined by allOf, and merged later. The error names the
+// keyword that cannot be merged, below `at`.
 Result<nlohmann::ordered_json> MergeSchemas(const nlohmann::ordered_json& a,
                                             const nlohmann::ordered_json& b, const std::string& at);
 

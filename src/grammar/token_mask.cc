@@ -13,20 +13,20 @@
 namespace aster::grammar {
 namespace {
 
-// Longer tokens are not offered; nothing that a grammar wants is spelled so.
+// Longer tokens are not offered; no grammar needs them.
 constexpr size_t kMaxTokenBytes = 255;
-// Masks that are kept: each is as large as the vocabulary in bits.
+// Cached masks: each has one bit per token of the vocabulary.
 constexpr size_t kMaxMasks = 512;
 // Of all masks together.
 constexpr size_t kMaxExits = 1 << 22;
-// What each token may cost beyond what was left: some milliseconds.
+// The additional cost of each token: some milliseconds.
 constexpr uint64_t kWorkForToken = 1 << 16;
 
 constexpr char kMark = static_cast<char>(TokenTree::kControlByte);
 
 constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
-// Of 64 tokens: looks only at the fewer ones, those that are allowed or those that are not.
+// For 64 tokens: visits only the fewer ones, those that are allowed or those that are not.
 void ForbidOthers(uint64_t allowed, std::span<float> logits) {
   constexpr int kFew = 16;
   if (std::popcount(allowed) > kFew) {
@@ -69,13 +69,13 @@ TokenTree::TokenTree(const text::Tokenizer& tokenizer, uint32_t vocab_size)
                          type == text::TokenType::kUserDefined || type == text::TokenType::kByte;
     const auto bytes = tokenizer.TokenBytes(id);
     if (!is_text || !bytes.ok() || bytes->empty() || bytes->size() > kMaxTokenBytes) continue;
-    // One that only begins a control token's spelling.
+    // A token that begins like a control token's spelling.
     if (bytes->find(kMark) != std::string_view::npos) continue;
     bytes_[static_cast<size_t>(id)] = *bytes;
     ids.push_back(id);
   }
   std::ranges::sort(ids, {}, [&](int32_t id) { return std::pair(BytesOf(id), id); });
-  std::vector<uint32_t> open;  // nodes on the way to the last token
+  std::vector<uint32_t> open;  // nodes on the path to the last token
   std::string_view last;
   const auto close_to = [&](size_t depth) {
     for (; open.size() > depth; open.pop_back()) {
@@ -140,7 +140,7 @@ void MaskCache::Allow(int32_t first_token, Bits& allowed) const {
   }
 }
 
-// All of the tree from a place that knows nothing of what is below it.
+// Walks the whole tree from a place, without knowing the places below it.
 const MaskCache::Inside& MaskCache::WalkInside(StateId state) {
   const auto found = inside_.find(state);
   if (found != inside_.end()) return found->second;
@@ -168,7 +168,7 @@ const MaskCache::Inside& MaskCache::WalkInside(StateId state) {
   return inside_.emplace(state, std::move(inside)).first->second;
 }
 
-// What is below a node, in `state` behind it.
+// Walks the part below a node; `state` is the state after it.
 void MaskCache::WalkBelow(uint32_t at, StateId state, Bits& allowed) {
   const auto& nodes = tree_->nodes();
   std::array<StateId, kMaxTokenBytes + 2> way;
@@ -234,7 +234,7 @@ void TokenMasks::Apply(std::span<const int32_t> answer, std::span<float> logits)
   std::vector<float> ends;
   for (const int32_t end : tree.end_tokens()) ends.push_back(logits[static_cast<size_t>(end)]);
   if (state == kDead) {
-    // Nothing goes on from here: the answer ends.
+    // Nothing can follow: the answer ends.
     std::ranges::fill(logits, kForbidden);
   } else {
     const MaskCache::Bits& allowed = cache_->AllowedIn(state);

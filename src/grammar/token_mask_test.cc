@@ -58,7 +58,7 @@ class TokenMask : public testing::Test {
     for (const float logit : logits) allowed.push_back(logit == 1.0F);
     return allowed;
   }
-  // Byte by byte, without any of the short cuts.
+  // Byte by byte, without any optimisation.
   bool MayFollow(const Grammar& grammar, std::string_view text, std::string_view more) const {
     Matcher matcher(grammar);
     StateId state = matcher.start();
@@ -111,7 +111,7 @@ TEST_F(TokenMask, MasksAreWhatEachTokenAloneWouldSay) {
   }
 }
 
-// Only what names a control token allows it, and nothing else that looks like it.
+// Only naming a control token allows it, not texts that look like it.
 TEST_F(TokenMask, ControlTokensAreAllowedWhereTheyAreNamed) {
   const int32_t control = tokenizer_->vocab().size() - 1;
   for (const bool is_named : {true, false}) {
@@ -152,7 +152,7 @@ TEST_F(TokenMask, AGrammarWithinAnother) {
   EXPECT_FALSE(MayFollow(outer, "", "("));
 }
 
-// Every place of a long text has its own states: they are forgotten before they take all memory.
+// Every place of a long text has its own states: they are freed before they take all memory.
 TEST_F(TokenMask, LongTextsOfALimitedLength) {
   const auto grammar =
       JsonSchemaGrammar(ordered_json::parse(R"({"type": "string", "maxLength": 4096})"));
@@ -173,7 +173,7 @@ TEST_F(TokenMask, LongTextsOfALimitedLength) {
 }
 
 TEST_F(TokenMask, AGrammarThatCostsTooMuchForbidsEverything) {
-  // Nothing is hard about its beginning: the ways come behind the first byte.
+  // Its beginning is easy: the ways come after the first byte.
   std::string gbnf = "root ::= \"a\" a0 \"x\"\n";
   for (int i = 0; i < 30; ++i) gbnf += fmt::format("a{0} ::= a{1} a{1}\n", i, i + 1);
   const auto grammar = ParseGbnf(gbnf + "a30 ::= \"\"\n");
