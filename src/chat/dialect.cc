@@ -172,6 +172,7 @@ Family FamilyOfTags(Family family, std::string_view written) {
   return family;
 }
 
+// Finds how the template takes arguments, its markup of calls, and the white space before them.
 void LookAtCalls(const Probe& probe, Dialect& dialect) {
   const auto plain = probe.Render(MessageJson("assistant", kContent), /*with_tools=*/true);
   dialect.has_tools = plain && Has(*plain, kName);

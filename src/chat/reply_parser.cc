@@ -142,6 +142,7 @@ void ReplyParser::Dispatch(char c) {
   }
 }
 
+// Waits until the text can only be one of: thoughts, a call of Llama, content.
 void ReplyParser::AtStart(char c) {
   held_ += c;
   const std::string_view said = TrimLeft(held_);

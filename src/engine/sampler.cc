@@ -186,6 +186,7 @@ Result<std::span<const float>> Sampler::Adjust(std::span<const float> logits,
   return scores_;
 }
 
+// Applies the filters one after the other, then draws by the weights at the temperature.
 Result<int32_t> Sampler::Draw(std::span<const float> scores, uint64_t position) {
   if (options_.top_k > 0) {
     finder_.FindBest(scores, options_.top_k, candidates_);

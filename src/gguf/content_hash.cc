@@ -115,6 +115,7 @@ Hash128 ContentHasher::Finish() {
   return chunk_hashes_.Digest();
 }
 
+// Threads take chunks of any tensor; only the calling thread (index 0) reports progress.
 Result<std::vector<Hash128>> HashTensors(const File& file, ThreadPool& pool,
                                          const HashingOptions& options) {
   for (const Tensor& tensor : file.tensors()) {

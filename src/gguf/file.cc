@@ -294,6 +294,7 @@ class FileParser {
     return Ok();
   }
 
+  // In the order of offsets, each tensor must end before the next one.
   Status CheckOverlaps() const {
     std::vector<size_t> by_offset(file_.tensors_.size());
     std::iota(by_offset.begin(), by_offset.end(), size_t{0});

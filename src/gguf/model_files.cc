@@ -245,6 +245,7 @@ Result<ModelFiles> ModelFiles::JoinSets(std::vector<File> files, std::vector<siz
   return model;
 }
 
+// Entries are sorted by name: the first of a name stays, the others are copies.
 Status ModelFiles::SeparateRepeated(const std::vector<size_t>& set_of_file) {
   size_t kept = 0;
   for (const Entry& entry : entries_) {

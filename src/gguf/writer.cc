@@ -92,6 +92,7 @@ Result<uint64_t> WriteEntry(ByteWriter& out, const TensorSpec& tensor, uint64_t 
 
 }  // namespace
 
+// Makes the whole head first: it fixes the place of every tensor and the size of the file.
 Result<Writer> Writer::Create(const std::string& path, const MetadataBuilder& metadata,
                               const std::vector<TensorSpec>& tensors) {
   const uint64_t alignment = TRY(AlignmentOf(metadata).In(path));

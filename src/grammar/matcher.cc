@@ -130,6 +130,7 @@ Matcher::StackId Matcher::Rebase(StackId stack, StackId below) {
   return rebased;
 }
 
+// Goes down the first stack to a place that all stacks have.
 Matcher::Split Matcher::SplitAtCommon(StateId state) {
   const std::vector<StackId> stacks = states_[static_cast<size_t>(state)].stacks;
   if (stacks.empty() || CanEnd(state)) return {.inside = state, .below = kDead};

@@ -315,6 +315,7 @@ Result<Element> AddPattern(std::string_view pattern, LengthRange length, Grammar
   return AddPatterns({&one, 1}, length, grammar);
 }
 
+// Intersects the automata of all patterns, adds the length, and makes a rule of every place.
 Result<Element> AddPatterns(std::span<const std::string> patterns, LengthRange length,
                             Grammar& grammar) {
   CHECK(!patterns.empty());

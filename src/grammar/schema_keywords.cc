@@ -245,6 +245,7 @@ const ordered_json* WithAnchor(const ordered_json& root, const std::string& name
 
 }  // namespace
 
+// Follows an anchor, or a path of escaped keys and indices.
 Result<const ordered_json*> TargetOf(const ordered_json& reference, const ordered_json& root,
                                      const std::string& at) {
   if (!reference.is_string() || !reference.get_ref<const std::string&>().starts_with('#')) {

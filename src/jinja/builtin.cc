@@ -30,6 +30,7 @@ std::vector<Parameter> ParametersOf(std::string_view text) {
   return parameters;
 }
 
+// Positional arguments first, then named ones; each parameter gets one at most.
 Result<Values> Bind(const Builtin& builtin, const Arguments& given) {
   std::string_view text = builtin.parameters;
   const bool positional_only = text.starts_with('/');

@@ -106,6 +106,7 @@ void WriteBlocks(ActivationFormat format, const void* prepared, size_t rows, siz
   }
 }
 
+// Copies quants and scales, and computes the sums again.
 void ReadBlocks(ActivationFormat format, const void* blocks, const BlockPlace& place,
                 size_t row_begin, size_t row_end, void* prepared) {
   const size_t step = BlockStep(format);

@@ -10,8 +10,8 @@
 
 namespace aster::kernels {
 
-// Those with available instructions, the plain ones first, the widest dot product last. If the
-// machine has tile registers, the process must have asked for them before.
+// Those with available instructions, the plain ones first, the widest dot product last. On machines
+// with tile registers, the first call asks the system for them.
 std::span<const LimitLoops* const> AvailableLimits();
 
 }  // namespace aster::kernels

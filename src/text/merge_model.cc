@@ -132,6 +132,7 @@ TokenId MergeModel::TokenOf(std::string_view text) const {
   return symbol == kNoSymbol ? kNoToken : token_of_symbol_[symbol];
 }
 
+// The tokens of single bytes: by letters, by tokens like <0x0A>, or the unknown token.
 void MergeModel::FindByteTokens(const Vocab& vocab) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto character = static_cast<char>(byte);

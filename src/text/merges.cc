@@ -58,6 +58,7 @@ void MergeQueue::Push(Candidate candidate) {
   keys_[place] = key;
 }
 
+// The last key fills the gap at the root and moves down past smaller children.
 MergeQueue::Candidate MergeQueue::Pop() {
   const uint64_t first = keys_.front();
   const uint64_t last = keys_.back();

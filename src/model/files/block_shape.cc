@@ -176,6 +176,7 @@ Status CheckCanHaveDrafter(const Shape& model) {
       fmt::format("drafters of blocks for {} are not supported", ArchName(model.arch)));
 }
 
+// Reads the layers as a model of another architecture, then the block, and checks the tensors.
 Result<BlockShape> BlockShapeOf(const gguf::ModelFiles& files, const gguf::Metadata& model_metadata,
                                 const Shape& model) {
   const gguf::Metadata& metadata = files.metadata();

@@ -271,7 +271,7 @@ class ForwardPass {
   size_t step_ = 0;               // the next one
   uint32_t gather_ = 0;           // in flight, or the next one
   Gather gathered_;               // in flight
-  bool is_read_ = false;          // the host has read the last step's result, before the next step
+  bool is_read_ = false;          // the host reads the last step's result before the next step
   std::vector<uint8_t> message_;  // columns of two tensors
   compute::BlockMaker blocks_;    // of floats from other parts
   compute::Array own_rows_;       // [rows, own columns of the embedding]
