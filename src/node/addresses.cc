@@ -22,8 +22,8 @@ namespace {
 
 bool IsAny(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
-// The address of an interface that others may reach; empty where it is none (of one link only, or
-// of another family than IP).
+// The address of an interface that other machines may reach; empty if it has none (link-local, or
+// another family than IP).
 std::string HostOf(const ifaddrs& interface) {
   if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0) return "";
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -58,7 +58,7 @@ bool HasV6() {
   return any.ok() && net::Listen(any->front()).ok();
 }
 
-// Of one that was listened on.
+// The hosts to announce for one listened on.
 Result<std::vector<std::string>> HostsAt(const std::string& host, const std::string& advertise) {
   if (!advertise.empty()) return std::vector<std::string>{advertise};
   if (!IsAny(host)) return std::vector<std::string>{host};

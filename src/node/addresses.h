@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where others can reach a node that listens. Must not know what is said there.
+// Where other machines can reach a node that listens. Must not know what is said there.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace aster::node {
 
 inline constexpr uint16_t kDefaultPort = 7424;
 
-// What to listen on, of "HOST:PORT", "HOST" or ":PORT": the control plane there, the data plane on
-// the next port (on a free one each where the port is 0). Without a host, everywhere: IPv4, and
-// IPv6 where the system has it.
+// The addresses to listen on, from "HOST:PORT", "HOST" or ":PORT": the control plane on that port,
+// the data plane on the next one (port 0: a free one for each). Without a host: on all addresses of
+// IPv4, and of IPv6 if the system has it.
 struct ListenAddresses {
   std::vector<std::string> control;
   std::vector<std::string> data;
 };
 Result<ListenAddresses> ParseListen(const std::string& text);
 
-// The addresses to announce, the best first, and no more than a record holds: those listened on. An
-// "any" address stands for one of every interface of this machine, of the same family (loopback
-// only if there is nothing else). With `advertise`, that host alone.
+// The addresses to announce, the best first, no more than a record holds. An "any" address is
+// replaced by those of this machine's interfaces of the same family (loopback only if there is no
+// other). With `advertise`, only that host.
 Result<std::vector<std::string>> ReachableAt(const std::vector<std::string>& listening,
                                              const std::string& advertise);
 

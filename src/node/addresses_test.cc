@@ -29,7 +29,7 @@ TEST(ParseListen, HostsAndPortsMayBeLeftOut) {
   EXPECT_THAT(ParseListen("[::1]:9000")->data, ElementsAre("[::1]:9001"));
 }
 
-// The data port listened on IPv4 only.
+// The data port was listened on with IPv4 only.
 TEST(ParseListen, WithoutAHostBothFamiliesAreListenedOnByBothPlanes) {
   const auto listen = ParseListen(":9000").value();
   EXPECT_EQ(listen.control.front(), "0.0.0.0:9000");
@@ -68,7 +68,7 @@ TEST(ReachableAt, AnyHostBecomesThoseOfTheInterfaces) {
   }
 }
 
-// `invite` told 127.0.0.1 there.
+// `invite` printed 127.0.0.1 there.
 TEST(ChooseHosts, OnAMachineWithIpv6AloneLoopbackIsNotTold) {
   using addresses_internal::ChooseHosts;
   const std::vector<addresses_internal::InterfaceHost> only_v6 = {

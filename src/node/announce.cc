@@ -18,7 +18,7 @@ Result<std::unique_ptr<discovery::Discovery>> Announce(const cluster::Home& home
     found.wanted = found.offers;
     found.on_found = std::move(options.on_found);
   }
-  // A machine that has no invitations now may become a holder of the authority's key.
+  // Checked each time: the machine may get the authority's key, and with it invitations, later.
   found.hidden = [&home, &clock] {
     std::vector<std::string> labels;
     const auto open = home.LoadInvitations(clock.WallNs() / kNsPerSecond);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Tells this machine's networks that a node of a cluster is here, and that an invitation is open,
-// without naming either. Must not know what is done with what it hears.
+// Announces by multicast DNS that a node of a cluster is here, and that an invitation is open,
+// without the names of either. Must not know how received announcements are used.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace aster::node {
 struct AnnounceOptions {
   uint16_t port = discovery::kUsualPort;
   std::vector<std::string> listening;  // HOST:PORT of the control plane
-  // Called by a thread with the HOST:PORT of a node that was found. If it is set, the cluster is
-  // announced and its nodes are looked for; if not, only joining machines are answered.
+  // Called on a thread with the HOST:PORT of each node found. If set, the cluster is announced and
+  // its nodes are looked for; if not, only joining machines get replies.
   std::function<void(const std::string& address)> on_found;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Asks a member of the cluster something at the address where it answers: a machine with several
-// networks announces all its addresses, and not every other machine reaches each of them at every
-// time. Must not know what is asked.
+// Calls a member of the cluster at the address that answers: a machine with several networks
+// announces all its addresses, and others may not always reach each of them. Must not know what is
+// asked.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ namespace aster::node {
 // A healthy node answers in milliseconds. A stalled one answers at none of its addresses.
 inline constexpr int64_t kHeadStartNs = 300 * kNsPerMs;
 
-// Whether another address may help: no node was reached.
+// Whether another address may help: the error says that no node was reached.
 bool MayBeElsewhere(const Error& error);
 
 // The answer, and which of the addresses gave it.
@@ -36,9 +36,9 @@ struct Answered {
   Answer answer;
 };
 
-// make(i): the client of each address. ask(client, i) gives a Result; it is called for the first,
-// and for all others at the same time if that fails or takes longer than the head start. The answer
-// that comes first counts; the errors are those of all, or the one of a node that refuses.
+// make(i) makes a client for address i; ask(client, i) returns a Result. It is called for the first
+// address, and if that fails or takes longer than the head start, for all others at the same time.
+// Returns the first answer; the errors are those of all addresses, or that of a node that refuses.
 template <typename Make, typename Ask>
 auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask& ask) {
   using Answer = std::decay_t<decltype(*ask(std::declval<rpc::ControlClient&>(), size_t{}))>;
@@ -88,12 +88,12 @@ auto AskSoonest(size_t count, int64_t head_start_ns, const Make& make, const Ask
   return result;
 }
 
-// Connects to the member at the address where it answers soonest, with a head start for the nearest
-// one, and returns its description, too. It has so long to answer.
+// Connects to the member at the address that answers first, with a head start for the nearest one,
+// and returns its description, too. Waits for at most this long.
 Result<Answered<cluster::Description>> ReachMember(const cluster::Identity& identity,
                                                    const cluster::Member& member,
                                                    int64_t patience_ns);
-// Likewise, but without asking if it has only one address.
+// Likewise, but does not ask a member that has only one address.
 Result<std::shared_ptr<rpc::ControlClient>> ClientOf(const cluster::Identity& identity,
                                                      const cluster::Member& member,
                                                      int64_t patience_ns);

@@ -20,7 +20,7 @@ namespace {
 // An hour is longer than any test.
 constexpr int64_t kForeverNs = 3600 * kNsPerSecond;
 
-// Machines that stand still, or networks that lead to none: a connection is made, and no more.
+// Stalled machines, or unreachable networks: connections are accepted, and nothing is answered.
 class SilentPlaces {
  public:
   std::string Add() {
@@ -66,7 +66,7 @@ TEST_F(AskTest, AddressesThatAreSilentAreNotWaitedFor) {
   const auto reached = ReachMember(desk_, member_, kForeverNs);
   ASSERT_TRUE(reached.ok()) << reached.error().message();
   EXPECT_EQ(reached->answer.version, "there");
-  // What is asked then is asked there, once.
+  // Later calls go there only, once.
   std::atomic<int> asked = 0;
   service_.status = [&]() -> Result<cluster::NodeStatus> {
     ++asked;

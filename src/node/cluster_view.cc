@@ -22,14 +22,14 @@ namespace {
 
 constexpr int64_t kEntryNs = 3 * kNsPerSecond;
 constexpr int64_t kAnswerNs = 3 * kNsPerSecond;
-// How long a request waits for nodes that failed a moment ago: this multiple of the time that the
-// others took, within limits.
+// A request waits for nodes that failed recently this multiple of the time that the others took,
+// within limits.
 constexpr int64_t kTimesOfOthers = 4;
 constexpr int64_t kLeastDoubtedNs = 300 * kNsPerMs;
 constexpr int64_t kDoubtedNs = 3 * kNsPerSecond / 2;
-constexpr size_t kMaxEntries = 16;  // at once
+constexpr size_t kMaxEntries = 16;  // asked at once
 
-// Runs fn(i) for every i at once.
+// Runs fn(i) for all i at once.
 template <typename Fn>
 void Together(size_t count, const Fn& fn) {
   std::vector<std::jthread> threads;
@@ -95,7 +95,7 @@ Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId
   };
   const bool may_be_gone = std::ranges::any_of(
       members_, [&](const Member& member) { return is_entry(member) && is_doubted(member); });
-  // Where the node that was asked so far may be gone, another one answers in milliseconds.
+  // If the entry node may have failed, another one answers in milliseconds.
   const auto is_well = [&](const Member& member) {
     return !is_entry(member) && !is_doubted(member);
   };
@@ -104,7 +104,7 @@ Result<std::vector<Member>> ClusterView::Members(std::span<const cluster::NodeId
   }
   const auto told = entry_->Exchange({}, may_be_gone ? kDoubtedNs : kEntryNs);
   if (told.ok()) return told->members;
-  // Any other will do, or the same one over a new connection.
+  // Asks any other node, or the same one over a new connection.
   const bool is_silent = told.error().code() == Code::kDeadlineExceeded;
   auto other = AskOther(
       [&](const Member& member) {
@@ -127,7 +127,7 @@ Result<std::vector<Member>> ClusterView::AskOther(
   const SystemClock clock;
   Together(addresses_of.size(),
            [&](size_t i) { addresses_of[i] = net::NearestAddressesFirst(addresses_of[i], clock); });
-  // The nearest of each, then the others: one that looks well may lead nowhere.
+  // The nearest address of each, then the others: the nearest one may be unreachable.
   std::vector<std::string> addresses;
   for (size_t rank = 0, before = 0; rank == 0 || addresses.size() > before; ++rank) {
     before = addresses.size();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A cluster as a front end sees it: its members, and the descriptions and status of its nodes. Must
-// not know what the front end wants to run.
+// A cluster as a front end sees it: its members, and their descriptions and status. Must not know
+// what the front end wants to run.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace aster::node {
 
-// What is known of a node; description and status are missing if it did not answer.
+// One node; description and status are missing if it did not answer.
 struct NodeView {
   cluster::Member member;
   std::optional<cluster::Description> description;
@@ -33,22 +33,22 @@ struct NodeView {
 // Calls may come from any thread, one at a time.
 class ClusterView {
  public:
-  // Tries these addresses (HOST:PORT), many at once, and takes the node that answers soonest. The
-  // error has the error of each address; its code is DeadlineExceeded if all are silent.
+  // Tries these addresses (HOST:PORT) at once, and uses the node that answers first. The error
+  // lists the error of each address; its code is DeadlineExceeded if none answers.
   static Result<std::unique_ptr<ClusterView>> Connect(cluster::Identity identity,
                                                       const std::vector<std::string>& addresses);
 
-  // Asks every node that may be reached, all at once, and waits a few seconds at most. Suspect
-  // nodes are asked after the others, whose time to answer decides how long to wait for them. Nodes
-  // that are dead or have left are listed, but not asked.
+  // Asks all nodes that may be reachable at once, and waits a few seconds at most. Suspect nodes
+  // are asked last, as the time that the others take decides how long to wait for them. Nodes that
+  // are dead or have left are listed, but not asked.
   Result<std::vector<NodeView>> Look(std::span<const cluster::NodeId> doubted = {});
 
-  // Tells these nodes, all at once, that weights may be fetched from this machine. Nodes that
-  // cannot be reached, or have an older version, are left out.
+  // Tells these nodes at once that they may fetch weights from this machine. Nodes that cannot be
+  // reached, or have an older version, are left out.
   void OfferWeights(std::span<const NodeView> nodes, const rpc::WeightsOffer& offer) const;
 
   const cluster::Identity& identity() const { return identity_; }
-  // The members as they were known last.
+  // The members as last known.
   const std::vector<cluster::Member>& members() const { return members_; }
 
  private:
@@ -61,17 +61,17 @@ class ClusterView {
 
   // Why no node answers.
   struct Reasons {
-    std::string text;  // a line of each
+    std::string text;  // one line per node
     bool are_all_silent = true;
   };
 
-  // A client of the first address that answers; if none does, null, and the reasons are added.
+  // A client of the first address that answers; if none does, null, and adds the reasons.
   static std::unique_ptr<ClusterView> TryAll(const cluster::Identity& identity,
                                              std::span<const std::string> addresses,
                                              Reasons& reasons);
   Result<std::vector<cluster::Member>> Members(std::span<const cluster::NodeId> doubted);
-  // Gets the members from one for which `may_know` is true, and asks that one from then on. A
-  // silent address is not tried.
+  // Gets the members from a node for which `may_know` is true, which becomes the entry node. Does
+  // not try the silent address.
   Result<std::vector<cluster::Member>> AskOther(
       const std::function<bool(const cluster::Member&)>& may_know, const std::string& silent = "");
   void AskAbout(NodeView& view, int64_t patience_ns) const;
@@ -79,10 +79,10 @@ class ClusterView {
   const cluster::Identity identity_;
   std::shared_ptr<rpc::ControlClient> entry_;
   std::string entry_address_;
-  std::vector<cluster::Member> members_;  // as they were known last
+  std::vector<cluster::Member> members_;  // as last known
 };
 
-// Writes the addresses of these nodes for later commands of this machine, if they are new.
+// Writes the addresses of these nodes for later commands on this machine, if they are new.
 Status RememberMembers(const cluster::Home& home, const std::vector<cluster::Member>& members);
 
 }  // namespace aster::node

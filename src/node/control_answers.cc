@@ -30,7 +30,7 @@ Result<rpc::Gossip> ControlAnswers::Exchange(const rpc::NodeId& from, const rpc:
   return sources_.membership->Exchange(from, gossip);
 }
 
-// A file of this machine, or what it has fetched or put together itself.
+// From a file of this machine, or from weights that it has fetched or assembled.
 Result<rpc::ModelManifest> ControlAnswers::FetchManifest(const Hash128& fingerprint) {
   if (const auto held = sources_.models->Find(fingerprint))
     return fetch::MakeManifest(*held->files, held->fingerprint);
@@ -45,7 +45,7 @@ Status ControlAnswers::FetchTensor(const Hash128& fingerprint, std::string_view 
     return fetch::ReadTensor(*held->files, tensor, offset, sink);
   const auto kept = sources_.store->Find(fingerprint);
   if (kept.ok()) return fetch::ReadTensor(*kept->files, tensor, offset, sink);
-  // Why not names files of this machine, and is its own business.
+  // The reason names files of this machine, so the other node does not get it.
   log::Debug("weights that are not here were asked for", {{"why", kept.error().message()}});
   return NotFound(
       fmt::format("no weights of the model {} are here", fingerprint.ToHex().substr(0, 8)));

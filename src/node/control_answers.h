@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a node answers on the control plane, put together from its parts. Must not know how calls
-// arrive.
+// A node's answers on the control plane, from its parts. Must not know how calls arrive.
 #pragma once
 
 #include <functional>
@@ -21,14 +20,14 @@
 
 namespace aster::node {
 
-// What it is made of; all of it outlives the answers.
+// Where the answers come from; all of it outlives them.
 struct AnswerSources {
   const cluster::Home* home = nullptr;
   const Clock* clock = nullptr;
   Membership* membership = nullptr;
   const HeldModels* models = nullptr;
   const fetch::TensorStore* store = nullptr;
-  SessionInbox* sessions = nullptr;  // or none
+  SessionInbox* sessions = nullptr;  // null: takes no sessions
   WeightOffers* offers = nullptr;
   Drain* drain = nullptr;
   std::function<cluster::Description()> describe;

@@ -27,14 +27,14 @@ using cluster::NodeId;
 
 namespace {
 
-// For the connections of a large cluster, files of models and the KV cache's: the limit that shells
-// set is made for programs with a few.
+// For the connections of a large cluster, model files and KV page files: the shell's limit is too
+// low for them.
 constexpr uint64_t kOpenFiles = 16384;
-// What threads of a machine that is not overloaded take at most to wake up.
+// The longest time that a thread takes to wake up on a machine that is not overloaded.
 constexpr uint64_t kWakingNs = 2 * kNsPerMs;
-// Of a draft model's KV cache, for the texts of all front ends.
+// The size of a draft model's KV cache, for the texts of all front ends.
 constexpr uint64_t kDraftKvBytes = uint64_t{256} << 20;
-// A node that starts does not measure more models once it has measured for so long.
+// A starting node measures no further models after this time.
 constexpr int64_t kMeasureModelsNs = 2 * kNsPerSecond;
 
 uint64_t MemoryForSlices(uint64_t asked_bytes) {
@@ -43,8 +43,8 @@ uint64_t MemoryForSlices(uint64_t asked_bytes) {
                                stage::kDefaultMemoryShare);
 }
 
-// A GPU that was there when the node started and cannot be opened now is lost: its layers are the
-// processor's, whatever number of them was asked for.
+// A GPU that was found at the start and cannot be opened now is lost: its layers are computed by
+// the processor, however many were asked for.
 engine::OpenGpus OpensFoundGpus(engine::OpenGpus open_gpus) {
   return [open_gpus = std::move(open_gpus)](const vulkan::KernelUse& use,
                                             compute::Context& host) -> Result<engine::Gpus> {
@@ -117,7 +117,7 @@ Daemon::Daemon(const cluster::Home& home, cluster::Identity identity, DaemonOpti
 Result<std::unique_ptr<Daemon>> Daemon::Start(const cluster::Home& home, DaemonOptions options) {
   const SystemClock clock;
   cluster::Identity identity = TRY(home.LoadIdentity(clock.WallNs() / kNsPerSecond));
-  // Two of them would take turns at being this machine.
+  // One node per machine: two would use the same identity.
   auto lock = FileLock::TryAcquire(home.folder() + ".node.lock", /*mode=*/0600);
   if (!lock.ok() && lock.error().code() == Code::kUnavailable) {
     return FailedPrecondition(
@@ -169,9 +169,9 @@ Status Daemon::MeasureMachine(ThreadPool& pool) {
   return Ok();
 }
 
-// Of as many models as there is time for.
+// Measures the rates of as many models as time allows.
 void Daemon::MeasureModels() {
-  // GPUs have rates of their own, which say nothing of these.
+  // A GPU has other rates than the processor.
   if (!options_.measure || options_.gpu_layers.wanted()) return;
   const int64_t end_ns = clock_.NowNs() + kMeasureModelsNs;
   for (const cluster::HeldModel& model : models_.Describe()) {
@@ -188,7 +188,7 @@ void Daemon::MeasureModels() {
   }
 }
 
-// While there are no layers, nor front ends for which it drafts.
+// Called while the node has no layers and drafts for no front end.
 Status Daemon::MeasureAgain() {
   if (!options_.measure) return Ok();
   const auto measure = [this]() -> Result<engine::MachineSpeed> {
@@ -201,7 +201,7 @@ Status Daemon::MeasureAgain() {
   return self_meter_->Start();
 }
 
-// For plans and for people. What goes wrong here is said again where a slice is loaded.
+// For plans and for users. Errors are only logged: loading a slice reports them again.
 void Daemon::MeasureGpus(compute::Context& host) {
   Result<engine::Gpus> gpus = options_.open_gpus(engine::MeasuredUse(), host);
   gpu_bytes_.emplace();
@@ -253,7 +253,7 @@ Status Daemon::LoadDrafters() {
   return Ok();
 }
 
-// Nothing is answered before everything that answers is there.
+// Starts everything that answers before the node accepts requests.
 Status Daemon::Listen() {
   const ListenAddresses listen = TRY(ParseListen(options_.listen).In("--listen"));
   cluster::Member self;
@@ -359,8 +359,8 @@ Status Daemon::StartStandby() {
   return standby_->Start();
 }
 
-// Where it would fit beside what is computed here. A layer at a time: a route that needs weights of
-// this model meanwhile waits no longer than for one.
+// If there is room beside the layers computed here, fetches layer by layer: a route that needs
+// weights of this model meanwhile waits for one layer at most.
 Status Daemon::KeepForOthers(const StandbySlice& wanted, const std::stop_token& stop) {
   const auto fits = [&](const gguf::ModelFiles& layout) -> Status {
     const stage::SliceRequest request{.fingerprint = wanted.fingerprint,
@@ -446,7 +446,8 @@ cluster::Description Daemon::Describe() const {
   return description;
 }
 
-// Everybody: who does not have it says so at once. Then machines that ask, which need not stay.
+// All members (one without the weights says so at once), then machines that offered weights, which
+// may have left.
 std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom(
     const Hash128& fingerprint) const {
   std::vector<std::shared_ptr<fetch::PartHolder>> peers;
@@ -458,7 +459,7 @@ std::vector<std::shared_ptr<fetch::WeightPeer>> Daemon::PeersToFetchFrom(
                                [this](const Hash128& model) { return store_.FindManifest(model); });
 }
 
-// Weights of other machines have come with a name; it is read from the disk once.
+// Weights from other machines come with a name; it is read from the disk once.
 std::string Daemon::NameOfModel(const Hash128& fingerprint) const {
   if (const auto held = models_.Find(fingerprint)) return held->description.name;
   const MutexLock lock(names_mu_);
@@ -469,8 +470,8 @@ std::string Daemon::NameOfModel(const Hash128& fingerprint) const {
   return name;
 }
 
-// That a drained node still waits for. Where another node leads a group here, it is that node's
-// front end that leaves, and that node which says so.
+// Front ends that a drained node still waits for. If another node leads a group here, that node
+// reports its own front end.
 size_t Daemon::FrontEndsHere(std::span<const stage::StageRouteStatus> stages) const {
   std::vector<NodeId> with_layers, connected;
   for (const stage::StageRouteStatus& stage : stages) with_layers.push_back(stage.conductor);
@@ -514,7 +515,7 @@ cluster::NodeStatus Daemon::GetStatus() const {
     const auto peer = std::ranges::find(peers, node, &net::PeerStatus::node);
     if (peer != peers.end()) {
       link.is_up = peer->is_up;
-      // A heartbeat's includes threads that wake up: news only where it is much longer.
+      // A heartbeat's time includes thread wake-ups: it counts only if it is much longer.
       const auto heartbeat_ns = static_cast<uint64_t>(std::max<int64_t>(peer->round_trip_ns, 0));
       if (link.round_trip_ns == 0 || heartbeat_ns > link.round_trip_ns + kWakingNs)
         link.round_trip_ns = heartbeat_ns;

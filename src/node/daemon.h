@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster node` runs: a node of a cluster, from its identity to the slices it computes. Must
-// not know the command line, nor who conducts.
+// The daemon of `aster node`: a node of a cluster, from its identity to the slices it computes.
+// Must not know the command line, nor the front ends' routes.
 #pragma once
 
 #include <cstdint>
@@ -46,36 +46,37 @@ namespace aster::node {
 
 struct DaemonOptions {
   std::string version;  // of the program
-  // One element a model: its file, or its files.
+  // The file, or files, of each model.
   std::vector<std::vector<std::string>> models;
   std::string listen = ":7424";
   std::string advertise;              // a host; empty: those of the interfaces
-  std::vector<std::string> join;      // HOST:PORT, where the cluster is
+  std::vector<std::string> join;      // HOST:PORT of nodes of the cluster
   uint64_t memory_bytes = 0;          // for slices; 0: 15/16 of the machine's
   engine::GpuLayers gpu_layers = {};  // of each slice
   engine::OpenGpus open_gpus = {};
   size_t threads = 0;
-  bool kv_now = false;         // memory for the KV cache is taken when a slice is loaded
+  bool kv_now = false;         // allocate the KV cache when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
-  std::shared_ptr<disk::DiskPages> pages;  // below the KV cache, for other machines too; or none
-  std::string sessions_folder;             // where sessions that move here are kept; empty: nowhere
-  std::optional<uint16_t> discovery_port;  // of multicast DNS; nothing: nodes are not looked for
+  std::shared_ptr<disk::DiskPages>
+      pages;                    // the KV cache on disk, for other machines too; null: none
+  std::string sessions_folder;  // for sessions moved here; empty: takes none
+  std::optional<uint16_t> discovery_port;     // of multicast DNS; nullopt: off
   std::vector<drafting::DraftFor> draft_for;  // drafters for front ends on other machines
-  std::string pages_folder;                   // of pages, for look-ups; empty: none
-  bool keeps_standby = false;                 // weights of layers that only one other node has
-  bool measure = true;  // what the machine can do, for plans; takes seconds at most
+  std::string pages_folder;                   // page files, for look-ups; empty: none
+  bool keeps_standby = false;                 // keep weights of layers that only one other node has
+  bool measure = true;  // measure the machine's rates for plans; takes seconds at most
 };
 
 class Daemon {
  public:
-  // The home and its identity are read; the home outlives the daemon.
+  // Reads the home and its identity; the home outlives the daemon.
   static Result<std::unique_ptr<Daemon>> Start(const cluster::Home& home, DaemonOptions options);
-  // Says goodbye and ends when the frame that is being computed is done.
+  // Tells the other nodes that this one leaves, and ends after the frame in progress.
   ~Daemon();
 
   const cluster::Identity& identity() const { return identity_; }
-  // At the start.
+  // As of the start.
   const std::vector<std::string>& control_addresses() const { return control_addresses_; }
   cluster::Description Describe() const;
   cluster::NodeStatus GetStatus() const;
@@ -92,7 +93,7 @@ class Daemon {
   void MeasureGpus(compute::Context& host);
   Status Listen();
   Status StartStandby();
-  // Over the data plane.
+  // Bytes received over the data plane.
   uint64_t ReceivedFrom(const cluster::NodeId& node) const;
   Status KeepForOthers(const StandbySlice& wanted, const std::stop_token& stop);
   Status BeFound();
@@ -103,13 +104,13 @@ class Daemon {
   size_t FrontEndsHere(std::span<const stage::StageRouteStatus> stages) const;
 
   const cluster::Home& home_;
-  std::optional<FileLock> lock_;  // of being this machine's only one; released last
+  std::optional<FileLock> lock_;  // one node per machine; released last
   const cluster::Identity identity_;
   const DaemonOptions options_;
   SystemClock clock_;
   const int64_t begin_ns_ = clock_.NowNs();
-  engine::MachineSpeed speed_;                // at the start
-  std::vector<stage::WorkRate> model_rates_;  // at the start, of its files
+  engine::MachineSpeed speed_;                // as measured at the start
+  std::vector<stage::WorkRate> model_rates_;  // of its files, as measured at the start
   std::vector<cluster::DeviceDescription> devices_;
   std::optional<std::vector<uint64_t>> gpu_bytes_;  // FileSliceOptions::gpu_bytes
   HeldModels models_;
@@ -118,19 +119,19 @@ class Daemon {
   std::unique_ptr<Membership> membership_;
   const std::shared_ptr<net::PathRates> path_rates_ = std::make_shared<net::PathRates>();
   std::unique_ptr<LinkMeter> links_;
-  std::unique_ptr<SelfMeter> self_meter_;   // or none
-  std::unique_ptr<SessionInbox> sessions_;  // or none
+  std::unique_ptr<SelfMeter> self_meter_;   // null: none
+  std::unique_ptr<SessionInbox> sessions_;  // null: none
   WeightOffers offers_;
   mutable Drain drain_{identity_.node, identity_.ca_certificate};
   std::unique_ptr<ControlAnswers> answers_;
-  std::unique_ptr<net::TcpNetwork> network_;  // asks the answers whom to let in
+  std::unique_ptr<net::TcpNetwork> network_;  // asks control_answers which nodes to accept
   std::unique_ptr<fetch::FetchingSliceSource> source_;
   std::unique_ptr<rpc::ControlServer> server_;
-  std::vector<drafting::OwnDrafter> drafters_;     // until they have the network
-  std::unique_ptr<drafting::DraftNode> drafting_;  // or none
+  std::vector<drafting::OwnDrafter> drafters_;     // moved to drafting_ once there is a network
+  std::unique_ptr<drafting::DraftNode> drafting_;  // null: none
   std::unique_ptr<stage::Node> node_;
-  std::unique_ptr<Standby> standby_;                 // or none
-  std::unique_ptr<discovery::Discovery> discovery_;  // or none
+  std::unique_ptr<Standby> standby_;                 // null: none
+  std::unique_ptr<discovery::Discovery> discovery_;  // null: none
   std::vector<std::string> control_addresses_;
   mutable Mutex names_mu_;
   mutable std::map<Hash128, std::string> fetched_names_ GUARDED_BY(names_mu_);

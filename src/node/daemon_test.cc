@@ -38,7 +38,7 @@ bool Eventually(const std::function<bool()>& holds) {
 
 class Daemons : public testing::Test {
  protected:
-  // A machine of the cluster, as joining leaves it.
+  // A machine that has joined the cluster.
   std::unique_ptr<cluster::Home> NewMachine(const std::string& name) {
     const std::string key = net::MakePrivateKey().value();
     const std::string certificate =
@@ -96,7 +96,7 @@ TEST_F(Daemons, RememberWhereOthersWere) {
   auto lap = Run(*lap_home, desk->control_addresses());
   ASSERT_TRUE(Eventually([&] { return Alive(*lap) == 2; }));
   lap.reset();
-  EXPECT_TRUE(Eventually([&] { return Alive(*desk) == 1; }));  // it said goodbye
+  EXPECT_TRUE(Eventually([&] { return Alive(*desk) == 1; }));  // it left properly
   lap = Run(*lap_home);
   EXPECT_TRUE(Eventually([&] { return Alive(*lap) == 2 && Alive(*desk) == 2; }));
 }
@@ -182,7 +182,8 @@ TEST_F(Daemons, AreNotExpelledByAMember) {
                                                 .address = desk->control_addresses().front(),
                                                 .expect = desk->identity().node})
                           .value();
-  // That lap has left for good, with and without a signature; that it is somewhere else; ghosts.
+  // False records of lap: that it has left, with and without a signature; that it has another
+  // address; and of nodes that do not exist.
   cluster::Member lie = desk->GetStatus().members.at(1);
   ASSERT_EQ(lie.name, "lap");
   lie.incarnation = cluster::kMaxIncarnation;
@@ -201,7 +202,7 @@ TEST_F(Daemons, AreNotExpelledByAMember) {
     lie.signature = i % 2 == 0 ? cluster::SignMember(lie, spy.key).value() : "";
     gossip.members.push_back(lie);
   }
-  // That it has lap's name itself, as a node of an older version would say it.
+  // A record with lap's name for itself, as a node of an older version would send it.
   lie.node = spy.node;
   lie.name = "lap";
   lie.signature.clear();
@@ -232,7 +233,7 @@ TEST_F(Daemons, TellNoPathsOfTheirMachine) {
   EXPECT_THAT(fetched.error().message(), testing::Not(HasSubstr("/")));
 }
 
-// It knew the node where it had joined, and no other.
+// The command knew only the node where it had joined.
 TEST_F(Daemons, AreAllKnownToAMachineThatOnlyAsks) {
   const auto desk_home = NewMachine("desk"), lap_home = NewMachine("lap"),
              asker_home = NewMachine("asker");
@@ -288,7 +289,7 @@ TEST_F(Daemons, SpreadWhoWasRevoked) {
   const auto lap = Run(*lap_home, desk->control_addresses());
   const auto shed = Run(*shed_home, desk->control_addresses());
   ASSERT_TRUE(Eventually([&] { return Alive(*lap) == 3 && Alive(*shed) == 3; }));
-  // As `aster cluster revoke` does it, beside the node that runs.
+  // As `aster cluster revoke` does it, beside the running node.
   const auto list = cluster::Revocations().With(shed->identity().node, WallS(), authority_.key);
   ASSERT_TRUE(list.ok()) << list.error().message();
   ASSERT_TRUE(desk_home->StoreRevocations(*list, authority_.certificate).ok());
@@ -296,7 +297,7 @@ TEST_F(Daemons, SpreadWhoWasRevoked) {
   const auto view = ClusterView::Connect(shed->identity(), lap->control_addresses());
   ASSERT_FALSE(view.ok());
   EXPECT_THAT(view.error().message(), HasSubstr("revoked"));
-  // Known after the next start, too.
+  // Still known after a restart.
   EXPECT_TRUE(lap_home->LoadRevocations(authority_.certificate)->Contains(shed->identity().node));
 }
 

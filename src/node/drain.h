@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Whether this node is drained, and which front ends have not left it yet. Must not know how the
-// order comes, nor how front ends react.
+// order arrives, nor how front ends react.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@
 
 namespace aster::node {
 
-// Until the process ends: a node that is started again is used again. Safe for concurrent use.
+// Lasts until the process ends: a restarted node is used again. Safe for concurrent use.
 class Drain {
  public:
   Drain(cluster::NodeId self, std::string_view ca_certificate)
       : self_(self), ca_certificate_(ca_certificate) {}
 
-  // PermissionDenied unless this machine asks, or the cluster's authority has signed the order.
+  // PermissionDenied unless the order comes from this machine, or the cluster's authority has
+  // signed it.
   Status Take(const cluster::NodeId& from, const rpc::DrainRequest& request) EXCLUDES(mu_);
   bool is_drained() const EXCLUDES(mu_);
 
-  // Front ends that have not left the drained node: those with layers here, and those that had some
-  // after the drain and are still connected, as their KV rows may have to move. `with_layers`:
-  // front ends with routes here now; `connected`: front ends connected to the data plane.
+  // The number of front ends that have not left the drained node: those with routes here now
+  // (`with_layers`), and those that had one after the drain and are still connected to the data
+  // plane (`connected`), as their KV rows may have to move.
   size_t Leaving(std::span<const cluster::NodeId> with_layers,
                  std::span<const cluster::NodeId> connected) EXCLUDES(mu_);
 

@@ -42,22 +42,22 @@ TEST_F(DrainTest, IsOrderedByThisMachineOrTheAuthority) {
   const std::string order = cluster::SignDrainOrder(kDrainSelf, false, authority_.key).value();
   EXPECT_TRUE(drain_.Take(kDrainOther, {.is_drained = false, .signature = order}).ok());
   EXPECT_FALSE(drain_.is_drained());
-  // That signature is not good for the other way.
+  // The signature does not hold for the opposite order.
   EXPECT_FALSE(drain_.Take(kDrainOther, {.is_drained = true, .signature = order}).ok());
 }
 
-// A front end whose layers are gone may still fetch what they left, until its connection ends.
+// A front end without layers here may still fetch its KV rows, until its connection ends.
 TEST_F(DrainTest, WaitsForFrontEndsUntilTheirConnectionsEnd) {
   EXPECT_EQ(Leaving({kDrainServer}, {kDrainServer, kDrainCommand}), 0u);
   ASSERT_TRUE(drain_.Take(kDrainSelf, {.is_drained = true, .signature = {}}).ok());
   EXPECT_EQ(Leaving({kDrainServer, kDrainServer}, {kDrainServer, kDrainCommand}), 1u);
   EXPECT_EQ(Leaving({kDrainServer, kDrainCommand}, {kDrainServer, kDrainCommand}), 2u);
   EXPECT_EQ(Leaving({}, {kDrainServer, kDrainCommand}), 2u);
-  // Said once more, it is the same.
+  // Repeating the order changes nothing.
   ASSERT_TRUE(drain_.Take(kDrainSelf, {.is_drained = true, .signature = {}}).ok());
   EXPECT_EQ(Leaving({}, {kDrainServer}), 1u);
   EXPECT_EQ(Leaving({}, {}), 0u);
-  // It may connect again, for something else.
+  // It may connect again for something else.
   EXPECT_EQ(Leaving({}, {kDrainServer}), 0u);
 }
 

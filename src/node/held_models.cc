@@ -13,7 +13,7 @@ namespace aster::node {
 namespace {
 
 std::string NameOf(const gguf::ModelFiles& files) {
-  // The file's name is what its owner calls it; the name inside is often that of another maker.
+  // The file's name is the owner's choice; the name inside is often that of another publisher.
   return std::filesystem::path(files.files().front().path()).stem().string();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The models of which this machine has files: their descriptions, for plans and for people, and
-// their bytes, for machines without these files. Must not know who asks.
+// The models of which this machine has files: their descriptions, for plans and for users, and
+// their bytes, for machines without these files. Must not know the callers.
 #pragma once
 
 #include <functional>
@@ -27,23 +27,23 @@ struct HeldFiles {
   gguf::Fingerprint fingerprint;
 };
 
-// Which layers the files hold, and how much that is.
+// The layers that the files hold, and their bytes.
 Result<cluster::HeldModel> DescribeModel(const gguf::ModelFiles& files, const Hash128& fingerprint);
 
 // Safe for concurrent use.
 class HeldModels {
  public:
-  // Reads every byte once, unless a cache knows the hashes.
+  // Reads every byte once, unless a cache has the hashes.
   Result<std::shared_ptr<const HeldFiles>> Add(const std::vector<std::string>& paths,
                                                ThreadPool& pool,
                                                const gguf::FingerprintOptions& options)
       EXCLUDES(mu_);
 
-  // Null where no file here is of that model.
+  // Null if no file here is of that model.
   std::shared_ptr<const HeldFiles> Find(const Hash128& fingerprint) const EXCLUDES(mu_);
   std::vector<cluster::HeldModel> Describe() const EXCLUDES(mu_);
   void AddTo(stage::FileSliceSource& source) const EXCLUDES(mu_);
-  // The models of which only some layers are here.
+  // The models of which this machine has only some layers.
   std::vector<fetch::PartHere> Parts() const EXCLUDES(mu_);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Addresses at which, by messages on the network, a node of the cluster may be. They wait to be
-// asked, at a bounded rate however many there are. Must not know who sends such messages.
+// Addresses where a node of the cluster may be, by announcements on the network. They are asked at
+// a bounded rate, however many arrive. Must not know how they are announced.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace aster::node {
 
 struct HintLimits {
   size_t addresses = 16;                 // within a period
-  int64_t period_ns = 5 * kNsPerSecond;  // and until the same one is asked again
+  int64_t period_ns = 5 * kNsPerSecond;  // and until the same address is asked again
 };
 
 // Not for concurrent use.
@@ -25,15 +25,15 @@ class Hints {
  public:
   explicit Hints(HintLimits limits = {}) : limits_(limits) {}
 
-  // False if the address has come lately, or if too many have.
+  // False if the address was added lately, or if too many are waiting.
   bool Add(const std::string& address, int64_t now_ns);
   bool empty() const { return waiting_.empty(); }
-  // The next one to be asked; there is one.
+  // Removes the next address to ask; there must be one.
   std::string Take();
 
  private:
   const HintLimits limits_;
-  std::map<std::string, int64_t> lately_;  // when they came
+  std::map<std::string, int64_t> lately_;  // when they were added
   std::deque<std::string> waiting_;
 };
 

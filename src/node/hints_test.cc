@@ -26,7 +26,7 @@ TEST(Hints, AFloodOfThemIsAskedSlowly) {
     ++asked;
   }
   EXPECT_EQ(asked, 8);
-  // Nodes that are asked nothing do not pile up.
+  // Addresses that are not asked do not pile up.
   asked = 0;
   for (int64_t i = 0; i < 60; ++i)
     asked += hints.Add(std::to_string(i), i * kNsPerSecond + 100 * kNsPerSecond);

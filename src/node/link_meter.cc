@@ -18,11 +18,11 @@ namespace {
 constexpr int64_t kMeterLookNs = 1 * kNsPerSecond;
 constexpr int64_t kConnectNs = 2 * kNsPerSecond;
 
-// Of a node. More are hardly paths of their own.
+// Per node. More addresses are hardly separate paths.
 constexpr size_t kMaxPaths = 4;
-// Measurements of one path that are further apart differ.
+// Two measurements of one path differ if their ratio is larger.
 constexpr double kDiffers = 1.5;
-// What else goes over a path takes no more of it, nor do threads that wake up late.
+// A path has become slow if its rate fell by more: other traffic and late wake-ups explain less.
 constexpr double kSlower = 4;
 constexpr int64_t kLateNs = 10 * kNsPerMs;
 constexpr int64_t kGlanceNs = 5 * kNsPerSecond;
@@ -151,7 +151,7 @@ bool LinkMeter::Glance(const cluster::Member& member) {
     if (entry.best_address.empty() || (now_ns < entry.glance_ns && !entry.is_doubted)) return false;
     entry.glance_ns = now_ns + GlancePauseNs(entry.best.bytes_per_s);
     before = received_(member.node);
-    // A connection that is new counts from 0.
+    // The counter of a new connection begins at 0.
     const uint64_t fresh = before - std::min(before, entry.received);
     entry.received = before;
     if (fresh < options_.used_bytes && !entry.is_doubted) return false;
@@ -163,8 +163,8 @@ bool LinkMeter::Glance(const cluster::Member& member) {
   const int64_t begin_ns = clock_.NowNs();
   const auto seen = MeasurePath(member, address, options_.glance_bytes, kGlanceNs);
   const auto seconds = static_cast<double>(clock_.NowNs() - begin_ns) / kNsPerSecond;
-  // What came meanwhile came over the same link. Where the bytes of the glance have to wait behind
-  // that for too long, it is all that the link carries.
+  // Bytes received meanwhile came over the same link. If the glance's own bytes time out behind
+  // them, they are all that the link carries.
   const uint64_t after = received_(member.node);
   const uint64_t came = after - std::min(after, before);
   const bool is_late =
@@ -193,14 +193,14 @@ void LinkMeter::Slow(const cluster::NodeId& node, double bytes_per_s) {
   const MutexLock lock(mu_);
   Entry& entry = links_[node];
   entry.best.bytes_per_s = bytes_per_s;
-  entry.last = {{entry.best_address, entry.best}};  // what was measured before counts no more
+  entry.last = {{entry.best_address, entry.best}};  // earlier measurements do not count any more
   SetRate(entry.best_address, bytes_per_s);
   entry.pause_ns = options_.confirm_ns;
   entry.due_ns = clock_.NowNs() + entry.pause_ns;
   entry.tell_until_ns = clock_.NowNs() + kTellNs;
 }
 
-// What else goes over a slow link makes each look at it uncertain: they count together.
+// Other traffic makes every glance at a slow link uncertain, so their geometric mean counts.
 void LinkMeter::AdjustSlow(const cluster::NodeId& node, double bytes_per_s) {
   const MutexLock lock(mu_);
   Entry& entry = links_[node];
@@ -210,8 +210,8 @@ void LinkMeter::AdjustSlow(const cluster::NodeId& node, double bytes_per_s) {
   SetRate(entry.best_address, entry.best.bytes_per_s);
 }
 
-// That direction may not be used yet, so that its own end would not look: a plan with the nodes in
-// the other order would be made, and be as slow. Over a full link it may take more than one try.
+// The other end does not look at a direction that is not used yet, and a plan with the nodes in the
+// other order would be as slow. Over a full link it may take more than one try.
 void LinkMeter::TellIfSlow(const cluster::Member& member) {
   std::string address;
   {
@@ -252,7 +252,7 @@ void LinkMeter::Take(const cluster::Member& member, const Paths& paths) {
   }
   entry.best = best.value_or(rpc::LinkMeasurement{});
   entry.fastest_bytes_per_s = std::max(entry.fastest_bytes_per_s, entry.best.bytes_per_s);
-  // A link that has become slow may be well again.
+  // A link that has become slow may have recovered: it is measured again soon.
   differs = differs || entry.best.bytes_per_s * kSlower < entry.fastest_bytes_per_s;
   entry.last = paths;
   entry.pause_ns = is_first ? options_.confirm_ns : 2 * entry.pause_ns;
@@ -299,8 +299,8 @@ Result<LinkMeter::Paths> LinkMeter::MeasurePaths(const cluster::Member& member,
 Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& member,
                                                     const std::string& address, uint64_t bytes,
                                                     int64_t patience_ns) const {
-  // An answer comes when threads of both machines have woken up, which takes longer than the way
-  // where that is short; messages of a group of nodes need not wait for them.
+  // A call includes waking threads on both machines, which takes longer than a short path. Nodes of
+  // a group poll and need no wake-ups, so the connect time counts.
   const int64_t way_ns = TRY(net::ConnectTime(address, clock_, kConnectNs));
   const auto client = TRY(
       rpc::ControlClient::Make({.identity = identity_, .address = address, .expect = member.node}));
@@ -308,7 +308,8 @@ Result<rpc::LinkMeasurement> LinkMeter::MeasurePath(const cluster::Member& membe
   const bool is_late =
       bytes > 0 && !measured.ok() && measured.error().code() == Code::kDeadlineExceeded;
   if (is_late) {
-    // A node that answers has a slow path: it is no faster than this. Any other may stand still.
+    // A node that answers an empty call has a slow path, with this rate at most. Otherwise it may
+    // be stalled.
     measured = TRY(client->Measure(/*bytes=*/0, patience_ns));
     const double seconds = static_cast<double>(patience_ns) / kNsPerSecond;
     measured->bytes_per_s = static_cast<double>(bytes) / seconds;

@@ -53,8 +53,8 @@ TEST(LinkMeter, InASmallClusterAllThatLiveAreMeasured) {
   EXPECT_TRUE(SampledPeers({}, 8).empty());
 }
 
-// The system accepts connections of a process that stands still; when it goes on, its link is not a
-// slow one.
+// The system accepts connections for a stalled process; when it resumes, its link is not a slow
+// one.
 TEST(LinkMeter, ANodeThatStandsStillHasNoRate) {
   const auto address = net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front();
   const net::Socket silent = net::Listen(address).value();
@@ -71,13 +71,13 @@ TEST(LinkMeter, ANodeThatStandsStillHasNoRate) {
                   },
                   NothingReceived, rates, clock, {.measure_ns = 100 * kNsPerMs});
   ASSERT_TRUE(meter.Start().ok());
-  // The second look begins when the first one has measured.
+  // The second round begins when the first one has measured.
   while (looks < 2) clock.SleepFor(10 * kNsPerMs);
   EXPECT_EQ(rates->Of("127.0.0.1"), 0);
   EXPECT_EQ(meter.Of(members[1].node).bytes_per_s, 0);
 }
 
-// desk, which measures, and lap behind a link.
+// desk measures; lap is behind a link.
 class MeteredLink : public testing::Test {
  protected:
   MeteredLink() {
@@ -97,7 +97,7 @@ class MeteredLink : public testing::Test {
     EXPECT_TRUE(meter->Start().ok());
     return meter;
   }
-  // Waits until it is one of those.
+  // Waits until the rate is as `is_so` wants it.
   void Await(const LinkMeter& meter, bool (*is_so)(double)) {
     while (!is_so(meter.Of(lap_.node).bytes_per_s)) clock_.SleepFor(10 * kNsPerMs);
   }
@@ -113,12 +113,12 @@ class MeteredLink : public testing::Test {
       net::DelayingProxy::Start(server_->addresses().front(), {}).value();
   std::vector<cluster::Member> members_ = {Living(1), Living(2)};
   std::atomic<uint64_t> received_ = 0;
-  std::atomic<bool> is_told_ = false;  // lap, that the way from it has become slow
+  std::atomic<bool> is_told_ = false;  // lap knows that the direction from it is slow
   const std::shared_ptr<net::PathRates> rates_ = std::make_shared<net::PathRates>();
   SystemClock clock_;
 };
 
-// The network, or a machine, is busy when a path is measured first.
+// The network or a machine is busy during the first measurement.
 TEST_F(MeteredLink, OneBadMeasurementDoesNotStay) {
   link_->SetLink(kSlow);
   LinkMeterOptions options;
@@ -139,7 +139,7 @@ TEST_F(MeteredLink, TwoBadMeasurementsCount) {
   Await(*meter, IsSlow);
 }
 
-// It was measured once, and would not be again for half an hour.
+// The link was measured once, and would not be again for half an hour.
 TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
@@ -156,7 +156,7 @@ TEST_F(MeteredLink, ThatIsUsedAndBecomesSlowIsKnown) {
   while (!is_told_) clock_.SleepFor(10 * kNsPerMs);
 }
 
-// What is seen of a slow link at one look is not all that is ever believed.
+// One glance at a slow link does not fix its rate for ever.
 TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
@@ -179,7 +179,7 @@ TEST_F(MeteredLink, OfASlowLinkEachLookCounts) {
   await_below(130'000);
 }
 
-// Lap has found that the way to it is slow; nothing uses the way from it.
+// Lap has found that the direction to it is slow; nothing uses the direction from it.
 TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;
@@ -190,7 +190,7 @@ TEST_F(MeteredLink, ThatIsSaidToBeSlowInTheOtherDirectionIsLookedAt) {
   Await(*meter, IsSlow);
 }
 
-// What is measured has to wait behind what is computed, for too long.
+// The glance's bytes wait too long behind the activations.
 TEST_F(MeteredLink, ThatIsFullCarriesWhatComesOverIt) {
   LinkMeterOptions options;
   options.confirm_ns = options.again_ns;

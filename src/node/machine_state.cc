@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMostBytes = 4096;
 
-// Its first line; empty where it cannot be read.
+// The file's first line; empty if it cannot be read.
 std::string FirstLine(const std::string& path) {
   const Result<std::string> text = ReadFile(path, kMostBytes);
   return text.ok() ? text->substr(0, text->find('\n')) : "";
@@ -42,7 +42,7 @@ MachineState LookAtMachine(const std::string& root) {
   const std::string folder = root + "/sys/class/power_supply";
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string supply = entry.path().string();
-    // Those of mice and the like have another scope.
+    // Batteries of mice and the like have another scope.
     if (FirstLine(supply + "/type") != "Battery" || FirstLine(supply + "/scope") == "Device")
       continue;
     const std::optional<double> percent = Number(FirstLine(supply + "/capacity"));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the machine is doing beside what the node knows: all programs' load, and its battery. Must
-// not know who is told.
+// The machine's state apart from the node's: load of all programs, and battery. Must not know who
+// is told.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,11 @@
 namespace aster::node {
 
 struct MachineState {
-  double load =
-      0;  // threads that wanted to compute, a mean of the last minute; 0 if not known, too
-  std::optional<cluster::Battery> battery;  // of all of them; nothing: there is none
+  double load = 0;                          // runnable threads, mean of the last minute; 0: unknown
+  std::optional<cluster::Battery> battery;  // all batteries together; nullopt: none
 };
 
-// Takes some microseconds. Another folder than "/" is for tests.
+// Takes microseconds. Tests use another folder than "/".
 MachineState LookAtMachine(const std::string& root = "/");
 
 }  // namespace aster::node

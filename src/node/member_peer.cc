@@ -9,7 +9,7 @@
 namespace aster::node {
 namespace {
 
-// A node that is well takes milliseconds, and others may have the weights too.
+// A healthy node takes milliseconds, and other nodes may have the weights too.
 constexpr int64_t kReachNs = 3 * kNsPerSecond / 2;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A member of the cluster as a source of weights, at whichever of its addresses it answers. Must
-// not know what the weights are for.
+// A member of the cluster as a source of weights, at any of its addresses that answers. Must not
+// know what the weights are for.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace aster::node {
 
 class MemberPeer final : public fetch::PartHolder {
  public:
-  // Reaches out when it is first asked.
+  // Connects at the first request.
   MemberPeer(cluster::Identity identity, cluster::Member member)
       : identity_(std::move(identity)), member_(std::move(member)) {}
 
@@ -35,8 +35,8 @@ class MemberPeer final : public fetch::PartHolder {
 
   const cluster::Identity identity_;
   const cluster::Member member_;
-  std::shared_ptr<rpc::ControlClient> client_;  // once an address has answered
-  std::vector<cluster::HeldModel> held_;        // as it said then
+  std::shared_ptr<rpc::ControlClient> client_;  // set once an address has answered
+  std::vector<cluster::HeldModel> held_;        // as of that answer
 };
 
 }  // namespace aster::node

@@ -26,11 +26,11 @@ constexpr int64_t kTalkNs = 3 * kNsPerSecond / 2;
 constexpr int64_t kGoodbyeNs = 500 * kNsPerMs;
 constexpr int64_t kLookNs = 2 * kNsPerSecond;
 constexpr size_t kMaxGoodbyes = 3;
-// Talks that wait while others hang at machines that do not answer.
+// Exchanges that wait while others hang on machines that do not answer.
 constexpr size_t kMaxQueue = 16;
 constexpr size_t kMaxClients = 64;
 constexpr int64_t kTellRivalNs = 60 * kNsPerSecond;
-// Of which it is said that their records were refused.
+// Nodes whose refused records have been logged.
 constexpr size_t kMaxDoubted = 64;
 
 Member Beginning(Member self, const Clock& clock) {
@@ -57,14 +57,14 @@ Membership::~Membership() { Stop(); }
 
 Status Membership::Start() {
   const std::vector<cluster::KnownPeer> peers = TRY(home_.LoadPeers());
-  // A machine that has just joined knows no node but the one where it joined.
+  // A machine that has just joined knows only the node where it joined.
   const std::vector<std::string> seeds = TRY(home_.LoadSeeds());
   TakeRevocations(TRY(home_.LoadRevocations(identity_.ca_certificate)));
   {
     const MutexLock lock(mu_);
     for (const std::string& seed : options_.seeds) {
       state_.AddSeed(seed);
-      // At once, and not when chance has it: a person waits for what comes of it.
+      // At once and not at random, as a user may wait for the result.
       if (queue_.size() < kMaxQueue) queue_.push_back({std::nullopt, {seed}});
     }
     for (const cluster::KnownPeer& peer : peers) {
@@ -73,7 +73,7 @@ Status Membership::Start() {
     }
     for (const std::string& seed : seeds) state_.AddSeed(seed);
   }
-  RememberPeers();  // before a person is told that this node runs: a front end looks there
+  RememberPeers();  // Before the user sees that the node runs: front ends read these addresses.
   try {
     threads_.emplace_back([this] { TickMain(); });
     for (size_t i = 0; i < kTalkers; ++i) threads_.emplace_back([this] { TalkMain(); });
@@ -103,7 +103,7 @@ void Membership::Stop() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   RememberPeers();
-  // Those who do not hear it find out by themselves.
+  // Nodes that do not hear it notice by themselves.
   for (const Member& member : farewells) {
     (void)AskAnywhere(
         identity_, member,
@@ -186,7 +186,7 @@ void Membership::TalkTo(const cluster::Contact& contact) {
   if (contact.node) ForgetClients(*contact.node, answered ? addresses[answered->index] : "");
   if (answered || errors.empty()) return;
   const Error& why = errors.back();
-  // A node that refuses is there.
+  // A node that refuses has answered.
   if (contact.node && why.code() != Code::kPermissionDenied) {
     const MutexLock lock(mu_);
     state_.Unanswered(*contact.node, clock_.NowNs());
@@ -203,7 +203,8 @@ void Membership::ForgetClients(const NodeId& node, const std::string& but_at) {
   });
 }
 
-// Where it answered last, or else where it answers soonest: of several networks one may fail.
+// The address that answered last comes first, otherwise the one that answers soonest: one of
+// several networks may fail.
 std::vector<std::string> Membership::ConnectedFirst(const cluster::Contact& contact) const {
   if (contact.addresses.size() < 2) return contact.addresses;
   if (contact.node) {
@@ -228,7 +229,7 @@ void Membership::Complain(const std::string& address, const Error& why) {
     log::Error("this node was revoked; to return, join again", {{"why", why.message()}});
     return;
   }
-  // What a person typed; nodes that were there some day may be off.
+  // Only seeds that a user typed; former nodes may be off.
   if (std::ranges::count(options_.seeds, address) == 0) return;
   const MutexLock lock(mu_);
   if (stopping_ || !told_.insert(address).second) return;
@@ -245,7 +246,7 @@ Status Membership::TalkThrough(rpc::ControlClient& client, const cluster::Contac
   }
   const rpc::Gossip reply = TRY(client.Exchange(own, kTalkNs));
   std::vector<NodeId> wanted = Take(contact.node, reply);
-  RememberPeers();  // at once: how long this process lives is not known
+  RememberPeers();  // at once: the process may end soon
   {
     const MutexLock lock(mu_);
     if (stopping_) return Ok();
@@ -264,7 +265,7 @@ std::optional<rpc::Gossip> Membership::Supplement(const rpc::Gossip& told,
   std::vector<std::string> certificates =
       is_older ? CertificatesBeside(told.members) : CertificatesOf(told.wanted);
   const bool differs = !is_older && state_.Differs(told.buckets);
-  // What was said first was all that there is to say to a program that wants all records.
+  // An older program that gets all records has got them with the first message.
   const bool lacks_records =
       is_older && state_.Tell(clock_.NowNs()).members.size() <= state_.others().size();
   if (certificates.empty() && wanted.empty() && !differs && !needs_list && !lacks_records)
@@ -365,7 +366,7 @@ Result<rpc::Gossip> Membership::Exchange(const NodeId& from, const rpc::Gossip& 
     reply.certificates = CertificatesOf(gossip.wanted);
     reply.wanted = std::move(wanted);
   } else if (!gossip.members.empty()) {
-    // A front end has no record and keeps none.
+    // A front end has no record and stores none.
     reply.certificates = CertificatesBeside(gossip.members);
   }
   return reply;
@@ -406,7 +407,7 @@ std::vector<NodeId> Membership::Take(const std::optional<NodeId>& from, const rp
   }
   if (from) state_.Heard(*from);
   state_.TakeDoubts(gossip.members, now_ns);
-  // Those of others are not kept: their number has no bound.
+  // Certificates of unknown nodes are not kept: their number has no bound.
   certificates_.KeepOnly([&](const NodeId& node) REQUIRES(mu_) { return state_.Knows(node); });
   return wanted;
 }
@@ -419,10 +420,11 @@ bool Membership::HasItsOwnName(const Member& record) const {
   });
 }
 
-// A node of an older version signs nothing, and is believed what it says of itself.
+// A node of an older version signs nothing, and its record of itself is believed.
 bool Membership::IsBelieved(const std::optional<NodeId>& from, const Member& record) {
   if (record.signature.empty() && from == record.node && HasItsOwnName(record)) return true;
-  if (!record.signature.empty() && !certificates_.Has(record.node)) return false;  // it will come
+  if (!record.signature.empty() && !certificates_.Has(record.node))
+    return false;  // the certificate will come
   const Status checked =
       record.signature.empty()
           ? Status(Error(Code::kPermissionDenied,
@@ -465,7 +467,7 @@ void Membership::FollowRevocations(const cluster::Revocations& list) {
   for (const NodeId& node : revoked) options_.on_revoked(node);
 }
 
-// `aster cluster revoke` on this machine writes there.
+// `aster cluster revoke` on this machine writes to the home.
 void Membership::LookForRevocations() {
   if (const auto list = home_.LoadRevocations(identity_.ca_certificate); list.ok())
     TakeRevocations(*list);
@@ -478,7 +480,7 @@ void Membership::LookForAddresses() {
 }
 
 void Membership::RememberPeers() {
-  const MutexLock store(store_mu_);  // so that older peers are not written over newer ones
+  const MutexLock store(store_mu_);  // so that older peers do not overwrite newer ones
   std::vector<cluster::KnownPeer> peers;
   {
     const MutexLock lock(mu_);
@@ -492,7 +494,7 @@ void Membership::RememberPeers() {
 }
 
 std::vector<cluster::KnownPeer> Membership::PeersToStore() const {
-  // This node too: for front ends on the same machine.
+  // This node too, for front ends on the same machine.
   std::vector<cluster::KnownPeer> peers = {
       {state_.self().node, state_.self().name, state_.self().control_addresses}};
   for (const auto& [node, view] : state_.others()) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Keeps a node's view of its cluster up to date: talks to others now and then, answers those who
-// talk to it, remembers where they were for the next start, and spreads who was revoked. Must not
-// know models or routes.
+// Keeps a node's view of its cluster up to date: exchanges records with other nodes from time to
+// time, stores their addresses for the next start, and spreads revocations. Must not know models or
+// routes.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@
 
 namespace aster::node {
 
-// Where others reach this node, the best first.
+// Where other nodes reach this one, the best address first.
 struct OwnAddresses {
   std::vector<std::string> control;
   std::vector<std::string> data;
@@ -37,14 +37,15 @@ struct OwnAddresses {
 
 struct MembershipOptions {
   cluster::MembershipOptions state = {};
-  std::vector<std::string> seeds;  // HOST:PORT, where a person said that the cluster is
-  // Told of every node that is revoked, once, by the thread that learnt it.
+  std::vector<std::string> seeds;  // HOST:PORT of nodes, from a user
+  // Called once for every revoked node, by the thread that learnt it.
   std::function<void(const cluster::NodeId&)> on_revoked;
-  // Where this node is reached now, asked every two seconds: networks change. Empty: they do not.
+  // Returns this node's addresses, which may change; called every two seconds. Empty: they do not
+  // change.
   std::function<Result<OwnAddresses>()> addresses;
 };
 
-// Safe for concurrent use, but that Start and Stop belong to one thread.
+// Safe for concurrent use, except that Start and Stop belong to one thread.
 class Membership {
  public:
   // Home and clock outlive it. `self` needs no incarnation.
@@ -55,23 +56,23 @@ class Membership {
   Membership& operator=(const Membership&) = delete;
 
   Status Start();
-  // Says goodbye to those who can be reached.
+  // Tells the nodes that can be reached that this one leaves.
   void Stop();
 
-  // Takes an exchange from another node, and returns the reply.
+  // Handles an exchange of another node, and returns the reply.
   Result<rpc::Gossip> Exchange(const cluster::NodeId& from, const rpc::Gossip& gossip)
       EXCLUDES(mu_);
-  // By a message on the network a node may be at this address (HOST:PORT): it is asked, at a
+  // A node may be at this address (HOST:PORT), by an announcement on the network: asks it, at a
   // bounded rate, unless a living node is known there.
   void Hear(const std::string& address) EXCLUDES(mu_);
   bool IsRevoked(const cluster::NodeId& node) const EXCLUDES(mu_);
   // This node first.
   std::vector<cluster::Member> Members() const EXCLUDES(mu_);
-  // The other living nodes, the most recently heard first, so that a node that has just fallen
-  // silent is asked last.
+  // The other living nodes, the most recently heard first, so that one that has just failed is
+  // asked last.
   std::vector<cluster::Member> Living() const EXCLUDES(mu_);
   void SetDescriptionVersion(uint64_t version) EXCLUDES(mu_);
-  // Where others reach this node.
+  // Where other nodes reach this one.
   void SetAddresses(OwnAddresses addresses) EXCLUDES(mu_);
 
  private:
@@ -83,39 +84,39 @@ class Membership {
   bool IsAliveAt(const std::string& address) const REQUIRES(mu_);
   void TalkTo(const cluster::Contact& contact) EXCLUDES(mu_);
   std::vector<std::string> ConnectedFirst(const cluster::Contact& contact) const EXCLUDES(mu_);
-  // Logs a failed exchange, once.
+  // Logs a failed exchange, once per address.
   void Complain(const std::string& address, const Error& why) EXCLUDES(mu_);
   Status TalkThrough(rpc::ControlClient& client, const cluster::Contact& contact) EXCLUDES(mu_);
-  // The node's addresses, except this one.
+  // Drops the clients of the node's addresses, except this one.
   void ForgetClients(const cluster::NodeId& node, const std::string& but_at) EXCLUDES(mu_);
   Result<std::shared_ptr<rpc::ControlClient>> ClientFor(const cluster::Contact& contact,
                                                         const std::string& address) EXCLUDES(mu_);
-  // Signs it if it is this node's record.
+  // Signs this node's record if the talk has it.
   rpc::Gossip GossipOf(cluster::MemberTalk talk) REQUIRES(mu_);
   // The records of all nodes: for front ends, and for nodes of an older version.
   cluster::MemberTalk EverythingKnown() const REQUIRES(mu_);
-  // What the other side lacks by its reply; nothing if it lacks nothing.
+  // The records that the other side lacks, by its reply; nullopt if none.
   std::optional<rpc::Gossip> Supplement(const rpc::Gossip& told,
                                         std::vector<cluster::NodeId> wanted) REQUIRES(mu_);
   std::vector<std::string> CertificatesOf(const std::vector<cluster::NodeId>& nodes) const
       REQUIRES(mu_);
-  // Of members that these records do not name.
+  // The certificates of members that these records do not name.
   std::vector<std::string> CertificatesBeside(const std::vector<cluster::Member>& records) const
       REQUIRES(mu_);
-  // `from` is the node that showed its certificate; nothing if that is not known. Returns the
-  // members whose records have to be sent again, with their certificates.
+  // `from` is the node that showed its certificate; nullopt if unknown. Returns the members whose
+  // records have to be sent again, with their certificates.
   std::vector<cluster::NodeId> Take(const std::optional<cluster::NodeId>& from,
                                     const rpc::Gossip& gossip) EXCLUDES(mu_);
   bool IsBelieved(const std::optional<cluster::NodeId>& from, const cluster::Member& record)
       REQUIRES(mu_);
-  // As far as it is known without its signature.
+  // Whether the record's name is the node's own, as far as can be known without its signature.
   bool HasItsOwnName(const cluster::Member& record) const REQUIRES(mu_);
   void TakeRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
   void FollowRevocations(const cluster::Revocations& list) EXCLUDES(mu_);
-  // Whether the other node has to get this node's list of revoked nodes: it has an earlier one, or
-  // one that lacks nodes of this one.
+  // Whether the other node needs this node's list of revoked nodes: it has an older one, or one
+  // that lacks nodes of this list.
   bool NeedsRevocations(const rpc::Gossip& told) const REQUIRES(mu_);
-  // Reads from the home's files what is new there, and writes what is new here, for the next start.
+  // Reads new revocations from the home's files, and writes new ones there for the next start.
   void LookForRevocations() EXCLUDES(mu_);
   void LookForAddresses() EXCLUDES(mu_);
   void RememberPeers() EXCLUDES(mu_, store_mu_);
@@ -131,18 +132,18 @@ class Membership {
   CondVar changed_;
   cluster::MembershipState state_ GUARDED_BY(mu_);
   cluster::MemberCertificates certificates_ GUARDED_BY(mu_);
-  cluster::Member signed_ GUARDED_BY(mu_);  // this node's record, as it was signed last
-  std::set<cluster::NodeId> doubted_
-      GUARDED_BY(mu_);  // nodes whose records were refused and logged
+  cluster::Member signed_ GUARDED_BY(mu_);             // this node's record, as last signed
+  std::set<cluster::NodeId> doubted_ GUARDED_BY(mu_);  // nodes whose refused records were logged
   cluster::Revocations revocations_ GUARDED_BY(mu_);
   std::deque<cluster::Contact> queue_ GUARDED_BY(mu_);
   Hints hints_ GUARDED_BY(mu_);
-  bool follows_hint_ GUARDED_BY(mu_) = false;  // one at a time, so that others are talked to
+  bool follows_hint_ GUARDED_BY(mu_) =
+      false;  // one at a time, so that the others are still talked to
   // Connections to nodes that answered, for the next exchange.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;
   int64_t tell_rival_ns_ GUARDED_BY(mu_) = 0;   // when a second use of its identity may be logged
-  std::set<std::string> told_ GUARDED_BY(mu_);  // seeds that did not answer, which was logged
+  std::set<std::string> told_ GUARDED_BY(mu_);  // seeds that did not answer, already logged
   bool is_shut_out_ GUARDED_BY(mu_) = false;    // another node said that this node was revoked
   bool stopping_ GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;

@@ -26,7 +26,7 @@ void Attempt(const Race& race, size_t way, Finish& finish) {
   finish.changed.NotifyAll();
 }
 
-// Until one has arrived, all have failed, or the time is up.
+// Waits until one has arrived, all have failed, or the time is up.
 std::optional<size_t> Await(Finish& finish, size_t begun, int64_t until_ns, Clock& clock) {
   const MutexLock lock(finish.mu);
   while (!finish.winner && finish.over < begun && clock.NowNs() < until_ns)

@@ -16,21 +16,21 @@ namespace aster::node {
 
 enum class Outcome : uint8_t {
   kArrived,
-  kRefused,  // it is there, and says no: other ways lead to the same
+  kRefused,  // reached, and says no: the others lead to the same
   kFailed,
 };
 
 struct Race {
-  size_t count = 0;           // of ways
-  int64_t head_start_ns = 0;  // of the first one, unless it fails before
+  size_t count = 0;           // number of ways
+  int64_t head_start_ns = 0;  // for the first one, unless it fails earlier
   // Called on a thread for each way.
   std::function<Outcome(size_t)> attempt;
-  // The attempt, which may not have begun or be over, is to end soon.
+  // The attempt, which may not have begun or may be over, should end soon.
   std::function<void(size_t)> give_up;
 };
 
-// The way that arrived or was refused first; nothing where all have failed. No attempt goes on when
-// it returns.
+// The way that arrived or was refused first; nullopt if all have failed. No attempt runs any more
+// when it returns.
 std::optional<size_t> RunRace(const Race& race, Clock& clock);
 
 }  // namespace aster::node

@@ -38,7 +38,7 @@ TEST(Race, AllOthersAreTriedAtOnceWhereTheFirstHasFailed) {
                                .head_start_ns = kHourNs,
                                .attempt =
                                    [&](size_t way) {
-                                     // None of them ends before all have begun.
+                                     // No attempt ends before all have begun.
                                      if (way > 0) all.arrive_and_wait();
                                      return Outcome::kFailed;
                                    },

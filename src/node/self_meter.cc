@@ -13,7 +13,7 @@
 namespace aster::node {
 namespace {
 
-// Measurements that are further apart differ.
+// Two measurements differ if their ratio is larger.
 constexpr double kSpeedsDiffer = 1.15;
 
 bool AreUnlike(double one, double other) {
@@ -69,7 +69,7 @@ bool SelfMeter::Look() {
   const bool is_due = now_ns - measured_ns_ >= pause_ns_;
   if (!is_due || now_ns - idle_since_ns_ < options_.idle_ns) return false;
   auto measured = measure_();
-  // Layers that came meanwhile have taken their part of the machine.
+  // Layers assigned meanwhile have used the machine, too.
   if (!is_idle_()) {
     idle_since_ns_ = clock_.NowNs();
     return false;

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // Measures this machine again from time to time while it has no layers, so that plans use its
-// present rates and not those of the node's start. (Times of layers say more, if it has some.) The
-// better of the last two measurements counts, as other programs may be busy during one of them; if
-// the two differ, the next one comes soon. Must not know what is measured, nor what the figures are
-// for.
+// present rates and not those of the start. (If it has layers, their times say more.) The better of
+// the last two measurements counts, as other programs may be busy during one of them; if they
+// differ, the next one comes soon. Must not know what is measured, nor what the figures are for.
 #pragma once
 
 #include <functional>
@@ -18,10 +17,10 @@
 namespace aster::node {
 
 struct SelfMeterOptions {
-  // Until the second measurement; twice as long each time that the last two are alike.
+  // Until the second measurement; doubled each time that the last two are alike.
   int64_t confirm_ns = 60 * kNsPerSecond;
-  int64_t again_ns = 1800 * kNsPerSecond;  // at most
-  int64_t idle_ns = 60 * kNsPerSecond;     // for which there was nothing to compute
+  int64_t again_ns = 1800 * kNsPerSecond;  // longest pause
+  int64_t idle_ns = 60 * kNsPerSecond;     // time without work before a measurement
   int64_t look_ns = 5 * kNsPerSecond;
 };
 
@@ -31,7 +30,7 @@ class SelfMeter {
   using Measure = std::function<Result<engine::MachineSpeed>()>;
   using IsIdle = std::function<bool()>;
 
-  // The clock outlives it; the functions are called by its thread.
+  // The clock outlives it; its thread calls the functions.
   SelfMeter(engine::MachineSpeed first, Measure measure, IsIdle is_idle, Clock& clock,
             const SelfMeterOptions& options = {});
   ~SelfMeter();
@@ -54,7 +53,7 @@ class SelfMeter {
   const IsIdle is_idle_;
   Clock& clock_;
   const SelfMeterOptions options_;
-  // Of its thread.
+  // Used by its thread.
   engine::MachineSpeed last_;
   int64_t measured_ns_;
   int64_t pause_ns_;  // until the next measurement

@@ -21,7 +21,7 @@ class SelfMeterTest : public testing::Test {
 
   VirtualClock clock_;
   bool is_idle_ = true;
-  bool gets_layers_ = false;  // while it measures
+  bool gets_layers_ = false;  // layers arrive during a measurement
   Result<engine::MachineSpeed> now_ = SpeedOf(50);
   SelfMeter meter_{SpeedOf(100),
                    [this] {
@@ -31,8 +31,8 @@ class SelfMeterTest : public testing::Test {
                    [this] { return is_idle_; }, clock_};
 };
 
-// The pause until the next measurement grows while they are alike, and one that differs is
-// confirmed before it counts.
+// The pause until the next measurement grows while they are alike; one that differs counts once it
+// is confirmed.
 TEST_F(SelfMeterTest, MeasuresAnewWhileIdle) {
   now_ = SpeedOf(100);
   for (const int64_t pause : {60, 120, 240, 480, 960, 1800, 1800}) {
@@ -48,7 +48,7 @@ TEST_F(SelfMeterTest, MeasuresAnewWhileIdle) {
   EXPECT_TRUE(LookAfter(60));
 }
 
-// The first measurement was at a moment when something else was busy.
+// The machine was busy during the first measurement.
 TEST_F(SelfMeterTest, OneAtABusyMomentIsForgottenSoon) {
   now_ = SpeedOf(220);
   EXPECT_TRUE(LookAfter(60));
@@ -79,7 +79,7 @@ TEST_F(SelfMeterTest, LayersThatComeMeanwhileSpoilIt) {
   now_ = ResourceExhausted("no memory");
   EXPECT_FALSE(LookAfter(60));
   EXPECT_EQ(meter_.speed().multiply_flops_per_s, 100);
-  // Not at once again.
+  // Does not measure again at once.
   now_ = SpeedOf(170);
   EXPECT_FALSE(LookAfter(50));
   EXPECT_TRUE(LookAfter(10));

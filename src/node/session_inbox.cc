@@ -26,23 +26,23 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = ".incoming-";
-// Interrupted transfers that are not resumed.
+// Interrupted transfers older than this are removed.
 constexpr auto kForgotten = std::chrono::hours(24);
 constexpr int64_t kCleanNs = 3600 * kNsPerSecond;
 constexpr size_t kMaxIncoming = 16;
-// Of one sender, so that none keeps others out.
+// Per sender, so that one cannot block the others.
 constexpr size_t kMaxOfSender = 4;
-// A transfer of which nothing comes for as long was interrupted: its place and the space that it
-// has announced are for others, too.
+// A transfer without a new part for this time is interrupted: others may use its place and the
+// space that it has announced.
 constexpr int64_t kInterruptedNs = 60 * kNsPerSecond;
-// The parts and the pages that are made of them are there at the same time, for a moment; and other
-// programs need space, too.
+// The parts and the pages made from them exist at the same time for a moment, and other programs
+// need space, too.
 constexpr uint64_t kCopies = 2;
 constexpr uint64_t kSpareBytes = uint64_t{256} << 20;
 constexpr size_t kHashedAtOnce = size_t{1} << 20;
 
-// What a reason says behind the path in the folder with which it begins: where this machine keeps
-// its files is its own business.
+// The reason without the path at its start: senders must not learn where this machine keeps its
+// files.
 std::string WithoutPath(const std::string& why, const std::string& folder) {
   if (why.find(folder) == std::string::npos) return why;
   const size_t end = why.starts_with(folder) ? why.find(": ") : std::string::npos;
@@ -95,7 +95,7 @@ rpc::SessionReceipt KeptBy(const rpc::SessionPart& part) {
   return {.received_bytes = part.total_bytes, .is_kept = true, .transfer = part.transfer};
 }
 
-// Whether the same bytes will never be a session here.
+// Whether the same bytes can never become a session here.
 bool IsHopeless(Code code) {
   return code == Code::kDataLoss || code == Code::kInvalidArgument ||
          code == Code::kUnimplemented || code == Code::kResourceExhausted;
@@ -103,7 +103,7 @@ bool IsHopeless(Code code) {
 
 }  // namespace
 
-// A name is never a path: it becomes a file in the folder of sessions, and nowhere else.
+// A name is never a path: its file lies directly in the folder of sessions.
 Status SessionInbox::CheckName(const rpc::SessionPart& part) const {
   if (part.name.find('/') != std::string::npos) {
     return InvalidArgument("a session to move needs a name without a slash there; give one: --as");
@@ -117,10 +117,10 @@ SessionInbox::SessionInbox(std::string folder, Clock& clock)
   CountFiles();
 }
 
-// How many transfers there are on the disk; those that are not resumed are removed.
+// Removes files of transfers that are not resumed, and counts the others.
 size_t SessionInbox::CountFiles() {
   cleaned_ns_ = clock_.NowNs();
-  // Of which nothing could be written, and no part is about to.
+  // Transfers without a file that no call is about to write.
   std::erase_if(incoming_, [](const auto& item) {
     return item.second.use_count() == 1 && !fs::exists(item.first);
   });
@@ -144,7 +144,7 @@ bool SessionInbox::IsActive(const Incoming& incoming) const {
   return clock_.NowNs() - incoming.news_ns < kInterruptedNs;
 }
 
-// The one of which nothing has come for the longest time; false where there is none.
+// Removes the transfer that has been silent for longest; false if none is interrupted.
 bool SessionInbox::RemoveInterrupted() {
   std::string oldest;
   fs::file_time_type oldest_time;
@@ -152,7 +152,7 @@ bool SessionInbox::RemoveInterrupted() {
   for (const auto& item : fs::directory_iterator(path_, error)) {
     const std::string path = item.path().string();
     if (!item.path().filename().string().starts_with(kPrefix)) continue;
-    // One that a call is about to write is left alone, too.
+    // Nor one that a call is about to write.
     const auto found = incoming_.find(path);
     if (found != incoming_.end() && (found->second.use_count() > 1 || IsActive(*found->second))) {
       continue;
@@ -187,7 +187,7 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
       return ResourceExhausted("too many sessions are on their way to this node; try again later");
   }
   uint64_t needed_bytes = part.total_bytes * kCopies + kSpareBytes;
-  // What others have announced and not sent yet is theirs.
+  // Space that other transfers have announced and not used yet is reserved.
   for (const auto& [path, incoming] : incoming_) {
     if (!IsActive(*incoming)) continue;
     const uint64_t bytes = incoming->total_bytes * kCopies;
@@ -204,11 +204,11 @@ Status SessionInbox::MakeRoom(const rpc::SessionPart& part) {
   return Ok();
 }
 
-// Only what this very transfer has brought: any other session of that name may be the one that is
-// moved, where two machines see the same folder, and would be removed as soon as it is said to be
-// here. It may have come through this inbox before, under the same name and with the same bytes.
+// True only for what this very transfer has brought. If two machines see the same folder, a session
+// of that name may be the one that is moved, and its sender would remove it. It may also have come
+// through this inbox earlier, with the same name and bytes.
 bool SessionInbox::WasKept(const rpc::SessionPart& part) const {
-  if (part.transfer == Hash128{}) return false;  // an older program's
+  if (part.transfer == Hash128{}) return false;  // from an older program
   const auto kept = std::ranges::find_if(kept_, [&](const Kept& other) {
     return other.transfer == part.transfer && other.content == part.content &&
            other.name == part.name;
@@ -224,7 +224,7 @@ Status SessionInbox::CheckIsFree(const rpc::SessionPart& part) const {
                            part.name));
 }
 
-// Where its parts are gathered; null where the beginning is missing.
+// The transfer that the part belongs to; null if its beginning is missing.
 Result<std::shared_ptr<SessionInbox::Incoming>> SessionInbox::Find(const std::string& path,
                                                                    const rpc::NodeId& from,
                                                                    const rpc::SessionPart& part) {
@@ -271,7 +271,7 @@ Result<rpc::SessionReceipt> SessionInbox::TakePart(const rpc::NodeId& from,
   }
   if (!incoming) return NextAt(0);
   const MutexLock lock(incoming->mu);
-  // It came to its end while this part waited: a sender that asks again is told how.
+  // The transfer ended while this part waited: a sender that asks again learns how.
   if (incoming->is_over) return NextAt(0);
   TRY(CheckIsFree(part));
   const uint64_t size = SizeOf(path);
@@ -280,7 +280,7 @@ Result<rpc::SessionReceipt> SessionInbox::TakePart(const rpc::NodeId& from,
   }
   const Status appended = part.data.empty() ? Ok() : Append(path, part.data);
   if (!appended.ok()) {
-    // What cannot become whole gives its space back.
+    // A transfer that cannot complete gives its space back.
     if (appended.error().code() == Code::kResourceExhausted) Drop(path, *incoming);
     return appended.error();
   }
@@ -307,7 +307,7 @@ Result<rpc::SessionReceipt> SessionInbox::Finish(const std::string& path,
   };
   Status imported = import();
   if (!imported.ok()) {
-    // What may go better the next time need not come again.
+    // Keeps the bytes if importing them may succeed the next time.
     if (IsHopeless(imported.error().code())) Drop(path, incoming);
     return std::move(imported).error();
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Receives sessions from other machines, part by part: gathers each in a hidden file, and moves it
-// into the folder when it is whole. An interrupted transfer resumes where it stopped. Must not know
+// Receives sessions from other machines in parts: gathers each in a hidden file, and moves it into
+// the folder when it is complete. An interrupted transfer resumes where it stopped. Must not know
 // how parts arrive.
 #pragma once
 
@@ -22,11 +22,11 @@ namespace aster::node {
 // Safe for concurrent use.
 class SessionInbox {
  public:
-  // The clock outlives it. The folder is made when something comes.
+  // The clock outlives it. The folder is made for the first part.
   SessionInbox(std::string folder, Clock& clock);
 
-  // Takes the next part. A taken or impossible name and too little space are errors at once; damage
-  // is found when all is there.
+  // Handles the next part. A taken or invalid name and too little space are errors at once; damage
+  // is found when all parts have arrived.
   Result<rpc::SessionReceipt> Take(const rpc::NodeId& from, const rpc::SessionPart& part)
       EXCLUDES(mu_);
 
@@ -39,7 +39,7 @@ class SessionInbox {
     const rpc::NodeId from;
     const uint64_t total_bytes;
     std::atomic<int64_t> news_ns;  // when its last part came
-    Mutex mu;                      // before mu_ of the inbox
+    Mutex mu;                      // taken before mu_ of the inbox
     bool is_over GUARDED_BY(mu) = false;
   };
 
@@ -48,7 +48,7 @@ class SessionInbox {
   Status CheckName(const rpc::SessionPart& part) const;
   Status CheckIsFree(const rpc::SessionPart& part) const;
   bool WasKept(const rpc::SessionPart& part) const REQUIRES(mu_);
-  // Whether parts of it have come lately; if not, it may be removed to make room.
+  // Whether parts have come lately; if not, it may be removed to make room.
   bool IsActive(const Incoming& incoming) const;
   size_t CountFiles() REQUIRES(mu_);
   bool RemoveInterrupted() REQUIRES(mu_);
@@ -62,11 +62,11 @@ class SessionInbox {
 
   Clock& clock_;
   const std::string path_;
-  disk::SessionFolder folder_;  // safe for several at once
+  disk::SessionFolder folder_;  // safe for concurrent use
   Mutex mu_;
   int64_t cleaned_ns_ GUARDED_BY(mu_) = 0;
   std::map<std::string, std::shared_ptr<Incoming>> incoming_ GUARDED_BY(mu_);  // by path
-  // The latest completed transfers: a sender that missed the answer asks again.
+  // The latest completed transfers: a sender that missed the reply asks again.
   struct Kept {
     Hash128 transfer;
     Hash128 content;

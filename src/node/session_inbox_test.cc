@@ -65,7 +65,7 @@ class SessionInboxTest : public testing::Test {
 
 TEST_F(SessionInboxTest, TakesPartsInTheirOrderAndKeepsTheWhole) {
   EXPECT_EQ(inbox_.Take(from_, Part(0, 1000)).value().received_bytes, 1000u);
-  // Said twice, or too early: it is told where to go on.
+  // A repeated or early part: the reply says where to continue.
   EXPECT_EQ(inbox_.Take(from_, Part(0, 1000)).value().received_bytes, 1000u);
   EXPECT_EQ(inbox_.Take(from_, Part(3000, 1000)).value().received_bytes, 1000u);
   EXPECT_FALSE(inbox_.Take(from_, Part(1000, 1000, true)).value().is_kept);
@@ -73,12 +73,12 @@ TEST_F(SessionInboxTest, TakesPartsInTheirOrderAndKeepsTheWhole) {
   disk::SessionFolder folder(folder_, clock_);
   EXPECT_EQ(folder.Open("talk").value().session.messages[0].content, "hello");
   EXPECT_EQ(FileCount(), 1u);
-  // The last answer was lost: a sender that asks again is told.
+  // The last reply was lost: the sender asks again.
   EXPECT_TRUE(inbox_.Take(from_, Part(0, 1000)).value().is_kept);
   EXPECT_TRUE(inbox_.Take(from_, Part(file_.size(), 0, true)).value().is_kept);
 }
 
-// It is the sender's own where both see the same folder: told that it is kept, it would remove it.
+// If both see the same folder it is the sender's own: if the reply said "kept", it would remove it.
 TEST_F(SessionInboxTest, TheSameSessionThatDidNotComeThisWayIsNotKept) {
   disk::SessionFolder folder(folder_, clock_);
   ASSERT_TRUE(folder.Import(holder_.File("s"), "talk").ok());
@@ -89,13 +89,13 @@ TEST_F(SessionInboxTest, TheSameSessionThatDidNotComeThisWayIsNotKept) {
   }
   EXPECT_TRUE(folder.Open("talk").ok());
   EXPECT_EQ(FileCount(), 1u);
-  // As one of another name it may be there twice.
+  // With another name the same session may be kept twice.
   rpc::SessionPart other = Part(0, file_.size(), true);
   other.name = "another";
   EXPECT_TRUE(inbox_.Take(from_, other).value().is_kept);
 }
 
-// It came here under that name, and is moved again by a node that has this folder as its own.
+// It came here under that name, and a node with the same folder moves it again.
 TEST_F(SessionInboxTest, WhatAnotherTransferHasBroughtIsNotKeptByThisOne) {
   const auto first = inbox_.Take(from_, Part(0, file_.size(), true)).value();
   EXPECT_TRUE(first.is_kept);
@@ -145,7 +145,7 @@ TEST_F(SessionInboxTest, SpaceThatOthersHaveAnnouncedIsTheirs) {
   EXPECT_THAT(WhyNot(second), HasSubstr("make room there"));
 }
 
-// A member announces sessions and sends a byte of each.
+// A member announces sessions and sends one byte of each.
 TEST_F(SessionInboxTest, SixteenSessionsOfOneByteBlockNoOtherMove) {
   VirtualClock clock;
   SessionInbox inbox(folder_, clock);
@@ -162,7 +162,7 @@ TEST_F(SessionInboxTest, SixteenSessionsOfOneByteBlockNoOtherMove) {
   ASSERT_TRUE(announce(5, 1, most_bytes).ok());
   EXPECT_FALSE(announce(6, 1, most_bytes).ok());  // the other half of the space is not enough
   for (uint64_t i = 2; i < 16; ++i) EXPECT_EQ(announce(5, i, 1000).ok(), i <= 4) << i;
-  // Nothing comes of them: their places and their space are there for others.
+  // The transfers stop: others may use their places and their space.
   for (uint64_t sender = 6; sender < 12; ++sender) {
     clock.AdvanceTo(clock.NowNs() + 61 * kNsPerSecond);
     for (uint64_t i = 0; i < 4; ++i) EXPECT_TRUE(announce(sender, i, 1000).ok()) << sender;
@@ -183,7 +183,7 @@ TEST_F(SessionInboxTest, PartsOfOneDoNotDisagree) {
 
 TEST_F(SessionInboxTest, ANameThatIsTakenIsRefusedAtOnceAndStays) {
   ASSERT_TRUE(inbox_.Take(from_, Part(0, file_.size(), true)).ok());
-  // The same again is there already; anything else is refused.
+  // The same transfer again is there already; any other is refused.
   EXPECT_EQ(WhyNot(Part(0, 1000)), "");
   file_[file_.size() / 2] ^= 1;
   EXPECT_THAT(WhyNot(Part(0, 1000)), HasSubstr("--as"));
@@ -206,13 +206,13 @@ TEST_F(SessionInboxTest, DamageIsSeenAndNothingIsLeft) {
   rpc::SessionPart part = Part(0, file_.size(), true);
   part.data[file_.size() / 2] ^= 1;
   EXPECT_THAT(WhyNot(part), HasSubstr("move it again"));
-  // One that is what it says, and no session.
+  // Bytes with the right hash that are no session.
   std::ranges::fill(file_, uint8_t{7});
   EXPECT_NE(WhyNot(Part(0, file_.size(), true)), "");
   EXPECT_EQ(FileCount(), 0u);
 }
 
-// Their system's errors and those of damaged files name files.
+// Errors of the system and of damaged files name files.
 TEST_F(SessionInboxTest, NodesTellNoPathsOfTheirMachine) {
   const auto expect_no_path = [&](const std::string& why, const std::string& wanted) {
     EXPECT_THAT(why, HasSubstr(wanted));

@@ -15,10 +15,10 @@
 namespace aster::node {
 namespace {
 
-// Slices that peers speak of; no model has more layers.
+// The most layers of a slice that a peer reports; no model has more.
 constexpr uint32_t kMostLayers = 4096;
 
-// Which nodes have what of a model: layers, and behind them the embedding and the head.
+// Which nodes have which parts of a model: its layers, then the embedding and the head.
 struct Holders {
   std::map<uint32_t, std::set<cluster::NodeId>> layers;
   std::set<cluster::NodeId> embedding;
@@ -48,7 +48,7 @@ bool IsAlone(const std::set<cluster::NodeId>& holders, const cluster::NodeId& no
   return holders.size() == 1 && holders.contains(node);
 }
 
-// What the node alone has of a slice that it computes, in pieces without gaps.
+// Adds the parts of a slice that only the node computing it has, as ranges without gaps.
 void AddAlone(const cluster::NodeId& node, const cluster::SliceStatus& slice,
               const Holders& holders, std::vector<StandbySlice>& kept) {
   std::vector<model::Slice> pieces;
@@ -111,14 +111,14 @@ void Standby::Stop() {
 void Standby::KeepAll() {
   const Seen seen = look_();
   const std::vector<StandbySlice> wanted = SlicesToKeep(seen.self, seen.others);
-  // What is computed elsewhere now may come back.
+  // Slices that are computed elsewhere now may be needed again later.
   std::erase_if(done_,
                 [&](const StandbySlice& done) { return std::ranges::count(wanted, done) == 0; });
   for (const StandbySlice& slice : wanted) {
     if (std::ranges::count(done_, slice) > 0) continue;
     if (stop_.stop_requested()) return;
     const Status kept = keep_(slice, stop_.get_token());
-    // Where there is no room now there is none in half a minute; others are tried again.
+    // Without room now there is none in half a minute; after other errors it tries again.
     if (!kept.ok() && kept.error().code() != Code::kResourceExhausted) {
       log::Debug("weights were not kept for another node", {{"why", kept.error().message()}});
       continue;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Keeps weights on this machine of layers that only one other node has, so that it can take over
-// from that node without fetching them. Must not know how they are fetched.
+// Keeps weights of layers that only one other node has, so that this machine can replace that node
+// without fetching them. Must not know how they are fetched.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace aster::node {
 
-// Another node, by its answers.
+// Another node, as it describes itself.
 struct StandbyPeer {
   cluster::Description description;
   cluster::NodeStatus status;
@@ -35,8 +35,8 @@ struct StandbySlice {
   bool operator==(const StandbySlice&) const = default;
 };
 
-// Layers that are computed now and whose weights one of the other nodes has, but neither a third
-// node nor this one, in a file or for what it computes itself.
+// Layers that are computed now and whose weights only one other node has, and this one neither in a
+// file nor for its own slices.
 std::vector<StandbySlice> SlicesToKeep(const StandbyPeer& self,
                                        std::span<const StandbyPeer> others);
 
@@ -56,7 +56,7 @@ class Standby {
   // Fetches missing weights. ResourceExhausted if there is no room for them.
   using Keep = std::function<Status(const StandbySlice& slice, const std::stop_token& stop)>;
 
-  // The clock outlives it; the functions are called by its thread.
+  // The clock outlives it; its thread calls the functions.
   Standby(Look look, Keep keep, Clock& clock, const StandbyOptions& options = {});
   ~Standby();
   Standby(const Standby&) = delete;
@@ -65,7 +65,7 @@ class Standby {
   Status Start();
   void Stop();
 
-  // What the thread does each time; for tests, without Start.
+  // One round of the thread; tests call it without Start.
   void KeepAll();
 
  private:
@@ -75,7 +75,7 @@ class Standby {
   const Keep keep_;
   Clock& clock_;
   const StandbyOptions options_;
-  // Used by its thread: slices that are kept, or that had no room.
+  // Used by its thread: slices that are kept, or that there was no room for.
   std::vector<StandbySlice> done_;
 
   std::stop_source stop_;

@@ -54,10 +54,10 @@ TEST(Standby, WhatOneNodeAloneHasIsKept) {
   // The second has the file and the first layers; the third fetched its own.
   const std::vector<StandbyPeer> others = {WithFile(Computing(2, 0, 5)), Computing(3, 5, 8)};
   EXPECT_THAT(SlicesToKeep(Peer(1), others), ElementsAre(Slice(2, 0, 5, true, false)));
-  // Who has it needs nothing.
+  // A node with the file needs nothing.
   EXPECT_THAT(SlicesToKeep(WithFile(Peer(1)), others), IsEmpty());
   EXPECT_THAT(SlicesToKeep(Computing(1, 0, 5), others), IsEmpty());
-  // A part of it here leaves the other parts.
+  // If a part of it is here, the other parts remain.
   EXPECT_THAT(SlicesToKeep(WithFile(Peer(1), 2, 3), others),
               ElementsAre(Slice(2, 0, 2, true, false), Slice(2, 3, 5, false, false)));
 }
@@ -68,7 +68,7 @@ TEST(Standby, FilesThatNothingIsComputedFromAreNotKept) {
   std::vector<StandbyPeer> loading = {Computing(2, 0, 8)};
   loading[0].status.slices[0].is_ready = false;
   EXPECT_THAT(SlicesToKeep(Peer(1), loading), IsEmpty());
-  // Routes that share a slice are one.
+  // Routes that share a slice count once.
   std::vector<StandbyPeer> twice = {Computing(2, 0, 8)};
   twice[0].status.slices.push_back(twice[0].status.slices[0]);
   EXPECT_THAT(SlicesToKeep(Peer(1), twice), ElementsAre(Slice(2, 0, 8, true, true)));
@@ -92,7 +92,7 @@ TEST(Standby, WhatIsKeptOrHasNoRoomIsNotFetchedAgain) {
   EXPECT_THAT(tried, ElementsAre(0, 3, 0));
   standby.KeepAll();
   EXPECT_EQ(tried.size(), 3u);
-  // Once it is gone, what comes is new.
+  // A slice that is computed again later is fetched again.
   others.pop_back();
   standby.KeepAll();
   others.push_back(Computing(3, 3, 8));

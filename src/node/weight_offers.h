@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Remembers which machines offer weights: they run no node, ask this one to compute, and have the
-// model's files. Must not know how weights are fetched.
+// Machines that offer weights: they run no node, ask this one to compute, and have the model's
+// files. Must not know how weights are fetched.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class WeightOffers {
   // Offers expire; machines repeat them whenever layers are assigned.
   static constexpr int64_t kGoodForNs = 600 * kNsPerSecond;
 
-  // The last offer of a machine for a model counts; of too many the oldest are dropped.
+  // A machine's last offer for a model replaces earlier ones; of too many the oldest are dropped.
   void Add(const rpc::NodeId& from, const rpc::WeightsOffer& offer, int64_t now_ns) EXCLUDES(mu_);
   // The machines to ask for this model, the latest offer first.
   std::vector<cluster::Member> Of(const Hash128& fingerprint, int64_t now_ns) const EXCLUDES(mu_);
