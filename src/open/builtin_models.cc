@@ -24,7 +24,7 @@ bool IsThere(const std::string& path) {
   return std::filesystem::exists(path, ignored);
 }
 
-// The folder of the program's own file; nothing where the system does not tell.
+// The folder of the program's own file; empty if the system does not tell.
 std::filesystem::path ProgramFolder() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether and how a model is spread over several machines, as a person says it. Must not know how
-// they are reached, nor the command line.
+// Whether and how a model is spread over several machines: the user's options. Must not know how
+// machines are reached, nor the command line.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace aster::open {
 
-// A prompt and its answer, in tokens, as far as that is known before.
+// A prompt and its answer, in tokens, as far as known in advance.
 struct ExpectedRequest {
   uint32_t prompt_tokens = 0;
   uint32_t answer_tokens = 0;
@@ -26,20 +26,19 @@ struct ClusterOptions {
   size_t local_nodes = 0;  // processes on this machine; 0: none
   bool pinned = false;
   std::string link;              // between local nodes, such as 1ms,1Gbit; empty: loopback
-  bool cluster = false;          // the nodes of this machine's cluster
-  std::vector<std::string> via;  // HOST:PORT of nodes that know the others; none: as last seen
+  bool cluster = false;          // use the nodes of this machine's cluster
+  std::vector<std::string> via;  // HOST:PORT of nodes that know the others; empty: as last seen
   std::string split = "auto";
-  std::string split_option = "--split";  // as it was called
+  std::string split_option = "--split";  // the name of the option that set it
   std::string decode;                    // the decode nodes; empty: the prefill nodes decode
   std::string rows = "f32";
   std::string kv_wire = "exact";  // encoding of KV rows in KV transfers
-  // New tokens of a prompt up to which nodes that decode compute it themselves; nothing: as
-  // predicted.
+  // The most new tokens of a prompt that decode nodes compute themselves; nullopt: as predicted.
   std::optional<uint32_t> direct_tokens;
-  std::string trace_path;  // empty: none is kept
-  // Where requests come one at a time: what plans are made for.
+  std::string trace_path;  // empty: no trace
+  // What plans are made for if requests come one at a time.
   std::optional<ExpectedRequest> only_request;
-  // Its tokens, as far as they are known before: nodes are asked for KV rows of them.
+  // Its tokens, as far as known in advance: nodes are asked for their KV rows.
   std::vector<int32_t> only_tokens;
 
   bool wants_nodes() const { return local_nodes > 0 || cluster; }

@@ -12,7 +12,7 @@ namespace aster::open {
 namespace {
 
 constexpr int64_t kPauseNs = 10 * kNsPerSecond;
-// A look asks every node: of many, the less often.
+// A search asks every node: the more nodes, the longer the pause.
 constexpr int64_t kEachNodeNs = 100 * kNsPerMs;
 
 }  // namespace
@@ -48,7 +48,7 @@ void DrafterSearch::Run() {
   }
 }
 
-// False where the search ends.
+// False when the search ends.
 bool DrafterSearch::Sleep(int64_t duration_ns) {
   const MutexLock lock(mu_);
   const int64_t deadline_ns = clock_.NowNs() + duration_ns;

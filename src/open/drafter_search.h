@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Looks now and then which drafters a cluster has, on a thread of its own: machines that draft come
-// later than a server begins, or come back. Must not know how a cluster is asked.
+// Searches a cluster for drafters from time to time, on a thread of its own: machines that draft
+// may come later than a server starts, or come back. Must not know how a cluster is asked.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class DrafterSearch {
   DrafterSearch(const DrafterSearch&) = delete;
   DrafterSearch& operator=(const DrafterSearch&) = delete;
 
-  // Those that were found since it was asked last. From any thread.
+  // The drafters found since the last call. From any thread.
   std::vector<drafting::RemoteDrafter> Take() EXCLUDES(mu_);
 
  private:
@@ -44,7 +44,7 @@ class DrafterSearch {
   CondVar changed_;
   std::vector<drafting::RemoteDrafter> found_ GUARDED_BY(mu_);
   bool is_ending_ GUARDED_BY(mu_) = false;
-  std::thread thread_;  // uses all of the above
+  std::thread thread_;  // uses all members above
 };
 
 }  // namespace aster::open

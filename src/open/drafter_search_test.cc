@@ -19,7 +19,7 @@ drafting::RemoteDrafter Named(std::string name) {
   return {.node = {}, .name = std::move(name), .addresses = {}, .drafter = {}};
 }
 
-// Waits until the search has looked so often, moving its clock on.
+// Waits until the search has looked this often; advances its clock.
 void AwaitLooks(VirtualClock& clock, const std::atomic<int>& looks, int count) {
   while (looks < count) {
     clock.AdvanceBy(kNsPerSecond);
@@ -38,7 +38,7 @@ TEST(DrafterSearch, TellsWhatItFoundOnce) {
       },
       clock);
   EXPECT_THAT(search.Take(), IsEmpty());
-  // The third look begins when what the second one found is there.
+  // The third look begins when the result of the second one is available.
   AwaitLooks(clock, looks, 3);
   const auto found = search.Take();
   ASSERT_THAT(found, SizeIs(1));

@@ -21,7 +21,7 @@ constexpr std::string_view kNodePrefix = "node:";
 
 }  // namespace
 
-// Its files may repeat the vocabulary.
+// The drafter's files may repeat the vocabulary.
 Status CheckBlockDrafter(const gguf::ModelFiles& drafter, const gguf::ModelFiles& files) {
   if (text::HasVocab(drafter.metadata())) TRY(drafting::CheckSameVocabulary(files, drafter));
   TRY(model::BlockShapeOf(drafter, files.metadata(), TRY(model::ShapeOf(files))));
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Drafts>> Drafts::Load(const DraftOptions& flags,
   TRY(drafting::CheckSameVocabulary(files, *drafts->files_).In(where));
   ModelOptions own = model;
   own.kv_cache = {};
-  // The window, if any, is the other model's.
+  // A window, if any, is meant for the model that answers.
   own.kv_window = 0;
   own.kv_sinks = 0;
   drafts->model_ = TRY(LoadModel(*drafts->files_, own, reporter).In(where));

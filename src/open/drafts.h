@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The drafter that a person names, and its model if it is a draft model. Must not know
-// requests, nor the command line.
+// The drafter that the user names, and its model if it is a draft model. Must not know requests,
+// nor the command line.
 #pragma once
 
 #include <memory>
@@ -27,17 +27,17 @@ struct DraftOptions {
   bool keeps_looking = false;  // for drafters of the cluster that come later
 
   bool wanted() const { return !draft.empty(); }
-  // Whether drafters of the cluster may be used, and of which node; empty: of all.
+  // The node whose drafters may be used; empty: all of the cluster; nullopt: none.
   std::optional<std::string> NodeToAsk() const;
   engine::DraftOptions ForEngine() const;
-  // Whether a model in these files can be drafted for so; an error says why not.
+  // Whether a model in these files can have this drafter; an error says why not.
   Status CheckFor(const gguf::ModelFiles& files) const;
 };
 
-// That a drafter of blocks can draft for the model in these files.
+// Whether a drafter of blocks can draft for the model in these files.
 Status CheckBlockDrafter(const gguf::ModelFiles& drafter, const gguf::ModelFiles& files);
 
-// The drafters on this machine, with the draft model where the options name one.
+// The drafters on this machine, with the draft model if the options name one.
 class Drafts {
  public:
   // `files` and `model` are the files and options of the model that answers; the draft model gets a
@@ -53,7 +53,7 @@ class Drafts {
   engine::ProposerSource& For(engine::LocalModel* answers, net::Network* network = nullptr);
   // Returns whether there may be new draft tokens.
   bool OnEvent(const net::Event& event) { return remote_ != nullptr && remote_->OnEvent(event); }
-  // A drafter of blocks that is to be loaded with the model that answers; or null.
+  // A drafter of blocks to load together with the model that answers; or null.
   const std::shared_ptr<const gguf::ModelFiles>& drafter() const { return drafter_; }
   // Counters of drafters on other machines.
   std::vector<drafting::RemoteDraftCounts> remote_counts() const {
@@ -61,11 +61,11 @@ class Drafts {
   }
 
  private:
-  std::unique_ptr<gguf::ModelFiles> files_;          // of the smaller model
-  std::unique_ptr<engine::LocalModel> model_;        // or null
-  std::shared_ptr<const gguf::ModelFiles> drafter_;  // of blocks, or null
+  std::unique_ptr<gguf::ModelFiles> files_;          // of the draft model
+  std::unique_ptr<engine::LocalModel> model_;        // null: no draft model
+  std::shared_ptr<const gguf::ModelFiles> drafter_;  // a drafter of blocks, or null
   std::unique_ptr<draft::Proposers> proposers_;
-  std::unique_ptr<RemoteDrafts> remote_;  // or null
+  std::unique_ptr<RemoteDrafts> remote_;  // null: none
 };
 
 // "drafts: 71.4 % of 120 draft tokens accepted, 2.10 tokens a step"; empty without steps.

@@ -13,7 +13,7 @@ namespace aster::open {
 namespace {
 
 constexpr int64_t kAskNs = 500 * kNsPerMs;
-// Conductors count from 1.
+// Conductors number their queries from 1.
 constexpr uint64_t kQuery = UINT64_MAX;
 
 }  // namespace
@@ -58,7 +58,7 @@ std::vector<plan::HeldRows> FindHeldRows(net::Network& network,
     }
     silent.erase(asked);
   }
-  // The query is over; those that cannot be told forget it after a while.
+  // Ends the query; nodes that cannot be told forget it after a while.
   for (const plan::PlanNode& node : nodes) static_cast<void>(network.Send(node.id, query));
   return all;
 }

@@ -17,7 +17,7 @@
 namespace aster::open {
 namespace {
 
-// Nodes that answer at once what they are said to have.
+// Nodes that answer at once with what `held` says.
 class AnsweringNetwork final : public net::Network {
  public:
   wire::NodeId self() const override { return plan::TestNode(99); }
@@ -53,7 +53,7 @@ class AnsweringNetwork final : public net::Network {
   const Clock& clock() const override { return virtual_clock; }
 
   VirtualClock virtual_clock{kNsPerSecond};
-  std::map<wire::NodeId, std::vector<wire::HeldKv>> held;  // of those that answer
+  std::map<wire::NodeId, std::vector<wire::HeldKv>> held;  // of the nodes that answer
   std::set<wire::NodeId> unreachable, falls, ended;
   std::deque<net::Event> events;
   size_t asked_tokens = 0;
@@ -79,12 +79,12 @@ TEST(HeldRows, AreAskedForAtAllNodes) {
   // No node has more layers than the model.
   EXPECT_EQ(rows[1].stage.slice.layer_begin, 2u);
   EXPECT_EQ(rows[1].stage.slice.layer_end, plan::kTestLayers);
-  EXPECT_EQ(network.asked_tokens, 640u);  // by whole pages
+  EXPECT_EQ(network.asked_tokens, 640u);  // whole pages
   EXPECT_EQ(network.digest, layout.digest());
   EXPECT_EQ(network.virtual_clock.NowNs(), kNsPerSecond + 500 * kNsPerMs);
   EXPECT_THAT(network.ended, testing::ElementsAre(plan::TestNode(1), plan::TestNode(2),
                                                   plan::TestNode(3), plan::TestNode(5)));
-  // Less than a page is not asked for.
+  // No query for less than a page.
   EXPECT_TRUE(FindHeldRows(network, nodes, layout, std::span(text).first(64)).empty());
 }
 

@@ -15,7 +15,7 @@
 namespace aster::open {
 namespace {
 
-// The longest wait for a node to tell what it kept.
+// The longest wait for a node's pages to be written and its counters to arrive.
 constexpr int64_t kFlushPatienceNs = 10 * kNsPerSecond;
 
 struct PagesAndClock {
@@ -124,7 +124,7 @@ std::optional<disk::DiskPagesCounts> ParseKvCacheLine(std::string_view line) {
 }
 
 void AddKvCache(const disk::DiskPagesCounts& other, disk::DiskPagesCounts& all) {
-  // The same tokens, in other layers; and the same folder, as far as each knows it.
+  // The processes have other layers of the same tokens, and may see the same folder differently.
   all.loaded_positions = std::max(all.loaded_positions, other.loaded_positions);
   all.file_count = std::max(all.file_count, other.file_count);
   all.total_bytes = std::max(all.total_bytes, other.total_bytes);

@@ -31,14 +31,14 @@ struct KvCacheOptions {
   std::vector<std::string> Arguments() const;
 };
 
-// Its counters. Waits until all pages that were offered are written.
+// Waits until all pages that were offered are written, and returns the counters.
 disk::DiskPagesCounts CountsOf(disk::DiskPages& pages);
-// A line for people.
+// One line for users.
 std::string DescribeKvCache(const disk::DiskPagesCounts& counts);
 nlohmann::ordered_json KvCacheToJson(const disk::DiskPagesCounts& counts);
 
 // How a command asks the nodes that it has started for their counters: one line on the node's
-// standard input, and one on its standard output. Nothing for a node without a cache.
+// standard input, and one on its standard output. A node without a cache does not answer.
 inline constexpr std::string_view kKvCacheQuestion = "kv cache?\n";
 std::string KvCacheToLine(disk::DiskPages* pages);
 std::optional<disk::DiskPagesCounts> ParseKvCacheLine(std::string_view line);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The last answers of nodes. A node that computes, or whose link is full, may answer too late now
-// and then: as long as a route runs on it and it is not known to have failed, its last answer
-// counts. Must not know what is done with it.
+// The last answers of nodes. A busy node, or one behind a full link, sometimes answers too late:
+// while a route runs on it and it is not known to have failed, its last answer counts. Must not
+// know how answers are used.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace aster::open {
 
 class LastViews {
  public:
-  // The nodes of the present route.
+  // Sets the nodes of the present route.
   void SetUsed(std::set<wire::NodeId> nodes) { used_ = std::move(nodes); }
   // Fills in the last answers of used nodes that did not answer.
   void Complete(std::vector<node::NodeView>& views);

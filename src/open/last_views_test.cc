@@ -28,7 +28,7 @@ node::NodeView Answering(uint64_t uptime_ms) {
   return view;
 }
 
-// What it said last, by the time that it was up.
+// The uptime in the node's last answer.
 std::optional<uint64_t> Completed(LastViews& last, const node::NodeView& view) {
   std::vector<node::NodeView> views = {view};
   last.Complete(views);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Loads a model into this process. Must not know what is done with it.
+// Loads a model into this process. Must not know what it is used for.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,13 @@
 
 namespace aster::open {
 
-// With a store below its memory, or where its KV cache is to be kept, the model goes by the name
-// that it has on every machine; finding that reads its files once more.
+// With a KV cache on disk, or if its KV cache is to be saved, the model is identified by its
+// fingerprint; finding it reads the files once more.
 struct LoadFor {
   std::shared_ptr<kv::PageStore> store = {};
   bool is_kept = false;
-  std::shared_ptr<const gguf::ModelFiles> drafter = {};  // of blocks, to be loaded with it
+  std::shared_ptr<const gguf::ModelFiles> drafter =
+      {};  // a drafter of blocks, to be loaded with it
 };
 Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
                                                       const ModelOptions& options,

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a model file says about text: its tokenizer and its chat template. Must not know what a
-// command does with them.
+// The tokenizer and the chat template of a model file. Must not know what a command does with them.
 #pragma once
 
 #include <memory>
@@ -16,7 +15,7 @@
 
 namespace aster::open {
 
-// Notes about odd vocabularies go to the reporter. Errors say which file.
+// The reporter gets notes about odd vocabularies. Errors name the file.
 Result<std::unique_ptr<text::Tokenizer>> LoadTokenizer(const gguf::ModelFiles& files,
                                                        std::string_view path, Reporter& reporter);
 

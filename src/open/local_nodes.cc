@@ -35,7 +35,7 @@ Result<wire::NodeId> RandomNode() {
   return node;
 }
 
-// Where this program is.
+// The path of this program.
 Result<std::string> OwnPath() {
   std::array<char, 4096> path;
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Nodes on this machine for as long as a command runs: processes of this program that no other
-// program can talk to, since only they have the password that they are given. Must not know what
-// they are asked to compute.
+// program can talk to, as only they get the password. Must not know what they compute.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +22,17 @@ namespace aster::open {
 
 struct LocalNodesOptions {
   size_t count = 0;
-  std::vector<std::string> node_arguments;  // behind `aster node`: which models, how many threads
+  std::vector<std::string> node_arguments;  // after `aster node`: models, number of threads …
   bool pinned = false;                      // each to a core of its own
-  // Between all of them, as if they were machines on a network; nothing: loopback itself.
+  // Simulated between all of them, as if they were machines on a network; nullopt: plain loopback.
   std::optional<net::LinkOptions> link = {};
 };
 
-// "1ms,1Gbit": how long a byte takes one way, and how many the link takes, either way.
+// Parses "1ms,1Gbit": the delay one way, and the rate of either direction.
 Result<net::LinkOptions> ParseLink(std::string_view text);
 
-// How the program that is started learns who it is, and says where it is. One line each, on its
-// standard input and output.
+// A started program learns who it is from one line on its standard input, and reports its address
+// with one line on its standard output.
 struct LocalInvitation {
   std::string name;
   wire::NodeId node;
@@ -46,22 +45,22 @@ struct LocalInvitation {
 std::string LocalReply(const std::string& address);
 Result<std::string> ParseLocalReply(std::string_view line);
 
-// They end with this object, whatever happens to this process.
+// The processes end with this object, and also if this process dies.
 class LocalNodes {
  public:
   static Result<LocalNodes> Start(const LocalNodesOptions& options);
 
   const std::vector<plan::PlanNode>& nodes() const { return nodes_; }
-  // It ends at once, without a word, as if its machine was switched off.
+  // Kills it at once, as if its machine was switched off.
   Status Kill(const wire::NodeId& node);
-  // What each of them says of its --kv-cache, a line each; nothing of those that say nothing.
+  // The --kv-cache counters of the nodes, a line each; none of nodes that do not answer.
   std::vector<std::string> KvCacheLines();
-  // With which this process talks to them.
+  // The credentials with which this process connects to them.
   const net::Credentials& credentials() const { return credentials_; }
 
  private:
   std::vector<ChildProcess> processes_;
-  std::vector<std::unique_ptr<net::DelayingProxy>> links_;  // to each node, where one is wanted
+  std::vector<std::unique_ptr<net::DelayingProxy>> links_;  // to each node, if a link is simulated
   std::vector<plan::PlanNode> nodes_;
   net::Credentials credentials_;
 };

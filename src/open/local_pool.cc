@@ -21,7 +21,7 @@
 namespace aster::open {
 namespace {
 
-// Of a message between processes, encrypted.
+// The round trip of an encrypted message between processes.
 constexpr double kLoopbackRoundTripS = 50e-6;
 constexpr double kLoopbackBytesPerS = 1e9;
 
@@ -50,7 +50,7 @@ bool IsWorthMeasuring(const ModelOptions& model, const ClusterOptions& cluster,
   return bytes >= stage::kLeastMeasuredBytes;
 }
 
-// What a node with `threads` threads can do, without its name.
+// The rates of a node with `threads` threads, without its name.
 Result<plan::NodeAbility> MeasureNode(size_t threads, const WantedSlices& wanted) {
   const SystemClock clock;
   plan::NodeAbility able;
@@ -69,7 +69,7 @@ Result<plan::NodeAbility> MeasureNode(size_t threads, const WantedSlices& wanted
 
 class LocalPool final : public NodePool {
  public:
-  // All nodes can do what `able` can.
+  // All nodes have the rates of `able`.
   LocalPool(LocalNodes nodes, const plan::NodeAbility& able,
             const std::optional<net::LinkOptions>& link)
       : local_(std::move(nodes)), link_(link) {
@@ -123,7 +123,7 @@ std::vector<plan::LinkAbility> LocalLinks(size_t nodes,
 Result<std::unique_ptr<NodePool>> StartLocalPool(const ModelOptions& model,
                                                  const ClusterOptions& cluster,
                                                  const WantedSlices& wanted) {
-  // As many threads as there are cores, all nodes together.
+  // All nodes together have as many threads as there are cores.
   const size_t threads = model.threads > 0
                              ? model.threads
                              : std::max<size_t>(1, UsableCpuCount() / cluster.local_nodes);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The processes that a command starts as its nodes (open/local_nodes.h), as a pool. Must not know
-// what they are asked to compute.
+// what they compute.
 #pragma once
 
 #include <cstddef>

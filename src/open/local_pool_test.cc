@@ -28,7 +28,7 @@ TEST(LocalLinks, AreTheLinksThatWereAskedFor) {
     EXPECT_NEAR(link.round_trip_s, 10e-3, 1e-3);
     EXPECT_EQ(link.bytes_per_s, 125e6);
   }
-  // Without a rate, that of loopback.
+  // Without a rate: that of loopback.
   const net::LinkOptions far{.delay_ns = kNsPerSecond};
   EXPECT_EQ(LocalLinks(2, far).front().bytes_per_s, LocalLinks(2, std::nullopt)[0].bytes_per_s);
 }

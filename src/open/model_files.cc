@@ -33,8 +33,8 @@ std::string_view WithoutEnding(std::string_view name) {
   return name;
 }
 
-// "high (layers 3-5 of 6), low (layers 0-2 of 6)": all that nodes have; empty where they have
-// nothing.
+// "high (layers 3-5 of 6), low (layers 0-2 of 6)": all models of the nodes; empty if they have
+// none.
 std::string NamesOf(std::span<const node::NodeView> nodes) {
   std::set<std::string> names;
   for (const node::NodeView& node : nodes) {
@@ -53,7 +53,7 @@ bool Holds(const node::NodeView& node, const Hash128& fingerprint) {
          });
 }
 
-// From any node that has it.
+// The manifest from any node that has it.
 Result<rpc::ModelManifest> ManifestFrom(const node::ClusterView& view,
                                         std::span<const node::NodeView> nodes,
                                         const std::string& name) {
@@ -81,7 +81,7 @@ Result<rpc::ModelManifest> ManifestHere(const std::vector<std::string>& paths) {
   return fetch::MakeManifest(files, TRY(gguf::FingerprintModel(files, pool)));
 }
 
-// Files that are named together are of one model, wherever they are.
+// Files that are named together belong to one model, here or on nodes.
 Result<gguf::ModelFiles> FromCluster(const std::vector<std::string>& here,
                                      const std::vector<std::string>& names,
                                      const ClusterOptions& cluster) {
@@ -142,7 +142,7 @@ Status CheckWhole(const gguf::ModelFiles& files, const ClusterOptions& cluster) 
 
 namespace {
 
-// "; did you mean nova?" of the first path that is no file; empty where no model has such a name.
+// "; did you mean nova?" for the first path that is no file; empty if no model's name is similar.
 std::string SimilarModel(const std::vector<std::string>& paths) {
   std::vector<std::string> names(BuiltinModels().begin(), BuiltinModels().end());
   if (const auto folder = pull::LibraryFolder(); folder.ok()) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The model that a command is to use, whether its files are on this machine or only on nodes. Must
-// not know what is done with it.
+// The files of a command's model, whether they are on this machine or only on nodes. Must not know
+// what they are used for.
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@
 namespace aster::open {
 
 // The model's files. If the command runs on the cluster and a name is no file here, the nodes that
-// have a file of that name give everything but its weights.
+// have a file of that name send all of it but the weights.
 Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
                                         const ClusterOptions& cluster);
 
@@ -26,8 +26,8 @@ Result<gguf::ModelFiles> OpenModelFiles(const std::vector<std::string>& paths,
 // other files that nodes have.
 Status CheckWhole(const gguf::ModelFiles& files, const ClusterOptions& cluster);
 
-// Finds a model, or else a part of one, by the file name that nodes have for it, with its ending or
-// without. The error lists the names that there are.
+// Finds a model, or else a part of one, by its file name on nodes, with or without the suffix. The
+// error lists the existing names.
 Result<cluster::HeldModel> FindHeld(std::string_view name, std::span<const node::NodeView> nodes);
 
 }  // namespace aster::open

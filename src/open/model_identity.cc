@@ -13,7 +13,7 @@
 namespace aster::open {
 namespace {
 
-// Small models are hashed faster than a file of hashes is worth beside them.
+// For smaller models hashing is so fast that a file of hashes is not worthwhile.
 constexpr uint64_t kWorthCaching = uint64_t{256} << 20;
 
 bool IsWorthCaching(const gguf::ModelFiles& files) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which model some files are, for what is kept longer than a command runs: its name for people and
-// its fingerprint for machines. Must not know what is kept.
+// The identity of a model for data that outlives a command: its name for users and its fingerprint
+// for machines. Must not know what is stored.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@
 
 namespace aster::open {
 
-// Reads every byte of the weights once, with progress; of large files, what comes out is kept
-// beside them.
+// Reads every byte of the weights once, with progress; for large files the result is stored beside
+// them.
 Result<Hash128> FingerprintOf(const gguf::ModelFiles& files, Reporter& reporter);
 
-// The same where it costs little: of small models, and of those whose hashes are kept.
+// The same if it is cheap: for small models, and for those with stored hashes.
 std::optional<Hash128> KnownFingerprintOf(const gguf::ModelFiles& files, Reporter& reporter);
 
-// What its metadata calls it, or else its file's name.
+// The name in its metadata, or else its file's name.
 std::string ModelName(const gguf::ModelFiles& files);
 
 }  // namespace aster::open

@@ -10,7 +10,7 @@
 namespace aster::open {
 namespace {
 
-// Those that ASTER_GPU names, or the first that is fit.
+// The GPUs that ASTER_GPU names, or the first suitable one.
 Result<engine::Gpus> OpenChosenGpus(const vulkan::KernelUse& use, compute::Context& host) {
   engine::Gpus gpus;
   for (const vulkan::GpuChoice& choice : TRY(vulkan::GpuChoicesOfEnvironment()))

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which model, with what it computes and how much memory its KV cache gets, as a person says it.
-// Must not know the command line, nor what is done with the model.
+// The user's options for a model: which one, what computes it, and the memory of its KV cache. Must
+// not know the command line, nor what the model is used for.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace aster::open {
 struct ModelOptions {
   std::vector<std::string> paths;  // as given; after Find, of files
 
-  // What it computes with.
+  // What computes it.
   size_t threads = 0;            // 0: all cores
   std::string gpu_layers = "0";  // or auto
 
@@ -31,7 +31,7 @@ struct ModelOptions {
   bool kv_now = false;
   KvCacheOptions kv_cache;  // declared by commands that can use one
 
-  // Built-in models become their files, and no model at all the built-in default.
+  // Replaces names of built-in models by their files; without a model, uses the default.
   Status Find();
   Result<engine::LocalModelOptions> ForEngine() const;
 };

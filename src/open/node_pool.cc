@@ -27,11 +27,12 @@
 namespace aster::open {
 namespace {
 
-// Of a node that is up for less time it is taken that it was started again.
+// A node with a shorter uptime is taken to have been restarted.
 constexpr uint64_t kJustStartedMs = 20'000;
-// A node that answers has only lost its connection, but not twice in so short a time.
+// A lost node that answers has only lost its connection. If that happens twice in this time, it is
+// left out.
 constexpr int64_t kForgivenNs = 30 * kNsPerSecond;
-// How long a node that could not load the model is given no layers of it.
+// How long a node that could not load the model gets no layers of it.
 constexpr int64_t kRefusedNs = 600 * kNsPerSecond;
 
 class ClusterPool final : public NodePool {
@@ -83,8 +84,8 @@ class ClusterPool final : public NodePool {
   }
 
  private:
-  // Where those that were there at the last look are all gone, others may have come since: another
-  // pool of this machine may have heard of them.
+  // If the nodes of the last look are all gone, others may have come since: another pool of this
+  // machine may know them.
   Result<std::vector<node::NodeView>> Look(std::span<const wire::NodeId> lost) {
     auto views = view_->Look(lost);
     if (!views.ok()) {
@@ -103,7 +104,7 @@ class ClusterPool final : public NodePool {
     return views;
   }
 
-  // Where no node that is there has the model, as when the only one that had it has failed.
+  // Needed if no living node has the model, for instance because the only one with it has failed.
   void LendWeights(std::span<const node::NodeView> views) {
     const auto has_model = [&](const node::NodeView& view) {
       return std::ranges::count(view.description->models, wanted_.fingerprint,
@@ -133,7 +134,7 @@ class ClusterPool final : public NodePool {
     return fmt::format("does not answer ({})", cluster::MemberStateName(view.member.state));
   }
 
-  // A stall passes; a full disk, or a file that is missing or damaged, will be the same at once.
+  // A stall passes; a full disk, or a missing or damaged file, would fail again at once.
   void RefuseFor(std::span<const wire::NodeId> lost, Code why) {
     if (why == Code::kDeadlineExceeded) return;
     for (const wire::NodeId& node : lost) refused_ns_[node] = clock_.NowNs();
@@ -143,7 +144,7 @@ class ClusterPool final : public NodePool {
     return found != refused_ns_.end() && clock_.NowNs() - found->second < kRefusedNs;
   }
 
-  // Of a node that was lost and answers.
+  // Whether a lost node that answers may be used again.
   bool IsWellAgain(const node::NodeView& view, bool may_be_well) {
     if (!may_be_well) return false;
     if (view.status->uptime_ms < kJustStartedMs) return true;
@@ -168,7 +169,7 @@ class ClusterPool final : public NodePool {
     return devices;
   }
 
-  // Of the model that is wanted.
+  // The measured slices of the wanted model.
   std::vector<plan::MeasuredSlice> MeasuredOf(const cluster::NodeStatus& status) const {
     const auto times = [](const cluster::WorkRate::Times& from) -> plan::MeasuredSlice::Times {
       return {.seconds = static_cast<double>(from.ns) / kNsPerSecond,
@@ -235,11 +236,11 @@ class ClusterPool final : public NodePool {
   }
 
   std::unique_ptr<node::ClusterView> view_;
-  size_t written_ = 0;  // members whose addresses are kept
+  size_t written_ = 0;  // members whose addresses are stored
   const net::Credentials credentials_;
   const WantedSlices wanted_;
   std::vector<wire::NodeId> drained_;
-  std::unique_ptr<WeightLender> lender_;  // once nodes need it
+  std::unique_ptr<WeightLender> lender_;  // set once nodes need it
   LastViews last_views_;
   plan::LinkDoubts link_doubts_;
   const SystemClock clock_;
@@ -250,7 +251,8 @@ class ClusterPool final : public NodePool {
 Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& via,
                                               const WantedSlices& wanted) {
   std::unique_ptr<node::ClusterView> view = TRY(ViewOfCluster(via));
-  // A front end is not the machine's node, which has the same certificate and may run beside it.
+  // A front end is not the machine's node, which has the same certificate and may run at the same
+  // time.
   net::Credentials credentials;
   credentials.authority = view->identity().ca_certificate;
   credentials.certificate = view->identity().certificate;
@@ -264,7 +266,7 @@ Result<std::unique_ptr<NodePool>> FindCluster(const std::vector<std::string>& vi
                "status` lists the nodes");
 }
 
-// Where no node is at a known address: they may have others now.
+// If no node answers at the known addresses: they may have others now.
 Result<std::unique_ptr<node::ClusterView>> ConnectOrSeek(
     const cluster::Identity& identity, const std::vector<std::string>& addresses) {
   constexpr int64_t kSeekNs = 2 * kNsPerSecond;
@@ -309,7 +311,7 @@ Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::
   if (via.empty()) addresses = TRY(home.LoadAddresses());
   auto view = TRY(via.empty() ? ConnectOrSeek(identity, addresses)
                               : node::ClusterView::Connect(identity, addresses));
-  // For the next command: a machine without a node hears of others in no other way.
+  // For the next command: a machine without a node does not learn of others otherwise.
   if (const Status stored = node::RememberMembers(home, view->members()); !stored.ok())
     log::Debug("the addresses of nodes could not be written", {{"why", stored.error().message()}});
   return view;
@@ -326,7 +328,7 @@ std::vector<plan::LinkAbility> LinksTo(
     size_t place, const cluster::NodeStatus& status,
     const std::function<std::optional<size_t>(const wire::NodeId&)>& place_of) {
   constexpr double kNsPerS = 1e9;
-  // Rates are measured of some links; the others are no better than the worst of them.
+  // Rates are measured on some links only; the others count as the slowest of these.
   double least = 0;
   for (const cluster::LinkStatus& link : status.links) {
     if (link.bytes_per_s > 0)

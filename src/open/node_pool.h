@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where a command's nodes come from: processes that it starts, or its machine's cluster. Must not
-// know what they are asked to compute.
+// The source of a command's nodes: processes that it starts, or its machine's cluster. Must not
+// know what they compute.
 #pragma once
 
 #include <functional>
@@ -28,10 +28,10 @@ struct AbsentNode {
   wire::NodeId id;
   std::string name;
   std::string why;
-  bool is_drained = false;  // it says so itself, to all front ends
+  bool is_drained = false;  // it reports so itself, to all front ends
 };
 
-// Layers that a node holds already in the form that this command wants: they take no more memory.
+// Layers that a node already holds in the form that this command wants: they take no more memory.
 struct SharedSlice {
   wire::NodeId node;
   model::Slice slice;
@@ -47,8 +47,8 @@ struct WantedSlices {
   const gguf::ModelFiles* files = nullptr;
 };
 
-// The links from other nodes to one node, which measures them as bytes that come to it. `place_of`
-// gives a node's place in the list; nothing for nodes that are given no layers.
+// The links from other nodes to one node, which measures the bytes that it receives. `place_of`
+// gives a node's index in the list; nullopt for nodes that get no layers.
 std::vector<plan::LinkAbility> LinksTo(
     size_t place, const cluster::NodeStatus& status,
     const std::function<std::optional<size_t>(const wire::NodeId&)>& place_of);
@@ -57,17 +57,17 @@ class NodePool {
  public:
   virtual ~NodePool() = default;
 
-  // The nodes that may be given layers, and the links between them that were measured.
+  // The nodes that may be given layers, and the measured links between them.
   const std::vector<plan::NodeAbility>& nodes() const { return nodes_; }
   const std::vector<plan::LinkAbility>& links() const { return links_; }
   const std::vector<AbsentNode>& absent() const { return absent_; }
   // Shared slices, whose bytes are not counted in the nodes' free memory.
   const std::vector<SharedSlice>& shared() const { return shared_; }
-  // Whether all nodes have to take part, because the options name a number of nodes.
+  // Whether all nodes must take part, because the options name a number of nodes.
   virtual bool wants_all() const = 0;
   // The credentials with which this process connects to the nodes.
   virtual net::Credentials Credentials() const = 0;
-  // From the next Refresh on these nodes are given no layers.
+  // From the next Refresh on these nodes get no layers.
   virtual Status SetDrained(std::vector<wire::NodeId> nodes);
   // A route runs on these nodes. If one of them answers too late at a Refresh without lost nodes,
   // its last answer counts.
@@ -76,11 +76,11 @@ class NodePool {
   void SeeAs(const NodePool& other);
   // Kills a node that this command has started, as if its machine was switched off.
   virtual Status Kill(const wire::NodeId& node);
-  // The counters of --kv-cache of the nodes that this command has started, a line each.
+  // The --kv-cache counters of the nodes that this command has started, a line each.
   virtual std::vector<std::string> KvCacheLines() { return {}; }
-  // Finds the nodes anew after the nodes `lost` failed for the reason `why`; there may be new ones.
-  // A node that only lost its connection and answers stays; one that cannot load the model is left
-  // out for minutes.
+  // Looks for nodes again after the nodes `lost` failed for the reason `why`; there may be new
+  // ones. A node that only lost its connection and answers stays; one that cannot load the model is
+  // left out for minutes.
   virtual Status Refresh(std::span<const wire::NodeId> lost, const Status& why) = 0;
 
  protected:
@@ -90,7 +90,7 @@ class NodePool {
   std::vector<SharedSlice> shared_;
 };
 
-// This machine's cluster, through one of these nodes, or else through those that were seen last.
+// This machine's cluster, through one of these nodes, or else through those seen last.
 Result<std::unique_ptr<node::ClusterView>> ViewOfCluster(const std::vector<std::string>& via);
 
 // The pool that the options ask for.

@@ -26,11 +26,11 @@
 namespace aster::open {
 namespace {
 
-// How a split names the command itself.
+// The command's own name in a split.
 constexpr std::string_view kOwnName = "here";
 constexpr std::string_view kFrontName = "front";
 
-// Whose layers a part of a split says: "a" of "a=0:20", "a:0-20" or "a"; without blanks around it.
+// The node that a part of a split names: "a" of "a=0:20", "a:0-20" or "a"; blanks removed.
 std::string_view NameOfPart(std::string_view part) {
   part = part.substr(0, part.find_first_of("=:"));
   const size_t begin = std::min(part.find_first_not_of(' '), part.size());
@@ -61,17 +61,17 @@ bool NamesThisCommand(std::string_view split) {
   return false;
 }
 
-// Where a name is unknown, there is one that is in no list of nodes.
+// An error about an unknown name also lists "here", which is in no list of nodes.
 Error WithOwnWords(Error error) {
   if (error.code() != Code::kNotFound) return error;
   return {error.code(), fmt::format("{}; {} (or {}) is this command itself", error.message(),
                                     kOwnName, kFrontName)};
 }
 
-// Tokens before the one that a plan is made for.
+// The context length that plans assume for a token.
 constexpr uint32_t kContext = 4096;
 
-// A drafter that is for another model is an error where drafts are asked for.
+// An error if drafts are wanted and the drafter is for another model.
 std::optional<uint32_t> DrafterLayerOf(const gguf::ModelFiles& files) {
   const model::Support support = model::CheckSupport(files);
   if (files.drafter() == nullptr || !support.shape) return std::nullopt;
@@ -90,7 +90,7 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   plan::RouteModel route_model{.shape = TRY(model::ShapeOf(files)),
                                .fingerprint = TRY(FingerprintOf(files, reporter)),
                                .drafter_layer = DrafterLayerOf(files)};
-  // An MTP block may be in a file of its own, of which the metadata say nothing.
+  // An MTP block may be in a file of its own, which the metadata do not mention.
   if (const model::Support support = model::CheckSupport(files); support.shape) {
     route_model.shape.next_layers = support.shape->next_layers;
   }
@@ -99,11 +99,11 @@ Result<std::unique_ptr<NodeSession>> NodeSession::Start(const gguf::ModelFiles& 
   route.kv_encoding = TRY(stage::ParseKvChunkEncoding(cluster.kv_wire));
   route.memory = engine.memory;
   route.kv_bytes = engine.memory_bytes;
-  // Where no row is of 16-bit numbers, none becomes another one on its way.
+  // A KV transfer changes only rows of 16-bit numbers.
   const kv::Layout layout =
       TRY(plan::LayoutOf(route_model.shape, route.memory, /*memory_name=*/route_model.fingerprint));
   if (!stage::ChangesRows(route.kv_encoding, layout)) route.kv_encoding = wire::RowEncoding::kF32;
-  // Memory for the KV cache is reserved on every node, whatever its layers are.
+  // Every node reserves memory for the KV cache, whatever its layers are.
   plan::ModelLoad load = TRY(plan::LoadOf(files, route.memory, /*kv_positions=*/0, kContext));
   std::unique_ptr<NodeSession> session;
   const std::string split = WithOwnName(cluster.split), decode = WithOwnName(cluster.decode);
@@ -210,7 +210,7 @@ Result<plan::Plan> NodeSession::Plan() {
   if (split_ == "auto") {
     held_ = FindHeld();
     auto planned = PlanForNodes();
-    // Of the next request nothing is known.
+    // Nothing is known of the next request.
     held_.clear();
     plan = TRY(std::move(planned));
   } else {
@@ -233,7 +233,7 @@ void NodeSession::TellOfDrafter(const plan::Plan& plan) {
       *model_.drafter_layer, plan::NameOf(last)));
 }
 
-// Nodes that are not there are known all the same.
+// Also names nodes that are not there.
 Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& text) const {
   auto stages = plan::ParsePath(text, layer_count(), nodes_);
   if (stages.ok() || stages.error().code() != Code::kNotFound) return stages;
@@ -246,7 +246,7 @@ Result<std::vector<plan::PlanStage>> NodeSession::ParsePath(const std::string& t
   return WithOwnWords(stages.error());
 }
 
-// Whether what is to be computed together can be.
+// Whether the model can be computed by the plan's groups.
 Status NodeSession::CheckGroups(const plan::Plan& plan) const {
   if (!plan.has_groups()) return Ok();
   TRY(plan::CheckPlan(plan, layer_count()));
@@ -279,7 +279,7 @@ Status NodeSession::AddDecoders(plan::Plan& plan) {
   return Ok();
 }
 
-// Rows that travel inexactly have a name that only a route knows.
+// Rows that are sent inexactly have a name that only their route knows.
 std::vector<plan::HeldRows> NodeSession::FindHeld() {
   const bool is_exact = stage::IsExact(route_.encoding) && stage::IsExact(route_.kv_encoding);
   if (options_.only_tokens.empty() || !options_.cluster || !is_exact) return {};
@@ -301,7 +301,7 @@ Result<plan::Plan> NodeSession::PlanForNodes() {
 WantedPlan NodeSession::Wanted() const {
   std::vector<ExpectedRequest> requests = usual_requests_;
   if (requests.empty() && options_.only_request) requests = {*options_.only_request};
-  // Which nodes decode was typed, and is no choice.
+  // The user chose the decode nodes, so requests do not decide.
   if (!decode_.empty()) requests.clear();
   return {.load = load_,
           .kv_bytes = route_.kv_bytes,
@@ -315,7 +315,7 @@ Result<std::optional<std::string>> NodeSession::PrepareTurn(const ExpectedReques
                                                             conduct::Conductor& conductor,
                                                             double opening_s) {
   const std::vector<ExpectedRequest> former = std::exchange(usual_requests_, {turn});
-  // Nodes that cannot be asked now are noticed where the route breaks.
+  // Nodes that cannot be asked now are noticed when the route breaks.
   if (!pool_->Refresh({}, Ok()).ok()) return std::optional<std::string>();
   std::optional<std::string> why =
       ChangeForTurn(*pool_, Wanted(), conductor.plan(), opening_s, turn_changes_);
@@ -327,8 +327,8 @@ Result<std::optional<std::string>> NodeSession::PrepareTurn(const ExpectedReques
   return why;
 }
 
-// Nodes that have come since this pool looked may need weights from here, which it offers when it
-// looks.
+// Nodes that came after this pool's last look may need weights from here, which it offers at its
+// next look.
 void NodeSession::SeeAs(const NodePool& seen) {
   const auto is_known = [&](const plan::NodeAbility& able) {
     return std::ranges::any_of(pool_->nodes(), [&](const plan::NodeAbility& known) {
@@ -360,7 +360,7 @@ Result<std::unique_ptr<conduct::Conductor>> NodeSession::Open(
   options.planned = [this](std::span<const plan::PlanStage> path) { return PlannedTimes(path); };
   options.proposers = proposers;
   options.on_event = on_event_;
-  // A split that the user typed is opened or refused; a planned one may be replaced by another.
+  // A split that the user typed is opened or refused; a planned one may be replaced.
   constexpr uint32_t kOpenReplans = 3;
   options.max_open_replans = plan::SplitText(plan) == auto_split_ ? kOpenReplans : 0;
   auto conductor = std::make_unique<conduct::Conductor>(
@@ -389,7 +389,7 @@ std::vector<conduct::KvPeer> NodeSession::Peers() const {
   return peers;
 }
 
-// Of one path of a plan; nothing of an empty one, or where rates are not known.
+// The predicted times of one path of a plan; empty for an empty path, or if rates are unknown.
 conduct::PlannedPath NodeSession::PlannedTimes(std::span<const plan::PlanStage> path) const {
   if (path.empty()) return {};
   const plan::Plan plan{.stages = {path.begin(), path.end()}, .decode = {}};
@@ -402,7 +402,7 @@ conduct::PlannedPath NodeSession::PlannedTimes(std::span<const plan::PlanStage> 
           .chunk_tokens = kChunk};
 }
 
-// What a person would wonder about: a node that is there and is given nothing.
+// Reports nodes that are there and get no layers, as users would wonder why.
 void NodeSession::NoteLeftOut(std::span<const wire::NodeId> lost, const Error& why) {
   for (const AbsentNode& node : pool_->absent()) {
     if (std::ranges::count(lost, node.id) == 0) continue;
@@ -420,12 +420,12 @@ std::vector<AbsentNode> NodeSession::LeftOut() const {
   return nodes;
 }
 
-// The nodes that are left take over.
+// A plan for the remaining nodes.
 Result<plan::Plan> NodeSession::Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
                                        const Error& why) {
   const bool has_seen = std::exchange(has_seen_, false) && lost.empty();
   const Status found = has_seen ? Ok() : pool_->Refresh(lost, why);
-  // All of them at once: this machine's own link is down, more likely, and may come back.
+  // If all of them time out, this machine's own link is probably down, and may come back.
   if (!found.ok() && found.error().code() == Code::kDeadlineExceeded) return broken;
   NoteLeftOut(lost, why);
   TakeNodes();
@@ -440,7 +440,7 @@ Result<plan::Plan> NodeSession::Replan(const plan::Plan& broken, std::span<const
                                          planned.error().message()));
   }
   plan::Plan plan = *std::move(planned);
-  // The decode nodes may have failed: then all nodes answer together.
+  // The decode nodes may have failed: then the prefill nodes decode.
   if (!AddDecoders(plan).ok()) plan.decode.clear();
   return plan;
 }
@@ -460,7 +460,7 @@ std::string DescribeHops(const conduct::Conductor& conductor) {
                          FormatDuration(static_cast<int64_t>(hops[i].idle_ns)));
     if (hops[i].gather_bytes == 0) continue;
     lines += fmt::format("; {} sent to the others of the group", FormatBytes(hops[i].gather_bytes));
-    // Programs before protocol 10 do not tell these two.
+    // Programs before protocol 10 do not report these two.
     if (hops[i].gathers > 0) {
       lines += fmt::format(" in {}, {} times",
                            FormatDuration(static_cast<int64_t>(hops[i].gather_send_ns)),

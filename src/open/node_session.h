@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The nodes that a command may use, and this process's place among them. Must not know what is
+// The nodes that a command may use, and this process's role among them. Must not know what is
 // computed.
 #pragma once
 
@@ -38,12 +38,12 @@ namespace aster::open {
 
 class NodeSession {
  public:
-  // Starts or finds the nodes, and reads as much of the model's files as identifies the model.
+  // Starts or finds the nodes, and reads the part of the model's files that identifies the model.
   static Result<std::unique_ptr<NodeSession>> Start(const gguf::ModelFiles& files,
                                                     const ModelOptions& model,
                                                     const ClusterOptions& cluster,
                                                     Reporter& reporter);
-  // Saves the trace if Save was not called, as far as that is possible.
+  // Saves the trace if Save was not called and it is possible.
   ~NodeSession();
   NodeSession(const NodeSession&) = delete;
   NodeSession& operator=(const NodeSession&) = delete;
@@ -54,40 +54,37 @@ class NodeSession {
   uint32_t layer_count() const { return model_.shape.layer_count; }
   // Whether groups of nodes may own experts.
   bool has_experts() const { return model_.shape.experts.count > 0; }
-  // An error where groups of the plan cannot compute this model.
+  // An error if groups of the plan cannot compute this model.
   Status CheckGroups(const plan::Plan& plan) const;
-  // How many of these nodes are not this process itself.
+  // The number of these nodes without this process.
   size_t other_count() const { return pool_->nodes().size(); }
-  // Counters of --kv-cache, of this process and those that it has started; nothing without one.
+  // The --kv-cache counters of this process and those that it has started; nullopt without a cache.
   std::optional<disk::DiskPagesCounts> KvCache() const;
   // Kills a node that this command has started.
   Status Kill(const wire::NodeId& node) { return pool_->Kill(node); }
-  // Plans from now on leave these nodes out.
+  // Later plans leave these nodes out.
   Status SetDrained(std::vector<wire::NodeId> nodes) { return pool_->SetDrained(std::move(nodes)); }
   // Whether plans are made from the nodes' rates, so that another one may take over at any time.
   bool plans_by_ability() const { return split_ == "auto" && decode_.empty() && options_.cluster; }
   bool is_cluster() const { return options_.cluster; }
-  // What is planned for; and another pool of the same nodes, for another thread.
+  // What is planned for; also for another pool of the same nodes, on another thread.
   WantedPlan Wanted() const;
   Result<std::unique_ptr<NodePool>> AnotherPool() const;
-  // The next plan is made of what that pool has seen, without asking the nodes again.
+  // The next plan uses what that pool has seen, without asking the nodes again.
   void SeeAs(const NodePool& seen);
-  // From now on plans count nodes at these shares of their rates.
+  // Later plans count nodes at these shares of their rates.
   void SetShares(NodeShares shares) { shares_ = std::move(shares); }
-  // From now on plans are for requests like these, which come one at a time; empty: for several at
-  // once.
+  // Later plans are for requests like these, which come one at a time; empty: for several at once.
   void SetUsualRequests(std::vector<ExpectedRequest> requests) {
     usual_requests_ = std::move(requests);
   }
   // The network that connects this process to the nodes.
   net::Network& network() { return *network_; }
-  // Ends the connection to a node that is not needed any more; a later plan may connect to it
-  // again.
+  // Closes the connection to a node that is not needed any more; a later plan may connect again.
   void Disconnect(const wire::NodeId& node) {
     network_->Disconnect(node, Error(Code::kUnavailable, "it is drained"));
   }
-  // Conductors that are opened from now on pass each event of the network on
-  // (ConductorOptions::on_event).
+  // Conductors opened later pass on each event of the network (ConductorOptions::on_event).
   void TellEvents(std::function<bool(const net::Event&)> on_event) {
     on_event_ = std::move(on_event);
   }
@@ -95,21 +92,21 @@ class NodeSession {
   std::string Inexact() const;
   // The plan that the options ask for.
   Result<plan::Plan> Plan();
-  // Why the last plan is as it is, in lines for people; empty if the plan was typed.
+  // Why the last plan is as it is, in lines for users; empty if the plan was typed.
   const std::vector<std::string>& reasons() const { return reasons_; }
-  // Kinds of plan that were compared for it; empty if it was typed, or rates are not known.
+  // The kinds of plan that were compared; empty if it was typed, or rates are unknown.
   const std::vector<plan::Alternative>& alternatives() const { return alternatives_; }
   // Nodes of the cluster that plans leave out, and why: for instance the error of a node that could
   // not load its layers.
   std::vector<AbsentNode> LeftOut() const;
-  // Tokens/s that the last plan expects, of long prompts and of a single answer; 0: not known.
+  // The last plan's predicted tokens/s, for long prompts and for a single answer; 0: unknown.
   struct PlannedRates {
     double prefill_tokens_per_s = 0;
     double decode_tokens_per_s = 0;
   };
   const PlannedRates& planned() const { return planned_; }
 
-  // A conductor whose route is open. The session, the tokenizer (or null) and the drafters here (or
+  // A conductor with an open route. The session, the tokenizer (or null) and the local drafters (or
   // null) outlive it.
   Result<std::unique_ptr<conduct::Conductor>> Open(const plan::Plan& plan,
                                                    const text::Tokenizer* tokenizer,
@@ -121,7 +118,7 @@ class NodeSession {
   Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& turn,
                                                  conduct::Conductor& conductor, double opening_s);
 
-  // Writes the trace of all conductors until now, if the options ask for one.
+  // Writes the trace of all conductors so far, if the options ask for one.
   Status SaveTrace();
 
  private:
@@ -145,7 +142,7 @@ class NodeSession {
   std::vector<plan::HeldRows> FindHeld();
   Result<plan::Plan> PlanForNodes();
   Result<std::vector<plan::PlanStage>> ParsePath(const std::string& text) const;
-  // The decode nodes, where the options name any.
+  // Adds the decode nodes if the options name any.
   Status AddDecoders(plan::Plan& plan);
   void TellOfDrafter(const plan::Plan& plan);
   Result<plan::Plan> Replan(const plan::Plan& broken, std::span<const wire::NodeId> lost,
@@ -156,30 +153,30 @@ class NodeSession {
   const conduct::RouteOptions route_;
   const plan::ModelLoad load_;
   const std::string split_;
-  const std::string split_option_;  // as people have called it
+  const std::string split_option_;  // as the user called it
   const std::string decode_;
   const ClusterOptions options_;
   const bool has_kv_cache_;
   std::unique_ptr<NodePool> pool_;
-  std::vector<plan::PlanNode> nodes_;  // the pool's, and this process where the split names it
+  std::vector<plan::PlanNode> nodes_;  // the pool's, and this process if the split names it
   std::vector<std::string> reasons_;
   std::vector<plan::Alternative> alternatives_;
   std::vector<std::string> left_out_;             // not reported yet, while a route is opened
   std::map<wire::NodeId, std::string> failures_;  // why nodes are left out
   PlannedRates planned_;
-  bool has_seen_ = false;  // SeeAs has set what the next plan is made from
+  bool has_seen_ = false;  // SeeAs has set the input of the next plan
   NodeShares shares_;      // of the nodes' rates
   std::vector<ExpectedRequest> usual_requests_;
   std::vector<plan::HeldRows> held_;  // KV rows of the only request's text, for its plan
   plan::TurnChanges turn_changes_;
-  std::string auto_split_;  // that was planned by what nodes can do, and may be planned anew
+  std::string auto_split_;  // planned from the nodes' rates, may be planned again
   std::unique_ptr<net::TcpNetwork> network_;
-  std::shared_ptr<disk::DiskPages> own_pages_;  // or null
+  std::shared_ptr<disk::DiskPages> own_pages_;  // null: none
   std::unique_ptr<stage::FileSliceSource> own_source_;
-  std::unique_ptr<stage::StageServer> own_;  // where the split names this command itself
+  std::unique_ptr<stage::StageServer> own_;  // if the split names this command itself
   conduct::Trace trace_;
   std::function<bool(const net::Event&)> on_event_;
-  std::optional<AtomicFile> trace_file_;  // until it is saved, where one is wanted
+  std::optional<AtomicFile> trace_file_;  // until it is saved, if one is wanted
 };
 
 // The times of each stage, a line each.

@@ -16,7 +16,7 @@
 namespace aster::open {
 namespace {
 
-// For so long a server that has nothing to do waits for a route that it has opened.
+// How long an idle server waits for a route that it opens ahead of requests.
 constexpr int64_t kOpenAheadNs = 10 * kNsPerSecond;
 
 class OpenedLocalModel final : public OpenedModel {
@@ -68,9 +68,9 @@ class OpenedLocalModel final : public OpenedModel {
             .found = counts.found};
   }
 
-  const std::shared_ptr<disk::DiskPages> kv_cache_;  // or null
+  const std::shared_ptr<disk::DiskPages> kv_cache_;  // null: none
   std::unique_ptr<engine::LocalModel> model_;
-  std::unique_ptr<Drafts> drafts_;  // or null
+  std::unique_ptr<Drafts> drafts_;  // null: none
   uint32_t capacity_tokens_ = 0;
   std::optional<engine::Scheduler> scheduler_;
 };
@@ -117,7 +117,7 @@ class OpenedRoute final : public OpenedModel {
   }
   std::vector<plan::Alternative> alternatives() const override { return nodes_->alternatives(); }
   std::vector<AbsentNode> left_out() const override { return nodes_->LeftOut(); }
-  // Of the route as it is now: another one may have more, or less.
+  // That of the present route: another one may have more, or less.
   uint32_t capacity_tokens() const override {
     const conduct::RouteClient* const route = conductor_->route();
     if (route == nullptr || !route->is_ready()) return UINT32_MAX;
@@ -197,7 +197,7 @@ class OpenedRoute final : public OpenedModel {
     nodes_->SetUsualRequests(std::move(usual_requests));
     TRY(conductor_->Replan(Error(Code::kUnavailable, why)));
     if (!conductor_->idle()) return Ok();
-    // The next request finds it ready, or on its way.
+    // The next request finds the route ready, or being opened.
     const int64_t deadline_ns = nodes_->network().clock().NowNs() + kOpenAheadNs;
     const Status opened =
         conductor_->Open(nullptr, [&] { return nodes_->network().clock().NowNs() >= deadline_ns; });
@@ -219,9 +219,9 @@ class OpenedRoute final : public OpenedModel {
 
  private:
   std::vector<wire::NodeId> drained_;
-  double opening_s_ = 0;  // the longest of the routes before: with weights to be loaded
+  double opening_s_ = 0;  // the longest of earlier routes: with weights to be loaded
   std::unique_ptr<NodeSession> nodes_;
-  std::unique_ptr<Drafts> drafts_;  // or null
+  std::unique_ptr<Drafts> drafts_;  // null: none
   std::unique_ptr<conduct::Conductor> conductor_;
 };
 

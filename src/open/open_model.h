@@ -51,10 +51,11 @@ struct RouteNow {
   plan::Plan plan;
   std::vector<conduct::StagePace::Pace> paces;  // of both paths' stages
   std::vector<wire::NodeId> drained;
-  std::vector<ExpectedRequest> usual_requests;  // of late; none: several at once, or few
+  std::vector<ExpectedRequest> usual_requests;  // recent; empty: several at once, or few
   bool is_busy = false;                         // requests run
-  int64_t opening_ns = 0;                       // that the last route took; 0: not known
-  bool follows = true;  // what nodes can do; else it is replaced only where a node of it is drained
+  int64_t opening_ns = 0;                       // duration of opening the last route; 0: unknown
+  bool follows =
+      true;  // it is replaced for better rates, too; else only if a node of it is drained
 };
 struct Lookout {
   std::unique_ptr<NodePool> pool;
@@ -66,13 +67,13 @@ struct OpenOptions {
   const ClusterOptions* cluster = nullptr;
   const DraftOptions* draft = nullptr;          // null: no speculative decoding
   engine::ProposerSource* proposers = nullptr;  // without `draft`: drafters of the caller
-  uint32_t batch_tokens = 512;  // of prompts that this process computes in a step at most
+  uint32_t batch_tokens = 512;  // the most tokens of prompts that this process computes in a step
   int64_t longest_step_ns = 0;  // engine::SchedulerOptions
   uint32_t max_running = 64;
   bool is_kept = false;  // the KV cache will be saved (sessions)
 };
 
-// A step of a prompt that a person waits for: progress and cancelling come between two.
+// A step of a prompt that a user waits for: progress and cancelling come between two.
 inline constexpr int64_t kLongestStepNs = 750 * kNsPerMs;
 
 class OpenedModel {
@@ -80,19 +81,19 @@ class OpenedModel {
   virtual ~OpenedModel() = default;
 
   virtual engine::Generator& generator() = 0;
-  // The times of each node, and the counters of the KV cache on disk, in lines for people; empty if
+  // The times of each node, and the counters of the KV cache on disk, in lines for users; empty if
   // there is neither.
   virtual std::string DescribeWork() const { return ""; }
-  // The counters of the KV cache on disk, of this process and those that it has started; nothing
+  // The counters of the KV cache on disk, of this process and those that it has started; nullopt
   // without one.
   virtual std::optional<disk::DiskPagesCounts> kv_cache() { return std::nullopt; }
   // Options that make answers inexact, so that they may differ from one machine's; empty: none.
   virtual std::string inexact() const { return ""; }
   // Tokens of one conversation that fit into the KV cache; 0 if not one page fits.
   virtual uint32_t capacity_tokens() const = 0;
-  // The memory of its KV cache, as far as it is known here. On the generator's thread.
+  // The memory of its KV cache, as far as known here. On the generator's thread.
   virtual KvFigures kv() const = 0;
-  // The times of the nodes; nothing without nodes. On the generator's thread.
+  // The times of the nodes; empty without nodes. On the generator's thread.
   virtual HopsFigures hops() const { return {}; }
   // Counters of drafters on other machines. On the generator's thread.
   virtual RemoteDraftFigures remote_drafts() const { return {}; }
@@ -101,8 +102,8 @@ class OpenedModel {
   virtual KvTransfers kv_transfers() const { return {}; }
   // Predicted and actual times of the last requests. On the generator's thread.
   virtual std::vector<conduct::RequestForecast> forecasts() const { return {}; }
-  // How a request that has just ended was computed: its plan, as it is typed, and its predicted and
-  // actual times; nothing without nodes. On the generator's thread.
+  // How a request that has just ended was computed: its plan, as a user would type it, and its
+  // predicted and actual times; nullopt without nodes. On the generator's thread.
   struct Computed {
     std::string plan;
     conduct::RequestForecast forecast;
@@ -110,36 +111,36 @@ class OpenedModel {
   virtual std::optional<Computed> ComputedHow(engine::RequestId /*request*/) const {
     return std::nullopt;
   }
-  // Kinds of plan that were compared, and the one that was taken; none where nothing was planned.
+  // The kinds of plan that were compared, and the chosen one; empty if nothing was planned.
   virtual std::vector<plan::Alternative> alternatives() const { return {}; }
-  // Nodes of the cluster that can be given no layers now, and why.
+  // Nodes of the cluster that cannot be given layers now, and why.
   virtual std::vector<AbsentNode> left_out() const { return {}; }
-  // The present route on a cluster; nothing without a cluster. On the generator's thread.
+  // The present route on a cluster; nullopt without a cluster. On the generator's thread.
   virtual std::optional<RouteNow> route_now() const { return std::nullopt; }
-  // Plans anew with the nodes of that pool, at these shares of their rates, for requests like these
-  // (empty: for several at once). Requests go on with the next route; if there are none, it is
-  // opened at once. On the generator's thread.
+  // Makes another plan with the nodes of that pool, at these shares of their rates, for requests
+  // like these (empty: for several at once). Requests continue on the next route; if there are
+  // none, it is opened at once. On the generator's thread.
   virtual Status Rearrange(const NodePool& seen, NodeShares shares,
                            std::vector<ExpectedRequest> usual_requests, const std::string& why);
   // Call it before a turn of the only conversation. With --split auto another plan takes over if it
-  // answers this turn sooner, and turns have lost as much as the change costs. Returns the reason,
-  // for people; nothing if the plan stays. On the generator's thread.
+  // answers this turn sooner, and turns have lost as much time as the change costs. Returns the
+  // reason, for users; nullopt if the plan stays. On the generator's thread.
   virtual Result<std::optional<std::string>> PrepareTurn(const ExpectedRequest& /*turn*/) {
     return std::optional<std::string>();
   }
   // What PlanWatch needs to look at the nodes on a thread of its own.
   virtual Result<Lookout> MakeLookout() const;
-  // From now on plans leave out these nodes, and no others; requests go on elsewhere. If the other
-  // nodes cannot take over, it changes nothing, and the error says why. On the generator's thread.
+  // Later plans leave out these nodes, and no others; requests continue elsewhere. If the other
+  // nodes cannot take over, nothing changes, and the error says why. On the generator's thread.
   virtual Status SetDrained(const std::vector<wire::NodeId>& nodes);
-  // Ends the connections to nodes that no plan uses any more and whose KV rows have moved: this
-  // tells them that they may be switched off. On the generator's thread.
+  // Closes the connections to nodes that no plan uses any more and whose KV rows have moved: so
+  // they know that they may be switched off. On the generator's thread.
   virtual void Leave(std::span<const wire::NodeId> /*nodes*/) {}
   // Call it at the end: writes the files that the options ask for (--trace).
   virtual Status Save() { return Ok(); }
 };
 
-// Files, tokenizer (or null) and clock outlive it. The reporter is told how far it is.
+// Files, tokenizer (or null) and clock outlive it. The reporter shows progress.
 Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
                                                const text::Tokenizer* tokenizer, const Clock& clock,
                                                const OpenOptions& options, Reporter& reporter);

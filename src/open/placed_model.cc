@@ -17,7 +17,7 @@ PlacedModel PlacedModel::Parse(std::string_view text) {
 
 Result<ClusterOptions> OptionsAt(const ClusterOptions& all, const std::string& place) {
   if (place.empty()) return all;
-  // The process itself needs no nodes.
+  // This process needs no nodes.
   if (place == "here" || place == "front") return ClusterOptions{};
   if (!all.cluster) {
     return InvalidArgument(

@@ -14,9 +14,9 @@
 namespace aster::open {
 namespace {
 
-// Requests that stand for all of those that are wanted.
+// Requests that represent all of those that are wanted.
 constexpr size_t kMostParts = 4;
-// As for one request: predictions are not exact, and the simplest kind of plan is to be preferred.
+// Also for one request: predictions are not exact, and the simplest kind of plan is preferred.
 constexpr double kAlmostAsSoon = 1.1;
 
 using Request = std::optional<ExpectedRequest>;
@@ -32,13 +32,13 @@ plan::PlannerOptions OptionsFor(const NodePool& pool, const WantedPlan& wanted,
   options.exact_transfers = wanted.exact_transfers;
   options.longest_frame_s = static_cast<double>(kLongestStepNs) / kNsPerSecond;
   options.compares = !wanted.replaces;
-  // Several requests share a pipeline best.
+  // A pipeline is best for several requests.
   if (!request) return options;
   options.may_choose = true;
   options.prompt_tokens = request->prompt_tokens;
   options.answer_tokens = request->answer_tokens;
   options.held = wanted.held;
-  // Of all of it, where it is known which nodes have what of it.
+  // The whole text counts if it is known which nodes have KV rows of it.
   if (!wanted.held.empty()) options.prompt_tokens += request->held_tokens;
   return options;
 }
@@ -74,7 +74,7 @@ Result<plan::SplitPlan> PlanFor(const NodePool& pool, const WantedPlan& wanted,
                                 const NodeShares& shares, const Request& request) {
   const plan::PlannerOptions options = OptionsFor(pool, wanted, request);
   const plan::ModelLoad load = LoadFor(wanted, request);
-  // Layers that another front end runs are shared, if exactly these are planned.
+  // Layers that another front end runs are shared if exactly these are planned.
   const std::vector<SharedSlice>& shared = pool.shared();
   const std::vector<plan::NodeAbility> apart_nodes = AbilitiesOf(pool, wanted, shares);
   std::vector<plan::NodeAbility> nodes = apart_nodes;
@@ -111,8 +111,7 @@ struct Candidate {
   double seconds = 0;
 };
 
-// The simplest plan that answers all of the parts almost as soon as the best one; null: none is
-// known.
+// The simplest plan that answers all parts almost as soon as the best one; null if none is known.
 const plan::Alternative* BestOfAll(const NodePool& pool, const WantedPlan& wanted,
                                    const NodeShares& shares,
                                    std::span<const plan::SplitPlan> splits) {
@@ -139,7 +138,8 @@ const plan::Alternative* BestOfAll(const NodePool& pool, const WantedPlan& wante
   return nullptr;
 }
 
-// Takes the plan in place of the one for the mean request, of which the rest stays.
+// Puts the chosen plan and its predictions into `split`, whose other parts (made for the mean
+// request) stay.
 void Take(const plan::Alternative& chosen, const plan::SplitPlan& predicted, double mean_s,
           plan::SplitPlan& split) {
   const std::string kind = chosen.kind;
@@ -204,7 +204,7 @@ std::optional<double> SecondsByAbility(const NodePool& pool, const WantedPlan& w
     const auto whole = PredictFor(pool, wanted, shares, part, plan);
     if (!whole || whole->request_s <= 0) return std::nullopt;
     double seconds = whole->request_s;
-    // Nodes that decode compute a short prompt themselves.
+    // Decode nodes compute a short prompt themselves.
     if (!plan.decode.empty()) {
       const plan::Plan direct{.stages = plan.decode, .decode = {}};
       const auto alone = PredictFor(pool, wanted, shares, part, direct);

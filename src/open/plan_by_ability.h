@@ -18,14 +18,14 @@
 
 namespace aster::open {
 
-// The share of its measured rates that a node has, from 0 to 1; nodes that are not listed have 1.
+// The share of its measured rates that a node reaches, from 0 to 1; other nodes have 1.
 using NodeShares = std::map<wire::NodeId, double>;
 
 struct WantedPlan {
   plan::ModelLoad load;
   uint64_t kv_bytes = 0;
-  std::vector<ExpectedRequest> requests = {};  // that come one at a time; none: several at once
-  // Whether the nodes' recent times for this model count; else only the shares of their rates do,
+  std::vector<ExpectedRequest> requests = {};  // which come one at a time; empty: several at once
+  // Whether the nodes' recent times for this model count; otherwise only the shares of their rates,
   // which PlanWatch finds.
   bool by_times = false;
   // KV rows of the requests' common beginning that nodes have.
@@ -36,17 +36,16 @@ struct WantedPlan {
 
 // If requests come one at a time, this is the plan that answers all of them soonest, each on the
 // better path: the decode nodes may compute short prompts, the prefill nodes long ones. Layers that
-// a node holds already take no more memory if exactly these are planned.
+// a node already holds take no more memory if exactly these are planned.
 Result<plan::SplitPlan> PlanByAbility(const NodePool& pool, const WantedPlan& wanted,
                                       const NodeShares& shares);
 
-// The predicted times of a given plan; nothing if one of its nodes is missing, or rates are not
-// known.
+// The predicted times of a given plan; nullopt if one of its nodes is missing, or rates are
+// unknown.
 std::optional<plan::SplitPlan> PredictByAbility(const NodePool& pool, const WantedPlan& wanted,
                                                 const NodeShares& shares, const plan::Plan& plan);
 
-// The mean time that the plan takes for the wanted requests; nothing if it is not known, or several
-// come at once.
+// The plan's mean time for the wanted requests; nullopt if unknown, or if several come at once.
 std::optional<double> SecondsByAbility(const NodePool& pool, const WantedPlan& wanted,
                                        const NodeShares& shares, const plan::Plan& plan);
 

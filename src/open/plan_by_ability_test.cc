@@ -27,7 +27,7 @@ TEST(PlanByAbility, ANodeThatHasHalfOfItsRatesGetsHalfAsMuch) {
   const auto slow = PlanByAbility(pool, WantedForTest(), shares).value();
   EXPECT_EQ(LayersOf(slow.plan, "a"), 8u);
   EXPECT_EQ(LayersOf(slow.plan, "b"), 4u);
-  // The plan that is there takes longer by it.
+  // The present plan takes longer with these shares.
   const auto before = PredictByAbility(pool, WantedForTest(), {}, well.plan);
   const auto now = PredictByAbility(pool, WantedForTest(), shares, well.plan);
   ASSERT_TRUE(before && now);
@@ -59,16 +59,16 @@ TEST(PlanByAbility, OneRequestAtATimeMayHaveAnotherKindOfPlan) {
   const FakePool pool(100'000 * kTestMiB);
   WantedPlan wanted = WantedForTest();
   EXPECT_EQ(PlanByAbility(pool, wanted, {})->plan.stages.size(), 2u);
-  // The second half of the layers comes too late for a short prompt.
+  // For a short prompt the second half of the layers would arrive too late.
   wanted.requests = {{.prompt_tokens = 20, .answer_tokens = 200}};
   EXPECT_EQ(PlanByAbility(pool, wanted, {})->plan.stages.size(), 1u);
 }
 
-// Of requests that are unlike each counts, on the path that suits it: nodes that decode compute
-// questions themselves, while others read long texts for them.
+// Each of several different requests counts, on the path that suits it: decode nodes compute
+// questions themselves, and prefill nodes long texts.
 TEST(PlanByAbility, RequestsThatAreUnlikeShareAPlanWithAPathForEach) {
   FakePool pool(100'000 * kTestMiB);
-  // One reads its memory fast, the other one multiplies.
+  // One node has a fast memory, the other multiplies fast.
   pool.Give(0, /*multiply_flops_per_s=*/1e12, /*memory_bytes_per_s=*/4e10);
   pool.Give(1, /*multiply_flops_per_s=*/4e12, /*memory_bytes_per_s=*/5e9);
   WantedPlan wanted = WantedForTest();
@@ -85,12 +85,12 @@ TEST(PlanByAbility, RequestsThatAreUnlikeShareAPlanWithAPathForEach) {
   ASSERT_EQ(mixed.plan.decode.size(), 1u);
   EXPECT_EQ(mixed.plan.decode.front().node.name, "a");
   EXPECT_EQ(std::ranges::count_if(mixed.alternatives, &plan::Alternative::is_taken), 1);
-  // What either wants for itself is no better for both.
+  // The best plan for either kind alone is no better for both.
   const double mixed_s = SecondsByAbility(pool, wanted, {}, mixed.plan).value();
   for (const plan::SplitPlan* other : {&of_question, &of_text})
     EXPECT_LE(mixed_s, 1.1 * SecondsByAbility(pool, wanted, {}, other->plan).value());
   EXPECT_LT(mixed_s, SecondsByAbility(pool, wanted, {}, of_question.plan).value() / 1.5);
-  // A question takes no longer than of the node that decodes, alone.
+  // A question takes no longer than on the decode node alone.
   wanted.requests = {question};
   const plan::Plan alone{.stages = mixed.plan.decode, .decode = {}};
   EXPECT_DOUBLE_EQ(SecondsByAbility(pool, wanted, {}, mixed.plan).value(),
@@ -99,7 +99,7 @@ TEST(PlanByAbility, RequestsThatAreUnlikeShareAPlanWithAPathForEach) {
             PredictByAbility(pool, wanted, {}, mixed.plan)->request_s);
 }
 
-// A node measures what comes to it: a link that is slow in one direction is slow in that one.
+// A node measures what it receives: a link that is slow in one direction is slow in that one only.
 TEST(LinksTo, AreOfBytesThatComeToTheNode) {
   const wire::NodeId peer{Hash128{1, 1}}, unmeasured{Hash128{2, 2}}, unplanned{Hash128{3, 3}};
   cluster::NodeStatus status;
@@ -118,7 +118,7 @@ TEST(LinksTo, AreOfBytesThatComeToTheNode) {
   EXPECT_EQ(links[0].to, 7u);
   EXPECT_EQ(links[0].round_trip_s, 0.002);
   EXPECT_EQ(links[0].bytes_per_s, 5e6);
-  // It is no better than the worst that was measured.
+  // It counts as the slowest measured one.
   EXPECT_EQ(links[1].from, 4u);
   EXPECT_EQ(links[1].bytes_per_s, 4e6);
 }

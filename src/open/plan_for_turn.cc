@@ -12,7 +12,7 @@
 namespace aster::open {
 namespace {
 
-// Whether all nodes have their layers of it in memory.
+// Whether all nodes have their layers of the plan in memory.
 bool IsLoaded(const NodePool& pool, const plan::Plan& plan) {
   return std::ranges::all_of(plan.AllStages(), [&](const plan::PlanStage& stage) {
     return !stage.is_group() && std::ranges::any_of(pool.shared(), [&](const SharedSlice& held) {
@@ -21,8 +21,8 @@ bool IsLoaded(const NodePool& pool, const plan::Plan& plan) {
   });
 }
 
-// Of the turns before: what nodes of the plan that is there send to those of the best one, or what
-// that one computes again, whichever is sooner.
+// The time for the KV rows of earlier turns: either nodes of the present plan send them to those of
+// the best one, or the best one computes them again, whichever is faster.
 double MovingSeconds(const NodePool& pool, const WantedPlan& wanted, const plan::Plan& current,
                      const plan::SplitPlan& best) {
   const uint32_t held = wanted.requests.front().held_tokens;
@@ -34,7 +34,7 @@ double MovingSeconds(const NodePool& pool, const WantedPlan& wanted, const plan:
   return (moved ? moved->fetch_s : 0) + (held - kept) / best.prefill_tokens_per_s;
 }
 
-// A node of the plan that is given no layers any more; null: all are there.
+// A node of the plan that cannot be given layers any more; null: all are there.
 const AbsentNode* MissingOf(const NodePool& pool, const plan::Plan& plan) {
   for (const AbsentNode& node : pool.absent()) {
     const bool is_used = std::ranges::any_of(
@@ -56,7 +56,7 @@ std::optional<std::string> ChangeForTurn(const NodePool& pool, const WantedPlan&
   WantedPlan instead = wanted;
   instead.replaces = true;
   const auto best = PlanByAbility(pool, instead, {});
-  // A cluster that has no better plan keeps the one it has.
+  // Without a better plan the cluster keeps the present one.
   if (!best.ok()) return std::nullopt;
   if (const AbsentNode* const missing = MissingOf(pool, current))
     return fmt::format("node {} {}", missing->name, missing->why);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether the next turn of a conversation is computed by another plan: what each takes for it, and
-// what the change costs where weights and KV rows are. Must not know how a route is opened.
+// Whether the next turn of a conversation is computed by another plan: the times of both, and the
+// cost of the change, with weights and KV rows where they are. Must not know how a route is opened.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@
 
 namespace aster::open {
 
-// For people, why another plan takes over; nothing where the plan stays. `wanted` has the turn as
-// its only request; `opening_s` is what a route with weights that no node has in memory takes.
+// Why another plan takes over, for users; nullopt if the plan stays. `wanted` has the turn as its
+// only request; `opening_s` is the time to open a route whose weights are not in memory.
 std::optional<std::string> ChangeForTurn(const NodePool& pool, const WantedPlan& wanted,
                                          const plan::Plan& current, double opening_s,
                                          plan::TurnChanges& changes);

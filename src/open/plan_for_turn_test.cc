@@ -32,7 +32,7 @@ class PlanForTurn : public testing::Test {
   plan::TurnChanges changes_;
 };
 
-// What a long text gains pays for the change; one more question behind it does not.
+// A long text gains enough to pay for the change; one more question after it does not.
 TEST_F(PlanForTurn, FollowsTheTurns) {
   ASSERT_EQ(of_question_.stages.size(), 1u);
   ASSERT_EQ(of_text_.stages.size(), 2u);
@@ -54,8 +54,8 @@ TEST_F(PlanForTurn, WhatIsLoadedCostsLess) {
   EXPECT_TRUE(Change(kText, of_question_, /*opening_s=*/1e6));
 }
 
-// What the turns before have goes from the first node to the second: 6 layers' rows of 16,000
-// tokens take 0.4 s, and the text 19 s less. Over a slow link they are computed again, for 19 s.
+// KV rows of earlier turns go from the first node to the second: 6 layers' rows of 16,000 tokens
+// take 0.4 s, and the text 19 s less. Over a slow link they are computed again, for 19 s.
 TEST_F(PlanForTurn, RowsMoveOverTheirOwnLinks) {
   const auto change = [&](double to_b, double to_a) {
     pool_.SetLink(0, to_b);

@@ -15,16 +15,16 @@
 namespace aster::open {
 namespace {
 
-// Each look asks every node: as long as there are few of them they are asked each second.
+// Each look asks every node: every second if there are few.
 constexpr int64_t kEveryNs = kNsPerSecond;
 constexpr int64_t kEachWatchedNodeNs = 100 * kNsPerMs;
-// Of drained nodes that others could not take over from.
+// The pause before drained nodes are left again, if the others could not take over.
 constexpr int64_t kLeaveAgainNs = 30 * kNsPerSecond;
 
-// What a group's nodes take with their messages is another kind of work than what one takes alone.
+// In a group, the members' time (with their messages) is another kind of work than a single node's.
 constexpr uint32_t kOthers = uint32_t{1} << 31;
 
-// What the plan is chosen by: the requests' time, or else the rate of prompts.
+// The figure by which the plan is chosen: the requests' time, or else the rate of prompts.
 std::optional<double> WorkTime(const NodePool& pool, const WantedPlan& wanted,
                                const NodeShares& shares, const plan::SplitPlan& split) {
   if (wanted.requests.empty()) return 1 / split.prefill_tokens_per_s;
@@ -80,7 +80,7 @@ PlanWatch::~PlanWatch() {
   thread_.join();
 }
 
-// False where the watch ends.
+// False when the watch ends.
 bool PlanWatch::Sleep(int64_t duration_ns) {
   const int64_t deadline_ns = clock_.NowNs() + duration_ns;
   const MutexLock lock(mu_);
@@ -100,7 +100,7 @@ void PlanWatch::Run() {
     if (const Status looked = Look(*lookout); !looked.ok()) {
       log::Debug("the state of the nodes is not known",
                  {{"model", name_}, {"why", looked.error().message()}});
-      // It was through one of them that the others were found.
+      // The others were found through one of the failed nodes.
       lookout.reset();
       continue;
     }
@@ -124,8 +124,8 @@ Status PlanWatch::Look(Lookout& lookout) {
   return LookForBetter(lookout, *now, now_ns);
 }
 
-// Nodes that say that they are drained: others take over, and what the former have of conversations
-// moves. Whether the plan has changed.
+// Replaces the nodes that report that they are drained, and moves their KV rows of conversations.
+// Returns whether the plan has changed.
 Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int64_t now_ns) {
   std::set<wire::NodeId> drained;
   std::vector<wire::NodeId> to_leave;
@@ -141,14 +141,14 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
                  return stage.Has(node.id);
                });
   }
-  // Those that are used again may be drained again.
+  // Nodes that are used again may be drained again.
   std::erase_if(left_, [&](const wire::NodeId& node) { return !drained.contains(node); });
   if (to_leave.empty() || now_ns < may_leave_ns_) return false;
   const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
   WantedPlan wanted = lookout.wanted;
   wanted.requests = now.usual_requests;
   const std::string why = fmt::format("drained: {}", names);
-  // The route that runs is given up only for one that can be.
+  // The running route is given up only for one that is possible.
   if (are_used) {
     const auto planned = PlanByAbility(*lookout.pool, wanted, shares);
     if (!planned.ok()) {
@@ -178,14 +178,14 @@ Result<bool> PlanWatch::LeaveDrained(Lookout& lookout, const RouteNow& now, int6
 Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t now_ns) {
   LearnPaces(lookout, now, now_ns);
   const NodeShares shares = SharesOf(*lookout.pool, paces_, now_ns);
-  // All kinds of plan, where requests come one at a time.
+  // All kinds of plan if requests come one at a time.
   WantedPlan wanted = lookout.wanted;
   wanted.requests = now.usual_requests;
-  // A cluster that has no better plan keeps the one it has.
+  // Without a better plan the cluster keeps the present one.
   const auto best = PlanByAbility(*lookout.pool, wanted, shares);
   if (!best.ok() || best->prefill_tokens_per_s <= 0) return Ok();
   const auto current = PredictByAbility(*lookout.pool, wanted, shares, now.plan);
-  // A plan of which a node is missing is replaced where it fails.
+  // If a node of the plan is missing, the plan is replaced when it fails.
   if (!current) return Ok();
   const auto current_s = WorkTime(*lookout.pool, wanted, shares, *current);
   const auto best_s = WorkTime(*lookout.pool, wanted, shares, *best);
@@ -210,7 +210,7 @@ Status PlanWatch::LookForBetter(Lookout& lookout, const RouteNow& now, int64_t n
   return Ok();
 }
 
-// Beside what was expected of rates as they were measured.
+// Compares the stages' times with those predicted from the measured rates.
 void PlanWatch::LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t now_ns) {
   const auto expected = PredictByAbility(*lookout.pool, lookout.wanted, {}, now.plan);
   const std::vector<plan::PlanStage> stages = now.plan.AllStages();
@@ -223,7 +223,7 @@ void PlanWatch::LearnPaces(const Lookout& lookout, const RouteNow& now, int64_t 
         conduct::StagePace::IsOfRow(pace.kind) ? times.chunk_s : times.token_s - times.exchange_s;
     if (pace.kind == 0 || expected_s <= 0) continue;
     seen.push_back({stages[i].node.id, pace.kind, pace.own_ns / expected_s});
-    // Which of several it was, nobody says.
+    // Times of a group do not tell which of its other members was slow.
     for (const plan::PlanNode& member : stages[i].members) {
       if (pace.others_ns > 0)
         seen.push_back({member.id, pace.kind | kOthers, pace.others_ns / expected_s});

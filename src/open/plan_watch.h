@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Follows the nodes of a cluster while a model is served on them: those that join or return are
-// taken in, and those that have become slow are relieved, as plan/rearranging.h decides. On a
-// thread of its own; the model is touched between the steps of its loop only. Must not know HTTP.
+// Follows the nodes of a cluster while a model is served on them: nodes that join or return get
+// layers, and slow ones get fewer, as plan/rearranging.h decides. On a thread of its own; it uses
+// the model only between the steps of its loop. Must not know HTTP.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,13 @@ namespace aster::open {
 
 class PlanWatch {
  public:
-  // Does something on the thread of the model's generator, and waits for it; an error where that
-  // has ended.
+  // Runs the function on the thread of the model's generator, and waits for it; an error if that
+  // thread has ended.
   using BetweenSteps = std::function<Status(const std::function<Status()>&)>;
-  // Moves KV rows of kept conversations to the nodes of the plan, in such a call.
+  // Called in such a function: moves KV rows of kept conversations to the nodes of the plan.
   using MoveKept = std::function<void()>;
 
-  // The model outlives it. Where its plan does not follow what nodes can do, only drained nodes
-  // are left.
+  // The model outlives it. If its plan was typed, the watch only replaces drained nodes.
   PlanWatch(std::string name, OpenedModel& model, BetweenSteps between_steps, MoveKept move_kept);
   ~PlanWatch();
   PlanWatch(const PlanWatch&) = delete;
@@ -46,16 +45,16 @@ class PlanWatch {
   const BetweenSteps between_steps_;
   const MoveKept move_kept_;
   SystemClock clock_;
-  // Of the watch's thread.
+  // Used by the watch's thread.
   plan::NodePaces paces_;
   plan::Rearranging rearranging_;
   std::set<wire::NodeId> left_;  // drained nodes that have been left
-  int64_t may_leave_ns_ = 0;     // the next ones, where others could not take over
+  int64_t may_leave_ns_ = 0;     // when it tries again, if the others could not take over
 
   Mutex mu_;
   CondVar changed_;
   bool is_ending_ GUARDED_BY(mu_) = false;
-  std::thread thread_;  // uses all of the above
+  std::thread thread_;  // uses all members above
 };
 
 }  // namespace aster::open

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Of which groups can compute layers.
+// Groups can compute its layers.
 WantedPlan WantedWithGroups() {
   WantedPlan wanted = WantedForTest();
   wanted.load.together = {
@@ -33,7 +33,7 @@ class WatchedModel final : public OpenedModel {
     std::string why;
   };
 
-  // Of a drained node the other one has so much memory.
+  // `memory_bytes`: of the other node, if one is drained.
   explicit WatchedModel(std::vector<ExpectedRequest> usual_requests, bool is_drained = false,
                         uint64_t memory_bytes = 100'000 * kTestMiB)
       : is_drained_(is_drained), memory_bytes_(memory_bytes) {
@@ -78,8 +78,8 @@ class WatchedModel final : public OpenedModel {
   RouteNow now_;
 };
 
-// A pipeline is what several requests share best. Short ones that come one at a time are answered
-// sooner by a plan of another kind, and that is found after some looks.
+// A pipeline is best for several requests. Short ones that come one at a time are answered sooner
+// by another kind of plan, and some looks later that one is used.
 TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
   WatchedModel model({{.prompt_tokens = 20, .answer_tokens = 200}});
   ASSERT_EQ(model.plan().stages.size(), 2u);
@@ -97,8 +97,8 @@ TEST(PlanWatch, TheKindOfPlanFollowsTheRequests) {
   EXPECT_EQ(not_changed.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
 
-// Whatever the plan goes by: it is left once, what it has of conversations moves before, and it is
-// told by the end of the connection.
+// With any kind of plan a drained node is left once; its KV rows of conversations move first, and
+// its connection is closed.
 TEST(PlanWatch, DrainedNodesAreLeft) {
   WatchedModel model({}, /*is_drained=*/true);
   auto changed = model.changed.get_future();
@@ -112,7 +112,7 @@ TEST(PlanWatch, DrainedNodesAreLeft) {
   EXPECT_THAT(model.steps, testing::ElementsAre("rearranged", "moved", "left 00000000"));
 }
 
-// Where the others cannot take over, requests go on as they did.
+// If the others cannot take over, requests continue as before.
 TEST(PlanWatch, DrainedNodesThatNoOtherReplacesAreUsedOn) {
   WatchedModel model({}, /*is_drained=*/true, /*memory_bytes=*/700 * kTestMiB);
   int calls = 0;
@@ -125,7 +125,7 @@ TEST(PlanWatch, DrainedNodesThatNoOtherReplacesAreUsedOn) {
     const PlanWatch watch("model", model, now, [] {});
     ASSERT_EQ(second.get_future().wait_for(std::chrono::seconds(30)), std::future_status::ready);
   }
-  // Each look asks what runs now, and nothing else.
+  // Each look only asks for the present route.
   EXPECT_THAT(model.steps, testing::IsEmpty());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Two nodes alike, and a model that is planned for on them. Only for tests.
+// Two equal nodes, and a model to plan on them. Only for tests.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace aster::open {
 
 inline constexpr uint64_t kTestMiB = uint64_t{1} << 20;
 
-// Two nodes alike.
+// Two equal nodes.
 class FakePool final : public NodePool {
  public:
   explicit FakePool(uint64_t memory_bytes) {
@@ -29,7 +29,7 @@ class FakePool final : public NodePool {
       links_.push_back({i - 1, 2 - i, 1e-4, 1e9});
     }
   }
-  // The node has this number of the layers already, in memory that is taken.
+  // The node already holds these layers, in memory that is taken.
   void Hold(size_t node, model::Slice slice, uint64_t bytes) {
     shared_.push_back({.node = nodes_[node].node.id, .slice = slice, .bytes = bytes});
     nodes_[node].memory_bytes -= bytes;
@@ -49,7 +49,7 @@ class FakePool final : public NodePool {
     }
   }
 
-  // That node says so.
+  // The node reports that it is drained.
   void Drain(size_t node) {
     absent_.push_back({.id = nodes_[node].node.id,
                        .name = nodes_[node].node.name,

@@ -28,7 +28,7 @@ std::string DescribeDrafters(const std::vector<cluster::DrafterDescription>& dra
   return text.empty() ? "none" : text;
 }
 
-// Those of a node that draft for the vocabulary.
+// The node's drafters for this vocabulary.
 std::vector<drafting::RemoteDrafter> DraftersOf(const node::NodeView& view,
                                                 const Hash128& vocabulary) {
   std::vector<drafting::RemoteDrafter> found;
@@ -43,7 +43,7 @@ std::vector<drafting::RemoteDrafter> DraftersOf(const node::NodeView& view,
   return found;
 }
 
-// Those of a node, or of all where it has no name.
+// The drafters of one node, or of all if `node` is empty.
 std::vector<drafting::RemoteDrafter> DraftersOf(const std::string& node,
                                                 const std::vector<node::NodeView>& views,
                                                 const Hash128& vocabulary) {
@@ -55,7 +55,7 @@ std::vector<drafting::RemoteDrafter> DraftersOf(const std::string& node,
   return found;
 }
 
-// Nodes that were started since a node went off do not know of it; this machine may.
+// Whether this machine knows the node. Nodes that started after it went off do not.
 bool IsKnownHere(const std::string& node) {
   const auto home = cluster::Home::OfUser();
   if (!home.ok()) return false;
@@ -63,13 +63,13 @@ bool IsKnownHere(const std::string& node) {
   return peers.ok() && std::ranges::count(*peers, node, &cluster::KnownPeer::name) > 0;
 }
 
-// Nodes that are known to be off are not asked.
+// Why the node has no answer; nodes that are known to be off are not asked.
 std::string WhySilent(const node::NodeView& view) {
   if (!view.why.empty()) return view.why;
   return fmt::format("it does not run ({})", cluster::MemberStateName(view.member.state));
 }
 
-// Why a named node drafts nothing: an error where that will stay so, and otherwise a warning.
+// Why a named node has no drafter: an error if that will not change, otherwise a warning.
 Status CheckFound(const std::string& node, const std::vector<node::NodeView>& views, size_t found) {
   if (node.empty() || found > 0) return Ok();
   for (const node::NodeView& view : views) {
@@ -90,7 +90,8 @@ Status CheckFound(const std::string& node, const std::vector<node::NodeView>& vi
   return Ok();
 }
 
-// A front end is not the machine's node, which has the same certificate and may run beside it.
+// A front end is not the machine's node, which has the same certificate and may run at the same
+// time.
 Result<std::unique_ptr<net::TcpNetwork>> StartNetwork(const cluster::Identity& identity) {
   net::Credentials credentials;
   credentials.authority = identity.ca_certificate;
@@ -114,7 +115,7 @@ Result<std::vector<node::NodeView>> LookAt(const std::vector<std::string>& via) 
   return TRY(ViewOfCluster(via))->Look();
 }
 
-// By the nodes that answer.
+// Searches the nodes that answer.
 DrafterSearch::Look LookInto(const std::vector<std::string>& via, const std::string& node,
                              const Hash128& vocabulary) {
   std::shared_ptr<node::ClusterView> view;
@@ -122,7 +123,7 @@ DrafterSearch::Look LookInto(const std::vector<std::string>& via, const std::str
     if (view == nullptr) view = TRY(ViewOfCluster(via));
     auto views = view->Look();
     if (!views.ok()) {
-      // It was through one of them that the others were found.
+      // The others were found through one of the failed nodes.
       view.reset();
       return views.error();
     }
@@ -139,7 +140,7 @@ Result<std::unique_ptr<RemoteDrafts>> RemoteDrafts::Find(const std::string& node
   auto drafts = std::make_unique<RemoteDrafts>();
   drafts->vocabulary_ = TRY(drafting::VocabularyOf(files));
   if (node.empty()) drafts->beside_ = std::make_unique<draft::Proposers>(/*answers=*/nullptr);
-  // Without a cluster nothing is found, now or later.
+  // Without a cluster there are no drafters, now or later.
   const auto identity = IdentityOfUser();
   if (!identity.ok()) {
     if (!node.empty()) return identity.error();
@@ -170,7 +171,7 @@ engine::ProposerSource& RemoteDrafts::Source(net::Network* network) {
     log::Warn("a drafter is left out", {{"why", text}});
   };
   if (search_ != nullptr) options.found = [this] { return search_->Take(); };
-  // On a network of its own nothing else takes events.
+  // On a network of its own this is the only receiver.
   options.receives = network_ != nullptr;
   net::Network* const used = network_ != nullptr ? network_.get() : network;
   source_ = std::make_unique<drafting::RemoteProposers>(used, drafters_, std::move(options));

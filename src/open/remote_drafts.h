@@ -42,11 +42,11 @@ class RemoteDrafts {
  private:
   std::vector<drafting::RemoteDrafter> drafters_;
   drafting::Vocabulary vocabulary_;
-  std::unique_ptr<draft::Proposers> beside_;  // or null
-  std::unique_ptr<net::TcpNetwork> network_;  // or null: it is another's
+  std::unique_ptr<draft::Proposers> beside_;  // null: none
+  std::unique_ptr<net::TcpNetwork> network_;  // null: the model's network is used
   SystemClock clock_;
-  std::unique_ptr<DrafterSearch> search_;              // or null
-  std::unique_ptr<drafting::RemoteProposers> source_;  // once it was asked for
+  std::unique_ptr<DrafterSearch> search_;              // null: none
+  std::unique_ptr<drafting::RemoteProposers> source_;  // set by the first call of Source
 };
 
 // "comet on attic: 120 draft tokens proposed, 71 accepted, 40 cancelled", a line each.

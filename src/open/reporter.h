@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What opening a model tells the person who waits for it. Must not know how that is shown.
+// Messages to the user while a model is opened. Must not know how they are shown.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace aster::open {
 
-// How far a long step is. The step ends when the last copy of the function is destroyed. One thread
-// at a time may call it.
+// The progress of a long step. The step ends when the last copy of the function is destroyed. One
+// thread at a time may call it.
 using StepProgress = std::function<void(uint64_t done_bytes, uint64_t total_bytes)>;
 
 // Not for concurrent use.
@@ -20,7 +20,7 @@ class Reporter {
  public:
   virtual ~Reporter() = default;
 
-  // Something that does not stop the work; `kind` is "note" or "warning".
+  // A message that does not stop the work; `kind` is "note" or "warning".
   virtual void Complain(std::string_view kind, std::string_view message) = 0;
   // `label` names the step: "loading".
   virtual StepProgress StartProgress(std::string label) = 0;

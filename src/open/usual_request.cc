@@ -12,10 +12,12 @@ namespace {
 
 constexpr size_t kFewest = 3;
 constexpr size_t kNewest = 12;
-// Of the last ones, that ran beside others: a second question that comes a moment early is no load.
+// The most of the last requests that may have run beside others: a second question that comes a
+// moment early is not concurrent load.
 constexpr double kMostBesideOthers = 0.25;
 constexpr uint64_t kMostTokens = 1 << 24;
-// The longest prompt by the shortest, up to which one plan suits all as it suits their mean.
+// Up to this ratio of the longest prompt to the shortest, one plan suits all as it suits their
+// mean.
 constexpr uint32_t kAlike = 2;
 
 uint32_t TokensOf(uint64_t tokens) {

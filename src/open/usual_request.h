@@ -12,15 +12,15 @@
 
 namespace aster::open {
 
-// The tokens that each of the last requests had to compute, and its answer, the newest last. Empty
-// if several ran at once, for which a pipeline is best, or if there are too few.
+// For each of the last requests, the tokens that it had to compute and its answer, the newest last.
+// Empty if several ran at once (then a pipeline is best), or if there are too few.
 std::vector<ExpectedRequest> UsualRequests(std::span<const conduct::RequestForecast> last);
 
-// There must be one at least.
+// There must be at least one.
 ExpectedRequest MeanOf(std::span<const ExpectedRequest> requests);
 
-// At most `most` requests that stand for equal parts of all: the mean of those with the shortest
-// prompts, and so on. Requests that are much alike give their mean alone.
+// At most `most` requests, each for an equal part of all: the mean of those with the shortest
+// prompts, and so on. If all are similar, only their mean.
 std::vector<ExpectedRequest> Summarise(std::vector<ExpectedRequest> requests, size_t most);
 
 }  // namespace aster::open

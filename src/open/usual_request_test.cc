@@ -43,7 +43,7 @@ TEST(UsualRequests, SeveralAtOnceAreNone) {
   EXPECT_FALSE(UsualRequests(last).empty());
   last.push_back(Request(100, 40, 2));
   EXPECT_TRUE(UsualRequests(last).empty());
-  // Until that is over.
+  // Until the concurrent ones are no longer among the last.
   for (int i = 0; i < 9; ++i) last.push_back(Request(100, 40));
   EXPECT_FALSE(UsualRequests(last).empty());
 }
@@ -52,12 +52,12 @@ TEST(UsualRequests, AFewStandForAll) {
   const ExpectedRequest brief{.prompt_tokens = 20, .answer_tokens = 200};
   const ExpectedRequest lengthy{.prompt_tokens = 8000, .answer_tokens = 50};
   EXPECT_TRUE(Summarise({}, 4).empty());
-  // Much alike.
+  // Similar requests.
   const auto one = Summarise({brief, {.prompt_tokens = 40, .answer_tokens = 100}}, 4);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].prompt_tokens, 30u);
   EXPECT_EQ(one[0].answer_tokens, 150u);
-  // Of eight requests two long ones: a quarter.
+  // Two of eight requests are long: a quarter.
   const auto parts = Summarise({brief, lengthy, brief, brief, brief, lengthy, brief, brief}, 4);
   ASSERT_EQ(parts.size(), 4u);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(parts[i].prompt_tokens, 20u);

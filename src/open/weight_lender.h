@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers nodes that fetch weights of a model whose files are here, while this process asks them to
-// compute. Must not know which nodes need any.
+// Sends weights of a model whose files are here to nodes, while this process uses these nodes. Must
+// not know which nodes need any.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ namespace aster::open {
 
 class WeightLender {
  public:
-  // At a free port of every address of this machine. The files outlive it.
+  // Listens at a free port of every address of this machine. The files outlive it.
   static Result<std::unique_ptr<WeightLender>> Start(cluster::Identity identity,
                                                      cluster::Revocations revocations,
                                                      const gguf::ModelFiles& files,
                                                      const Hash128& fingerprint);
   ~WeightLender();
 
-  // What nodes are told.
+  // The offer that nodes get.
   const rpc::WeightsOffer& offer() const { return offer_; }
 
  private:
