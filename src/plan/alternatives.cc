@@ -41,7 +41,7 @@ std::string WhyNotTaken(const KindAnswer& answer, const KindAnswer& taken, bool 
     return may_choose ? "that is less than a tenth sooner, and takes more machines or messages"
                       : "several requests share a pipeline better";
   }
-  // What costs most of the difference.
+  // Names the larger part of the difference.
   const double first_s = answer.first_token_s - taken.first_token_s;
   if (first_s >= later_s - first_s) {
     const bool is_transfer = answer.transfer_s - taken.transfer_s > first_s / 2;

@@ -27,7 +27,7 @@ std::vector<std::string> DescribeChoice(std::span<const Alternative> alternative
 // A line for each alternative that is not taken.
 std::vector<std::string> DescribeOthers(std::span<const Alternative> alternatives);
 
-// " (the KV rows of 640 tokens are on its nodes)"; empty where all of the prompt is computed.
+// " (the KV rows of 640 tokens are on its nodes)"; empty if all of the prompt is computed.
 std::string DescribeHeld(const Alternative& of);
 
 }  // namespace aster::plan

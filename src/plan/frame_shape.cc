@@ -14,8 +14,8 @@ double Between(const Point& from, const Point& to, double rows) {
   return from.seconds + (to.seconds - from.seconds) * (rows - from.rows) / (to.rows - from.rows);
 }
 
-// What each row behind the last point costs, by the points before it. Rows of longer frames do not
-// cost more, and a single time may be wrong: at least half of what they cost until then.
+// The time of each row after the last point, estimated from the points before it. Rows of longer
+// frames do not cost more than the mean; as a single time may be wrong, at least half of it.
 double FurtherRow(std::span<const Point> points) {
   constexpr double kApart = 1.5;
   const Point& first = points.front();
@@ -35,7 +35,7 @@ FrameShape::FrameShape(double row_s, std::span<const Point> seen, double chunk_r
   points_.push_back({.rows = 1, .seconds = row_s});
   for (const Point& point : seen) {
     if (point.rows <= points_.back().rows) continue;
-    // More rows never take less: that was another time's machine.
+    // More rows never take less time: the machine was slower or faster at that moment.
     points_.push_back({point.rows, std::max(point.seconds, points_.back().seconds)});
   }
   if (points_.size() < 2 || chunk_rows <= 1) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // How the time of a prompt's frame grows with its rows: the weights are read once, and short frames
-// use the processor less well than long ones. Only numbers: must not know models nor nodes.
+// use the processor less well than long ones. Only numbers: must not know models or nodes.
 #pragma once
 
 #include <span>
@@ -20,12 +20,12 @@ class FrameShape {
 
   // Each row costs the same.
   FrameShape() = default;
-  // A frame of one row takes `row_s`; `seen`: times of longer ones, by rising number of rows.
+  // A frame of one row takes `row_s`; `seen`: times of longer ones, in the order of their rows.
   FrameShape(double row_s, std::span<const Point> seen, double chunk_rows);
 
-  // The time of a chunk, in the unit of the seen times; 0: nothing was seen.
+  // The time of a chunk, in the unit of the seen times; 0: there are none.
   double chunk_s() const { return chunk_s_; }
-  // From 0 for one row to 1 for a chunk.
+  // The part of a chunk's time, from 0 for one row to 1 for a chunk.
   double At(double rows, double chunk_rows) const;
 
  private:

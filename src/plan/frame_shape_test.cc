@@ -32,20 +32,20 @@ TEST(FrameShape, BetweenWhatWasSeen) {
   EXPECT_DOUBLE_EQ(shape.At(256, kChunk), 1);
 }
 
-// Long frames use the processor better: what the last rows cost says what further ones do.
+// Long frames use the processor better: further rows cost as much as the last ones.
 TEST(FrameShape, BeyondWhatWasSeen) {
   EXPECT_DOUBLE_EQ(Of(10, {{128, 137}}).chunk_s(), 265);
   EXPECT_DOUBLE_EQ(Of(10, {{64, 73 + 32}, {128, 73 + 64 + 32}}).chunk_s(), 169 + 128);
-  // Not less than half, though one of the times may be wrong; nor more.
+  // At least half of the mean, as a time may be wrong, and no more than the mean.
   EXPECT_DOUBLE_EQ(Of(0, {{65, 128}, {129, 128}}).chunk_s(), 128 + 127 * 0.5);
   EXPECT_DOUBLE_EQ(Of(0, {{65, 64}, {129, 256}}).chunk_s(), 256 + 127 * 2);
-  // Frames that are nearly as long say nothing of what lies between.
+  // The difference of two frames of nearly the same length says nothing.
   EXPECT_DOUBLE_EQ(Of(0, {{120, 119}, {129, 128}}).chunk_s(), 255);
   EXPECT_DOUBLE_EQ(Of(10, {{200, 100}, {512, 256}}).chunk_s(), 128);
 }
 
 TEST(FrameShape, TimesThatContradictEachOther) {
-  // More rows do not take less, and a chunk not less than a row.
+  // More rows do not take less time, and a chunk not less than a row.
   const FrameShape shape = Of(10, {{16, 60}, {64, 50}, {256, 110}});
   EXPECT_DOUBLE_EQ(shape.At(16, kChunk), 0.5);
   EXPECT_DOUBLE_EQ(shape.At(64, kChunk), 0.5);

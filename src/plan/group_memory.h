@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The memory that a group's nodes take for some layers, to the byte, as they count it when they
+// The memory that a group's nodes need for some layers, to the byte, as they count it when they
 // load these. Only numbers: must not know files or nodes.
 #pragma once
 
@@ -21,14 +21,14 @@ struct GroupMemory {
     std::array<std::array<model::PartBytes, 2>, 2> ends = {};  // [embedding][head]
   };
   Form rows = {};              // each node has rows of every expert
-  Form owners = {};            // each has experts of its own
+  Form owners = {};            // each node has experts of its own
   model::PartRanges all = {};  // what is divided
-  uint32_t expert_count = 0;   // of a layer
+  uint32_t expert_count = 0;   // per layer
 
   bool is_known() const { return !rows.before.empty(); }
   uint32_t layer_count() const { return static_cast<uint32_t>(rows.before.size()) - 1; }
   // The memory of layers [begin, end), with the embedding if the first is among them, and the head
-  // if the last is. Experts on all nodes are counted as if they were other nodes' own.
+  // if the last is. Experts that all nodes have are counted as if other nodes owned them.
   uint64_t Of(const model::GroupPart& part, uint32_t begin, uint32_t end) const;
 };
 

@@ -19,17 +19,17 @@ namespace {
 
 using model::GroupPart;
 
-// All groups of as many nodes are tried; of more, those of the fastest only.
+// Up to this number of nodes all groups are tried; with more, only those of the fastest nodes.
 constexpr size_t kExactGroupNodes = 8;
-// Shares are small numbers, which people can read: the finest is one of as many.
+// Shares are small numbers, for readability: they add up to this at most.
 constexpr uint32_t kMostShares = 24;
 
-// How much of what is divided in `count` equal things a part has.
+// The part's share of something that is divided in `count` equal units.
 double ShareOf(const GroupPart& part, uint32_t count) {
   return static_cast<double>(RangeOf(part, count).count()) / count;
 }
 
-// In proportion to what each can read in a second.
+// Shares in proportion to the nodes' read rates; they add up to about `all`.
 GroupPart SharesOf(const GroupProblem& problem, std::span<const size_t> nodes, uint32_t all) {
   GroupPart part{.count = static_cast<uint32_t>(nodes.size())};
   double rates = 0;
@@ -41,7 +41,7 @@ GroupPart SharesOf(const GroupProblem& problem, std::span<const size_t> nodes, u
   return part;
 }
 
-// The time of those gathers in which everybody waits for the slowest way between two nodes.
+// The time of all gathers. In each, all nodes wait for the slowest link.
 double ExchangeTime(const GroupProblem& problem, std::span<const size_t> nodes,
                     const GroupPart& shares, double tokens) {
   const bool owns = shares.owns_experts;
@@ -52,7 +52,7 @@ double ExchangeTime(const GroupProblem& problem, std::span<const size_t> nodes,
       std::accumulate(shares.shares.begin(), shares.shares.begin() + shares.count, 0);
   double slowest_s = 0;
   for (size_t from = 0; from < nodes.size(); ++from) {
-    // A node sends its columns to each of the others, one message behind the other.
+    // A node sends its columns to each of the others, one message after the other.
     const double bytes = tokens * (static_cast<double>(columns) * shares.shares[from] / all +
                                    static_cast<double>(sums));
     double sending_s = 0, message_s = 0;
@@ -75,7 +75,7 @@ GroupPart PartOf(std::span<const uint32_t> shares, const GroupForm& form = {}) {
   return part;
 }
 
-// A layer of such experts.
+// The shape of one layer with such experts.
 model::Shape ShapeOf(const GroupProblem::Experts& experts) {
   model::Shape shape;
   shape.layer_count = 1;
@@ -85,7 +85,7 @@ model::Shape ShapeOf(const GroupProblem::Experts& experts) {
   return shape;
 }
 
-// What each node computes of a token's experts, for tokens that choose by chance.
+// The number of a token's experts that each node computes, for tokens with random experts.
 class ExpertDraws {
  public:
   ExpertDraws(const GroupProblem::Experts& experts, const GroupPart& part)
@@ -95,7 +95,7 @@ class ExpertDraws {
     chosen_.resize(owners_.choices());
   }
 
-  // How many of the token's experts each node has.
+  // The number of the next token's experts on each node.
   std::span<const double> Next() {
     for (uint32_t i = 0; i < used_; ++i) {
       const uint64_t other = i + random_.NextBelow(ids_.size() - i);
@@ -118,9 +118,9 @@ class ExpertDraws {
   Random random_{1};
 };
 
-// Where nodes own experts, all wait in each layer for the one that has most of the token's. `parts`
-// are what each has of the layers beside the experts, and become what it has of a chunk's, in which
-// what tokens choose evens out. Of a token through the layers.
+// The time of a token through the layers if nodes own experts: in each layer all wait for the node
+// with most of the token's experts. `parts` are the nodes' shares of the layers without experts,
+// and become those of a chunk, in which the choices of many tokens even out.
 double TimeOfOwners(const GroupProblem& problem, std::span<const size_t> nodes,
                     const GroupPart& shares, std::span<double> parts) {
   constexpr int kDraws = 200;
@@ -185,15 +185,16 @@ bool MayBeTogether(const GroupProblem& problem, std::span<const size_t> nodes) {
   return true;
 }
 
-// The best shares for these nodes; of those that are as fast, the smallest numbers.
+// The best shares for these nodes; of equally fast ones, the smallest numbers.
 void Improve(const GroupProblem& problem, std::span<const size_t> nodes,
              std::optional<GroupAnswer>& best) {
   if (!MayBeTogether(problem, nodes)) return;
   for (auto all = static_cast<uint32_t>(nodes.size()); all <= kMostShares; ++all) {
-    // Shares that have a common divisor were tried.
+    // Shares with a common divisor were tried before.
     const GroupPart shares = SharesOf(problem, nodes, all);
     const auto answer = AnswerOf(problem, nodes, shares);
-    // Measured rates differ by more from one time to the next; other shares are other weights.
+    // Measured rates vary by more between measurements; with other shares, weights would have to be
+    // loaded again.
     constexpr double kWorthwhile = 0.97;
     if (answer && (!best || answer->token_s < best->token_s * kWorthwhile)) best = answer;
   }
@@ -220,7 +221,7 @@ std::optional<GroupAnswer> SearchOwners(const GroupProblem& problem, std::span<c
   for (const uint32_t part : {0u, 8u, 4u, 2u}) {
     const GroupForm form{.owns_experts = true, .replicas = part == 0 ? 0 : count / part};
     const auto answer = AnswerOf(problem, nodes, PartOf(shares, form));
-    // They take memory.
+    // Experts on all nodes take memory.
     constexpr double kWorthwhile = 0.98;
     if (answer && (!best || answer->token_s < best->token_s * kWorthwhile)) best = answer;
   }
@@ -241,7 +242,7 @@ void CorrectGathers(const SeenGathers& seen, GroupProblem& problem) {
   const double columns = static_cast<double>(problem.gathered_bytes) * seen.layers;
   const double bytes =
       columns * *std::ranges::max_element(seen.parts) * static_cast<double>(count - 1);
-  // As it is expected, on average.
+  // The average of the predicted times.
   GroupProblem::Link mean;
   for (const size_t from : seen.nodes) {
     for (const size_t to : seen.nodes) {
@@ -264,7 +265,7 @@ void CorrectGathers(const SeenGathers& seen, GroupProblem& problem) {
   GroupProblem::Link link;
   link.byte_s = near(row_s / bytes, mean.byte_s);
   link.message_s = near((token_s - bytes * link.byte_s) / gathers, mean.message_s);
-  // That is added to each.
+  // GroupProblem adds it to each message.
   link.message_s = std::max(link.message_s - kGatherOverheadS, 1e-9);
   for (const size_t from : seen.nodes) {
     for (const size_t to : seen.nodes) {
@@ -308,7 +309,7 @@ std::vector<size_t> BySpeed(const GroupProblem& problem) {
 }
 
 std::optional<GroupAnswer> SearchGroup(const GroupProblem& problem) {
-  // The fastest leads.
+  // The fastest node leads.
   std::vector<size_t> order = BySpeed(problem);
   std::erase_if(order, [&](size_t node) { return !problem.nodes[node].may_divide; });
   const size_t most =

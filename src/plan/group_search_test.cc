@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Nodes that read `rates` bytes in a second, at links of a message of `message_s`.
+// Nodes that read `rates` bytes/s, on links where a message takes `message_s`.
 GroupProblem Problem(const std::vector<double>& rates, double message_s = 1e-5) {
   GroupProblem problem{.heads = 8,
                        .by_heads = 0.25,
@@ -79,15 +79,15 @@ TEST(SearchOwners, AllWaitForTheOneThatHasMostOfATokensExperts) {
   const auto answer = GroupWith(problem, kBoth, kAlike, kOwners);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->form, kOwners);
-  // The columns of one and its sums.
+  // The columns of one node and its sums.
   const double exchange_s = 50 * (1e-5 + kGatherOverheadS) + 0.5e6 * 1e-10;
   EXPECT_DOUBLE_EQ(answer->exchange_s, exchange_s);
-  // Of eight that are chosen by chance the busier one has 5.1 in the mean.
+  // Of eight random experts the busier node has 5.1 on average.
   const double reads = 0.25e9 + 5.1 / 8 * 0.5e9 + 0.5e8;
   EXPECT_NEAR(answer->token_s - exchange_s, reads / 1e10, 0.01 * reads / 1e10);
   // Many tokens even out.
   EXPECT_NEAR(answer->chunk_s - answer->chunk_exchange_s, 0.5, 0.02);
-  // With all of them on both the load is even, and the same as of rows.
+  // With all experts on both nodes the load is even, and the same as with rows.
   const auto both = GroupWith(problem, kBoth, kAlike, {.owns_experts = true, .replicas = 128});
   EXPECT_NEAR(both->token_s - exchange_s, 0.55e9 / 1e10, 1e-6);
 }
@@ -99,7 +99,7 @@ TEST(SearchOwners, AsManyOnAllNodesAsBringSomething) {
   ASSERT_TRUE(answer);
   EXPECT_GT(answer->form.replicas, 0u);
   EXPECT_LT(answer->token_s, 0.98 * none->token_s);
-  // They take memory: the halves of 400 and 600 on each, and 100 that every node has.
+  // Experts take memory: the halves of 400 and 600 on each, and 100 that every node has.
   EXPECT_DOUBLE_EQ(MemberBytes(problem, kAlike, kOwners, 0), 600);
   EXPECT_DOUBLE_EQ(MemberBytes(problem, kAlike, {.owns_experts = true, .replicas = 32}, 0), 675);
   for (GroupProblem::Node& node : problem.nodes) node.memory_bytes = 600;
@@ -129,14 +129,14 @@ TEST(SearchOwners, NothingWhereNoneMayBeOwned) {
 }
 
 TEST(SearchGroup, ANodeThatIsInTheWayIsLeftOut) {
-  // An eighth of the heads would take the slow one longer than all the others need.
+  // With an eighth of the heads the slow node would take longer than the others need for all.
   EXPECT_THAT(SearchGroup(Problem({1e10, 1e10, 1e8}))->nodes, ElementsAre(0, 1));
-  // One far away.
+  // One node is far away.
   GroupProblem far = Problem({1e10, 1e10, 1e10});
   for (size_t node = 0; node < 2; ++node)
     far.links[node * 3 + 2].message_s = far.links[2 * 3 + node].message_s = 0.01;
   EXPECT_THAT(SearchGroup(far)->nodes, ElementsAre(0, 1));
-  // One whose way to another is not known.
+  // The link of one node is unknown.
   GroupProblem unknown = Problem({1e10, 1e10, 1e10});
   unknown.links[0 * 3 + 1].message_s = 0;
   EXPECT_THAT(SearchGroup(unknown)->nodes, ElementsAre(0, 2));
@@ -147,7 +147,7 @@ TEST(SearchGroup, NoMoreNodesThanHeadsAndThanMemoryAllows) {
   EXPECT_EQ(SearchGroup(problem)->nodes.size(), 4u);
   problem.heads = 2;
   EXPECT_EQ(SearchGroup(problem)->nodes.size(), 2u);
-  // Half of it and what is whole does not fit; a fourth does.
+  // Half of the divided memory and the whole memory do not fit; a fourth does.
   problem.heads = 8;
   for (GroupProblem::Node& node : problem.nodes) node.memory_bytes = 350;
   EXPECT_EQ(SearchGroup(problem)->nodes.size(), 4u);
@@ -163,7 +163,7 @@ TEST(SearchGroup, NothingOfOneNodeOrOneHead) {
   EXPECT_FALSE(SearchGroup(problem));
 }
 
-// Every part has heads, memory is kept to, and more nodes of a kind never make it slower.
+// Every part has heads, memory suffices, and more nodes of a kind never make it slower.
 TEST(SearchGroup, AnswersCanBeComputed) {
   Random random(7);
   const auto between = [&](double low, double high) {

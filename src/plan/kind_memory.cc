@@ -8,7 +8,7 @@
 namespace aster::plan {
 namespace {
 
-// What the node has of a layer's bytes, of the layer of which it has most.
+// The node's largest share of the bytes of any layer.
 double PartOfMember(const KindProblem& problem, const GroupAnswer& group, size_t member) {
   const GroupProblem& layer = problem.layer;
   if (problem.group.memory == nullptr) {
@@ -17,7 +17,7 @@ double PartOfMember(const KindProblem& problem, const GroupAnswer& group, size_t
   }
   double most = 0;
   for (uint32_t i = 0; i < problem.split.layer_count(); ++i) {
-    // With the first one the embedding, and with the last one the head, on both sides.
+    // Both counts include the embedding with the first layer, and the head with the last one.
     const uint64_t all = PartMemory(problem.split, /*node=*/{}, i, i + 1);
     const auto own = static_cast<double>(
         BytesOfMember(*problem.group.memory, group.shares, group.form, member, i, i + 1));
@@ -32,7 +32,7 @@ uint64_t MemoryAsStage(const KindProblem& problem, const GroupAnswer& layer) {
   double memory = 1e18;
   for (size_t i = 0; i < layer.nodes.size(); ++i) {
     const SplitProblem::Node& able = problem.split.nodes[layer.nodes[i]];
-    // Where it is not known how the embedding is divided, each has it as a whole.
+    // If the division of the embedding is unknown, each node has all of it.
     const uint64_t beside =
         able.kv_bytes + (problem.group.memory == nullptr ? problem.split.embedding_bytes : 0);
     const double room = static_cast<double>(able.memory_bytes) - static_cast<double>(beside);

@@ -20,33 +20,33 @@ namespace {
 using Part = KindAnswer::Part;
 
 constexpr double kAlmostBest = 0.9;
-// All ways to form groups of this number of nodes are tried: of more nodes those of the fastest.
+// Up to this number of nodes all divisions into groups are tried; with more, those of the fastest.
 constexpr size_t kMixedNodes = 5;
-// Paths that are tried for decode, of each kind, beside the pipeline that prefills.
+// The number of decode paths of each kind that are tried with the prefill pipeline.
 constexpr size_t kDecodePaths = 3;
-// Pipelines whose slowest stage is slower than it had to be, for a faster token.
+// How much slower than the best one a pipeline's slowest stage may be, for a faster token.
 constexpr double kSlacks[] = {1, 1.25, 1.5, 2, 3};
 
-// A node, or a group of them that is a stage of a pipeline as a node is.
+// A node, or a group that is a stage of a pipeline like a node.
 struct Unit {
   std::vector<size_t> nodes;
   std::vector<uint32_t> shares = {};
   GroupForm form = {};
-  double layer_exchange_s = 0;  // of a token
+  double layer_exchange_s = 0;  // per token
   double other_exchange_s = 0;
   double layer_chunk_exchange_s = 0;
 
   bool is_group() const { return nodes.size() > 1; }
 };
 
-// Stages of some units. Parts are of units here.
+// Stages that are units. The parts here are those of units.
 struct Staged {
   std::vector<Unit> units;
   SplitProblem problem;  // with a node for each unit
 };
 
-// Prompts as conduct/frame_schedule.h cuts them: frames of a chunk, or of as much less as a stage
-// computes in time; and at the end of a prompt, where there are several stages, of half a chunk.
+// Cuts prompts as conduct/frame_schedule.h does: frames of a chunk, or shorter if a stage would
+// take too long; at the end of a prompt with several stages, frames of half a chunk.
 class PromptFrames {
  public:
   PromptFrames(const KindProblem& problem, const KindAnswer& path, uint32_t tokens)
@@ -59,7 +59,7 @@ class PromptFrames {
     while (full_ > kFewestRows && full_ * row_s > problem.longest_frame_s) full_ /= 2;
   }
 
-  // Rows of the next one; 0: there is none.
+  // Rows of the next frame; 0: none is left.
   uint32_t Next() {
     const bool is_last = stages_ > 1 && left_ <= stages_ * full_;
     const uint32_t rows =
@@ -77,8 +77,8 @@ class PromptFrames {
   const size_t stages_;
 };
 
-// A frame of a prompt at a stage: the weights are read once. Of a group the slowest node counts,
-// and what they send each other grows with the rows.
+// The time of a prompt's frame at a stage: the weights are read once. In a group the slowest node
+// counts, and the bytes that nodes send grow with the rows.
 double FrameTime(const KindProblem& problem, const Part& part, double rows) {
   const double chunk_tokens = problem.group.chunk_tokens;
   const double sent = FrameShape().At(rows, chunk_tokens);
@@ -95,9 +95,9 @@ double FrameTime(const KindProblem& problem, const Part& part, double rows) {
          std::max(part.chunk_exchange_s - part.exchange_s, 0.0) * sent;
 }
 
-// From the first token of a prompt to the last one's leaving the last stage. The first frame goes
-// through all stages, one after the other; those behind it come at the slowest one's rate, or at
-// that of the way on which each row takes `row_s`.
+// The time from the start of a prompt until its last token leaves the last stage. The first frame
+// goes through all stages, one after the other; those after it come at the rate of the slowest
+// stage, or of the link on which each row takes `row_s`.
 double PrefillTime(const KindProblem& problem, const KindAnswer& path, double row_s,
                    uint32_t tokens) {
   const uint32_t chunk_tokens = problem.group.chunk_tokens;
@@ -116,7 +116,7 @@ double PrefillTime(const KindProblem& problem, const KindAnswer& path, double ro
     sum_s += FrameTime(problem, part, first);
     compute_s += part.chunk_s;
   }
-  // Of the ways between stages.
+  // The links between stages.
   sum_s += std::max(path.first_chunk_s - compute_s, 0.0) * first / chunk_tokens;
   for (uint32_t rows = frames.Next(); rows > 0; rows = frames.Next()) sum_s += slowest(rows);
   return sum_s;
@@ -127,8 +127,8 @@ void AddRequest(const KindProblem& problem, KindAnswer& answer) {
       answer.first_token_s + answer.token_s * (std::max(problem.answer_tokens, 1u) - 1);
 }
 
-// Whether rows that are somewhere are fetched, or computed: whichever gives the first token sooner.
-// `first_s` says when it comes where `tokens` are to be computed.
+// Fetches KV rows that nodes have, or computes them: whichever gives the first token sooner.
+// `first_s` is the time of the first token if `tokens` are to be computed.
 void TimeFirstToken(const KindProblem& problem, std::span<const Part> parts,
                     FunctionRef<double(uint32_t)> first_s, KindAnswer& answer) {
   answer.first_token_s = first_s(problem.prompt_tokens);
@@ -231,7 +231,7 @@ class KindSearch {
         by_speed_(BySpeed(problem.group)),
         fast_prefill_(fast_prefill) {}
 
-  // A plan that is there is looked at, and nothing is searched for.
+  // An existing plan is only timed; nothing is searched.
   explicit KindSearch(const KindProblem& problem) : KindSearch(problem, {}) {}
 
   std::vector<KindAnswer> Run() {
@@ -247,7 +247,7 @@ class KindSearch {
     return answers;
   }
 
-  // Nothing is looked for.
+  // Only times it.
   std::optional<KindAnswer> Of(std::span<const Part> parts, std::span<const Part> decode) const {
     const std::optional<KindAnswer> prefill = PathOf(parts);
     if (!prefill || decode.empty()) return prefill;
@@ -271,7 +271,8 @@ class KindSearch {
     }
   }
 
-  // The best prompt rate, the fastest token, and what lies between them in the first one's order.
+  // The pipelines with the best prompt rate and with the fastest token, and some between them in
+  // the order of the first one's nodes.
   void FindPipeline() {
     std::vector<size_t> order;
     for (const SplitAnswer::Part& part : fast_prefill_.parts) order.push_back(part.node);
@@ -286,7 +287,7 @@ class KindSearch {
     KeepStaged(fastest, SearchSplit(FastestToken(fastest.problem)));
   }
 
-  // Rows come from the node that leads, and go to it.
+  // The leading node of a group sends and receives its rows.
   void Connect(Staged& staged) const {
     staged.problem.links.clear();
     for (const Unit& from : staged.units) {
@@ -295,7 +296,7 @@ class KindSearch {
     }
   }
 
-  // Where no time of a chunk counts.
+  // A problem in which times of chunks are zero, so that the fastest token decides.
   static SplitProblem FastestToken(SplitProblem problem) {
     for (SplitProblem::Node& node : problem.nodes)
       node.layer_s = node.head_s = node.device_layer_s = node.bus_chunk_s = 0;
@@ -310,7 +311,7 @@ class KindSearch {
     if (GroupsFit(problem_, answer)) Keep(std::move(answer));
   }
 
-  // Times of chunks may have been left out of a search.
+  // Sets the times of chunks, which may have been left out of a search.
   static void TimeChunks(const Staged& staged, SplitAnswer& split) {
     const SplitProblem& problem = staged.problem;
     split.chunk_s = split.token_s = 0;
@@ -359,8 +360,8 @@ class KindSearch {
     });
   }
 
-  // Every way to gather nodes into groups and single nodes; with one group at least, and more than
-  // that.
+  // Tries all divisions of nodes into groups and single nodes, with at least one group and another
+  // stage.
   void FindMixed() {
     if (!MayBeGroup(2) || problem_.split.nodes.size() < 3) return;
     std::vector<std::vector<size_t>> parts;
@@ -408,7 +409,7 @@ class KindSearch {
 
   void AddGroup(const GroupAnswer& group, Staged& staged) const {
     const GroupAnswer* const layer = &group;
-    // One more gather before the layers, and one behind them.
+    // A group has one more gather before the layers, and one after them.
     double message_s = 0, byte_s = 0, head_rate = 0;
     for (size_t i = 0; i < layer->nodes.size(); ++i) {
       const size_t node = layer->nodes[i];
@@ -439,7 +440,7 @@ class KindSearch {
          .layer_extra_s = layer->exchange_s});
   }
 
-  // One that is there.
+  // The path of an existing plan.
   std::optional<KindAnswer> PathOf(std::span<const Part> parts) const {
     if (parts.size() == 1 && parts[0].nodes.size() > 1) {
       const auto group = GroupWith(problem_.group, parts[0].nodes, parts[0].shares, parts[0].form);
@@ -463,7 +464,7 @@ class KindSearch {
     return StagedAnswer(problem_, staged, split);
   }
 
-  // --- Other nodes prefill than decode.
+  // --- Prefill nodes and decode nodes differ.
 
   void FindApart() {
     if (problem_.kv_row_bytes <= 0 || problem_.prompt_tokens < 2) return;
@@ -491,11 +492,12 @@ class KindSearch {
                       .first_chunk_s = prefill.first_chunk_s,
                       .token_s = decode.token_s,
                       .exchange_s = decode.exchange_s};
-    // Rows travel while the next frame is computed; the last one's are waited for.
+    // KV rows are sent while the next frame is computed; only the last frame's transfer takes extra
+    // time.
     const double chunk_tokens = problem_.group.chunk_tokens;
     answer.chunk_s = std::max(prefill.chunk_s, *row_s * chunk_tokens);
     const auto transfer_s = [&](uint32_t prompt) { return *row_s * LastFrame(prompt, prefill); };
-    // The last token is decode's.
+    // The decode path computes the last token.
     const auto first_s = [&](uint32_t tokens) {
       const uint32_t prompt = std::max(tokens, 1u) - 1;
       return PrefillTime(problem_, prefill, *row_s, prompt) + transfer_s(prompt) + decode.token_s;
@@ -516,8 +518,8 @@ class KindSearch {
     return last;
   }
 
-  // Of a token's rows, from the nodes that compute them to those that decode: all send at once,
-  // each what it has. Nothing where a link is not known.
+  // The time to transfer a token's KV rows from the prefill nodes to the decode nodes: all send at
+  // once, each its own rows. Nullopt if a link is unknown.
   std::optional<double> TransferTime(const KindAnswer& prefill, const KindAnswer& decode) const {
     std::vector<double> sending_s(problem_.split.nodes.size());
     for (const Part& source : prefill.parts) {
@@ -535,7 +537,7 @@ class KindSearch {
   const Staged alone_;
   const std::vector<size_t> by_speed_;
   const SplitAnswer fast_prefill_;
-  std::vector<KindAnswer> decoders_;  // nodes that have all layers
+  std::vector<KindAnswer> decoders_;  // that have all layers
   std::vector<KindAnswer> groups_;    // likewise
   std::optional<KindAnswer> best_[static_cast<size_t>(PlanKind::kApart) + 1];
 };

@@ -17,7 +17,7 @@
 
 namespace aster::plan {
 
-// From the simplest to the one that takes most machines and messages.
+// From the simplest to the one with most machines and messages.
 enum class PlanKind : uint8_t {
   kOneNode,
   kPipeline,
@@ -48,7 +48,7 @@ struct KindAnswer {
   double exchange_s = 0;          // part of token_s: messages between nodes
   double transfer_s = 0;          // KV transfer after the end of prefill
   uint32_t held_tokens = 0;       // tokens of the prompt whose KV rows are held or fetched
-  double fetch_s = 0;             // part of first_token_s: until fetched rows have come
+  double fetch_s = 0;             // part of first_token_s: until fetched rows have arrived
   double first_token_s = 0;       // of the request
   double request_s = 0;
 };
@@ -63,7 +63,7 @@ struct KindProblem {
   // costs the same.
   std::vector<FrameShape> alone_frames = {};
   std::vector<FrameShape> group_frames = {};
-  double logits_bytes = 0;  // logits of a token that a group sends to its leading node
+  double logits_bytes = 0;  // logits of a token that a group's nodes send to the leading one
   // Bytes of a token's KV rows in one layer; 0: KV rows may not be sent to other nodes.
   double kv_row_bytes = 0;
   double longest_frame_s = 0;  // limit for a prompt's frame at a stage; 0: all frames are chunks
@@ -77,14 +77,13 @@ struct KindProblem {
   std::vector<Held> held = {};
 };
 
-// The best plan of each kind for the request, in the order of kinds, without those that are not
-// possible. `fast_prefill`: the result of SearchSplit for the problem's split.
+// The best plan of each kind for the request, in the order of kinds, without impossible ones.
+// `fast_prefill`: the result of SearchSplit for the problem's split.
 std::vector<KindAnswer> SearchKinds(const KindProblem& problem, const SplitAnswer& fast_prefill);
 
 // The predicted times of a split for this request, the same as SearchKinds finds.
 KindAnswer PipelineAnswer(const KindProblem& problem, const SplitAnswer& split);
-// Likewise for any plan that its nodes have memory for. Nothing if a link that it needs is not
-// known.
+// Likewise for any plan that its nodes have memory for. Nullopt if a link that it needs is unknown.
 std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem,
                                        std::span<const KindAnswer::Part> parts,
                                        std::span<const KindAnswer::Part> decode);
@@ -93,7 +92,7 @@ std::optional<KindAnswer> AnswerOfPlan(const KindProblem& problem,
 bool TakesAll(const KindAnswer& answer, size_t nodes);
 
 // The simplest kind that is at most a tenth slower than the best: predictions are not exact, and
-// machines that gain little stay free for others. Nothing if there is none.
+// machines that gain little stay free for others. Nullopt if there is none.
 std::optional<size_t> ChooseKind(std::span<const KindAnswer> answers);
 
 }  // namespace aster::plan

@@ -24,8 +24,8 @@ struct TestLink {
   double bytes_per_s = 1e9;
 };
 
-// Nodes that read `reads` bytes in a second and compute 100 times as many operations, on a model of
-// 1.1 GB of which a token takes 2 operations a byte.
+// Nodes that read `reads` bytes/s and compute 100 times as many operations/s, on a model of 1.1 GB
+// with 2 operations per byte and token.
 KindProblem ProblemOf(const std::vector<double>& reads, TestLink link = {}) {
   KindProblem problem;
   SplitProblem& split = problem.split;
@@ -80,7 +80,7 @@ KindProblem ProblemOf(const std::vector<double>& reads, TestLink link = {}) {
   return problem;
 }
 
-// Ways between two nodes, both ways.
+// Sets the link between two nodes, in both directions.
 void SetLink(KindProblem& problem, size_t a, size_t b, TestLink link) {
   const size_t count = problem.split.nodes.size();
   for (const size_t at : {a * count + b, b * count + a}) {
@@ -114,15 +114,15 @@ PlanKind Chosen(const KindProblem& problem) {
 }
 
 TEST(KindSearch, ANodeAloneWhereOthersWouldOnlyBeInTheWay) {
-  // Messages take longer than what they would save.
+  // Messages take longer than the time that they would save.
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 0.02, .bytes_per_s = 1e7});
   EXPECT_EQ(Chosen(problem), PlanKind::kOneNode);
-  // One that is so much faster than the other that a part for that one would not pay.
+  // The fast node would gain nothing from giving a part to the slow one.
   problem = ProblemOf({1e10, 1e8});
   EXPECT_EQ(Chosen(problem), PlanKind::kOneNode);
 }
 
-// Weights are read once a frame, and each row costs the same: also of a prompt of few tokens.
+// Weights are read once per frame, and each row costs the same, also in a short prompt.
 TEST(KindSearch, APromptTakesItsFrames) {
   KindProblem problem = ProblemOf({1e10});
   problem.answer_tokens = 1;
@@ -144,8 +144,8 @@ TEST(KindSearch, APromptTakesItsFrames) {
   EXPECT_NEAR(first_token_s(1024), 8 * (one_s + 127 * row_s) + head_s, 1e-9);
 }
 
-// Short frames of one node use it less well, by what was seen of it; what a group's nodes send one
-// another is in proportion to the rows.
+// Short frames use a node less well, by its measured times; the bytes that a group's nodes send
+// grow with the rows.
 TEST(KindSearch, FramesGrowAsTheyWereSeenTo) {
   KindProblem problem = ProblemOf({1e10, 1e10});
   problem.answer_tokens = 1;
@@ -162,7 +162,7 @@ TEST(KindSearch, FramesGrowAsTheyWereSeenTo) {
       256 * 2 * kLayers * kLayerBytes / (100 * 1e10) - kLayers * kLayerBytes / 1e10;
   EXPECT_NEAR(first_token_s(PlanKind::kOneNode), one_s + alone_part * alone_way_s, 1e-9);
   EXPECT_NEAR(first_token_s(PlanKind::kGroup), group_s, 1e-9);
-  // The slowest one of a group counts.
+  // The slowest node of a group counts.
   problem.group_frames = {FrameShape(), FrameShape(1, seen, 256)};
   EXPECT_NEAR(first_token_s(PlanKind::kGroup), group_s + alone_part * alone_way_s / 2, 1e-9);
 }
@@ -191,8 +191,7 @@ TEST(KindSearch, AGroupForALongAnswerOverAFastLink) {
   EXPECT_EQ(Chosen(ProblemOf({1e10, 1e10})), PlanKind::kGroup);
 }
 
-// Gathers of a chunk take long where the link is slow in bytes and quick in messages; a token's do
-// not.
+// A chunk's gathers take long if the link has few bytes/s and a short latency; a token's do not.
 TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-5, .bytes_per_s = 3e8});
   problem.prompt_tokens = 8192;
@@ -204,23 +203,24 @@ TEST(KindSearch, APipelinePrefillsAndAGroupAnswers) {
   ASSERT_EQ(apart->decode.size(), 1u);
   EXPECT_EQ(apart->decode[0].nodes.size(), 2u);
   EXPECT_EQ(Chosen(problem), PlanKind::kApart);
-  // The last frame's rows are waited for: half of them to the node that leads, or from there.
+  // Only the transfer of the last frame takes extra time: half of its rows go to or from the
+  // leading node.
   EXPECT_NEAR(apart->transfer_s, 127.0 * kLayers / 2 * 4096 / 3e8, 1e-9);
-  // The plan that is there is predicted as the one that was looked for.
+  // An existing plan gets the same prediction as when it was searched for.
   const auto same = AnswerOfPlan(problem, apart->parts, apart->decode);
   ASSERT_TRUE(same);
   EXPECT_NEAR(same->request_s, apart->request_s, 1e-9);
-  // Without memory for the group's part beside the pipeline's there is none.
+  // Impossible without memory for the group's part in addition to the pipeline's.
   SetMemory(problem, static_cast<uint64_t>(kLayers * kLayerBytes / 2 + kHeadBytes + 1e6));
   EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
-  // Nor where rows must not travel.
+  // Impossible if KV rows must not be transferred.
   SetMemory(problem, uint64_t{1} << 40);
   problem.kv_row_bytes = 0;
   EXPECT_EQ(Find(Search(problem), PlanKind::kApart), nullptr);
 }
 
 TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
-  // The second one computes prompts as fast, and reads its memory slowly.
+  // The second node computes prompts as fast, and reads its memory slowly.
   KindProblem problem = ProblemOf({1e10, 1e10}, {.round_trip_s = 2e-3, .bytes_per_s = 3e8});
   problem.split.nodes[1].byte_s *= 3;
   for (GroupProblem* const group : {&problem.group, &problem.layer})
@@ -234,7 +234,7 @@ TEST(KindSearch, APipelinePrefillsAndOneNodeAnswers) {
   EXPECT_THAT(chosen.decode[0].nodes, ElementsAre(0));
 }
 
-// Two near nodes and one far away, none of which has memory for half of the model.
+// Two near nodes and one far away, none with memory for half of the model.
 TEST(KindSearch, AGroupBesideAnotherStage) {
   KindProblem problem = ProblemOf({1e10, 1e10, 1e10}, {.round_trip_s = 2e-5, .bytes_per_s = 5e9});
   for (const size_t near : {size_t{0}, size_t{1}}) SetLink(problem, near, 2, {5e-3, 1e9});
@@ -249,7 +249,7 @@ TEST(KindSearch, AGroupBesideAnotherStage) {
       chosen.parts, size_t{2}, [](const KindAnswer::Part& part) { return part.nodes.size(); });
   ASSERT_NE(group, chosen.parts.end());
   EXPECT_THAT(group->nodes, testing::UnorderedElementsAre(0, 1));
-  // As many layers as there is room for are computed together.
+  // The group computes as many layers as it has room for.
   EXPECT_GT(group->end - group->begin, 10u);
   EXPECT_LT(chosen.token_s, Find(answers, PlanKind::kPipeline)->token_s);
   const auto same = AnswerOfPlan(problem, chosen.parts, {});
@@ -257,7 +257,7 @@ TEST(KindSearch, AGroupBesideAnotherStage) {
   EXPECT_NEAR(same->request_s, chosen.request_s, 1e-9);
 }
 
-// A prompt of 513 tokens, of which the first node has all KV rows but the last token's.
+// A prompt of 513 tokens; the first node has all KV rows but the last token's.
 class KindsWithHeldRows : public testing::Test {
  protected:
   static KindAnswer::Part Of(std::vector<size_t> nodes, uint32_t begin, uint32_t end) {
@@ -282,7 +282,7 @@ class KindsWithHeldRows : public testing::Test {
 
   static constexpr uint32_t kHeld = 512;
   static constexpr double kLayerRowsBytes = kHeld * 4096.0;
-  // Of the token that is left, through all layers and the head.
+  // The one remaining token through all layers and the head.
   static constexpr double kTokenS = (kLayers * kLayerBytes + kHeadBytes) / 1e10;
   KindProblem problem_ = Problem({.round_trip_s = 1e-4, .bytes_per_s = 1e9});
 };
@@ -296,7 +296,7 @@ TEST_F(KindsWithHeldRows, AreNotComputedWhereTheyAre) {
   EXPECT_EQ(there.held_tokens, kHeld);
   EXPECT_EQ(there.fetch_s, 0);
   EXPECT_NEAR(there.first_token_s, kTokenS, 1e-9);
-  // So that node answers, alone: a group would wait for 0.17 s.
+  // So that node answers alone: a group would wait for 0.17 s.
   const auto answers = Search(problem_);
   const KindAnswer& chosen = answers.at(ChooseKind(answers).value());
   EXPECT_EQ(chosen.kind, PlanKind::kOneNode);
@@ -309,13 +309,13 @@ TEST_F(KindsWithHeldRows, AreFetchedWhereThatIsSooner) {
   EXPECT_EQ(other.held_tokens, kHeld);
   EXPECT_NEAR(other.fetch_s, kLayers * kLayerRowsBytes / 1e9, 1e-9);
   EXPECT_NEAR(other.first_token_s, other.fetch_s + kTokenS, 1e-9);
-  // Of a pipeline one node has its layers' rows.
+  // One node of a pipeline has the rows of its layers.
   const KindAnswer pipeline = Answer({Of({0}, 0, 8), Of({1}, 8, kLayers)});
   EXPECT_NEAR(pipeline.fetch_s, 8 * kLayerRowsBytes / 1e9, 1e-9);
   // Half of each row's columns go to the other node of a group.
   const KindAnswer group = Answer({Of({0, 1}, 0, kLayers)});
   EXPECT_NEAR(group.fetch_s, kLayers * kLayerRowsBytes / 2 / 1e9, 1e-9);
-  // Both paths need them; layers that a node has in both have one KV cache.
+  // Both paths need the rows; layers that a node has in both share one KV cache.
   const KindAnswer apart = Answer({Of({0}, 0, 8), Of({1}, 8, kLayers)}, {Of({1}, 0, kLayers)});
   EXPECT_EQ(apart.held_tokens, kHeld);
   EXPECT_NEAR(apart.fetch_s, kLayers * kLayerRowsBytes / 1e9, 1e-9);
@@ -330,12 +330,12 @@ TEST_F(KindsWithHeldRows, AreComputedWhereFetchingTakesLongerOrNoNodeHasAll) {
   problem_.held.clear();
   Hold(Of({1}, 0, kLayers - 1));
   EXPECT_EQ(Answer({Of({1}, 0, kLayers)}).held_tokens, 0u);
-  // The nearest of those that have the last layer.
+  // The nearest node with the last layer is asked.
   Hold(Of({0}, 8, kLayers));
   EXPECT_NEAR(Answer({Of({1}, 0, kLayers)}).fetch_s, kLayerRowsBytes / 3e7, 1e-9);
 }
 
-// Whatever is chosen, every layer is computed once by nodes that have memory for it, and no kind is
+// For any choice, every layer is computed once by nodes that have memory for it, and no kind is
 // more than a tenth faster.
 TEST(KindSearch, AnswersCanBeComputed) {
   Random random(11);
@@ -362,7 +362,7 @@ TEST(KindSearch, AnswersCanBeComputed) {
           EXPECT_EQ(part.begin, next);
           next = part.end;
           EXPECT_EQ(part.shares.size(), part.nodes.size() == 1 ? 0 : part.nodes.size());
-          // Each of a group has at least its share of one part in as many as there are.
+          // Each node of a group has at least an equal share.
           const double bytes =
               (part.end - part.begin) * kLayerBytes / static_cast<double>(part.nodes.size());
           double room = 0;

@@ -10,9 +10,9 @@
 namespace aster::plan {
 namespace {
 
-// No rate was measured: the model is divided as if all nodes were alike, and nothing is predicted.
+// If no rate is known, all nodes count as equal, and nothing is predicted.
 constexpr double kAnyRate = 1e9;
-// Anything less is no rate of a machine, and times would have no end.
+// Smaller values are not rates of machines, and would make times infinite.
 constexpr double kLeastRate = 1e-6;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Rates of nodes of which some were not measured. Must not know what they are rates of.
+// Fills in unknown rates of nodes. Must not know what they are rates of.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace aster::plan {
 
-// The rates, with the median of the known ones in place of unknown ones; nothing if none is known:
-// then all nodes count as alike.
+// Replaces unknown rates by the median of the known ones, which it returns; nullopt if none is
+// known: then all nodes count as equal.
 std::optional<double> FillUnknown(std::vector<double>& rates);
 
 }  // namespace aster::plan

@@ -11,8 +11,8 @@ namespace aster::plan {
 namespace {
 
 constexpr double kSlower = 4;
-// The node at the other end is told, and a link that is as fast as before is not measured to be
-// anything else.
+// By then the node at the other end has measured that direction again. Nothing reports that a rate
+// was confirmed, so doubts expire.
 constexpr int64_t kDoubtedNs = 30 * kNsPerSecond;
 
 }  // namespace
@@ -30,7 +30,7 @@ void LinkDoubts::Apply(std::span<const NodeAbility> nodes, std::vector<LinkAbili
     const Way back(way.second, way.first);
     const auto known_back = rates_.find(back);
     if (known_back == rates_.end() || rate * kSlower >= before[way]) continue;
-    // One that was measured to be slow since is not doubted, nor doubts the first.
+    // If the other direction was measured again, neither casts doubt on the other.
     if (known_back->second != before[back]) continue;
     doubts_[back] = {.measured_bytes_per_s = known_back->second,
                      .other_bytes_per_s = rate,

@@ -3,7 +3,7 @@
 
 // Doubts the rate of one direction of a link when the other direction has become slow. Each
 // direction is measured by the node at its end, and only if it is used or due. Until a doubted
-// direction was measured again it counts as slow, too, since a plan with the nodes in the other
+// direction is measured again it counts as slow, too, since a plan with the nodes in the other
 // order may be as slow. Must not know how links are measured.
 #pragma once
 
@@ -20,8 +20,8 @@ namespace aster::plan {
 // Belongs to one thread.
 class LinkDoubts {
  public:
-  // `links` between the nodes have the rates that were measured last; doubted directions get the
-  // rate of the other direction.
+  // `links` between the nodes have the last measured rates; doubted directions get the rate of the
+  // other direction.
   void Apply(std::span<const NodeAbility> nodes, std::vector<LinkAbility>& links, int64_t now_ns);
 
  private:
@@ -32,7 +32,7 @@ class LinkDoubts {
     int64_t until_ns = 0;
   };
 
-  std::map<Way, double> rates_;  // bytes/s, as they were measured last
+  std::map<Way, double> rates_;  // bytes/s, as last measured
   std::map<Way, Doubt> doubts_;
 };
 

@@ -17,7 +17,7 @@ class LinkDoubtsTest : public testing::Test {
       nodes_.emplace_back().node.id = {{.low = number, .high = 1}};
   }
 
-  // What the planner gets of rates there and back.
+  // The rates that the planner gets for the measured rates there and back.
   std::pair<double, double> See(double there, double back, int64_t now_s) {
     std::vector<LinkAbility> links = {{.from = 0, .to = 1, .bytes_per_s = there},
                                       {.from = 1, .to = 0, .bytes_per_s = back}};
@@ -40,7 +40,7 @@ TEST_F(LinkDoubtsTest, WhereOneDirectionBecomesSlowTheOtherOneIsNotBelieved) {
   See(1e9, 1e8, 0);
   EXPECT_EQ(See(1e6, 1e8, 1), Rates(1e6, 1e6));
   EXPECT_EQ(See(1e6, 1e8, 2), Rates(1e6, 1e6));
-  // It was measured anew.
+  // It was measured again.
   EXPECT_EQ(See(1e6, 2e6, 3), Rates(1e6, 2e6));
   EXPECT_EQ(See(1e6, 1e8, 4), Rates(1e6, 1e8));
 }

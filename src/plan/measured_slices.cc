@@ -11,14 +11,14 @@
 namespace aster::plan {
 namespace {
 
-// No machine is so unlike what it was when its rates were measured.
+// Present times of a machine do not differ by more from its measured rates.
 constexpr double kMostFactor = 100;
 
 double Factor(double measured_s, double expected_s) {
   return expected_s > 0 ? std::clamp(measured_s / expected_s, 1 / kMostFactor, kMostFactor) : 1;
 }
 
-// What slices of a kind took beside what was expected of a node.
+// Compares the times of slices of a kind with the predicted ones of a node.
 class Comparison {
  public:
   Comparison(const ModelLoad& load, uint32_t chunk_tokens, const SplitProblem& problem,
@@ -37,7 +37,7 @@ class Comparison {
     }
   }
 
-  // Behind all tokens, which say what the head takes of a frame.
+  // Call it after AddTokens: token times tell the head's part of a frame.
   void AddChunks(std::span<const MeasuredSlice> slices) {
     for (const MeasuredSlice& slice : slices) {
       const auto& [seconds, rows, context, waited_s] = slice.chunk;
@@ -57,7 +57,7 @@ class Comparison {
   bool knows_chunks() const { return !frames_.empty(); }
   double token_factor() const { return Factor(token_s_, token_expected_s_); }
 
-  // In parts of what a chunk was expected to take.
+  // In units of the predicted time of a chunk.
   FrameShape Shape(double token_factor) const {
     const uint32_t layers = problem_.layer_count();
     const double chunk_s = PartChunkTime(node_, layers, false);
@@ -79,7 +79,7 @@ class Comparison {
     double weighted_rows = 0;
   };
 
-  // Of what all nodes compute of these layers, in a group: some of it is not divided.
+  // The slice's part of these layers; in a group some of the work is not divided.
   double LayerPart(const MeasuredSlice& slice) const {
     if (slice.part >= 1) return 1;
     return load_.together.whole + (1 - load_.together.whole) * slice.part;
@@ -91,7 +91,7 @@ class Comparison {
     const double byte_s = node_.OnDevice(layers) > 0 ? node_.device_byte_s : node_.byte_s;
     return problem_.head_reads * byte_s;
   }
-  // Of the layers alone.
+  // Without the head.
   double TokenTime(uint32_t begin, uint32_t end) const {
     const double head_s = end == problem_.layer_count() ? HeadTime(end - begin) : 0;
     return PartTokenTime(problem_, node_, begin, end) - head_s;
@@ -103,7 +103,7 @@ class Comparison {
   const SplitProblem::Node& node_;
   double token_expected_s_ = 0;
   double token_s_ = 0;
-  std::map<uint32_t, Frames> frames_;  // by the magnitude of their rows
+  std::map<uint32_t, Frames> frames_;  // keyed by the bit width of their rows
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ FrameShape CorrectBy(std::span<const MeasuredSlice> measured, const ModelLoad& l
     const bool is_of_model = slice.begin < slice.end && slice.end <= layers;
     if (!is_of_model || (slice.head && slice.end != layers)) continue;
     const ComputedBy was = slice.part < 1 ? ComputedBy::kGroup : ComputedBy::kNodeAlone;
-    // A device has another share of a slice that is whole than of a group's part.
+    // A device computes another share of a whole slice than of a group's part.
     if (was != by && node.device_layers > 0) continue;
     (was == by ? own : others).push_back(slice);
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A small model whose slices are packed once for all tests of a program, nodes that have them, and
-// what one machine alone answers. Only for tests.
+// the answers of one machine alone. Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -28,19 +28,19 @@ class TestModel {
     static TestModel model(DenseShape(), kFingerprint);
     return model;
   }
-  // Another one, of four experts, two of which each token uses.
+  // A model with four experts, of which each token uses two.
   static TestModel& WithExperts() {
     static TestModel model(MixtureShape(), kMixtureFingerprint);
     return model;
   }
-  // One of another family. Not for concurrent use.
+  // A model of another family. Not for concurrent use.
   static TestModel& OfFamily(model::Arch arch) {
     auto& model = families()[arch];
     // tidy: allow(ownership) nothing else calls the constructor
     if (!model) model.reset(new TestModel(FamilyShape(arch), FamilyFingerprint(arch)));
     return *model;
   }
-  // The one of these that has this fingerprint, or null.
+  // The test model with this fingerprint, or null.
   static TestModel* Of(const Hash128& fingerprint) {
     if (fingerprint == kFingerprint) return &Get();
     if (fingerprint == kMixtureFingerprint) return &WithExperts();
@@ -79,7 +79,7 @@ class TestModel {
     shape.experts.feed_forward = 64;
     return shape;
   }
-  // Of four layers too, whatever kinds of layers there are, and with experts as small.
+  // Four layers too, of whatever kinds, and with experts as small.
   static model::Shape FamilyShape(model::Arch arch) {
     if (arch == model::Arch::kDeepSeek4) return model::SmallDeepSeek4({0, 4, 128, 4});
     if (arch == model::Arch::kDeepSeek41) return SmallV41();
@@ -97,7 +97,7 @@ class TestModel {
     if (shape.arch == model::Arch::kDeepSeek32) shape.index.own = {1, 1, 1, 1};
     return shape;
   }
-  // Two layers make rows, of two tokens and of one, and another keeps those.
+  // Two layers make compressed rows, of two tokens and of one, and another keeps those.
   static model::Shape SmallV41() {
     model::Shape shape = model::SmallDeepSeek41();
     shape.layer_count = kTestLayers;

@@ -30,12 +30,12 @@ bool IsOfSharedExpert(const model::TensorSpec& spec) {
   return spec.name.ends_with("_shexp.weight");
 }
 
-// That a token uses.
+// The share of the experts that a token uses.
 double ShareOfExperts(const model::Shape& shape) {
   return static_cast<double>(shape.experts.used) / shape.experts.count;
 }
 
-// What a tensor takes in memory, and how much of it one token reads.
+// The memory of a tensor, and the bytes of it that one token reads.
 ModelLoad::Layer TensorLoad(const gguf::ModelFiles& files, const model::Shape& shape,
                             const model::TensorSpec& spec, bool is_head) {
   const gguf::Tensor* const tensor = model::FindTensor(files, spec);
@@ -53,7 +53,7 @@ bool IsTiedHead(const model::Shape& shape, const model::TensorSpec& spec, bool h
   return head && shape.tied_head && spec.name == "token_embd.weight";
 }
 
-// Two operations for each weight that a token meets.
+// Two operations for each weight that a token uses.
 double MatrixFlops(const model::Shape& shape, const model::TensorSpec& spec) {
   if (spec.dims.size() < 2 || spec.is_looked_up) return 0;
   double weights = 1;
@@ -66,7 +66,7 @@ bool HasWholeRows(const model::Shape& shape) {
   return shape.is_latent() || model::HasWholeKeys(shape);
 }
 
-// What of the layers is divided in which way, in what a token reads of it.
+// How the layers are divided, in bytes that a token reads.
 struct Division {
   double whole = 0;
   double by_heads = 0;
@@ -111,7 +111,7 @@ void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelL
     } else if (is_head) {
       load.head_flops += MatrixFlops(shape, spec);
     }
-    // Of what projects the embedding for each layer a token reads every layer's share.
+    // Each layer reads its part of the tensor that projects the embedding for it.
     if (spec.name == model::kLayerProjection) {
       for (ModelLoad::Layer& layer : load.layers)
         layer.read_bytes += tensor.read_bytes / shape.layer_count;
@@ -126,7 +126,7 @@ void AddWeights(const gguf::ModelFiles& files, const model::Shape& shape, ModelL
   }
 }
 
-// What layers' products read, by the names of their tensors.
+// The formats in which products of layers read their input, by tensor name.
 using Formats = std::map<std::string, kernels::ActivationFormat, std::less<>>;
 
 Formats FormatsOf(const gguf::ModelFiles& files, const model::Shape& shape) {
@@ -140,7 +140,7 @@ Formats FormatsOf(const gguf::ModelFiles& files, const model::Shape& shape) {
   return formats;
 }
 
-// What two equal nodes send each other of a token.
+// The bytes of a token that two equal nodes send each other.
 class GatherCount {
  public:
   GatherCount(const gguf::ModelFiles& files, const model::Shape& shape, const model::GroupPart& two)
@@ -148,7 +148,7 @@ class GatherCount {
         formats_(FormatsOf(files, shape)),
         parts_{model::RangesOf(two.At(0), shape), model::RangesOf(two.At(1), shape)} {}
 
-  // In one layer; in the mean, as layers may differ.
+  // Per layer; the mean, as layers may differ.
   struct Gathers {
     double count = 0;
     uint64_t bytes = 0;
@@ -169,7 +169,7 @@ class GatherCount {
   }
 
  private:
-  // In 8-bit blocks, where each node has whole ones.
+  // In 8-bit blocks if each node has whole ones.
   uint64_t BytesOf(uint32_t layer, const model::LayerGathers::Input& input) const {
     const auto found = formats_.find(fmt::format("blk.{}.{}.weight", layer, input.product));
     const uint64_t columns = uint64_t{(parts_.back().*input.range).end} * input.each;
@@ -185,7 +185,7 @@ class GatherCount {
   const std::array<model::PartRanges, 2> parts_;
 };
 
-// Whether programs that speak protocol 9 or less refuse to divide a model of that family.
+// Whether programs with protocol 9 or less refuse to divide a model of this family.
 bool IsNewlyDivided(model::Arch arch) {
   using enum model::Arch;
   constexpr std::array kDividedBefore = {kLlama,  kMistral3, kQwen2, kQwen3,  kQwen3Moe,
@@ -193,7 +193,7 @@ bool IsNewlyDivided(model::Arch arch) {
   return std::ranges::count(kDividedBefore, arch) == 0;
 }
 
-// What of it each node of a group has. KV rows of each head are its node's.
+// The memory of each node of a group. A node has the KV rows of its heads.
 GroupMemory MemoryOf(const gguf::ModelFiles& files, const model::Shape& shape,
                      uint64_t kv_bytes_per_layer) {
   model::GroupPart whole;
@@ -235,7 +235,7 @@ GroupMemory MemoryOf(const gguf::ModelFiles& files, const model::Shape& shape,
   return memory;
 }
 
-// What nodes of a group divide and send one another.
+// The parts that nodes of a group have, and the bytes that they send one another.
 ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape& shape,
                                const Division& division, uint64_t kv_bytes_per_layer) {
   const model::GroupPart two{.count = 2, .shares = {1, 1}};
@@ -254,7 +254,7 @@ ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape
                                .is_new = IsNewlyDivided(shape.arch),
                                .memory = MemoryOf(files, shape, kv_bytes_per_layer)};
   if (experts.count == 0) return together;
-  // Experts' rows do not travel: each node has a sum in 64 bits of its own ones.
+  // Nodes do not send rows of experts: each sends a 64-bit sum over its own ones.
   const GatherCount::Gathers owned = gathers.Mean(/*owns_experts=*/true);
   together.experts = {.count = experts.count,
                       .used = experts.used,
@@ -268,17 +268,17 @@ ModelLoad::Together TogetherOf(const gguf::ModelFiles& files, const model::Shape
   return together;
 }
 
-// What a layer's attention takes for each position that is seen.
+// The operations and bytes of a layer's attention per position seen.
 void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory, uint32_t layer,
                   ModelLoad& load) {
-  // States decay, take what they lack and are asked, whatever they have seen.
+  // A state costs the same after any number of positions: decay, update and query.
   if (shape.has_state(layer)) {
     const model::Recurrence& states = shape.recurrence;
     return load.AddLookBack({.positions = 1, .flops = 6.0 * states.values() * states.key_dim});
   }
   const model::MemoryOptions own = model::MemoryOfLayer(memory, shape, layer);
   uint64_t kept = own.window > 0 ? uint64_t{own.window} + own.sinks : 0;
-  // An index looks at all rows, and heads at those that it has chosen.
+  // The index scores all rows, and heads read the rows that it chooses.
   if (shape.is_indexed()) kept = shape.index.top;
   if (shape.has_index(layer))
     load.AddLookBack({.positions = 0, .flops = 2.0 * shape.index.heads * shape.index.dim});
@@ -288,7 +288,8 @@ void AddAttention(const model::Shape& shape, const model::MemoryOptions& memory,
   load.AddLookBack({.positions = kept, .flops = flops});
   const uint32_t ratio = shape.is_latent() ? shape.latent.ratios[layer] : 0;
   if (ratio == 0) return;
-  // Behind its window compressed rows: of short ones those that an index has chosen.
+  // Before the window there are compressed rows: with a short ratio only those that the index
+  // chooses.
   const bool is_ranked = model::HasChosenRows(shape, layer);
   load.AddLookBack({.positions = is_ranked ? uint64_t{shape.latent.index_top} * ratio : 0,
                     .flops = flops / ratio});
@@ -340,7 +341,7 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     return FailedPrecondition(
         fmt::format("the model cannot be planned for: {}", fmt::join(support.obstacles, "; ")));
   }
-  // The KV cache as the nodes will lay it out.
+  // The KV cache in the nodes' layout.
   const model::Shape& shape = *support.shape;
   const model::MemoryOptions narrowed = model::Narrowed(memory, shape);
   const kv::Layout layout = TRY(model::MakeMemoryLayout(shape, narrowed, Hash128{}));
@@ -358,9 +359,9 @@ Result<ModelLoad> LoadOf(const gguf::ModelFiles& files, const model::MemoryOptio
     AddAttention(shape, narrowed, layer, load);
   const auto positions = static_cast<uint32_t>(
       std::min<uint64_t>(kv_positions, std::numeric_limits<uint32_t>::max() / 2));
-  // Layers may hold KV rows of different sizes: room for the largest, time for the mean.
+  // KV rows of layers may differ in size: room for the largest, time for the mean.
   for (uint32_t layer = 0; layer < shape.layer_count; ++layer) {
-    // Rows may be another layer's: then they are read here, too, and are there once.
+    // Rows that belong to another layer are read here, too, and stored once.
     for (const model::StreamReads& reads : model::ReadsOfLayer(shape, layout, layer))
       load.AddLookBack({.positions = reads.positions, .read_bytes = reads.position_bytes});
     for (const kv::Stream& stream : layout.streams(layer))

@@ -16,8 +16,8 @@
 namespace aster::plan {
 namespace {
 
-// What two nodes send each other of rows that a matrix of Q8_0 reads: blocks of 32 with a scale, if
-// each has whole pairs of them.
+// The bytes that two nodes send each other of rows that a Q8_0 matrix reads: blocks of 32 with a
+// scale, if each node has whole pairs of them.
 uint64_t OfBlocks(uint64_t columns) {
   return columns % 128 == 0 ? columns + columns / 8 : 4 * columns;
 }
@@ -59,10 +59,10 @@ TEST(ModelLoad, OfAModel) {
   const double weights =
       shape.embedding * (2 * q + 2 * kv) + 3.0 * shape.embedding * shape.feed_forward;
   EXPECT_DOUBLE_EQ(load.flops_per_layer, 2 * weights + 4 * 100 * q);
-  // Of a group all columns that are not the node's own.
+  // In a group all columns that are not the node's own.
   EXPECT_EQ(load.together.heads, shape.kv_head_count);
   EXPECT_EQ(load.together.gathered_bytes, 4 * (q + 2.0 * shape.embedding + shape.feed_forward));
-  // Heads have their rows of the KV cache, of 16 bits beside weights of 32.
+  // A node has the KV rows of its heads, of 16 bits; weights have 32.
   const double kv_read = 100 * 2 * 2 * kv;
   const double head_share =
       (4 * shape.embedding * (q + 2 * kv) + kv_read) / (4 * weights + kv_read);
@@ -72,7 +72,7 @@ TEST(ModelLoad, OfAModel) {
             TestModel::Get().MakeWhole()->layout().BytesFor({0, 1}, 1024, 0));
 }
 
-// A token has a row for each of its experts, and of their bytes reads these experts' alone.
+// A token has a row for each of its experts, and reads the bytes of these experts only.
 TEST(ModelLoad, OfExpertsInAGroup) {
   const model::Shape shape = model::SmallShape(model::Arch::kQwen3Moe);
   const model::ModelFile model(shape, gguf::TensorType::kQ8_0);
@@ -101,7 +101,7 @@ TEST(ModelLoad, OfLatentHeadsInAGroup) {
   EXPECT_FALSE(load.is_new);
 }
 
-// Of three layers the first is dense; every node has the rows that all heads share.
+// The first of three layers is dense; every node has the rows that all heads share.
 TEST(ModelLoad, OfMlaInAGroup) {
   const model::Shape shape = model::SmallShape(model::Arch::kDeepSeek2);
   const model::ModelFile model(shape, gguf::TensorType::kQ8_0);
@@ -116,7 +116,7 @@ TEST(ModelLoad, OfMlaInAGroup) {
                                          3);
   EXPECT_EQ(together.gathers, 4);
   EXPECT_EQ(together.experts.gathers, 10.0 / 3);
-  // Of several shared experts the columns of a node are in several places.
+  // With several shared experts a node's columns are in several places.
   model::Shape two = shape;
   two.experts.shared = 2;
   const model::ModelFile other(two, gguf::TensorType::kQ8_0);
@@ -128,7 +128,7 @@ TEST(ModelLoad, OfMlaInAGroup) {
   EXPECT_GT(together.whole_bytes, load.kv_bytes_per_layer * shape.layer_count);
 }
 
-// What is planned for is what is loaded and read. Small products are left out there.
+// The planned load is what is loaded and read. Small products are left out.
 TEST(ModelLoad, OfEveryArchitectureIsWhatIsComputed) {
   for (const model::Arch arch : model::EveryArch()) {
     SCOPED_TRACE(ArchName(arch));
@@ -139,7 +139,7 @@ TEST(ModelLoad, OfEveryArchitectureIsWhatIsComputed) {
     double read_bytes = static_cast<double>(load.head_bytes - load.next_bytes);
     for (const ModelLoad::Layer& layer : load.layers) read_bytes += layer.read_bytes;
     const engine::WeightCost cost = engine::CostOf(model->weights(), 1);
-    // What compresses rows and mixes streams is left out; of V4.1 there is more of that.
+    // The compression of rows and the mixing of streams are left out; V4.1 has more of both.
     const bool is_latent = shape.is_latent();
     const double left_out = shape.shares_far_rows() ? 0.25 : is_latent ? 0.15 : 0.05;
     EXPECT_NEAR(read_bytes / cost.step_bytes, 1, left_out);

@@ -9,7 +9,7 @@
 namespace aster::plan {
 namespace {
 
-// Of its rates: below the first a node is slow, above the second it is no more.
+// Shares of a node's rates: below the first it is slow, above the second it is no longer slow.
 constexpr double kSlow = 0.65;
 constexpr double kWell = 0.85;
 constexpr double kLeast = 0.01;
@@ -24,7 +24,7 @@ bool NodePaces::IsForgotten(const Pace& pace, int64_t now_ns) {
 }
 
 void NodePaces::Observe(std::span<const Seen> all, int64_t now_ns) {
-  // Beside each one's best, and then beside the one that has least become slower.
+  // How much longer each node takes than at its best; the smallest of these is common to all.
   std::vector<double> longer;
   for (const Seen& seen : all) {
     const auto [best, is_new] = best_.emplace(std::pair(seen.node, seen.kind), seen.ratio);
@@ -45,7 +45,7 @@ void NodePaces::Follow(Pace& pace, double now, int64_t now_ns) {
     ++pace.found_slow;
     pace.now = now;
   } else if (pace.now < 1) {
-    // While it is slow it is followed, in steps that are worth another plan.
+    // A slow node's share is updated in steps that are worth another plan.
     if (now > kWell) {
       pace.now = 1;
     } else if (now < kSlow * pace.now || pace.now < kSlow * now) {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Finds slow nodes: the share of its measured rates that each node has at the moment, by comparing
-// its times on routes with the expected ones. Must not know routes, nor where the times come from.
+// Finds slow nodes: the share of its measured rates that each node reaches at the moment, by
+// comparing its times on routes with the predicted ones. Must not know routes, nor where the times
+// come from.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@
 
 namespace aster::plan {
 
-// A pure function of what it was told. Not for concurrent use.
+// A pure function of its input. Not for concurrent use.
 class NodePaces {
  public:
   // The pace of one node on the open route.
   struct Seen {
     wire::NodeId node;
     uint32_t kind = 0;  // of work: only times of the same kind are compared
-    double ratio = 0;   // its time divided by the one expected from its measured rates
+    double ratio = 0;   // its time divided by the one predicted from its measured rates
   };
 
   // Takes the present paces of all nodes of the route. If all take longer, as with longer texts, no
@@ -36,8 +37,8 @@ class NodePaces {
  private:
   struct Pace {
     double now = 1;
-    int64_t seen_ns = 0;      // when it was seen last
-    uint32_t found_slow = 0;  // times
+    int64_t seen_ns = 0;      // when it was last seen
+    uint32_t found_slow = 0;  // number of times
   };
   static bool IsForgotten(const Pace& pace, int64_t now_ns);
   void Follow(Pace& pace, double now, int64_t now_ns);

@@ -68,15 +68,15 @@ Result<model::Slice> ParseLayers(std::string_view text, uint32_t layer_count) {
                       .head = *end + 1 == layer_count};
 }
 
-// What --split calls a group of all nodes with all layers.
+// The word of --split for a group of all nodes with all layers.
 constexpr std::string_view kGroupWord = "group";
 
-// Of nodes that own experts how many of each layer all of them have.
+// For nodes that own experts: the number of experts per layer that all of them have.
 std::string ExpertsText(uint32_t replicas) {
   return replicas == 0 ? std::string(kExpertsWord) : fmt::format("{}*{}", kExpertsWord, replicas);
 }
 
-// Takes off what ExpertsText gives, where it stands behind the nodes.
+// Removes the text of ExpertsText from the end of the nodes, and parses it.
 Result<std::optional<uint32_t>> TakeExperts(std::string_view& text) {
   const size_t begin = text.rfind(kExpertsWord);
   if (begin == text.npos) return std::optional<uint32_t>();
@@ -96,7 +96,7 @@ bool IsGroupWord(std::string_view text) {
   return Trim(text.substr(0, text.rfind(kExpertsWord))) == kGroupWord;
 }
 
-// The one that leads first.
+// The leading one first.
 std::vector<const PlanNode*> NodesOf(const PlanStage& stage) {
   std::vector<const PlanNode*> nodes = {&stage.node};
   for (const PlanNode& member : stage.members) nodes.push_back(&member);
@@ -157,14 +157,14 @@ Status ParseNodes(std::string_view text, std::span<const PlanNode> nodes, PlanSt
                                      kExpertsWord, stage.node.name, kExpertsWord));
 }
 
-// All of them with all layers.
+// A group of all nodes with all layers.
 std::string GroupOfAll(std::span<const PlanNode> nodes, std::string_view experts) {
   std::vector<std::string> names;
   for (const PlanNode& node : nodes) names.push_back(node.id.ToText());
   return fmt::format("{}{}=0:out", fmt::join(names, "+"), experts);
 }
 
-// Every node of a path with groups has one place in it.
+// Every node has one place at most in a path with groups.
 Status CheckGroups(std::span<const PlanStage> stages) {
   if (std::ranges::none_of(stages, &PlanStage::is_group)) return Ok();
   std::vector<wire::NodeId> seen;
@@ -272,7 +272,7 @@ Plan MovedCuts(Plan plan, const model::Shape& shape) {
 Result<Plan> EvenSplit(uint32_t layer_count, std::span<const PlanNode> nodes) {
   if (nodes.empty()) return InvalidArgument("there are no nodes to split the model over");
   Plan plan;
-  // At least a layer for each; nodes beyond have none.
+  // At least one layer each; further nodes have none.
   const auto count = static_cast<uint32_t>(std::min<size_t>(nodes.size(), layer_count));
   for (uint32_t i = 0; i < count; ++i) {
     const auto at = [&](uint32_t part) {
@@ -299,7 +299,7 @@ Status CheckPath(std::span<const PlanStage> stages, uint32_t layer_count) {
                                   slice.layer_end, layer_count),
                       layer_count);
     }
-    // Each layer once and in order: no gap, and no overlap.
+    // Each layer exactly once and in order: no gap, and no overlap.
     if (slice.layer_begin > next) {
       return BadSplit(fmt::format("no node has {}", LayersText(next, slice.layer_begin)),
                       layer_count);
@@ -368,7 +368,7 @@ Result<std::vector<PlanStage>> ParsePath(std::string_view text, uint32_t layer_c
   return std::move(TRY(ParseSplit(split, layer_count, nodes)).stages);
 }
 
-// "a+b", or "2*a+b" where their shares differ; behind it who owns experts.
+// "a+b", or "2*a+b" if their shares differ; then the suffix if nodes own experts.
 std::string NameOf(const PlanStage& stage) {
   const bool is_even = std::ranges::all_of(
       stage.shares, [&](uint32_t share) { return share == stage.shares.front(); });

@@ -34,7 +34,7 @@ TEST(Plan, GroupsComputeLayersTogether) {
   EXPECT_EQ(Parsed("2*a+b=0:out"), "2*a+b=0:out");
   EXPECT_EQ(Parsed("3*a+3*b=0:out"), "a+b=0:out");
   EXPECT_EQ(SplitText({ParsePath("a+b", 36, TestNodes(2)).value(), {}}), "a+b=0:out");
-  // What each node computes.
+  // The part that each node computes.
   const Plan plan = ParseSplit("2*a+b=0:out", 36, TestNodes(2)).value();
   EXPECT_TRUE(plan.has_groups());
   const std::vector<model::Slice> slices = plan.stages[0].Slices();
@@ -115,7 +115,7 @@ TEST(Plan, ExamplesInErrorsWork) {
   }
 }
 
-// Layers that see the KV rows of others before them are on one node with them.
+// Layers that read KV rows of earlier layers are on one node with them.
 TEST(Plan, LayersThatShareRowsStayTogether) {
   const model::Shape shape = model::ShapeOfPreset("gemma4-tiny").value();
   const auto moved = [&](std::string_view text) {
@@ -128,7 +128,7 @@ TEST(Plan, LayersThatShareRowsStayTogether) {
   EXPECT_EQ(moved("0:1,2:4,5:out"), "a=0:1,c=2:out");
 }
 
-// Where layers see what another before them has chosen, stages begin with that one.
+// If layers use the rows that an earlier layer has chosen, stages begin with that one.
 TEST(Plan, StagesBeginWithLayersThatCan) {
   model::Shape shape;
   shape.layer_count = 7;

@@ -24,14 +24,14 @@
 namespace aster::plan {
 namespace {
 
-// Behind the layers the logits, and before them what is to be computed.
+// The logits after the layers, and the tokens' rows before them.
 constexpr uint32_t kGathersOfHead = 2;
 
 std::string Seconds(double seconds) {
   return FormatDuration(static_cast<int64_t>(std::min(seconds, 1e9) * 1e9));
 }
 
-// A sum that no node's memory can hold stays one: it saturates.
+// A sum that no node's memory can hold stays so: it saturates.
 uint64_t SaturatedAdd(uint64_t a, uint64_t b) {
   constexpr uint64_t kMost = uint64_t{1} << 62;
   return std::min(CheckedAdd(a, b).value_or(kMost), kMost);
@@ -49,13 +49,13 @@ class Planning {
   }
 
   Result<SplitPlan> Run() {
-    // The search knows nodes and layers by number only.
+    // The search knows nodes and layers by index only.
     const std::optional<SplitAnswer> fast_prefill = SearchSplit(problem_);
     if (!fast_prefill) return WhyNot();
     DescribeRequest();
     DescribeGroups();
     taken_ = PipelineAnswer(kinds_, *fast_prefill);
-    // Kinds are compared by rates that were measured.
+    // Kinds are compared only with measured rates.
     std::vector<KindAnswer> answers;
     const bool is_wanted = options_.may_choose || options_.compares;
     if (knows_flops_ && knows_reads_ && is_wanted) answers = SearchKinds(kinds_, *fast_prefill);
@@ -75,7 +75,7 @@ class Planning {
     return split;
   }
 
-  // Of a plan that is there.
+  // The predicted times of an existing plan.
   std::optional<SplitPlan> Predict(const Plan& plan) {
     if (!knows_flops_ || !knows_reads_) return std::nullopt;
     DescribeRequest();
@@ -95,7 +95,7 @@ class Planning {
   uint32_t layer_count() const { return problem_.layer_count(); }
 
   void DescribeModel() {
-    // Sums over layers, so that a slice's bytes and reads are a difference of two.
+    // Sums over layers, so that a slice's bytes and reads are the difference of two.
     problem_.bytes_before.push_back(0);
     problem_.may_begin = load_.may_begin;
     problem_.reads_before.push_back(0);
@@ -106,7 +106,7 @@ class Planning {
                                       load_.kv_read_bytes);
     }
     problem_.embedding_bytes = load_.embedding_bytes;
-    // An MTP block reads the embedding beside the head.
+    // An MTP block reads the embedding, too.
     const bool has_own = load_.next_bytes > 0 && !load_.tied_head;
     problem_.head_bytes =
         SaturatedAdd(load_.head_bytes, has_own ? load_.embedding_bytes : uint64_t{0});
@@ -144,8 +144,8 @@ class Planning {
     }
   }
 
-  // All devices of a node as one: layers go through them one after the other, shared out by their
-  // memory.
+  // Describes all devices of a node as one: layers go through them one after the other, divided by
+  // their memory.
   void DescribeDevices(const NodeAbility& able, SplitProblem::Node& node) {
     const std::vector<uint64_t>& rooms = rooms_.emplace_back(RoomsOf(able));
     double layers = 0, layer_s = 0, byte_s = 0;
@@ -157,7 +157,7 @@ class Planning {
       const double chunk = options_.chunk_tokens;
       layer_s += room * chunk * std::max(load_.flops_per_layer, 1.0) / device.multiply_flops_per_s;
       byte_s += room / device.memory_bytes_per_s;
-      // The bus as a link: rows go there and come back.
+      // The bus counts as a link: rows go there and come back.
       const double row_s = device.bus_bytes_per_s > 0
                                ? static_cast<double>(load_.row_bytes) / device.bus_bytes_per_s
                                : 0;
@@ -172,9 +172,9 @@ class Planning {
     node.device_byte_s = byte_s / layers;
   }
 
-  // Layers that each device of a node has memory for, beside its reserve, a computation's scratch,
-  // the head on the last one, and the whole KV cache: a node whose slice is longer has part of that
-  // in its own memory.
+  // The number of layers that each device of a node has memory for, besides its reserve, scratch,
+  // the head on the last one, and the whole KV cache: if the node's slice is longer, part of the KV
+  // cache is in its main memory.
   std::vector<uint64_t> RoomsOf(const NodeAbility& able) const {
     uint64_t layer_bytes = 1;
     for (const ModelLoad::Layer& layer : load_.layers)
@@ -201,7 +201,7 @@ class Planning {
   }
 
   void DescribeLinks() {
-    // Links that were not measured cost nothing.
+    // Links that were not measured count as free.
     problem_.links.resize(nodes_.size() * nodes_.size());
     for (const LinkAbility& link : links_) {
       if (link.from >= nodes_.size() || link.to >= nodes_.size()) continue;
@@ -222,12 +222,12 @@ class Planning {
             .embedding = begin == 0,
             .head = end == layer_count()};
   }
-  // Nothing where a node is not known.
+  // Nullopt if a node is unknown.
   std::optional<std::vector<KindAnswer::Part>> PartsOf(std::span<const PlanStage> stages) const;
   std::vector<PlanStage> StagesOf(std::span<const KindAnswer::Part> parts) const;
   Plan PlanOf(const KindAnswer& answer) const;
 
-  // Rates are predicted only from what was measured.
+  // Rates are predicted only from measured ones.
   void Predict(SplitPlan& split) const {
     split.plan = PlanOf(taken_);
     for (const auto* const parts : {&taken_.parts, &taken_.decode}) {
@@ -259,7 +259,7 @@ class Planning {
   const ModelLoad& load_;
   const PlannerOptions options_;
   SplitProblem problem_;
-  std::vector<SplitProblem::Node> group_nodes_;  // by what they took in groups
+  std::vector<SplitProblem::Node> group_nodes_;  // by their times in groups
   KindProblem kinds_;
   std::vector<std::vector<uint64_t>> rooms_;  // [nodes][devices]: layers that fit
   KindAnswer taken_;
@@ -267,10 +267,10 @@ class Planning {
   bool knows_reads_ = false;
 };
 
-// A pipeline gets along without what was measured of links; a group does not.
+// A pipeline can be planned without measured links; a group cannot.
 void Planning::DescribeGroups() {
   const ModelLoad::Together& together = load_.together;
-  // An MTP block, with a whole head, on the node that leads: any of them may.
+  // The leading node also has the MTP block with a whole head; any node may lead.
   const uint64_t next_bytes = load_.next_bytes > 0 ? load_.head_bytes : 0;
   const auto problem_of = [&](uint32_t layers, bool has_head) {
     const double part = static_cast<double>(layers) / layer_count();
@@ -317,11 +317,11 @@ void Planning::DescribeGroups() {
                                .may_own_experts = nodes_[i].may_own_experts,
                                .may_divide = nodes_[i].may_divide_new || !together.is_new});
     }
-    // Ways that were not measured may be slow.
+    // Links that were not measured may be slow.
     problem.links.resize(problem_.links.size());
     for (const LinkAbility& link : links_) {
       if (link.from >= nodes_.size() || link.to >= nodes_.size() || link.bytes_per_s <= 0) continue;
-      // Columns come from a device, and go to one.
+      // Columns are copied from and to the devices.
       problem.links[link.from * nodes_.size() + link.to] = {
           .message_s = link.round_trip_s / 2 + group_nodes_[link.from].bus_token_s,
           .byte_s = 1 / link.bytes_per_s};
@@ -436,7 +436,7 @@ std::string Planning::ExplainDevices(const KindAnswer::Part& part) const {
   return fmt::format(" ({}: {})", fmt::join(places, ", "), why);
 }
 
-// Why each has experts of its own, and not rows of all.
+// Why each node has experts of its own, and not rows of all.
 std::string Planning::ExplainOwners(const KindAnswer::Part& part) const {
   std::string text = "; each has experts of its own";
   if (part.form.replicas > 0)
@@ -468,7 +468,7 @@ std::string Planning::WhyLeftOut(size_t node) const {
 }
 
 void Planning::Explain(SplitPlan& split) const {
-  // Each stage with what it costs, then each node that has none and why.
+  // Each stage with its times, then each node without layers and why.
   for (size_t i = 0; i < taken_.parts.size(); ++i)
     split.lines.push_back(ExplainPart(taken_.parts, i));
   for (size_t i = 0; i < taken_.decode.size(); ++i)
@@ -490,8 +490,7 @@ void Planning::Explain(SplitPlan& split) const {
         fmt::format("the speed of {} is unknown and assumed to be {}", fmt::join(unknown, ", "),
                     knows_flops_ || knows_reads_ ? "the others' median" : "equal"));
   }
-  // The head weighs more than a layer where the vocabulary is large, which an even split gets
-  // wrong.
+  // With a large vocabulary the head weighs more than a layer, which an even split ignores.
   const double layer_reads = problem_.reads_before.back() / layer_count();
   if (layer_reads > 0) {
     split.lines.push_back(fmt::format(
@@ -520,7 +519,7 @@ std::string Planning::RoomOf(size_t node) const {
                      FormatBytes(options_.reserved_bytes));
 }
 
-// A power of two of MiB with which the model fits; nothing where weights alone are too much.
+// A power of two of MiB with which the model fits; nullopt if the weights alone are too large.
 std::optional<uint64_t> Planning::ReserveThatFits() const {
   constexpr uint64_t kMiB = uint64_t{1} << 20;
   PlannerOptions less = options_;
@@ -543,10 +542,10 @@ std::string Planning::Advice(uint64_t missing) const {
 
 Error Planning::WhyNot() const {
   std::vector<std::string> rooms;
-  // What each node would hold, one behind the other, as far as that goes.
+  // The layers that each node could hold, one node after the other, until all are held.
   uint32_t covered = 0;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    // Where the layers before are held by others.
+    // Assumes that the nodes before hold the earlier layers.
     const uint32_t fit = LayersThatFit(problem_, i, std::min(covered, layer_count() - 1));
     covered = std::min(covered + fit, layer_count());
     rooms.push_back(fmt::format("{} has {} ({} layers)", nodes_[i].node.name, RoomOf(i), fit));
@@ -562,7 +561,7 @@ Error Planning::WhyNot() const {
     return InvalidArgument(fmt::format("{} nodes cannot share {} layers: give fewer nodes",
                                        nodes_.size(), layer_count()));
   }
-  // A node that cannot hold one layer is named.
+  // Names a node that cannot hold one layer.
   if (options_.all_nodes) {
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const uint32_t middle = layer_count() > 1 ? 1 : 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Plans of groups fit into the memory of their nodes, to the byte: a node counts what its part of
-// each tensor takes, by the same rule as when it loads them.
+// Plans of groups fit into the memory of their nodes, to the byte: a node counts the bytes of its
+// part of each tensor by the same rule as when it loads them.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kKvBytes = uint64_t{1} << 20;
 
-// As a node counts before it loads a slice (stage::SliceBytes).
+// The bytes that a node counts before it loads a slice (stage::SliceBytes).
 uint64_t BytesOf(const gguf::ModelFiles& files, const model::Shape& shape,
                  const model::Slice& slice) {
   uint64_t bytes = 0;
@@ -40,7 +40,7 @@ uint64_t BytesOf(const gguf::ModelFiles& files, const model::Shape& shape,
   return bytes;
 }
 
-// What each node of a plan takes. Layers of its own that overlap are there once.
+// The memory of each node of a plan. Overlapping layers of one node count once.
 std::map<wire::NodeId, uint64_t> Taken(const model::ModelFile& model, const model::Shape& shape,
                                        const Plan& plan) {
   std::map<wire::NodeId, uint64_t> taken;
@@ -58,7 +58,7 @@ std::map<wire::NodeId, uint64_t> Taken(const model::ModelFile& model, const mode
     std::vector<model::Slice> slices = stage.Slices();
     for (size_t i = 0; i < slices.size(); ++i) {
       EXPECT_TRUE(model::CheckGroup(slices[i].part, shape).ok());
-      // The most used experts may be all another node's.
+      // All of the most used experts may be another node's.
       std::vector<uint16_t>& replicated = slices[i].part.replicated;
       if (stage.replicas > 0) {
         const model::PartRange own = model::RangeOf(slices[i].part, shape.experts.count);

@@ -65,7 +65,7 @@ TEST(Planner, SharesBySpeed) {
   std::vector<uint32_t> counts = Counts(split);
   std::ranges::sort(counts);
   EXPECT_THAT(counts, ElementsAre(10, 30));
-  // 256 tokens through 10 layers of 2e8 operations at 1e12 in a second.
+  // 256 tokens through 10 layers of 2e8 operations at 1e12/s.
   EXPECT_NEAR(split.prefill_tokens_per_s, 256 / (256 * 10 * 2e8 / 1e12), 1);
   EXPECT_GT(split.decode_tokens_per_s, 0);
 }
@@ -86,14 +86,14 @@ TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
     }
     return 0u;
   };
-  // 18 there in the time of 2 here: 12 on the one, 10 + 18 on the other.
+  // 18 layers on the GPU take as long as 2 on the processor: 12 on a, 10 + 18 on b.
   EXPECT_EQ(layers_of_b(), 28u);
   const auto split = PlanSplit(nodes, {}, Load(40)).value();
   EXPECT_THAT(
       fmt::format("{}", fmt::join(split.lines, "\n")),
       HasSubstr("b: layers 12 to 39 and the head (layers 22 to 39 and the head on Radeon: as "
                 "many as fit there), "));
-  // As many as the user allows; and a bus that is slower than computing.
+  // With the user's limit of layers, and a bus that is slower than computing.
   nodes[1].gpu_layers = 9;
   EXPECT_EQ(layers_of_b(), 24u);
   EXPECT_THAT(fmt::format("{}", fmt::join(PlanSplit(nodes, {}, Load(40)).value().lines, "\n")),
@@ -102,7 +102,7 @@ TEST(Planner, ANodeWithADeviceGetsMoreLayers) {
   EXPECT_EQ(layers_of_b(), 0u);
 }
 
-// A GPU's layers, the head with them and their share of the KV cache take none of main memory.
+// A GPU's layers, with the head and their share of the KV cache, take no main memory.
 TEST(Planner, MemoryOfADeviceCountsBesideMainMemory) {
   auto nodes = Nodes({1e12}, 500 * kMiB);
   const PlannerOptions options{.reserved_bytes = 100 * kMiB};
@@ -118,7 +118,7 @@ TEST(Planner, MemoryOfADeviceCountsBesideMainMemory) {
   // 4 layers, the embedding and 4 of 14 parts of the KV cache are 519 MiB.
   EXPECT_THAT(plan(14).error().message(),
               HasSubstr("a has 500 MiB and 1.47 GiB on Radeon, of which 100 MiB are for the KV"));
-  // An integrated one has no memory of its own.
+  // An integrated GPU has no memory of its own.
   nodes[0].devices[0].shares_memory = true;
   EXPECT_TRUE(plan(2).ok());
   EXPECT_FALSE(plan(3).ok());
@@ -198,7 +198,7 @@ TEST(Planner, SaysWhatIsReservedAndHowMuchWouldFit) {
   const auto planned = PlanSplit(nodes, {}, Load(8), {.reserved_bytes = 64 * kMiB});
   ASSERT_TRUE(planned.ok());
   EXPECT_THAT(Counts(*planned), ElementsAre(4, 4));
-  // Weights that are too much are so with any reserve.
+  // If the weights alone are too large, no smaller reserve helps.
   EXPECT_THAT(PlanSplit(nodes, {}, Load(80), {.reserved_bytes = 64 * kMiB}).error().message(),
               HasSubstr("add a node"));
 }
@@ -245,7 +245,7 @@ TEST(Planner, AGroupWhereItAnswersSooner) {
               Contains(HasSubstr("a pipeline (--split a=0:7,b=8:out) would take ")));
   // 1650 MiB, halved, at 10 GB/s, and 66 gathers.
   EXPECT_NEAR(group.decode_tokens_per_s, 1 / (0.5 * 1650 * kMiB / 1e10 + 66 * 7e-5), 0.1);
-  // Where it may not be chosen it is told of.
+  // If it may not be chosen it is mentioned.
   const auto pipeline = PlanSplit(nodes, links, LoadOfGroups(16)).value();
   EXPECT_EQ(pipeline.plan.stages.size(), 2u);
   EXPECT_THAT(pipeline.lines.back(), HasSubstr("a group (--split a+b=0:out) would take "));
@@ -271,7 +271,7 @@ TEST(Planner, ComparesAllKindsOfPlan) {
   EXPECT_EQ(SplitText(*taken->plan), SplitText(split.plan));
   EXPECT_LE(0.9 * taken->request_s, least_s);
   EXPECT_EQ(split.alternatives[3].why, "there are too few nodes");
-  // Each is predicted the same where it is there already.
+  // Each is predicted the same as an existing plan.
   for (const Alternative& of : split.alternatives) {
     if (!of.plan) continue;
     const auto predicted = PredictPlan(nodes, Links(2, 1e-4, 1e10), LoadOfGroups(16), {}, *of.plan);
@@ -287,7 +287,7 @@ TEST(Planner, ComparesPlansOfAllNodesWhereAllAreToTakePart) {
   PlannerOptions options{.all_nodes = true, .may_choose = true};
   const auto near = PlanSplit(nodes, Links(2, 1e-4, 1e10), LoadOfGroups(16), options).value();
   EXPECT_EQ(SplitText(near.plan), "a+b=0:out");
-  // One alone would be soonest of so short an answer over so slow a link.
+  // For so short an answer over so slow a link, one node alone would be soonest.
   options.prompt_tokens = 40;
   options.answer_tokens = 64;
   const auto far = PlanSplit(nodes, Links(2, 0.05, 1e7), LoadOfGroups(16), options).value();
@@ -330,19 +330,19 @@ TEST(Planner, SaysWhatOneNodeAloneWouldTake) {
   const auto whole = PlanSplit(Nodes({1e12, 1e12}, 1000 * kMiB), links, Load(16), options).value();
   EXPECT_THAT(DescribeOthers(whole.alternatives),
               Contains("one node alone is not possible: no node has memory for the whole model"));
-  // One node has it all.
+  // One node has all of it.
   const auto one = PlanSplit(Nodes({1e12}), {}, Load(16), options).value();
   EXPECT_THAT(one.lines, Contains(HasSubstr("predicted at 4096 tokens: prefill ")));
 }
 
 TEST(Planner, NoGroupWhereAPipelineAnswersSooner) {
   const auto nodes = Nodes({1e12, 1e12});
-  // 16 layers with 4 gathers of half a round trip each are longer than half of the model.
+  // 16 layers with 4 gathers of half a round trip each take longer than half of the model.
   const auto slow = PlanSplit(nodes, Links(2, 4e-3, 1e10), LoadOfGroups(16), {.may_choose = true});
   EXPECT_FALSE(slow->plan.has_groups());
   EXPECT_THAT(DescribeOthers(slow->alternatives),
               Contains(HasSubstr("a group (--split a+b=0:out) would take ")));
-  // A long prompt is read faster by a pipeline.
+  // A pipeline prefills a long prompt faster.
   EXPECT_EQ(PlanSplit(nodes, Links(2, 1e-4, 1e8), LoadOfGroups(16),
                       {.may_choose = true, .prompt_tokens = 32768, .answer_tokens = 16})
                 ->plan.stages.size(),
@@ -392,7 +392,7 @@ TEST(Planner, ManyNodesAndManyLayersTakeNoTime) {
   EXPECT_TRUE(PlanSplit(Nodes({1e12, 2e12}), {}, Load(5000)).ok());
 }
 
-// As for one request: every kind of plan, over links that differ, too.
+// As for one request: every kind of plan, and over links that differ.
 TEST(Planner, SixtyFourUnlikeNodesForOneRequest) {
   Random random(7);
   const auto between = [&](double least, double most) {
@@ -419,11 +419,11 @@ TEST(Planner, SixtyFourUnlikeNodesForOneRequest) {
   EXPECT_LE(0.9 * split.request_s, alone->request_s);
 }
 
-// A node whose rates promise twice what it does for this model.
+// The rates of a node promise twice its real speed for this model.
 TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
   const ModelLoad load = Load(40);
   auto nodes = Nodes({2e12, 1e12});
-  const double layer_s = 256 * 2e8 / 1e12;  // of a chunk, at the second one's rate
+  const double layer_s = 256 * 2e8 / 1e12;  // of a chunk, at the second node's rate
   const double token_s = 100.0 * kMiB / 1e10;
   const auto took = [&](uint32_t begin, uint32_t end, double part) {
     const double layers = part * (end - begin);
@@ -447,26 +447,26 @@ TEST(Planner, WhatNodesTookForTheModelCountsMoreThanTheirRates) {
     return 0u;
   };
   EXPECT_NEAR(layers_of_a(), 27, 1);
-  // In any of its slices, also those that it computes with others.
+  // Its times in any slice count, also those in groups.
   for (const MeasuredSlice& measured : {took(0, 10, 1), took(30, 40, 1), took(0, 40, 0.5)}) {
     nodes[0].measured = {measured};
     EXPECT_EQ(layers_of_a(), 20u);
     const auto split = PlanSplit(nodes, {}, load).value();
     EXPECT_NEAR(split.stage_times[0].chunk_s, 20 * layer_s, 1e-3);
   }
-  // Shorter frames say what a row costs.
+  // Shorter frames tell the time of a row.
   MeasuredSlice shorter = took(0, 10, 1);
   shorter.chunk.rows = 128;
   shorter.chunk.seconds =
       shorter.token.seconds + (shorter.chunk.seconds - shorter.token.seconds) * 127 / 255;
   nodes[0].measured = {shorter};
   EXPECT_EQ(layers_of_a(), 20u);
-  // Of other models, and times of nothing.
+  // Times of other models, and empty ones.
   nodes[0].measured = {took(0, 41, 1), took(3, 3, 1), MeasuredSlice()};
   EXPECT_NEAR(layers_of_a(), 27, 1);
 }
 
-// Four gathers are more than three, where a message takes as long as a layer.
+// Four gathers are more than three, if a message takes as long as a layer.
 TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
   ModelLoad load = LoadOfGroups(16);
   load.together.experts = {.count = 64,
@@ -488,20 +488,20 @@ TEST(Planner, OwnersOfExpertsWhereTheyAnswerSooner) {
   const auto same = PredictPlan(nodes, links, load, options, owners.plan);
   ASSERT_TRUE(same);
   EXPECT_NEAR(same->request_s, owners.request_s, 1e-9);
-  // Also where the model fits on no node.
+  // Also if the model fits on no node.
   const auto large = PlanSplit(Nodes({1e12, 1e12}, 1200 * kMiB), links, load, options).value();
   EXPECT_THAT(SplitText(large.plan), testing::StartsWith("a+b/experts"));
   EXPECT_THAT(DescribeOthers(large.alternatives),
               Contains("one node alone is not possible: no node has memory for the whole model"));
-  // Messages that cost nothing leave rows, whose load is even.
+  // If messages cost nothing, rows are better, as their load is even.
   EXPECT_EQ(SplitText(PlanSplit(nodes, Links(2, 1e-7, 1e12), load, options)->plan), "a+b=0:out");
-  // A program that does not know them computes rows.
+  // A program that does not know owned experts computes rows.
   nodes[1].may_own_experts = false;
   EXPECT_THAT(SplitText(PlanSplit(nodes, links, load, options)->plan),
               testing::Not(HasSubstr("experts")));
 }
 
-// Programs of an earlier protocol divide the families that it knew, and no others.
+// Programs of an earlier protocol divide only the families that it knew.
 TEST(Planner, OlderProgramsAreInNoGroupOfANewFamily) {
   ModelLoad load = LoadOfGroups(16);
   auto nodes = Nodes({1e12, 1e12, 1e12});
@@ -523,7 +523,7 @@ TEST(Planner, OlderProgramsAreInNoGroupOfANewFamily) {
   EXPECT_GT(PlanSplit(nodes, links, load, {.all_nodes = true})->plan.stages.size(), 1u);
 }
 
-// What a node took in groups says more of groups, and what it took alone more of pipelines.
+// A node's times in groups say more about groups, and its times alone more about pipelines.
 TEST(Planner, TimesInGroupsCountForGroups) {
   const ModelLoad load = LoadOfGroups(16);
   auto nodes = Nodes({1e12, 1e12});
@@ -545,12 +545,12 @@ TEST(Planner, TimesInGroupsCountForGroups) {
   const double layers_s = 16 * 256 * 2e8 / 1e12;
   for (NodeAbility& node : nodes) node.measured = {took(0.5, 0.75 * layers_s, 256)};
   EXPECT_NEAR(chunk_s("a+b=0:out"), group_s + 0.25 * layers_s, 1e-6);
-  // Nothing else is known of what it takes alone.
+  // Its times alone are otherwise unknown.
   EXPECT_NEAR(chunk_s("a=0:out"), 1.5 * alone_s, 1e-6);
   for (NodeAbility& node : nodes) node.measured.push_back(took(1, 1.2 * layers_s, 256));
   EXPECT_NEAR(chunk_s("a+b=0:out"), group_s + 0.25 * layers_s, 1e-6);
   EXPECT_NEAR(chunk_s("a=0:out"), 1.2 * alone_s, 1e-6);
-  // Frames of other lengths bend what lies between a row and a chunk.
+  // Frames of other lengths change the times between a row and a chunk.
   const auto first_s = [&](uint32_t prompt) {
     const Plan plan = ParseSplit("a=0:out", 16, TestNodes(2)).value();
     return PredictPlan(nodes, links, load, {.prompt_tokens = prompt}, plan)->first_token_s;

@@ -22,7 +22,7 @@ bool Rearranging::Observe(int64_t now_ns, const Offer& offer) {
   if (now_ns - *better_since_ns_ < options_.settle_ns || now_ns < may_change_ns_) return false;
   const auto horizon_ns = static_cast<double>(options_.horizon_ns);
   if (offer.is_busy && gain * horizon_ns < static_cast<double>(offer.change_ns)) return false;
-  // A plan that did not last before will probably not last now.
+  // A plan that was given up before will probably be given up again.
   while (!past_.empty() && now_ns - past_.back().at_ns > 2 * options_.longest_rest_ns)
     past_.pop_back();
   if (past_.empty()) rest_ns_ = options_.rest_ns;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Decides when another plan replaces the running one, so that a server uses machines that join,
-// leaves failed ones and relieves slow ones, without oscillating. Must not know the contents of
-// plans, nor nodes.
+// avoids failed ones and gives slow ones less work, without oscillating. Must not know the contents
+// of plans, nor nodes.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 namespace aster::plan {
 
 struct RearrangingOptions {
-  double least_gain = 0.15;              // as a part of the time that the plan takes
+  double least_gain = 0.15;              // as a part of the plan's time
   int64_t settle_ns = 2 * kNsPerSecond;  // for how long the gain must have lasted
   // The pause between two changes. A change to an earlier plan doubles it, up to the longest; after
   // twice the longest pause without any change it is the shortest again.
   int64_t rest_ns = 20 * kNsPerSecond;
   int64_t longest_rest_ns = 640 * kNsPerSecond;
-  // Running requests wait for a change, so its time has to be gained back within this time.
+  // Running requests wait for a change, so its time must be gained back within this time.
   int64_t horizon_ns = 60 * kNsPerSecond;
 };
 
@@ -32,14 +32,14 @@ class Rearranging {
   explicit Rearranging(const RearrangingOptions& options = {}) : options_(options) {}
 
   struct Offer {
-    std::string current;   // the running plan, as people write it
+    std::string current;   // the running plan as text
     std::string best;      // the plan that the planner would make now
     double current_s = 0;  // times of both for the same work; infinite: it cannot do the work
     double best_s = 0;
     bool is_busy = false;   // requests run
-    int64_t change_ns = 0;  // time of a change: that of the last one
+    int64_t change_ns = 0;  // time of a change, by the last one
   };
-  // Returns whether the best plan takes over now; the caller must make it so.
+  // Returns whether the best plan takes over now; the caller must carry that out.
   bool Observe(int64_t now_ns, const Offer& offer);
   // When the next change may be made.
   int64_t may_change_ns() const { return may_change_ns_; }

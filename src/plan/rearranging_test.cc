@@ -30,7 +30,7 @@ TEST(Rearranging, AGainMustLast) {
   Rearranging policy;
   EXPECT_FALSE(policy.Observe(10 * kSecond, Better()));
   EXPECT_FALSE(policy.Observe(11 * kSecond, Better()));
-  // For a moment it was gone.
+  // The gain was absent for a moment.
   EXPECT_FALSE(policy.Observe(12 * kSecond, Better(0.1)));
   EXPECT_FALSE(policy.Observe(13 * kSecond, Better()));
   EXPECT_FALSE(policy.Observe(14 * kSecond, Better()));
@@ -40,7 +40,7 @@ TEST(Rearranging, AGainMustLast) {
 TEST(Rearranging, ASmallGainIsNone) {
   Rearranging policy;
   for (int64_t now = 0; now < 100; ++now) EXPECT_FALSE(policy.Observe(now * kSecond, Better(0.14)));
-  // Nor is the same plan, whatever it is predicted to take.
+  // The same plan never takes over, whatever its predicted time.
   Rearranging::Offer same = Better();
   same.best = same.current;
   for (int64_t now = 100; now < 200; ++now) EXPECT_FALSE(policy.Observe(now * kSecond, same));
@@ -82,7 +82,7 @@ TEST(Rearranging, GoingBackTakesLongerEachTime) {
   EXPECT_EQ(changes[3] - changes[2], 80);
 }
 
-// Machines with a life of their own under the real planner, a step a second.
+// Simulated machines that change, with the real planner, in steps of a second.
 class Life {
  public:
   explicit Life(size_t nodes) : here_(nodes, true), pace_(nodes, 1.0) {
@@ -100,7 +100,7 @@ class Life {
     load_.context = 4096;
   }
 
-  // Until the end; `happens` is told each second.
+  // Runs until that time; calls `happens` each second.
   void Run(int64_t until, const std::function<void(int64_t)>& happens = nullptr) {
     for (; now_ < until; ++now_) {
       if (happens) happens(now_);
@@ -114,7 +114,7 @@ class Life {
     const auto stage = Find(node);
     return stage == plan_.stages.end() ? 0 : stage->slice.layer_end - stage->slice.layer_begin;
   }
-  // Plans that took over while the one before could go on, and where it could not.
+  // Plans that replaced one that still worked, and one that had failed.
   size_t changes() const { return changes_; }
   size_t failures() const { return failures_; }
 
@@ -154,7 +154,7 @@ class Life {
     plan_ = best.plan;
   }
 
-  // The planner is asked once for each state of the nodes.
+  // The planner runs once for each state of the nodes.
   const SplitPlan& PlanFor(const std::vector<NodeAbility>& able) {
     std::vector<std::pair<uint64_t, double>> key;
     for (const NodeAbility& node : able)
@@ -165,8 +165,7 @@ class Life {
     return plans_.emplace(std::move(key), std::move(split)).first->second;
   }
 
-  // What nodes take, in proportion to what is expected of them, longer by up to a tenth; and all of
-  // them longer as texts grow.
+  // The nodes' times: the predicted ones, longer by up to a tenth, and all longer as texts grow.
   void Measure() {
     std::vector<NodePaces::Seen> all;
     const double grown = 1 + 0.3 * static_cast<double>(now_ % 300) / 300;
@@ -182,7 +181,7 @@ class Life {
   std::vector<NodeAbility> nodes_;
   ModelLoad load_;
   std::vector<bool> here_;
-  std::vector<double> pace_;  // what each has of its rates in truth
+  std::vector<double> pace_;  // the true share of each node's rates
   NodePaces paces_;
   Rearranging policy_;
   std::map<std::vector<std::pair<uint64_t, double>>, SplitPlan> plans_;
@@ -208,7 +207,7 @@ TEST(RearrangingLife, ANodeThatJoinsIsUsedWithin5Seconds) {
   life.Run(105);
   EXPECT_EQ(life.LayersOf(1), 16u);
   EXPECT_EQ(life.changes(), 1u);
-  // And one that comes back.
+  // A node that comes back.
   life.SetHere(1, false);
   life.Run(200);
   life.SetHere(1, true);
@@ -224,7 +223,7 @@ TEST(RearrangingLife, ANodeThatSlowsToHalfIsRelievedWithin30Seconds) {
   life.Run(130);
   EXPECT_LE(life.LayersOf(1), 12u);
   EXPECT_GE(life.LayersOf(1), 9u);
-  // It stays so while the node is slow, and ends with that.
+  // It stays so while the node is slow, and not longer.
   life.Run(1000);
   EXPECT_EQ(life.changes(), 1u);
   life.SetPace(1, 1);
@@ -249,7 +248,7 @@ TEST(NodePaces, WhatAllTakeLongerIsNoNodes) {
   observe(1.5, 4);
   EXPECT_EQ(paces.Of(a, 0), 1);
   EXPECT_DOUBLE_EQ(paces.Of(b, 0), 0.5);
-  // A little better or worse is no news.
+  // Small changes are ignored.
   observe(1.5, 3.2);
   EXPECT_DOUBLE_EQ(paces.Of(b, 0), 0.5);
   observe(1.5, 2.1);
@@ -272,7 +271,7 @@ TEST(NodePaces, OneThatIsNotSeenIsTriedAgainLaterEachTime) {
   EXPECT_EQ(paces.Of(a, 182 * kSecond), 1);
 }
 
-// One that is hardly there is left out, so nothing is seen of it: it is tried again, and less and
+// A node that is almost unusable is left out, so it is not observed: it is tried again, less and
 // less often.
 TEST(RearrangingLife, ANodeThatIsLeftOutIsTriedAgain) {
   Life life(2);
@@ -293,8 +292,8 @@ TEST(RearrangingLife, NothingOscillates) {
   Life slow(3);
   slow.Run(3600, [&](int64_t now) { slow.SetPace(1, now / 15 % 2 == 0 ? 1 : 0.4); });
   EXPECT_LE(slow.changes(), 12u);
-  // It comes and goes: each going is a failure, which the policy cannot help; it is taken in less
-  // and less often.
+  // A node leaves and returns: each time it leaves is a failure, which the policy cannot avoid; it
+  // is used again less and less often.
   Life gone(3);
   gone.Run(3600, [&](int64_t now) { gone.SetHere(1, now / 10 % 2 == 0); });
   EXPECT_LE(gone.changes(), 12u);

@@ -20,8 +20,8 @@ Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
   hasher.AddValue(fingerprint.high);
   hasher.AddValue(static_cast<uint8_t>(encoding));
   hasher.AddValue(static_cast<uint8_t>(kv_encoding));
-  // KV rows were close to the exact ones before they travelled, on whichever node they were
-  // computed.
+  // Only KV transfers were inexact: rows are exact when computed, whatever the slices, so these do
+  // not count.
   if (is_exact) return hasher.Digest();
   for (const wire::StageAddress& stage : stages) hasher.AddValue(stage.layer_end);
   return hasher.Digest();
@@ -49,7 +49,7 @@ const wire::NodeId& NodeOf(const wire::OpenRoute& open) {
   return GroupOf(open, open.index)->members[open.part - 1].node;
 }
 
-// Nothing of them has been looked at before.
+// The message's groups have not been checked before.
 Status CheckGroupsOf(const wire::OpenRoute& open) {
   for (const wire::StageGroup& group : open.groups) {
     const size_t count = group.members.size() + 1;

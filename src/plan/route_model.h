@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The model of a route as all its nodes must agree on it, so that their rows mean the same. Must
-// not know messages' ways.
+// not know how messages are sent.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,7 @@ namespace aster::plan {
 struct RouteModel {
   model::Shape shape;
   Hash128 fingerprint;
-  // Of a drafter of blocks that was given along with it: the first layer behind which it reads
-  // rows.
+  // If a drafter of blocks was loaded with it: the first layer whose output rows it reads.
   std::optional<uint32_t> drafter_layer = std::nullopt;
   uint32_t arithmetic = kernels::kArithmeticVersion;
 };
@@ -41,12 +40,12 @@ Result<kv::Layout> LayoutOf(const model::Shape& shape, const model::MemoryOption
                             const Hash128& memory_name);
 
 model::Slice SliceOf(const wire::StageAddress& stage);
-// The slice of the node that the message is for; if a group computes the stage, the node's part.
+// The slice of the node that receives the message; if a group computes the stage, the node's part.
 model::Slice OwnSliceOf(const wire::OpenRoute& open);
-// The node that the message is for; an error if no plan could have its groups.
+// The node that receives the message; an error if no plan could have its groups.
 const wire::NodeId& NodeOf(const wire::OpenRoute& open);
 Status CheckGroupsOf(const wire::OpenRoute& open);
-// The group that computes a stage; null: its node alone.
+// The group that computes a stage; null: one node computes it.
 const wire::StageGroup* GroupOf(const wire::OpenRoute& open, uint32_t stage);
 
 }  // namespace aster::plan

@@ -11,7 +11,7 @@ namespace {
 
 using Part = KindAnswer::Part;
 
-// Of which the rows of one are where the other needs them.
+// Whether rows of one part are where the other needs them.
 bool IsSame(const Part& a, const Part& b) { return a.nodes == b.nodes && a.shares == b.shares; }
 
 // The part itself, or else the one with the fastest link that has the layer's rows; null: none.
@@ -60,7 +60,7 @@ std::optional<double> FetchTime(const KindProblem& problem, std::span<const Part
   std::vector<double> sending_s(problem.split.nodes.size());
   for (const Part& part : parts) {
     for (uint32_t layer = part.begin; layer < part.end; ++layer) {
-      // Layers that a node has in both paths have one KV cache.
+      // Layers that a node has in both paths share one KV cache.
       const auto is_same = [&](const Part& before) {
         return &before < &part && IsSame(before, part) && layer >= before.begin &&
                layer < before.end;

@@ -14,13 +14,14 @@
 
 namespace aster::plan {
 
-// The source sends its rows of a token, of some layers, to the target: adds what each node sends.
-// Rows of a group go through the node that leads it. False if a link is not known.
+// The source sends a token's rows of some layers to the target: adds the bytes that each node
+// sends. Rows of a group go through its leading node. False if a link is unknown.
 bool SendRows(const KindProblem& problem, const KindAnswer::Part& source,
               const KindAnswer::Part& target, double layers, std::vector<double>& sending_s);
 
 // The time until each part has the KV rows of `tokens` tokens of its layers, from the nodes that
-// have them by the problem: all send at once. Nothing if no node has them, or links are not known.
+// the problem lists as having them: all send at once. Nullopt if no node has them, or a link is
+// unknown.
 std::optional<double> FetchTime(const KindProblem& problem, std::span<const KindAnswer::Part> parts,
                                 uint32_t tokens);
 

@@ -14,14 +14,14 @@
 namespace aster::plan {
 namespace {
 
-// Parts are shares of small numbers: what is further from a whole is none.
+// Shares are ratios of small numbers: if they add up to less than 1 minus this, a part is missing.
 constexpr double kNearlyWhole = 0.02;
 
 bool IsPart(const MeasuredSlice& slice, uint32_t layer_count) {
   return slice.part < 1 && slice.begin < slice.end && slice.end <= layer_count;
 }
 
-// The newest of a node that has the same layers; null: none.
+// The node's newest slice of the same layers; null: none.
 const MeasuredSlice* NewestOf(std::span<const MeasuredSlice> measured, const MeasuredSlice& like,
                               uint32_t layer_count) {
   const MeasuredSlice* newest = nullptr;
@@ -33,10 +33,12 @@ const MeasuredSlice* NewestOf(std::span<const MeasuredSlice> measured, const Mea
   return newest;
 }
 
-// The longest frames that all of the group's nodes have counted, and tokens.
+// The shortest times of tokens and of the longest frames that all of the group's nodes have
+// measured.
 void TakeLeast(std::span<const NodeAbility> nodes, const MeasuredSlice& like, uint32_t layer_count,
                SeenGathers& seen) {
-  std::map<int, std::pair<size_t, MeasuredSlice::Times>> frames;  // by the magnitude of their rows
+  std::map<int, std::pair<size_t, MeasuredSlice::Times>>
+      frames;  // keyed by the bit width of their rows
   size_t with_tokens = 0;
   double token_s = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < seen.nodes.size(); ++i) {

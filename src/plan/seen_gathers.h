@@ -15,8 +15,8 @@
 
 namespace aster::plan {
 
-// From the nodes' recent times, the newest slice last. Nothing if no parts of the same layers make
-// up a whole, or if the nodes' programs are too old to report waiting.
+// From the nodes' recent times, the newest slice last. Nullopt if no parts of the same layers add
+// up to a whole, or if the nodes' programs are too old to report waiting.
 std::optional<SeenGathers> FindGathers(std::span<const NodeAbility> nodes, uint32_t layer_count);
 
 }  // namespace aster::plan

@@ -45,14 +45,14 @@ TEST(SeenGathers, OfTheSlowestNodeCount) {
 TEST(SeenGathers, AreOfWholeGroups) {
   EXPECT_FALSE(Find({{Half(200, 0.09)}, {}}));
   EXPECT_FALSE(Find({{Half(200, 0.09)}, {Half(200, 0.09)}, {Half(200, 0.09)}}));
-  // Older programs do not count what they waited.
+  // Older programs do not report waiting.
   EXPECT_FALSE(Find({{Half(200, 0.09)}, {Half(200, 0)}}));
-  // Frames of other lengths say nothing of each other.
+  // Frames of different lengths are not compared.
   EXPECT_FALSE(Find({{Half(200, 0.09)}, {Half(20, 0.02)}}));
 }
 
-// Two nodes send each other half of 64 kB for each row, in 66 gathers: 0.2 ms for the message and
-// 0.1 ms for a row's bytes were waited for.
+// Two nodes send each other half of 64 kB for each row, in 66 gathers: they waited 0.2 ms for the
+// message and 0.1 ms for a row's bytes.
 TEST(SeenGathers, GathersTakeWhatTheyTook) {
   GroupProblem problem{
       .heads = 8, .layer_reads = 1e9, .gathers = 66, .gathered_bytes = 64'000, .chunk_tokens = 256};
@@ -75,8 +75,8 @@ TEST(SeenGathers, GathersTakeWhatTheyTook) {
   EXPECT_NEAR(seen.chunk_exchange_s, message_s + 256 * seen_row_s, 1e-9);
   EXPECT_NEAR(seen.chunk_s - seen.chunk_exchange_s, expected.chunk_s - expected.chunk_exchange_s,
               1e-9);
-  // Without tokens the messages are taken to be as they were measured; the other way round nothing
-  // is believed that is more than 30 times of it.
+  // Without times of tokens the measured latency of messages counts. A byte's time is limited to 30
+  // times the measured one.
   problem.seen_links.clear();
   CorrectGathers({.nodes = {0, 1}, .parts = {0.5, 0.5}, .frame_s = 1e6, .rows = 128}, problem);
   EXPECT_NEAR(problem.gather_link(0, 1).byte_s, 30e-8, 1e-12);

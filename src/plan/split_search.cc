@@ -18,14 +18,15 @@ namespace aster::plan {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// Times within this part of each other are the same: the better single token decides.
+// Times that differ by less than this are equal: the faster single token decides.
 constexpr double kSame = 1e-9;
-// More orders than six different nodes have are not tried one by one.
+// The number of orders of six different nodes; more are not tried one by one.
 constexpr size_t kMostOrders = 1957;
-// Cells of the table that finds the fastest token; beyond, any split of the best rate will do.
+// Cells of the table that finds the fastest token; for larger problems, any split of the best rate
+// is taken.
 constexpr uint64_t kMostCells = 50'000'000;
-// Orders that are tried by changing the best one, where not all can be; one that is good enough to
-// be looked at whole costs as much as many. The steps of the largest problems are counted less.
+// If not all orders can be tried: the number of changes of the best one. One that is good enough
+// for a full evaluation counts as many; in the largest problems steps count less.
 constexpr uint64_t kMostChanges = 6000;
 constexpr uint64_t kCostOfWhole = 20;
 constexpr uint64_t kMostSteps = 60'000'000;
@@ -38,14 +39,14 @@ class Chain {
   Chain(const SplitProblem& problem, std::span<const size_t> order)
       : problem_(problem), order_(order), layers_(problem.layer_count()) {}
 
-  // Whether every part and every way between parts can be done within this time.
+  // Whether every part, and every link between parts, can take at most this time.
   bool IsFeasible(double chunk_s) {
     if (order_.size() > layers_) return false;
     reached_.assign(order_.size() + 1, std::vector<bool>(layers_ + 1, false));
     reached_[0][0] = true;
     for (size_t stage = 0; stage < order_.size(); ++stage) {
       if (stage > 0 && LinkBefore(stage).chunk_s > chunk_s) return false;
-      // Ends of [begin + 1, most]: those of later begins do not lie lower.
+      // Marks the ends in [begin + 1, most]; later begins do not have lower ends.
       uint32_t marked = 0;
       bool has_end = false;
       for (uint32_t begin = 0; begin < layers_; ++begin) {
@@ -66,7 +67,7 @@ class Chain {
     return reached_[order_.size()][layers_];
   }
 
-  // The least time of which that is true, up to one of which it is.
+  // The least feasible time, up to most_s.
   double LeastChunk(double most_s = kNever) {
     // The slowest stage or link sets the rate: one of these times is the answer.
     std::vector<double> candidates;
@@ -78,17 +79,17 @@ class Chain {
       for (uint32_t count = 1; count <= layers_; ++count) add(ChunkTime(stage, count));
     }
     std::ranges::sort(candidates);
-    // Feasible for a time is feasible for any longer one.
+    // If a time is feasible, so is any longer one.
     const auto found = std::ranges::partition_point(
         candidates, [&](double chunk_s) { return !IsFeasible(chunk_s); });
     return found == candidates.end() ? kNever : *found;
   }
 
-  // The fastest token of all splits within this time, which there are.
+  // The split with the fastest token within this time, which must be feasible.
   SplitAnswer FastestToken(double chunk_s) {
     CHECK(IsFeasible(chunk_s));
-    // The table of best begins where it is small enough, else any begin that is feasible; read from
-    // the last stage to the first.
+    // Reads the stages' begins from the last to the first: from the table of the best ones if that
+    // is small enough, otherwise any feasible begin.
     const size_t stages = order_.size();
     SplitAnswer answer{.parts = std::vector<SplitAnswer::Part>(stages)};
     const bool is_small = uint64_t{layers_} * layers_ * stages <= kMostCells;
@@ -128,8 +129,8 @@ class Chain {
     return ChunkTime(stage, end - begin) <= chunk_s && Fits(stage, begin, end);
   }
 
-  // The last end of a part that begins there; `begin` itself where not a layer fits. The last stage
-  // must reach the end, others leave a layer to each that follows.
+  // The last possible end of a part that begins there; `begin` itself if no layer fits. The last
+  // stage must reach the end, the others leave a layer to each stage after them.
   uint32_t MostEnd(size_t stage, uint32_t begin, double chunk_s) const {
     const auto room = static_cast<uint32_t>(order_.size() - 1 - stage);
     if (begin + room >= layers_) return begin;
@@ -140,7 +141,7 @@ class Chain {
   }
 
   void FillTokens(double chunk_s) {
-    // Dynamic programming over stages: the fastest way for a token to have passed the first `end`
+    // Dynamic programming over stages: the shortest time in which a token passes the first `end`
     // layers.
     best_begin_.assign(order_.size(), std::vector<uint32_t>(layers_ + 1, 0));
     std::vector<double> before(layers_ + 1, kNever);
@@ -183,9 +184,9 @@ class Best {
  public:
   explicit Best(const SplitProblem& problem) : problem_(problem) {}
 
-  // Whether the order was good enough to be looked at whole.
+  // Returns whether the order was good enough for a full evaluation.
   bool Try(std::span<const size_t> order) {
-    // An order that cannot reach the best rate so far is not looked at further.
+    // An order that cannot reach the best rate so far is skipped.
     Chain chain(problem_, order);
     const double most_s = answer_ ? answer_->chunk_s * (1 + kSame) : kNever;
     if (!chain.IsFeasible(most_s)) return false;
@@ -197,7 +198,7 @@ class Best {
     return true;
   }
 
-  // Of the best so far; empty where there is none.
+  // The order of the best split so far; empty if there is none.
   std::vector<size_t> Order() const {
     std::vector<size_t> order;
     if (!answer_) return order;
@@ -212,7 +213,7 @@ class Best {
   std::optional<SplitAnswer> answer_;
 };
 
-// Nodes that cannot be told apart have the same kind.
+// Equal nodes have the same kind.
 std::vector<size_t> KindsOf(const SplitProblem& problem) {
   const size_t count = problem.nodes.size();
   const auto same = [&](size_t a, size_t b) {
@@ -225,7 +226,7 @@ std::vector<size_t> KindsOf(const SplitProblem& problem) {
     }
     return true;
   };
-  // Each node has the number of the first one like it.
+  // The kind is the index of the first equal node.
   std::vector<size_t> kinds(count);
   for (size_t i = 0; i < count; ++i) {
     kinds[i] = i;
@@ -239,7 +240,7 @@ std::vector<size_t> KindsOf(const SplitProblem& problem) {
   return kinds;
 }
 
-// Every order of every subset that is different from the others; false where there are too many.
+// Visits every different order of every subset; false if there are too many.
 class Orders {
  public:
   Orders(const SplitProblem& problem, std::function<void(std::span<const size_t>)> visit)
@@ -255,7 +256,7 @@ class Orders {
       visit_(order_);
     }
     if (order_.size() == problem_.layer_count()) return true;
-    // Nodes of one kind stand for each other: one of them is tried in each place.
+    // Nodes of one kind are interchangeable: one of them is tried in each place.
     std::vector<bool> kind_used(problem_.nodes.size(), false);
     for (size_t i = 0; i < problem_.nodes.size(); ++i) {
       if (std::ranges::find(order_, i) != order_.end() || kind_used[kinds_[i]]) continue;
@@ -275,7 +276,7 @@ class Orders {
   size_t count_ = 0;
 };
 
-// The same nodes, each next one the nearest of those that are left.
+// Reorders the nodes: each next one is the nearest of those left.
 std::vector<size_t> NearestOrder(const SplitProblem& problem, std::vector<size_t> left) {
   std::vector<size_t> order = {left.front()};
   left.erase(left.begin());
@@ -290,7 +291,8 @@ std::vector<size_t> NearestOrder(const SplitProblem& problem, std::vector<size_t
   return order;
 }
 
-// The fastest nodes first, more and more of them, with different ones at the end where the head is.
+// Tries the fastest nodes, with a growing number of them, and different ones at the end, where the
+// head is.
 void TryGoodOrders(const SplitProblem& problem, Best& best) {
   std::vector<size_t> by_speed(problem.nodes.size());
   std::iota(by_speed.begin(), by_speed.end(), size_t{0});
@@ -313,8 +315,8 @@ void TryGoodOrders(const SplitProblem& problem, Best& best) {
   }
 }
 
-// One change of an order, by chance: two nodes change places, one goes to another place, one that
-// is left out comes in, in place of another or not, or one is left out.
+// One random change of an order: two nodes are swapped, one is moved, one is added (or replaces
+// another), or one is left out.
 std::vector<size_t> Changed(std::vector<size_t> order, const SplitProblem& problem,
                             Random& random) {
   const auto place = [&](size_t more) {
@@ -342,7 +344,7 @@ std::vector<size_t> Changed(std::vector<size_t> order, const SplitProblem& probl
   return order;
 }
 
-// Changes the best order as long as the work is bearable. The same problem gives the same answer.
+// Changes the best order within a limit of work. The same problem gives the same answer.
 void ChangeOrders(const SplitProblem& problem, Best& best) {
   Random random(1);
   const uint64_t steps = uint64_t{problem.layer_count()} * problem.nodes.size();
@@ -363,7 +365,7 @@ SplitProblem::Node SplitProblem::Node::InGroup(uint32_t layers) const {
   if (there == 0) return node;
   node.layer_s += there * (device_layer_s - layer_s);
   node.byte_s += there * (device_byte_s - byte_s);
-  // The last layers are there, and the head with them.
+  // The device has the last layers, and the head with them.
   node.head_s *= device_layer_s / layer_s;
   return node;
 }
@@ -385,7 +387,8 @@ double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node
          (there > 0 ? node.bus_token_s : 0) + node.extra_s + (end - begin) * node.layer_extra_s;
 }
 
-// It grows with `end`, and with an earlier `begin`: layers beyond the device's are the node's.
+// Grows with `end`, and with an earlier `begin`: layers that exceed the device's room are the
+// node's.
 uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
                     uint32_t end) {
   if (begin == end) return 0;
@@ -398,7 +401,7 @@ uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node,
     if (begin == 0) bytes -= problem.shared_bytes;
   }
   if (there == 0) return bytes + node.kv_bytes;
-  // Pages are shared out as layers are.
+  // The KV cache is divided as layers are.
   const double share = static_cast<double>(node.kv_bytes) * (count - there) / count;
   return bytes + static_cast<uint64_t>(std::ceil(share));
 }
@@ -418,7 +421,7 @@ std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem, std::span<c
 std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem) {
   if (problem.nodes.empty() || problem.layer_count() == 0) return std::nullopt;
   Best best(problem);
-  // Whether there are few enough is seen before any of them costs something.
+  // The first visit only counts the orders, before any is evaluated.
   if (Orders(problem, [](std::span<const size_t>) {}).Visit()) {
     Orders(problem, [&](std::span<const size_t> order) { best.Try(order); }).Visit();
   } else {

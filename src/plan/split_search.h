@@ -18,12 +18,12 @@ namespace aster::plan {
 struct SplitProblem {
   struct Node {
     uint64_t memory_bytes = 0;
-    uint64_t kv_bytes = 0;     // of the KV cache, independent of the node's layers
+    uint64_t kv_bytes = 0;     // for the KV cache, independent of the node's layers
     double layer_s = 0;        // of a chunk through a layer
-    double head_s = 0;         // and through the head
-    double byte_s = 0;         // to read a byte of weights or memory for a token
-    double extra_s = 0;        // of a token, independent of the node's layers
-    double layer_extra_s = 0;  // of a token in each layer, in addition to reading
+    double head_s = 0;         // of a chunk through the head
+    double byte_s = 0;         // to read a byte of weights or KV cache for a token
+    double extra_s = 0;        // per token, independent of the node's layers
+    double layer_extra_s = 0;  // per token and layer, in addition to reading
     // A device computes this many of the last layers of the node's part, and the head with them.
     // They and their share of the KV cache are in its memory, unless it shares the node's.
     uint32_t device_layers = 0;
@@ -40,7 +40,7 @@ struct SplitProblem {
   };
   struct Link {
     double chunk_s = 0;  // time to send a chunk's rows, one after the other
-    double token_s = 0;  // from sending a row to having it
+    double token_s = 0;  // from sending a row to receiving it
     bool operator==(const Link&) const = default;
   };
 
@@ -48,16 +48,16 @@ struct SplitProblem {
   bool MayBegin(uint32_t layer) const { return may_begin.empty() || may_begin[layer]; }
   const Link& link(size_t from, size_t to) const { return links[from * nodes.size() + to]; }
 
-  std::vector<uint64_t> bytes_before;  // [layers + 1]: memory that the layers before take together
-  std::vector<double> reads_before;    // [layers + 1]: bytes that a token reads in layers before
-  std::vector<bool> may_begin = {};    // [layers]: whether a part can begin there; empty: all can
-  uint64_t embedding_bytes = 0;        // of memory, with the first layer
-  uint64_t head_bytes = 0;             // of memory, with the last layer
-  uint64_t shared_bytes = 0;           // counted in both, and held once
-  double head_reads = 0;               // bytes that a token reads of the head
+  std::vector<uint64_t> bytes_before;  // [layers + 1]: memory of all layers before
+  std::vector<double> reads_before;  // [layers + 1]: bytes that a token reads in all layers before
+  std::vector<bool> may_begin = {};  // [layers]: whether a part can begin there; empty: all can
+  uint64_t embedding_bytes = 0;      // with the first layer
+  uint64_t head_bytes = 0;           // with the last layer
+  uint64_t shared_bytes = 0;         // counted in both, and held once
+  double head_reads = 0;             // bytes of the head that a token reads
   std::vector<Node> nodes;
-  std::vector<Link> links;  // [nodes, nodes]; zeros where nothing is known
-  bool all_nodes = false;   // each must have a layer at least
+  std::vector<Link> links;  // [nodes, nodes]; zeros: unknown
+  bool all_nodes = false;   // each must have at least one layer
 };
 
 struct SplitAnswer {
@@ -67,7 +67,7 @@ struct SplitAnswer {
     uint32_t end = 0;
   };
   std::vector<Part> parts;
-  double chunk_s = 0;  // of the slowest part or way between two
+  double chunk_s = 0;  // of the slowest part or link between two
   double token_s = 0;  // through all of them
 };
 
@@ -76,12 +76,12 @@ double PartChunkTime(const SplitProblem::Node& node, uint32_t layers, bool has_h
 double PartTokenTime(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
                      uint32_t end);
 
-// The bytes that it takes of the node's own memory.
+// The bytes of the node's own memory that the part takes.
 uint64_t PartMemory(const SplitProblem& problem, const SplitProblem::Node& node, uint32_t begin,
                     uint32_t end);
 
-// The best split with up to kExactNodes nodes, or with no more different orders than those have;
-// beyond that a good one. Nothing if the layers do not fit.
+// The best split with up to kExactNodes nodes, or with no more different orders than these have;
+// otherwise a good one. Nullopt if the layers do not fit.
 inline constexpr size_t kExactNodes = 6;
 std::optional<SplitAnswer> SearchSplit(const SplitProblem& problem);
 
@@ -92,7 +92,7 @@ std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem, std::span<c
 std::optional<SplitAnswer> SplitInOrder(const SplitProblem& problem, std::span<const size_t> order,
                                         double slack);
 
-// The most layers from `begin` on that this node's memory holds.
+// The most layers from `begin` on that this node has memory for.
 uint32_t LayersThatFit(const SplitProblem& problem, size_t node, uint32_t begin);
 
 }  // namespace aster::plan

@@ -15,7 +15,7 @@
 namespace aster::plan {
 namespace {
 
-// Every split there is, one after the other.
+// Tries all splits.
 class BruteForce {
  public:
   explicit BruteForce(const SplitProblem& problem) : problem_(problem) {}
@@ -38,7 +38,7 @@ class BruteForce {
     return best;
   }
 
-  // What a split costs; nothing where it does not fit.
+  // The times of a split; nullopt if it does not fit.
   static std::optional<Found> Cost(const SplitProblem& problem,
                                    const std::vector<SplitAnswer::Part>& parts) {
     Found found;
@@ -168,7 +168,7 @@ TEST(SplitSearch, FindsTheBestThereIs) {
     ++solved;
     EXPECT_DOUBLE_EQ(answer->chunk_s, expected->chunk_s) << "round " << round;
     EXPECT_DOUBLE_EQ(answer->token_s, expected->token_s) << "round " << round;
-    // And it is what it says.
+    // The stated times are right, too.
     const auto cost = BruteForce::Cost(problem, answer->parts);
     ASSERT_TRUE(cost.has_value());
     EXPECT_DOUBLE_EQ(cost->chunk_s, answer->chunk_s);
@@ -182,7 +182,7 @@ TEST(SplitSearch, FindsTheBestThereIs) {
   EXPECT_GT(solved, 1000);
 }
 
-// Where nodes are too many to try all orders, the answer is close to what all together could do.
+// With too many nodes to try all orders, the answer is close to the best possible.
 TEST(SplitSearch, ManyNodesShareWell) {
   Random random(8);
   for (int round = 0; round < 20; ++round) {
@@ -204,7 +204,7 @@ TEST(SplitSearch, ManyNodesShareWell) {
   }
 }
 
-// Unlike nodes, some of them with little memory, and ways of which some are slow.
+// Different nodes, some with little memory, and links of which some are slow.
 SplitProblem UnlikeNodes(Random& random, size_t nodes, uint32_t layers, bool has_links) {
   SplitProblem problem;
   for (uint32_t i = 0; i <= layers; ++i) {
@@ -228,7 +228,7 @@ SplitProblem UnlikeNodes(Random& random, size_t nodes, uint32_t layers, bool has
   return problem;
 }
 
-// Each order of each subset.
+// Tries each order of each subset.
 std::optional<double> BestChunkOfAllOrders(const SplitProblem& problem) {
   std::optional<double> best;
   std::vector<size_t> order;
@@ -265,8 +265,8 @@ TEST(SplitSearch, SevenUnlikeNodesAreWithinThreePercentOfTheBest) {
   EXPECT_GE(solved, kRounds / 2);
 }
 
-// Were all ways free and the embedding and the head of no size, layers could be dealt out one by
-// one: nothing is faster than that.
+// A lower bound: with free links, and an embedding and a head of no size, layers could be dealt out
+// one by one.
 double LeastChunk(const SplitProblem& problem) {
   std::vector<double> times;
   for (const SplitProblem::Node& node : problem.nodes) {
@@ -301,7 +301,7 @@ TEST(SplitSearch, LayersThatFitInMemory) {
   EXPECT_EQ(LayersThatFit(problem, 1, 3), 0);
 }
 
-// Half of its layers on a device that takes a tenth of the time, and the head with them.
+// Half of its layers, and the head, are on a device that takes a tenth of the time.
 TEST(SplitSearch, ADeviceCountsInAGroup) {
   const SplitProblem::Node node{.layer_s = 10,
                                 .head_s = 4,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Decides before each turn of a conversation whether another plan computes it. The plan changes
-// only once turns have lost as much without the change as it costs. Must not know the contents of
-// plans, nor nodes.
+// only once turns have lost as much time without the change as it costs. Must not know the contents
+// of plans, nor nodes.
 #pragma once
 
 namespace aster::plan {
@@ -14,14 +14,14 @@ struct TurnOffer {
   double change_s = 0;   // until the best plan has its weights and the KV rows of earlier turns
 };
 
-// Of one conversation. The same offers give the same decisions.
+// Belongs to one conversation. The same offers give the same decisions.
 class TurnChanges {
  public:
   // The least gain, as a part of a turn's time: predictions are not exact.
   static constexpr double kLeastGain = 0.15;
 
-  // Returns whether the best plan takes over for this turn; the caller must make it so. Over all
-  // turns, changes cost no more than was gained by them or lost without them.
+  // Returns whether the best plan takes over for this turn; the caller must carry that out. Over
+  // all turns, changes cost no more than was gained by them or lost without them.
   bool Observe(const TurnOffer& offer);
 
  private:

@@ -16,9 +16,9 @@ namespace {
 TEST(TurnChanges, ATurnThatGainsMoreThanTheChangeCostsIsMovedAtOnce) {
   TurnChanges changes;
   EXPECT_TRUE(changes.Observe({.current_s = 60, .best_s = 30, .change_s = 5}));
-  // A short question behind it stays where it is: the change would cost more than it brings.
+  // A short question after it keeps the plan: the change would cost more than it gains.
   EXPECT_FALSE(changes.Observe({.current_s = 3, .best_s = 2, .change_s = 5}));
-  // A plan that cannot compute it at all is changed in any case.
+  // A plan that cannot compute the turn is replaced in any case.
   constexpr double kNever = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(changes.Observe({.current_s = kNever, .best_s = 2, .change_s = 100}));
 }
@@ -28,14 +28,14 @@ TEST(TurnChanges, SmallGainsCountOnlyTogether) {
   int turns = 0;
   while (!changes.Observe({.current_s = 3, .best_s = 2, .change_s = 5})) ++turns;
   EXPECT_EQ(turns, 5);
-  // A loss below what predictions are exact to never changes it.
+  // A loss below the accuracy of predictions never changes the plan.
   for (int i = 0; i < 1000; ++i)
     EXPECT_FALSE(changes.Observe({.current_s = 3, .best_s = 2.6, .change_s = 0.01}));
 }
 
-// A pipeline reads, one node talks; texts and questions come in any order. Changes take less than
-// turns would have lost without them, and all of it is at most twice what one plan for all turns
-// would have taken, the better one, which is not known before.
+// A pipeline prefills, one node decodes; texts and questions come in any order. Changes take less
+// time than turns would have lost without them, and the total is at most twice that of the better
+// plan for all turns, which is not known in advance.
 TEST(TurnChanges, NothingOscillatesForLess) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     Random random(seed);
