@@ -46,8 +46,8 @@ Status SetName(X509_NAME* name, std::string_view common_name) {
   return Ok();
 }
 
-// A certificate that names itself as its issuer is taken for self-signed: an authority has a part
-// of its name that no node has, so that a node may be called like its cluster.
+// A certificate whose issuer is its own name counts as self-signed. So an authority's name has a
+// part that no node's has, and a node may have the name of its cluster.
 Status MarkAuthority(X509_NAME* name) {
   const std::string_view mark = "Asterism cluster";
   if (X509_NAME_add_entry_by_txt(name, "O", MBSTRING_UTF8,
@@ -81,7 +81,7 @@ Status AddExtension(X509* certificate, X509* issuer, int nid, const std::string&
   return Ok();
 }
 
-// What authorities' and nodes' certificates have in common.
+// The common part of authorities' and nodes' certificates.
 Result<CertificatePtr> NewCertificate(EVP_PKEY* key, std::string_view name,
                                       const Validity& validity) {
   if (validity.begin_s >= validity.end_s) {
@@ -201,7 +201,7 @@ Result<std::string> Certify(std::string_view authority_pem, std::string_view aut
   const wire::NodeId node = TRY(NodeIdOf(key));
   const CertificatePtr certificate = TRY(NewCertificate(key, name, validity));
   X509* self = certificate.get();
-  // Of an authority that was made before authorities were marked.
+  // Only with an authority from before MarkAuthority.
   if (X509_NAME_cmp(X509_get_subject_name(self), X509_get_subject_name(authority.get())) == 0) {
     return InvalidArgument(fmt::format(
         "the cluster itself is called {}, and its keys are too old for a node of that name: choose "

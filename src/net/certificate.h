@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Keys and certificates: the cluster's own authority, the nodes it vouches for, and the NodeId that
-// follows from a public key. All in PEM. Must not know where they are kept, nor who may have one.
+// Keys and certificates: the cluster's own authority, the nodes that it certifies, and the NodeId
+// that follows from a public key. All in PEM. Must not know where they are stored, nor who may have
+// one.
 #pragma once
 
 #include <array>
@@ -29,15 +30,16 @@ struct Validity {
   int64_t end_s = 0;
 };
 
-// An authority that vouches for itself.
+// A self-signed authority.
 Result<std::string> MakeAuthority(std::string_view key_pem, std::string_view name,
                                   const Validity& validity);
 
-// "I have the private key of this public key": what a node that wants to join sends.
+// A certificate request, which proves that the node has the private key of its public key. A node
+// that wants to join sends it.
 Result<std::string> MakeRequest(std::string_view key_pem, std::string_view name);
 
-// A certificate for the key of a request whose signature fits, under the name `name` (the request's
-// own is not believed). Valid for servers and clients, for the hosts "node.aster" and
+// A certificate for the key of a request whose signature is valid, with the name `name` (the
+// request's own name is ignored). Valid for servers and clients, for the hosts "node.aster" and
 // "<32 digits of its NodeId>.aster".
 Result<std::string> Certify(std::string_view authority_pem, std::string_view authority_key_pem,
                             std::string_view request_pem, std::string_view name,
@@ -58,10 +60,10 @@ struct CertificateInfo {
 };
 Result<CertificateInfo> DescribeCertificate(std::string_view certificate_pem);
 
-// Whether the authority vouches for the certificate at this time.
+// Whether the authority has signed the certificate and it is valid at this time.
 Status CheckCertificate(std::string_view authority_pem, std::string_view certificate_pem,
                         int64_t now_s);
-// Whether the private key is the certificate's.
+// Whether the private key belongs to the certificate.
 Status CheckKeyOfCertificate(std::string_view certificate_pem, std::string_view key_pem);
 
 }  // namespace aster::net

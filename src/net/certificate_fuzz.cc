@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests and certificates and addresses from any machine: an answer or an error.
+// Requests, certificates and addresses of any machine: each gives a result or an error.
 
 #include "base/check.h"
 #include "net/certificate.h"

@@ -34,7 +34,7 @@ struct Node {
   }
 };
 
-// As authorities were before they were marked: their name is that of the cluster and nothing else.
+// An authority without the mark, as in older versions: only the cluster's name.
 std::string Unmarked(const Authority& authority) {
   const KeyPtr key = ReadKey(authority.key, "the key").value();
   const CertificatePtr certificate = ReadCertificate(authority.certificate, "it").value();
@@ -51,7 +51,7 @@ std::string Unmarked(const Authority& authority) {
   return {data, static_cast<size_t>(size)};
 }
 
-// Their names alone would make its certificate one that names itself as its issuer.
+// By the names alone, the node's certificate would count as self-signed.
 TEST(Certificate, ANodeMayBeCalledLikeItsAuthority) {
   Authority home;
   const Node node;
@@ -60,7 +60,7 @@ TEST(Certificate, ANodeMayBeCalledLikeItsAuthority) {
   };
   EXPECT_TRUE(CheckCertificate(home.certificate, certify("home").value(), kNow).ok());
   EXPECT_EQ(DescribeCertificate(home.certificate)->name, "home");
-  // An older authority is as good, but for this name, which it refuses before anything is joined.
+  // An unmarked authority works, too, but refuses a node of its own name before it joins.
   home.certificate = Unmarked(home);
   EXPECT_TRUE(CheckCertificate(home.certificate, certify("ann").value(), kNow).ok());
   const auto refused = certify("home");

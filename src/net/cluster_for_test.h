@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Nodes on loopback that belong together, with certificates or a password, for tests. Must not know
-// what they talk about.
+// Nodes of one cluster on loopback, with certificates or a password, for tests. Must not know what
+// they send.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,12 @@
 
 namespace aster::net {
 
-// The next event; nothing if none comes in time.
+// The next event; nullopt if none comes in time.
 inline std::optional<Event> NextWithin(Network& network, int64_t duration_ns) {
   return network.Receive(network.clock().NowNs() + duration_ns);
 }
 
-// The next event, which comes. The minute is for machines that are very busy.
+// The next event, which must come. It has a minute, for very busy machines.
 inline Event Next(Network& network) {
   std::optional<Event> event = NextWithin(network, 60 * kNsPerSecond);
   CHECK_NOTE(event.has_value(), "nothing happens");
@@ -44,7 +44,7 @@ class TestCluster {
     authority_ = MakeAuthority(authority_key_, "test", validity_).value();
   }
 
-  // A node of this name has the same identity whenever it is asked for.
+  // The same name always has the same identity.
   const Credentials& CredentialsOf(const std::string& name) {
     const auto [place, is_new] = credentials_.try_emplace(name);
     Credentials& credentials = place->second;
@@ -76,7 +76,7 @@ class TestCluster {
     options.listen = {"127.0.0.1:0"};
     options.name = name;
     options.arithmetic = 1;
-    // Nothing is late on a machine that is busy with other tests.
+    // Busy machines that run other tests must not cause timeouts.
     options.silence_ns = 60 * kNsPerSecond;
     options.handshake_ns = 60 * kNsPerSecond;
     if (change) change(options);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How long the way to a machine and back is. The kernel there answers a new connection, so that no
-// thread of a busy machine has to wake up first. Must not know who listens.
+// The round trip to a machine. The kernel there accepts the connection, so no thread of a busy
+// machine has to wake up first. Must not know who listens.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace aster::net {
 
-// Of the fastest of a few connections to HOST:PORT, which say nothing.
+// The fastest of a few connections to HOST:PORT, without any data.
 Result<int64_t> ConnectTime(const std::string& address, const Clock& clock, int64_t timeout_ns);
 
 }  // namespace aster::net

@@ -16,9 +16,9 @@
 namespace aster::net {
 namespace {
 
-// Of one connection in a step, so that others have their turn.
+// Per connection and step, so that other connections have their turn.
 constexpr uint64_t kReadBytesPerStep = uint64_t{8} << 20;
-// How long a Goodbye may take.
+// The longest time for sending a Goodbye.
 constexpr int64_t kGoodbyeNs = 1 * kNsPerSecond;
 
 }  // namespace
@@ -79,27 +79,27 @@ int64_t Connection::deadline_ns() const {
   }
 }
 
-// Each state goes on as far as the socket lets it; an error ends the connection.
+// Each state continues as far as the socket allows; an error ends the connection.
 Status Connection::Step(bool is_readable, bool is_writable) {
   const int64_t now_ns = clock_.NowNs();
-  // A connection that ends only says Goodbye.
+  // A closing connection only sends its Goodbye.
   if (state_ == State::kClosing) {
     StepClosing(now_ns);
     return Ok();
   }
-  // Towards kUp: connected, secured, then Hello from both sides.
+  // Until kUp: connecting, TLS, then Hello from both sides.
   if (state_ == State::kConnecting || state_ == State::kSecuring) TRY(Open(is_writable));
   if (state_ == State::kGreeting || state_ == State::kUp) {
     if (is_readable || has_more_) TRY(ReadFrames());
   }
-  // What is due by the clock, and what waits to be sent.
+  // Timeouts and heartbeats, then queued frames.
   TRY(KeepTime(clock_.NowNs()));
   if (is_attached_) TRY(outbox_->Flush());
   return Ok();
 }
 
-// kConnecting until TCP has connected, kSecuring until TLS has shown both certificates, then
-// kGreeting: the side that dialed says Hello first.
+// kConnecting until TCP has connected, kSecuring until both sides have shown their TLS
+// certificates, then kGreeting: the side that dialed sends Hello first.
 Status Connection::Open(bool is_writable) {
   if (state_ == State::kConnecting) {
     // The socket becomes writable when TCP has connected or failed.
@@ -109,7 +109,7 @@ Status Connection::Open(bool is_writable) {
   }
   TRY(stream_->Flush());
   if (!TRY(stream_->Prepare())) return Ok();
-  // From here on frames go both ways; before Hello nothing else is accepted.
+  // From here on frames go both ways; before Hello no other frame is accepted.
   outbox_->Attach(stream_.get());
   is_attached_ = true;
   state_ = State::kGreeting;
@@ -118,9 +118,9 @@ Status Connection::Open(bool is_writable) {
   return Ok();
 }
 
-// All frames that have come, up to kReadBytesPerStep; then other connections have their turn.
+// Reads frames, up to kReadBytesPerStep; then other connections have their turn.
 Status Connection::ReadFrames() {
-  // Bytes of a frame that is not whole yet are a sign of life, too.
+  // Bytes of an incomplete frame are a sign of life, too.
   const uint64_t before_bytes = reader_.read_bytes();
   has_more_ = false;
   for (;;) {
@@ -144,17 +144,17 @@ Status Connection::Handle(FrameReader::Arrived arrived) {
   }
   if (state_ == State::kGreeting) {
     const auto* hello = std::get_if<wire::Hello>(&message);
-    // ParseHeader lets nothing else pass before a Hello.
+    // ParseHeader rejects all other frames before a Hello.
     if (hello == nullptr) return DataLoss("a message before Hello");
     return HandleHello(*hello);
   }
   return HandleMessage(std::move(message), arrived.header);
 }
 
-// Nothing that a Hello claims counts before CheckHello and the owner have accepted it. Only then
-// its limits hold, and frames of other types are read.
+// A Hello has no effect before CheckHello and the owner have accepted it. Only then its limits
+// hold, and frames of other types are read.
 Status Connection::HandleHello(const wire::Hello& hello) {
-  // The node that TLS has proven has to be the one that Hello names.
+  // Hello must name the node that the TLS certificate proves.
   const std::optional<wire::NodeId> proven = tls_ != nullptr ? tls_->peer() : std::nullopt;
   const uint16_t protocol = TRY(CheckHello(options_.self, hello, proven, expected_));
   peer_ = hello.node;
@@ -164,17 +164,17 @@ Status Connection::HandleHello(const wire::Hello& hello) {
   // The owner may refuse it: revoked, or too many connections.
   TRY(owner_.OnHello(*this));
   if (!is_dialed()) TRY(outbox_->PushControl(MakeHello(options_.self)));
-  // The peer's limits hold for what is sent, this node's for what is read.
+  // The peer's limits hold for sent frames, this node's for received ones.
   TRY(outbox_->Open(hello.credit_bytes, hello.max_frame_bytes, protocol));
   limits_ = {.max_frame_bytes = options_.self.max_frame_bytes, .hello_only = false};
   state_ = State::kUp;
-  // What connecting took says nothing about the peer.
+  // The time that connecting took says nothing about the peer.
   silence_ = Silence(options_.silence_ns, clock_.NowNs());
   return Ok();
 }
 
 Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader& header) {
-  // Of the connection itself: credit, and heartbeats with the round trip that they measure.
+  // Messages about the connection: credit, and heartbeats, which measure the round trip.
   if (const auto* credit = std::get_if<wire::Credit>(&message)) {
     return outbox_->AddCredit(credit->bytes);
   }
@@ -190,8 +190,8 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
     }
     return Ok();
   }
-  // A message for the owner. It counts against this side's credit until it was consumed, so that a
-  // peer that ignores the limit is cut off before it fills the memory.
+  // A message for the owner. It takes this side's credit until it is consumed, so that a peer that
+  // ignores the limit is cut off before it fills the memory.
   if (!wire::TakesCredit(header.type)) return DataLoss("a second Hello");
   const uint64_t cost = wire::CostOf(header.frame_bytes());
   const uint64_t window_bytes = options_.self.credit_bytes;
@@ -204,7 +204,7 @@ Status Connection::HandleMessage(wire::Message message, const wire::FrameHeader&
   return Ok();
 }
 
-// What is due by the clock: the ends of waits, credit for what was consumed, and heartbeats.
+// Timeouts, credit for consumed messages, and heartbeats.
 Status Connection::KeepTime(int64_t now_ns) {
   if (state_ != State::kUp) {
     if (now_ns < started_ns_ + options_.handshake_ns) return Ok();
@@ -213,22 +213,22 @@ Status Connection::KeepTime(int64_t now_ns) {
     return Error(Code::kDeadlineExceeded,
                  fmt::format("{} within {} ms", reason, options_.handshake_ns / kNsPerMs));
   }
-  // A peer that says nothing, not even heartbeats, is lost.
+  // A peer that sends nothing, not even heartbeats, has failed.
   if (now_ns >= silence_.deadline_ns()) {
     return Error(Code::kDeadlineExceeded,
                  fmt::format("nothing was heard for {} ms: is the machine switched off, or its "
                              "network?",
                              silence_.limit_ns() / kNsPerMs));
   }
-  // What the owner has consumed is credit for the peer.
+  // The peer gets credit for messages that the owner has consumed.
   const uint64_t consumed = consumed_->bytes.load();
   if (consumed >= UntoldBytes(options_.self.credit_bytes)) {
     consumed_->bytes -= consumed;
     untold_bytes_ -= consumed;
     TRY(outbox_->PushControl(wire::Credit{consumed}));
   }
-  // Each side sends something at least once in heartbeat_ns, whatever it receives: a large frame
-  // that takes long in one direction must not look like silence in the other.
+  // Each side sends something at least once in heartbeat_ns, whatever it receives: a large frame in
+  // one direction must not look like silence in the other.
   const bool is_quiet = now_ns - outbox_->last_sent_ns() >= options_.heartbeat_ns;
   if (is_quiet && now_ns - last_ping_ns_ >= options_.heartbeat_ns) {
     last_ping_ns_ = now_ns;
@@ -239,10 +239,10 @@ Status Connection::KeepTime(int64_t now_ns) {
 
 void Connection::Close(const Error& why) {
   if (state_ == State::kClosing || state_ == State::kClosed) return;
-  // Queued messages are dropped; the reason still leaves.
+  // Queued messages are dropped; the reason is still sent.
   outbox_->Drop();
   if (is_attached_) {
-    // Where even that cannot be sent, nothing can.
+    // If even that cannot be queued, nothing can be sent.
     const Status said = outbox_->PushControl(wire::Goodbye{why});
     if (!said.ok()) has_said_all_ = true;
   }
@@ -252,8 +252,8 @@ void Connection::Close(const Error& why) {
 }
 
 void Connection::StepClosing(int64_t now_ns) {
-  // A socket that is closed with unread bytes discards what it sent last: after the Goodbye, this
-  // side reads until the other one has closed.
+  // Closing a socket with unread bytes discards what it sent last: after the Goodbye, this side
+  // reads until the other one has closed.
   if (is_attached_ && !has_said_all_) {
     if (!outbox_->Flush().ok()) {
       state_ = State::kClosed;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One connection to another node, from the first byte to the last: connecting, protecting, Hello,
-// messages and credit, heartbeats, Goodbye. Driven by its owner's loop; never waits. Must not know
-// other connections of the same node.
+// One connection to another node, from the first byte to the last: connecting, TLS, Hello, messages
+// and credit, heartbeats, Goodbye. Its owner's loop drives it; it never waits. Must not know other
+// connections of the same node.
 #pragma once
 
 #include <array>
@@ -28,33 +28,33 @@ namespace aster::net {
 
 struct ConnectionOptions {
   Introduction self;
-  int64_t handshake_ns = 5 * kNsPerSecond;  // from connecting to Hello; also for the last words
-  int64_t heartbeat_ns = kNsPerSecond / 2;  // something is said at least so often
-  int64_t silence_ns = 2 * kNsPerSecond;    // the least of a peer that is lost: net/silence.h
+  int64_t handshake_ns = 5 * kNsPerSecond;  // from connecting to Hello; also for the Goodbye
+  int64_t heartbeat_ns = kNsPerSecond / 2;  // the longest time without sending
+  int64_t silence_ns = 2 * kNsPerSecond;    // the least silence of a failed peer: net/silence.h
 };
 
-// Not for concurrent use, but for its outbox.
+// Not for concurrent use, except for its outbox.
 class Connection {
  public:
   class Owner {
    public:
     virtual ~Owner() = default;
-    // It is known who the other side is. An error refuses it, and it is told.
+    // The peer is known now. An error refuses it, and is sent to it.
     virtual Status OnHello(Connection& connection) = 0;
     virtual void OnMessage(Connection& connection, wire::Message message, uint64_t cost) = 0;
   };
 
   enum class State {
     kConnecting,  // until the socket is connected
-    kSecuring,    // until the stream may be used
+    kSecuring,    // until the TLS handshake is done
     kGreeting,    // until the other side's Hello
     kUp,
-    kClosing,  // saying goodbye
+    kClosing,  // sending Goodbye
     kClosed,
   };
 
-  // Options, clock and owner outlive it. `expected`: the node that it was made to reach; nothing
-  // for incoming connections.
+  // Options, clock and owner outlive it. `expected`: the node that it must reach; nullopt for
+  // incoming connections.
   Connection(const ConnectionOptions& options, const Clock& clock, Owner& owner,
              std::shared_ptr<Outbox> outbox, std::optional<wire::NodeId> expected,
              std::string where);
@@ -62,42 +62,42 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // One of them, at first.
+  // Call one of them first.
   void Start(std::unique_ptr<Stream> stream);
   void Start(std::unique_ptr<TlsStream> stream);
 
   int descriptor() const { return stream_->descriptor(); }
   bool WantsWrite() const;
-  // More is to be read although the socket has nothing more.
+  // There is more to read although the socket has no more data.
   bool HasMore() const { return has_more_ && (state_ == State::kGreeting || state_ == State::kUp); }
 
-  // To be called when the socket can be read or written, when something was put into the outbox,
-  // and from time to time. An error is the end: Close() or destroy it.
+  // Call it when the socket can be read or written, when something was put into the outbox, and
+  // from time to time. After an error, Close() or destroy the connection.
   Status Step(bool is_readable, bool is_writable);
-  // When to call Step() again at the latest.
+  // The latest time for the next Step().
   int64_t deadline_ns() const;
-  // The loop did not run for `pause_ns`: silence in this time says nothing, nor does a Hello that
-  // is late.
+  // The loop did not run for `pause_ns`: silence in this time says nothing about the peer, nor does
+  // a late Hello.
   void Forgive(int64_t pause_ns) {
     silence_.Forgive(pause_ns);
     started_ns_ += pause_ns;
   }
 
-  // Says why and hangs up, as far as that is possible: Step() until kClosed.
+  // Sends the reason and closes, as far as possible: Step() until kClosed.
   void Close(const Error& why);
 
   State state() const { return state_; }
   bool is_dialed() const { return expected_.has_value(); }
-  // Once OnHello was called.
+  // Valid once OnHello was called.
   const wire::NodeId& peer() const { return peer_; }
-  // Whose certificate it showed: peer(), or the node whose instance that is.
+  // The owner of the shown certificate: peer(), or the node whose instance the peer is.
   const wire::NodeId& machine() const { return machine_; }
   const std::string& peer_name() const { return peer_name_; }
   const std::string& where() const { return where_; }
   const std::shared_ptr<Outbox>& outbox() const { return outbox_; }
   const std::shared_ptr<Consumed>& consumed() const { return consumed_; }
-  // The shortest of the last few heartbeats: threads that wake up late say nothing of the way. 0:
-  // not measured yet.
+  // The shortest of the last few heartbeats, as late wake-ups of threads do not count. 0: not
+  // measured yet.
   int64_t round_trip_ns() const {
     int64_t shortest_ns = 0;
     for (const int64_t each_ns : round_trips_ns_) {
@@ -106,7 +106,7 @@ class Connection {
     return shortest_ns;
   }
   uint64_t received_bytes() const { return reader_.read_bytes(); }
-  // Bytes that may be consumed before the other side is told.
+  // Bytes that may be consumed before the peer gets credit for them.
   static uint64_t UntoldBytes(uint64_t window_bytes) { return window_bytes / 4; }
 
  private:
@@ -138,11 +138,11 @@ class Connection {
   wire::NodeId peer_;
   wire::NodeId machine_;
   std::string peer_name_;
-  uint64_t untold_bytes_ = 0;  // received, and not given credit for again
-  int64_t started_ns_ = 0;     // connecting, or closing
+  uint64_t untold_bytes_ = 0;  // received, and not returned as credit yet
+  int64_t started_ns_ = 0;     // of connecting, or of closing
   Silence silence_;
   int64_t last_ping_ns_ = 0;
-  std::array<int64_t, 4> round_trips_ns_ = {};  // the newest in any place
+  std::array<int64_t, 4> round_trips_ns_ = {};  // a ring
   size_t next_round_trip_ = 0;
 };
 

@@ -21,7 +21,7 @@ class NoOwner final : public Connection::Owner {
                  uint64_t /*cost*/) override {}
 };
 
-// A peer that has connected and says nothing yet.
+// A peer that has connected and sends nothing yet.
 class SilentPeer : public testing::Test {
  protected:
   void SetUp() override {

@@ -10,7 +10,7 @@ namespace aster::net {
 
 wire::NodeId InstanceOf(const wire::NodeId& machine, Bytes instance) {
   std::vector<uint8_t> bytes;
-  // In the order of the hash that a NodeId is the beginning of.
+  // In the order of the hash that the NodeId is the beginning of.
   for (const uint64_t half : {machine.value.high, machine.value.low}) {
     for (int shift = 56; shift >= 0; shift -= 8) {
       bytes.push_back(static_cast<uint8_t>(half >> shift));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who is let in where certificates decide: wrong ones of every kind, right ones in wrong hands,
-// nodes that were revoked, and front ends, which share the certificate of their machine's node.
+// Which peers are admitted if certificates decide: wrong ones of every kind, right ones of other
+// owners, revoked nodes, and front ends, which share the certificate of their machine's node.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,21 +26,21 @@ constexpr int64_t kHourS = 3600;
 
 int64_t NowS() { return SystemClock().WallNs() / kNsPerSecond; }
 
-// What a client of TLS shows. It takes any server.
+// What a TLS client shows. It accepts any server.
 struct Shown {
   std::string certificate = {};  // empty: none
   std::string key = {};
-  std::string issuer = {};  // sent along, as if it were between the authority and the certificate
+  std::string issuer = {};  // sent along, as an intermediate certificate
   int version = TLS1_3_VERSION;
 };
 
-// Why a node does not let such a client in, as the client is told; empty if it does.
+// The reason for which a node refuses such a client, as the client receives it; empty if none.
 std::string RefusalOfShown(const std::string& address, const Shown& shown) {
   const Endpoint endpoint = Resolve(ParseHostPort(address).value()).value().front();
   const Socket socket = BeginConnect(endpoint).value();
   pollfd connected{socket.descriptor(), POLLOUT, 0};
   CHECK(poll(&connected, 1, 60'000) == 1);
-  CHECK(fcntl(socket.descriptor(), F_SETFL, 0) == 0);  // waits from here on
+  CHECK(fcntl(socket.descriptor(), F_SETFL, 0) == 0);  // blocking from here on
   const SslContextPtr context(SSL_CTX_new(TLS_method()));
   SSL_CTX_set_min_proto_version(context.get(), shown.version);
   SSL_CTX_set_max_proto_version(context.get(), shown.version);
@@ -57,8 +57,8 @@ std::string RefusalOfShown(const std::string& address, const Shown& shown) {
   const SslPtr ssl(SSL_new(context.get()));
   CHECK(SSL_set_fd(ssl.get(), socket.descriptor()) == 1);
   if (SSL_connect(ssl.get()) != 1) return TakeOpensslErrors();
-  // In TLS 1.3 the client is through before the server has seen its certificate: what comes first
-  // is an alert, or nothing until it says Hello.
+  // In TLS 1.3 the client's handshake ends before the server has seen its certificate: the client
+  // receives an alert, or nothing until it sends Hello.
   pollfd waiting{socket.descriptor(), POLLIN, 0};
   if (poll(&waiting, 1, 2000) == 0) return "";
   char byte = 0;
@@ -90,7 +90,7 @@ class CertifiedTest : public ::testing::Test {
             .password = {},
             .instance = {}};
   }
-  // A front end on the machine of this name.
+  // A front end on the machine with this name.
   std::unique_ptr<TcpNetwork> StartInstance(const std::string& name, uint8_t fill,
                                             bool listens = false) {
     return cluster_.Start(name, [&](TcpOptions& options) {
@@ -114,7 +114,8 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
               HasSubstr("certificate expired"));
   EXPECT_THAT(RefusalOfShown(address(), {certify(NowS() + kHourS, NowS() + 2 * kHourS), eve.key}),
               HasSubstr("alert"));
-  // Another cluster, one that says it is the same, and one that vouches for itself.
+  // A certificate of another cluster, one with a foreign authority sent along, and a self-signed
+  // one.
   TestCluster other(true);
   const Credentials& stranger = other.CredentialsOf("ann");
   EXPECT_THAT(RefusalOfShown(address(), {stranger.certificate, stranger.key}), HasSubstr("alert"));
@@ -124,7 +125,7 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
   EXPECT_THAT(
       RefusalOfShown(address(), {MakeAuthority(eve.key, "test", validity).value(), eve.key}),
       HasSubstr("alert"));
-  // A node that plays the authority: what it signs is worth nothing.
+  // A node that acts as an authority: its signatures are worth nothing.
   const std::string key = MakePrivateKey().value();
   const Result<std::string> forged =
       Certify(eve.certificate, eve.key, MakeRequest(key, "mallory").value(), "mallory", validity);
@@ -137,7 +138,7 @@ TEST_F(CertifiedTest, WrongCertificatesOfEveryKindAreRefused) {
 }
 
 TEST_F(CertifiedTest, AHelloThatWasHeardElsewhereIsWorthNothing) {
-  // What bob says, by eve, who is of the cluster too: as the node, and as a front end on it.
+  // Eve, a member, sends bob's Hello: as the node, and as a front end on it.
   Introduction bob = IntroductionOf("bob");
   for (const bool is_instance : {false, true}) {
     if (is_instance) {
@@ -163,7 +164,7 @@ TEST_F(CertifiedTest, HalfOpenAndSlowPeersAreHungUpOn) {
   }
   EXPECT_THAT(silent.Farewell(), HasSubstr("does not say Hello within 200 ms"));
   EXPECT_TRUE(slow.IsHungUpOn());
-  // The beginning of TLS, and no more.
+  // Only the beginning of a TLS handshake.
   HostilePeer half(address());
   half.SendBytes(std::vector<uint8_t>{22, 3, 1, 2, 0, 1});
   EXPECT_TRUE(half.IsHungUpOn());
@@ -176,7 +177,7 @@ TEST_F(CertifiedTest, NodesOfTheFirstProtocolHearNothingElse) {
   old.Say(hello);
   ASSERT_EQ(Next(*ann_).kind, Event::Kind::kUp);
   ASSERT_TRUE(ann_->Send(NodeOf("bob"), wire::CloseRoute{5}).ok());
-  // HostilePeer reads every version; what it was sent is looked at here.
+  // HostilePeer reads every version; checks that of the received frames.
   const std::optional<wire::Message> greeting = old.HearMore();
   ASSERT_TRUE(greeting && std::holds_alternative<wire::Hello>(*greeting));
   EXPECT_EQ(old.last_version(), 1);
@@ -207,7 +208,7 @@ TEST_F(CertifiedTest, FrontEndsAndTheirNodeAreThreeToOthers) {
     EXPECT_EQ(Next(**network).kind, Event::Kind::kUp);
     EXPECT_EQ(RouteOf(Next(**network)), 9U);
   }
-  // One that goes leaves the others.
+  // When one leaves, the others stay.
   for (const PeerStatus& peer : ann_->Peers()) EXPECT_EQ(peer.machine, NodeOf("bob"));
 }
 
@@ -217,11 +218,11 @@ TEST_F(CertifiedTest, AFrontEndTalksToTheNodeOfItsOwnMachine) {
   ASSERT_TRUE(front->Send(ann_->self(), wire::CloseRoute{1}).ok());
   EXPECT_EQ(Next(*ann_).from, front->self());
   EXPECT_EQ(RouteOf(Next(*ann_)), 1U);
-  // And is reached where it listens, by others too.
+  // A front end is reached where it listens, also by other nodes.
   const auto bob = cluster_.Start("bob");
   bob->Introduce(front->self(), front->addresses());
   EXPECT_EQ(Next(*bob).kind, Event::Kind::kUp);
-  // Where the node itself was meant, its front end is not taken for it.
+  // A connection that is meant for the node does not accept its front end.
   const auto carol = cluster_.Start("carol");
   carol->Introduce(NodeOf("ann"), front->addresses());
   EXPECT_THAT(Next(*carol).why.error().message(), HasSubstr("its address has changed"));
@@ -255,7 +256,7 @@ TEST_F(CertifiedTest, ARevokedNodeTakesItsFrontEndsWithIt) {
   EXPECT_EQ(down, (std::set<NodeId>{node->self(), front->self()}));
   for (const auto& network : {&node, &front}) {
     EXPECT_THAT(Next(**network).why.error().message(), HasSubstr("it was revoked"));
-    // Nor do they come back, under any name.
+    // They cannot connect again, with any identity.
     (*network)->Introduce(ann_->self(), ann_->addresses());
     EXPECT_EQ(Next(**network).kind, Event::Kind::kDown);
   }

@@ -18,12 +18,12 @@ namespace aster::net {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
-// In a direction, before the sender has to wait: a long link at a high rate holds much.
+// Per direction, before the sender has to wait: a long link at a high rate holds much.
 constexpr uint64_t kMostBytes = uint64_t{32} << 20;
 
-// A link does not wait for a core, and its bytes arrive when they are due: without this a thread
-// among others that compute is a quarter of a millisecond late. Without the right to be ahead of
-// them nothing is lost.
+// Bytes must arrive when they are due, also on a busy machine: otherwise a thread among others that
+// compute is a quarter of a millisecond late. Without the right to a higher priority it still
+// works.
 void BeOnTime() {
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   const sched_param ahead{.sched_priority = 1};
@@ -101,7 +101,7 @@ void DelayingProxy::Run() {
         }
       }
     }
-    // What is due already waits for its socket, not for the time.
+    // Bytes that are due wait only for their socket.
     int64_t wait_ns = NextDue() - now_ns;
     if (wait_ns <= 0 || is_unplugged) wait_ns = kNsPerSecond;
     const timespec wait{wait_ns / kNsPerSecond, wait_ns % kNsPerSecond};
@@ -143,7 +143,7 @@ void DelayingProxy::Receive(Pair& pair, int from, const LinkOptions& link) {
   while (!flow.has_ended && flow.bytes < kMostBytes) {
     const ssize_t count = recv(pair.ends[from].descriptor(), received_.data(), kPieceBytes, 0);
     if (count < 0) {
-      // A socket that is still connecting has nothing yet either.
+      // A socket that is still connecting has no data yet, either.
       if (errno != EAGAIN && errno != EINTR && errno != ENOTCONN) pair.is_broken = true;
       return;
     }
@@ -155,7 +155,7 @@ void DelayingProxy::Receive(Pair& pair, int from, const LinkOptions& link) {
     }
     Flow::Piece piece;
     piece.bytes.assign(received_.begin(), received_.begin() + count);
-    // The link sends one piece after another, and each takes its time to arrive.
+    // The link sends one piece after another, and each arrives after the delay.
     int64_t& free_ns = free_ns_[from];
     free_ns = std::max(free_ns, clock_.NowNs());
     if (link.rate_bytes_per_s > 0) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A link of one's own making on loopback: passes TCP connections on with a latency and at a rate,
-// or not at all. For benchmarks and tests of faults, where the real thing is missing. Must not know
-// what passes through.
+// A simulated link on loopback: forwards TCP connections with a latency and at a rate, or not at
+// all. For benchmarks and tests of faults, without a real one. Must not know what is sent.
 #pragma once
 
 #include <atomic>
@@ -25,17 +24,17 @@
 namespace aster::net {
 
 struct LinkOptions {
-  int64_t delay_ns = 0;           // one way, both ways alike
-  uint64_t rate_bytes_per_s = 0;  // in each direction, of all connections together; 0: no limit
-  // Nothing arrives of what this end sends, as over a cable that is broken in one direction: 0 is
-  // the one that connects, 1 the target. A connection that has lost bytes never has any again.
+  int64_t delay_ns = 0;           // one way, the same in both directions
+  uint64_t rate_bytes_per_s = 0;  // per direction, for all connections together; 0: no limit
+  // The end whose bytes are lost, as over a cable that is broken in one direction: 0 is the client,
+  // 1 the target. A connection that has lost bytes stays mute.
   std::optional<int> mute_end = {};
 };
 
 // Safe for concurrent use.
 class DelayingProxy {
  public:
-  // Listens on loopback; every connection goes on to `target`, which is a number and a port.
+  // Listens on loopback and forwards every connection to `target`, a numeric address and port.
   static Result<std::unique_ptr<DelayingProxy>> Start(const std::string& target,
                                                       const LinkOptions& link);
   ~DelayingProxy();
@@ -43,14 +42,14 @@ class DelayingProxy {
   const std::string& address() const { return address_; }
 
   void SetLink(const LinkOptions& link) EXCLUDES(mu_);
-  // From now on nothing passes, and neither side is told, as if a cable was pulled out; until it is
-  // put in again.
+  // From now on nothing is forwarded, and neither side is notified, as if a cable was pulled out;
+  // until Unplug(false).
   void Unplug(bool is_unplugged = true);
-  // All connections break.
+  // Breaks all connections.
   void Cut();
 
  private:
-  // Bytes that have not arrived yet, of one direction of one connection.
+  // Bytes in one direction of one connection that have not arrived yet.
   struct Flow {
     struct Piece {
       int64_t due_ns = 0;
@@ -59,12 +58,12 @@ class DelayingProxy {
     };
     std::deque<Piece> pieces;
     uint64_t bytes = 0;
-    bool has_ended = false;  // no more comes
-    bool is_mute = false;    // what comes is lost
-    bool is_shut = false;    // and the other side knows
+    bool has_ended = false;  // no more bytes follow
+    bool is_mute = false;    // bytes are lost
+    bool is_shut = false;    // the receiver has been told of the end
   };
   struct Pair {
-    Socket ends[2];  // the one that came, and the one to the target
+    Socket ends[2];  // the client's, and the target's
     Flow flows[2];   // from ends[i] to ends[1 - i]
     bool is_broken = false;
   };
@@ -87,10 +86,10 @@ class DelayingProxy {
   mutable Mutex mu_;
   LinkOptions link_ GUARDED_BY(mu_);
 
-  // Of the thread.
+  // Used by the thread.
   std::list<Pair> pairs_;
   std::vector<uint8_t> received_;
-  int64_t free_ns_[2] = {0, 0};  // when the link has sent what it took, in each direction
+  int64_t free_ns_[2] = {0, 0};  // when each direction of the link has sent its bytes
 
   std::thread thread_;  // last: it uses all the others
 };

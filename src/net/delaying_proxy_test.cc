@@ -22,7 +22,7 @@ class ProxyTest : public ::testing::Test {
     ASSERT_EQ(Next(*ann_).kind, Event::Kind::kUp);
     ASSERT_EQ(Next(*bob_).kind, Event::Kind::kUp);
   }
-  // There and back.
+  // The time there and back.
   int64_t RoundTripNs(size_t payload_bytes) {
     const int64_t start_ns = ann_->clock().NowNs();
     wire::Work work;
@@ -58,7 +58,7 @@ TEST_F(ProxyTest, ACutIsToldToBoth) {
   proxy_->Cut();
   EXPECT_EQ(Next(*ann_).kind, Event::Kind::kDown);
   EXPECT_EQ(Next(*bob_).kind, Event::Kind::kDown);
-  // And they find each other again.
+  // Then they connect again.
   ASSERT_TRUE(ann_->Send(bob_->self(), wire::CloseRoute{4}).ok());
   EXPECT_EQ(Next(*bob_).kind, Event::Kind::kUp);
   EXPECT_EQ(RouteOf(Next(*bob_)), 4U);
@@ -77,7 +77,7 @@ TEST_F(ProxyTest, APulledCableIsNoticedInTheStatedTime) {
 
 TEST_F(ProxyTest, ALargeFrameOnASlowLinkIsNoSilence) {
   Connect({.rate_bytes_per_s = 4'000'000});
-  // Longer than the silence that would mean death, in one direction only.
+  // Longer than the silence of a failed peer, in one direction only.
   EXPECT_GE(RoundTripNs(7'600'000), 1800 * kNsPerMs);
 }
 

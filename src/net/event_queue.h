@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Events that have arrived and were not taken yet. Taking a message gives its sender credit. Must
-// not know connections.
+// Events that have arrived and wait for the consumer. Taking a message gives its sender credit.
+// Must not know connections.
 #pragma once
 
 #include <atomic>
@@ -17,26 +17,26 @@
 
 namespace aster::net {
 
-// What the consumer has taken of one connection's messages, and the other side does not know yet.
+// Bytes of one connection's messages that the consumer has taken, not sent as credit yet.
 struct Consumed {
   std::atomic<uint64_t> bytes = 0;
 };
 
-// Safe for concurrent use; one thread takes.
+// Safe for concurrent use; one thread takes events.
 class EventQueue {
  public:
   explicit EventQueue(Clock& clock) : clock_(clock) {}
 
-  // `cost` is added to `consumed`, if there is one, when the event is taken.
+  // When the event is taken, adds `cost` to `consumed`, unless that is null.
   void Push(Event event, uint64_t cost, std::shared_ptr<Consumed> consumed) EXCLUDES(mu_);
 
   struct Taken {
     Event event;
-    uint64_t consumed_bytes = 0;  // of its connection, unknown to the other side
+    uint64_t consumed_bytes = 0;  // of its connection, not sent as credit yet
   };
   std::optional<Taken> Take(int64_t deadline_ns) EXCLUDES(mu_);
 
-  // Of the messages that wait.
+  // The cost of waiting messages.
   uint64_t waiting_cost() const { return waiting_cost_.load(std::memory_order_relaxed); }
 
  private:

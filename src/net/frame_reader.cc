@@ -10,12 +10,12 @@
 namespace aster::net {
 namespace {
 
-// Enough for many small frames in one system call, and little enough to copy again.
+// Enough for many small frames per system call, and cheap to copy once more.
 constexpr size_t kBufferBytes = 16384;
-// The first memory for what a header announces; afterwards it doubles when it has been filled.
+// The first memory for an announced frame; it doubles each time that it is full.
 constexpr size_t kFirstBytes = size_t{4} << 20;
 
-// Room for more than `filled` bytes, `wanted` at most.
+// Makes room for more than `filled` bytes, at most `wanted`.
 template <typename Vector>
 void MakeRoom(Vector& bytes, size_t filled, size_t wanted) {
   if (bytes.size() > filled || bytes.size() == wanted) return;
@@ -38,7 +38,7 @@ size_t FrameReader::TakeBuffered(uint8_t* place, size_t most) {
 
 Result<bool> FrameReader::Fill(Stream& stream, size_t wanted_bytes) {
   while (buffered() < wanted_bytes) {
-    // The buffer holds the beginning of one frame at most.
+    // The buffer holds at most the beginning of one frame.
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, buffered());
       end_ -= std::exchange(begin_, 0);
@@ -54,7 +54,7 @@ Result<bool> FrameReader::Fill(Stream& stream, size_t wanted_bytes) {
 Result<bool> FrameReader::FillBody(Stream& stream) {
   const size_t wanted = header_->body_bytes;
   while (body_filled_ < wanted) {
-    // Memory grows with what has come, not with what a header claims.
+    // Memory grows with received bytes, not with the size in the header.
     MakeRoom(frame_.body, body_filled_, wanted);
     const std::span<uint8_t> room = std::span(frame_.body).subspan(body_filled_);
     size_t count = TakeBuffered(room.data(), room.size());
@@ -87,7 +87,7 @@ Result<bool> FrameReader::FillPayload(Stream& stream) {
 Result<std::optional<FrameReader::Arrived>> FrameReader::Next(Stream& stream,
                                                               const wire::Limits& limits) {
   is_drained_ = true;
-  // Header, body, payload: each is continued where the bytes ended last time.
+  // Header, body, payload: each continues where the bytes ended last time.
   if (!header_) {
     if (!TRY(Fill(stream, wire::kHeaderBytes))) return std::optional<Arrived>();
     header_ = TRY(wire::ParseHeader({buffer_.data() + begin_, wire::kHeaderBytes}, limits));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Cuts what a stream brings into frames. Small ones are taken together, large payloads are read to
-// where they stay. Must not know what frames say.
+// Cuts the bytes of a stream into frames. Small frames are read together, large payloads directly
+// to their final place. Must not know what frames mean.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ class FrameReader {
 
   FrameReader();
 
-  // The next frame, or nothing if it is not all there yet. Memory is taken as bytes come, whatever
-  // a header announces.
+  // The next frame, or nullopt if it is incomplete. Memory is allocated as bytes arrive, whatever
+  // the header announces.
   Result<std::optional<Arrived>> Next(Stream& stream, const wire::Limits& limits);
 
-  // Of the stream, so far.
+  // Bytes of the stream so far.
   uint64_t read_bytes() const { return read_bytes_; }
-  // Whether the last Next() returned nothing because the stream had nothing more, and not because
-  // it took enough for one time.
+  // Whether the last Next() returned nothing because the stream had no more data, and not because
+  // it reached its limit.
   bool is_drained() const { return is_drained_; }
 
  private:
@@ -45,7 +45,7 @@ class FrameReader {
   size_t TakeBuffered(uint8_t* place, size_t most);
 
   std::vector<uint8_t> buffer_;
-  size_t begin_ = 0;  // what was read and not taken yet: [begin_, end_) of buffer_
+  size_t begin_ = 0;  // read and not used yet: [begin_, end_) of buffer_
   size_t end_ = 0;
   uint64_t read_bytes_ = 0;
   bool is_drained_ = false;

@@ -14,10 +14,11 @@
 namespace aster::net {
 namespace {
 
-// Less would be spent on a single row of some models.
+// A single row of some models may be larger than less than this.
 constexpr uint64_t kLeastFrameBytes = 65536;
 
-// Whether it goes by a name that it has: its certificate's, or one that follows from that.
+// Whether the identity belongs to the peer: its certificate's, or an instance's that follows from
+// it.
 Status CheckName(const Introduction& self, const wire::Hello& hello,
                  const std::optional<wire::NodeId>& proven) {
   const size_t instance_bytes = hello.instance.size();
@@ -39,7 +40,7 @@ Status CheckName(const Introduction& self, const wire::Hello& hello,
 Status CheckIdentity(const Introduction& self, const wire::Hello& hello,
                      const std::optional<wire::NodeId>& proven,
                      const std::optional<wire::NodeId>& expected) {
-  // The name is proven by the certificate, or without certificates by the common password.
+  // The identity is proven by the certificate, or without certificates by the shared password.
   TRY(CheckName(self, hello, proven));
   if (!proven && !crypto::EqualSecrets(hello.password, self.password)) {
     return Error(Code::kUnauthenticated,
@@ -77,7 +78,7 @@ wire::Hello MakeHello(const Introduction& self) {
 Result<uint16_t> CheckHello(const Introduction& self, const wire::Hello& hello,
                             const std::optional<wire::NodeId>& proven,
                             const std::optional<wire::NodeId>& expected) {
-  // Who it is; then whether both can talk, and whether their results fit together.
+  // First the identity; then whether both speak a common protocol and compute the same results.
   TRY(CheckIdentity(self, hello, proven, expected));
   if (hello.oldest_protocol > wire::kNewestProtocol ||
       hello.newest_protocol < wire::kOldestProtocol ||

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether two nodes that say Hello to each other can talk. Every refusal names what both sides
-// have. Must not know connections.
+// Whether two nodes can communicate, by their Hello. Every refusal names the values of both sides.
+// Must not know connections.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,23 @@
 
 namespace aster::net {
 
-// What a node says of itself, and what it takes.
+// A node's properties and limits.
 struct Introduction {
   wire::NodeId node;
   std::string name;
   uint32_t arithmetic = 0;
   uint64_t max_frame_bytes = 0;
   uint64_t credit_bytes = 0;
-  std::vector<uint8_t> password = {};  // empty where certificates say it
-  std::vector<uint8_t> instance = {};  // of which `node` follows; empty: the certificate's own
+  std::vector<uint8_t> password = {};  // empty with certificates
+  std::vector<uint8_t> instance =
+      {};  // the bytes that `node` follows from; empty: the certificate's own node
 };
 
 wire::Hello MakeHello(const Introduction& self);
 
-// The version of the protocol that both speak. `proven` is whom the certificate names (nothing
-// without certificates), `expected` whom one wanted to talk to (nothing where the other side came).
-// Afterwards hello.node is the other side's: the certificate's, or an instance of it.
+// The protocol version that both speak. `proven` is the certificate's node (nullopt without
+// certificates), `expected` the node to be reached (nullopt for incoming connections). Afterwards
+// hello.node is the peer's: the certificate's, or an instance of it.
 Result<uint16_t> CheckHello(const Introduction& self, const wire::Hello& hello,
                             const std::optional<wire::NodeId>& proven,
                             const std::optional<wire::NodeId>& expected);

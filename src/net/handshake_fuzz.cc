@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What unauthenticated peers send first: bytes become frames, a Hello is judged, and only one that
-// proves something is let in.
+// Bytes of unauthenticated peers: they become frames, a Hello is checked, and only one with a proof
+// is accepted.
 #include "base/check.h"
 #include "net/frame_reader.h"
 #include "net/handshake.h"
@@ -19,7 +19,7 @@ void Run(Bytes bytes) {
                           .max_frame_bytes = 1 << 20,
                           .credit_bytes = 1 << 20,
                           .password = std::vector<uint8_t>(32, 'p')};
-  // The sizes of the pieces that arrive are the fuzzer's choice too.
+  // The fuzzer also chooses the sizes of the pieces.
   MemoryStream stream(bytes, [](Bytes left) { return size_t{left[0] % 64U} + 1; });
   FrameReader reader;
   for (;;) {
@@ -28,7 +28,7 @@ void Run(Bytes bytes) {
     if (!arrived.ok()) return;
     if (!*arrived) continue;
     CHECK((*arrived)->header.frame_bytes() <= wire::kMaxGreetingBytes);
-    // The checksum is made to fit: an attacker would not get it wrong.
+    // The checksum is made right, as an attacker would do.
     const wire::FrameHeader& header = (*arrived)->header;
     const wire::FrameHeader fitting =
         wire::MakeHeader(header.type, header.version, (*arrived)->body, {}, false);

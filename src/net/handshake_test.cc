@@ -47,7 +47,7 @@ TEST(Handshake, ThePasswordIsNeededWhereNoCertificateSpeaks) {
   EXPECT_EQ(RefusalOf(hello, kBob), "");
   hello.password.clear();
   EXPECT_THAT(RefusalOf(hello), HasSubstr("wrong password"));
-  // A node with certificates has none, and refuses peers without one.
+  // A node with certificates has no password, and refuses peers without a certificate.
   Introduction strict = Self(kAnn);
   strict.password.clear();
   EXPECT_FALSE(CheckHello(strict, hello, std::nullopt, std::nullopt).ok());
@@ -105,7 +105,7 @@ TEST(Handshake, AnInstanceGoesByTheNameThatFollowsFromItsCertificate) {
 }
 
 TEST(Handshake, NobodyTakesAnInstancesName) {
-  // The same bytes under another certificate, no bytes, other bytes, too few, and none at all.
+  // The same bytes with another certificate, no bytes, other bytes, too few, and no certificate.
   const wire::Hello good = MakeHello(Instance(kBob, 1));
   EXPECT_THAT(RefusalOf(good, NodeId{{1, 1}}), HasSubstr("and its certificate says"));
   wire::Hello hello = good;
@@ -118,7 +118,7 @@ TEST(Handshake, NobodyTakesAnInstancesName) {
     hello.node = InstanceOf(kBob, hello.instance);
     EXPECT_THAT(RefusalOf(hello, kBob), HasSubstr("bytes where 16 are expected"));
   }
-  // Nor does a node pass its bytes off as the machine's own name.
+  // Nor can a node use its bytes with the machine's own identity.
   hello = good;
   hello.node = kBob;
   EXPECT_THAT(RefusalOf(hello, kBob), HasSubstr("says that it is node bbbbbbbb"));
@@ -135,7 +135,7 @@ TEST(Handshake, AnInstanceNeedsTheSecondProtocolAndANodeDoesNot) {
 }
 
 TEST(Handshake, AnInstanceIsTheHashOfItsMachineAndItsBytes) {
-  // Computed elsewhere: sha256 of 00 01 ... 1f.
+  // Computed by another program: sha256 of 00 01 ... 1f.
   const NodeId machine{{.low = 0x08090a0b0c0d0e0f, .high = 0x0001020304050607}};
   std::vector<uint8_t> bytes;
   for (uint8_t i = 16; i < 32; ++i) bytes.push_back(i);

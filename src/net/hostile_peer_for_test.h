@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A peer without manners: a bare socket and frames of its own making. For tests. Must not know the
-// network that it talks to.
+// A misbehaving peer: a plain socket and hand-made frames. For tests. Must not know the network
+// that it talks to.
 #pragma once
 
 #include <poll.h>
@@ -24,10 +24,10 @@ namespace aster::net {
 
 class HostilePeer {
  public:
-  // Connects, and says nothing.
+  // Connects, and sends nothing.
   explicit HostilePeer(const std::string& address) : HostilePeer(Connected(address)) {}
   explicit HostilePeer(Socket socket) : stream_(MakePlainStream(std::move(socket))) {}
-  // One that has certificates.
+  // A peer with certificates.
   HostilePeer(const std::string& address, const Credentials& credentials)
       : stream_(
             TlsContext::Make(credentials).value()->MakeStream(Connected(address), false).value()) {
@@ -41,7 +41,7 @@ class HostilePeer {
   void SendBytes(Bytes bytes) {
     while (!bytes.empty()) {
       const Result<size_t> sent = stream_->Write({&bytes, 1});
-      if (!sent.ok()) return;  // hung up on
+      if (!sent.ok()) return;  // closed by the other side
       bytes = bytes.subspan(*sent);
       if (*sent == 0) Await(POLLOUT);
     }
@@ -52,7 +52,7 @@ class HostilePeer {
     SendBytes(frame.payload);
   }
 
-  // The next message; nothing when the other side has hung up.
+  // The next message; nullopt after the other side has closed.
   std::optional<wire::Message> Hear() {
     for (;;) {
       Result<std::optional<FrameReader::Arrived>> arrived = reader_.Next(*stream_, {});
@@ -65,16 +65,16 @@ class HostilePeer {
       Await(POLLIN);
     }
   }
-  // In which the last frame was framed.
+  // The version of the last frame.
   uint16_t last_version() const { return last_version_; }
-  // The next that is no heartbeat.
+  // The next message that is no heartbeat.
   std::optional<wire::Message> HearMore() {
     for (;;) {
       std::optional<wire::Message> message = Hear();
       if (!message || !std::holds_alternative<wire::Ping>(*message)) return message;
     }
   }
-  // What it is told at the end.
+  // The reason in the Goodbye.
   std::string Farewell() {
     while (const std::optional<wire::Message> message = Hear()) {
       if (const auto* goodbye = std::get_if<wire::Goodbye>(&*message)) {

@@ -19,8 +19,8 @@ TEST(Lateness, IsCountedFromTheTimeWhenAThreadWasDueAndOnce) {
   EXPECT_EQ(lateness.Arrive(1012 * kNsPerSecond), 1 * kNsPerSecond);
 }
 
-// One that pumps now and then is not late as long as the loop's thread sleeps by intention: silence
-// of peers counts.
+// A thread that pumps from time to time is not late while the loop's thread sleeps as intended:
+// silence of peers counts.
 TEST(Lateness, OfTwoThreadsTheLaterCounts) {
   Lateness lateness;
   lateness.Expect(1 * kNsPerSecond);

@@ -18,7 +18,7 @@ namespace {
 
 Error Unavailable(std::string message) { return {Code::kUnavailable, std::move(message)}; }
 
-// As it would be on the other side of a wire.
+// As the receiver decodes it.
 Result<wire::Message> ThroughTheCodec(wire::Message&& message, uint64_t& bytes) {
   wire::Frame frame = wire::Encode(std::move(message));
   const Bytes head(frame.head);
@@ -70,7 +70,7 @@ void MemoryHub::Silence(const NodeId& node, bool is_silent) {
     return;
   }
   silent_since_ns_.try_emplace(node, clock_.NowNs());
-  for (auto& [id, other] : nodes_) other.arrived.NotifyAll();  // they have a date to keep now
+  for (auto& [id, other] : nodes_) other.arrived.NotifyAll();  // they have a deadline now
 }
 
 void MemoryHub::Refuse(const NodeId& node, bool does_refuse) {
@@ -112,8 +112,8 @@ bool MemoryHub::Connect(const NodeId& self, const NodeId& node) {
   Node& own = nodes_.at(self);
   if (own.up.contains(node)) return true;
   const int64_t now_ns = clock_.NowNs();
-  // A silent node fails after the time that a real connection would wait for it, a missing one at
-  // once.
+  // Connecting to a silent node fails after the time that a real connection would wait, to a
+  // missing one at once.
   if (silent_since_ns_.contains(node) || silent_since_ns_.contains(self)) {
     TellDown(self, node, now_ns + silence_ns_,
              Error(Code::kDeadlineExceeded, fmt::format("node {} does not answer", node.ToText())));
@@ -187,11 +187,11 @@ Status MemoryHub::Send(const NodeId& self, const NodeId& to, wire::Message messa
       return FailedPrecondition(
           fmt::format("the address of node {} is not known: introduce it first", to.ToText()));
     }
-    // What cannot be delivered is told by kDown, as on a wire.
+    // kDown reports undelivered messages, as with real connections.
     if (!Connect(self, to)) return Ok();
     if (silent_since_ns_.contains(self) || silent_since_ns_.contains(to)) return Ok();
   }
-  // Queues are bounded per sender, as an Outbox is.
+  // Queues are bounded per sender, as in Outbox.
   uint64_t queued_bytes = bytes;
   for (const Arrival& arrival : nodes_.at(to).arrivals) {
     if (arrival.event.from == self) queued_bytes += arrival.bytes;
@@ -236,7 +236,7 @@ std::optional<Event> MemoryHub::Receive(const NodeId& self, int64_t deadline_ns)
       }
       wake_ns = std::min(wake_ns, own.arrivals.front().due_ns);
     }
-    // Wakes for the next arrival, for a silent peer that is to be given up, or at the deadline.
+    // Waits until the next arrival, the timeout of a silent peer, or the deadline.
     if (now_ns >= deadline_ns) return std::nullopt;
     for (const auto& [node, since_ns] : silent_since_ns_) {
       const bool is_near = node == self ? !own.up.empty() : own.up.contains(node);

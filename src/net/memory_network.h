@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Several nodes in one process, connected by memory: for tests, with everything that can happen to
-// real links at the caller's command. Messages go through the codec, as on a real wire. Must not
-// know sockets.
+// Several nodes in one process, connected in memory: for tests, with faults of real links on
+// demand. Messages are encoded and decoded as on a real link. Must not know sockets.
 #pragma once
 
 #include <cstdint>
@@ -29,28 +28,28 @@ class MemoryNetwork;
 // The links between the nodes. Outlives their networks. Safe for concurrent use.
 class MemoryHub {
  public:
-  // The clock outlives the hub. A node that says nothing for `silence_ns` although others send to
-  // it is dead to them.
+  // The clock outlives the hub. If others send to a node that is silent for `silence_ns`, it counts
+  // as failed.
   explicit MemoryHub(Clock& clock, int64_t silence_ns = 5 * kNsPerSecond);
   ~MemoryHub();
 
-  // A node, there until its network is destroyed: then it is down for all others. Addresses mean
-  // nothing; introducing a node that is not there ends in kDown.
+  // A node that exists until its network is destroyed: then it is down for all others. Addresses
+  // are ignored; introducing a missing node ends in kDown.
   std::unique_ptr<MemoryNetwork> Join(const wire::NodeId& node);
 
-  // Breaks the connection between two nodes: both are told, what was in flight is lost. They may
-  // connect again.
+  // Breaks the connection between two nodes: both get kDown, and messages in flight are lost. They
+  // may connect again.
   void Cut(const wire::NodeId& a, const wire::NodeId& b);
-  // From now on messages from `from` to `to` take `delay_ns`.
+  // Later messages from `from` to `to` take `delay_ns`.
   void Delay(const wire::NodeId& from, const wire::NodeId& to, int64_t delay_ns);
-  // What a node sends, and what is sent to it, vanishes: a machine that was switched off. Others
-  // are told when it was silent for too long.
+  // Messages from and to a node are lost, as if its machine was switched off. The others get kDown
+  // when it was silent for too long.
   void Silence(const wire::NodeId& node, bool is_silent = true);
-  // Attempts to connect to the node fail; connections that are there stay.
+  // New connections to the node fail; existing ones stay.
   void Refuse(const wire::NodeId& node, bool does_refuse = true);
-  // The node speaks this protocol and those before it.
+  // The node speaks protocols up to this one.
   void LimitProtocol(const wire::NodeId& node, uint16_t newest);
-  // A connection whose queue holds this many bytes goes down instead of taking more.
+  // A connection goes down instead of queueing more than this many bytes.
   void LimitQueues(uint64_t max_bytes);
 
  private:
@@ -63,7 +62,7 @@ class MemoryHub {
     Event event;
   };
   struct Node {
-    std::deque<Arrival> arrivals;  // sorted by due_ns; of equal ones in the order of sending
+    std::deque<Arrival> arrivals;  // sorted by due_ns; equal ones in the order of sending
     std::set<wire::NodeId> introduced;
     std::set<wire::NodeId> up;  // in both nodes' sets, or in neither
     CondVar arrived;

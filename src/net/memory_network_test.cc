@@ -19,7 +19,7 @@ constexpr NodeId kFirstNode{{1, 1}};
 constexpr NodeId kSecondNode{{2, 2}};
 constexpr NodeId kCid{{3, 3}};
 
-// No test here sleeps: what is due is there, or time is moved.
+// No test here sleeps: messages are due at once, or the clock is advanced.
 class MemoryNetworkTest : public ::testing::Test {
  protected:
   std::optional<Event> Next(Network& network) { return network.Receive(clock_.NowNs()); }
@@ -48,7 +48,7 @@ TEST_F(MemoryNetworkTest, MessagesArriveInOrder) {
     EXPECT_EQ(RouteOf(*event), i);
   }
   EXPECT_FALSE(Next(*bob_));
-  // The other may answer without having been introduced.
+  // The other node may reply without an introduction.
   ASSERT_TRUE(bob_->Send(kFirstNode, wire::CloseRoute{7}).ok());
   EXPECT_EQ(RouteOf(*Next(*ann_)), 7U);
 }
@@ -73,7 +73,7 @@ TEST_F(MemoryNetworkTest, WhoIsNotThereIsDown) {
   ASSERT_TRUE(event && event->kind == Event::Kind::kDown);
   EXPECT_EQ(event->from, kCid);
   EXPECT_THAT(event->why.error().message(), HasSubstr("does not take connections"));
-  // It came later: sending is enough.
+  // It joined later: sending connects.
   const std::unique_ptr<MemoryNetwork> cid = hub_.Join(kCid);
   ASSERT_TRUE(ann_->Send(kCid, wire::CloseRoute{1}).ok());
   EXPECT_EQ(Next(*ann_)->kind, Event::Kind::kUp);
@@ -121,7 +121,7 @@ TEST_F(MemoryNetworkTest, ASilentNodeIsDeadAfterTheStatedTime) {
   const std::optional<Event> event = Next(*ann_);
   ASSERT_TRUE(event && event->kind == Event::Kind::kDown);
   EXPECT_THAT(event->why.error().message(), HasSubstr("nothing was heard for 5000 ms"));
-  // It hears of it too, but not the message.
+  // It gets kDown too, but not the message.
   EXPECT_EQ(Next(*bob_)->kind, Event::Kind::kDown);
   EXPECT_FALSE(Next(*bob_));
   ann_->Introduce(kSecondNode, {});

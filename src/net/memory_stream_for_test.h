@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A stream that comes from memory in pieces of any size, and keeps what is written as far as it is
-// allowed to. For tests and fuzzers. Must not know frames.
+// A stream that reads from memory in pieces of any size, and keeps written bytes up to a limit. For
+// tests and fuzzers. Must not know frames.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace aster::net {
 
 class MemoryStream final : public Stream {
  public:
-  // `piece` says how many of the bytes that are left come at once; zero: none for now.
+  // `piece` returns how many of the remaining bytes come at once; zero: none for now.
   MemoryStream(Bytes incoming, std::function<size_t(Bytes left)> piece)
       : incoming_(incoming), piece_(std::move(piece)) {}
 
-  // Bytes that are taken before the stream is full.
+  // The number of bytes that may be written before the stream is full.
   size_t room = SIZE_MAX;
   std::vector<uint8_t> written;
 

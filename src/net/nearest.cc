@@ -14,17 +14,17 @@ namespace aster::net {
 namespace {
 
 constexpr int64_t kLongestNs = 500 * kNsPerMs;
-// Beside the soonest: threads wake up late, too.
+// Relative to the first answer: threads wake up late, too.
 constexpr int64_t kTimesTheSoonest = 10;
 constexpr int64_t kAtLeastNs = 5 * kNsPerMs;
 
 struct Attempt {
   Endpoint endpoint;
-  std::optional<Socket> socket;    // until it has answered or failed
+  std::optional<Socket> socket;    // until it has connected or failed
   int64_t answered_ns = kNeverNs;  // after the beginning
 };
 
-// Those whose sockets are ready have answered, or cannot be reached.
+// Attempts with a ready socket have connected or failed.
 void Take(std::vector<Attempt>& attempts, const std::vector<pollfd>& polled, int64_t took_ns) {
   for (const pollfd& ready : polled) {
     if (ready.revents == 0) continue;
@@ -87,7 +87,7 @@ std::vector<std::string> NearestAddressesFirst(const std::vector<std::string>& a
                                                const Clock& clock) {
   if (addresses.size() < 2) return addresses;
   std::vector<Endpoint> endpoints;
-  std::map<std::string, std::string> address_of;  // by the endpoint's text
+  std::map<std::string, std::string> address_of;  // keyed by the endpoint's text
   std::vector<std::string> unresolved;
   for (const std::string& address : addresses) {
     const auto host_port = ParseHostPort(address);

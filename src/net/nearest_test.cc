@@ -29,12 +29,12 @@ TEST(Nearest, AddressesThatLeadNowhereAreBehindThoseThatAnswer) {
     closed = LocalEndpoint(ended)->ToText();
   }
   const std::string port = closed.substr(closed.rfind(':') + 1);
-  // No machine has the first; nothing listens at the second.
+  // No machine has the first address; nothing listens at the second.
   const Endpoint nowhere = Numeric("192.0.2.1", "7425"), refused = Numeric("127.0.0.1", port);
   const int64_t begin_ns = clock.NowNs();
   const auto sorted = NearestFirst({nowhere, refused, here}, clock);
   EXPECT_THAT(Texts(sorted), testing::ElementsAre(here.ToText(), nowhere.ToText(), closed));
-  // The first is not waited for until it could be connected to.
+  // The call does not wait until connecting to the first one times out.
   EXPECT_LT(clock.NowNs() - begin_ns, 10 * kNsPerSecond);
 }
 
@@ -61,7 +61,7 @@ TEST(Nearest, OfPathsThatAnswerTheOneThatCostsTheLeastIsFirst) {
   EXPECT_THAT(
       Texts(NearestFirst({slow, nowhere, middle, fast}, clock, &rates)),
       testing::ElementsAre(fast.ToText(), middle.ToText(), slow.ToText(), "192.0.2.1:7425"));
-  // A path that was not measured yet is no worse than the best of the others.
+  // A path without a rate counts as the best of the others.
   PathRates one_rate;
   one_rate.Set("127.0.0.1", 100);
   one_rate.Set("127.0.0.3", 2000);

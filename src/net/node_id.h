@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The NodeId of a public key as OpenSSL holds it. For the .cc files of this folder (others have
+// The NodeId of an OpenSSL public key. For the .cc files of this folder (others have
 // certificate.h). Must not know where the key is from.
 #pragma once
 

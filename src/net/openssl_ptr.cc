@@ -9,7 +9,7 @@
 namespace aster::net {
 namespace {
 
-// A password is never asked for at a terminal: keys are kept without.
+// Never asks for a password at the terminal: keys have none.
 int NoPassword(char* /*buffer*/, int /*size*/, int /*is_writing*/, void* /*unused*/) { return -1; }
 
 constexpr size_t kMaxPemBytes = 65536;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// OpenSSL's objects with owners, and its errors as ours. For the .cc files of this folder. Must not
-// know what they are used for.
+// Owning pointers to OpenSSL's objects, and its errors as ours. For the .cc files of this folder.
+// Must not know what they are used for.
 #pragma once
 
 #include <openssl/bio.h>
@@ -37,11 +37,11 @@ using StoreContextPtr = std::unique_ptr<X509_STORE_CTX, FreedBy<X509_STORE_CTX_f
 using SslContextPtr = std::unique_ptr<SSL_CTX, FreedBy<SSL_CTX_free>>;
 using SslPtr = std::unique_ptr<SSL, FreedBy<SSL_free>>;
 
-// What OpenSSL says about the last call, and forgets it.
+// Returns and clears OpenSSL's errors of the last call.
 std::string TakeOpensslErrors();
 Error OpensslError(Code code, std::string_view what);
 
-// From PEM; `what` names it in errors.
+// From PEM; errors name it `what`.
 Result<KeyPtr> ReadKey(std::string_view pem, std::string_view what);
 Result<CertificatePtr> ReadCertificate(std::string_view pem, std::string_view what);
 

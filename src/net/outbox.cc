@@ -11,7 +11,7 @@
 
 namespace aster::net {
 
-// Whether the other side can take it at all.
+// Whether the peer accepts such a frame at all.
 Status Outbox::CheckFrame(const wire::Frame& frame) const {
   if (frame.size_bytes() > max_frame_bytes_) {
     return OutOfRange(
@@ -30,7 +30,7 @@ Status Outbox::CheckFrame(const wire::Frame& frame) const {
 Status Outbox::Push(wire::Frame frame) {
   MutexLock lock(queue_mu_);
   const uint64_t bytes = frame.size_bytes();
-  // A single frame always has room; behind others it waits only within the queue's limit.
+  // A single frame always has room; otherwise the queue's limit holds.
   TRY(CheckFrame(frame));
   if (queued_bytes_ > 0 && bytes > max_queue_bytes_ - std::min(max_queue_bytes_, queued_bytes_)) {
     return ResourceExhausted(
@@ -42,7 +42,7 @@ Status Outbox::Push(wire::Frame frame) {
 }
 
 Status Outbox::PushControl(wire::Message message) {
-  // Each is small; this many at once come from a peer that asks and does not read.
+  // Control frames are small; only a peer that does not read needs so many replies.
   constexpr size_t kMostControl = 1024;
   wire::Frame frame = wire::Encode(std::move(message));
   MutexLock lock(queue_mu_);
@@ -61,7 +61,7 @@ void Outbox::Attach(Stream* stream) {
   failure_.reset();
   is_blocked_.store(false, std::memory_order_relaxed);
   last_sent_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
-  // Control frames answer the stream before; messages are still meant for the node.
+  // Control frames belong to the old stream; messages are still meant for the node.
   MutexLock queue_lock(queue_mu_);
   control_.clear();
 }
@@ -89,7 +89,7 @@ Status Outbox::Open(uint64_t window_bytes, uint64_t max_frame_bytes, uint16_t pr
   window_bytes_ = window_bytes;
   max_frame_bytes_ = max_frame_bytes;
   protocol_ = protocol;
-  // Messages that were queued before the limits were known must hold them, too.
+  // Messages that were queued before the limits were known must obey them, too.
   for (const wire::Frame& frame : messages_) TRY(CheckFrame(frame));
   return Ok();
 }
@@ -116,7 +116,7 @@ std::optional<wire::Frame> Outbox::TakeNext() {
   // Control frames overtake messages and take no credit: heartbeats and credit itself must always
   // get through.
   std::deque<wire::Frame>& queue = control_.empty() ? messages_ : control_;
-  // A message leaves when the peer has room for it; until then it waits here, in order.
+  // A message is sent when the peer has room for it; until then it waits here, in order.
   if (queue.empty()) return std::nullopt;
   const uint64_t bytes = queue.front().size_bytes();
   if (control_.empty()) {
@@ -133,7 +133,7 @@ std::optional<wire::Frame> Outbox::TakeNext() {
 Status Outbox::FlushLocked() {
   if (failure_) return *failure_;
   if (stream_ == nullptr) return Ok();
-  // First what the stream holds of earlier writes (TLS records), then frames one after the other.
+  // First the stream's rest of earlier writes (TLS records), then frames one after the other.
   if (const Status status = stream_->Flush(); !status.ok()) {
     failure_ = status.error();
     return status;
@@ -144,7 +144,7 @@ Status Outbox::FlushLocked() {
       written_ = 0;
     }
     if (!writing_) break;
-    // What is left of the frame: its head, then the payload, which is never copied.
+    // The rest of the frame: its head, then the payload, which is never copied.
     const Bytes head(writing_->head);
     const Bytes payload(writing_->payload);
     const std::array<Bytes, 2> pieces = {
@@ -160,7 +160,7 @@ Status Outbox::FlushLocked() {
       sent_bytes_.fetch_add(*count, std::memory_order_relaxed);
       last_sent_ns_.store(clock_.NowNs(), std::memory_order_relaxed);
     }
-    // The socket is full when it takes nothing: poll() tells when it takes more.
+    // The socket is full when it takes nothing: poll() reports when it takes more.
     if (written_ < writing_->size_bytes()) {
       if (*count > 0) continue;
       is_blocked_.store(true, std::memory_order_relaxed);
@@ -179,7 +179,7 @@ Status Outbox::Flush() {
 
 bool Outbox::TryFlush(uint64_t max_bytes) {
   if (queued_bytes() > max_bytes) return false;
-  // Another thread is writing; this one does not wait for it.
+  // Another thread is writing; this one does not wait.
   if (!write_mu_.TryLock()) return false;
   const bool is_done = FlushLocked().ok() && stream_ != nullptr && !IsBlocked();
   write_mu_.Unlock();

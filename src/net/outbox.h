@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What waits to be sent on one connection: words about the connection first, messages in order as
-// far as the receiver's credit goes (backpressure: a receiver that consumes nothing is sent
-// nothing). Must not know what messages mean, nor what reads the stream.
+// The frames that wait to be sent on one connection: control frames first, then messages in order
+// within the receiver's credit (backpressure: a receiver that consumes nothing is sent nothing).
+// Must not know what messages mean, nor what reads the stream.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace aster::net {
 
-// How much may be in flight without having been consumed: `cost` more if it fits into the window,
-// or if nearly nothing is, so that a frame of any size goes. Both sides keep this rule.
+// Whether `cost` more bytes may be in flight, unconsumed: if they fit into the window, or if almost
+// nothing is in flight, so that a frame of any size can be sent. Both sides keep this rule.
 constexpr bool MayBeUnderWay(uint64_t under_way, uint64_t cost, uint64_t window) {
   return under_way <= window / 4 || (cost <= window && under_way <= window - cost);
 }
@@ -28,45 +28,46 @@ constexpr bool MayBeUnderWay(uint64_t under_way, uint64_t cost, uint64_t window)
 // Safe for concurrent use.
 class Outbox {
  public:
-  // The clock outlives it. At least one message is taken, whatever its size.
+  // The clock outlives it. It accepts at least one message, whatever its size.
   Outbox(const Clock& clock, uint64_t max_queue_bytes)
       : clock_(clock), max_queue_bytes_(max_queue_bytes) {}
 
-  // A message. ResourceExhausted if the queue is full; otherwise an error if the message is larger
-  // than the peer takes, or of a later protocol than it speaks.
+  // A message. ResourceExhausted if the queue is full; another error if the message is larger than
+  // the peer accepts, or of a later protocol.
   Status Push(wire::Frame frame) EXCLUDES(queue_mu_);
-  // About the connection: before all messages that wait, and without credit. An error if the peer
-  // makes us say ever more and takes nothing.
+  // A control frame: sent before all waiting messages, without credit. An error if the peer causes
+  // ever more of them and reads nothing.
   Status PushControl(wire::Message message) EXCLUDES(queue_mu_);
-  // Those that wait go by another way, behind what waits there. An error if one cannot.
+  // Moves waiting messages to another outbox, after those that wait there. An error if it cannot
+  // take one.
   Status MoveMessagesTo(Outbox& other) EXCLUDES(queue_mu_, other.queue_mu_);
 
-  // From now on words about the connection go through this stream, which outlives the outbox or
-  // Detach(). What waits to be said about an earlier connection is forgotten.
+  // Sends control frames on this stream, which outlives the outbox or Detach(). Drops control
+  // frames of an earlier connection.
   void Attach(Stream* stream) EXCLUDES(write_mu_, queue_mu_);
   void Detach() { Attach(nullptr); }
-  // From now on messages too. An error if one that waits is larger than the peer takes, or of a
-  // later protocol.
+  // Also sends messages from now on. An error if a waiting one is larger than the peer accepts, or
+  // of a later protocol.
   Status Open(uint64_t window_bytes, uint64_t max_frame_bytes,
               uint16_t protocol = wire::kNewestProtocol) EXCLUDES(queue_mu_);
-  // No messages any more; what is about the connection still goes.
+  // Drops messages now and later; control frames are still sent.
   void Drop() EXCLUDES(queue_mu_);
   // The peer has consumed `bytes`. An error if they were never sent.
   Status AddCredit(uint64_t bytes) EXCLUDES(queue_mu_);
 
-  // Hands to the stream what it takes now.
+  // Writes what the stream accepts now.
   Status Flush() EXCLUDES(write_mu_, queue_mu_);
-  // The same, unless another thread is at it or the next message is larger than `max_bytes`: then
-  // false, and another thread has to Flush(). Errors wait for that too.
+  // The same, unless another thread is writing or the next message is larger than `max_bytes`: then
+  // returns false, and another thread has to Flush(), which also reports errors.
   bool TryFlush(uint64_t max_bytes) EXCLUDES(write_mu_, queue_mu_);
 
-  // Whether to flush again as soon as the socket can be written to.
+  // Whether to flush again as soon as the socket is writable.
   bool IsBlocked() const { return is_blocked_.load(std::memory_order_relaxed); }
   bool IsEmpty() const EXCLUDES(queue_mu_);
   uint64_t queued_bytes() const EXCLUDES(queue_mu_);
   uint16_t protocol() const EXCLUDES(queue_mu_);  // that both speak; before Open the newest
   uint64_t sent_bytes() const { return sent_bytes_.load(std::memory_order_relaxed); }
-  // When the stream last took something.
+  // When the stream last accepted bytes.
   int64_t last_sent_ns() const { return last_sent_ns_.load(std::memory_order_relaxed); }
 
  private:
@@ -80,7 +81,7 @@ class Outbox {
   std::atomic<uint64_t> sent_bytes_ = 0;
   std::atomic<int64_t> last_sent_ns_ = 0;
 
-  Mutex write_mu_;  // before queue_mu_
+  Mutex write_mu_;  // taken before queue_mu_
   Stream* stream_ GUARDED_BY(write_mu_) = nullptr;
   std::optional<wire::Frame> writing_ GUARDED_BY(write_mu_);
   uint64_t written_ GUARDED_BY(write_mu_) = 0;  // of writing_

@@ -26,7 +26,7 @@ wire::Frame Numbered(uint64_t number, size_t payload_bytes = 0) {
 
 class OutboxTest : public ::testing::Test {
  protected:
-  // What was written: the numbers of messages, and 1000 + the stamp of each Ping.
+  // The written frames: the numbers of messages, and 1000 + the stamp of each Ping.
   std::vector<uint64_t> Sent() {
     MemoryStream sent(stream_.written, [](Bytes) { return SIZE_MAX; });
     FrameReader reader;

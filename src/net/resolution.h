@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From names of machines to their addresses, the nearest first, without making a caller wait. Must
-// not know what is wanted there.
+// Resolves names of machines to their addresses, the nearest first, without blocking the caller.
+// Must not know what they are used for.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,13 @@ namespace aster::net {
 // Not for concurrent use.
 class Resolution {
  public:
-  // Names are asked for in a thread of their own (which stays behind if this object goes earlier);
-  // the waker is woken when that is done. A single number is there at once.
+  // Resolves names on a thread of its own (which may outlive this object), and wakes the waker when
+  // it is done. A single numeric address is available at once.
   Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker> waker,
              std::shared_ptr<const PathRates> rates = nullptr);
 
-  // All endpoints of all addresses, the nearest first; an error if there is none; nothing yet.
+  // All endpoints of all addresses, the nearest first; an error if there are none; nullopt until
+  // done.
   std::optional<Result<std::vector<Endpoint>>> Take();
 
  private:

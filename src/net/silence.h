@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How long a peer may say nothing before it counts as lost: a stated time for one that was heard
-// regularly, longer for one that lately made long pauses, as a busy machine or a slow link does.
-// Told the time; must not know connections.
+// How long a peer may be silent before it counts as failed: `least_ns` for one that was heard
+// regularly, longer for one with long pauses lately, as on a busy machine or a slow link. The
+// caller gives the time; must not know connections.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class Silence {
  public:
   // A peer's pauses count for this long, and at most twice that.
   static constexpr int64_t kWindowNs = 30 * kNsPerSecond;
-  // The next pause of a busy machine is seldom thrice the longest one of the last half minute.
+  // A busy machine's next pause is seldom longer than this multiple of its longest recent one.
   static constexpr int64_t kTimesLongest = 3;
-  // However long its pauses were, a peer that says nothing for this many times `least_ns` is lost.
+  // Whatever its pauses were, a peer that is silent for this many times `least_ns` has failed.
   static constexpr int64_t kMostTimes = 4;
 
   Silence(int64_t least_ns, int64_t now_ns);
@@ -29,14 +29,14 @@ class Silence {
   void Forgive(int64_t pause_ns) { heard_ns_ += pause_ns; }
 
   int64_t limit_ns() const;
-  // When the peer counts as lost, unless it is heard before.
+  // When the peer counts as failed, unless it is heard before.
   int64_t deadline_ns() const { return heard_ns_ + limit_ns(); }
 
  private:
   int64_t least_ns_;
   int64_t heard_ns_;
   int64_t window_begin_ns_;
-  int64_t longest_ns_ = 0;         // pause in this window
+  int64_t longest_ns_ = 0;         // of a pause in this window
   int64_t longest_before_ns_ = 0;  // in the window before
 };
 

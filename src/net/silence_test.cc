@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLeastNs = 2 * kNsPerSecond;
 
-// Heard every `pause_ns` for `duration_ns`; returns when it was heard last.
+// Heard every `pause_ns` for `duration_ns`; returns the last time.
 int64_t HearEvery(Silence& silence, int64_t from_ns, int64_t pause_ns, int64_t duration_ns) {
   int64_t now_ns = from_ns;
   while (now_ns + pause_ns <= from_ns + duration_ns) silence.Heard(now_ns += pause_ns);
@@ -28,7 +28,7 @@ TEST(Silence, ABusyPeerThatMakesLongPausesIsGivenMoreTime) {
   Silence silence(kLeastNs, 0);
   const int64_t last_ns = HearEvery(silence, 0, 1500 * kNsPerMs, 15 * kNsPerSecond);
   EXPECT_EQ(silence.deadline_ns(), last_ns + 4500 * kNsPerMs);
-  // Never for ever.
+  // The limit has an upper bound.
   silence.Heard(last_ns + 100 * kNsPerSecond);
   EXPECT_EQ(silence.limit_ns(), Silence::kMostTimes * kLeastNs);
 }

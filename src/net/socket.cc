@@ -75,7 +75,7 @@ bool Endpoint::is_loopback() const {
   if (address.ss_family != AF_INET6) return false;
   sockaddr_in6 v6;
   std::memcpy(&v6, &address, sizeof(v6));
-  // 127.x.x.x as it looks to a socket of both families.
+  // 127.x.x.x in the form of a socket for both families.
   return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ||
          (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == 127);
 }
@@ -144,7 +144,7 @@ Result<Socket> Listen(const Endpoint& endpoint) {
   const std::string where = endpoint.ToText();
   if (!socket.is_open()) return SocketError(errno, where);
   TRY(SetOption(socket, SOL_SOCKET, SO_REUSEADDR, 1));
-  // Both families on one port are two sockets, so that each says by itself what it is.
+  // Both families on one port are two sockets: an IPv6 one must not also take IPv4.
   if (endpoint.address.ss_family == AF_INET6) {
     TRY(SetOption(socket, IPPROTO_IPV6, IPV6_V6ONLY, 1));
   }
@@ -169,7 +169,7 @@ Result<Socket> Accept(const Socket& listener) {
     TRY(SetOption(socket, IPPROTO_TCP, TCP_NODELAY, 1));
     return socket;
   }
-  // Connections that were given up while they waited are no reason to stop.
+  // Connections that were given up while they waited are no error.
   if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return socket;
   return SocketError(errno, "taking a connection");
 }

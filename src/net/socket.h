@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Addresses and TCP sockets that never block, in IPv4 and IPv6. Must not know what is said through
-// them.
+// Addresses and TCP sockets that never block, in IPv4 and IPv6. Must not know what is sent.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,7 +16,7 @@
 
 namespace aster::net {
 
-// One address of a machine, and a port.
+// One address of a machine, with a port.
 struct Endpoint {
   sockaddr_storage address{};
   socklen_t size = 0;
@@ -30,7 +29,7 @@ struct Endpoint {
   std::string ToText() const;
 };
 
-// "example:7777", "192.168.0.7:7777", "[::1]:7777"; a port of 0 where one listens means any.
+// "example:7777", "192.168.0.7:7777", "[::1]:7777"; when listening, port 0 means any.
 struct HostPort {
   std::string host;
   std::string port;  // digits
@@ -38,7 +37,7 @@ struct HostPort {
   bool is_numeric() const;  // needs no name server
 };
 Result<HostPort> ParseHostPort(std::string_view text);
-// May ask name servers and take long; not where is_numeric().
+// May ask name servers and take long, unless is_numeric().
 Result<std::vector<Endpoint>> Resolve(const HostPort& host_port);
 
 // Owns a descriptor.
@@ -61,12 +60,12 @@ class Socket {
 };
 
 Result<Socket> Listen(const Endpoint& endpoint);
-// Where a listening or connected socket is, and who is at its other end.
+// The local address of a socket, and that of its peer.
 Result<Endpoint> LocalEndpoint(const Socket& socket);
 Result<Endpoint> RemoteEndpoint(const Socket& socket);
-// The next connection, or a socket that is not open where none waits.
+// The next connection, or a closed socket if none waits.
 Result<Socket> Accept(const Socket& listener);
-// Begins to connect; once the socket can be written to, FinishConnect says how it went.
+// Begins to connect; once the socket is writable, FinishConnect returns the result.
 Result<Socket> BeginConnect(const Endpoint& endpoint);
 Status FinishConnect(int descriptor);
 

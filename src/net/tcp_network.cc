@@ -16,11 +16,11 @@ using wire::NodeId;
 
 namespace {
 
-// The most that leaves from the thread that sends: more would keep it from its work for longer than
-// waking the loop takes.
+// The most bytes that the sending thread writes itself: more would take longer than waking the
+// loop's thread.
 constexpr uint64_t kDirectBytes = 256 << 10;
 
-// Of a message that a node sends to itself, which has no frame.
+// The cost of a message to this node itself, which has no frame.
 uint64_t CostOf(const wire::Message& message) {
   uint64_t bytes = 0;
   if (const auto* work = std::get_if<wire::Work>(&message)) bytes = work->rows.size();
@@ -43,8 +43,8 @@ Introduction IntroductionOf(const TcpOptions& options, const NodeId& self) {
 Result<std::unique_ptr<TcpNetwork>> TcpNetwork::Start(TcpOptions options) {
   NodeId self = options.credentials.node;
   std::unique_ptr<TlsContext> tls;
-  // The node's identity follows from its certificate; without one it is a node of this machine
-  // only, which a password protects.
+  // The node's identity follows from its certificate; without one it is a local node, protected by
+  // a password.
   if (options.credentials.has_certificate()) {
     options.credentials.password.clear();
     tls = TRY(TlsContext::Make(options.credentials));
@@ -88,9 +88,9 @@ TcpNetwork::~TcpNetwork() {
 Status TcpNetwork::OpenListeners() {
   for (const std::string& address : options_.listen) {
     const HostPort host_port = TRY(ParseHostPort(address));
-    // A name may have several addresses: each is listened on.
+    // A name may have several addresses: listens on each.
     for (const Endpoint& endpoint : TRY(Resolve(host_port).In("--listen"))) {
-      // Without certificates nothing protects what is sent: such a node stays on this machine.
+      // Without certificates there is no encryption: such a node stays on this machine.
       if (tls_ == nullptr && !endpoint.is_loopback()) {
         return FailedPrecondition(fmt::format(
             "{} can be reached from other machines, and this node has no certificate: make a "
@@ -105,7 +105,7 @@ Status TcpNetwork::OpenListeners() {
   return Ok();
 }
 
-// --- Calls from other threads. They leave requests for the loop, and wake it.
+// --- Calls from other threads. They queue requests for the loop, and wake it.
 
 void TcpNetwork::Dial(Peer& peer, const NodeId& node) {
   peer.outbox = std::make_shared<Outbox>(clock_, options_.max_queue_bytes);
@@ -118,7 +118,7 @@ void TcpNetwork::Introduce(const NodeId& node, const std::vector<std::string>& a
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
     peer.addresses = addresses;
-    // A node that is connected, or being dialed, keeps its connection; new addresses count for the
+    // A node that is connected, or being dialed, keeps its connection; new addresses are for the
     // next one.
     if (peer.outbox || peer.is_up) return;
     Dial(peer, node);
@@ -133,7 +133,7 @@ Status TcpNetwork::PushTo(const NodeId& to, wire::Frame frame, std::shared_ptr<O
     return FailedPrecondition(
         fmt::format("the address of node {} is not known: introduce it first", to.ToText()));
   }
-  // The connection that the other side opened will do, unless this side has dialed or is dialing.
+  // Uses the incoming connection, unless this side has dialed or is dialing.
   Peer& peer = found->second;
   if (!peer.outbox) peer.outbox = peer.incoming;
   if (!peer.outbox) Dial(peer, to);
@@ -141,24 +141,24 @@ Status TcpNetwork::PushTo(const NodeId& to, wire::Frame frame, std::shared_ptr<O
   Status pushed = peer.outbox->Push(std::move(frame));
   if (pushed.ok()) return Ok();
   Error why = std::move(pushed).error().In(fmt::format("node {}", to.ToText()));
-  // A full queue: the peer takes nothing, and counts as down. Any other refusal (of a message that
-  // its protocol does not have) leaves the connection as it is.
+  // A full queue: the peer takes nothing, and counts as down. Other refusals (a message that its
+  // protocol lacks) leave the connection as it is.
   if (why.code() == Code::kResourceExhausted) requests_.push_back({Request::Kind::kBreak, to, why});
   return why;
 }
 
 Status TcpNetwork::Send(const NodeId& to, wire::Message message) {
-  // To itself, without a frame; bounded like any other queue.
+  // To this node itself, without a frame; bounded like any other queue.
   if (to == self()) {
     if (events_.waiting_cost() > options_.max_queue_bytes) {
       return ResourceExhausted("this node does not take what it sends to itself");
     }
-    // It still costs its bytes, so that Receive counts all that waits.
+    // Its bytes still count for the limit of the event queue.
     const uint64_t cost = CostOf(message);
     events_.Push({Event::Kind::kMessage, to, std::move(message), Ok()}, cost, nullptr);
     return Ok();
   }
-  // Small frames leave from this thread, if the socket takes them; the loop moves the rest.
+  // This thread sends small frames if the socket accepts them; the loop sends the rest.
   wire::Frame frame = wire::Encode(std::move(message), {.checksum_payload = tls_ == nullptr});
   std::shared_ptr<Outbox> outbox;
   Status pushed = PushTo(to, std::move(frame), outbox);
@@ -174,14 +174,14 @@ uint16_t TcpNetwork::ProtocolOf(const NodeId& node) const {
 }
 
 std::optional<Event> TcpNetwork::Receive(int64_t deadline_ns) {
-  // A thread that may sleep leaves the sockets to the loop again.
+  // A receiver that may sleep returns the sockets to the loop.
   if (pumped_until_ns_.load() != 0 && deadline_ns > clock_.NowNs()) {
     pumped_until_ns_.store(0);
     waker_->Wake();
   }
   std::optional<EventQueue::Taken> taken = events_.Take(deadline_ns);
   if (!taken) return std::nullopt;
-  // Enough was consumed that the loop has to tell the sender.
+  // Enough bytes were consumed that the loop must send credit.
   if (taken->consumed_bytes >= Connection::UntoldBytes(options_.credit_bytes)) waker_->Wake();
   return std::move(taken->event);
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The Network of real machines: TCP, protected by TLS unless it never leaves this machine. One
-// thread moves all bytes; small messages leave from the thread that sends them, and one that
-// receives may move them itself. Must not know what messages mean.
+// The Network of real machines: TCP, with TLS unless it never leaves this machine. One thread moves
+// all bytes; small messages are sent by the calling thread, and a receiving thread may do the work
+// itself (Pump). Must not know what messages mean.
 #pragma once
 
 #include <poll.h>
@@ -38,32 +38,33 @@ namespace aster::net {
 
 struct TcpOptions {
   Credentials credentials;
-  // HOST:PORT each; port 0 takes any that is free. Without certificates only loopback. None: this
-  // node reaches out and cannot be reached.
+  // HOST:PORT each; port 0 takes any free one. Without certificates only loopback. Empty: the node
+  // connects to others and cannot be reached.
   std::vector<std::string> listen;
-  std::string name;         // for people
-  uint32_t arithmetic = 0;  // nodes that compute otherwise are refused
+  std::string name;         // for users
+  uint32_t arithmetic = 0;  // nodes with another arithmetic are refused
 
-  uint64_t max_frame_bytes = uint64_t{512} << 20;  // that this node takes
-  uint64_t credit_bytes = uint64_t{64} << 20;      // that wait here until they are received
-  uint64_t max_queue_bytes = uint64_t{512} << 20;  // that wait for one node, or it is down
+  uint64_t max_frame_bytes = uint64_t{512} << 20;  // largest frame that this node accepts
+  uint64_t credit_bytes = uint64_t{64} << 20;      // of messages that wait here to be received
+  uint64_t max_queue_bytes = uint64_t{512}
+                             << 20;  // of messages that wait for one node; more: it is down
   int64_t handshake_ns = 5 * kNsPerSecond;
   int64_t heartbeat_ns = kNsPerSecond / 2;
   int64_t silence_ns = 2 * kNsPerSecond;
-  size_t max_unauthenticated = 32;  // connections without a Hello so far; the oldest goes
-  size_t max_connections = 256;     // of nodes
-  // Asked for every connection, by the network's thread: an error refuses a node that has proven
-  // who it is, and its instances (of which it is told the node). Nodes that were revoked, for
-  // example.
+  size_t max_unauthenticated =
+      32;                        // connections without a Hello so far; the oldest is closed first
+  size_t max_connections = 256;  // with nodes
+  // Called for every connection, by the network's thread, with the proven node (also for its
+  // instances): an error refuses it, for example if the node was revoked.
   std::function<Status(const wire::NodeId&)> admit;
-  // Of paths to nodes with several addresses, as they are measured; or none.
+  // Measured rates of the addresses of nodes that have several; or null.
   std::shared_ptr<const PathRates> path_rates = nullptr;
 };
 
-// How things are with one node.
+// The state of one node.
 struct PeerStatus {
   wire::NodeId node;
-  wire::NodeId machine;  // whose certificate it showed: `node`, unless that is an instance
+  wire::NodeId machine;  // the owner of the shown certificate: `node`, unless that is an instance
   std::string name;
   bool is_up = false;
   int64_t round_trip_ns = 0;  // the shortest of the last heartbeats; 0: not measured
@@ -72,11 +73,11 @@ struct PeerStatus {
   uint64_t queued_bytes = 0;
 };
 
-// Safe for concurrent use, but that one thread receives.
+// Safe for concurrent use, except that one thread receives.
 class TcpNetwork final : public Network, private Connection::Owner {
  public:
   static Result<std::unique_ptr<TcpNetwork>> Start(TcpOptions options);
-  // Says goodbye to everybody.
+  // Sends Goodbye to all nodes.
   ~TcpNetwork() override;
 
   wire::NodeId self() const override { return connection_options_.self.node; }
@@ -88,33 +89,33 @@ class TcpNetwork final : public Network, private Connection::Owner {
   uint16_t ProtocolOf(const wire::NodeId& node) const override EXCLUDES(mu_);
   const Clock& clock() const override { return clock_; }
 
-  // Where it really listens.
+  // The addresses that it listens on.
   const std::vector<std::string>& addresses() const { return addresses_; }
   std::vector<PeerStatus> Peers() const EXCLUDES(mu_);
-  // Hangs up on the node and its instances, telling them why: kDown follows, of each. For nodes
-  // that were revoked.
+  // Closes the connections of the node and its instances, with this reason: kDown follows for each.
+  // For revoked nodes.
   void Disconnect(const wire::NodeId& node, Error why) EXCLUDES(mu_);
 
  private:
-  // What all threads know of a node.
+  // The state of a node, shared between threads.
   struct Peer {
     std::vector<std::string> addresses;
     std::string name;
     std::optional<wire::NodeId> machine;  // of the last connection
-    std::shared_ptr<Outbox> outbox;       // where messages go now; nothing after it went down
-    std::shared_ptr<Outbox> incoming;     // of the connection that it made, while that is up
+    std::shared_ptr<Outbox> outbox;       // for messages; null once it is down
+    std::shared_ptr<Outbox> incoming;     // of the connection that the node made, while that is up
     bool is_up = false;
-    PeerStatus status;  // what the loop last saw
+    PeerStatus status;  // as of the loop's last look
   };
-  // What the loop is asked to do.
+  // A request to the loop.
   struct Request {
     // kEnd breaks the node and its instances.
     enum class Kind : uint8_t { kDial, kBreak, kEnd };
     Kind kind;
     wire::NodeId node;
-    std::optional<Error> why;  // of kBreak and kEnd
+    std::optional<Error> why;  // for kBreak and kEnd
   };
-  // An attempt to reach a node, or the connection that came of it. Of the loop.
+  // An attempt to reach a node, or the resulting connection. Used by the loop.
   struct Outgoing {
     std::shared_ptr<Outbox> outbox;
     std::unique_ptr<Resolution> resolution;
@@ -124,14 +125,14 @@ class TcpNetwork final : public Network, private Connection::Owner {
     int64_t begin_ns = 0;
     std::unique_ptr<Connection> connection;
   };
-  // A message of a connection that is not yet told to be up.
+  // A message of a connection whose kUp has not been reported yet.
   struct Early {
     Event event;
     uint64_t cost = 0;
     std::shared_ptr<Consumed> consumed;
   };
   struct Backoff {
-    int64_t next_ns = 0;  // no attempt before
+    int64_t next_ns = 0;  // earliest next attempt
     int64_t pause_ns = 0;
   };
 
@@ -142,7 +143,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
   Status PushTo(const wire::NodeId& to, wire::Frame frame, std::shared_ptr<Outbox>& outbox)
       EXCLUDES(mu_);
 
-  // The rest is the loop's, whose thread holds loop_mu_.
+  // The rest runs in the loop, by the thread that holds loop_mu_.
   Status OnHello(Connection& connection) override EXCLUDES(mu_);
   void OnMessage(Connection& connection, wire::Message message, uint64_t cost) override;
 
@@ -174,7 +175,7 @@ class TcpNetwork final : public Network, private Connection::Owner {
 
   const TcpOptions options_;
   const ConnectionOptions connection_options_;
-  const std::unique_ptr<TlsContext> tls_;  // nothing: a password instead
+  const std::unique_ptr<TlsContext> tls_;  // null: a password instead
   SystemClock clock_;
   const std::shared_ptr<Waker> waker_ = std::make_shared<Waker>();
   EventQueue events_{clock_};
@@ -186,14 +187,14 @@ class TcpNetwork final : public Network, private Connection::Owner {
   std::map<wire::NodeId, Peer> peers_ GUARDED_BY(mu_);
   std::vector<Request> requests_ GUARDED_BY(mu_);
 
-  // Held while connections are stepped, by the loop's thread or one that pumps; before mu_.
+  // Held while connections are stepped, by the loop's thread or one that pumps; taken before mu_.
   Mutex loop_mu_;
-  uint64_t pumps_ GUARDED_BY(loop_mu_) = 0;  // in which sockets were ready
+  uint64_t pumps_ GUARDED_BY(loop_mu_) = 0;  // that found sockets ready
   Lateness lateness_ GUARDED_BY(loop_mu_);
-  // Until then the loop's thread leaves the sockets to the one that pumps; 0: nothing pumps.
+  // Until then the loop's thread leaves the sockets to the one that pumps; 0: none pumps.
   std::atomic<int64_t> pumped_until_ns_ = 0;
 
-  // Of the thread that holds loop_mu_.
+  // Used by the thread that holds loop_mu_.
   std::map<wire::NodeId, Outgoing> outgoing_;
   std::map<wire::NodeId, std::unique_ptr<Connection>> incoming_;
   std::list<std::unique_ptr<Connection>> unauthenticated_;  // the oldest first

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What happens to a node whose peers do not keep to anything: it stays up, says why it hangs up,
-// takes no memory for what never comes, and goes on talking to the others.
+// A node with misbehaving peers: it stays up, reports why it closes connections, allocates no
+// memory for bytes that never come, and still talks to other nodes.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 class HostileTest : public ::testing::Test {
  protected:
-  // Still there, and still talks to well-behaved peers.
+  // It still runs, and talks to well-behaved peers.
   void ExpectStillGood() {
     const auto bob = cluster_.Start("bob");
     bob->Introduce(ann_->self(), ann_->addresses());
@@ -49,7 +49,7 @@ class HostileTest : public ::testing::Test {
             .credit_bytes = 1 << 20,
             .password = eve.password};
   }
-  // One that was let in.
+  // An authenticated peer.
   HostilePeer Eve() {
     HostilePeer eve(address());
     eve.Say(MakeHello(EveIntroduction()));
@@ -127,7 +127,7 @@ TEST_F(HostileTest, GiantLengthsCostNothing) {
     EXPECT_THAT(DownReason(), HasSubstr("are taken at most"));
     EXPECT_TRUE(eve.IsHungUpOn());
   }
-  // Allowed, and never sent: memory is taken as bytes come.
+  // Allowed sizes that are never sent: memory is allocated as bytes come.
   std::vector<HostilePeer> waiting;
   for (int i = 0; i < 5; ++i) {
     HostilePeer stranger(address());
@@ -170,7 +170,7 @@ TEST_F(HostileTest, MoreThanItsCredit) {
     eve.Say(std::move(work));
   }
   EXPECT_THAT(eve.Farewell(), HasSubstr("more than its credit of 1048576"));
-  // What was within it can be had.
+  // Messages within the limit are delivered.
   int messages = 0;
   for (;;) {
     const Event event = Next(*ann_);
@@ -181,7 +181,8 @@ TEST_F(HostileTest, MoreThanItsCredit) {
 }
 
 TEST_F(HostileTest, AnsweringForOthers) {
-  // It knows the password and takes a name: then the one who has it is told, and is let in again.
+  // A peer knows the password and takes the identity of another, which is told and can connect
+  // again.
   Introduction own = EveIntroduction();
   own.node = ann_->self();
   HostilePeer eve(address());
@@ -211,7 +212,7 @@ TEST_F(HostileTest, TheOldestStrangerGoesWhenThereAreTooMany) {
 
 TEST_F(HostileTest, ManyQuestionsAndNoEarForTheAnswers) {
   HostilePeer eve = Eve();
-  // More answers than the sockets between them hold: at some point it is hung up on.
+  // More replies than the sockets can hold: at some point the connection is closed.
   const wire::Frame ping = wire::Encode(wire::Ping{1});
   std::vector<uint8_t> many;
   for (int i = 0; i < 1000; ++i) many.insert(many.end(), ping.head.begin(), ping.head.end());
@@ -243,7 +244,7 @@ TEST(Deadlines, WhoDoesNotSayHelloInTimeIsHungUpOn) {
 }
 
 TEST(Deadlines, WhoDoesNotAnswerAHelloIsDown) {
-  // A listener that takes connections, and leaves it at that.
+  // A listener that accepts connections and does nothing else.
   const Socket listener = Listen(Resolve(ParseHostPort("127.0.0.1:0").value()).value()[0]).value();
   TestCluster cluster(false);
   const auto ann =
@@ -252,7 +253,7 @@ TEST(Deadlines, WhoDoesNotAnswerAHelloIsDown) {
   EXPECT_THAT(Next(*ann).why.error().message(), HasSubstr("does not say Hello within 100 ms"));
 }
 
-// A node in a process of its own, which sends its address first and then answers every CloseRoute.
+// A node in a process of its own; it first sends its address and then replies to every CloseRoute.
 pid_t StartProcess(TestCluster& cluster, std::string& address) {
   int ends[2];
   CHECK(pipe2(ends, O_CLOEXEC) == 0);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // The loop of a TCP network: the one thread that owns all connections dials and accepts them, steps
-// each as far as its socket lets it, and ends those that fail.
+// each as far as its socket allows, and ends those that fail.
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -22,24 +22,24 @@ namespace {
 constexpr int64_t kFirstPauseNs = 100 * kNsPerMs;
 constexpr int64_t kLongestPauseNs = 2 * kNsPerSecond;
 constexpr int64_t kNoteNs = 500 * kNsPerMs;
-// For how long the loop's thread leaves the sockets to one that pumps: longer than what that
-// computes in between, and not noticed where it has stopped.
+// How long the loop's thread leaves the sockets to one that pumps: longer than that one computes
+// between two pumps, and short enough if it has stopped.
 constexpr int64_t kPumpedNs = 5 * kNsPerMs;
-// Enough for every node of a cluster to say goodbye at once.
+// Enough for all nodes of a cluster to send Goodbye at once.
 constexpr size_t kMaxClosing = 64;
 
-// For poll(), no shorter than asked for.
+// For poll(), rounded up.
 int MillisecondsOf(int64_t wait_ns) {
   return static_cast<int>(std::min<int64_t>((wait_ns + kNsPerMs - 1) / kNsPerMs, 1000));
 }
 
 }  // namespace
 
-// --- What connections say.
+// --- Callbacks of connections.
 
 Status TcpNetwork::OnHello(Connection& connection) {
   const NodeId node = connection.peer();
-  // Membership decides first; then there has to be room for an incoming connection.
+  // Membership first; then there must be room for an incoming connection.
   if (options_.admit) TRY(options_.admit(connection.machine()));
   if (connection.is_dialed()) return Ok();
   if (incoming_.size() >= options_.max_connections && !incoming_.contains(node)) {
@@ -58,8 +58,8 @@ void TcpNetwork::OnMessage(Connection& connection, wire::Message message, uint64
   }
 }
 
-// A step of a connection that is not up. Messages that come in the same step as its Hello are held
-// back until TellUp: the event kUp precedes them.
+// Steps a connection that is not up. Messages that come in the same step as its Hello are held back
+// until TellUp, as kUp must come first.
 Status TcpNetwork::StepGreeting(Connection& connection, const std::map<int, short>& ready) {
   is_greeting_ = true;
   Status status = StepConnection(connection, ready);
@@ -94,7 +94,7 @@ std::vector<Connection*> TcpNetwork::Everybody() {
 int64_t TcpNetwork::NextDeadline() {
   int64_t deadline_ns = clock_.NowNs() + kNsPerSecond;
   for (Connection* connection : Everybody()) {
-    // Frames that were read from the socket already wait for their turn: poll() does not know them.
+    // Frames that were already read from the socket wait for their turn, without poll().
     if (connection->HasMore()) return 0;
     deadline_ns = std::min(deadline_ns, connection->deadline_ns());
   }
@@ -106,7 +106,7 @@ int64_t TcpNetwork::NextDeadline() {
   return deadline_ns;
 }
 
-// What to wait for: another thread's request, a new connection, or a socket that can go on.
+// The descriptors to wait for: other threads' requests, new connections, and the sockets.
 std::vector<pollfd> TcpNetwork::Watched() {
   std::vector<pollfd> polled = {{waker_->descriptor(), POLLIN, 0}};
   for (const Socket& listener : listeners_) polled.push_back({listener.descriptor(), POLLIN, 0});
@@ -121,7 +121,8 @@ std::vector<pollfd> TcpNetwork::Watched() {
 // deadline needs it, then steps every connection.
 void TcpNetwork::Run() {
   while (!is_stopping_.load()) {
-    // While another thread pumps, this one has requests only, and leaves the lock to that one.
+    // While another thread pumps, this one waits for requests only, and leaves the lock to that
+    // one.
     const int64_t pumped_ns = pumped_until_ns_.load() - clock_.NowNs();
     pollfd requests = {waker_->descriptor(), POLLIN, 0};
     if (pumped_ns > 0 && poll(&requests, 1, MillisecondsOf(pumped_ns)) == 0) continue;
@@ -143,7 +144,8 @@ void TcpNetwork::Run() {
     MutexLock lock(loop_mu_);
     ForgiveLateness();
     lateness_.Expect(clock_.NowNs());
-    // Descriptors may be other sockets' since another thread has stepped them.
+    // Another thread has stepped connections meanwhile: descriptors may belong to other sockets
+    // now.
     if (pumps != pumps_) polled.clear();
     Step(polled);
   }
@@ -151,7 +153,7 @@ void TcpNetwork::Run() {
   SayGoodbye();
 }
 
-// Time in which a thread should have stepped and none did is no silence of peers.
+// Time in which no thread stepped although one should have does not count as silence of peers.
 void TcpNetwork::ForgiveLateness() {
   const int64_t late_ns = lateness_.Arrive(clock_.NowNs());
   if (late_ns == 0) return;
@@ -174,7 +176,8 @@ void TcpNetwork::Step(std::span<const pollfd> polled) {
 
 bool TcpNetwork::Pump() {
   pumped_until_ns_.store(clock_.NowNs() + kPumpedNs);
-  // Where the loop's thread is at it, this one sleeps until it is done: it may need this core.
+  // If the loop's thread is stepping, this one sleeps until that is done: the loop may need this
+  // core.
   MutexLock lock(loop_mu_);
   ForgiveLateness();
   std::vector<pollfd> polled = Watched();
@@ -192,7 +195,7 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
     // As many as may wait for their Hello; the others stay in the system's queue.
     Result<Socket> accepted = Accept(listener);
     if (!accepted.ok()) {
-      // Most likely no descriptor is left: connections without a Hello are closed first.
+      // Probably out of descriptors: closes connections without a Hello first.
       log::Warn("cannot take a connection", {{"why", accepted.error().message()}});
       if (!unauthenticated_.empty()) unauthenticated_.pop_front();
       return;
@@ -211,8 +214,8 @@ void TcpNetwork::AcceptAll(const Socket& listener) {
       if (!stream.ok()) continue;
       connection->Start(std::move(*stream));
     }
-    // Connections that have not said Hello are few, the oldest go first: nodes of the cluster
-    // always get through to say theirs.
+    // Connections without a Hello are few, and the oldest is closed first: so nodes of the cluster
+    // always get through.
     if (unauthenticated_.size() >= options_.max_unauthenticated) unauthenticated_.pop_front();
     unauthenticated_.push_back(std::move(connection));
   }
@@ -224,7 +227,7 @@ void TcpNetwork::TakeRequests() {
     MutexLock lock(mu_);
     requests.swap(requests_);
     for (const Request& request : requests) {
-      // Under the lock, as it reads addresses and outboxes. Names are resolved on another thread.
+      // Under the lock, as it reads addresses and outboxes. Another thread resolves names.
       if (request.kind != Request::Kind::kDial || outgoing_.contains(request.node)) continue;
       const Peer& peer = peers_.at(request.node);
       if (!peer.outbox) continue;
@@ -244,8 +247,8 @@ void TcpNetwork::TakeRequests() {
 }
 
 void TcpNetwork::StepAll(const std::map<int, short>& ready) {
-  // Steps may end connections: each node is looked up again.
-  // Connections that this node dialed, then those that others did.
+  // A step may end connections, so each node is looked up again. First the connections that this
+  // node dialed, then the incoming ones.
   std::vector<NodeId> nodes;
   for (const auto& [node, outgoing] : outgoing_) nodes.push_back(node);
   for (const NodeId& node : nodes) {
@@ -260,7 +263,7 @@ void TcpNetwork::StepAll(const std::map<int, short>& ready) {
     const Status status = StepConnection(*found->second, ready);
     if (!status.ok()) Break(node, status.error());
   }
-  // Then those that have not said Hello, and those that say Goodbye.
+  // Then those without a Hello, and closing ones.
   StepUnauthenticated(ready);
   StepClosing(ready);
 }
@@ -268,14 +271,14 @@ void TcpNetwork::StepAll(const std::map<int, short>& ready) {
 Status TcpNetwork::StepConnection(Connection& connection, const std::map<int, short>& ready) {
   const auto found = ready.find(connection.descriptor());
   const int events = found == ready.end() ? 0 : found->second;
-  // A broken socket is read and written once more, so that its own error is what is told.
+  // A broken socket is read and written once more, so that its own error is reported.
   const bool is_broken = (events & (POLLERR | POLLHUP)) != 0;
   return connection.Step((events & POLLIN) != 0 || is_broken, (events & POLLOUT) != 0 || is_broken);
 }
 
 void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
                               const std::map<int, short>& ready) {
-  // Not connected yet: names are resolved, or the next address is tried.
+  // Not connected yet: resolves names, or tries the next address.
   if (!outgoing.connection) {
     const Status status = StepDial(node, outgoing);
     if (!status.ok()) DialFailed(node, status.error());
@@ -287,7 +290,7 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
       was_up ? StepConnection(connection, ready) : StepGreeting(connection, ready);
   if (status.ok()) {
     if (was_up || connection.state() != Connection::State::kUp) return;
-    // It came up in this step: events in order, and no pause before the next dial.
+    // It came up in this step: reports kUp, and the next dial needs no pause.
     backoffs_.erase(node);
     MutexLock lock(mu_);
     TellUp(connection, peers_.at(node));
@@ -308,7 +311,7 @@ void TcpNetwork::StepOutgoing(const NodeId& node, Outgoing& outgoing,
 }
 
 Status TcpNetwork::StepDial(const NodeId& node, Outgoing& outgoing) {
-  // Names first become endpoints; then each is tried in turn, after the pause of earlier failures.
+  // Resolves names first; then tries each endpoint in turn, after the pause of earlier failures.
   if (outgoing.resolution) {
     std::optional<Result<std::vector<Endpoint>>> found = outgoing.resolution->Take();
     if (!found) return Ok();
@@ -317,7 +320,7 @@ Status TcpNetwork::StepDial(const NodeId& node, Outgoing& outgoing) {
   }
   if (clock_.NowNs() < outgoing.begin_ns) return Ok();
   while (outgoing.next_endpoint < outgoing.endpoints.size()) {
-    // A failed endpoint is no error as long as there is another one.
+    // A failed endpoint is no error while there is another one.
     const Endpoint& endpoint = outgoing.endpoints[outgoing.next_endpoint++];
     Result<std::unique_ptr<Connection>> connection = Connect(node, outgoing, endpoint);
     if (connection.ok()) {
@@ -338,7 +341,7 @@ Result<std::unique_ptr<Connection>> TcpNetwork::Connect(const NodeId& node,
         "that is another machine, and this node has no certificate: make a cluster with `aster "
         "cluster init`, or join one");
   }
-  // Connects in the background: the socket becomes writable when it has.
+  // Connects in the background: the socket becomes writable when it is done.
   Socket socket = TRY(BeginConnect(endpoint));
   auto connection = std::make_unique<Connection>(connection_options_, clock_,
                                                  static_cast<Connection::Owner&>(*this),
@@ -368,14 +371,14 @@ void TcpNetwork::StepUnauthenticated(const std::map<int, short>& ready) {
       LetGo(std::move(owned), status.error());
       continue;
     }
-    // A node has one connection to this one: a second means that the first is dead, even if nothing
-    // has shown it yet.
+    // A node has one incoming connection: a second one means that the first is dead, even if that
+    // has not been noticed yet.
     const NodeId node = owned->peer();
     if (incoming_.contains(node)) {
       Break(node,
             Error(Code::kAborted, "it connected again: restarted, or the connection was lost"));
     }
-    // From now on Send finds the connection, and the owner hears of the node.
+    // From now on Send finds the connection, and the receiver gets kUp.
     MutexLock lock(mu_);
     Peer& peer = peers_[node];
     peer.incoming = owned->outbox();
@@ -391,9 +394,9 @@ void TcpNetwork::StepClosing(const std::map<int, short>& ready) {
   }
 }
 
-// Closes it in its own time: its Goodbye has to leave, and to be read.
+// Closes it in the background: its Goodbye must be sent and read.
 void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why) {
-  // Bounded: of many that end together the oldest are cut off.
+  // Bounded: if many end together the oldest are cut off.
   connection->Close(why);
   if (connection->state() == Connection::State::kClosed) return;
   if (closing_.size() >= kMaxClosing) closing_.pop_front();
@@ -401,7 +404,7 @@ void TcpNetwork::LetGo(std::unique_ptr<Connection> connection, const Error& why)
 }
 
 void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
-  // Twice the pause before the next try, within limits.
+  // Doubles the pause before the next attempt, within limits.
   Backoff& backoff = backoffs_[node];
   backoff.pause_ns = std::clamp(2 * backoff.pause_ns, kFirstPauseNs, kLongestPauseNs);
   backoff.next_ns = clock_.NowNs() + backoff.pause_ns;
@@ -409,7 +412,7 @@ void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
     MutexLock lock(mu_);
     Peer& peer = peers_.at(node);
     if (peer.incoming) {
-      // The node has reached this one: messages take that connection.
+      // The node has connected to this one: messages use that connection.
       const Status moved = outgoing_.at(node).outbox->MoveMessagesTo(*peer.incoming);
       if (!moved.ok()) requests_.push_back({Request::Kind::kBreak, node, moved.error()});
       peer.outbox = peer.incoming;
@@ -421,10 +424,10 @@ void TcpNetwork::DialFailed(const NodeId& node, const Error& why) {
   Break(node, why);
 }
 
-// Ends both connections with a node, and tells so once. Messages in its queues are lost, which
-// kDown says.
+// Ends both connections with a node, with one event. Messages in its queues are lost, as kDown
+// implies.
 void TcpNetwork::Break(const NodeId& node, const Error& why) {
-  // First the connections, which this thread owns; then what other threads see of the node.
+  // First the connections, which this thread owns; then the shared state of the node.
   const auto outgoing = outgoing_.find(node);
   if (outgoing != outgoing_.end()) {
     if (outgoing->second.connection) LetGo(std::move(outgoing->second.connection), why);
@@ -439,7 +442,7 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
   const auto found = peers_.find(node);
   if (found == peers_.end()) return;
   Peer& peer = found->second;
-  // One event for both connections, and none where the node was never up nor dialed.
+  // One event for both connections, and none if the node was never up nor dialed.
   const bool is_news = peer.is_up || peer.outbox;
   peer.outbox.reset();
   peer.incoming.reset();
@@ -451,7 +454,7 @@ void TcpNetwork::Break(const NodeId& node, const Error& why) {
 
 // Breaks the node of a machine and all front ends there, which share its certificate.
 void TcpNetwork::End(const NodeId& machine, const Error& why) {
-  // Ids are gathered under the lock, which Break takes itself.
+  // Gathers the ids under the lock, which Break takes itself.
   std::vector<NodeId> nodes = {machine};
   {
     MutexLock lock(mu_);
@@ -466,7 +469,7 @@ void TcpNetwork::NoteStatus() {
   noted_ns_ = clock_.NowNs();
   MutexLock lock(mu_);
   for (auto& [node, peer] : peers_) {
-    // Sums of both directions' connections.
+    // Sums over the connections of both directions.
     PeerStatus status;
     const auto add = [&](const Connection& connection) {
       status.sent_bytes += connection.outbox()->sent_bytes();
@@ -487,7 +490,7 @@ void TcpNetwork::NoteStatus() {
 void TcpNetwork::SayGoodbye() {
   const Error why(Code::kUnavailable, "this node stops");
   for (Connection* connection : Everybody()) connection->Close(why);
-  // Only what the sockets take at once: the end of the program does not wait for peers.
+  // Only what the sockets accept at once: the end of the program does not wait for peers.
 }
 
 }  // namespace aster::net

@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using wire::NodeId;
 
-// Everything that holds with and without certificates.
+// Tests that run with and without certificates.
 class TcpNetworkTest : public ::testing::TestWithParam<bool> {
  protected:
   TestCluster cluster_{GetParam()};
@@ -32,7 +32,7 @@ TEST_P(TcpNetworkTest, MessagesGoBothWaysInOrder) {
   ASSERT_EQ(Next(*bob).kind, Event::Kind::kUp);
   for (uint64_t i = 0; i < 200; ++i) {
     ASSERT_TRUE(ann->Send(bob->self(), wire::CloseRoute{i}).ok());
-    // It was reached, so it can answer.
+    // Bob was reached, so he can reply.
     ASSERT_TRUE(bob->Send(ann->self(), wire::CloseRoute{1000 + i}).ok());
   }
   for (uint64_t i = 0; i < 200; ++i) {
@@ -81,7 +81,7 @@ TEST_P(TcpNetworkTest, ManyMessagesOfRandomSizesArriveWhole) {
   ann_listens.join();
 }
 
-// A thread that receives moves the bytes itself for a while, and sleeps again.
+// A receiving thread moves the bytes itself for a while, and sleeps again.
 TEST_P(TcpNetworkTest, AReceiverMayPump) {
   const auto ann = cluster_.Start("ann");
   const auto bob = cluster_.Start("bob");
@@ -106,7 +106,7 @@ TEST_P(TcpNetworkTest, AReceiverMayPump) {
     EXPECT_EQ(RouteOf(i % 10 < 8 ? pumped() : Next(*bob)), i);
   }
   echo.join();
-  // A node that comes while another thread pumps is heard, too.
+  // A node that connects while another thread pumps is heard, too.
   const auto eve = cluster_.Start("eve");
   eve->Introduce(bob->self(), bob->addresses());
   EXPECT_EQ(pumped().from, eve->self());
@@ -115,7 +115,7 @@ TEST_P(TcpNetworkTest, AReceiverMayPump) {
 TEST_P(TcpNetworkTest, WhatIsSentBeforeTheConnectionIsThereArrives) {
   const auto ann = cluster_.Start("ann");
   const auto bob = cluster_.Start("bob");
-  // The first address leads nowhere.
+  // The first address is unreachable.
   ann->Introduce(bob->self(), {"127.0.0.1:1", bob->addresses().front()});
   for (uint64_t i = 0; i < 10; ++i) {
     ASSERT_TRUE(ann->Send(bob->self(), wire::CloseRoute{i}).ok());
@@ -224,7 +224,7 @@ TEST_P(TcpNetworkTest, AReaderThatStopsHoldsTheSenderBack) {
     status = ann->Send(bob->self(), std::move(work));
     sent += status.ok();
   }
-  // Its credit, at most, and what the queue holds.
+  // At most its credit and the queue.
   EXPECT_LE(sent, 53);
   EXPECT_GE(sent, 41);
   EXPECT_THAT(status.error().message(), HasSubstr("reads nothing"));
@@ -240,7 +240,7 @@ TEST_P(TcpNetworkTest, CreditComesBackAsMessagesAreTaken) {
   });
   ann->Introduce(bob->self(), bob->addresses());
   ASSERT_EQ(Next(*bob).kind, Event::Kind::kUp);
-  // Frames larger than the whole credit too.
+  // Frames larger than the whole credit, too.
   const size_t sizes[] = {100'000, 250'000, 2'000'000, 10, 400'000};
   for (int i = 0; i < 50; ++i) {
     wire::Work work;
@@ -323,7 +323,7 @@ TEST(TcpNetwork, AnOpenPortNeedsCertificates) {
   TestCluster trusted(true);
   EXPECT_TRUE(
       trusted.TryStart("ann", [](TcpOptions& options) { options.listen = {"0.0.0.0:0"}; }).ok());
-  // Nor is a password carried anywhere else.
+  // Nor are peers with only a password accepted elsewhere.
   const auto ann = local.Start("ann");
   ann->Introduce(NodeId{{4, 4}}, {"192.0.2.1:7777"});
   EXPECT_THAT(Next(*ann).why.error().message(), HasSubstr("that is another machine"));
@@ -339,7 +339,7 @@ TEST(TcpNetwork, CertificatesOfAnotherClusterAreRefusedOnBothSides) {
   ASSERT_EQ(down.kind, Event::Kind::kDown);
   EXPECT_THAT(down.why.error().message(), HasSubstr("certificate"));
   EXPECT_FALSE(NextWithin(*ann, 50 * kNsPerMs)) << "nothing happened at the other side";
-  // Neither without TLS, nor with a password.
+  // Neither without TLS nor with a password.
   TestCluster local(false);
   const auto bob = local.Start("bob");
   bob->Introduce(ann->self(), ann->addresses());

@@ -26,10 +26,10 @@
 namespace aster::net {
 namespace {
 
-// What one system call reads: sixteen records of at most 16 KiB.
+// The size of a read system call: sixteen records of at most 16 KiB.
 constexpr size_t kReadBytes = 256 << 10;
-// What one system call writes: a system call for each took longer than copying them does, and with
-// more of them the other side waits for the first.
+// The size of a write system call: one call per record takes longer than copying records together;
+// with larger ones the peer waits for the first record.
 constexpr size_t kWriteBytes = 128 << 10;
 
 bool HasFastAes() {
@@ -42,17 +42,17 @@ bool HasFastAes() {
 #endif
 }
 
-// Between OpenSSL and a socket: puts records together, keeps what the system does not take, and
+// Between OpenSSL and a socket: gathers records, keeps bytes that the system does not accept, and
 // raises no SIGPIPE.
 class SocketBio {
  public:
   explicit SocketBio(int descriptor) : descriptor_(descriptor) {}
 
-  // An OpenSSL object that talks to this one; outlived by it.
+  // Makes an OpenSSL object that uses this one, which must outlive it.
   Result<BioPtr> MakeBio();
 
   bool HasUnsent() const { return sent_ < unsent_.size(); }
-  // False where the connection is broken.
+  // False if the connection is broken.
   bool Send();
 
  private:
@@ -114,7 +114,7 @@ int SocketBio::Write(BIO* bio, const char* data, size_t size, size_t* written) {
   SocketBio& self = *Of(bio);
   *written = 0;
   if (self.unsent_.size() - self.sent_ + size > kWriteBytes) {
-    // Room is made by handing on what there is.
+    // Makes room by sending what is buffered.
     if (!self.Send()) return 0;
     if (self.HasUnsent()) {
       BIO_set_retry_write(bio);
@@ -127,7 +127,7 @@ int SocketBio::Write(BIO* bio, const char* data, size_t size, size_t* written) {
 }
 
 long SocketBio::Control(BIO* bio, int command, long /*value*/, void* /*pointer*/) {  // NOLINT
-  // A flush may leave something: Stream::Flush goes on with it.
+  // A flush may leave bytes: Stream::Flush sends them later.
   if (command == BIO_CTRL_FLUSH) return Of(bio)->Send() ? 1 : 0;
   return 0;
 }
@@ -157,11 +157,11 @@ class OpensslStream final : public TlsStream {
     if (is_prepared_) return true;
     ERR_clear_error();
     const int result = SSL_do_handshake(ssl_.get());
-    // Not done yet, or refused: then the alert has to leave before the socket is closed.
+    // Not done yet, or refused: then the alert must be sent before the socket is closed.
     if (result != 1) {
       const int reason = SSL_get_error(ssl_.get(), result);
       if (reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE) return false;
-      // The alert that says why may still be here.
+      // The alert with the reason may still be buffered.
       bio_.Send();
       return HandshakeError(reason);
     }
@@ -180,7 +180,7 @@ class OpensslStream final : public TlsStream {
           SSL_read_ex(ssl_.get(), bytes.data() + total, bytes.size() - total, &count);
       if (result != 1) {
         const int reason = SSL_get_error(ssl_.get(), result);
-        // An error is told by the next call, after the bytes that came before it.
+        // After some bytes, the next call reports the error.
         if (total > 0 || reason == SSL_ERROR_WANT_READ || reason == SSL_ERROR_WANT_WRITE) break;
         return BrokenBy(reason);
       }
@@ -223,7 +223,7 @@ class OpensslStream final : public TlsStream {
     return bio_.HasUnsent();
   }
 
-  // Says so in TLS first: a connection that ends without it may have been cut by a third party.
+  // Ends the TLS session first: without that, a third party may have cut the connection.
   void FinishWriting() override EXCLUDES(mu_) {
     MutexLock lock(mu_);
     if (is_prepared_) {
@@ -267,7 +267,7 @@ class OpensslStream final : public TlsStream {
 
   const bool wants_peer_;
   const Socket socket_;
-  std::optional<wire::NodeId> peer_;  // set by Prepare, before others use the stream
+  std::optional<wire::NodeId> peer_;  // set by Prepare, before other threads use the stream
   mutable Mutex mu_;
   bool is_prepared_ GUARDED_BY(mu_) = false;
   SocketBio bio_ GUARDED_BY(mu_);  // outlives ssl_, which points to it
@@ -305,10 +305,10 @@ Status Configure(SSL_CTX* context) {
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_verify_depth(context, 1);
-  SSL_CTX_set_max_cert_list(context, 16384);  // before it is known who sends them
+  SSL_CTX_set_max_cert_list(context, 16384);  // limit for unauthenticated peers
   SSL_CTX_set_read_ahead(context, 1);
   SSL_CTX_set_default_read_buffer_len(context, kReadBytes);
-  // Machines without instructions for AES ask for the other one first, and get it.
+  // Machines without AES instructions ask for the other cipher first, and get it.
   const char* ciphers = HasFastAes() ? "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256"
                                      : "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256";
   if (SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
@@ -353,7 +353,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::MakeForClients(const std::string
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context.get(),
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // No password is asked for: a server starts without a person.
+  // Never asks for a password: a server starts without a user.
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   if (SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
     return OpensslError(Code::kInternal, "TLS cannot be set up");

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Streams protected by TLS: of nodes, 1.3, on which both sides show a certificate of the same
-// authority; and of a server that any client may talk to. Must not know frames, nor which node is
-// welcome.
+// TLS streams: of nodes, with TLS 1.3, where both sides show a certificate of the same authority;
+// and of a server that any client may connect to. Must not know frames, nor which nodes are
+// admitted.
 #pragma once
 
 #include <memory>
@@ -20,18 +20,18 @@ namespace aster::net {
 
 class TlsStream : public Stream {
  public:
-  // Whose certificate the other side showed; nothing before Prepare() is done, and nothing where
+  // The node whose certificate the other side showed; nullopt before Prepare() is done, and if
   // clients show none.
   virtual std::optional<wire::NodeId> peer() const = 0;
 };
 
-// What all streams of a node have in common. Safe for concurrent use.
+// Shared by all streams of a node. Safe for concurrent use.
 class TlsContext {
  public:
-  // Refuses what does not belong together, or has expired.
+  // An error if the credentials do not match, or have expired.
   static Result<std::unique_ptr<TlsContext>> Make(const Credentials& credentials);
-  // For a server whose clients show no certificate, TLS 1.2 and up. Both are files in PEM, the
-  // first with whatever certificates stand between it and an authority behind it.
+  // For a server whose clients show no certificate, with TLS 1.2 and up. Both are PEM files, the
+  // first with any intermediate certificates after the server's.
   static Result<std::unique_ptr<TlsContext>> MakeForClients(const std::string& certificate_path,
                                                             const std::string& key_path);
   virtual ~TlsContext() = default;

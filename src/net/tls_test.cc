@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kWallS = 1'800'000'000;  // in 2027
 
-// In a process of its own, which is like that ever after.
+// In a process of its own, as the effect is permanent.
 TEST(TlsContext, AServerThatHoldsItsKeyLeavesNoCoreDump) {
   const TemporaryDirectory folder = TemporaryDirectory::Create().value();
   const auto put = [&](const std::string& name, const std::string& text) {

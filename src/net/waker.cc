@@ -22,7 +22,7 @@ void Waker::Wake() {
 
 void Waker::Reset() {
   uint64_t count = 0;
-  // There may be none yet: another thread is about to write.
+  // It may be unset: another thread is about to write.
   if (read(event_.descriptor(), &count, sizeof(count)) == sizeof(count)) is_awake_.store(false);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Ends another thread's poll(). Must not know what it waits for.
+// Ends another thread's poll(). Must not know what that waits for.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,9 @@ class Waker {
   Waker();
 
   void Wake();
-  // To be polled for reading.
+  // Poll it for reading.
   int descriptor() const { return event_.descriptor(); }
-  // Before looking at what others have left: who comes later wakes again.
+  // Call it before reading the state that others change: later changes wake again.
   void Reset();
 
  private:
