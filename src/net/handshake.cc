@@ -14,7 +14,7 @@
 namespace aster::net {
 namespace {
 
-// A single row of some models may be larger than less than this.
+// Smaller frames could not hold a single row of some models.
 constexpr uint64_t kLeastFrameBytes = 65536;
 
 // Whether the identity belongs to the peer: its certificate's, or an instance's that follows from

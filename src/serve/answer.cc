@@ -44,7 +44,7 @@ std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask&
   return std::nullopt;
 }
 
-// One of the answers to a prompt.
+// One answer to a prompt.
 class Answer::Choice final : public respond::Listener {
  public:
   Choice(Answer& answer, size_t index, const respond::Prompt& prompt,
@@ -55,13 +55,13 @@ class Answer::Choice final : public respond::Listener {
         response_(std::make_unique<respond::Response>(
             answer.context_.model, SettingsOf(answer.context_, answer.ask_, seed), prompt, masks,
             *this)) {}
-  // An ensemble's.
+  // Of an ensemble.
   Choice(Answer& answer, size_t index, std::shared_ptr<ensemble::Asked> question)
       : answer_(answer), index_(index), question_(std::move(question)) {}
 
   void OnPrefill(uint64_t done, uint64_t total) override {
     answer_.Begin(done);
-    // Choices share most of their prompts: the first one's stands for all.
+    // Choices share most of their prompts: the progress of the first one counts for all.
     if (index_ == 0) answer_.Progress(done, total);
   }
   void OnToken(const engine::Delta& /*delta*/) override {
@@ -72,11 +72,11 @@ class Answer::Choice final : public respond::Listener {
   void OnPiece(const respond::Piece& piece) override { answer_.Say(index_, piece); }
   void OnEnd(const respond::End& end) override { answer_.EndChoice(index_, end); }
 
-  // Says what the response has to begin with.
+  // Sends the beginning of the response.
   void Begin() {
     if (response_ != nullptr) response_->Begin();
   }
-  // An ensemble's tokens come many at once: only the first is worth a note.
+  // An ensemble's tokens arrive many at once: only the first one is measured.
   void CountFirstToken() {
     if (last_token_ns_ == 0) CountToken();
   }
@@ -98,7 +98,7 @@ class Answer::Choice final : public respond::Listener {
  private:
   Answer& answer_;
   const size_t index_;
-  // One model's, or an ensemble's.
+  // null: an ensemble's
   const respond::Prompt* const prompt_ = nullptr;
   const std::unique_ptr<respond::Response> response_;
   std::shared_ptr<ensemble::Asked> question_;
@@ -201,7 +201,7 @@ std::string Answer::TextOf(const respond::Prompt& prompt) const {
   return text.ok() ? *std::move(text) : text.error().message();
 }
 
-// An ensemble's question, of a text to go on from or (null) of the conversation.
+// The question to an ensemble: a text to continue, or (`raw` null) the conversation.
 Result<ensemble::Question> Answer::QuestionOf(const RawPrompt* raw) const {
   if (!ask_.sampling.biases.empty())
     return InvalidArgument("logit_bias names tokens of one vocabulary: ask a member of it alone");
@@ -265,7 +265,7 @@ Problem Answer::Prepare(const std::string& client) {
     if (context_.logs_prompts) {
       log::Info("prompt", {{"id", stream_->request_id()}, {"text", TextOf(prompt)}});
     }
-    // Prompts of one grammar share what is known of it.
+    // Prompts with the same grammar share its masks.
     if (masks == nullptr || masks->grammar() != prompt.grammar) {
       auto made = respond::MakeMasks(context_.model, prompt);
       if (!made.ok())
@@ -307,12 +307,12 @@ void Answer::Start(const std::string& client) {
   if (const Problem problem = Prepare(client); problem.any()) return Fail(problem);
   trace_.Mark(RequestTrace::kQueued, context_.clock->NowNs());
   writer_->Await();
-  // From here on the loop's thread tells the writer.
+  // From here on the loop's thread calls the writer.
   const Status submitted = context_.ensemble != nullptr ? SubmitQuestions() : SubmitJobs(client);
   if (!submitted.ok()) Fail(ProblemOf(submitted.error(), "n"));
 }
 
-// `cached` tokens of the first prompt were in the KV cache, as far as is known.
+// `cached`: tokens of the first prompt that were in the KV cache, as far as known.
 void Answer::Begin(uint64_t cached) {
   if (std::exchange(has_begun_, true) || has_failed_) return;
   trace_.Mark(RequestTrace::kBegun, context_.clock->NowNs());
@@ -331,7 +331,7 @@ void Answer::Say(size_t choice, const respond::Piece& piece) {
   writer_->Say(choice, piece.events, piece.tokens);
 }
 
-// Of an ensemble's answer that is still on its way.
+// A piece of an ensemble's unfinished answer.
 void Answer::TellPiece(size_t choice, const ensemble::SaidPiece& piece) {
   if (has_failed_) return;
   Begin(0);
@@ -339,14 +339,14 @@ void Answer::TellPiece(size_t choice, const ensemble::SaidPiece& piece) {
   Say(choice, {.text = piece.text, .events = piece.events, .tokens = piece.tokens});
 }
 
-// An ensemble's, as one model's would have come, with who wrote it.
+// An ensemble's answer, in the same calls as one model's, with its explanation.
 void Answer::TellAnswer(size_t choice, Result<ensemble::Answer> answer) {
   if (has_failed_) return;
   if (!answer.ok()) {
     if (answer.error().code() == Code::kCancelled) return FailCancelled();
     return Fail(ProblemOf(answer.error(), ask_.prompt_field));
   }
-  // Choices share their prompt, of which every member that was asked had its own.
+  // Choices share their prompts: count those of all members once.
   if (choice % ask_.choices == 0) usage_.prompt += answer->usage.prompt;
   Begin(answer->usage.cached);
   choices_[choice]->CountFirstToken();
@@ -363,7 +363,7 @@ void Answer::FailCancelled() {
 void Answer::EndChoice(size_t choice, const respond::End& end) {
   if (has_failed_) return;
   if (end.is_cancelled) return FailCancelled();
-  // What has failed before it began gets a status of its own.
+  // An answer that failed before it began gets an HTTP status of its own.
   if (end.status.ok()) Begin(0);
   Say(choice, end.last);
   Count(choice, end);
@@ -391,7 +391,7 @@ void Answer::Count(size_t choice, const respond::End& end) {
   longest.waited_ns = std::max(longest.waited_ns, usage.times.waited_ns);
   longest.prefill_ns = std::max(longest.prefill_ns, usage.times.prefill_ns);
   longest.decode_ns = std::max(longest.decode_ns, usage.times.decode_ns);
-  // Choices share their prompt, and it is paid for once.
+  // Choices share their prompt: count it once.
   if (choice % ask_.choices == 0) usage_.cached += usage.cached;
   context_.metrics->Add({.prompt_tokens = usage.prompt,
                          .cached_tokens = usage.cached,

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One request of a client on its way: its prompts and choices become jobs of the loop, and what
-// their responses say goes to a writer, to the metrics and to a trace. Must not know dialects of
-// servers, nor how a response is made.
+// One request of a client: its prompts and choices become jobs of the loop, and their responses go
+// to a writer, to the metrics and to a trace. Must not know the API dialects, nor how a response is
+// made.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@
 
 namespace aster::serve {
 
-// What all answers of a model share; outlives them.
+// Shared by all answers of a model; outlives them.
 struct AnswerContext {
   std::string name;  // the model's
   respond::Model model;
   AnswerLoop* loop = nullptr;
   bool is_elsewhere = false;  // computed on other machines
-  // Of a request that has just ended, on the loop's thread; null: it is computed here.
+  // The plan of a request that has just ended, on the loop's thread; null: it is computed here.
   std::function<std::shared_ptr<const respond::PlanUsed>(engine::RequestId)> plan_of = nullptr;
   // Several models answer together, and `model` and `loop` are those of the first; null: one model.
   EnsembleLoop* ensemble = nullptr;
@@ -43,25 +43,25 @@ struct AnswerContext {
   RequestCounts* requests = nullptr;
   const Clock* clock = nullptr;
   uint32_t context_limit = 0;  // tokens of prompt and answer
-  int64_t deadline_ns = 0;     // for one request; 0: none
+  int64_t deadline_ns = 0;     // of one request; 0: none
   engine::DraftOptions draft = {};
   bool logs_prompts = false;
-  std::string trace_folder = {};  // one file for each request; empty: none
-  // Which rows make an embedding, or why none do.
+  std::string trace_folder = {};  // for one file per request; empty: none
+  // Which rows make an embedding, or an error if none do.
   Result<model::Pooling> pooling = model::Pooling::kLast;
-  // What makes ranks of a row, null for the cosine of embeddings; or why nothing does.
+  // The head that makes ranks of a row (null: the cosine of embeddings), or an error if ranking is
+  // impossible.
   Result<std::shared_ptr<const model::RankHead>> rank_head =
       std::shared_ptr<const model::RankHead>();
 };
 
 AnswerLoopState StateOf(const AnswerContext& context);
 
-// The prompt of a conversation. None, and a problem, where the template or the model cannot have
-// it.
+// The prompt of a conversation. Nullopt, and a problem, if the template or the model refuses it.
 std::optional<respond::Prompt> PromptOf(const AnswerContext& context, const Ask& ask,
                                         Problem& problem);
 
-// Called on a worker; prepared there, and told to the writer on the loop's thread.
+// Called on a worker, which prepares it; the writer is called on the loop's thread.
 class Answer : public std::enable_shared_from_this<Answer> {
  public:
   Answer(const AnswerContext& context, Ask ask, std::shared_ptr<ReplyStream> stream,
@@ -106,9 +106,9 @@ class Answer : public std::enable_shared_from_this<Answer> {
   std::vector<respond::Prompt> prompts_;
   uint64_t asked_tokens_ = 0;  // of the prompts of an ensemble's members
 
-  // Of the loop's thread, after Start.
+  // Used by the loop's thread after Start.
   const std::unique_ptr<ReplyWriter> writer_;
-  std::vector<std::unique_ptr<Choice>> choices_;  // of all prompts, in their order
+  std::vector<std::unique_ptr<Choice>> choices_;  // of all prompts, in order
   size_t choices_left_ = 0;
   Usage usage_;
   RequestTrace trace_;

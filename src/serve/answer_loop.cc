@@ -13,13 +13,14 @@
 namespace aster::serve {
 namespace {
 
-// Conversations that are kept whole, and tokens of all of them, until running ones need their
-// memory. (Full pages of the others are found again as long as their memory was not needed.)
+// How many answered conversations keep all of their KV rows, and the most tokens of all of them,
+// until running ones need the memory. (Full pages of other conversations are found again until they
+// are evicted.)
 constexpr size_t kKeptSequences = 4;
 constexpr size_t kKeptTokens = 8192;
 constexpr size_t kFewRunning = 4;
 constexpr size_t kShortPrompt = 2048;  // tokens
-// How often a waiting client is told that it still waits.
+// How often waiting clients are checked for being gone.
 constexpr int64_t kTellNs = kNsPerSecond;
 
 size_t SharedTokens(std::span<const int32_t> a, std::span<const int32_t> b) {
@@ -65,7 +66,7 @@ Status AnswerLoop::Submit(std::vector<std::unique_ptr<Job>> jobs) {
       return InvalidArgument(fmt::format(
           "{} answers are asked for at once; this server takes {} at most", jobs.size(), most));
     }
-    // Who can be begun at once does not wait.
+    // A request that can begin at once does not count as waiting.
     if (running_count_ + waiting_count_ + jobs.size() > most) {
       return ResourceExhausted(
           fmt::format("{} requests are waiting already; try again later", waiting_count_));
@@ -129,23 +130,23 @@ Status AnswerLoop::EndLoading() {
 }
 
 void AnswerLoop::MoveKept() {
-  // While one is computed, memory is not to be had by forgetting it.
+  // Sequences must not be released while one of them is computed.
   std::deque<engine::Sequence> moved = std::exchange(kept_, {});
   for (engine::Sequence& sequence : moved) {
     bool is_over = false;
-    // A request for no tokens ends when the nodes have all rows of its text.
+    // A request for no tokens ends when the nodes have all KV rows of its text.
     const auto id = generator_.Submit(
         {.sequence = &sequence, .max_tokens = 0, .on_finish = [&](const engine::Finish&) {
            is_over = true;
          }});
     while (id.ok() && !is_over) {
       if (generator_.Step().ok()) continue;
-      // It has the sequence for ever, and the loop's next step fails in the same way.
+      // The generator may still use the sequence; the loop's next step fails in the same way.
       lost_.push_back(std::move(sequence));
       return;
     }
   }
-  // Those that were answered meanwhile are the latest.
+  // Conversations that were answered meanwhile are newer.
   std::swap(moved, kept_);
   for (engine::Sequence& sequence : moved) Keep(std::move(sequence));
 }
@@ -183,7 +184,7 @@ AnswerLoopState AnswerLoop::state() const {
           .is_ending = stop_ns_.has_value()};
 }
 
-// The oldest job of the client behind the one whose turn it was.
+// The oldest job of the next client after the last one served.
 std::unique_ptr<Job> AnswerLoop::TakeNext() {
   const MutexLock lock(mu_);
   if (waiting_.empty()) return nullptr;
@@ -204,20 +205,20 @@ engine::Sequence AnswerLoop::SequenceFor(std::span<const int32_t> prompt, bool i
   size_t most = 0;
   for (auto it = kept_.begin(); it != kept_.end(); ++it) {
     const size_t shared = SharedTokens(it->tokens(), prompt);
-    // A conversation that goes on, rather than one that only begins alike.
+    // The prompt must continue the conversation, not only begin like it.
     if (shared > most && shared * 4 >= it->tokens().size() * 3) {
       most = shared;
       best = it;
     }
   }
   if (best == kept_.end()) {
-    // Where there is much to do, memory is worth more than the last few tokens of conversations:
-    // full pages are found again anyway.
+    // With much load, memory is worth more than the last few tokens of conversations: full pages
+    // are found again anyway.
     const bool is_much = active_.size() >= kFewRunning || prompt.size() > kShortPrompt;
     if (is_much) kept_.clear();
     return generator_.NewSequence();
   }
-  // Nothing is lost of one that the prompt only goes on from, where that is kept in its place.
+  // If the prompt continues all of it and is kept itself, it may replace the conversation.
   if (is_branch && (most < best->tokens().size() || !is_kept)) return best->Fork();
   engine::Sequence sequence = std::move(*best);
   kept_.erase(best);
@@ -250,7 +251,7 @@ void AnswerLoop::Begin(std::unique_ptr<Job> job) {
   request.on_finish = [this, &begun](const engine::Finish& finish) { OnFinish(begun, finish); };
   auto id = generator_.Submit(std::move(request));
   if (!id.ok()) {
-    // What does not fit into the whole memory never will.
+    // A text that does not fit into the whole KV cache never will.
     const bool is_too_long = id.error().code() == Code::kResourceExhausted;
     begun.job->on_refused(is_too_long ? OutOfRange(id.error().message()) : id.error());
     return;
@@ -272,7 +273,7 @@ void AnswerLoop::BeginWaiting() {
   }
 }
 
-// Requests whose clients have gone, or that have taken too long.
+// Cancels requests whose clients are gone, or that have taken too long.
 void AnswerLoop::LetGo() {
   const int64_t now_ns = clock_.NowNs();
   std::vector<std::unique_ptr<Job>> late;
@@ -314,7 +315,7 @@ void AnswerLoop::FailAll(const Error& error) {
   }
   for (auto& active : active_) {
     if (!active->is_over) active->job->on_refused(error);
-    // The generator may still know it.
+    // The generator may still use it.
     lost_.push_back(std::move(active->sequence));
   }
   active_.clear();
@@ -323,7 +324,7 @@ void AnswerLoop::FailAll(const Error& error) {
   running_count_ = 0;
 }
 
-// Whether to go on.
+// Waits for work; false: the loop ends.
 bool AnswerLoop::AwaitWork() {
   const MutexLock lock(mu_);
   running_count_ = active_.size();

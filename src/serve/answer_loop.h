@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hands the requests of many clients to one Generator: a bounded queue, in turn between clients
+// Passes the requests of many clients to one Generator: a bounded queue, in turn between clients
 // (rate limit: more requests get 429). A request is cancelled as soon as its client disconnects.
 // Keeps the sequences of the last few conversations, so that their next turn computes only its new
 // tokens. Must not know HTTP, nor the contents of requests.
@@ -26,25 +26,25 @@
 
 namespace aster::serve {
 
-// Functions are called on the loop's thread.
+// The loop's thread calls the functions.
 struct Job {
-  std::string client;           // whose it is, for taking turns
+  std::string client;           // takes turns with other clients
   std::vector<int32_t> prompt;  // tokens
   engine::Request request;      // without a sequence
   int64_t deadline_ns = kNeverNs;
-  bool is_kept = true;     // a conversation, which may go on
-  bool is_branch = false;  // beside the conversation as it is kept, which stays
-  // Whether its client has gone; asked before every step.
+  bool is_kept = true;     // a conversation, which may continue
+  bool is_branch = false;  // beside the kept conversation, which stays
+  // Whether its client is gone; called before every step.
   std::function<bool()> is_gone;
-  // Instead of anything else: what can never be answered.
+  // Called instead of all others if the job cannot be answered.
   std::function<void(const Error&)> on_refused;
 };
 
 struct AnswerLoopOptions {
   size_t max_queued = 256;  // jobs that have not begun
   size_t max_running = 64;
-  Turns* turns = nullptr;  // with other loops that share the cores, which it outlives; or null
-  // Called on the loop's thread behind each step, where there is something to be told; or null.
+  Turns* turns = nullptr;  // shared with other loops on the same cores; outlives it; null: none
+  // Called on the loop's thread after each step; null: nothing.
   std::function<void()> on_step = nullptr;
 };
 
@@ -55,35 +55,34 @@ struct AnswerLoopState {
   bool is_ending = false;
 };
 
-// Run belongs to one thread, which is the Generator's; the rest is safe for concurrent use.
+// Run belongs to one thread, the Generator's; the rest is safe for concurrent use.
 class AnswerLoop {
  public:
   // Both outlive it.
   AnswerLoop(engine::Generator& generator, const Clock& clock, AnswerLoopOptions options);
   ~AnswerLoop();
 
-  // All of them or none; ResourceExhausted where too many wait, Unavailable where it ends.
+  // All jobs or none; ResourceExhausted if too many wait, Unavailable if the loop ends.
   Status Submit(std::vector<std::unique_ptr<Job>> jobs) EXCLUDES(mu_);
-  // One more behind a job that has finished, of the same request: it has that one's place.
+  // A follow-up job of a request with a job that has finished: it takes that job's place.
   void Follow(std::unique_ptr<Job> job) EXCLUDES(mu_);
 
-  // Answers until Stop, and until what has been submitted then is finished or the grace is over.
+  // Answers until Stop, and then until the submitted jobs are finished or the grace is over.
   void Run() EXCLUDES(mu_);
   void Stop(int64_t grace_ns) EXCLUDES(mu_);
 
-  // Calls it on the loop's thread, between two steps, and waits for what it returns; Unavailable
-  // where the loop has ended. From other threads.
+  // Calls `work` on the loop's thread, between two steps, and returns its result; Unavailable if
+  // the loop has ended. From other threads.
   Status CallBetweenSteps(const std::function<Status()>& work) EXCLUDES(mu_);
-  // The same with a sequence of these tokens, to import KV rows into: the same one in each call,
-  // unless running requests needed its memory meanwhile. One at a time.
+  // The same with a sequence of these tokens, to import KV rows into: the same sequence in each
+  // call, unless running requests needed its memory meanwhile. One at a time.
   Status CallToLoad(std::span<const int32_t> tokens,
                     const std::function<Status(engine::Sequence&)>& work) EXCLUDES(mu_);
-  // It is kept as an answered conversation is: prompts that begin like it find its KV rows.
+  // Keeps the sequence like an answered conversation: prompts that begin like it find its KV rows.
   Status EndLoading() EXCLUDES(mu_);
 
-  // In such a call, where other nodes are to answer from now on: they get the KV rows of the
-  // conversations that are kept, from the nodes that have them, or compute them. Requests run
-  // meanwhile.
+  // Call it in CallBetweenSteps after a change of nodes: the new ones get the KV rows of the kept
+  // conversations, from the nodes that have them, or compute them. Requests run meanwhile.
   void MoveKept();
 
   AnswerLoopState state() const EXCLUDES(mu_);
@@ -113,7 +112,7 @@ class AnswerLoop {
   const Clock& clock_;
   const AnswerLoopOptions options_;
 
-  // Of the loop's thread.
+  // Used by the loop's thread.
   std::vector<std::unique_ptr<Active>> active_;
   std::deque<engine::Sequence> kept_;  // of answered conversations, the latest last
   std::deque<engine::Sequence> lost_;  // of requests that never finished
@@ -123,10 +122,10 @@ class AnswerLoop {
   mutable Mutex mu_;
   CondVar changed_;
   std::map<std::string, std::deque<std::unique_ptr<Job>>> waiting_ GUARDED_BY(mu_);  // by client
-  std::string last_client_ GUARDED_BY(mu_);  // whose turn it was
+  std::string last_client_ GUARDED_BY(mu_);  // the client served last
   size_t waiting_count_ GUARDED_BY(mu_) = 0;
   size_t running_count_ GUARDED_BY(mu_) = 0;
-  std::deque<Call*> calls_ GUARDED_BY(mu_);  // that have not been made; their threads wait
+  std::deque<Call*> calls_ GUARDED_BY(mu_);  // calls to make; their threads wait
   CondVar called_;
   bool has_ended_ GUARDED_BY(mu_) = false;
   std::optional<int64_t> stop_ns_ GUARDED_BY(mu_);

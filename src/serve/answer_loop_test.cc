@@ -14,7 +14,7 @@
 namespace aster::serve {
 namespace {
 
-// Holds as many tokens as it is told.
+// Holds as many tokens as the test says.
 class ToldMemory final : public engine::SequenceMemory {
  public:
   explicit ToldMemory(const uint32_t& length) : length_(length) {}
@@ -29,7 +29,7 @@ class ToldMemory final : public engine::SequenceMemory {
   const uint32_t& length_;
 };
 
-// Never finishes a request but by cancelling it, unless it is told to; each step takes a second.
+// Finishes a request only by cancelling it, unless `finishes` is set; each step takes a second.
 class Slow final : public engine::Generator {
  public:
   Slow(VirtualClock& clock, int steps) : clock_(clock), steps_left_(steps) {}
@@ -74,13 +74,13 @@ class Slow final : public engine::Generator {
   }
   Status ImportRows(engine::Sequence& /*sequence*/, Bytes /*KV chunk*/) override { return Ok(); }
 
-  uint32_t held = 0;  // tokens, by each sequence
+  uint32_t held = 0;  // tokens in each sequence
   int sequences_made = 0;
   std::function<bool()> release_unused;
   std::function<void()> end;                        // called in the last step
-  std::optional<Error> refusal;                     // of every request
+  std::optional<Error> refusal;                     // for every request
   bool finishes = false;                            // every request in the next step
-  std::vector<std::pair<int32_t, uint64_t>> asked;  // first tokens of prompts, and of how many more
+  std::vector<std::pair<int32_t, uint64_t>> asked;  // first tokens of prompts, and max_tokens
 
  private:
   using Running = std::pair<engine::RequestId, engine::Request>;
@@ -95,7 +95,7 @@ class Slow final : public engine::Generator {
 
 class AnswerLoopTest : public testing::Test {
  protected:
-  // Of a request with a number; what becomes of it stands in `ends_`.
+  // Requests with numbers; their results are in `ends_`.
   std::vector<std::unique_ptr<Job>> Jobs(size_t count, int64_t deadline_ns = kNeverNs) {
     std::vector<std::unique_ptr<Job>> jobs;
     for (size_t i = 0; i < count; ++i) {
@@ -119,7 +119,7 @@ class AnswerLoopTest : public testing::Test {
   size_t made_ = 0;
 };
 
-// Each is computed where the model is now, with nothing behind it, and is kept as before.
+// Each conversation is computed where the model is now, without new tokens, and is kept as before.
 TEST_F(AnswerLoopTest, KeptConversationsMove) {
   Slow generator(clock_, 100);
   generator.finishes = true;
@@ -143,7 +143,7 @@ TEST_F(AnswerLoopTest, KeptConversationsMove) {
                   })
                   .ok());
   EXPECT_EQ(generator.sequences_made, 2);
-  ask(1, 4);  // goes on
+  ask(1, 4);  // continues the first
   EXPECT_EQ(generator.sequences_made, 2);
   loop.Stop(0);
   running.join();
@@ -152,7 +152,7 @@ TEST_F(AnswerLoopTest, KeptConversationsMove) {
               testing::ElementsAre(Pair(1, 5), Pair(2, 5), Pair(1, 0), Pair(2, 0), Pair(1, 5)));
 }
 
-// The first runs for ever; a deadline holds for those behind it all the same.
+// The first one runs for ever; the deadline of those after it still holds.
 TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
   Slow generator(clock_, 10);
   AnswerLoop loop(generator, clock_, {.max_queued = 8, .max_running = 1});
@@ -170,7 +170,7 @@ TEST_F(AnswerLoopTest, WhoWaitsTooLongIsToldSo) {
   EXPECT_EQ(ends_.size(), 4U);
 }
 
-// What the whole memory has no room for is not to be tried again.
+// A client must not retry a text that does not fit into the whole KV cache.
 TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
   Slow generator(clock_, 1);
   generator.refusal = ResourceExhausted("3 tokens fit");
@@ -189,7 +189,7 @@ TEST_F(AnswerLoopTest, WhatNeverFitsIsNoMatterOfTime) {
 TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
   Slow generator(clock_, 2);
   AnswerLoop loop(generator, clock_, {.max_queued = 2, .max_running = 4});
-  // What can never be is not to be tried again.
+  // Impossible requests must not be retried.
   const Status never = loop.Submit(Jobs(7));
   ASSERT_FALSE(never.ok());
   EXPECT_EQ(never.error().code(), Code::kInvalidArgument);
@@ -207,7 +207,7 @@ TEST_F(AnswerLoopTest, PlacesThatAreFreeCount) {
   EXPECT_EQ(loop.state().running, 0U);
 }
 
-// Where nothing is asked, too; and nothing waits for a loop that has ended.
+// Also without requests; and no call waits for a loop that has ended.
 TEST_F(AnswerLoopTest, CallsAreMadeOnItsThread) {
   Slow generator(clock_, 1);
   AnswerLoop loop(generator, clock_, {});
@@ -225,7 +225,7 @@ TEST_F(AnswerLoopTest, CallsAreMadeOnItsThread) {
   EXPECT_EQ(loop.CallBetweenSteps([] { return Ok(); }).error().code(), Code::kUnavailable);
 }
 
-// Rows come into one sequence, which is kept then, until running requests need its memory.
+// Rows are loaded into one sequence, which is then kept until running requests need its memory.
 TEST_F(AnswerLoopTest, WhatIsLoadedIsKept) {
   Slow generator(clock_, 1);
   AnswerLoop loop(generator, clock_, {});
@@ -244,7 +244,7 @@ TEST_F(AnswerLoopTest, WhatIsLoadedIsKept) {
   EXPECT_TRUE(loop.EndLoading().ok());
   load(2);
   EXPECT_EQ(generator.sequences_made, 1);
-  // One that is being loaded is released, too.
+  // A sequence that is being loaded is released, too.
   const auto release = [&] {
     return loop.CallBetweenSteps([&]() -> Status {
       return generator.release_unused() ? Ok() : Status(NotFound("nothing"));
@@ -254,7 +254,7 @@ TEST_F(AnswerLoopTest, WhatIsLoadedIsKept) {
   EXPECT_FALSE(release().ok());
   load(2);
   EXPECT_EQ(generator.sequences_made, 2);
-  // Without rows there is nothing to be kept.
+  // A sequence without rows is not kept.
   generator.held = 0;
   EXPECT_TRUE(loop.EndLoading().ok());
   EXPECT_FALSE(release().ok());

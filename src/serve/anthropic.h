@@ -14,7 +14,7 @@
 
 namespace aster::serve {
 
-// POST /v1/messages; where only tokens are counted, max_tokens may be missing.
+// POST /v1/messages; when only tokens are counted, max_tokens may be missing.
 Ask ReadMessagesRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                         bool only_counts, Problem& problem);
 

@@ -32,7 +32,7 @@ ordered_json StopSequence(EndReason reason, const std::string& stop_string) {
   return reason == EndReason::kStopString ? ordered_json(stop_string) : ordered_json();
 }
 
-// Tokens that were cached are counted by themselves.
+// Cached tokens are counted separately.
 ordered_json UsageJson(const Usage& usage) {
   return {{"input_tokens", usage.prompt - usage.cached},
           {"cache_creation_input_tokens", 0},
@@ -42,7 +42,7 @@ ordered_json UsageJson(const Usage& usage) {
           {"rejected_prediction_tokens", usage.rejected()}};
 }
 
-// Ids of calls are known by how they begin.
+// Clients know ids of calls by their prefix.
 std::string ToolUseId(const std::string& id) {
   constexpr std::string_view kCall = "call_";
   return id.starts_with(kCall) ? "toolu_" + id.substr(kCall.size()) : id;
@@ -61,7 +61,7 @@ ordered_json MessageHead(const ReplyFrame& frame) {
 ordered_json ObjectOf(const std::string& arguments) {
   if (!JsonLimits().Check(arguments).ok()) return ordered_json::object();
   ordered_json object = ordered_json::parse(arguments, nullptr, /*allow_exceptions=*/false);
-  // A call that was cut short has no more than its beginning.
+  // A truncated call has only the beginning of its arguments.
   return object.is_object() ? object : ordered_json::object();
 }
 
@@ -108,7 +108,7 @@ class MessagesStream final : public ReplyWriter {
     message["usage"] = UsageJson(usage);
     Send("message_start", {{"type", "message_start"}, {"message", std::move(message)}});
     Send("ping", {{"type", "ping"}});
-    // A ping may stand anywhere but before the message.
+    // A ping is allowed anywhere but before the message.
     pieces_.SetPulse(ServerEvent("ping", {{"type", "ping"}}));
   }
 
@@ -143,7 +143,7 @@ class MessagesStream final : public ReplyWriter {
 
   void Explain(size_t /*choice*/, JsonPtr ensemble) override { ensemble_ = std::move(ensemble); }
   void EndChoice(size_t /*choice*/, EndReason reason, const std::string& stop_string) override {
-    // An answer has a block, if only an empty one.
+    // An answer has at least one block, even if empty.
     if (next_index_ == 0) Open(Block::kText, {{"type", "text"}, {"text", ""}});
     Close();
     reason_ = reason;

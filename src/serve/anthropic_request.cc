@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What the blocks of one message come to: a message, and results of tools, which are messages of
-// their own and stand before it.
+// The blocks of one message become a message and, before it, results of tools as messages of their
+// own.
 struct Blocks {
   std::string text;
   std::string thinking;
@@ -22,7 +22,7 @@ struct Blocks {
   ordered_json results = ordered_json::array();
 };
 
-// A document that is a text, or made of texts.
+// A document that is a text, or consists of texts.
 void ReadDocument(const Fields& block, Blocks& blocks) {
   const ordered_json* source = block.Object("source");
   if (source == nullptr) return block.Refuse("source", "is missing");
@@ -36,7 +36,7 @@ void ReadDocument(const Fields& block, Blocks& blocks) {
   blocks.text += ReadContent(inner, is_text ? "data" : "content") + "\n";
 }
 
-// One of the blocks; false where it makes no sense.
+// One of the blocks; false if it is invalid.
 bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& blocks) {
   const std::string type = block.String("type").value_or("");
   if (type == "text") {
@@ -48,7 +48,7 @@ bool ReadBlock(const Fields& block, bool of_assistant, const Ask& ask, Blocks& b
   } else if (type == "document" && !of_assistant) {
     ReadDocument(block, blocks);
   } else if (type == "redacted_thinking" && of_assistant) {
-    // It is encrypted for its maker.
+    // It is encrypted for Anthropic.
   } else if (type == "tool_use" && of_assistant) {
     const auto name = block.String("name");
     const ordered_json* input = block.Object("input");
@@ -122,11 +122,11 @@ void ReadAnthropicMessages(const Fields& fields, Ask& ask) {
                                                  "tool_result in the next user message",
                                                  call->id));
   }
-  // The answer goes on from what it is given to begin with.
+  // The answer continues the last message.
   ask.continues = ask.messages.back()["role"] == "assistant";
 }
 
-// Tools that Anthropic's models know without being told, and that the client runs: [begin of the
+// Tools that Anthropic's models know without a schema, and that the client runs: [prefix of the
 // type, schema of their input].
 constexpr std::pair<std::string_view, const char*> kClientTools[] = {
     {"bash_", R"({"type": "object", "properties": {"command": {"type": "string"},
@@ -147,7 +147,7 @@ constexpr std::pair<std::string_view, const char*> kClientTools[] = {
         "insert_text": {"type": "string"}, "old_path": {"type": "string"},
         "new_path": {"type": "string"}}, "required": ["command"]})"}};
 
-// The schema of a tool's input; null where its maker's servers would run it.
+// The schema of a tool's input; null if Anthropic's servers would run it.
 ordered_json SchemaOf(const Fields& tool, const std::string& type) {
   if (type == "custom") {
     const ordered_json* schema = tool.Object("input_schema");
@@ -217,19 +217,19 @@ void ReadThinking(const Fields& fields, Ask& ask) {
   if (type != "enabled" && type != "disabled" && type != "adaptive") {
     return inner.Refuse("type", "is none of enabled, adaptive, disabled");
   }
-  // Models do not know budgets; the field is accepted so that clients need not know that.
+  // Models do not know budgets; the field is accepted for clients that always send it.
   static_cast<void>(inner.Integer("budget_tokens", 1, INT64_MAX));
   SetThinking(type != "disabled", ask);
 }
 
-// How hard to think, where the model thinks at all.
+// The reasoning effort, if the model can reason.
 void ReadOutputEffort(const Fields& fields, Ask& ask) {
   const ordered_json* config = fields.Object("output_config");
   if (config != nullptr)
     ReadEffort(Fields(*config, fields.problem(), "output_config."), "effort", ask);
 }
 
-// The form of the answer, where it had its place first and where it has it now.
+// The form of the answer, in its earlier and its present field.
 void ReadOutputFormat(const Fields& fields, Ask& ask) {
   const auto read = [&ask](const Fields& holder, const char* key) {
     const ordered_json* format = holder.Object(key);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a client asks for, whichever dialect it speaks. Must not know dialects, nor how it is done.
+// A client's request, in any dialect. Must not know dialects, nor how it is answered.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +16,37 @@ namespace aster::serve {
 
 using respond::ToolChoice;
 
-// A text to go on from, as it is.
+// A text to continue, without a template.
 struct RawPrompt {
   std::string text;
-  std::vector<int32_t> ids = {};  // instead, if there are any
-  // Fill-in-the-middle: the text behind the gap that the answer fills.
+  std::vector<int32_t> ids = {};  // used instead, if there are any
+  // Fill-in-the-middle: the text after the gap that the answer fills.
   std::optional<std::string> suffix = {};
   std::vector<respond::OtherFile> others = {};
-  std::string middle = {};  // what the gap begins with
+  std::string middle = {};  // the beginning of the gap's text
 };
 
 struct Ask : respond::Conversation, respond::Settings {
-  // Instead of messages: texts, each answered by itself.
+  // Instead of messages: texts, each answered separately.
   std::vector<RawPrompt> raw;
-  std::string prompt_field = "messages";  // the request's, that has either
-  uint32_t choices = 1;                   // answers to each prompt
-  std::string form_field;                 // the request's, that asks for the form
+  std::string prompt_field = "messages";  // the request's field with either of them
+  uint32_t choices = 1;                   // answers per prompt
+  std::string form_field;                 // the request's field with the form
 
-  std::vector<std::string> left_out_tools;  // types of tools that only their makers' servers run
+  std::vector<std::string>
+      left_out_tools;  // types of tools that only other makers' servers can run
 
   bool streams = false;
-  bool is_background = false;   // the client asks for the answer later
+  bool is_background = false;   // the client fetches the answer later
   bool wants_usage = false;     // at the end of a stream
   bool wants_progress = false;  // of the prompt, in a stream
   bool wants_tokens = false;    // ids of the answer's tokens
-  bool echo = false;            // the prompt comes before the answer
-  std::string user;             // who asks, as the client says
-  int64_t timeout_ns = 0;       // how long the client waits; 0: as long as the server lets it
+  bool echo = false;            // the reply begins with the prompt
+  std::string user;             // the client's name for its user
+  int64_t timeout_ns = 0;       // how long the client waits; 0: up to the server's limit
 };
 
-// What the server answers with where a client says nothing.
+// The server's values for options that a request does not set.
 struct AskDefaults {
   engine::SamplingOptions sampling;
   uint64_t max_tokens = engine::kNoTokenLimit;

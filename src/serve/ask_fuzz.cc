@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any body is something that can be asked for, within bounds, or a problem that can be told; in
-// every dialect.
+// In every dialect, any body gives a request within bounds, or a problem with a message.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -80,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   if (!problem.any()) {
-    // Ollama's clients ask for nothing where a model is to be loaded.
+    // Ollama's clients send an empty request to load a model.
     const bool is_ollama = data[0] % 9 == 5 || data[0] % 9 == 6;
     if (!is_ollama || !AsksForNothing(ask)) CheckAsk(ask);
     return 0;

@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Texts of one request, as OpenAI has it.
+// The most texts of one request, as in OpenAI's API.
 constexpr size_t kMaxTexts = 2048;
 
-// The texts of a field, each with its place for problems.
+// Reads the texts of a field; problems name the one.
 class TextReader {
  public:
   TextReader(const Fields& fields, const EmbedLimits& limits, EmbedAsk& ask)
@@ -30,7 +30,7 @@ class TextReader {
     if (!is_list) return ReadOne(*input, ask_.field);
     if (input->size() > kMaxTexts)
       return fields_.Refuse(ask_.field, fmt::format("give at most {} texts at once", kMaxTexts));
-    // Ollama's clients load a model by asking for nothing.
+    // Ollama's clients load a model by an empty request.
     if (input->empty() && ask_.kind != EmbedKind::kOllama)
       return fields_.Refuse(ask_.field, "give at least one text");
     for (size_t i = 0; i < input->size() && !fields_.problem().any(); ++i)
@@ -71,7 +71,7 @@ void ReadEncoding(const Fields& fields, EmbedAsk& ask) {
     fields.Refuse("encoding_format", "is none of float, base64");
 }
 
-// llama.cpp's ways to normalise: by the length, or not at all.
+// llama.cpp's values of normalisation: by the length, or none.
 void ReadNorm(const Fields& fields, EmbedAsk& ask) {
   const auto norm = fields.Integer("embd_normalize", -1, INT32_MAX);
   if (norm && *norm != 2 && *norm != -1)
@@ -155,7 +155,7 @@ std::string Base64Of(std::span<const float> numbers) {
     const uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
     for (int shift = 18; shift >= 0; shift -= 6) text += kDigits[group >> shift & 63];
   }
-  // What is missing of the last group of three bytes.
+  // The bytes missing in the last group of three.
   const size_t missing = (3 - bytes.size() % 3) % 3;
   return text.replace(text.size() - missing, missing, missing, '=');
 }

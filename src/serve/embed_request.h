@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests for embeddings in the APIs of OpenAI, Ollama and llama.cpp, and what each answers. Must
-// not know how embeddings are computed.
+// Requests for embeddings in the APIs of OpenAI, Ollama and llama.cpp, and the replies of each.
+// Must not know how embeddings are computed.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ struct TextToEmbed {
 enum class EmbedKind : uint8_t {
   kOpenAi,
   kOllama,
-  kOldOllama,  // one text, and what is not normalised
+  kOldOllama,  // one text, not normalised
   kLlama,
 };
 
 struct EmbedAsk {
   EmbedKind kind = EmbedKind::kOpenAi;
   std::vector<TextToEmbed> texts = {};
-  std::string field = "input";  // that the texts stand in
+  std::string field = "input";  // the field with the texts
   size_t dimensions = 0;        // 0: all
   bool is_normalised = true;
   bool is_base64 = false;
-  bool cuts_long_texts = false;  // rather than refuses them
+  bool cuts_long_texts = false;  // false: refuses them
   std::string user = {};
 };
 
 struct EmbedLimits {
   uint32_t vocab_size = 0;
-  uint64_t width = 0;  // numbers of an embedding
+  uint64_t width = 0;  // numbers in an embedding
 };
 
 EmbedAsk ReadEmbedRequest(EmbedKind kind, const nlohmann::ordered_json& body,
@@ -56,7 +56,7 @@ struct Embeddings {
 
 nlohmann::ordered_json EmbeddingsJson(const EmbedAsk& ask, const Embeddings& embeddings);
 
-// The numbers' bytes, the lowest of each first, as base64.
+// The numbers as little-endian bytes, in base64.
 std::string Base64Of(std::span<const float> numbers);
 
 }  // namespace aster::serve

@@ -11,7 +11,7 @@
 namespace aster::serve {
 namespace {
 
-// How soon a client that has gone, or a deadline, is noticed; and how often an idle loop looks up.
+// How often clients that are gone and deadlines are checked, and an idle loop wakes up.
 constexpr int64_t kLookNs = 20 * kNsPerMs;
 constexpr int64_t kIdleNs = 60 * kNsPerSecond;
 
@@ -66,7 +66,7 @@ bool EnsembleLoop::GoesOn() const {
   return !stop_ns_ || (count_ > 0 && clock_.NowNs() < *stop_ns_);
 }
 
-// Questions whose clients have gone, or that have taken too long.
+// Cancels questions whose clients are gone, or that have taken too long.
 void EnsembleLoop::CancelLeft() {
   const int64_t now_ns = clock_.NowNs();
   for (const auto& active : active_) {
@@ -82,7 +82,7 @@ void EnsembleLoop::Run() {
     ensemble_.Step();
     std::erase_if(active_, [](const auto& active) { return active->is_answered; });
   }
-  // What has not begun begins, so that it is told that it ends.
+  // Questions that have not begun must begin, so that their end is reported.
   ensemble_.Step();
   ensemble_.CancelAll();
   ensemble_.Step();

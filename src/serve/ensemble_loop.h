@@ -20,16 +20,16 @@
 
 namespace aster::serve {
 
-// Functions are called on the loop's thread.
+// The loop's thread calls the functions.
 struct EnsembleJob {
   std::shared_ptr<ensemble::Asked> question;
   int64_t deadline_ns = kNeverNs;
   std::function<bool()> is_gone;
   ensemble::OnAnswer on_answer;
-  ensemble::OnPiece on_piece = nullptr;  // or null
+  ensemble::OnPiece on_piece = nullptr;  // null: none
 };
 
-// Run belongs to one thread, which is the ensemble's; the rest is safe for concurrent use.
+// Run belongs to one thread, the ensemble's; the rest is safe for concurrent use.
 class EnsembleLoop {
  public:
   // Both outlive it. At most `most` questions at once.
@@ -38,10 +38,10 @@ class EnsembleLoop {
 
   const ensemble::Ensemble& ensemble() const { return ensemble_; }
 
-  // All of them or none; ResourceExhausted where there are too many, Unavailable where it ends.
+  // All jobs or none; ResourceExhausted if there are too many, Unavailable if the loop ends.
   Status Submit(std::vector<EnsembleJob> jobs) EXCLUDES(mu_);
-  // Answers until Stop, and until what has been submitted then is answered or the grace is over.
-  // The loops of members have to run until it returns.
+  // Answers until Stop, and then until the submitted jobs are answered or the grace is over. The
+  // loops of members must run until it returns.
   void Run() EXCLUDES(mu_);
   void Stop(int64_t grace_ns) EXCLUDES(mu_);
 
@@ -61,10 +61,10 @@ class EnsembleLoop {
   Clock& clock_;
   const size_t most_;
 
-  std::vector<std::shared_ptr<Active>> active_;  // of the loop's thread
+  std::vector<std::shared_ptr<Active>> active_;  // used by the loop's thread
 
   mutable Mutex mu_;
-  size_t count_ GUARDED_BY(mu_) = 0;  // that are submitted and not answered
+  size_t count_ GUARDED_BY(mu_) = 0;  // submitted and not answered yet
   std::optional<int64_t> stop_ns_ GUARDED_BY(mu_);
 };
 

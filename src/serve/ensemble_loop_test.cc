@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Answers nothing, until the test refuses what it was asked.
+// Answers nothing, until the test refuses its request.
 class Silent final : public ensemble::MemberEngine {
  public:
   explicit Silent(uint32_t vocab_size) : vocab_size_(vocab_size) {}
@@ -42,7 +42,7 @@ class Silent final : public ensemble::MemberEngine {
     const MutexLock lock(mu_);
     for (const ensemble::Work& work : works_) work.on_refused(ResourceExhausted("no memory"));
   }
-  // Of all that it was asked.
+  // Whether the client of each request is gone.
   bool is_gone() const EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     return std::ranges::all_of(works_, [](const auto& work) { return work.is_gone(); });
@@ -85,7 +85,7 @@ class EnsembleLoopTest : public testing::Test {
     jobs.push_back(std::move(job));
     return loop_->Submit(std::move(jobs));
   }
-  // As time goes by.
+  // Advances the clock until the result is there.
   Given Await(std::promise<Given>& given) {
     auto future = given.get_future();
     while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)

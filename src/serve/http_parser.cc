@@ -37,7 +37,7 @@ std::string_view TrimSpace(std::string_view text) {
   return text;
 }
 
-// A whole number, all of the text.
+// A whole number; the text must be nothing else.
 bool ParseSize(std::string_view text, int base, size_t& size) {
   const char* const end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, size, base);
@@ -113,7 +113,9 @@ size_t HttpParser::Feed(std::string_view bytes) {
     const bool in_head = state_ == State::kHead;
     const size_t limit = in_head ? limits_.head_bytes : kMaxChunkLine;
     const char c = bytes[taken++];
-    // A line ends with \r\n; a bare \n is taken too, a bare \r never.
+    // A line ends with \r
+    // ; a bare
+    //  is accepted, a bare \r never.
     if (++head_bytes_ > limit) {
       Bad(in_head ? 431 : 400,
           in_head ? "the request's head is too large" : "a chunk's head is too large");
@@ -129,14 +131,14 @@ size_t HttpParser::Feed(std::string_view bytes) {
 
 void HttpParser::TakeLine() {
   const std::string line = std::exchange(line_, "");
-  // Bytes: a char is signed on some processors and unsigned on others.
+  // As bytes: a char is signed on some processors and unsigned on others.
   if (std::ranges::any_of(line,
                           [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; })) {
     return Bad(400, "a control character in the request's head");
   }
   switch (part_) {
     case Part::kRequestLine:
-      // An empty line before a request is what some clients leave behind: it begins nothing.
+      // Some clients send an empty line before a request: it begins nothing.
       if (!line.empty()) return TakeRequestLine(line);
       head_bytes_ = 0;
       return;
@@ -172,7 +174,7 @@ void HttpParser::TakeRequestLine(std::string_view line) {
     return Bad(version.starts_with("HTTP/") ? 505 : 400, "speak HTTP/1.1");
   }
   std::string_view path = target;
-  // A whole address, as proxies are sent.
+  // An absolute URL, as proxies get it.
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (path.starts_with(scheme)) {
       const size_t slash = path.find('/', scheme.size());
@@ -191,7 +193,7 @@ void HttpParser::TakeRequestLine(std::string_view line) {
 
 void HttpParser::TakeHeaderLine(std::string_view line) {
   const size_t colon = line.find(':');
-  // A line that begins with a space would go on from the one before.
+  // A line that begins with a space would continue the one before.
   if (colon == std::string_view::npos || !IsToken(line.substr(0, colon))) {
     return Bad(400, "a malformed header line");
   }

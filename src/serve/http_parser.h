@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests of HTTP/1.1 from bytes that come in pieces and from strangers. Everything has a limit,
-// and what two readers could understand in two ways is refused. Must not know sockets, nor what is
-// asked.
+// Parses HTTP/1.1 requests from bytes that arrive in pieces from any client. Everything has a
+// limit, and ambiguous input is refused. Must not know sockets, nor what requests mean.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +16,14 @@ namespace aster::serve {
 
 struct HttpRequest {
   std::string method;  // "GET"
-  std::string path;    // "/v1/models", as it came, without what stands behind a question mark
+  std::string path;    // "/v1/models", as sent, without the query
   std::string query;
   std::vector<std::pair<std::string, std::string>> headers;  // names in lower case
   std::string body;
   bool keep_alive = true;
   bool takes_chunks = true;  // HTTP/1.1
 
-  // The first header of that name (in lower case), or nothing.
+  // The first header with this name (in lower case), or an empty text.
   std::string_view Header(std::string_view name) const;
 };
 
@@ -41,18 +40,19 @@ class HttpParser {
 
   explicit HttpParser(const HttpLimits& limits) : limits_(limits) {}
 
-  // Takes bytes up to the request's end, and says how many. What is left belongs to the next one.
+  // Parses up to the request's end, and returns the number of bytes used. The rest belongs to the
+  // next request.
   size_t Feed(std::string_view bytes);
   State state() const { return state_; }
-  // Of a request that is bad: the status to answer with, and why.
+  // For a bad request: the status of the reply, and the reason.
   int bad_status() const { return bad_status_; }
   const std::string& problem() const { return problem_; }
-  // Whether anything of the request has come.
+  // Whether any byte of the request has arrived.
   bool has_begun() const { return state_ != State::kHead || !line_.empty() || head_bytes_ > 0; }
-  // Whether the client waits for a word before it sends the body; true once.
+  // Whether the client expects "100 Continue" before it sends the body; true once.
   bool TakeExpectation();
 
-  // What is known of it so far; the head is whole from kBody on.
+  // The parsed part; the head is complete from kBody on.
   const HttpRequest& request() const { return request_; }
 
   // The request, once it is done; the parser is ready for the next one.
@@ -64,7 +64,7 @@ class HttpParser {
     kHeaderLine,
     kBytes,  // of a body, or of a chunk
     kChunkSize,
-    kChunkEnd,  // the line end behind a chunk
+    kChunkEnd,  // the line end after a chunk
     kTrailer,
   };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes in any pieces give the same requests, within the limits.
+// The same bytes give the same requests in any pieces, within the limits.
 #include <cstddef>
 #include <cstdint>
 

@@ -27,15 +27,15 @@ namespace aster::serve {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
-// Of a connection in one turn, so that a fast sender leaves time for the others.
+// Reads per connection and turn, so that a fast sender leaves time for the others.
 constexpr int kReadsAtOnce = 8;
 constexpr size_t kMaxRequestIdBytes = 128;
-// What is moved from a reply at once: what a client does not fetch stays in the reply, and is
-// counted there.
+// The bytes taken from a reply at once: bytes that a client does not read stay in the reply, and
+// count there.
 constexpr size_t kSendBytes = 64 << 10;
-// Descriptors that the rest of the program needs: files, nodes, who listens.
+// Descriptors for the rest of the program: files, nodes, listeners.
 constexpr size_t kOtherDescriptors = 256;
-// How long none are accepted where the system has no room for them.
+// How long no connections are accepted if the system has no room for them.
 constexpr int64_t kAcceptPauseNs = kNsPerSecond / 2;
 
 bool IsPlainWord(std::string_view text) {
@@ -51,20 +51,20 @@ struct HttpServer::Connection {
 
   const std::unique_ptr<net::Stream> stream;
   HttpParser parser;
-  std::string input;                   // behind the request that is being answered
-  std::string output;                  // on its way
+  std::string input;                   // after the request that is being answered
+  std::string output;                  // being sent
   size_t sent = 0;                     // of the output
-  std::shared_ptr<ReplyStream> reply;  // of the request that is being answered
-  int64_t deadline_ns = 0;             // for what it waits for
+  std::shared_ptr<ReplyStream> reply;  // to the request that is being answered
+  int64_t deadline_ns = 0;             // of what it waits for
   bool is_closed = false;
   bool closes_when_sent = false;
-  bool drops_body = false;     // what still comes of it
-  bool input_ended = false;    // before all of what it is told was sent
-  size_t body_bytes = 0;       // of its request, as counted in the sum
+  bool drops_body = false;     // ignores the rest of the body
+  bool input_ended = false;    // before all of the reply was sent
+  size_t body_bytes = 0;       // of its request, as counted in the total
   bool reply_is_over = false;  // once the output is sent
-  bool is_prepared = false;    // the stream, for the first byte
-  bool is_finished = false;    // the client was told that nothing more comes
-  bool may_have_more = false;  // was read by the stream, and not from it
+  bool is_prepared = false;    // the stream's handshake is done
+  bool is_finished = false;    // the client was told that nothing follows
+  bool may_have_more = false;  // the stream may have buffered input
 
   bool has_output() const { return sent < output.size(); }
   bool is_reading() const { return reply == nullptr && !is_closed; }
@@ -97,7 +97,7 @@ Status HttpServer::Start() {
   return Ok();
 }
 
-// As many as the system gives descriptors for.
+// As many as the system has descriptors for.
 void HttpServer::LimitConnections() {
   max_connections_ = options_.max_connections;
   const uint64_t wanted = max_connections_ + kOtherDescriptors;
@@ -118,14 +118,14 @@ void HttpServer::WorkerLoop() {
       task = std::move(tasks_.front());
       tasks_.pop_front();
     }
-    // Its client has gone.
+    // Its client is gone.
     if (task.reply->is_gone()) continue;
     const std::shared_ptr<ReplyStream> reply = task.reply;
     const std::string path = task.request.path;
     try {
       handler_(std::move(task.request), std::move(task.reply));
     } catch (const std::exception& error) {
-      // What a library throws after all costs one request, and not the others.
+      // An exception of a library fails only this request.
       log::Error("a request could not be handled",
                  {{"id", reply->request_id()}, {"what", error.what()}});
       reply->Send(500, "application/json", Describe(path, 500, "a bug in the server"));
@@ -134,21 +134,21 @@ void HttpServer::WorkerLoop() {
 }
 
 void HttpServer::Loop() {
-  // Looking around once in a while is enough for deadlines.
+  // Deadlines are checked this often.
   constexpr int kTurnMs = 250;
   std::vector<pollfd> polled;
   while (!is_stopping_) {
     polled.clear();
     bool has_more = false;
-    // Left open, the system would still take connections, and their clients wait for the end:
-    // refused, they ask another server.
+    // With an open listener the system would still accept connections, whose clients would wait
+    // until the end: refused, they try another server.
     if (is_draining_) listeners_.clear();
     polled.push_back({.fd = waker_.descriptor(), .events = POLLIN, .revents = 0});
     const bool accepts = !is_draining_ && clock_.NowNs() >= accept_ns_;
     polled.push_back(
         {.fd = accepts ? listeners_.front().descriptor() : -1, .events = POLLIN, .revents = 0});
     for (const auto& connection : connections_) {
-      // While a request is answered nothing is read, but an end is seen.
+      // While a request is answered nothing is read, but the end of input is noticed.
       short events = connection->input_ended ? short{0} : short{POLLRDHUP};
       if (connection->reply == nullptr && !connection->input_ended) events |= POLLIN;
       if (connection->has_output() || connection->stream->HasUnsent()) events |= POLLOUT;
@@ -191,13 +191,13 @@ void HttpServer::AcceptAll() {
   for (;;) {
     auto socket = net::Accept(listeners_.front());
     if (!socket.ok()) {
-      // Asked again at once, it would say the same.
+      // Trying again at once would fail again.
       accept_ns_ = clock_.NowNs() + kAcceptPauseNs;
       log::Warn("connections have to wait", {{"error", socket.error().message()}});
       return;
     }
     if (!socket->is_open()) return;
-    // More are closed at once: those that are here are served.
+    // Further ones are closed at once: existing connections keep being served.
     if (connections_.size() >= max_connections_) continue;
     const int on = 1;
     setsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -215,7 +215,7 @@ void HttpServer::AcceptAll() {
   }
 }
 
-// Whether requests may be read. A plain stream has nothing to settle.
+// Completes the stream's handshake. Returns whether requests may be read.
 bool HttpServer::Prepare(Connection& connection) {
   if (connection.is_prepared) return true;
   const auto prepared = connection.stream->Prepare();
@@ -238,17 +238,17 @@ void HttpServer::Read(Connection& connection) {
     const auto count =
         connection.stream->Read({reinterpret_cast<uint8_t*>(buffer.data()), buffer.size()});
     if (!count.ok()) {
-      // Who says nothing more may still be told what is wrong.
+      // A client that sends nothing more may still receive the error.
       connection.input_ended = true;
       const bool is_told = connection.has_output() || connection.stream->HasUnsent();
       connection.is_closed = !(connection.closes_when_sent && is_told);
     }
     if (!count.ok() || *count == 0) return;
-    if (connection.closes_when_sent) continue;  // what comes behind a bad request is dropped
+    if (connection.closes_when_sent) continue;  // bytes after a bad request are dropped
     connection.input.append(buffer, 0, *count);
     TakeRequests(connection);
   }
-  // A protected stream reads ahead, and what it has the system does not tell of again.
+  // A TLS stream reads ahead, and the system does not report its buffered bytes again.
   connection.may_have_more = options_.tls != nullptr;
 }
 
@@ -272,7 +272,7 @@ void HttpServer::TakeRequests(Connection& connection) {
   }
 }
 
-// What has come of a body; false where it is not wanted, and has been answered.
+// Counts the received part of a body; false if the body is refused and answered.
 bool HttpServer::TakeBody(Connection& connection, bool has_begun) {
   HttpParser& parser = connection.parser;
   const HttpRequest& request = parser.request();
@@ -280,7 +280,7 @@ bool HttpServer::TakeBody(Connection& connection, bool has_begun) {
   if (has_begun && has_body && options_.takes_body && !options_.takes_body(request)) {
     HttpRequest head = parser.Take();
     head.body.clear();
-    // Where the next request begins is not known without the body.
+    // Without the body it is unknown where the next request begins.
     head.keep_alive = false;
     connection.input.clear();
     connection.drops_body = true;
@@ -293,7 +293,7 @@ bool HttpServer::TakeBody(Connection& connection, bool has_begun) {
   return false;
 }
 
-// Its part of the sum.
+// Updates the connection's part of the total.
 void HttpServer::CountBody(Connection& connection, size_t bytes) {
   bodies_bytes_ += bytes - connection.body_bytes;
   connection.body_bytes = bytes;
@@ -336,7 +336,7 @@ std::string HttpServer::Describe(std::string_view path, int status,
   return body + "}}";
 }
 
-// Of a request that cannot be understood little is known but that it is one of ours.
+// An unreadable request has little to report besides the error.
 void HttpServer::Refuse(Connection& connection, int status, std::string_view problem) {
   ReplyStream reply({.request_id = fmt::format("req_{:016x}", SystemSeed()),
                      .keep_alive = false,
@@ -364,7 +364,7 @@ void HttpServer::Write(Connection& connection) {
     if (!connection.has_output()) {
       connection.output.clear();
       connection.sent = 0;
-      // What the stream has taken and not sent is the client's turn, too.
+      // Bytes that the stream has not sent yet go first.
       if (connection.reply == nullptr || is_all || stream.HasUnsent()) break;
       is_all = connection.reply->TakeOutput(connection.output, kSendBytes);
       if (connection.reply->is_gone()) {
@@ -393,8 +393,7 @@ void HttpServer::Write(Connection& connection) {
   }
   if (connection.reply != nullptr) connection.deadline_ns = kNeverNs;
   if (connection.reply_is_over) EndReply(connection);
-  // Its end is the client's: closed here, bytes on their way would be lost with what it still
-  // sends.
+  // The client closes first: closing here with unread input would discard bytes on their way.
   if (connection.closes_when_sent && !connection.has_output() &&
       !std::exchange(connection.is_finished, true)) {
     stream.FinishWriting();

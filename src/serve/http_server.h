@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Listens, reads requests, and sends what others write into their replies. One thread looks after
-// all connections, so that a slow client costs memory within limits and no other client's time.
-// Must not know what is asked.
+// Listens, reads requests, and sends the replies that others write. One thread handles all
+// connections, so that a slow client costs bounded memory and no other client's time. Must not know
+// what requests mean.
 #pragma once
 
 #include <atomic>
@@ -28,31 +28,31 @@
 
 namespace aster::serve {
 
-// Called on one of the workers. The reply may be finished later, by any thread.
+// Called on a worker. Any thread may finish the reply later.
 using HttpHandler = std::function<void(HttpRequest, std::shared_ptr<ReplyStream>)>;
 
 struct HttpServerOptions {
   std::string listen = "127.0.0.1:0";  // HOST:PORT
   HttpLimits limits = {};
-  // More headers of a reply to this request; null: none.
+  // Additional headers of the reply to this request; null: none.
   std::function<HttpHeaders(const HttpRequest&)> headers = nullptr;
   std::shared_ptr<net::TlsContext> tls = nullptr;  // null: plain HTTP
   size_t max_connections = 1024;
-  size_t workers = 2;                    // threads that requests are handled on
-  size_t reply_bytes = 1 << 20;          // kept for a client that does not read
-  int64_t head_ns = 10 * kNsPerSecond;   // for a request's head to come; TLS as long again
-  int64_t body_ns = 120 * kNsPerSecond;  // for its body
+  size_t workers = 2;                    // threads that handle requests
+  size_t reply_bytes = 1 << 20;          // buffered for a client that does not read
+  int64_t head_ns = 10 * kNsPerSecond;   // to receive a request's head; TLS gets as long again
+  int64_t body_ns = 120 * kNsPerSecond;  // to receive its body
   int64_t idle_ns = 75 * kNsPerSecond;   // between two requests
-  int64_t stall_ns = 60 * kNsPerSecond;  // without a byte that the client took
-  // Of all requests that are here; one body of the largest size is always taken.
+  int64_t stall_ns = 60 * kNsPerSecond;  // without a byte that the client accepted
+  // Of all pending requests; one body of the largest size is always accepted.
   size_t bodies_bytes = 256 << 20;
-  // Whether a request with this head may send its body, asked on the loop's thread; null: all may.
-  // To others the handler replies at once, and their body is not read.
+  // Whether a request with this head may send its body, called on the loop's thread; null: all may.
+  // The handler replies to others at once, without their body.
   std::function<bool(const HttpRequest&)> takes_body = nullptr;
-  // The JSON that says what is wrong with a request for this path; null: in a form of its own.
+  // The JSON of a request's error for this path; null: a form of its own.
   std::function<std::string(std::string_view path, int status, std::string_view message)> describe =
       nullptr;
-  // Told, on the loop's thread, of each request that never reached the handler; or null.
+  // Called on the loop's thread for each request that never reached the handler; or null.
   std::function<void(std::string_view request_id, int status)> on_refused = nullptr;
 };
 
@@ -61,21 +61,21 @@ class HttpServer {
  public:
   // The clock outlives it.
   HttpServer(HttpServerOptions options, const Clock& clock, HttpHandler handler);
-  // Drops all connections; handlers that run are waited for.
+  // Drops all connections, and waits for running handlers.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Listens; an error where it cannot. Once.
+  // Call it once.
   Status Start();
-  // Where it listens, after Start.
+  // The address that it listens on, after Start.
   const std::string& address() const { return address_; }
-  // Refuses connections and takes no new requests; what is being answered goes on.
+  // Refuses connections and new requests; those being answered continue.
   void StopListening() {
     is_draining_ = true;
     waker_.Wake();
   }
-  // Requests that are being answered, or whose answers are being sent.
+  // Requests that are being answered, or whose replies are being sent.
   size_t busy_count() const { return busy_count_; }
   size_t connection_count() const { return connection_count_; }
 
@@ -116,16 +116,16 @@ class HttpServer {
   std::atomic<size_t> busy_count_ = 0;
   std::atomic<size_t> connection_count_ = 0;
 
-  // Of the loop's thread, after Start.
-  std::vector<net::Socket> listeners_;  // one; none once no more connections are taken
+  // Used by the loop's thread after Start.
+  std::vector<net::Socket> listeners_;  // one; none once no more connections are accepted
   std::vector<std::unique_ptr<Connection>> connections_;
   size_t max_connections_ = 0;
-  size_t bodies_bytes_ = 0;  // of all requests that are here
-  int64_t accept_ns_ = 0;    // none are taken before
+  size_t bodies_bytes_ = 0;  // of all pending requests
+  int64_t accept_ns_ = 0;    // none are accepted before
 
   Mutex mu_;
   CondVar changed_;
-  std::deque<Task> tasks_ GUARDED_BY(mu_);  // the oldest first; at most one a connection
+  std::deque<Task> tasks_ GUARDED_BY(mu_);  // the oldest first; at most one per connection
   bool workers_stop_ GUARDED_BY(mu_) = false;
 
   std::thread loop_;

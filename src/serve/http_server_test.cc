@@ -15,7 +15,7 @@
 namespace aster::serve {
 namespace {
 
-// Longer than anything here takes.
+// Longer than any test takes.
 constexpr int kPatienceS = 30;
 
 bool Connect(int descriptor, const std::string& address) {
@@ -29,7 +29,7 @@ bool Connect(int descriptor, const std::string& address) {
   return connect(descriptor, reinterpret_cast<const sockaddr*>(&to), sizeof(to)) == 0;
 }
 
-// A client that says anything.
+// A client that sends anything.
 class Client {
  public:
   explicit Client(const std::string& address) : descriptor_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -46,7 +46,7 @@ class Client {
               static_cast<ssize_t>(text.size()));
   }
   void SayNoMore() { shutdown(descriptor_, SHUT_WR); }
-  // Up to the server's end of it, or to where `end` has come.
+  // Receives until the server closes, or until `end` has come.
   std::string Hear(std::string_view end = "") {
     std::string heard;
     char buffer[4096];
@@ -64,7 +64,7 @@ class Client {
 
 class HttpServerTest : public testing::Test {
  protected:
-  // Says what it was asked, and how large the body was.
+  // Replies with the path and the size of the body.
   std::unique_ptr<HttpServer> Serve(HttpServerOptions options) {
     auto server = std::make_unique<HttpServer>(
         std::move(options), clock_, [](HttpRequest request, std::shared_ptr<ReplyStream> reply) {
@@ -108,14 +108,14 @@ TEST_F(HttpServerTest, ABodyThatIsNotWantedIsNotWaitedFor) {
   EXPECT_THAT(refused, testing::HasSubstr("/a 0!"));
   EXPECT_THAT(refused, testing::HasSubstr("Connection: close"));
   EXPECT_THAT(refused, testing::Not(testing::HasSubstr("100 Continue")));
-  // One that has come already is none the better for it.
+  // A body that has already arrived is ignored, too.
   Client quick(server->address());
   quick.Say(Post("/b", 3) + "xyz");
   EXPECT_THAT(quick.Hear(), testing::HasSubstr("/b 0!"));
   Client known(server->address());
   known.Say("POST /c HTTP/1.1\r\nKey: mine\r\nContent-Length: 3\r\n\r\nxyz");
   EXPECT_THAT(known.Hear("!"), testing::HasSubstr("/c 3!"));
-  // Without a body there is nothing to be asked.
+  // A request without a body is not checked.
   Client reader(server->address());
   reader.Say("GET /d HTTP/1.1\r\n\r\n");
   EXPECT_THAT(reader.Hear("!"), testing::HasSubstr("/d 0!"));
@@ -126,7 +126,7 @@ TEST_F(HttpServerTest, BodiesOfAllTogetherAreBounded) {
   Client first(server->address());
   first.Say(Post("/a", 900) + std::string(800, 'x'));
   Client second(server->address());
-  // Until what the first has sent is counted, others are taken.
+  // Other bodies are accepted until the first one's bytes are counted.
   std::string heard;
   for (int i = 0; i < 1000 && heard.find(" 503 ") == std::string::npos; ++i) {
     Client other(server->address());
@@ -134,10 +134,10 @@ TEST_F(HttpServerTest, BodiesOfAllTogetherAreBounded) {
     heard = other.Hear("\r\n\r\n");
   }
   EXPECT_THAT(heard, testing::HasSubstr(" 503 "));
-  // The first one's place was its own.
+  // The first client's share is still reserved.
   first.Say(std::string(100, 'x'));
   EXPECT_THAT(first.Hear("!"), testing::HasSubstr("/a 900!"));
-  // And is free again.
+  // Then it is free again.
   second.Say(Post("/c", 900) + std::string(900, 'x'));
   EXPECT_THAT(second.Hear("!"), testing::HasSubstr("/c 900!"));
 }
@@ -148,7 +148,7 @@ TEST_F(HttpServerTest, EmptyLinesBeginNoRequest) {
   client.Say("GET /a HTTP/1.1\r\n\r\n");
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/a 0!"));
   client.Say("\r\n");
-  // Longer than a head may take, and less than a connection may be idle.
+  // Longer than a head may take, and shorter than a connection may be idle.
   SystemClock().SleepFor(900 * kNsPerMs);
   client.Say("GET /b HTTP/1.1\r\n\r\n");
   EXPECT_THAT(client.Hear("!"), testing::HasSubstr("/b 0!"));
@@ -165,7 +165,7 @@ TEST_F(HttpServerTest, WhatIsWrongIsSaidInTheFormOfThePath) {
   EXPECT_THAT(client.Hear(), testing::EndsWith("</v1/messages 413>"));
 }
 
-// Connections that the system accepts and that are not served would make clients wait to the end.
+// Otherwise clients of accepted connections that are not served would wait until the end.
 TEST_F(HttpServerTest, AServerThatEndsRefusesConnections) {
   const auto server = Serve({.listen = "127.0.0.1:0"});
   server->StopListening();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The dialect of llama.cpp's own server: texts and tokens to go on from, gaps to fill, and what its
-// clients ask about a server. Must not know how answers are made.
+// The dialect of llama.cpp's server: texts and tokens to continue, gaps to fill, and its clients'
+// requests about a server. Must not know how answers are made.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ std::unique_ptr<ReplyWriter> MakeLlamaWriter(ReplyFrame frame, const Ask& ask);
 // GET /props
 nlohmann::ordered_json PropsJson(const std::string& name, const ModelFacts& facts,
                                  const AskDefaults& defaults, const std::string& version);
-// GET /slots: of all places for answers, these are taken.
+// GET /slots: one for each answer at once; the first `running` are busy.
 nlohmann::ordered_json SlotsJson(size_t slots, size_t running, uint32_t context_limit, bool drafts);
 
 }  // namespace aster::serve

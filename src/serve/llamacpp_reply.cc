@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// With probabilities of the tokens, each with its id.
+// The tokens with their probabilities and ids.
 ordered_json ProbabilitiesJson(std::span<const SpokenToken> tokens) {
   ordered_json list = LogprobsJson(tokens);
   for (size_t i = 0; i < tokens.size(); ++i) {
@@ -37,7 +37,7 @@ ordered_json SamplingJson(const engine::SamplingOptions& sampling) {
           {"frequency_penalty", sampling.frequency_penalty}};
 }
 
-// One for both ways: a stream tells pieces, and all that is known in the end.
+// For both modes: a stream sends pieces, and the full result at the end.
 class LlamaWriter final : public CollectingWriter {
  public:
   LlamaWriter(ReplyFrame frame, const Ask& ask)
@@ -78,7 +78,7 @@ class LlamaWriter final : public CollectingWriter {
     ordered_json all = ordered_json::array();
     for (size_t i = 0; i < replies_.size(); ++i) all.push_back(EndJson(i, usage));
     if (!pieces_) return SendJson(200, all.size() == 1 ? all.front() : all);
-    // What was said has been told.
+    // The text has already been sent.
     all.front()["content"] = "";
     all.front()["tokens"] = ordered_json::array();
     all.front().erase("completion_probabilities");
@@ -129,7 +129,7 @@ class LlamaWriter final : public CollectingWriter {
   const bool wants_tokens_;
   ordered_json settings_;
   std::vector<std::string> prompts_;
-  std::optional<PiecesOfReply> pieces_;  // where it streams
+  std::optional<PiecesOfReply> pieces_;  // if it streams
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// [[15043, 1.0], [2, false]]: false forbids a token. Objects are read as OpenAI has them.
+// [[15043, 1.0], [2, false]]: false forbids a token. Objects are read as in OpenAI's API.
 void ReadBiasPairs(const Fields& fields, const AskDefaults& defaults, Ask& ask) {
   const ordered_json* biases = fields.Find("logit_bias");
   if (biases == nullptr || !biases->is_array()) return ReadBiases(fields, ask, defaults.vocab_size);
@@ -31,7 +31,7 @@ void ReadBiasPairs(const Fields& fields, const AskDefaults& defaults, Ask& ask) 
   }
 }
 
-// What would change the answer, and is not done here.
+// Refuses options that would change the answer and are not supported.
 void RefuseOthers(const Fields& fields) {
   for (const char* key : {"image_data", "lora", "samplers"}) {
     const ordered_json* value = fields.Find(key);
@@ -59,7 +59,7 @@ void ReadCommonFields(const Fields& fields, const AskDefaults& defaults, Ask& as
     ask.sampling.logprobs = true;
     ask.sampling.top_logprobs = static_cast<uint32_t>(*top);
   }
-  // Ids come with log-probabilities.
+  // Log-probabilities include ids.
   ask.wants_tokens = fields.Bool("return_tokens").value_or(false);
   ask.sampling.logprobs |= ask.wants_tokens;
 }

@@ -14,7 +14,7 @@ void LoopEngine::Begin(ensemble::Work work) {
   job->client = std::move(work.client);
   job->prompt = std::move(work.prompt);
   job->request = std::move(work.request);
-  // What rates a text is, as a rule, no conversation that goes on.
+  // A rating is usually not a conversation that continues.
   job->is_kept = !work.is_rating;
   job->is_branch = work.is_branch;
   job->is_gone = std::move(work.is_gone);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // A served model as a member of an ensemble: its requests are jobs of the model's loop, beside
-// those of its own clients. Must not know ensembles' questions, nor HTTP.
+// those of the model's own clients. Must not know ensembles' questions, nor HTTP.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNsPerS = 1e9;
 
-// A label's value: any characters, of which three have to be escaped.
+// A label's value: any characters, three of them escaped.
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : ToValidUtf8(text)) {
@@ -205,7 +205,7 @@ std::string HopsText(std::span<const ModelFigures> models) {
   return text;
 }
 
-// From 0 to 1, as endpoint pickers of orchestrators compare servers.
+// From 0 to 1, for endpoint pickers of orchestrators, which compare servers.
 std::string KvUsage(std::span<const ModelFigures> models) {
   const char* const kName = "aster_kv_usage";
   std::string lines;
@@ -220,7 +220,7 @@ std::string KvUsage(std::span<const ModelFigures> models) {
          lines;
 }
 
-// Of models whose memory is known: that of nodes is in what nodes say of themselves.
+// For models whose KV cache is on this machine: nodes report their own.
 std::string KvText(std::span<const ModelFigures> models) {
   std::string text;
   const auto add = [&](const Figure<open::KvFigures>& figure, uint64_t open::KvFigures::* known) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Counters and histograms of the server since it began (time to first token, TTFT; inter-token
-// latency; throughput), for Prometheus and for people. Must not know who reads them.
+// Counters and histograms of the server since its start (time to first token, TTFT; inter-token
+// latency; throughput), for Prometheus and for users. Must not know who reads them.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace aster::serve {
 
-// Counts of values below bounds that grow by the same factor.
+// Counts of values below bounds that grow by a constant factor.
 class Histogram {
  public:
   using Bounds = std::array<double, 12>;
@@ -27,12 +27,12 @@ class Histogram {
   static constexpr Bounds kTokensPerSecond = {1,   2.5, 5,   10,   25,   50,
                                               100, 250, 500, 1000, 2500, 10000};
 
-  // The bounds are one of these.
+  // `bounds`: one of these.
   explicit Histogram(const Bounds& bounds = kSeconds) : bounds_(&bounds) {}
   void Add(double value);
-  // In Prometheus' form, cumulative; `label` tells it from others of the name.
+  // In Prometheus' form, cumulative; `label` distinguishes it from others of the same name.
   std::string ToText(const std::string& name, const std::string& label) const;
-  double Quantile(double part) const;  // the bound below which that part of the values is
+  double Quantile(double part) const;  // the bound below which this part of the values lies
   uint64_t count() const { return count_; }
   double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
 
@@ -45,18 +45,18 @@ class Histogram {
 
 struct Totals {
   uint64_t prompt_tokens = 0;
-  uint64_t cached_tokens = 0;  // of them
+  uint64_t cached_tokens = 0;  // of prompt_tokens
   uint64_t answer_tokens = 0;
   uint64_t drafted_tokens = 0;   // draft tokens that were checked
-  uint64_t accepted_tokens = 0;  // of them, that were right
-  uint64_t answers = 0;          // that came to their end
+  uint64_t accepted_tokens = 0;  // of these, those that were right
+  uint64_t answers = 0;          // completed
   uint64_t abandoned = 0;        // the client was gone before the end
   uint64_t failed = 0;
 
   Totals& operator+=(const Totals& other);
 };
 
-// What one model did. Safe for concurrent use.
+// The metrics of one model. Safe for concurrent use.
 class Metrics {
  public:
   void Add(const Totals& more) EXCLUDES(mu_);
@@ -65,7 +65,7 @@ class Metrics {
   void SetHops(open::HopsFigures hops) EXCLUDES(mu_);
   void SetRemoteDrafts(const open::RemoteDraftFigures& drafts) EXCLUDES(mu_);
   void SetKv(const open::KvFigures& kv) EXCLUDES(mu_);
-  // How fast a prompt was read, or an answer given; nothing where that took no time.
+  // The rate of a prefill, or of a decode; nothing if it took no time.
   void AddPromptRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
   void AddAnswerRate(uint64_t tokens, int64_t ns) EXCLUDES(mu_);
 
@@ -102,7 +102,7 @@ class RequestCounts {
   Map counts_ GUARDED_BY(mu_);
 };
 
-// A model as it is now.
+// The present state of a model.
 struct ModelFigures {
   std::string model;  // its name
   uint64_t queued = 0;
@@ -117,7 +117,7 @@ struct ModelFigures {
   open::KvFigures kv = {};
 };
 
-// All of it as Prometheus reads it.
+// All of it in Prometheus' format.
 std::string ToPrometheus(const RequestCounts::Map& requests, uint64_t connections,
                          std::span<const ModelFigures> models);
 

@@ -19,8 +19,8 @@ struct Sample {
   std::string value;
 };
 
-// The text form of Prometheus, read as strictly as it is defined: in a label's value only these
-// three follow a backslash, and a line's end stands nowhere.
+// A strict reader of Prometheus' text format: in a label's value only these three may follow a
+// backslash, and there is no line end.
 class SampleReader {
  public:
   explicit SampleReader(std::string_view line) : rest_(line) {}
@@ -237,7 +237,7 @@ TEST(Metrics, DraftersOfOtherMachinesAreShownWhereverTheModelIs) {
   EXPECT_EQ(value("aster_remote_draft_tokens_cancelled_total", "here"), "3");
   EXPECT_EQ(value("aster_remote_drafters", "on nodes"), "1");
   EXPECT_EQ(value("aster_remote_draft_tokens_total", "on nodes"), "4");
-  // From the start, not only once there is one.
+  // Present from the start, not only once there is a drafter.
   EXPECT_EQ(value("aster_remote_drafters", "without"), "0");
   EXPECT_EQ(value("aster_remote_draft_tokens_total", "without"), "0");
 }

@@ -17,8 +17,8 @@
 
 namespace aster::serve {
 
-// POST /api/chat and /api/generate. Without messages or a prompt, which is how programs ask for a
-// model to be loaded, there is nothing to answer.
+// POST /api/chat and /api/generate. Programs load a model by a request without messages or a
+// prompt, which needs no answer.
 Ask ReadOllamaChat(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                    Problem& problem);
 Ask ReadOllamaGenerate(const nlohmann::ordered_json& body, const AskDefaults& defaults,
@@ -27,12 +27,12 @@ inline bool AsksForNothing(const Ask& ask) { return ask.messages.empty() && ask.
 
 enum class OllamaKind : uint8_t { kChat, kGenerate };
 std::unique_ptr<ReplyWriter> MakeOllamaWriter(ReplyFrame frame, const Ask& ask, OllamaKind kind);
-// What is told of a model that was to be loaded.
+// The reply to a request that loads a model.
 nlohmann::ordered_json OllamaLoadedJson(const ReplyFrame& frame, OllamaKind kind);
 
 // A model in a list: "nova:latest" with size, digest and details.
 nlohmann::ordered_json OllamaModelJson(const std::string& name, const ModelFacts& facts);
-// What POST /api/show tells of it.
+// The reply of POST /api/show.
 nlohmann::ordered_json OllamaShowJson(const ModelFacts& facts, bool has_tools, bool thinks,
                                       bool fills_gaps);
 

@@ -24,7 +24,7 @@ ordered_json CallJsonOf(const Call& call) {
   ordered_json arguments = ordered_json::object();
   if (JsonLimits().Check(call.arguments).ok()) {
     ordered_json parsed = ordered_json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
-    // A call that was cut short has no more than its beginning.
+    // A truncated call has only the beginning of its arguments.
     if (parsed.is_object()) arguments = std::move(parsed);
   }
   return {{"id", call.id},
@@ -111,7 +111,7 @@ class OllamaStream final : public ReplyWriter {
            std::span<const SpokenToken> tokens) override {
     respond::Reply piece;
     for (const chat::ReplyEvent& event : events) {
-      // A call is told once it is whole.
+      // A call is sent once it is complete.
       if (event.kind == Kind::kCallBegin || event.kind == Kind::kArguments) {
         call_.Add({&event, 1});
       } else if (event.kind == Kind::kCallEnd) {
@@ -155,7 +155,7 @@ class OllamaStream final : public ReplyWriter {
   const ReplyFrame frame_;
   const OllamaKind kind_;
   PiecesOfReply pieces_;
-  respond::Reply call_;  // the one that is being written
+  respond::Reply call_;  // the call being received
   EndReason reason_ = EndReason::kStop;
   JsonPtr ensemble_;
 };
@@ -181,7 +181,7 @@ ordered_json OllamaLoadedJson(const ReplyFrame& frame, OllamaKind kind) {
 }
 
 ordered_json OllamaModelJson(const std::string& name, const ModelFacts& facts) {
-  // As its clients write names: with a tag.
+  // In the form of its clients: with a tag.
   const std::string tagged = name.find(':') == std::string::npos ? name + ":latest" : name;
   return {{"name", tagged},
           {"model", tagged},

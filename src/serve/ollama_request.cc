@@ -15,18 +15,18 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The calls of a history.
+// The calls of the messages so far.
 struct CallsSoFar {
   struct Call {
     std::string id;
     std::string name;
   };
-  std::deque<Call> open;  // those that have no result yet, the oldest first
+  std::deque<Call> open;  // without a result so far, the oldest first
   size_t count = 0;
 };
 
-// Options change how an answer is made; those of the machine (num_gpu, num_thread, …) and num_ctx
-// are the server's and are ignored.
+// Options of sampling and length; those of the machine (num_gpu, num_thread, …) and num_ctx are the
+// server's and are ignored.
 void ReadOptions(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
   static const ordered_json kNone = ordered_json::object();
   const ordered_json* options = fields.Object("options");
@@ -61,7 +61,7 @@ void ReadThink(const Fields& fields, Ask& ask) {
 void ReadCommon(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
   ReadOptions(fields, ask, defaults);
   ReadOllamaFormat(fields, ask);
-  // The form of an answer is all of it.
+  // With a form the answer has no reasoning.
   if (ask.form == nullptr) ReadThink(fields, ask);
   ask.streams = fields.Bool("stream").value_or(true);
   ask.sampling.logprobs = fields.Bool("logprobs").value_or(false);
@@ -88,7 +88,7 @@ void ReadOllamaCalls(const Fields& message, CallsSoFar& calls, ordered_json& out
     const auto name = inner.String("name");
     if (!name) return inner.Refuse("name", "is missing");
     const ordered_json* arguments = inner.Object("arguments");
-    // Calls have no ids here, or may have none: their order tells them apart.
+    // Calls may have no ids here: then their order identifies them.
     const std::string id = fields.String("id").value_or(fmt::format("call_{}", calls.count++));
     calls.open.push_back({id, *name});
     out["tool_calls"].push_back(
@@ -100,7 +100,7 @@ void ReadOllamaCalls(const Fields& message, CallsSoFar& calls, ordered_json& out
   }
 }
 
-// The id of the call that a result is of: the one that it names, or the oldest.
+// The id of the call that a result belongs to: the one that it names, or the oldest.
 std::string CallOfResult(const Fields& message, CallsSoFar& calls) {
   const auto id = message.String("tool_call_id");
   auto name = message.String("tool_name");
@@ -151,7 +151,7 @@ Ask ReadOllamaChat(const ordered_json& body, const AskDefaults& defaults, Proble
     }
     ask.messages.push_back(ReadOllamaMessage(Fields((*messages)[i], problem, path + "."), calls));
   }
-  // The answer goes on from what it is given to begin with.
+  // The answer continues the last message.
   ask.continues = !ask.messages.empty() && ask.messages.back()["role"] == "assistant" &&
                   !ask.messages.back().contains("tool_calls");
   ReadCommon(fields, ask, defaults);

@@ -54,7 +54,7 @@ TEST_F(OllamaRequest, AResultOfNoCallIsNamed) {
   EXPECT_EQ(problem_.param, "messages[0].tool_name");
 }
 
-// A call is told when it is whole, in a stream, too.
+// A call is sent when it is complete, in a stream, too.
 TEST(OllamaStream, TellsWholeCalls) {
   net::Waker waker;
   const auto stream = std::make_shared<ReplyStream>(

@@ -69,7 +69,7 @@ ordered_json LogprobsJson(std::span<const SpokenToken> tokens) {
 
 namespace {
 
-// Those that begin in the text: what tokens share counts once.
+// Characters by their first byte, as tokens may share one.
 size_t CharactersOf(std::string_view text) {
   return static_cast<size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; }));
@@ -86,7 +86,7 @@ ordered_json CompletionLogprobs(std::span<const SpokenToken> tokens, size_t& off
     ordered_json top = ordered_json::object();
     for (const respond::TokenChance& other : token.top)
       top[ToValidUtf8(other.bytes)] = other.logprob;
-    // A text's first token follows nothing: it has no probability.
+    // A text's first token has no probability, as it follows nothing.
     const bool is_first = std::isnan(token.logprob);
     tops.push_back(is_first ? ordered_json() : std::move(top));
     offsets.push_back(offset);
@@ -113,7 +113,7 @@ ordered_json Head(const ReplyFrame& frame, const char* object) {
            frame.fingerprint.empty() ? ordered_json() : ordered_json(frame.fingerprint)}};
 }
 
-// At once.
+// The reply without streaming.
 class ChatAtOnce final : public CollectingWriter {
  public:
   ChatAtOnce(ReplyFrame frame, const Ask& ask)
@@ -185,7 +185,7 @@ class CompletionAtOnce final : public CollectingWriter {
   const std::vector<Echo> echoes_;
 };
 
-// What both kinds of streams have in common.
+// The common part of both kinds of streams.
 class Streaming : public ReplyWriter {
  public:
   Streaming(ReplyFrame frame, const Ask& ask, const char* object)
@@ -217,12 +217,12 @@ class Streaming : public ReplyWriter {
  protected:
   void Send(const ordered_json& json) { pieces_.Write(ServerEvent("", json)); }
   void SendChoice(ordered_json choice) { SendChoice(std::move(choice), ordered_json::object()); }
-  // Of the end of a choice, with who wrote it.
+  // The end of a choice, with its explanation.
   void SendEnd(ordered_json choice) {
     if (ensemble_) choice["ensemble"] = *std::exchange(ensemble_, nullptr);
     SendChoice(std::move(choice));
   }
-  // With more fields beside it.
+  // With these additional fields.
   void SendChoice(ordered_json choice, const ordered_json& more) {
     ordered_json json = Head(frame_, object_);
     json.update(more);
@@ -236,7 +236,7 @@ class Streaming : public ReplyWriter {
   const char* const object_;
   const bool has_logprobs_;
   const bool wants_usage_;
-  JsonPtr ensemble_;  // of the choice that comes
+  JsonPtr ensemble_;  // of the next choice
 };
 
 class ChatStream final : public Streaming {
@@ -263,7 +263,7 @@ class ChatStream final : public Streaming {
       if (delta.is_null()) continue;
       SendDelta(choice, std::move(delta), std::exchange(tokens, {}));
     }
-    // Tokens whose text is held back still have their log-probabilities.
+    // Tokens whose text is held back still have log-probabilities.
     if (!tokens.empty()) SendDelta(choice, {{"content", ""}}, tokens);
   }
   void EndChoice(size_t choice, EndReason reason, const std::string& /*stop_string*/) override {
@@ -301,7 +301,7 @@ class ChatStream final : public Streaming {
          {"finish_reason", nullptr}});
   }
 
-  std::vector<int> calls_;  // of each choice, the last one's index
+  std::vector<int> calls_;  // the index of the last call, per choice
 };
 
 class CompletionStream final : public Streaming {

@@ -15,9 +15,8 @@
 namespace aster::serve {
 
 std::unique_ptr<ReplyWriter> MakeChatWriter(ReplyFrame frame, const Ask& ask);
-// `echoes` is what comes before each choice's answer: texts, as many as choices, or none.
 
-// A prompt that comes before its answer, with its tokens where log-probabilities are wanted.
+// A prompt that is repeated before its answer, with its tokens if log-probabilities are wanted.
 struct Echo {
   std::string text;
   std::vector<SpokenToken> tokens = {};
@@ -26,7 +25,7 @@ struct Echo {
 std::unique_ptr<ReplyWriter> MakeCompletionWriter(ReplyFrame frame, const Ask& ask, size_t choices,
                                                   std::vector<Echo> echoes);
 
-// Tokens with their log-probabilities, and the most likely others of each.
+// Tokens with their log-probabilities, and the most likely alternatives of each.
 nlohmann::ordered_json LogprobsJson(std::span<const SpokenToken> tokens);
 
 }  // namespace aster::serve

@@ -26,7 +26,7 @@ void ReadChoices(const Fields& fields, Ask& ask) {
   ask.choices = static_cast<uint32_t>(fields.Integer("n", 1, kMaxChoices).value_or(1));
 }
 
-// Calls in a history.
+// The calls of an earlier message.
 void ReadCalls(const Fields& message, ordered_json& out) {
   const ordered_json* calls = message.Array("tool_calls");
   if (calls == nullptr || calls->empty()) return;
@@ -110,7 +110,7 @@ void ReadMessages(const Fields& fields, Ask& ask) {
   }
 }
 
-// Whether the answer goes on from the last message, which is its beginning then.
+// Whether the answer continues the last message.
 void ReadContinuation(const Fields& fields, Ask& ask) {
   ask.continues = fields.Bool("continue_final_message").value_or(false);
   if (!ask.continues || fields.problem().any()) return;
@@ -120,7 +120,7 @@ void ReadContinuation(const Fields& fields, Ask& ask) {
     fields.Refuse("add_generation_prompt", "not together with continue_final_message");
 }
 
-// What older and other clients ask for, and would wait for in vain.
+// Refuses options of older and other clients that are not supported.
 void RefuseWhatIsNotDone(const Fields& fields) {
   for (const char* key : {"functions", "function_call"}) {
     if (fields.Find(key) != nullptr)
@@ -136,7 +136,7 @@ void RefuseWhatIsNotDone(const Fields& fields) {
   }
 }
 
-// Fields that change nothing here are of their types all the same.
+// Checks the types of fields that change nothing here.
 void ReadWhatChangesNothing(const Fields& fields) {
   fields.Bool("store");
   fields.Object("metadata");
@@ -201,9 +201,9 @@ Ask ReadCompletionRequest(const ordered_json& body, const AskDefaults& defaults,
   Ask ask;
   ReadPrompts(fields, defaults, ask);
   ReadSampling(fields, ask, defaults);
-  // OpenAI's own default.
+  // OpenAI's default.
   ask.max_tokens = std::min<uint64_t>(16, defaults.max_tokens);
-  // 0: of the prompt alone something is to be told.
+  // 0: the client wants only the prompt's log-probabilities or echo.
   ReadMaxTokens(fields, "max_tokens", defaults, ask, /*least=*/0);
   ReadStops(fields, "stop", ask);
   ReadStream(fields, ask);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests in OpenAI's dialects. Fields that are unknown are ignored; those that are wrong, or ask
-// for what cannot be done, are problems that name them. Must not know answers.
+// Requests in OpenAI's dialects. Unknown fields are ignored; wrong ones, and those that ask for
+// unsupported features, are problems that name them. Must not know answers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

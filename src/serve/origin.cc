@@ -21,7 +21,7 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && IsSame(text.substr(text.size() - end.size()), end);
 }
 
-// Without the port, and without the dot at the end of a whole name.
+// Without the port, and without a trailing dot.
 std::string_view NameOf(std::string_view host) {
   host = host.substr(0, host.rfind(':'));
   if (host.ends_with('.')) host.remove_suffix(1);

@@ -10,7 +10,7 @@
 namespace aster::serve {
 namespace {
 
-// Scripts, styles and requests of this server only; nothing inline, nothing framed.
+// Scripts, styles and requests of this server only; nothing inline, no frames.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -32,7 +32,7 @@ bool TakesGzip(std::string_view list) {
   return false;
 }
 
-// The bytes of one encoding have a tag of their own.
+// The bytes of each encoding have a tag of their own.
 std::string TagOf(const PageFile& file, bool is_gzip) {
   return fmt::format("\"{}{}\"", file.tag, is_gzip ? "-gzip" : "");
 }
@@ -49,7 +49,7 @@ int SendPageFile(const PageFile& file, const HttpRequest& request, ReplyStream& 
   const bool is_gzip = TakesGzip(request.Header("accept-encoding"));
   const std::string tag = TagOf(file, is_gzip);
   HttpHeaders headers = {{"ETag", tag},
-                         // Kept, and asked for again each time: a new program has a new page.
+                         // Cached, and validated each time: a new program has a new page.
                          {"Cache-Control", "no-cache"},
                          {"Vary", "Accept-Encoding"},
                          {"Content-Security-Policy", kPolicy},

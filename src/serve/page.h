@@ -21,14 +21,14 @@ struct PageFile {
   std::string_view gzip;  // the same bytes, compressed
 };
 
-// All of them, in the order of their paths. The source is made by cmake/page.cmake.
+// All files, in the order of their paths. cmake/page.cmake makes the source.
 std::span<const PageFile> PageFiles();
 
-// Null where the page has no such file.
+// Null if the page has no such file.
 const PageFile* FindPageFile(std::string_view path);
 
-// Whole, compressed where the client takes that, or 304 where it has the same bytes already.
-// Returns the status.
+// Sends the whole file, compressed if the client accepts that, or 304 if it has the same bytes
+// already. Returns the status.
 int SendPageFile(const PageFile& file, const HttpRequest& request, ReplyStream& stream);
 
 }  // namespace aster::serve

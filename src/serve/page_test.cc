@@ -46,7 +46,7 @@ TEST(Page, IsSmallAndHasNothingInline) {
     bytes += file.bytes.size();
     tags.insert(file.tag);
     EXPECT_EQ(file.tag.size(), 16u);
-    // The two bytes that every gzip file begins with.
+    // The first two bytes of every gzip file.
     EXPECT_TRUE(file.gzip.starts_with("\x1f\x8b")) << file.path;
   }
   EXPECT_EQ(tags.size(), PageFiles().size());
@@ -90,7 +90,7 @@ TEST(Page, IsNotSentTwice) {
   EXPECT_THAT(known, HasSubstr("HTTP/1.1 304 Not Modified\r\n"));
   EXPECT_THAT(known, Not(HasSubstr("Content-Length")));
   EXPECT_TRUE(known.ends_with("\r\n\r\n"));
-  // The compressed bytes are others.
+  // The compressed bytes have another tag.
   EXPECT_THAT(Reply(file, {{"if-none-match", plain}, {"accept-encoding", "gzip"}}),
               HasSubstr("HTTP/1.1 200 OK\r\n"));
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What is wrong with a request, and the fields of its JSON, read so that the first that is wrong is
-// named. Must not know which fields there are.
+// A request's error, and a reader of JSON fields that reports the first wrong one by name. Must not
+// know which fields there are.
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,34 @@
 namespace aster::serve {
 
 struct Problem {
-  int status = 0;  // of HTTP; 0: nothing is wrong
+  int status = 0;  // of HTTP; 0: no problem
   std::string message = {};
   std::string param = {};  // the field, or empty
   std::string code = {};   // for programs, or empty
-  // Of a prompt that is too long: its tokens, and how many there may be. Each API has a sentence
-  // for it that its programs look for.
+  // For a prompt that is too long: its tokens, and the limit. Each API has a sentence for that,
+  // which its programs look for.
   uint64_t prompt_tokens = 0;
   uint64_t most_tokens = 0;
-  std::string allow = {};  // methods that the path takes, of status 405
+  std::string allow = {};  // allowed methods of the path, for status 405
 
   bool any() const { return status != 0; }
-  // Unless something was wrong already.
+  // Keeps an earlier problem.
   void Set(int a_status, std::string_view a_param, std::string a_message,
            std::string_view a_code = "");
 };
 
-// What an error of the engine means to a client, who is to look at this field where the mistake is
-// his.
+// The meaning of an engine's error to a client; `param` is the field to name if the client made the
+// mistake.
 Problem ProblemOf(const Error& error, std::string_view param = "");
 
-// The JSON object that `body` is; null, and a problem, where it is none. Depth and size are
-// bounded.
+// Parses `body`; null, and a problem, unless it is a JSON object. Depth and size are bounded.
 nlohmann::ordered_json ParseBody(std::string_view body, Problem& problem);
 
-// One object's fields. Null counts as absent. A field of the wrong kind is a problem, and absent.
+// The fields of one object. Null counts as absent. A field of the wrong type is a problem, and
+// counts as absent.
 class Fields {
  public:
-  // Both outlive it; `path` goes before names in problems: "messages[3].".
+  // Both outlive it; problems put `path` before names: "messages[3].".
   Fields(const nlohmann::ordered_json& object, Problem& problem, std::string path = "");
 
   const nlohmann::ordered_json* Find(const char* key) const;

@@ -15,7 +15,7 @@ PromptLogprobs::PromptLogprobs(const text::Tokenizer& tokenizer, std::vector<int
                                bool is_added, uint32_t vocab_size, uint32_t top)
     : tokenizer_(&tokenizer),
       tokens_(std::move(tokens)),
-      // No error: the model was opened with the same instruction set.
+      // Cannot fail: the model was opened with the same instruction set.
       sampler_({.logprobs = true, .top_logprobs = top}, vocab_size,
                kernels::IsaFromEnvironment().value()) {
   CHECK(!tokens_.empty());

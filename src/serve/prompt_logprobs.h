@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The log-probabilities that a model gives to the tokens of a prompt, of the logits behind each.
+// The log-probabilities that a model gives to the tokens of a prompt, from the logits after each.
 // Must not know requests.
 #pragma once
 
@@ -19,15 +19,15 @@ namespace aster::serve {
 // Not for concurrent use.
 class PromptLogprobs {
  public:
-  // Beside each token the `top` likeliest ones. The tokenizer outlives it; `is_added` tells whether
-  // the first token stands for nothing of the text.
+  // With the `top` most likely tokens for each. The tokenizer outlives it; `is_added`: the first
+  // token is not part of the text.
   PromptLogprobs(const text::Tokenizer& tokenizer, std::vector<int32_t> tokens, bool is_added,
                  uint32_t vocab_size, uint32_t top);
 
   const std::vector<int32_t>& tokens() const { return tokens_; }
-  // The logits [vocab_size] behind the next token; what is behind the last is not looked at.
+  // The logits [vocab_size] after the next token; those after the last token are ignored.
   void Add(std::span<const float> logits);
-  // All tokens, once all logits have come; the first has NaN, since it follows nothing.
+  // All tokens, once all logits have come; the first one has NaN, since it follows nothing.
   Result<std::vector<respond::SpokenToken>> Take();
 
  private:
@@ -36,7 +36,7 @@ class PromptLogprobs {
   const text::Tokenizer* tokenizer_;
   std::vector<int32_t> tokens_;
   engine::Sampler sampler_;
-  size_t next_ = 1;  // of tokens_, that the next logits foresee
+  size_t next_ = 1;  // of tokens_: predicted by the next logits
   std::vector<respond::SpokenToken> spoken_;
   Status status_;
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Prompts of a request that are only read: their rows are what is wanted of them, for embeddings,
-// ranks and the probabilities of a text. Must not know what is made of the rows, nor dialects.
+// Computes prompts of a request for their rows only: for embeddings, ranks and the probabilities of
+// a text. Must not know how the rows are used, nor dialects.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,26 @@
 
 namespace aster::serve {
 
-// Functions but none of the request's own are called on the loop's thread.
+// The loop's thread calls the functions, except the request's own.
 struct ReadingAsk {
   std::vector<std::vector<int32_t>> prompts;  // each of at least one token
   engine::PromptRows::Kind rows = engine::PromptRows::Kind::kNone;
   std::function<void(size_t prompt, std::span<const float> row)> on_row;
   std::function<void()> on_done;
-  std::function<void(const Problem&)> on_failed;  // instead
-  std::string field;                              // of the request, that has the prompts
-  std::string client;                             // for taking turns
-  int64_t timeout_ns = 0;                         // 0: as long as the server lets it
+  std::function<void(const Problem&)> on_failed;  // instead of all others
+  std::string field;                              // the request's field with the prompts
+  std::string client;                             // takes turns with others
+  int64_t timeout_ns = 0;                         // 0: up to the server's limit
 };
 
-// Of a text of the field that does not fit into the context.
+// For a text of the field that does not fit into the context.
 Problem TooManyTokens(const std::string& field, size_t count, uint32_t most);
 
 class PromptReading : public std::enable_shared_from_this<PromptReading> {
  public:
   PromptReading(const AnswerContext& context, ReadingAsk ask, std::shared_ptr<ReplyStream> stream);
 
-  // As many prompts wait as can be computed at once; another follows each that is done.
+  // Submits as many prompts as can be computed at once; another one follows each that is done.
   void Start();
 
  private:
@@ -49,7 +49,7 @@ class PromptReading : public std::enable_shared_from_this<PromptReading> {
   const std::shared_ptr<ReplyStream> stream_;
   const int64_t deadline_ns_;
 
-  // Of the loop's thread, after Start.
+  // Used by the loop's thread after Start.
   size_t begun_ = 0;
   size_t done_ = 0;
   bool has_failed_ = false;

@@ -13,8 +13,8 @@
 namespace aster::serve {
 namespace {
 
-// Until the first sign of life, so that a client has its headers within a second, and from there
-// to each next one.
+// The time until the first keep-alive, so that a client has its headers within a second, and until
+// each further one.
 constexpr int64_t kFirstPulseNs = 600 * kNsPerMs;
 constexpr int64_t kPulseNs = 5 * kNsPerSecond;
 
@@ -28,13 +28,13 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
   keeps_alive_ = options_.keep_alive && (length != nullptr || in_chunks_);
   output_ +=
       fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n", status, ReasonOf(status), content_type);
-  // By the names that OpenAI's and Anthropic's programs look for.
+  // The names that OpenAI's and Anthropic's programs look for.
   output_ += fmt::format("X-Request-Id: {0}\r\nRequest-Id: {0}\r\n", options_.request_id);
   const HttpHeaders* const lists[] = {&options_.headers, &added_, &headers};
   for (const HttpHeaders* list : lists) {
     for (const auto& [name, value] : *list) output_ += fmt::format("{}: {}\r\n", name, value);
   }
-  // These two have no body, and a length would be another reply's.
+  // These two have no body, and the length would be that of another reply.
   const bool has_length = length != nullptr && status != 204 && status != 304;
   if (has_length) output_ += fmt::format("Content-Length: {}\r\n", *length);
   if (in_chunks_) output_ += "Transfer-Encoding: chunked\r\n";
@@ -44,7 +44,7 @@ void ReplyStream::BeginLocked(int status, std::string_view content_type, const H
 void ReplyStream::AppendLocked(std::string_view bytes) {
   if (gone_ || bytes.empty() || options_.head_only) return;
   if (is_in_pieces_ && output_.size() - taken_ + bytes.size() > options_.limit_bytes) {
-    // A client that reads so slowly has to do without the rest.
+    // A client that reads so slowly loses the rest.
     gone_ = true;
     output_ = std::string();
     taken_ = 0;
@@ -137,7 +137,7 @@ bool ReplyStream::TakeOutput(std::string& output, size_t limit_bytes) {
   output.append(output_, taken_, count);
   taken_ += count;
   if (taken_ < output_.size()) {
-    // Moving what is left is paid for by what was taken.
+    // Moving the rest costs less than what was taken.
     if (taken_ * 2 > output_.size()) {
       output_.erase(0, taken_);
       taken_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The way back to one client: what any thread writes, and one thread sends. What a client does not
-// fetch is kept up to a limit, and no writer ever waits for it. Must not know sockets.
+// The reply to one client: any thread writes it, and one thread sends it. Bytes that a client does
+// not read are buffered up to a limit, and no writer ever waits. Must not know sockets.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ class ReplyStream {
   struct Options {
     std::string request_id;
     bool keep_alive = true;
-    bool in_chunks = true;   // a client of HTTP/1.0 does not know them
+    bool in_chunks = true;   // clients of HTTP/1.0 do not know them
     bool head_only = false;  // HEAD
     size_t limit_bytes = 1 << 20;
     HttpHeaders headers = {};  // of every reply
@@ -33,20 +33,20 @@ class ReplyStream {
   // The waker outlives it.
   ReplyStream(Options options, net::Waker& waker) : options_(std::move(options)), waker_(waker) {}
 
-  // One more header of the reply, before that begins.
+  // Adds a header to the reply, before that begins.
   void AddHeader(std::string name, std::string value) EXCLUDES(mu_);
 
   // A whole reply.
   void Send(int status, std::string_view content_type, std::string_view body,
             const HttpHeaders& headers = {}) EXCLUDES(mu_);
 
-  // Or one in pieces: begins it, unless that has been done; sends a piece; ends it.
+  // Or a reply in pieces: begins it (once), sends a piece, ends it.
   void Begin(int status, std::string_view content_type, const HttpHeaders& headers = {})
       EXCLUDES(mu_);
   void Write(std::string_view bytes) EXCLUDES(mu_);
   void End() EXCLUDES(mu_);
 
-  // A sign of life of a reply in pieces: sent by the sending thread where nothing else was written
+  // The keep-alive of a reply in pieces: the sending thread sends it if nothing else was written
   // for a while. It begins the reply if nothing has.
   struct Pulse {
     std::string content_type;
@@ -55,14 +55,14 @@ class ReplyStream {
   };
   void SetPulse(Pulse pulse) EXCLUDES(mu_);
 
-  // Whether the client has gone: what is written is dropped.
+  // Whether the client is gone: written bytes are dropped.
   bool is_gone() const EXCLUDES(mu_);
   int status() const EXCLUDES(mu_);  // 0: not begun
   const std::string& request_id() const { return options_.request_id; }
 
-  // For the sending thread, every now and then.
+  // For the sending thread, from time to time.
   void Beat(int64_t now_ns) EXCLUDES(mu_);
-  // Takes what is to be sent, at most so much; true if that was the last of it.
+  // Takes bytes to send, up to the limit; true if the reply is complete.
   bool TakeOutput(std::string& output, size_t limit_bytes = SIZE_MAX) EXCLUDES(mu_);
   void SetGone() EXCLUDES(mu_);
   bool keeps_alive() const EXCLUDES(mu_);
@@ -78,7 +78,7 @@ class ReplyStream {
   mutable Mutex mu_;
   HttpHeaders added_ GUARDED_BY(mu_);
   std::string output_ GUARDED_BY(mu_);
-  size_t taken_ GUARDED_BY(mu_) = 0;  // of the output
+  size_t taken_ GUARDED_BY(mu_) = 0;  // bytes of output_
   int status_ GUARDED_BY(mu_) = 0;
   bool is_in_pieces_ GUARDED_BY(mu_) = false;
   bool in_chunks_ GUARDED_BY(mu_) = false;

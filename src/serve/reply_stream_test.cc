@@ -27,7 +27,7 @@ class ReplyStreamTest : public testing::Test {
   net::Waker waker_;
 };
 
-// A client that reads too slowly does without the rest, in chunks and as HTTP/1.0 alike.
+// A client that reads too slowly loses the rest, with chunks and with HTTP/1.0 alike.
 TEST_F(ReplyStreamTest, WhatNobodyFetchesIsBounded) {
   for (const bool in_chunks : {true, false}) {
     SCOPED_TRACE(in_chunks);
@@ -60,7 +60,7 @@ TEST_F(ReplyStreamTest, WhoFetchesMayHaveAsMuchAsThereIs) {
   }
 }
 
-// What is there at once was made at once, whatever its size.
+// A whole reply is in memory anyway, whatever its size.
 TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
   ReplyStream stream(Options(true), waker_);
   stream.Send(200, "text/plain", std::string(10 * kLimit, 'x'));
@@ -68,7 +68,8 @@ TEST_F(ReplyStreamTest, AWholeReplyMayBeLarger) {
   EXPECT_THAT(Take(stream), testing::EndsWith(std::string(10 * kLimit, 'x')));
 }
 
-// Within a second, whatever the writing thread is doing; then less often, and not where it speaks.
+// The first one comes within a second, whatever the writer does; then less often, and not after
+// writes.
 TEST_F(ReplyStreamTest, ASignOfLifeComesByItself) {
   constexpr int64_t kTurnNs = 250 * kNsPerMs;
   ReplyStream stream(Options(false), waker_);

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Which readers of each format skip.
+// Readers of each format skip these.
 constexpr std::string_view kPulseOfEvents = ": still at work\n\n";
 constexpr std::string_view kPulseOfLines = " ";
 
@@ -41,7 +41,7 @@ void PiecesOfReply::Write(std::string_view bytes) {
 }
 
 bool PiecesOfReply::Refuse(const Problem& problem, ProblemForm form) {
-  // Nothing is begun behind the look at what has been.
+  // After this no keep-alive can begin the reply, so the status is final.
   stream_->SetPulse({});
   if (stream_->status() != 0) return false;
   SendProblem(*stream_, problem, form);
@@ -77,7 +77,7 @@ std::string ServerEvent(std::string_view event, const ordered_json& json) {
 
 namespace {
 
-// Programs look for these words where a prompt is too long.
+// Programs look for these words if a prompt is too long.
 std::string MessageOf(const Problem& problem, ProblemForm form) {
   if (problem.prompt_tokens == 0 || form == ProblemForm::kOllama) return problem.message;
   if (form == ProblemForm::kAnthropic)

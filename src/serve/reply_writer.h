@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How an answer goes back to a client: one writer for each dialect, streaming or at once. Must not
-// know how answers are made.
+// How a client receives an answer: one writer for each dialect, streaming or at once. Must not know
+// how answers are made.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ using respond::EndReason;
 using respond::SpokenToken;
 using respond::Usage;
 
-// How each API says what is wrong.
+// The form of errors in each API.
 enum class ProblemForm : uint8_t { kOpenAi, kAnthropic, kOllama };
 
 using JsonPtr = std::shared_ptr<const nlohmann::ordered_json>;
 
-// What one choice has come to.
+// The collected reply of one choice.
 struct ChoiceReply : respond::Reply {
   EndReason reason = EndReason::kStop;
   std::string stop_string = {};
-  JsonPtr ensemble = nullptr;  // how several models came to it; null: one wrote it
+  JsonPtr ensemble = nullptr;  // how several models made it; null: one model did
 };
 
 // How much of a prompt is computed.
@@ -45,38 +45,38 @@ struct PromptProgress {
   int64_t ns = 0;  // since the request came
 };
 
-// Called by one thread at a time, in this order: anything of Say, EndChoice for each choice,
-// Finish; or, at any time, Fail, and nothing after it. Calls' events have ids.
+// One thread at a time calls it, in this order: any calls of Say, EndChoice for each choice,
+// Finish; or, at any time, Fail, and nothing after it. Events of calls have ids.
 class ReplyWriter {
  public:
   virtual ~ReplyWriter() = default;
-  // Nothing is wrong with the request, and it waits for its turn: a stream shows signs of life from
-  // here on. Before all others, if at all.
+  // The request is valid and waits for its turn: a stream sends keep-alives from here on. Called
+  // before all others, if at all.
   virtual void Await() {}
-  // The prompts are known to be fine, and computing begins: of all of them are known how many
-  // tokens there are, and of the first one how many were cached.
+  // The prompts are valid, and computing begins: `usage` has the tokens of all of them, and the
+  // cached tokens of the first one.
   virtual void Begin(const Usage& usage) = 0;
-  // How far the first prompt is, where that is wanted.
+  // The progress of the first prompt, if wanted.
   virtual void Progress(const PromptProgress& /*progress*/) {}
   virtual void Say(size_t choice, std::span<const chat::ReplyEvent> events,
                    std::span<const SpokenToken> tokens) = 0;
-  // Who wrote the choice that comes, and why it was taken: of an ensemble, before all else of it.
+  // An ensemble's explanation of the next choice, before all its other calls.
   virtual void Explain(size_t /*choice*/, JsonPtr /*ensemble*/) {}
   virtual void EndChoice(size_t choice, EndReason reason, const std::string& stop_string) = 0;
   virtual void Finish(const Usage& usage) = 0;
   virtual void Fail(const Problem& problem) = 0;
 };
 
-// Who a reply is about, and to whom it goes.
+// The identity of a reply, and its stream.
 struct ReplyFrame {
   std::shared_ptr<ReplyStream> stream;
   std::string id;     // "chatcmpl-…"
   std::string model;  // as the client called it
   int64_t created_s = 0;
-  std::string fingerprint = {};  // of what computes; empty: not known
+  std::string fingerprint = {};  // of the model and the arithmetic; empty: unknown
 };
 
-// A reply in pieces: begins it, and keeps it alive, as its format wants it.
+// A reply in pieces: begins it, and keeps it alive, in its format.
 class PiecesOfReply {
  public:
   enum class Format : uint8_t {
@@ -88,9 +88,9 @@ class PiecesOfReply {
   void KeepAlive();
   void Write(std::string_view bytes);
   void End() { stream_->End(); }
-  // From here on this is the sign of life, where a format has one of its own.
+  // Sets the keep-alive, for formats that have one of their own.
   void SetPulse(std::string_view bytes);
-  // Sends the problem as a whole reply; false where pieces of one have been sent.
+  // Sends the problem as a whole reply; false if pieces of one have been sent.
   bool Refuse(const Problem& problem, ProblemForm form);
 
  private:
@@ -99,7 +99,7 @@ class PiecesOfReply {
   const std::string content_type_;
 };
 
-// Puts together what is said, for writers that answer at once.
+// Collects the text, for writers that answer at once.
 class CollectingWriter : public ReplyWriter {
  public:
   CollectingWriter(ReplyFrame frame, size_t choices)
@@ -123,10 +123,12 @@ class CollectingWriter : public ReplyWriter {
 // "2026-01-31T12:00:00Z"
 std::string TimeText(int64_t seconds);
 
-// Text of a JSON document; bytes that are no characters become U+FFFD.
+// The text of a JSON document; invalid UTF-8 becomes U+FFFD.
 std::string DumpJson(const nlohmann::ordered_json& json);
 
-// "data: {…}\n\n", with a line that names the event where there is one.
+// "data: {…}
+//
+// ", with a line that names the event if there is one.
 std::string ServerEvent(std::string_view event, const nlohmann::ordered_json& json);
 
 // Sends the problem as a whole reply.

@@ -44,7 +44,7 @@ std::string RequestTrace::ToJson(const TracedRequest& request, int64_t end_ns) c
         "{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":0,\"ts\":{:.3f},\"dur\":{:.3f}}},\n",
         name, us(begin_ns), us(until_ns) - us(begin_ns));
   };
-  // A phase lasts until the next one begins; one that never began leaves its time to the one
+  // A phase lasts until the next one begins; the time of one that never began belongs to the one
   // before.
   const int64_t first_ns = tokens_.empty() ? 0 : tokens_.front().at_ns;
   struct Phase {

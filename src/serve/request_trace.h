@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What became of one request, and when: a small file for each, in the form that trace viewers
-// (Perfetto, chrome://tracing) read. Must not know what was asked.
+// The times of one request: a small file for each, in the form that trace viewers (Perfetto,
+// chrome://tracing) read. Must not know what was asked.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace aster::serve {
 
-// What is said about a request beside its times.
+// The facts about a request besides its times.
 struct TracedRequest {
   std::string id = {};  // as the client gave it
   std::string path = {};
@@ -28,7 +28,7 @@ struct TracedRequest {
   uint64_t answer_tokens = 0;
 };
 
-// Used by one thread at a time. Costs nothing where it is not wanted.
+// Used by one thread at a time. Free if it is off.
 class RequestTrace {
  public:
   enum Moment : uint8_t { kQueued, kBegun, kMoments };
@@ -41,13 +41,13 @@ class RequestTrace {
     if (is_wanted_ && tokens_.size() < kMaxTokens) tokens_.push_back({choice, now_ns});
   }
 
-  // It is over. The file's name is made of the time and of what is plain in the id, so that clients
-  // cannot choose where it goes.
+  // The request is over. The file's name consists of the time and of plain characters of the id, so
+  // that clients cannot choose the place.
   Status Save(const std::string& folder, const TracedRequest& request, const Clock& clock) const;
   std::string ToJson(const TracedRequest& request, int64_t end_ns) const;
 
  private:
-  // More are not written down: a file stays below a few MiB.
+  // Further tokens are not recorded: a file stays below a few MiB.
   static constexpr size_t kMaxTokens = 1 << 15;
   struct Token {
     size_t choice;

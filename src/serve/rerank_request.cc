@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Documents of one request.
+// The most documents of one request.
 constexpr size_t kMaxDocuments = 2048;
 
 // A document is a text, or an object with one.

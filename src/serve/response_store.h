@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Responses that clients may ask for again and go on from, within a bound: the oldest are deleted
-// first. Each belongs to the key that asked for it. Must not know HTTP.
+// Responses that clients may fetch again and continue, within a limit: the oldest are deleted
+// first. Each belongs to the key of its request. Must not know HTTP.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace aster::serve {
 
 struct StoredResponse {
   std::string id;
-  std::string owner;                       // the key, as it came
+  std::string owner;                       // the key, as sent
   nlohmann::ordered_json response;         // as the client got it
   nlohmann::ordered_json items;            // the conversation before it: a list of input items
-  std::function<void()> cancel = nullptr;  // of one that is still computed; does not wait
+  std::function<void()> cancel = nullptr;  // for one that is being computed; does not wait
 
   bool is_running() const { return cancel != nullptr; }
 };
@@ -34,24 +34,24 @@ class ResponseStore {
 
   bool is_open() const { return most_ > 0; }
   void Add(StoredResponse response) EXCLUDES(mu_);
-  // Nothing where there is none of the id that belongs to the owner.
+  // Nullopt if the owner has no response with this id.
   std::optional<StoredResponse> Find(const std::string& id, const std::string& owner) const
       EXCLUDES(mu_);
-  // One that is still computed is cancelled.
+  // Cancels it if it is being computed.
   bool Delete(const std::string& id, const std::string& owner) EXCLUDES(mu_);
 
-  // Keeps a place for a response that is computed in the background: it is not deleted for others
-  // before it has ended. False where all places are kept so.
+  // Stores a response that is computed in the background: until its end it is not deleted for
+  // others. False if all places are taken by such responses.
   bool Reserve(StoredResponse response) EXCLUDES(mu_);
-  // Its next state; `has_ended`: the last one. Nothing happens where it was cancelled or deleted.
+  // Its next state; `has_ended`: the last one. No effect if it was cancelled or deleted.
   void Update(const std::string& id, const nlohmann::ordered_json& response, bool has_ended)
       EXCLUDES(mu_);
-  // The response, which is not computed any further; nothing where there is none of the id.
+  // Cancels the computation and returns the response; nullopt if there is none with this id.
   std::optional<StoredResponse> Cancel(const std::string& id, const std::string& owner)
       EXCLUDES(mu_);
 
  private:
-  // Of all together, as text.
+  // Of all responses together, as text.
   static constexpr size_t kMaxBytes = size_t{64} << 20;
 
   struct Entry {
@@ -62,7 +62,7 @@ class ResponseStore {
 
   Entries::iterator FindEntry(const std::string& id, const std::string& owner) REQUIRES(mu_);
   void Resize(Entry& entry) REQUIRES(mu_);
-  // Deletes the oldest that have ended, until the rest is within the bounds.
+  // Deletes the oldest completed ones, until the rest is within the limits.
   void MakeRoom() REQUIRES(mu_);
   void Drop(Entries::iterator entry) REQUIRES(mu_);
 
@@ -72,7 +72,7 @@ class ResponseStore {
   size_t bytes_ GUARDED_BY(mu_) = 0;
 };
 
-// The input of a request as a list of items, whether it came as a text or as a list.
+// The input of a request as a list of items, also if it was a text.
 nlohmann::ordered_json InputItems(const nlohmann::ordered_json& body);
 
 }  // namespace aster::serve

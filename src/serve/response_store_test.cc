@@ -41,7 +41,7 @@ TEST(ResponseStore, BelongsToItsKey) {
   EXPECT_FALSE(ResponseStore(0).is_open());
 }
 
-// One that is computed in the background; `cancelled` is set when it is cancelled.
+// A response in the background; sets `cancelled` when it is cancelled.
 StoredResponse Running(const std::string& id, bool& cancelled) {
   StoredResponse stored = Response(id);
   stored.response = {{"status", "queued"}};
@@ -59,7 +59,7 @@ TEST(ResponseStore, WhatIsComputedKeepsItsPlace) {
   EXPECT_TRUE(store.Find("c", "key"));
   ASSERT_TRUE(store.Reserve(Running("second", cancelled)));
   EXPECT_FALSE(store.Reserve(Running("third", cancelled)));
-  // One that has ended makes room.
+  // A completed one makes room.
   store.Update("running", {{"status", "completed"}}, /*has_ended=*/true);
   EXPECT_EQ(store.Find("running", "key")->response["status"], "completed");
   EXPECT_TRUE(store.Reserve(Running("third", cancelled)));

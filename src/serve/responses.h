@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// OpenAI's newer dialect: input and output as lists of items. Nothing is stored: a conversation
-// comes whole with each request. Must not know how answers are made.
+// OpenAI's Responses API: input and output as lists of items. Must not know how answers are made,
+// nor where responses are stored.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@ namespace aster::serve {
 Ask ReadResponsesRequest(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                          Problem& problem);
 
-// Takes a response that is whole, before the client has it; of one in the background each state,
-// too. Null: nothing is kept.
+// Called with a complete response, before the client has it; in the background with each state,
+// too. Null: nothing is stored.
 using ResponseKeeper = std::function<void(const nlohmann::ordered_json& response)>;
 
-// `body` is what was asked: answers repeat some of it.
+// `body` is the request: answers repeat some of its fields.
 std::unique_ptr<ReplyWriter> MakeResponsesWriter(ReplyFrame frame, const Ask& ask,
                                                  const nlohmann::ordered_json& body,
                                                  ResponseKeeper keep);

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 using Kind = chat::ReplyEvent::Kind;
 
-// What is repeated of the request, and what stands there where it says nothing.
+// Fields that are repeated from the request, with the values used if they are absent.
 constexpr std::pair<const char*, const char*> kRepeated[] = {
     {"instructions", "null"},
     {"max_output_tokens", "null"},
@@ -34,7 +34,7 @@ constexpr std::pair<const char*, const char*> kRepeated[] = {
     {"top_p", "null"},
     {"user", "null"}};
 
-// One for both ways: a stream tells the same items while they grow that come at once in the end.
+// For both modes: a stream sends the items as they grow, a whole reply has them at the end.
 class ResponsesWriter final : public ReplyWriter {
  public:
   ResponsesWriter(ReplyFrame frame, const Ask& ask, const ordered_json& body, ResponseKeeper keep)
@@ -53,7 +53,7 @@ class ResponsesWriter final : public ReplyWriter {
       const bool is_given = found != body.end() && !found->is_null();
       response_[key] = is_given ? *found : ordered_json::parse(absent);
     }
-    // What is done whatever is asked: nothing is cut out of long conversations.
+    // The same for every request: nothing is cut out of long conversations.
     response_["background"] = is_background_;
     response_["service_tier"] = "default";
     response_["store"] = keep_ != nullptr;
@@ -73,10 +73,10 @@ class ResponsesWriter final : public ReplyWriter {
 
   void Say(size_t /*choice*/, std::span<const chat::ReplyEvent> events,
            std::span<const SpokenToken> tokens) override {
-    // Tokens whose text is held back still come with what is said next.
+    // Tokens whose text is held back are sent with the next text.
     waiting_.insert(waiting_.end(), tokens.begin(), tokens.end());
     for (const chat::ReplyEvent& event : events) {
-      // Only those of messages have a place.
+      // Only tokens of messages are reported.
       if (event.kind != Kind::kContent) waiting_.clear();
       switch (event.kind) {
         case Kind::kContent:
@@ -152,7 +152,7 @@ class ResponsesWriter final : public ReplyWriter {
     json.update(fields);
     pieces_->Write(ServerEvent(type, json));
   }
-  // What an event about the open item begins with.
+  // The beginning of an event about the open item.
   ordered_json About() const {
     ordered_json json = {{"item_id", item_["id"]}, {"output_index", response_["output"].size()}};
     if (open_ != Item::kCall) json["content_index"] = 0;
@@ -244,13 +244,13 @@ class ResponsesWriter final : public ReplyWriter {
   const ReplyFrame frame_;
   const ResponseKeeper keep_;
   const bool is_background_;
-  std::optional<PiecesOfReply> pieces_;  // where it streams
+  std::optional<PiecesOfReply> pieces_;  // if it streams
   ordered_json response_;
   Item open_ = Item::kNone;
   ordered_json item_;                              // the open one
   std::string text_;                               // of it
-  ordered_json logprobs_ = ordered_json::array();  // of its tokens, where they are wanted
-  std::vector<SpokenToken> waiting_;               // those whose text is not said yet
+  ordered_json logprobs_ = ordered_json::array();  // of its tokens, if wanted
+  std::vector<SpokenToken> waiting_;               // their text has not been sent yet
   int sequence_ = 0;
   bool is_whole_ = true;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The assistant's message that what comes belongs to.
+// The assistant's message that the next item belongs to.
 ordered_json& OpenAssistant(Ask& ask) {
   if (ask.messages.empty() || ask.messages.back()["role"] != "assistant") {
     ask.messages.push_back({{"role", "assistant"}, {"content", ""}});
@@ -32,7 +32,7 @@ void ReadMessageItem(const Fields& item, Ask& ask) {
     return;
   }
   ordered_json& message = OpenAssistant(ask);
-  // A message behind calls is another one.
+  // A message after calls is a new one.
   if (message.contains("tool_calls") || message["content"] != "") {
     ask.messages.push_back({{"role", "assistant"}, {"content", content}});
   } else {
@@ -103,7 +103,7 @@ void ReadInput(const Fields& fields, Ask& ask) {
   }
 }
 
-// As /v1/chat/completions has them in one field.
+// /v1/chat/completions has them in one field.
 void ReadLogprobs(const Fields& fields, Ask& ask) {
   const auto top = fields.Integer("top_logprobs", 0, kMaxTopLogprobs);
   const ordered_json* include = fields.Array("include");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Sessions that are saved on the server's machine. Must not know HTTP, nor how they are kept.
+// Sessions saved on the server's machine. Must not know HTTP, nor how they are stored.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace aster::serve {
 
-// Safe for concurrent use; nothing waits. Each Done is called once, on any thread, with JSON or an
+// Safe for concurrent use; nothing blocks. Each Done is called once, on any thread, with JSON or an
 // error.
 class SavedSessions {
  public:
@@ -19,10 +19,10 @@ class SavedSessions {
 
   virtual ~SavedSessions() = default;
   virtual void List(Done done) = 0;
-  // With all that was said.
+  // With the whole conversation.
   virtual void Show(std::string name, Done done) = 0;
-  // Brings its KV rows into the KV cache of the model that it is of, so that a prompt that goes on
-  // with it computes only what is new.
+  // Loads its KV rows into the KV cache of its model, so that a prompt that continues it computes
+  // only the new tokens.
   virtual void Load(std::string name, Done done) = 0;
   virtual void Remove(std::string name, Done done) = 0;
 };

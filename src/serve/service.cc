@@ -52,10 +52,10 @@ int64_t TimeoutOf(const HttpRequest& request, Problem& problem) {
 
 namespace {
 
-// In counts and logs, of requests for nothing that is here.
+// The name of all unknown paths in counts and logs.
 constexpr std::string_view kOtherRoute = "other";
 
-// "https://a.example" is of the host "a.example".
+// The host of "https://a.example" is "a.example".
 std::string_view HostOf(std::string_view origin) {
   const size_t scheme = origin.find("://");
   return scheme == std::string_view::npos ? "" : origin.substr(scheme + 3);
@@ -65,7 +65,7 @@ std::string_view HostOf(std::string_view origin) {
 
 struct Service::Route {
   std::string_view method;
-  std::string_view path;  // one that ends with / is the beginning of others
+  std::string_view path;  // if it ends with /, it is a prefix
   Handler handler;
   bool is_open = false;  // needs no key
 };
@@ -153,7 +153,7 @@ HttpHeaders Service::HeadersFor(const HttpRequest& request,
     headers.emplace_back("Access-Control-Allow-Origin", "*");
     return headers;
   }
-  // Caches must not give one origin what was meant for another.
+  // Caches must not give one origin the reply to another.
   headers.emplace_back("Vary", "Origin");
   if (has(from)) headers.emplace_back("Access-Control-Allow-Origin", from);
   return headers;
@@ -167,7 +167,7 @@ bool Service::HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const Http
   }
   const crypto::Sha256Digest digest =
       crypto::Sha256Of({reinterpret_cast<const uint8_t*>(key.data()), key.size()});
-  // All are looked at, so that time says nothing about them.
+  // Compares with all keys, so that the time reveals nothing.
   bool found = false;
   for (const crypto::Sha256Digest& known : keys) found |= known == digest;
   return found;
@@ -178,7 +178,8 @@ bool Service::IsAllowed(const HttpRequest& request, bool needs_key, Problem& pro
   const std::string_view host = request.Header("host");
   const std::vector<std::string>& origins = options_.cors_origins;
   const bool takes_all = std::ranges::find(origins, "*") != origins.end();
-  // A key protects from DNS rebinding: a stranger's page has none. Without one, the name must do.
+  // A key protects from DNS rebinding, as an attacker's page has none. Without a key, the host name
+  // must be local.
   const bool has_key = HasKeyOf(options_.keys, request) || HasKeyOf(options_.admin_keys, request);
   const bool is_known =
       takes_all || IsLocalHost(host) || std::ranges::find(origins, host, HostOf) != origins.end();
@@ -250,8 +251,8 @@ void Service::Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream) {
   Problem problem;
   const Route* const found = FindRoute(request, problem);
   if (problem.any()) {
-    // Counted and logged as what is known, so that a client without a key cannot fill counts and
-    // logs.
+    // Counted and logged by the known route only, so that a client without a key cannot fill counts
+    // and logs.
     const std::string_view route = found != nullptr ? found->path : kOtherRoute;
     return Refuse(route, FormOf(request.path), *stream, problem);
   }
@@ -324,7 +325,7 @@ const ServedModel* Service::FindModel(const std::string& written) const {
     }
     return nullptr;
   };
-  // The very name of one model goes before what only looks like another's.
+  // An exact name is preferred to a similar one.
   const ServedModel* found = find([&](const std::string& name) { return name == written; });
   const std::string plain = PlainName(written);
   if (found == nullptr)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which request goes where, and who may ask: the table of paths, models, keys, origins. Must not
+// Routes requests and checks who may send them: the table of paths, models, keys, origins. Must not
 // know sockets, nor how a model is loaded.
 #pragma once
 
@@ -39,41 +39,41 @@ struct ServedModel {
 };
 
 struct ServiceOptions {
-  std::vector<ServedModel> models;         // the first is whose no other is named
-  std::vector<crypto::Sha256Digest> keys;  // of API keys; none: every client may ask
-  // Of administrators' keys, which are API keys, too; none: the cluster cannot be changed.
+  std::vector<ServedModel> models;         // the first one answers requests without a name
+  std::vector<crypto::Sha256Digest> keys;  // of API keys; empty: every client may ask
+  // Of administrators' keys, which are API keys, too; empty: the cluster cannot be changed.
   std::vector<crypto::Sha256Digest> admin_keys = {};
-  std::vector<std::string> cors_origins;  // web pages of these may ask; "*": of all
+  std::vector<std::string> cors_origins;  // their web pages may ask; "*": all
   int64_t created_s = 0;
   std::string version;
-  size_t stored_responses = 0;  // that clients may go on from, at most
-  // The nodes of the cluster as JSON, for the page; null: the server is on none. Never waits.
+  size_t stored_responses = 0;  // the most stored responses that clients may continue
+  // The nodes of the cluster as JSON, for the page; null: no cluster. Never blocks.
   std::function<std::string()> cluster = nullptr;
-  ClusterChanges* changes = nullptr;  // to that cluster, which outlives the service; or null
-  ModelPulls* pulls = nullptr;        // outlives the service; null: no model is pulled
-  SavedSessions* sessions = nullptr;  // outlives the service; null: none are shown
-  bool files_need_admin = true;       // pulls and sessions: an administrator's key
-  bool metrics_need_key = true;       // what endpoint pickers of gateways do not have
+  ClusterChanges* changes = nullptr;  // of that cluster; outlives the service; or null
+  ModelPulls* pulls = nullptr;        // outlives the service; null: no pulls
+  SavedSessions* sessions = nullptr;  // outlives the service; null: none
+  bool files_need_admin = true;       // pulls and sessions need an administrator's key
+  bool metrics_need_key = true;       // gateways' endpoint pickers have no key
 };
 
-// How long a client waits, as its header says, in nanoseconds; 0 where it says nothing.
+// How long a client waits, by its header, in nanoseconds; 0 without one.
 int64_t TimeoutOf(const HttpRequest& request, Problem& problem);
 
 // Handle is safe for concurrent use.
 class Service {
  public:
-  // What models and answers refer to outlives it. `connections` says how many there are.
+  // The objects that models and answers refer to outlive it. `connections` returns their number.
   Service(ServiceOptions options, RequestCounts& requests, const Clock& clock,
           std::function<uint64_t()> connections);
 
   void Handle(HttpRequest request, std::shared_ptr<ReplyStream> stream);
-  // Whether a request with this head is one that is answered: no other body is read.
+  // Whether a request with this head will be answered: other bodies are not read.
   bool TakesBody(const HttpRequest& head) const;
-  // The answer of a server whose models are being loaded: it runs, and is not ready.
+  // The reply of a server that still loads its models: it runs, and is not ready.
   static void SayLoading(const HttpRequest& request, ReplyStream& stream);
-  // Notes a request that could not be read.
+  // Counts a request that could not be read.
   void OnUnread(std::string_view request_id, int status);
-  // What is wrong with a request for this path, in the form of its dialect.
+  // The error of a request for this path, in the form of its dialect.
   static std::string Describe(std::string_view path, int status, std::string_view message);
   // Headers of every reply.
   static HttpHeaders HeadersFor(const HttpRequest& request,
@@ -84,15 +84,15 @@ class Service {
   using Handler = void (Service::*)(const HttpRequest&, const std::shared_ptr<ReplyStream>&);
 
   static const std::vector<Route>& Routes();
-  // The route of a request; null, or one of another method, and a problem, where it has none.
+  // The route of a request; null, or a route with another method, and a problem.
   const Route* FindRoute(const HttpRequest& request, Problem& problem) const;
   bool IsAllowed(const HttpRequest& request, bool needs_key, Problem& problem) const;
   static bool HasKeyOf(const std::vector<crypto::Sha256Digest>& keys, const HttpRequest& request);
-  // Null where there is none of the name, as people write it; an empty one is the first model's.
+  // The model with this name as users write it, or null; an empty name is the first model's.
   const ServedModel* FindModel(const std::string& written) const;
-  // Null, and a problem, where there is none of the name that the body gives.
+  // The model that the body names; null, and a problem, if there is none.
   const ServedModel* ModelOf(const nlohmann::ordered_json& body, Problem& problem) const;
-  // The body of a request, read by one API; nothing where it was refused.
+  // The body of a request, read by one API; nullopt if it was refused.
   struct Parsed {
     nlohmann::ordered_json body;
     const ServedModel* model;  // not null
@@ -101,18 +101,18 @@ class Service {
   using AskReader = Ask (*)(const nlohmann::ordered_json& body, const AskDefaults& defaults,
                             Problem& problem);
   std::optional<Parsed> Parse(const HttpRequest& request, ReplyStream& stream, AskReader read);
-  // Tokens of a conversation, or a problem that has been told.
+  // Tokens of a conversation; nullopt if a problem was sent.
   std::optional<uint64_t> CountOf(const HttpRequest& request, ReplyStream& stream,
                                   const ServedModel& model, const Ask& ask);
   ReplyFrame FrameFor(const nlohmann::ordered_json& body, const ServedModel& model,
                       const char* prefix, const std::shared_ptr<ReplyStream>& stream) const;
   void StartAnswer(const ServedModel& model, const HttpRequest& request, Ask ask,
                    const std::shared_ptr<ReplyStream>& stream, std::unique_ptr<ReplyWriter> writer);
-  // Who takes turns with others: by the key that a request uses, and what it calls its user.
+  // The name for taking turns: the request's key, and the client's name for its user.
   static std::string ClientOf(const HttpRequest& request, const std::string& user);
   void SendJson(const HttpRequest& request, ReplyStream& stream, int status,
                 const nlohmann::ordered_json& json);
-  // Of requests that are answered later.
+  // For requests that are answered later.
   void SendJsonAt(const std::string& path, ReplyStream& stream, const nlohmann::ordered_json& json);
   void RefuseAt(const std::string& path, ReplyStream& stream, const Problem& problem);
   void Refuse(const HttpRequest& request, ReplyStream& stream, const Problem& problem);
@@ -135,7 +135,7 @@ class Service {
   void GoOnFrom(const HttpRequest& request, nlohmann::ordered_json& body, Problem& problem) const;
   void Models(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OneModel(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
-  // Prompts whose own log-probabilities are wanted are read before they are answered.
+  // Prompts whose log-probabilities are wanted are computed for these first.
   struct ScoredPrompts;
   void ScorePrompts(std::shared_ptr<ScoredPrompts> scored);
   void AnswerScored(ScoredPrompts& scored);
@@ -149,7 +149,7 @@ class Service {
   void Embed(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream,
              EmbedKind kind);
   void Rerank(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
-  // What the route's service does and this server does not.
+  // Supported by the route's original service and not by this server.
   void NotDone(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
 
   // Ollama's and llama.cpp's, in files of their own.
@@ -158,7 +158,7 @@ class Service {
   void OllamaProcesses(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaShow(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
   void OllamaPull(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream);
-  // What a request does with files of the server's machine, and the command that does so there.
+  // A request's use of files on the server's machine, and the command that does the same there.
   struct FilesUse {
     const char* verb;
     const char* command;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests that change the cluster, and who may make them.
+// Requests that change the cluster, and who may send them.
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -20,7 +20,7 @@ constexpr int64_t kMostMinutes = 7 * 24 * 60;
 
 }  // namespace
 
-// An administrator, and not through a page of another server, even where such a page may chat.
+// An administrator may, but not through a page of another server, even if that page may chat.
 bool Service::MayChangeCluster(const HttpRequest& request, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
   if (options_.changes == nullptr) {
@@ -49,7 +49,7 @@ ClusterChanges::Done Service::ReplyWith(std::string path,
   };
 }
 
-// Null, and a problem, where the request is refused.
+// Null, and a problem, if the request is refused.
 ordered_json Service::ChangeOf(const HttpRequest& request, Problem& problem) const {
   return MayChangeCluster(request, problem) ? ParseBody(request.body, problem) : nullptr;
 }

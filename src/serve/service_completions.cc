@@ -13,7 +13,7 @@
 namespace aster::serve {
 namespace {
 
-// What each prompt of a request says, as a text.
+// The text of each prompt of a request.
 Result<std::vector<Echo>> EchoesOf(const text::Tokenizer& tokenizer, const Ask& ask) {
   std::vector<Echo> echoes;
   for (const RawPrompt& raw : ask.raw) {
@@ -30,7 +30,7 @@ std::vector<Echo> Repeated(const std::vector<Echo>& echoes, size_t times) {
   return all;
 }
 
-// The prompts become tokens, of which each has its logits.
+// Encodes the prompts; the logits after each token are added later.
 Result<std::vector<PromptLogprobs>> LogprobsOfPrompts(const ServedModel& model, Ask& ask) {
   std::vector<PromptLogprobs> all;
   for (RawPrompt& raw : ask.raw) {
@@ -106,7 +106,7 @@ void Service::ScorePrompts(std::shared_ptr<ScoredPrompts> scored) {
   reading.on_failed = [this, scored](const Problem& why) { FailScored(*scored, why); };
   reading.field = "prompt";
   reading.client = ClientOf(scored->request, scored->ask.user);
-  // A stream shows signs of life while its prompts are read.
+  // A stream sends keep-alives while its prompts are computed.
   WriterOf(*scored)->Await();
   std::make_shared<PromptReading>(scored->model->context, std::move(reading), scored->stream)
       ->Start();
@@ -118,13 +118,13 @@ std::unique_ptr<ReplyWriter> Service::WriterOf(const ScoredPrompts& scored) cons
                               ask.raw.size() * ask.choices, Repeated(scored.echoes, ask.choices));
 }
 
-// In the form of the stream, where it has begun.
+// In the form of the stream, if that has begun.
 void Service::FailScored(const ScoredPrompts& scored, const Problem& problem) {
   WriterOf(scored)->Fail(problem);
   NoteRefused(scored.request.path, scored.stream->request_id(), problem.status);
 }
 
-// What was read is in the KV cache, where the answers find it.
+// The prompts' rows are in the KV cache, where the answers find them.
 void Service::AnswerScored(ScoredPrompts& scored) {
   for (size_t i = 0; i < scored.echoes.size(); ++i) {
     auto tokens = scored.logprobs[i].Take();

@@ -13,7 +13,7 @@
 namespace aster::serve {
 namespace {
 
-// A request for embeddings on its way.
+// A request for embeddings in progress.
 struct EmbedState {
   EmbedAsk ask;
   Embeddings embeddings;
@@ -21,7 +21,7 @@ struct EmbedState {
   int64_t start_ns = 0;
 };
 
-// Cut where the client wants that: the token that ends a text stays at its end.
+// Cuts the text's tokens if the client wants that: a final special token stays at the end.
 void CutTokens(const text::Tokenizer& tokenizer, size_t most, std::vector<int32_t>& tokens) {
   const int32_t last = tokens.back();
   tokens.resize(most);

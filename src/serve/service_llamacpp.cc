@@ -53,7 +53,7 @@ void Service::Tokenize(const HttpRequest& request, const std::shared_ptr<ReplySt
     } else if (IsValidUtf8(*bytes)) {
       list.push_back({{"id", id}, {"piece", *bytes}});
     } else {
-      // Part of a character is told as its bytes.
+      // Part of a character is sent as its bytes.
       list.push_back({{"id", id}, {"piece", std::vector<uint8_t>(bytes->begin(), bytes->end())}});
     }
   }

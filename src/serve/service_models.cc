@@ -21,7 +21,7 @@ ordered_json Service::ModelJson(const ServedModel& model) const {
                        {"created", options_.created_s},
                        {"owned_by", "asterism"},
                        {"context_length", model.context.context_limit},
-                       // As Anthropic's programs read it.
+                       // For Anthropic's programs.
                        {"type", "model"},
                        {"display_name", model.context.name},
                        {"created_at", TimeText(options_.created_s)}};
@@ -35,7 +35,7 @@ ordered_json Service::ModelJson(const ServedModel& model) const {
 
 namespace {
 
-// "" where the query does not name it.
+// "" if the query does not have it.
 std::string QueryValue(std::string_view query, std::string_view key) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
@@ -47,7 +47,7 @@ std::string QueryValue(std::string_view query, std::string_view key) {
   return "";
 }
 
-// The part of a list that a query asks for: limit, after (or after_id) and before_id.
+// The part of a list that a query selects: limit, after (or after_id) and before_id.
 ordered_json PageOf(const ordered_json& list, std::string_view query, Problem& problem) {
   const std::string limit = QueryValue(query, "limit");
   size_t most = list.size();
@@ -71,7 +71,7 @@ ordered_json PageOf(const ordered_json& list, std::string_view query, Problem& p
   if (problem.any()) return {};
   begin = std::min(begin, end);
   const bool has_more = end - begin > most;
-  // Backwards, those right before the named one come.
+  // Backwards: those right before the named one.
   if (has_more && !before.empty()) begin = end - most;
   end = std::min(end, begin + most);
   ordered_json data = ordered_json::array();

@@ -22,7 +22,7 @@ void Service::OllamaTags(const HttpRequest& request, const std::shared_ptr<Reply
   SendJson(request, *stream, 200, {{"models", std::move(list)}});
 }
 
-// All models are loaded for as long as the server runs.
+// All models stay loaded while the server runs.
 void Service::OllamaProcesses(const HttpRequest& request,
                               const std::shared_ptr<ReplyStream>& stream) {
   ordered_json list = ordered_json::array();
@@ -39,7 +39,7 @@ void Service::OllamaProcesses(const HttpRequest& request,
 void Service::OllamaShow(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
   Problem problem;
   ordered_json body = ParseBody(request.body, problem);
-  // Older clients call it so.
+  // Older clients' name of the field.
   if (!problem.any() && !body.contains("model") && body.contains("name"))
     body["model"] = body["name"];
   const ServedModel* const model = ModelOf(body, problem);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Ollama's /api/pull, and who may have models pulled.
+// Ollama's /api/pull, and who may pull models.
 
 #include <fmt/format.h>
 
@@ -19,10 +19,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Lines of progress: as many as an eye follows.
+// The least time between lines of progress.
 constexpr int64_t kLineNs = 100 * kNsPerMs;
 
-// The lines that tell of a pull, or one document at its end.
+// The lines of a pull, or one document at its end.
 class PullReply {
  public:
   PullReply(std::shared_ptr<ReplyStream> stream, bool is_streamed, const Clock& clock)
@@ -78,7 +78,7 @@ class PullReply {
   PiecesOfReply pieces_;
   const bool is_streamed_;
   const Clock& clock_;
-  std::string file_;  // that was shown last
+  std::string file_;  // shown last
   int64_t next_line_ns_ = 0;
 };
 
@@ -90,12 +90,12 @@ void Service::OllamaPull(const HttpRequest& request, const std::shared_ptr<Reply
     problem.Set(501, "", "this server pulls no models: aster pull NAME fetches one");
     return Refuse(request, *stream, problem);
   }
-  // Files are written to the server's disk from wherever the client says.
+  // A pull writes files from any source to the server's disk.
   if (!MayUseFiles(request, {.verb = "pull models", .command = "aster pull"}, problem))
     return Refuse(request, *stream, problem);
   const ordered_json body = ParseBody(request.body, problem);
   const Fields fields(body, problem);
-  // Older clients call it name.
+  // Older clients' name of the field.
   auto name = fields.String("model");
   if (!name) name = fields.String("name");
   const bool is_streamed = fields.Bool("stream").value_or(true);

@@ -17,8 +17,8 @@
 namespace aster::serve {
 namespace {
 
-// A request to rank documents on its way. Its prompts are a query with each document where the
-// model has a head for that; else the query, and then each document by itself.
+// A request to rank documents in progress. If the model has a head for that, each prompt is the
+// query with one document; otherwise the query, and then each document by itself.
 struct RerankState {
   RerankAsk ask;
   Ranks ranks;
@@ -26,8 +26,7 @@ struct RerankState {
   std::vector<engine::Pooler> poolers;          // one for each prompt
 };
 
-// The form with query and document in its places: neither can name a control token, or the other's
-// place.
+// Fills query and document into the form: neither can name a control token, or the other's place.
 std::string FilledForm(const chat::ChatPrompt& prompt, std::string_view form,
                        std::string_view query, std::string_view document) {
   constexpr std::string_view kQuery = "{query}";
@@ -116,12 +115,12 @@ class RerankPrompts {
     return tokens;
   }
 
-  // Shortens the text until its tokens are at most that many, or nothing is left of it.
+  // Shortens the text until it has at most `most` tokens, or is empty.
   template <typename Encode>
   static Tokens Cut(std::string& text, uint64_t most, const Encode& encode) {
     std::vector<int32_t> tokens = TRY(encode(text));
     while (tokens.size() > most && !text.empty()) {
-      // A little less than the share that is to be kept, so that few steps are needed.
+      // A little less than the share to keep, so that few steps are needed.
       const size_t kept = std::min(text.size() - 1, text.size() * most / tokens.size() * 15 / 16);
       text.resize(ValidUtf8Prefix(std::string_view(text).substr(0, kept)));
       tokens = TRY(encode(text));
@@ -173,7 +172,7 @@ void Service::Rerank(const HttpRequest& request, const std::shared_ptr<ReplyStre
   if (!context.rank_head.ok()) problem = ProblemOf(context.rank_head.error(), "model");
   if (problem.any()) return Refuse(request, *stream, problem);
 
-  // What is asked for, as prompts.
+  // The request as prompts.
   auto state = std::make_shared<RerankState>();
   state->ask = ReadRerankRequest(body, problem);
   state->head = *context.rank_head;
@@ -187,7 +186,7 @@ void Service::Rerank(const HttpRequest& request, const std::shared_ptr<ReplyStre
   state->ranks.method = state->head == nullptr ? "embedding_cosine" : "rank_head";
   for (const auto& prompt : ask.prompts) state->ranks.prompt_tokens += prompt.size();
 
-  // Their rows, from which the scores are made when all have come.
+  // Computes their rows; when all have come, makes the scores.
   state->poolers.assign(ask.prompts.size(), engine::Pooler(*context.pooling));
   ask.rows = state->poolers.front().rows();
   ask.on_row = [state](size_t text, std::span<const float> row) { state->poolers[text].Add(row); };

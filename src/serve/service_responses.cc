@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 constexpr std::string_view kResponses = "/v1/responses/";
 constexpr std::string_view kInputItems = "/input_items";
 constexpr std::string_view kCancel = "/cancel";
-// By which a load balancer knows where a stored response is, before its stream says so.
+// Tells a load balancer which server stores a response, before its stream does.
 constexpr const char* kResponseId = "X-Response-Id";
 
 Problem NoResponse(const std::string& id, const std::string& field, bool is_open) {
@@ -34,7 +34,7 @@ Problem NoResponse(const std::string& id, const std::string& field, bool is_open
 
 }  // namespace
 
-// The conversation before the request goes in front of its input.
+// Puts the conversation before the request in front of its input.
 void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& problem) const {
   if (problem.any()) return;
   const auto id = Fields(body, problem).String("previous_response_id");
@@ -52,7 +52,7 @@ void Service::GoOnFrom(const HttpRequest& request, ordered_json& body, Problem& 
   ordered_json items = before->items;
   for (const ordered_json& item : before->response["output"]) items.push_back(item);
   const ordered_json input = InputItems(body);
-  // What is no list is refused where input is read.
+  // Reading the input refuses anything but a list.
   if (!input.is_array()) return;
   for (const ordered_json& item : input) items.push_back(item);
   body["input"] = std::move(items);
@@ -91,7 +91,7 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
   StartAnswer(*model, request, std::move(ask), stream, std::move(writer));
 }
 
-// The answer goes to a stream that no client reads, and its states to the store.
+// The answer goes to a stream without a client, and its states to the store.
 void Service::StartInBackground(const ServedModel& model, const HttpRequest& request,
                                 ReplyFrame frame, Ask ask, const ordered_json& body,
                                 ReplyStream& stream) {
@@ -121,7 +121,7 @@ void Service::StartInBackground(const ServedModel& model, const HttpRequest& req
   frame.stream = apart;
   auto writer = MakeResponsesWriter(std::move(frame), ask, body, keep);
   StartAnswer(model, request, std::move(ask), apart, std::move(writer));
-  // What failed at once, as a prompt that is too long, is told at once.
+  // Errors that occur at once, such as a prompt that is too long, are sent at once.
   const auto begun = responses_.Find(id, owner);
   if (!begun) return Refuse(request, stream, NoResponse(id, "", /*is_open=*/true));
   stream.Send(200, "application/json", DumpJson(begun->response));

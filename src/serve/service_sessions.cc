@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Requests for what the server's machine keeps for its user, and who may make them.
+// Requests for the user's sessions on the server's machine, and who may send them.
 
 #include <fmt/format.h>
 
@@ -22,8 +22,8 @@ std::string NameIn(std::string_view part) { return ToValidUtf8(WithoutPercents(p
 
 }  // namespace
 
-// Where the server has keys, or answers other machines, the files of its user are administrators'
-// business; and never that of another server's page.
+// If the server has keys, or answers other machines, only administrators may use its user's files;
+// and never a page of another server.
 bool Service::MayUseFiles(const HttpRequest& request, const FilesUse& use, Problem& problem) const {
   const std::string_view origin = request.Header("origin");
   if (IsOfPage(origin) && !IsSameOrigin(origin, request.Header("host"))) {
@@ -58,7 +58,7 @@ void Service::Sessions(const HttpRequest& request, const std::shared_ptr<ReplySt
 }
 
 void Service::OneSession(const HttpRequest& request, const std::shared_ptr<ReplyStream>& stream) {
-  // In counts and logs by its route: names are the user's own.
+  // Counted and logged by its route: names are private.
   const std::string route(kOneSession);
   Problem problem;
   if (!MayUseSessions(request, problem)) return RefuseAt(route, *stream, problem);

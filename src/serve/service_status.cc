@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What the server says of itself: whether it runs, its figures, and the nodes of its cluster.
+// The server's own state: whether it runs, its figures, and the nodes of its cluster.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -57,7 +57,7 @@ void Service::Prometheus(const HttpRequest& request, const std::shared_ptr<Reply
 
 namespace {
 
-// Null where it is not known.
+// Null if unknown.
 ordered_json KnownJson(uint64_t value, uint64_t limit) {
   return limit == 0 ? ordered_json() : ordered_json(value);
 }
@@ -69,7 +69,7 @@ ordered_json KvJson(const open::KvFigures& kv) {
           {"tokens_limit", KnownJson(kv.limit_tokens, kv.limit_tokens)}};
 }
 
-// Null where there is none, or where nodes have it.
+// Null if there is none, or if nodes have it.
 ordered_json DiskJson(const open::DiskFigures& disk) {
   if (disk.limit_bytes == 0) return nullptr;
   return {{"bytes", disk.bytes},
@@ -119,7 +119,7 @@ ordered_json TotalsJson(const Totals& totals) {
           {"failed", totals.failed}};
 }
 
-// Null where no plan expects anything.
+// Null if no plan has predictions.
 ordered_json PlannedJson(const open::HopsFigures& hops) {
   if (hops.planned_decode_tokens_per_s <= 0) return nullptr;
   return {{"prefill_tokens_per_s", hops.planned_prefill_tokens_per_s},
@@ -147,7 +147,7 @@ ordered_json HopsJson(const open::HopsFigures& figures) {
   return hops;
 }
 
-// What may be changed of the cluster through this server; null where it is on none.
+// What may be changed of the cluster through this server; null without a cluster.
 ordered_json ClusterJson(const ServiceOptions& options) {
   if (options.changes == nullptr) return nullptr;
   return {{"takes_changes", !options.admin_keys.empty()}, {"drained", options.changes->Drained()}};
@@ -176,7 +176,7 @@ void Service::ShowStatus(const HttpRequest& request, const std::shared_ptr<Reply
     json["answer_tokens_per_second"] = QuantilesJson(model.answer_rate);
     json["kv"] = KvJson(model.kv);
     json["kv_transfers"] = KvTransfersJson(model.hops);
-    json["handed_over"] = json["kv_transfers"];  // its earlier name, which scripts may use
+    json["handed_over"] = json["kv_transfers"];  // an earlier name, which scripts may use
     json["remote_drafts"] = RemoteDraftsJson(model.remote_drafts);
     json["hops"] = HopsJson(model.hops);
     json["draft_frames"] = DraftFramesJson(model.hops);

@@ -19,17 +19,17 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr double kForbidden = -100;  // what OpenAI calls a ban
+constexpr double kForbidden = -100;  // OpenAI's value for a ban
 
-// What the response has to match is all of it: there is no reasoning before.
+// With a form, the answer has no reasoning before it.
 void SetForm(std::shared_ptr<const grammar::Grammar> form, std::string field, Ask& ask) {
   ask.form = std::move(form);
   ask.form_field = std::move(field);
   SetThinking(false, ask);
 }
 
-// Samplers that other servers have and this one has not: refused where they would choose another
-// token, `off` being the value at which they do nothing.
+// Samplers of other servers that are not supported: refused if they could choose another token.
+// `off`: the value without an effect.
 void RefuseOtherSamplers(const Fields& fields) {
   constexpr std::pair<const char*, double> kOthers[] = {
       {"mirostat", 0}, {"dynatemp_range", 0},  {"dry_multiplier", 0},
@@ -44,7 +44,7 @@ void RefuseOtherSamplers(const Fields& fields) {
     fields.Refuse("top_n_sigma", "this sampler is not supported; leave it out, or at -1");
 }
 
-// As llama.cpp and Ollama call the window of penalties: 0 is none of them, -1 the whole text.
+// The window of penalties in llama.cpp and Ollama: 0: no penalties, -1: the whole text.
 void ReadPenaltyWindow(const Fields& fields, engine::SamplingOptions& sampling) {
   const auto window = fields.Integer("repeat_last_n", -1, INT32_MAX);
   if (!window) return;
@@ -71,14 +71,14 @@ void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults) {
   take("repeat_penalty", 0.01, 100, sampling.repetition_penalty);
   take("presence_penalty", -2, 2, sampling.presence_penalty);
   take("frequency_penalty", -2, 2, sampling.frequency_penalty);
-  // None at all means the most likely token alone.
+  // 0 keeps only the most likely token.
   if (sampling.top_p == 0) sampling.top_p = std::numeric_limits<float>::min();
   if (sampling.typical_p == 0) sampling.typical_p = std::numeric_limits<float>::min();
-  // -1 is how some say all.
+  // -1 means all in some APIs.
   if (const auto k = fields.Integer("top_k", -1, INT32_MAX)) {
     sampling.top_k = *k < 0 ? 0 : static_cast<uint32_t>(*k);
   }
-  // Penalties of OpenAI look at the whole text.
+  // OpenAI's penalties count the whole text.
   if (sampling.presence_penalty != 0 || sampling.frequency_penalty != 0)
     sampling.penalty_window = 0;
   ReadPenaltyWindow(fields, sampling);
@@ -159,7 +159,7 @@ void ReadBiases(const Fields& fields, Ask& ask, uint32_t vocab_size) {
 void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask,
                    uint64_t least) {
   const auto most = fields.Integer(key, -1, INT64_MAX);
-  // -1 is how some say without a limit.
+  // -1 means no limit in some APIs.
   if (!most || *most < 0) return;
   ask.max_tokens = static_cast<uint64_t>(*most);
   if (ask.max_tokens < least)

@@ -13,11 +13,11 @@
 
 namespace aster::serve {
 
-// Sampling options, by the names of OpenAI and of servers that have more of them. A sampler that
-// is not here is refused by name where it would choose another token.
+// Sampling options, by the names of OpenAI and of servers that have more. An unsupported sampler is
+// refused by name if it could choose another token.
 void ReadSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults);
-// The same where a seed of -1 is a new one for each request, as llama.cpp and Ollama have it; and
-// their limit of an answer: -1 is none, -2 the context, which is the same here.
+// The same, but a seed of -1 is a new one for each request, as in llama.cpp and Ollama; and their
+// limit of an answer: -1 is none, -2 the context, which is the same here.
 void ReadLooseSampling(const Fields& fields, Ask& ask, const AskDefaults& defaults);
 void ReadLooseLimit(const Fields& fields, const char* key, Ask& ask);
 // prompt: a text, tokens, or a list of them.
@@ -29,17 +29,17 @@ void ReadStops(const Fields& fields, const char* key, Ask& ask);
 // refused.
 void ReadMaxTokens(const Fields& fields, const char* key, const AskDefaults& defaults, Ask& ask,
                    uint64_t least = 1);
-// The text of `content`: a string, or parts of which all must be texts.
+// The text of `content`: a string, or parts that must all be texts.
 std::string ReadContent(const Fields& message, const char* key);
 
-// text, json_object or json_schema; `schema_key` is where the schema stands in `format`, which is
-// the object itself where that is null.
+// text, json_object or json_schema; `schema_key` names the schema's field in `format`; null:
+// `format` itself is the schema's object.
 void ReadFormat(const Fields& format, const char* schema_key, Ask& ask);
-// A JSON schema as the form of the answer; false where the field is absent.
+// A JSON schema as the form of the answer; false if the field is absent.
 bool ReadSchema(const Fields& holder, const char* key, Ask& ask);
 // A grammar in GBNF, as some servers take it.
 void ReadGrammar(const Fields& fields, Ask& ask);
-// Forms that stand in the request itself, as other servers have them: honoured or refused by name.
+// Forms in the request itself, as other servers have them: used, or refused by name.
 void ReadBareForms(const Fields& fields, Ask& ask);
 void ReadEffort(const Fields& fields, const char* key, Ask& ask);
 

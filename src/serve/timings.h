@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How long a prompt and its answer took, as llama.cpp's clients read it. Must not know dialects.
+// The times of a prompt and its answer, in the form of llama.cpp's clients. Must not know dialects.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,8 +10,7 @@
 
 namespace aster::serve {
 
-// Rates are of the tokens that were computed: a prompt's without cached ones, an answer's without
-// its first.
+// Rates count computed tokens: a prompt's without cached ones, an answer's without its first.
 nlohmann::ordered_json TimingsJson(const Usage& usage);
 nlohmann::ordered_json ProgressJson(const PromptProgress& progress);
 

@@ -44,7 +44,7 @@ bool IsATool(const Ask& ask, std::string_view name) {
   });
 }
 
-// Of all tools, these are left.
+// Keeps only the allowed tools.
 void ReadAllowedTools(const Fields& choice, Ask& ask) {
   // Newer dialects leave out the object around them.
   const ordered_json* inside = choice.Object("allowed_tools");

@@ -15,19 +15,19 @@
 
 namespace aster::serve {
 
-// Whether a message so far has a call of this id.
+// Whether a call in the messages so far has this id.
 bool HasCall(const Ask& ask, std::string_view id);
 
-// The first call that no later message has the result of. Calls without an id are taken on trust.
+// The first call without a result in later messages. Calls without an id are not checked.
 struct UnansweredCall {
-  size_t message;  // where it stands
+  size_t message;  // the index of its message
   std::string id;
 };
 std::optional<UnansweredCall> FindUnansweredCall(const Ask& ask);
 
-// Tools that this server would have to run are left out.
+// Leaves out tools that this server would have to run.
 void ReadTools(const Fields& fields, Ask& ask);
-// Which of them may or must be called, once they have been read.
+// Which of them may or must be called; after ReadTools.
 void ReadToolChoice(const Fields& fields, Ask& ask);
 
 }  // namespace aster::serve

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whose turn it is, where several models share the cores of one machine: they compute one after
-// another, in the order in which they came. Must not know what is computed.
+// Turns of models that share the cores of one machine: they compute one after another, in the order
+// of their calls. Must not know what is computed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace aster::serve {
 // Safe for concurrent use.
 class Turns {
  public:
-  // Waits for everybody who came before.
+  // Waits for all earlier calls.
   void Take() EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     const uint64_t mine = next_++;
@@ -35,7 +35,7 @@ class Turns {
   uint64_t serving_ GUARDED_BY(mu_) = 0;
 };
 
-// One turn, for as long as this lives. With null there is nothing to wait for.
+// One turn, as long as this object lives. With null it does not wait.
 class Turn {
  public:
   explicit Turn(Turns* turns) : turns_(turns) {
