@@ -27,8 +27,8 @@ crypto::SealingKey KeyOf(const InviteCode& code) {
 
 }  // namespace
 
-// A line names the cluster: its name for people, and the hash of its authority's certificate. The
-// next one has the key, which is sealed together with that certificate.
+// A line names the cluster: its name for users, and the hash of its authority's certificate. The
+// next one has the key, encrypted together with that certificate.
 Result<std::string> FormatAuthorityFile(const Authority& authority, const InviteCode& code) {
   const net::CertificateInfo info = TRY(net::DescribeCertificate(authority.certificate));
   const std::vector<uint8_t> sealed =

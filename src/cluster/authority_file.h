@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The authority's key as a file that may lie anywhere: encrypted under a code that is drawn for it
-// and is not in it. A machine of the cluster that has both becomes a second holder of the key. Must
-// not know where files and codes are kept.
+// The authority's key as a file that may be stored anywhere: encrypted with a code that is drawn
+// for it and is not in it. A machine of the cluster that has both becomes a second holder of the
+// key. Must not know where files and codes are stored.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ namespace aster::cluster {
 
 inline constexpr size_t kMaxAuthorityFileBytes = 16 << 10;
 
-// The code must be a fresh one: it has 90 random bits, so that no file tells anything that can be
+// `code` must be a fresh one: it has 90 random bits, so the file reveals nothing that could be
 // guessed.
 Result<std::string> FormatAuthorityFile(const Authority& authority, const InviteCode& code);
-// Refused where the file is of another cluster than `ca_certificate` or the code of another file.
+// An error if the file is of another cluster than `ca_certificate`, or the code of another file.
 Result<Authority> ParseAuthorityFile(std::string_view text, const InviteCode& code,
                                      std::string_view ca_certificate);
 

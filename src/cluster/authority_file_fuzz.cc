@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Files that say that they are an authority's key: none but one that was sealed under the code is
-// taken.
+// Any file that claims to be an authority's key: only one that was encrypted with the code is
+// accepted.
 #include "base/check.h"
 #include "cluster/authority_file.h"
 

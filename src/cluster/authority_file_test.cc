@@ -48,7 +48,7 @@ TEST_F(AuthorityFile, EveryChangedByteIsNoticed) {
   for (size_t i = 0; i < text_.size(); ++i) {
     std::string damaged = text_;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
-    // The cluster's name is for people only.
+    // The cluster's name is only for users.
     const bool is_in_name = i >= name && i < name + 5;
     EXPECT_EQ(Parse(damaged).ok(), is_in_name) << "byte " << i;
     EXPECT_FALSE(Parse(text_.substr(0, i)).ok()) << "cut to " << i;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who may take a node out of use for others, and put it into use again: the holder of the cluster's
-// key, by a signature. (A node's own machine needs none.) Must not know how an order travels.
+// Orders to take a node out of use and to put it back: the holder of the cluster's key signs them.
+// (The node's own machine needs no signature.) Must not know how an order is sent.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@
 
 namespace aster::cluster {
 
-// By the authority's key. The order is for this node alone.
+// Signed with the authority's key. The order is for this node alone.
 Result<std::string> SignDrainOrder(const NodeId& node, bool is_drained, std::string_view ca_key);
-// PermissionDenied where the authority of this certificate has not signed this order.
+// PermissionDenied unless the authority of this certificate has signed this order.
 Status CheckDrainOrder(const NodeId& node, bool is_drained, std::string_view signature,
                        std::string_view ca_certificate);
 

@@ -29,7 +29,7 @@ constexpr std::string_view kSeedsHeading = "asterism seeds 1";
 constexpr uint32_t kPrivateFile = 0600;
 constexpr uint32_t kPrivateFolder = 0700;
 constexpr size_t kMaxPemBytes = 64 << 10;
-// How long another process may hold the folder's lock; it writes a few small files.
+// How long to wait for the folder's lock; another process writes a few small files.
 constexpr int64_t kLockPatienceNs = 5 * kNsPerSecond;
 
 std::string ParentOf(const std::string& path) {
@@ -37,14 +37,14 @@ std::string ParentOf(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-// A folder that was not there, closed to others from its first moment.
+// Makes a new folder that other users can never read.
 Status MakePrivateFolder(const std::string& path) {
   TRY(MakeDirectories(ParentOf(path)));
   if (mkdir(path.c_str(), kPrivateFolder) != 0) return SystemError(errno, path);
   return Ok();
 }
 
-// A rename is kept when its folder is.
+// Makes a rename in the folder durable.
 void SyncFolder(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -73,7 +73,7 @@ bool Exists(const std::string& path) {
   return fs::exists(path, error);
 }
 
-// What was in the place is kept beside it, or restored if the new folder cannot come there.
+// Moves the fresh folder to its place. The old one is kept beside it, or restored if that fails.
 Status PutInPlace(const std::string& fresh, const std::string& folder, int64_t wall_s) {
   if (!Exists(folder)) {
     TRY(Rename(fresh, folder));
@@ -92,21 +92,21 @@ Status PutInPlace(const std::string& fresh, const std::string& folder, int64_t w
   return Ok();
 }
 
-// A file that was damaged, and what can be done about it.
+// The error of a damaged file, with a remedy.
 template <typename T>
 Result<T> Mendable(Result<T> parsed, std::string_view advice) {
   if (parsed.ok()) return parsed;
   return Error(parsed.error().code(), fmt::format("{}; {}", parsed.error().message(), advice));
 }
 
-// The file's text; empty where there is none.
+// The file's text; empty if there is none.
 Result<std::string> ReadIfThere(const std::string& path) {
   Result<std::string> text = ReadFile(path, kMaxWordLinesBytes);
   if (!text.ok() && text.error().code() == Code::kNotFound) return std::string();
   return text;
 }
 
-// Whether the file can say it; what others told may be anything.
+// Whether the file can hold it; other nodes may have sent anything.
 bool CanBeStored(const KnownPeer& peer) {
   return CheckNodeName(peer.name).ok() && peer.addresses.size() <= kMaxAddresses &&
          std::ranges::all_of(peer.addresses, [](const std::string& address) {
@@ -210,7 +210,7 @@ Result<Home> Home::OfUser() {
 bool Home::HasCluster() const { return Exists(File("node.pem")); }
 bool Home::HasAuthority() const { return Exists(File("ca.key")); }
 
-// Beside the folder, which is replaced as a whole.
+// The lock file is beside the folder, which is replaced as a whole.
 Result<FileLock> Home::Lock() const {
   const std::string path = folder_ + ".lock";
   SystemClock clock;
@@ -235,8 +235,8 @@ Status Home::Create(const Identity& identity, const std::optional<Authority>& au
   TRY(MakeDirectories(ParentOf(folder_)));
   const FileLock lock = TRY(Lock());
   if (HasCluster() && !replace) return RefuseSecondCluster();
-  // Written beside and renamed: a machine belongs to a cluster or does not, whatever happens. What
-  // an earlier process left there when it was killed is of no use.
+  // Written beside the folder and renamed: a machine belongs to a cluster or does not, whatever
+  // happens. Removes the rest of an earlier process that was killed there.
   const std::string fresh = folder_ + ".new";
   RemoveQuietly(fresh);
   Status status = MakePrivateFolder(fresh);
@@ -261,7 +261,7 @@ Status Home::Fill(const std::string& folder, const Identity& identity,
 Status Home::Remove() const {
   TRY(MakeDirectories(ParentOf(folder_)));
   const FileLock lock = TRY(Lock());
-  // Without this one there is no cluster, should the rest fail.
+  // First the file without which there is no cluster, in case the rest fails.
   if (unlink(File("node.pem").c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
     return SystemError(errno, File("node.pem"));
   std::error_code error;
@@ -347,7 +347,7 @@ Result<Invitation> Home::FindInvitation(std::string_view id, int64_t wall_s) con
 Result<Invitation> Home::ProveInvitation(
     std::string_view id, int64_t wall_s,
     const std::function<bool(const std::vector<uint8_t>& secret)>& is_proven) const {
-  // Judged under the lock: many requests at once have no more attempts than one after another.
+  // Under the lock: concurrent requests get no more attempts than sequential ones.
   const FileLock lock = TRY(Lock());
   std::vector<Invitation> invitations = TRY(LoadInvitations(wall_s));
   for (Invitation& invitation : invitations) {
@@ -390,7 +390,7 @@ Result<Revocations> Home::Revoke(const NodeId& node, int64_t wall_s) const {
 Result<Revocations> Home::StoreRevocations(const Revocations& list,
                                            std::string_view ca_certificate) const {
   const FileLock lock = TRY(Lock());
-  // A list that was damaged here is mended by any that the authority has signed.
+  // Any list that the authority has signed replaces a damaged one.
   Result<Revocations> held = LoadRevocations(ca_certificate);
   const bool is_later = !held.ok() || (list.serial() > held->serial() && list.Covers(*held));
   const bool has_all = held.ok() && held->Covers(list);
@@ -411,7 +411,7 @@ Status Home::StorePeers(const std::vector<KnownPeer>& peers) const {
   const FileLock lock = TRY(Lock());
   const std::string authority = TRY(ReadFile(File("ca.pem"), kMaxPemBytes));
   const Revocations revoked = TRY(LoadRevocations(authority));
-  // What cannot be read is forgotten: it will be learnt again.
+  // An unreadable file is ignored: its content will be learnt again.
   const Result<std::vector<KnownPeer>> held = LoadPeers();
   std::vector<KnownPeer> all;
   const auto add = [&](const KnownPeer& peer) {
@@ -438,7 +438,7 @@ Result<std::vector<std::string>> Home::LoadSeeds() const {
 
 Result<std::vector<std::string>> Home::LoadAddresses() const {
   std::vector<std::string> addresses;
-  // The best one of every node before the others: those of one node most often fail together.
+  // The best address of every node first: those of one node mostly fail together.
   const std::vector<KnownPeer> peers = TRY(LoadPeers());
   for (size_t i = 0; i < kMaxAddresses; ++i) {
     for (const KnownPeer& peer : peers) {

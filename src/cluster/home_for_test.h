@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A fresh home with a cluster in it, for tests. Must not know what they do with it.
+// A new home with a cluster in it, for tests. Must not know how they use it.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace aster::cluster {
 
 inline constexpr int64_t kTestWallS = 1'800'000'000;  // in 2027
 
-// An authority, and nodes that it vouches for.
+// An authority, and nodes that it certifies.
 struct TestAuthority {
   Authority authority = MakeClusterAuthority("attic", kTestWallS).value();
 
@@ -29,7 +29,7 @@ struct TestAuthority {
   }
 };
 
-// The machine where the cluster was made.
+// The machine that made the cluster.
 struct TestHome {
   TemporaryDirectory directory = TemporaryDirectory::Create().value();
   Home home{directory.File("config/cluster")};

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The files of a home as an editor, or a broken disk, may leave them: refused, or written again as
-// they were read.
+// Files of a home as an editor, or a broken disk, may leave them: refused, or written again as they
+// were read.
 #include "base/check.h"
 #include "cluster/home.h"
 
@@ -10,7 +10,7 @@ namespace aster::cluster {
 namespace {
 
 void Run(std::string_view text) {
-  // Numbers may be written with zeros before them: read again, they are the same.
+  // Numbers may have leading zeros: the parsed values are the same.
   if (const auto read = home_internal::ParseInvitations(text); read.ok()) {
     const std::string written = home_internal::FormatInvitations(*read);
     const auto again = home_internal::ParseInvitations(written);

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMinuteS = 60;
 
-// Runs `body` in processes of their own, all at once; the sum of what they return.
+// Runs `body` in several processes at once; returns the sum of their results.
 int SumOverProcesses(int count, const std::function<int()>& body) {
   std::vector<pid_t> children;
   for (int i = 0; i < count; ++i) {
@@ -74,7 +74,7 @@ TEST(Home, AProcessThatHoldsItsKeysLeavesNoCoreDump) {
   EXPECT_EQ(may_be_dumped_after([] {}), 1);
   EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadIdentity(kTestWallS); }), 0);
   EXPECT_EQ(may_be_dumped_after([&] { (void)made.home.LoadAuthority(); }), 0);
-  // Nor one that has just made them, and has not written them yet.
+  // Nor a process that has just made keys, and has not written them yet.
   EXPECT_EQ(may_be_dumped_after([] { (void)MakeClusterAuthority("attic", kTestWallS); }), 0);
   const InviteCode code = InviteCode::Draw().value();
   EXPECT_EQ(may_be_dumped_after([&] { (void)Joining::Begin(code, "bob"); }), 0);
@@ -98,7 +98,7 @@ TEST(Home, ACompleteClusterOrNone) {
 }
 
 TEST(Home, NobodyElseCanReadAnythingFromTheFirstMomentOn) {
-  // The umask that lets everybody read is the one that must not matter; looked at all the while.
+  // An umask that lets everybody read must not matter at any time.
   const mode_t before = umask(0);
   const TestHome made;
   std::atomic<bool> is_done = false;
@@ -153,7 +153,7 @@ TEST(Home, AClusterThatIsThereIsNotLost) {
 TEST(Home, WhatAKilledProcessLeftIsNotTakenOver) {
   const TemporaryDirectory directory = TemporaryDirectory::Create().value();
   const Home home(directory.File("cluster"));
-  // In the middle of writing a cluster with an authority.
+  // As if killed while writing a cluster with an authority.
   fs::create_directory(directory.File("cluster.new"));
   ASSERT_TRUE(WriteFileAtomically(directory.File("cluster.new/ca.key"), AsBytes("old")).ok());
   const TestAuthority made;
@@ -179,7 +179,7 @@ TEST(Home, OfManyWhoMakeAClusterAtOnceOneDoes) {
 TEST(Home, AFullDiskOrAFolderThatCannotBeLeavesWhatWasThere) {
   const TestHome made;
   ASSERT_TRUE(made.home.StorePeers({{NodeId{{1, 2}}, "bob", {}}}).ok());
-  // A process that may write nothing stands for a disk that is full.
+  // A process that may not write stands for a full disk.
   EXPECT_EQ(SumOverProcesses(1,
                              [&] {
                                signal(SIGXFSZ, SIG_IGN);
@@ -333,7 +333,7 @@ TEST_F(InvitationTest, DamagedFilesAreNamedAndInviteNobody) {
   }
 }
 
-// --- Who is revoked, and where others are.
+// --- Revoked nodes, and addresses of others.
 
 TEST(HomePeers, AreMergedAndRevokedOnesForgotten) {
   const TestHome made;
@@ -383,7 +383,7 @@ TEST(HomeSeeds, TheLatestComesFirst) {
   EXPECT_FALSE(made.home.AddSeed("a b:1").ok());
   ASSERT_TRUE(made.home.StorePeers({{NodeId{{1, 1}}, "bob", {"c:3", "b:2"}}}).ok());
   EXPECT_THAT(made.home.LoadAddresses().value(), ElementsAre("c:3", "b:2", "a:1"));
-  // The best one of every node comes before the others.
+  // The best address of every node comes before the others.
   ASSERT_TRUE(made.home.StorePeers({{NodeId{{2, 1}}, "carol", {"d:4", "e:5"}}}).ok());
   EXPECT_THAT(made.home.LoadAddresses().value(), ElementsAre("d:4", "c:3", "e:5", "b:2", "a:1"));
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(made.home.AddSeed("h:" + std::to_string(i)).ok());
@@ -392,7 +392,7 @@ TEST(HomeSeeds, TheLatestComesFirst) {
 
 TEST(HomeRevocations, NoneIsLostAndTheOldNeverReplacesTheNew) {
   const TestHome made;
-  // Each process revokes others, all at once: the list has them all.
+  // The processes revoke different nodes at once: the list has them all.
   int next = 0;
   EXPECT_EQ(SumOverProcesses(4,
                              [&] {
@@ -430,8 +430,7 @@ TEST(HomeRevocations, ADamagedListIsAnErrorAndMendedByAGoodOne) {
   EXPECT_TRUE(made.home.LoadRevocations(made.identity.ca_certificate).ok());
 }
 
-// Two holders of the key that revoke apart from each other: no node's revocation is lost on the
-// way.
+// Two holders of the key revoke nodes independently: no revocation is lost.
 TEST(HomeRevocations, AHolderOfTheKeyUnitesTwoListsAndOthersKeepTheirs) {
   const TestHome ann;
   const std::string& ca = ann.identity.ca_certificate;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kDaySeconds = 24 * 3600;
 
-// Begins a day ago, as clocks are wrong.
+// Begins a day ago, as clocks may be wrong.
 net::Validity YearsFrom(int64_t wall_s, int64_t years) {
   return {.begin_s = wall_s - kDaySeconds, .end_s = wall_s + years * 365 * kDaySeconds};
 }

@@ -24,7 +24,7 @@ TEST(Identity, SaysWhoANodeIs) {
   EXPECT_NE(ann.node, made.NodeCalled("ann").node) << "a name is not who one is";
 }
 
-// Both names stood alone in their certificates once, which made the node's look self-signed.
+// Once, certificates had nothing but the name, so the node's looked self-signed.
 TEST(Identity, ANodeMayHaveItsClustersName) {
   const TestAuthority made;
   const Identity attic = made.NodeCalled("attic");
@@ -75,7 +75,7 @@ TEST(Identity, NamesAreCheckedAndTheRequestsOwnIsNotBelieved) {
     EXPECT_FALSE(MakeClusterAuthority(name, kTestWallS).ok()) << name;
   }
   EXPECT_FALSE(CertifyNode(made.authority, request, std::string(65, 'a'), kTestWallS).ok());
-  // No plan could name them.
+  // Plans could not name such nodes.
   for (const std::string name : {"here", "front", "auto"}) {
     EXPECT_FALSE(CertifyNode(made.authority, request, name, kTestWallS).ok()) << name;
     EXPECT_TRUE(CertifyNode(made.authority, request, "store" + name, kTestWallS).ok()) << name;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What people may type as a code: refused with a sentence, or the code that it prints again.
+// Whatever users type as a code: refused with a message, or accepted and printed the same.
 #include "base/check.h"
 #include "cluster/invite_code.h"
 

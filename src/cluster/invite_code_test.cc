@@ -35,7 +35,7 @@ TEST(InviteCode, IsFourGroupsOfFiveAndNeverTheSame) {
 }
 
 TEST(InviteCode, IsReadAsPeopleTypeIt) {
-  // One with characters that are mistaken for others.
+  // A code with characters that can be misread.
   InviteCode code = InviteCode::Draw().value();
   const auto has_all = [](const std::string& text) {
     return std::ranges::all_of(std::string_view("01V"),
@@ -58,7 +58,7 @@ TEST(InviteCode, IsReadAsPeopleTypeIt) {
 }
 
 TEST(InviteCode, MistakesInTypingAreFound) {
-  // A wrong symbol, and two that changed places, are found but for one in a thousand.
+  // A wrong symbol, and two swapped ones, are detected in all but one of a thousand cases.
   int tries = 0;
   int missed = 0;
   for (int round = 0; round < 20; ++round) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMinuteNs = 60 * kNsPerSecond;
 constexpr size_t kMaxRequestBytes = 16 << 10;
-// An hour less than certificates begin before they are made.
+// Certificates begin a day before they are made; an hour less.
 constexpr int64_t kMaxBehindS = 23 * 3600;
 
 std::string Proof(const std::vector<uint8_t>& secret, std::span<const std::string_view> parts) {
@@ -39,14 +39,14 @@ std::string ReplyProof(const std::vector<uint8_t>& secret, const JoinRequest& re
   return Proof(secret, parts);
 }
 
-// Names that differ in nothing but capital letters are too easily taken for each other.
+// Names that differ only in case are too easily confused.
 bool IsSameName(std::string_view a, std::string_view b) {
   const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(a, b, {}, small, small);
 }
 
-// Of a machine whose clock is so far behind, the certificate would not be valid there yet. Nothing
-// is used up by that.
+// If the machine's clock is so far behind, the certificate would not be valid there yet. The
+// invitation stays valid.
 Status CheckClock(const JoinRequest& request, int64_t wall_s) {
   const int64_t behind_s = wall_s - request.wall_s;
   if (request.wall_s == 0 || behind_s < kMaxBehindS) return Ok();
@@ -113,7 +113,7 @@ Result<JoinReply> Admission::Admit(const JoinRequest& request) {
       TRY(CertifyNode(authority, request.certificate_request, request.name, wall_s));
   reply.revocations = revocations.text();
   reply.proof = ReplyProof(invitation.secret, request, reply);
-  // Last, so that a request which fails for another reason does not use the invitation up.
+  // Last, so that a request that fails for another reason does not use up the invitation.
   if (!TRY(home_.TakeInvitation(request.invitation, wall_s)))
     return NotFound("the invitation was used by another machine at this moment");
   Remember({TRY(net::NodeIdOfCertificate(reply.certificate)), request.name, {}});
@@ -132,8 +132,8 @@ Status Admission::CountUnknown() {
 }
 
 void Admission::Remember(const KnownPeer& peer) const {
-  // Its name is taken from now on, though no node has seen it yet. A failure to store that does not
-  // undo the join.
+  // Reserves the name, though no node has seen the new one yet. If storing fails, the join is still
+  // valid.
   const Status stored = home_.StorePeers({peer});
   if (!stored.ok()) {
     log::Warn("the machine that joined could not be recorded",

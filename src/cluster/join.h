@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a machine comes into a cluster, both sides of it, as messages. Must not know how they travel:
-// neither side relies on the way between being safe.
+// How a machine joins a cluster: both sides, as messages. Must not know how they are sent: neither
+// side relies on a secure transport.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ namespace aster::cluster {
 
 struct JoinRequest {
   std::string invitation;  // its id
-  std::string name;        // that the node would like to have
+  std::string name;        // the wanted name of the node
   std::string certificate_request;
   std::string proof;
-  // The machine's clock, seconds since 1970; 0: not told, as by older programs. Not proven: who
-  // changes it on the way can only keep the machine out.
+  // The machine's clock, seconds since 1970; 0: unknown, from older programs. Not proven: changing
+  // it in transit can only prevent the join.
   int64_t wall_s = 0;
 };
 
@@ -33,7 +33,7 @@ struct JoinReply {
   std::string proof;
 };
 
-// The side that wants to come in. Not for concurrent use.
+// The joining side. Not for concurrent use.
 class Joining {
  public:
   // Makes a key, which leaves this object only as part of the identity.
@@ -41,7 +41,7 @@ class Joining {
 
   const JoinRequest& request() const { return request_; }
 
-  // Believes nothing of the reply before its proof fits.
+  // Uses nothing of the reply before its proof is checked.
   Result<Identity> Finish(const JoinReply& reply, int64_t wall_s) const;
 
  private:
@@ -53,10 +53,10 @@ class Joining {
   JoinRequest request_;
 };
 
-// The side that lets in: the machine with the authority. Safe for concurrent use.
+// The admitting side: the machine with the authority. Safe for concurrent use.
 class Admission {
  public:
-  // Requests without a known invitation, a minute: no honest use needs more, and each costs little.
+  // Requests without a known invitation, per minute: no honest use needs more, and each is cheap.
   static constexpr int kMaxUnknownPerMinute = 20;
 
   Admission(const Home& home, const Clock& clock) : home_(home), clock_(clock) {}

@@ -49,7 +49,7 @@ TEST_F(JoinTest, WhoKnowsTheCodeIsIn) {
   EXPECT_EQ(bob.cluster_name, "attic");
   EXPECT_EQ(bob.ca_certificate, made_.identity.ca_certificate);
   EXPECT_TRUE(Revocations::Parse(reply.revocations, bob.ca_certificate)->Contains(revoked));
-  // Neither the code nor anything secret went over the wire.
+  // The messages have neither the code nor any other secret.
   const JoinRequest& request = joining.request();
   for (const std::string& sent : {request.invitation, request.certificate_request, request.proof,
                                   reply.certificate, reply.proof, reply.ca_certificate}) {
@@ -57,7 +57,7 @@ TEST_F(JoinTest, WhoKnowsTheCodeIsIn) {
     EXPECT_EQ(sent.find(code.ToText()), std::string::npos);
     EXPECT_EQ(sent.find(AsText(code.Secret())), std::string::npos);
   }
-  // Its name is taken from now on.
+  // Its name is reserved from now on.
   EXPECT_EQ(made_.home.LoadPeers()->front().node, bob.node);
   EXPECT_THAT(RefusalOf(Joining::Begin(Invite(), "bob")->request()), HasSubstr("already"));
   ASSERT_TRUE(made_.home.Revoke(bob.node, kTestWallS).ok());
@@ -76,7 +76,7 @@ TEST_F(JoinTest, UsedExpiredAndUnknownCodesAreRefused) {
   EXPECT_THAT(RefusalOf(late.request()), HasSubstr("has expired"));
 }
 
-// Its certificate was not valid yet on such a machine: invitation and name were gone.
+// Formerly the certificate was not valid yet on such a machine, and invitation and name were lost.
 TEST_F(JoinTest, AClockThatIsADayBehindCostsNothing) {
   const InviteCode code = Invite();
   constexpr int64_t kHourS = 3600;
@@ -94,7 +94,7 @@ TEST_F(JoinTest, AClockThatIsADayBehindCostsNothing) {
 TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   const InviteCode code = Invite();
   const Joining bob = Joining::Begin(code, "bob").value();
-  // He saw the request and puts in a key, a name or an invitation of his own.
+  // The attacker saw the request and inserts a key, a name or an invitation of his own.
   const std::string key = net::MakePrivateKey().value();
   JoinRequest request = bob.request();
   request.certificate_request = net::MakeRequest(key, "bob").value();
@@ -102,7 +102,7 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   request = bob.request();
   request.name = "root";
   EXPECT_THAT(RefusalOf(request), HasSubstr("not the one of this invitation"));
-  // And the answer: an authority of his own, for himself or re-signed.
+  // And the reply: an authority of his own, for himself or signed again.
   const JoinReply good = admission_.Admit(bob.request()).value();
   const TestAuthority mallory;
   const auto refused = [&](const JoinReply& reply) {
@@ -114,7 +114,7 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
   reply.certificate =
       CertifyNode(mallory.authority, bob.request().certificate_request, "bob", kTestWallS).value();
   EXPECT_TRUE(refused(reply));
-  // Proven with another code, as by a machine that only says it made the invitation.
+  // Proven with another code, by a machine that pretends to have made the invitation.
   const InviteCode other = InviteCode::Draw().value();
   const std::array<std::string_view, 6> parts = {"asterism join reply 1", bob.request().proof,
                                                  reply.cluster_name,      reply.ca_certificate,
@@ -130,14 +130,14 @@ TEST_F(JoinTest, AStrangerInBetweenChangesNothing) {
     reply.*part = "";
     EXPECT_TRUE(refused(reply) || (good.*part).empty());
   }
-  // An answer to another machine.
+  // A reply to another machine.
   const Joining carol = Joining::Begin(code, "bob").value();
   EXPECT_FALSE(carol.Finish(good, kTestWallS).ok());
   EXPECT_TRUE(bob.Finish(good, kTestWallS).ok());
 }
 
 TEST_F(JoinTest, ARequestForNobodysKeyIsRefused) {
-  // A machine that knows the code asks for a certificate of another one's key.
+  // A machine that knows the code requests a certificate for another machine's key.
   const InviteCode code = Invite();
   JoinRequest request = Joining::Begin(code, "bob")->request();
   for (const std::string& wrong : {std::string("nonsense"), made_.identity.certificate,
@@ -148,7 +148,7 @@ TEST_F(JoinTest, ARequestForNobodysKeyIsRefused) {
     request.proof = std::string(AsText(ProofOf(code.Secret(), parts)));
     EXPECT_NE(RefusalOf(request), "");
   }
-  // That used nothing up.
+  // The invitation is still valid.
   EXPECT_EQ(RefusalOf(Joining::Begin(code, "bob")->request()), "");
 }
 

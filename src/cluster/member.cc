@@ -18,7 +18,7 @@ bool IsNameCharacter(char c) {
 
 bool IsHostCharacter(char c) { return IsNameCharacter(c) || c == ':' || c == '%'; }
 
-// Typed or received text, safe to show in a message.
+// Typed or received text, made safe for messages.
 std::string Shown(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 80)) shown += c >= ' ' && c <= '~' ? c : '?';

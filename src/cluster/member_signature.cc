@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kPurpose = "asterism member 1";
 
-// Everything that a node says of itself, in one way only. Of its state that is whether it leaves.
+// All that a node says of itself, in a unique encoding. Its state counts only as left or not.
 std::vector<uint8_t> SignedBytes(const Member& member) {
   ByteWriter writer;
   const auto add_text = [&](std::string_view text) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Which records of members are true: those that the node they are about has signed, with the key of
-// its certificate. So no member can speak for another one, and none can make up members. Must not
-// know how records and certificates travel.
+// its certificate. So no member can speak for another one, and none can invent members. Must not
+// know how records and certificates are sent.
 #pragma once
 
 #include <functional>
@@ -23,17 +23,17 @@ class MemberCertificates {
  public:
   explicit MemberCertificates(std::string authority) : authority_(std::move(authority)) {}
 
-  // Refused where the cluster's authority does not vouch for it.
+  // An error unless the cluster's authority has signed it.
   Status Add(std::string_view certificate_pem, int64_t wall_s);
   bool Has(const NodeId& node) const { return known_.contains(node); }
-  // In PEM; empty where it is not known.
+  // In PEM; empty if unknown.
   std::string_view Find(const NodeId& node) const;
-  // In its certificate; empty where that is not known.
+  // The name in its certificate; empty if that is unknown.
   std::string_view NameOf(const NodeId& node) const;
-  // Forgets all others.
+  // Drops all others.
   void KeepOnly(const std::function<bool(const NodeId&)>& is_kept);
 
-  // Whether the node has said so itself; its certificate must be known.
+  // Whether the node itself has signed the record; its certificate must be known.
   Status Check(const Member& member) const;
 
  private:

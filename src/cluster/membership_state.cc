@@ -19,7 +19,7 @@ bool IsReachable(MemberState state) {
   return state == MemberState::kAlive || state == MemberState::kSuspect;
 }
 
-// How far in its life, or in how many, the node was when it said so.
+// Orders a node's records: by its incarnation, then by its heartbeat.
 std::pair<uint64_t, uint64_t> AgeOf(const Member& member) {
   return {member.incarnation, member.heartbeat};
 }
@@ -28,17 +28,17 @@ Contact ContactOf(const MemberView& view) {
   return {view.member.node, view.member.control_addresses};
 }
 
-// Since when a death is new to others: who has come since does not need to know.
+// A death is news for this long: nodes that joined later need not know.
 constexpr int64_t kRecentNs = 60 * kNsPerSecond;
 
-// Records of a second process with the same identity that make it certain, and how far they may be
+// A second process with the same identity is certain after this many records, at most this far
 // apart.
 constexpr uint32_t kRivalRecords = 3;
 constexpr int64_t kRivalNs = 30 * kNsPerSecond;
 
 size_t BucketOf(const NodeId& node) { return node.value.low % kMemberBuckets; }
 
-// Two records of one node have the same sum where they differ in heartbeats only.
+// Two records of one node that differ only in heartbeats have the same sum.
 uint32_t SumOf(const Member& member) {
   std::string text = fmt::format("{} {} {} {}", member.node.value.ToHex(), member.name,
                                  member.incarnation, member.description_version);
@@ -48,7 +48,7 @@ uint32_t SumOf(const Member& member) {
 }
 
 bool IsNewer(const Member& record, const Member& held) {
-  // The sender's judgement, to which this node comes by itself or not.
+  // Only the sender's judgement, which this node makes itself.
   if (record.state == MemberState::kDead) return false;
   if (held.state == MemberState::kLeft || record.state == MemberState::kLeft) {
     const bool is_goodbye = held.state != MemberState::kLeft;
@@ -86,13 +86,13 @@ std::vector<Contact> MembershipState::Tick(int64_t now_ns) {
     PickAmongMany(now_ns, contacts);
   }
   const bool is_alone = contacts.empty();
-  // The dead may only have been cut off: one side has to try, or two halves never meet again.
+  // A dead node may only have been cut off: one side must try, or two halves never meet again.
   const auto dead = InState(false);
   if (!dead.empty() && (is_alone || random_.NextBelow(4) == 0))
     contacts.push_back(ContactOf(*dead[random_.NextBelow(dead.size())]));
   if (!seeds_.empty() && (is_alone || random_.NextBelow(8) == 0))
     contacts.push_back({std::nullopt, {seeds_[random_.NextBelow(seeds_.size())]}});
-  // What has changed among many goes through many hands.
+  // In a large cluster changes are passed on faster.
   const bool is_urgent = !AreFew() && IsHot(now_ns);
   next_tick_ns_ = now_ns + options_.gossip_interval_ns / (is_urgent ? 2 : 1);
   return contacts;
@@ -105,14 +105,14 @@ void MembershipState::PickAmongFew(size_t suspects, int64_t now_ns,
   const auto pick = [&] {
     contacts.push_back(ContactOf(*reachable[random_.NextBelow(reachable.size())]));
   };
-  // Every second time the one that was silent for longest, lest chance passes it over.
+  // Every second time asks the node that was silent for longest, as chance may miss it.
   const MemberView* doubted = self_.heartbeat % 2 == 0 ? TakeDoubted(now_ns) : nullptr;
   if (doubted != nullptr) {
     contacts.push_back(ContactOf(*doubted));
   } else {
     pick();
   }
-  // Others may have heard of those that are suspected now: their newest records say so.
+  // Other nodes may have newer records of the suspects.
   for (size_t i = 0; suspects > 0 && i < options_.asked_of_suspects; ++i) pick();
 }
 
@@ -128,9 +128,9 @@ void MembershipState::PickAmongMany(int64_t now_ns, std::vector<Contact>& contac
     contacts.push_back(ContactOf(view));
   }
   if (IsHot(now_ns)) contacts.push_back(ContactOf(*random()));
-  // The same few at distances of 1, 2, 4, ... around the ring, over connections that last: each
-  // node is asked by another one at every moment, and what is new doubles with each step. Now and
-  // then any other, as the same few may be cut off together.
+  // The same few nodes at distances of 1, 2, 4, ... around the ring, over lasting connections: at
+  // every moment another node asks each one, and the nodes with a piece of news double with each
+  // step. Sometimes a random node, as the same few may be cut off together.
   const size_t turns = static_cast<size_t>(std::bit_width(reachable.size()));
   const size_t turn = self_.heartbeat % (turns + 1);
   const auto next = std::ranges::upper_bound(
@@ -167,14 +167,14 @@ const MemberView* MembershipState::TakeDoubted(int64_t now_ns) {
   return longest;
 }
 
-// News of each of many takes longer to come by.
+// In larger clusters news of a node arrives less often.
 int64_t MembershipState::SuspectAfterNs() const {
   return options_.suspect_after_ns +
          std::bit_width((reachable_ + 1) / 8) * options_.suspect_more_ns;
 }
 
 size_t MembershipState::Judge(int64_t now_ns) {
-  // News were not waited for while there were many.
+  // While there were many, news_ns was not kept up.
   if (AreFew() && !were_few_) {
     for (auto& [node, view] : others_) view.news_ns = now_ns;
   }
@@ -221,7 +221,7 @@ std::vector<Member> MembershipState::Records() const {
   return records;
 }
 
-// A doubt travels as the suspicion that it may become.
+// Doubted nodes are sent as suspects.
 Member MembershipState::Told(const MemberView& view) {
   Member member = view.member;
   if (view.doubted_ns && member.state == MemberState::kAlive) member.state = MemberState::kSuspect;
@@ -263,7 +263,7 @@ bool MembershipState::Differs(std::span<const uint32_t> theirs) const {
 MemberTalk MembershipState::Answer(std::span<const uint32_t> theirs, int64_t now_ns) const {
   MemberTalk talk = Tell(now_ns);
   if (theirs.size() != kMemberBuckets || reachable_ <= options_.told_of_few) return talk;
-  // From another bucket on each time, as not all records may find room.
+  // Begins with another bucket each time, as there may not be room for all records.
   const size_t first = static_cast<size_t>(now_ns / options_.gossip_interval_ns);
   const size_t limit = talk.members.size() + options_.max_differing;
   std::array<std::vector<const MemberView*>, kMemberBuckets> differing;
@@ -300,12 +300,12 @@ void MembershipState::TakeDoubts(std::span<const Member> records, int64_t now_ns
     if (AgeOf(record) == AgeOf(view.member)) {
       DoubtNow(view, now_ns);
     } else if (!view.doubted_ns) {
-      view.hot_until_ns = now_ns + options_.hot_ns;  // who doubts has not heard what is known here
+      view.hot_until_ns = now_ns + options_.hot_ns;  // the doubting node lacks the newer record
     }
   }
 }
 
-// The others are told at once, and not when this node has asked: a doubt is nothing but a hint.
+// Tells the others at once, before this node has asked: a doubt is only a hint.
 void MembershipState::DoubtNow(MemberView& view, int64_t now_ns) {
   if (view.doubted_ns) return;
   view.doubted_ns = now_ns;
@@ -331,7 +331,7 @@ void MembershipState::Unanswered(const NodeId& node, int64_t now_ns) {
 
 Status MembershipState::Merge(std::span<const Member> records, int64_t now_ns) {
   Status status;
-  // One more than a table can hold is enough to see that the sender breaks the rules.
+  // One more than a table can hold proves that the sender breaks the rules.
   const size_t count = std::min(records.size(), options_.max_members + 1);
   for (const Member& record : records.first(count)) {
     if (Status checked = CheckMember(record); !checked.ok()) {
@@ -351,13 +351,13 @@ bool MembershipState::IsNews(const Member& record) const {
   if (record.node == self_.node) return IsNewsOfSelf(record);
   if (revoked_.contains(record.node)) return false;
   const auto found = others_.find(record.node);
-  // Who is over and was never known does not matter; so what was forgotten stays forgotten.
+  // An unknown node that is dead or has left does not matter; so forgotten nodes stay forgotten.
   if (found == others_.end()) return IsReachable(record.state);
   return IsNewer(record, found->second.member);
 }
 
-// Two that began in the same second may have the same age for ever. In one life another address is
-// another heartbeat.
+// Two processes that began in the same second may always have the same age. Within one incarnation,
+// another address needs another heartbeat.
 bool MembershipState::IsOfAnotherLife(const Member& record) const {
   return AgeOf(record) > AgeOf(self_) ||
          (AgeOf(record) == AgeOf(self_) && record.control_addresses != self_.control_addresses);
@@ -371,7 +371,8 @@ bool MembershipState::IsNewsOfSelf(const Member& record) const {
 
 void MembershipState::MergeSelf(const Member& record, int64_t now_ns) {
   if (!IsNewsOfSelf(record)) return;
-  // Of this life no more often than a node can be suspected: who lies must not keep this one busy.
+  // For this incarnation, no more often than a node can be suspected: liars must not keep this node
+  // busy.
   const bool is_of_another_life = IsOfAnotherLife(record);
   if (!is_of_another_life && now_ns - contradicted_ns_ < options_.suspect_after_ns) return;
   if (is_of_another_life) NoteRival(record, now_ns);
@@ -380,8 +381,8 @@ void MembershipState::MergeSelf(const Member& record, int64_t now_ns) {
   ++version_;
 }
 
-// A life that is over was outdone when this one went above it; one that goes above this one again
-// and again is not over.
+// A former incarnation ends when this node has exceeded it; one that exceeds this node again and
+// again is still running.
 void MembershipState::NoteRival(const Member& record, int64_t now_ns) {
   const bool is_here = std::ranges::any_of(record.control_addresses, [&](const auto& address) {
     return std::ranges::count(self_.control_addresses, address) > 0;
@@ -397,7 +398,7 @@ void MembershipState::NoteRival(const Member& record, int64_t now_ns) {
 void MembershipState::MergeOther(const Member& record, int64_t now_ns) {
   if (!IsNews(record)) return;
   Member fresh = record;
-  // Another's suspicion is not this node's.
+  // Another node's suspicion does not count here.
   if (fresh.state == MemberState::kSuspect) fresh.state = MemberState::kAlive;
   const auto found = others_.find(record.node);
   if (found == others_.end()) {
@@ -419,7 +420,7 @@ void MembershipState::MergeOther(const Member& record, int64_t now_ns) {
   expected.signature = fresh.signature;
   if (expected != fresh) ++version_;
   if (expected != fresh || view.doubted_ns) view.hot_until_ns = now_ns + options_.hot_ns;
-  // It is there, only not to be reached from here.
+  // The node is alive, only not reachable from here.
   if (view.has_failed) view.muted_until_ns = now_ns + options_.mute_ns;
   view.member = std::move(fresh);
   view.has_failed = false;

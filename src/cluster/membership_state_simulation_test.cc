@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hundreds of small clusters on a simulated network that loses exchanges, is cut in two, and kills
-// and restarts nodes with empty memory. Whatever happened: soon after it is over, all who live
-// agree on who lives.
+// Hundreds of small clusters on a simulated network that loses exchanges, is partitioned, and kills
+// and restarts nodes with empty memory. Soon after the faults end, all living nodes agree on who
+// lives.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class Simulation {
     }
   }
 
-  // Steps in which things break.
+  // Steps with faults.
   void Trouble(int steps) {
     for (int i = 0; i < steps; ++i) {
       if (random_.NextBelow(20) == 0) BreakSomething();
@@ -41,14 +41,14 @@ class Simulation {
     }
   }
 
-  // From now on nothing breaks any more. At least one node lives.
+  // No faults from now on. At least one node lives.
   void Calm() {
     loss_percent_ = 0;
     sides_.assign(node_count_, 0);
     if (LivingCount() == 0) Start(0);
   }
 
-  // The steps until all agree and no node changes its view for ten seconds; nothing if that takes
+  // The steps until all agree and no node changes its view for ten seconds; nullopt if that takes
   // more than `limit`.
   std::optional<int> StepsToAgree(int limit) {
     int agreed_since = -1;
@@ -92,11 +92,11 @@ class Simulation {
     self.node = {{.low = index + 1, .high = 3}};
     self.name = "n" + std::to_string(index);
     self.control_addresses = {AddressOf(index)};
-    // Clocks are wrong sometimes: a later life may begin with a lower number.
+    // Clocks are sometimes wrong: a later incarnation may have a lower number.
     self.incarnation = 1 + random_.NextBelow(1000);
     nodes_[index] =
         std::make_unique<MembershipState>(self, MembershipOptions(), random_.NextU64(), now_ns_);
-    // Of everything before, only addresses are kept.
+    // A restarted node keeps only addresses.
     for (size_t i = 0; i < node_count_; ++i) nodes_[index]->AddSeed(AddressOf(i));
   }
 
@@ -137,7 +137,7 @@ class Simulation {
         return nodes_[from]->Unanswered(asked, now_ns_);
       const MemberTalk question = nodes_[from]->Tell(now_ns_);
       Take(to, asking, question);
-      // The answer may be lost though the question arrived.
+      // The reply may be lost though the request arrived.
       if (random_.NextBelow(100) < loss_percent_) return nodes_[from]->Unanswered(asked, now_ns_);
       const MemberTalk answer = nodes_[to]->Answer(question.buckets, now_ns_);
       Take(from, asked, answer);
@@ -174,7 +174,7 @@ class Simulation {
   int64_t now_ns_ = 0;
   uint64_t loss_percent_ = 0;
   std::vector<std::unique_ptr<MembershipState>> nodes_;  // null: down
-  std::vector<size_t> sides_;                            // of a cut through the network
+  std::vector<size_t> sides_;                            // of a network partition
 };
 
 TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
@@ -183,7 +183,7 @@ TEST(MembershipSimulation, EveryoneAgreesSoonAfterTroubleIsOver) {
     Simulation simulation(seed);
     simulation.Trouble(600);
     simulation.Calm();
-    // Five seconds make a silent node dead; the rest is for the news to travel.
+    // A silent node is dead after five seconds; the rest is for spreading the news.
     const std::optional<int> steps = simulation.StepsToAgree(600);
     ASSERT_TRUE(steps) << "seed " << seed << "\n" << simulation.Describe();
     worst = std::max(worst, *steps);

@@ -48,7 +48,7 @@ TEST(MembershipState, WhoIsSilentIsSuspectAndThenDead) {
   EXPECT_EQ(StateOf(state, 2), MemberState::kDead);
 }
 
-// Chance alone may pass a node over for seconds.
+// Random choice alone may miss a node for seconds.
 TEST(MembershipState, ASilentNodeIsAskedItselfBeforeItIsSuspected) {
   MembershipState state = Make();
   std::vector<Member> members;
@@ -64,7 +64,7 @@ TEST(MembershipState, ASilentNodeIsAskedItselfBeforeItIsSuspected) {
   }
   EXPECT_GE(asked, 1);
   EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
-  // Others are asked about it once, and what they have heard of it counts.
+  // Others are asked about it once, and their news of it counts.
   EXPECT_GE(state.Tick(3 * kNsPerSecond).size(), 3u);
   ASSERT_EQ(StateOf(state, 2), MemberState::kSuspect);
   EXPECT_LE(state.Tick(3500 * kNsPerMs).size(), 2u);
@@ -91,7 +91,7 @@ TEST(MembershipState, HeartbeatsTakeSuspicionAndDeathAway) {
   EXPECT_EQ(StateOf(state, 2), MemberState::kAlive);
 }
 
-// What a member says of another one's silence may be a lie.
+// A member may lie about another one's silence.
 TEST(MembershipState, NoMemberIsExpelledByWhatOthersMakeOfIt) {
   MembershipState state = Make();
   ASSERT_TRUE(state.Merge(std::vector{Named(2)}, 0).ok());
@@ -141,7 +141,7 @@ TEST(MembershipState, ARestartWithALowerIncarnationGoesAboveTheOldOne) {
   EXPECT_EQ(state.self().incarnation, 10u);
 }
 
-// A folder that was copied: both processes go above each other for ever.
+// A copied folder: both processes keep exceeding each other's incarnation.
 void ExpectThatRivalsAreFound(uint64_t incarnation_of_other) {
   MembershipState one = Make();
   Member elsewhere = Named(1);
@@ -165,13 +165,12 @@ void ExpectThatRivalsAreFound(uint64_t incarnation_of_other) {
 
 TEST(MembershipState, ASecondProcessWithItsIdentityIsFound) { ExpectThatRivalsAreFound(1000); }
 
-// Their heartbeats are the same for ever.
+// Their heartbeats stay the same.
 TEST(MembershipState, ASecondProcessThatBeganInTheSameSecondIsFound) {
   ExpectThatRivalsAreFound(Make().self().incarnation);
 }
 
-// Of an earlier life, at an address that it had then, several others may tell: until they know
-// better.
+// Several nodes may report an earlier incarnation, with its former address, until they know better.
 TEST(MembershipState, AnEarlierLifeIsNoSecondProcess) {
   MembershipState state = Make();
   Member earlier = Named(1, 50);
@@ -179,7 +178,7 @@ TEST(MembershipState, AnEarlierLifeIsNoSecondProcess) {
   for (int i = 0; i < 20; ++i)
     ASSERT_TRUE(state.Merge(std::vector{earlier}, i * kNsPerSecond).ok());
   EXPECT_EQ(state.TakeRival(), std::nullopt);
-  // Nor is one that runs at the same address, such as itself with a clock that went back.
+  // Nor is a record with the same address, such as this node's own after its clock went back.
   for (uint64_t i = 0; i < 20; ++i)
     ASSERT_TRUE(state.Merge(std::vector{Named(1, 100 + 2 * i)}, 0).ok());
   EXPECT_EQ(state.TakeRival(), std::nullopt);
@@ -262,7 +261,7 @@ TEST(MembershipState, TriesSeedsWhileItIsAlone) {
 class ManyMembers : public testing::Test {
  protected:
   static constexpr uint64_t kCount = 200;
-  static constexpr int64_t kLaterNs = 100 * kNsPerSecond;  // nothing is new any more
+  static constexpr int64_t kLaterNs = 100 * kNsPerSecond;  // no news is recent any more
 
   ManyMembers() { EXPECT_TRUE(state_.Merge(Others(kCount), 0).ok()); }
 
@@ -282,7 +281,7 @@ TEST_F(ManyMembers, WhatIsToldDoesNotGrowWithTheirNumber) {
   const auto told = state_.Tell(kLaterNs).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], moved);
-  // A burst of changes is told in parts.
+  // A burst of changes is sent in parts.
   for (uint64_t i = 2; i < 100; ++i) {
     Member again = Named(i, 2);
     ASSERT_TRUE(state_.Merge(std::vector{again}, kLaterNs).ok());
@@ -308,7 +307,7 @@ TEST_F(ManyMembers, ADoubtIsToldOnAndTheNodeIsAskedButNotSuspectedForIt) {
   ASSERT_THAT(state_.Tell(now_ns).members, testing::SizeIs(2));
   EXPECT_EQ(state_.Tell(now_ns).members[1].state, MemberState::kSuspect);
   EXPECT_TRUE(Asks(state_.Tick(now_ns), 7));
-  // Others may say it as often as they like: as long as this node has not failed to reach it.
+  // Others may repeat it: this node has not failed to reach it.
   for (int i = 0; i < 40; ++i) {
     now_ns += kNsPerSecond / 4;
     state_.TakeDoubts(std::vector{doubted}, now_ns);
@@ -329,11 +328,11 @@ TEST_F(ManyMembers, ANewerRecordTakesADoubtAway) {
   Member beat = Named(7);
   beat.heartbeat = 50;
   ASSERT_TRUE(state_.Merge(std::vector{beat}, kLaterNs + 1).ok());
-  // And is told to those who may have heard of the doubt.
+  // It is also sent to those that may have heard of the doubt.
   const auto told = state_.Tell(kLaterNs + 2).members;
   ASSERT_THAT(told, testing::SizeIs(2));
   EXPECT_EQ(told[1], beat);
-  // An older doubt is none.
+  // An older doubt does not count.
   state_.TakeDoubts(std::vector{doubted}, kLaterNs + 3);
   EXPECT_EQ(state_.Tell(kLaterNs + 4).members[1].state, MemberState::kAlive);
 }
@@ -353,7 +352,7 @@ TEST_F(ManyMembers, WhoDiffersIsToldTheRecordsOfThatBucketOnly) {
   EXPECT_TRUE(other.Knows(Id(20)));
   EXPECT_FALSE(other.Differs(answer.buckets));
   EXPECT_THAT(state_.Answer(other.Tell(kLaterNs).buckets, kLaterNs).members, testing::SizeIs(1));
-  // Those whose certificates are lacking are told again.
+  // Records whose certificates are missing are sent again.
   MemberTalk again = state_.Tell(kLaterNs);
   state_.Include(std::vector{Id(20), Id(20), Id(999)}, again);
   EXPECT_THAT(again.members, testing::SizeIs(2));

@@ -43,7 +43,7 @@ Result<Revocations> Revocations::Parse(std::string_view text, std::string_view c
       return DataLoss(fmt::format("revoked nodes: line {} is damaged", i + 2));
     }
   }
-  // There is one way to write a list, so the signature covers every byte before it.
+  // A list has a unique encoding, so the signature covers every byte before it.
   const std::string body = list.Body();
   const std::vector<uint8_t> signature = TRY(ParseHex(lines.back()[1]));
   if (!text.starts_with(body) || list.serial_ == 0)
@@ -72,7 +72,7 @@ Result<Revocations> Revocations::UnitedWith(const Revocations& other,
   list.serial_ = std::max(serial_, other.serial_) + 1;
   list.nodes_ = nodes_;
   for (const auto& [node, wall_s] : other.nodes_) {
-    // Both holders come to the same list.
+    // Both holders get the same list.
     int64_t& first_s = list.nodes_.emplace(node, wall_s).first->second;
     first_s = std::min(first_s, wall_s);
   }

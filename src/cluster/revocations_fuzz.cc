@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Lists of revoked nodes from untrusted senders. Signatures would stop nearly all of them, so the
-// same bytes are tried as the body of a list that the authority has signed as well.
+// same bytes are also tried as the body of a list that the authority has signed.
 #include "base/check.h"
 #include "cluster/identity.h"
 #include "cluster/revocations.h"

@@ -86,10 +86,10 @@ TEST_F(RevocationsTest, NodesCannotBeTakenOutOrMovedToAnotherList) {
   std::string turned = text.substr(0, first) + text.substr(second, end - second) +
                        text.substr(first, second - first) + text.substr(end);
   EXPECT_FALSE(Parse(turned).ok());
-  // A signature of another list.
+  // The signature of another list.
   const std::string other = ListOf(1).text();
   EXPECT_FALSE(Parse(text.substr(0, end) + other.substr(other.find("signature "))).ok());
-  // And one without nodes, which would take the place of any.
+  // And one without nodes, which would replace any list.
   EXPECT_FALSE(Parse("asterism revoked nodes 1\nserial 0\nsignature 00\n").ok());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Small files that people can read and that are not trusted: a first line that says what they are,
-// then lines of words. Must not know what the words mean.
+// Small readable, untrusted text files: a first line with the kind of file, then lines of words.
+// Must not know what the words mean.
 #pragma once
 
 #include <charconv>
@@ -20,8 +20,8 @@ inline constexpr size_t kMaxWordLinesBytes = size_t{1} << 20;
 
 using Words = std::vector<std::string_view>;
 
-// The lines after the first, which must be `heading`. Words are printable ASCII and separated by
-// one space each; every line ends with a line end. The words are views into `text`.
+// The lines after the first, which must be `heading`. Words are printable ASCII, separated by one
+// space each; every line ends with a line end. The words are views into `text`.
 Result<std::vector<Words>> ParseWordLines(std::string_view text, std::string_view heading);
 
 // A whole number without sign, in decimal, below 2^63.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Untrusted files: what is taken is exactly the words of the text.
+// Untrusted files: the accepted words are exactly those of the text.
 #include "base/check.h"
 #include "cluster/word_lines.h"
 

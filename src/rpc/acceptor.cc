@@ -23,11 +23,11 @@
 namespace aster::rpc {
 namespace {
 
-// How long nothing is taken when the system has no descriptors left: connections wait meanwhile.
+// How long accepting pauses when the system has no descriptors left: connections wait meanwhile.
 constexpr int64_t kPauseNs = 100 * kNsPerMs;
-// How often the loop looks even though nothing happens.
+// How often the loop wakes up without an event.
 constexpr int64_t kIdleNs = 60 * kNsPerSecond;
-// How often it looks how much has come over unauthenticated connections.
+// How often it checks the received bytes of unauthenticated connections.
 constexpr int64_t kLookNs = 10 * kNsPerMs;
 constexpr size_t kAtOnceBytes = 64 << 20;
 
@@ -60,7 +60,7 @@ void EndConnection(const net::Socket& socket) { shutdown(socket.descriptor(), SH
 uint64_t ReceivedBytes(const net::Socket& socket) {
   tcp_info info{};
   socklen_t size = sizeof(info);
-  // An older kernel says less, and the rest stays 0.
+  // An older kernel fills in less, and the rest stays 0.
   getsockopt(socket.descriptor(), IPPROTO_TCP, TCP_INFO, &info, &size);
   return info.tcpi_bytes_received;
 }
@@ -89,7 +89,7 @@ std::optional<RemotePeer> RemotePeer::FromText(std::string_view text) {
   RemotePeer peer;
   const std::string& port = parsed->port;
   std::from_chars(port.data(), port.data() + port.size(), peer.port);
-  // Of a link's address without the link.
+  // A link-local address without its interface.
   const std::string host = parsed->host.substr(0, parsed->host.find('%'));
   in_addr v4;
   if (inet_pton(AF_INET6, host.c_str(), peer.host.data()) == 1) return peer;
@@ -169,7 +169,7 @@ int64_t Acceptor::Wait(int64_t now_ns) {
 }
 
 void Acceptor::AcceptAll(const net::Socket& listener) {
-  // No more at once than may stay: others are looked at in between.
+  // At most as many as may stay: existing ones are checked in between.
   for (size_t i = 0; i < options_.max_unauthenticated; ++i) {
     bool is_last = false;
     if (const Status taken = AcceptOne(listener, is_last); !taken.ok()) return Pause(taken.error());
@@ -183,7 +183,7 @@ Status Acceptor::AcceptOne(const net::Socket& listener, bool& is_last) {
   is_last = !socket.is_open();
   if (is_last) return Ok();
   const auto remote = net::RemoteEndpoint(socket);
-  if (!remote.ok()) return Ok();  // it is over already
+  if (!remote.ok()) return Ok();  // already closed
   const int given = fcntl(socket.descriptor(), F_DUPFD_CLOEXEC, 0);
   if (given < 0) return SystemError(errno, "a second descriptor of a connection");
   {
@@ -197,7 +197,7 @@ Status Acceptor::AcceptOne(const net::Socket& listener, bool& is_last) {
   return Ok();
 }
 
-// The descriptors of unauthenticated connections are what this can free.
+// Closing unauthenticated connections frees descriptors.
 void Acceptor::Pause(const Error& why) {
   if (!std::exchange(is_short_, true))
     log::Warn("the control plane cannot take a connection; retrying", {{"why", why.message()}});
@@ -214,24 +214,24 @@ void Acceptor::EndExpired(int64_t now_ns) {
   }
 }
 
-// gRPC's parser of headers keeps what it is sent, a header without an end among it.
+// gRPC's parser of headers buffers its input, even a header without an end.
 void Acceptor::EndTalkative() {
   const MutexLock lock(mu_);
   std::erase_if(watched_, [&](const Watched& each) {
     const bool ends = !each.is_admitted && ReceivedBytes(each.socket) > options_.max_bytes;
     if (!ends) return false;
-    // The other end is told at once, whatever it goes on sending.
+    // Resets the connection at once, whatever the other end still sends.
     const linger reset{.l_onoff = 1, .l_linger = 0};
     setsockopt(each.socket.descriptor(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
     EndConnection(each.socket);
-    // What waits to be read is not to be parsed either.
+    // Discards waiting input, so that it is not parsed either.
     while (recv(each.socket.descriptor(), nullptr, kAtOnceBytes, MSG_TRUNC | MSG_DONTWAIT) > 0) {
     }
     return true;
   });
 }
 
-// Those that were shut down, which a poll for no events tells.
+// Removes connections that were shut down, as a poll for no events shows.
 void Acceptor::ForgetEnded() {
   std::vector<pollfd> polled;
   for (const Watched& each : watched_)
@@ -248,12 +248,12 @@ size_t Acceptor::Unauthenticated() const {
 bool Acceptor::IsFull() const { return Unauthenticated() >= options_.max_unauthenticated; }
 
 void Acceptor::MakeRoom() {
-  // One that has ended a moment ago must not cost another one its place.
+  // A connection that has just ended must not cost another one its place.
   if (IsFull()) ForgetEnded();
   while (IsFull()) EndOne();
 }
 
-// The oldest unauthenticated connection of the machine with the most of them: a flood from one
+// Ends the oldest unauthenticated connection of the machine with the most of them: a flood from one
 // machine keeps no other out.
 void Acceptor::EndOne() {
   auto chosen = watched_.end();

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The control plane's listeners: takes connections, and bounds unauthenticated ones before gRPC
-// holds them: those over which no call with a certificate of the cluster has come. Must not know
-// gRPC, certificates or calls.
+// The control plane's listeners: accepts connections, and bounds unauthenticated ones (without a
+// call with a certificate of the cluster so far) before gRPC holds them. Must not know gRPC,
+// certificates or calls.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ namespace aster::rpc {
 struct AcceptorOptions {
   size_t max_unauthenticated = 32;
   int64_t patience_ns = 5 * kNsPerSecond;  // how long a connection may be unauthenticated
-  uint64_t max_bytes = 512 << 10;  // that may come over it meanwhile: twice the largest request
+  uint64_t max_bytes = 512 << 10;          // received meanwhile: twice the largest request
 };
 
-// Who is at the other end of a connection. An IPv4 address is the IPv6 address that stands for it.
+// The other end of a connection. IPv4 addresses are written as IPv6 ones.
 struct RemotePeer {
   std::array<uint8_t, 16> host{};
   uint16_t port = 0;
@@ -44,7 +44,7 @@ struct RemotePeer {
 // Admit may be called by any thread, everything else by one.
 class Acceptor {
  public:
-  // Is given a connection to keep, and the listener that it came to; in the acceptor's thread.
+  // Gets a connection to own, and its listener; on the acceptor's thread.
   using Take = std::function<void(int listener, int connection)>;
 
   explicit Acceptor(AcceptorOptions options = {}) : options_(options) {}
@@ -52,19 +52,19 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Where it really listens: a port of 0 was any.
+  // Returns the address that it listens on, also for port 0.
   Result<net::Endpoint> Listen(const net::Endpoint& endpoint);
-  // After the last Listen. Connections that wait are taken from now on.
+  // Call it after the last Listen. Waiting connections are accepted from now on.
   Status Start(Take take);
-  // No connection is taken afterwards.
+  // No connection is accepted afterwards.
   void Stop();
 
-  // Connections from there are a node's, and bounded no longer.
+  // Connections from there belong to a node, and are not bounded any longer.
   void Admit(const RemotePeer& peer) EXCLUDES(mu_);
 
  private:
-  // A second descriptor of what was given away: its owner closes a connection by shutting it down,
-  // and so does the acceptor.
+  // A second descriptor of a connection that was passed on: its owner closes it by shutting it
+  // down, and so does the acceptor.
   struct Watched {
     net::Socket socket;
     RemotePeer peer;
@@ -91,9 +91,9 @@ class Acceptor {
   Take take_;
   net::Waker waker_;
   std::thread thread_;
-  // Of the thread.
+  // Used by the thread.
   int64_t paused_until_ns_ = 0;
-  bool is_short_ = false;  // the last attempt to take a connection failed
+  bool is_short_ = false;  // the last attempt to accept a connection failed
   Mutex mu_;
   std::list<Watched> watched_ GUARDED_BY(mu_);  // the oldest first
   bool stopping_ GUARDED_BY(mu_) = false;

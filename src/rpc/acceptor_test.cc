@@ -20,7 +20,7 @@ constexpr int kForEverMs = 60'000;
 
 net::Endpoint AnyPort() { return net::Resolve(net::ParseHostPort("127.0.0.1:0").value())->front(); }
 
-// Keeps what it is given, as gRPC does.
+// Keeps the connections that it gets, as gRPC does.
 class Acceptors : public testing::Test {
  protected:
   void Start(const AcceptorOptions& options) {
@@ -68,7 +68,7 @@ TEST_F(Acceptors, EndTheOldestOfTooManyStrangers) {
   WaitForTaken(2);
   EXPECT_FALSE(Happens(first, POLLIN, 0));
   const net::Socket third = Connect();
-  EXPECT_TRUE(Happens(first, POLLIN));  // its end
+  EXPECT_TRUE(Happens(first, POLLIN));  // closed
   EXPECT_FALSE(Happens(second, POLLIN, 0));
 }
 
@@ -77,7 +77,7 @@ TEST_F(Acceptors, EndStrangersWhoTakeTooLong) {
   EXPECT_TRUE(Happens(Connect(), POLLIN));
 }
 
-// As when gRPC's parser is sent a header that never ends.
+// As with a header without an end for gRPC's parser.
 TEST_F(Acceptors, EndStrangersWhoSendTooMuch) {
   Start({.patience_ns = 3600 * kNsPerSecond, .max_bytes = 1000});
   const net::Socket silent = Connect();
@@ -125,7 +125,7 @@ TEST_F(Acceptors, TakeConnectionsAgainOnceThereAreDescriptors) {
   const int connected = connect(
       waiting.descriptor(), reinterpret_cast<const sockaddr*>(&endpoint_.address), endpoint_.size);
   ASSERT_TRUE(connected == 0 || errno == EINPROGRESS);
-  // Long enough that the acceptor has most likely failed by now.
+  // After this time the acceptor has most likely failed.
   EXPECT_TRUE(Happens(waiting, POLLOUT));
   SystemClock().SleepFor(50 * kNsPerMs);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How many calls each peer has in flight, so that no single one takes all the threads. Must not
-// know what is called.
+// Limits each peer's calls in flight, so that none takes all the threads. Must not know what is
+// called.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace aster::rpc {
 // Safe for concurrent use.
 class CallSlots {
  public:
-  // A call that is in flight.
+  // A call in flight.
   class Slot {
    public:
     Slot(CallSlots& slots, const NodeId& node) : slots_(&slots), node_(node) {}
@@ -33,7 +33,7 @@ class CallSlots {
     NodeId node_;
   };
 
-  // All unauthenticated callers go by the same id: none.
+  // All unauthenticated callers share one id, the empty one.
   Result<Slot> Take(const NodeId& node) EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     const bool is_unauthenticated = node == NodeId();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The answers of a call that has many, taken one after another by a caller that does not wait for
-// ever. For the .cc files of this folder. Must not know what is called.
+// The replies of a streaming call, read one after another with a time limit. For the .cc files of
+// this folder. Must not know what is called.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -15,7 +15,7 @@
 
 namespace aster::rpc {
 
-// Not for concurrent use. Going away ends the call.
+// Not for concurrent use. The destructor ends the call.
 template <typename Message>
 class CallStream {
  public:
@@ -41,7 +41,7 @@ class CallStream {
   CallStream(const CallStream&) = delete;
   CallStream& operator=(const CallStream&) = delete;
 
-  // False at the end, for which Finish tells the reason.
+  // False at the end; Finish returns the reason.
   bool Next(Message* message) {
     if (!is_open_) return false;
     reader_->Read(message, this);
@@ -49,7 +49,7 @@ class CallStream {
     return is_open_;
   }
 
-  // How the call went.
+  // The result of the call.
   const grpc::Status& Finish() {
     End();
     return status_;
@@ -58,8 +58,8 @@ class CallStream {
   bool was_silent() const { return was_silent_; }
 
  private:
-  // For what is pending: whether it went well. After too long a silence the call is cancelled,
-  // which ends what is pending at once.
+  // Waits for the pending operation and returns whether it succeeded. After too long a silence the
+  // call is cancelled, which ends the operation at once.
   bool Wait() {
     void* tag = nullptr;
     bool ok = false;

@@ -26,7 +26,7 @@ namespace {
 
 namespace tls = grpc::experimental;
 
-// TLS proves that the peer has its certificate's key; whose it is, is judged here.
+// TLS proves that the peer has its certificate's key; this checks whose certificate it is.
 class Verifier final : public tls::ExternalCertificateVerifier {
  public:
   explicit Verifier(std::shared_ptr<PeerCheck> check) : check_(std::move(check)) {}
@@ -36,7 +36,7 @@ class Verifier final : public tls::ExternalCertificateVerifier {
     const grpc::string_ref shown = request->peer_cert();
     *answer = ToGrpc(check_->Check(std::string_view(shown.data(), shown.size()),
                                    SystemClock().WallNs() / kNsPerSecond));
-    return true;  // answered at once
+    return true;  // synchronous
   }
   void Cancel(tls::TlsCustomVerificationCheckRequest* /*request*/) override {}
 
@@ -47,7 +47,7 @@ class Verifier final : public tls::ExternalCertificateVerifier {
 std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(
     const std::optional<cluster::Identity>& identity, const std::shared_ptr<PeerCheck>& check) {
   tls::TlsChannelCredentialsOptions options;
-  // The verifier does it, and says what is wrong.
+  // The verifier checks, and reports the error.
   options.set_verify_server_certs(false);
   options.set_check_call_host(false);
   options.set_certificate_verifier(tls::ExternalCertificateVerifier::Create<Verifier>(check));
@@ -62,7 +62,7 @@ std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(
   return tls::TlsCredentials(options);
 }
 
-// As gRPC writes addresses that need no lookup: all of one family.
+// Addresses in gRPC's form without a lookup, all of one family.
 std::vector<std::string> TargetsOf(const std::vector<net::Endpoint>& endpoints) {
   std::vector<std::pair<std::string_view, std::string>> targets;
   for (const net::Endpoint& endpoint : endpoints) {
@@ -178,7 +178,7 @@ Result<std::vector<net::Endpoint>> ClientChannel::Lookup(int64_t deadline_ns) co
 std::shared_ptr<grpc::Channel> ClientChannel::Connect(const std::vector<net::Endpoint>& endpoints,
                                                       int64_t deadline_ns) {
   const std::vector<std::string> targets = TargetsOf(endpoints);
-  // A name may have addresses of both families, and the node may listen at one of them.
+  // A name may have addresses of both families, and the node may listen on one of them only.
   for (size_t i = 0; i + 1 < targets.size(); ++i) {
     std::shared_ptr<grpc::Channel> channel = NewChannel(targets[i]);
     const int64_t share_ns =
@@ -196,13 +196,13 @@ std::shared_ptr<grpc::Channel> ClientChannel::NewChannel(const std::string& targ
   // Connections between nodes use no proxy, and no service configuration from name servers.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  // A channel that failed is replaced, so it neither waits nor shares its connection.
+  // A failed channel is replaced, so it needs no waiting and no shared connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // how long connecting may take
-  // gRPC 1.51 forgets now and then to ask for more bytes while it measures how many it should ask
-  // for: a stream stands still until the next ping. This much keeps 10 Gbit/s over 3 ms busy.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);  // limit for connecting
+  // With its bandwidth probe, gRPC 1.51 sometimes fails to ask for more bytes: a stream stalls
+  // until the next ping. This window keeps 10 Gbit/s over 3 ms busy.
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 4 << 20);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A client's way to one node: found, made and checked when it is needed, made anew when it failed.
-// For the .cc files of this folder. Must not know what is called.
+// A client's channel to one node: resolved, made and checked on demand, and replaced after a
+// failure. For the .cc files of this folder. Must not know what is called.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,20 @@ class Status;
 
 namespace aster::rpc {
 
-// Whether the listener is the node that the caller means. Safe for concurrent use.
+// Whether the listener is the expected node. Safe for concurrent use.
 class PeerCheck {
  public:
   PeerCheck(std::string authority, std::optional<NodeId> expect)
       : authority_(std::move(authority)), expect_(expect) {}
 
   Status Check(std::string_view certificate_pem, int64_t wall_s) EXCLUDES(mu_);
-  // Why the last one was refused; nothing if it was not.
+  // Why the last peer was refused; nullopt if it was not.
   std::optional<Error> refusal() const EXCLUDES(mu_);
 
  private:
   Status Judge(std::string_view certificate_pem, int64_t wall_s) const;
 
-  const std::string authority_;  // empty: of any authority
+  const std::string authority_;  // empty: any authority
   const std::optional<NodeId> expect_;
   mutable Mutex mu_;
   std::optional<Error> refusal_ GUARDED_BY(mu_);
@@ -52,9 +52,9 @@ class ClientChannel {
   const std::string& address() const { return address_; }
   const Clock& clock() const { return clock_; }
 
-  // Looks the name up, where it is one; connects later, during the first call.
+  // Resolves the name, if it is one; connects later, during the first call.
   Result<std::shared_ptr<grpc::Channel>> Get(int64_t deadline_ns) EXCLUDES(mu_);
-  // What a call's failure means, with the address; a broken channel is not used again.
+  // The error of a failed call, with the address; a broken channel is not used again.
   Error Explain(const std::shared_ptr<grpc::Channel>& channel, const grpc::Status& status)
       EXCLUDES(mu_);
 

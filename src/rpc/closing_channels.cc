@@ -26,7 +26,7 @@ bool IsConnecting(grpc::Channel& channel) {
 void CloseChannel(std::shared_ptr<grpc::Channel> channel, int64_t until_ns) {
   if (!IsConnecting(*channel)) return;
   ++closing;
-  // Nothing else would make the connection go on: a channel does so in those who wait for it.
+  // A connecting channel makes progress only while a thread waits for it.
   std::thread([channel = std::move(channel), until_ns]() mutable {
     const SystemClock clock;
     while (clock.NowNs() < until_ns && IsConnecting(*channel))

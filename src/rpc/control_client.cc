@@ -24,9 +24,9 @@ namespace {
 
 using Calls = v1::Cluster::StubInterface;
 
-// A stream of bytes that takes longer is continued by another call.
+// If a stream of bytes takes longer, another call continues it.
 constexpr int64_t kStreamNs = 60 * kNsPerSecond;
-// To measure a round trip with.
+// The number of round trips per measurement.
 constexpr int kRoundTrips = 4;
 
 // Calls in flight. Safe for concurrent use.
@@ -38,7 +38,7 @@ class OpenCalls {
     for (grpc::ClientContext* context : contexts_) context->TryCancel();
   }
 
-  // Of a call, as long as it is in flight.
+  // Marks a call as in flight.
   class Entry {
    public:
     Entry(OpenCalls& calls, grpc::ClientContext& context) : calls_(calls), context_(context) {
@@ -136,7 +136,7 @@ class GrpcClient final : public ControlClient {
     return FromMessage(reply).In(channel_->address());
   }
 
-  // take(message) of each; its error ends the call. The status is gRPC's at the end.
+  // Calls take(message) for each; its error ends the call. Returns gRPC's final status.
   template <typename Message, typename Request, typename Take>
   Result<grpc::Status> Stream(const std::shared_ptr<grpc::Channel>& channel,
                               std::unique_ptr<grpc::ClientAsyncReaderInterface<Message>> (
@@ -161,9 +161,9 @@ class GrpcClient final : public ControlClient {
   struct Took {
     int64_t ns = 0;
     int64_t behind_first_ns = 0;      // from the first piece to the end
-    uint64_t behind_first_bytes = 0;  // that came in that time
+    uint64_t behind_first_bytes = 0;  // received in that time
   };
-  // As many bytes as asked for.
+  // Fetches as many bytes as requested.
   Result<Took> MeasureOnce(const v1::MeasureRequest& request, int64_t deadline_ns) const;
 
   const std::unique_ptr<ClientChannel> channel_;
@@ -213,7 +213,8 @@ Result<LinkMeasurement> GrpcClient::Measure(uint64_t bytes, int64_t timeout_ns) 
   request.set_bytes(bytes);
   const Took took = TRY(MeasureOnce(request, deadline_ns));
   link.bytes_per_s = RatePerS(bytes, took.ns - round_trip_ns);
-  // Round trips over a link that was full for the moment take longer than what they are taken from.
+  // If the link was full during the round trips, these took longer, and subtracting them gives too
+  // high a rate.
   if (took.behind_first_bytes > 0)
     link.bytes_per_s =
         std::min(link.bytes_per_s, RatePerS(took.behind_first_bytes, took.behind_first_ns));

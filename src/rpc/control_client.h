@@ -19,25 +19,24 @@
 namespace aster::rpc {
 
 struct ControlClientOptions {
-  // Nothing: a machine that is about to join, which has no certificate, can check no other's, and
-  // may call only Join.
+  // Nullopt: a joining machine has no certificate, can check no other's, and may call only Join.
   std::optional<cluster::Identity> identity;
   std::string address;           // HOST:PORT
-  std::optional<NodeId> expect;  // calls fail where another node is there
+  std::optional<NodeId> expect;  // calls fail if another node is there
 };
 
 struct LinkMeasurement {
-  uint64_t round_trip_ns = 0;  // the least of a few
-  double bytes_per_s = 0;      // towards this machine; 0 where no bytes were asked for
+  uint64_t round_trip_ns = 0;  // the shortest of a few
+  double bytes_per_s = 0;      // towards this machine; 0 if no bytes were requested
 };
 
-// Safe for concurrent use. Connects when first called, and again after a failure.
+// Safe for concurrent use. Connects at the first call, and again after a failure.
 class ControlClient {
  public:
   static Result<std::unique_ptr<ControlClient>> Make(ControlClientOptions options);
   virtual ~ControlClient() = default;
 
-  // Calls with one answer fail from now on, those in flight at once.
+  // Unary calls fail from now on, those in flight at once.
   virtual void Cancel() = 0;
 
   static constexpr int64_t kCallNs = 5 * kNsPerSecond;
@@ -50,10 +49,10 @@ class ControlClient {
   virtual Result<cluster::NodeStatus> GetStatus(int64_t timeout_ns = kCallNs) = 0;
   // A few empty round trips, then `bytes` towards this machine.
   virtual Result<LinkMeasurement> Measure(uint64_t bytes, int64_t timeout_ns = kCallNs) = 0;
-  // That the way to this machine has become slow, so that the node looks at the other direction.
+  // The direction to this machine has become slow: the node should measure the other one.
   virtual Status TellSlowLink(int64_t timeout_ns = kCallNs) = 0;
   virtual Result<ModelManifest> FetchManifest(const Hash128& fingerprint) = 0;
-  // Ends where the sink fails, with its error, or where nothing comes for kSilenceNs.
+  // Ends when the sink fails, with its error, or when nothing comes for kSilenceNs.
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                              const ByteSink& sink) = 0;
   virtual Result<SessionReceipt> PutSession(const SessionPart& part,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Errors where the answering machine is another than was meant, or none answers.
+// Errors if another machine than expected answers, or none.
 
 #include "rpc/control_client.h"
 
@@ -144,7 +144,7 @@ TEST_F(Client, OneAtATimeListensAtAPort) {
 
 TEST_F(Client, ListensAtSeveralAddresses) {
   std::vector<std::string> listen = {"127.0.0.1:0", "127.0.0.2:0"};
-  // Not every machine has the sixth version.
+  // Not every machine has IPv6.
   if (net::Listen(Loopback("[::1]:0")).ok()) listen.push_back("[::1]:0");
   const auto server = ControlServer::Start({.identity = desk_, .listen = listen}, service_).value();
   ASSERT_EQ(server->addresses().size(), listen.size());

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::string_view kJoinPath = "/aster.cluster.v1.Cluster/Join";
 
-// Whose certificate the connection has shown, which TLS has checked; empty: none was shown.
+// The node of the connection's certificate, which TLS has checked; nullopt: none was shown.
 Result<std::optional<NodeId>> CallerOf(const grpc::AuthContext& context) {
   const auto shown = context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
   if (shown.empty()) return std::optional<NodeId>();
@@ -43,8 +43,8 @@ Error Unauthenticated() {
           "no certificate of this cluster: join it first, with aster cluster join"};
 }
 
-// Decides about each call before anything but its name was read: who shows no certificate may call
-// Join alone.
+// Checks each call when only its name has been read: callers without a certificate may call only
+// Join.
 class Gatekeeper final : public grpc::AuthMetadataProcessor {
  public:
   explicit Gatekeeper(ControlService& service) : service_(service) {}
@@ -71,7 +71,7 @@ class Gatekeeper final : public grpc::AuthMetadataProcessor {
   ControlService& service_;
 };
 
-// Calls with a deadline that is not too far away, and not too many of them.
+// Calls must have a deadline that is not too far away, and are limited in number.
 class ClusterCalls final : public v1::Cluster::Service {
  public:
   ClusterCalls(ControlService& service, Acceptor& acceptor)
@@ -179,7 +179,7 @@ class ClusterCalls final : public v1::Cluster::Service {
  private:
   template <typename Message>
   static Status Write(grpc::ServerWriter<Message>& writer, const Message& message) {
-    // Waits for the caller to take it, until the call's deadline at most.
+    // Waits until the caller accepts it, at most until the call's deadline.
     if (writer.Write(message)) return Ok();
     return Error(Code::kCancelled, "the caller has disconnected, or its deadline has passed");
   }
@@ -187,7 +187,7 @@ class ClusterCalls final : public v1::Cluster::Service {
   template <typename Do>
   grpc::Status Answer(grpc::ServerContext& context, const Do& answer) {
     return AnswerAnyNode(context, [&](const NodeId& from) -> Status {
-      // The gatekeeper has seen to it; who changes one need not know the other.
+      // The gatekeeper has checked this; the check here does not rely on it.
       if (from == NodeId()) return Unauthenticated();
       return answer(from);
     });
@@ -208,7 +208,7 @@ class ClusterCalls final : public v1::Cluster::Service {
     }());
   }
 
-  // The gatekeeper has let the caller's node in: the connection is authenticated.
+  // The gatekeeper has admitted the caller's node: the connection is authenticated.
   void AdmitConnection(const grpc::ServerContext& context) {
     if (const auto peer = RemotePeer::FromText(context.peer())) acceptor_.Admit(*peer);
   }
@@ -223,7 +223,7 @@ class GrpcServer final : public ControlServer {
   explicit GrpcServer(ControlService& service) : service_(service), calls_(service, acceptor_) {}
   ~GrpcServer() override {
     acceptor_.Stop();
-    // Without waiting for calls to end by themselves: they are cancelled.
+    // Cancels running calls instead of waiting for them.
     if (server_ != nullptr) server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
   }
 
@@ -268,21 +268,21 @@ void Bound(grpc::ServerBuilder& builder) {
   builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxThreads);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5000);
-  // Without it (client_channel.cc tells why) an unauthenticated message is buffered to 64 KiB at
+  // Without the probe (see client_channel.cc) an unauthenticated message is buffered to 64 KiB at
   // most.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  // Connections: silent ones end, broken ones are found.
+  // Ends idle connections, and detects broken ones.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 60000);
-  // Who begins calls and never says what it wants ends at last; others connect again unnoticed.
+  // Ends connections with calls that never send a request; other clients reconnect unnoticed.
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 600'000);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS,
                              static_cast<int>(kMaxDeadlineNs / kNsPerMs));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
-  // gRPC makes an error of each ping that it counts as one too many, and keeps them all until the
-  // connection has ended. What the acceptor lets a stranger send takes less without.
+  // For each ping too many, gRPC keeps an error until the connection has ended. Without strikes,
+  // the bytes that the acceptor allows need less memory.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  // Small messages that grow when they are unpacked are not for us.
+  // No compression: small messages must not grow when unpacked.
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -290,7 +290,7 @@ void Bound(grpc::ServerBuilder& builder) {
 
 Status GrpcServer::Listen(const std::vector<std::string>& addresses) {
   for (const std::string& address : addresses) {
-    // The first address of a name, as others reach it.
+    // The first address of a name, as other machines use it.
     const net::HostPort host_port = TRY(net::ParseHostPort(address));
     const net::Endpoint endpoint = TRY(net::Resolve(host_port)).front();
     cluster::HostPort real = TRY(cluster::ParseHostPort(address));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers the control plane's calls, by gRPC with certificates of the cluster on both sides. Must
-// not know what the answers are.
+// Serves the control plane's calls, by gRPC with certificates of the cluster on both sides. Must
+// not know the answers.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class ControlServer {
   // Ends calls that are in flight.
   virtual ~ControlServer() = default;
 
-  // Where it really listens.
+  // The addresses that it listens on.
   virtual const std::vector<std::string>& addresses() const = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Callers that do not do as our client does: garbage, floods, no deadlines, giant messages, bombs.
+// Misbehaving callers: garbage, floods, no deadlines, giant messages, compression bombs.
 
 #include "rpc/control_server.h"
 
@@ -38,7 +38,7 @@ class Hostile : public testing::Test {
   }
   const std::string& address() const { return server_->addresses().front(); }
 
-  // gRPC as any client may use it, with a certificate of the cluster or none.
+  // A plain gRPC client, with a certificate of the cluster or none.
   std::unique_ptr<v1::Cluster::StubInterface> Raw(bool has_certificate = true) const {
     return v1::Cluster::NewStub(RawChannel(has_certificate));
   }
@@ -54,7 +54,7 @@ class Hostile : public testing::Test {
     arguments.SetMaxSendMessageSize(-1);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // client_channel.cc tells why
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // see client_channel.cc
     return grpc::CreateCustomChannel("ipv4:" + address(), grpc::SslCredentials(options), arguments);
   }
   net::Socket Connected() const {
@@ -101,7 +101,7 @@ TEST_F(Hostile, AStrangerTakesNotTheControlPlaneAway) {
   ASSERT_TRUE(v1::Cluster::NewStub(node)->Describe(&context, {}, &reply).ok());
   std::vector<net::Socket> sockets;
   for (int i = 0; i < 200; ++i) sockets.push_back(Connected());
-  // Of those who stay silent only the last are still there.
+  // Of the silent connections only the last ones are still open.
   for (size_t i = 0; i + 32 < sockets.size(); ++i) {
     pollfd ended{.fd = sockets[i].descriptor(), .events = POLLIN, .revents = 0};
     ASSERT_EQ(poll(&ended, 1, 60'000), 1) << i;
@@ -123,7 +123,7 @@ TEST_F(Hostile, StrangersWithoutACertificateDoNotStay) {
   ExpectItAnswers();
 }
 
-// As a program would that knows TLS 1.2 and nothing newer.
+// As a program that knows TLS 1.2 and nothing newer.
 TEST_F(Hostile, OldTlsIsRefused) {
   std::string hello = "\x16\x03\x01" + std::string(1, 0) + "\x47" + "\x01" + std::string(2, 0) +
                       "\x43" + "\x03\x03" + std::string(32, 'r') + std::string(1, 0);
@@ -139,7 +139,7 @@ TEST_F(Hostile, OldTlsIsRefused) {
   ASSERT_EQ(poll(&answered, 1, 60'000), 1);
   char kind = 0;
   const ssize_t received = recv(socket.descriptor(), &kind, 1, 0);
-  EXPECT_TRUE(received <= 0 || kind == '\x15') << int{kind};  // the end, or an alert before it
+  EXPECT_TRUE(received <= 0 || kind == '\x15') << int{kind};  // closed, or an alert before that
 }
 
 TEST_F(Hostile, CallsWithoutADeadlineOrWithOneTooFarAway) {
@@ -175,7 +175,7 @@ TEST_F(Hostile, GiantMessages) {
   SetPatience(context);
   EXPECT_EQ(node->Exchange(&context, giant, &reply).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  // A stranger is not even listened to.
+  // A request of an unauthenticated caller is not even read.
   grpc::ClientContext of_a_stranger;
   SetPatience(of_a_stranger);
   EXPECT_EQ(Raw(false)->Exchange(&of_a_stranger, giant, &reply).error_code(),
@@ -185,7 +185,7 @@ TEST_F(Hostile, GiantMessages) {
   v1::JoinReply join_reply;
   grpc::ClientContext joining;
   SetPatience(joining);
-  // It is too long, or so much has come by then that the connection ends.
+  // It is too long, or the connection ends because of the bytes received so far.
   EXPECT_FALSE(Raw(false)->Join(&joining, request, &join_reply).ok());
   EXPECT_FALSE(was_asked);
   ExpectItAnswers();
@@ -241,7 +241,7 @@ TEST_F(Hostile, RevokedNodesAreAskedNothing) {
     EXPECT_THAT(error.message(), HasSubstr("laptop was revoked"));
   }
   EXPECT_FALSE(was_asked);
-  // From the next call on, over the connection that is there.
+  // Holds from the next call on, also on the existing connection.
   service_.admit = nullptr;
   EXPECT_TRUE(client->Exchange({}, kPatienceNs).ok());
 }
@@ -251,7 +251,7 @@ TEST_F(Hostile, NobodyTakesAllThePlaces) {
     const std::vector<uint8_t> bytes(100'000);
     for (;;) TRY(sink(bytes));
   };
-  // Streams whose client reads no more than the first piece.
+  // Streams whose client reads only the first piece.
   const auto raw = Raw();
   std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
   std::vector<std::unique_ptr<grpc::ClientReaderInterface<v1::Piece>>> readers;
@@ -271,7 +271,7 @@ TEST_F(Hostile, NobodyTakesAllThePlaces) {
     }
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
   }
-  // Its places are free as soon as the server has noticed.
+  // Its slots are free as soon as the server has noticed.
   while (!MakeClient(laptop_, address())->Describe(kPatienceNs).ok()) std::this_thread::yield();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers that are longer than a message, whole and broken off.
+// Replies longer than a message, complete and aborted ones.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::vector<uint8_t> SomeBytes(size_t size) {
   return bytes;
 }
 
-// Until the caller has enough.
+// Until the sink fails.
 Status SendForEver(const ByteSink& sink) {
   const std::vector<uint8_t> bytes = SomeBytes(100'000);
   for (;;) TRY(sink(bytes));

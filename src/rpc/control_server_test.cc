@@ -41,7 +41,7 @@ TEST_F(Control, Exchanges) {
   const Gossip reply = client_->Exchange(SampleGossip(), kPatienceNs).value();
   EXPECT_THAT(reply.members, testing::ElementsAre(SampleMember(3)));
   EXPECT_EQ(reply.revocations_serial, 9u);
-  // A front end sends nothing of its own.
+  // A front end sends no record.
   service_.exchange = [&](const NodeId&, const Gossip& gossip) { return gossip; };
   EXPECT_TRUE(client_->Exchange({}, kPatienceNs).value().members.empty());
 }

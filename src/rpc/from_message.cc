@@ -21,7 +21,7 @@ Status CheckSize(uint64_t size, uint64_t limit, std::string_view what) {
   return InvalidArgument(fmt::format("{} {}: at most {} are possible", size, what, limit));
 }
 
-// A text that people will see.
+// A text that users will see.
 Result<std::string> Shown(const std::string& text, std::string_view what) {
   TRY(CheckSize(text.size(), kMaxTextBytes, "bytes").In(what));
   if (ForDisplay(text) != text)
@@ -212,7 +212,7 @@ Result<cluster::JoinRequest> FromMessage(const v1::JoinRequest& message) {
   request.name = TRY(NodeName(message.name()));
   request.certificate_request = message.certificate_request();
   request.proof = message.proof();
-  // Beyond the year 9999 no clock is.
+  // No clock is beyond the year 9999.
   constexpr uint64_t kMaxWallS = 253'402'300'799;
   request.wall_s = static_cast<int64_t>(std::min(message.wall_s(), kMaxWallS));
   return request;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From protobuf's messages, which any machine may have sent, to our values: an error where a
-// message cannot be one. Must not know how messages travel.
+// Converts protobuf messages, which any machine may have sent, to our values: an error if a message
+// is invalid. Must not know how messages are sent.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ inline Status FromMessage(const v1::WeightsOfferReply& /*message*/) { return Ok(
 Result<DrainRequest> FromMessage(const v1::DrainRequest& message);
 inline Status FromMessage(const v1::DrainReply& /*message*/) { return Ok(); }
 
-// Puts a manifest together. Memory grows with what has come, not with what was announced. Not for
+// Puts a manifest together. Memory grows with received bytes, not with announced ones. Not for
 // concurrent use.
 class ManifestReader {
  public:
   explicit ManifestReader(const Hash128& fingerprint) { manifest_.fingerprint = fingerprint; }
 
   Status Add(const v1::ManifestPart& part);
-  // Once; an error where something is missing.
+  // Call it once; an error if something is missing.
   Result<ModelManifest> Finish();
 
  private:
@@ -41,7 +41,7 @@ class ManifestReader {
   Status CheckFileIsWhole() const;
 
   ModelManifest manifest_;
-  uint64_t header_bytes_ = 0;   // that the last file announced
+  uint64_t header_bytes_ = 0;   // announced for the last file
   uint64_t content_count_ = 0;  // likewise
   // That may still be announced.
   uint64_t header_bytes_left_ = kMaxHeaderBytes;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Messages from any machine: a value or an error, and what became a value travels on unchanged.
-// The first byte says what is sent; a manifest comes in parts of which each begins with its size.
+// Messages from any machine: each gives a value or an error, and a value converts back unchanged.
+// The first byte chooses the type; a manifest comes in parts that begin with their size.
 
 #include "rpc/from_message.h"
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Messages that cannot be what they say. Those that can are tested by calls
-// (control_server_test.cc).
+// Invalid messages. Valid ones are tested by calls (control_server_test.cc).
 
 #include "rpc/from_message.h"
 
@@ -18,7 +17,7 @@
 namespace aster::rpc {
 namespace {
 
-// That a good message is taken, and not after a change.
+// A valid message is accepted, and a changed one is not.
 template <typename Message, typename Value>
 void ExpectRefused(const Value& good,
                    const std::vector<std::function<void(Message& message)>>& changes) {
@@ -208,10 +207,10 @@ TEST(ManifestReader, RefusesWhatCannotBe) {
   EXPECT_TRUE(ReadParts({FilePart("a", 9, 5, 1), header, hash}).ok());
   const std::vector<std::vector<v1::ManifestPart>> cases = {
       {},
-      {header},                                          // of what?
+      {header},                                          // without a file
       {FilePart("a", 9, 5, 1), hash},                    // a header is missing
       {FilePart("a", 9, 5, 1), header},                  // a hash is missing
-      {FilePart("a", 9, 5, 1), FilePart("b", 0, 0, 0)},  // the same, of a file before
+      {FilePart("a", 9, 5, 1), FilePart("b", 0, 0, 0)},  // the same again for an earlier file
       {FilePart("a", 9, 5, 0), header, header},
       {FilePart("a", 9, 5, 0), header, hash},
       {FilePart("a", 9, 0, 1), half_a_hash},

@@ -22,13 +22,13 @@ namespace {
 static_assert(static_cast<int>(Code::kUnauthenticated) == grpc::StatusCode::UNAUTHENTICATED &&
               static_cast<int>(Code::kCancelled) == grpc::StatusCode::CANCELLED);
 
-// TLS 1.3 alone: gRPC cannot be told so, but what older versions may use. That is a cipher for
-// certificates of another kind than the cluster's, so that no older handshake comes to its end.
-// Before there are threads, which might read the environment at the same time; gRPC reads it later.
+// Allows TLS 1.3 only. gRPC has no option for that, only for the ciphers of older versions: the one
+// given here needs another kind of certificate than the cluster's, so no older handshake succeeds.
+// Set before threads start, which might read the environment at the same time; gRPC reads it later.
 const bool kHasOnlyTls13 =
     setenv("GRPC_SSL_CIPHER_SUITES", "ECDHE-RSA-AES256-GCM-SHA384", /*replace=*/1) == 0;
 
-// Texts of errors travel in a place for a few KiB.
+// Error texts are sent in a field for a few KiB.
 std::string Bounded(std::string_view text) {
   std::string bounded = ForDisplay(text.substr(0, kMaxErrorBytes));
   if (bounded.size() > kMaxErrorBytes)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What both sides of gRPC's calls need: errors and deadlines as gRPC has them, and silence. For the
-// .cc files of this folder. Must not know what is called.
+// Shared by both sides of gRPC's calls: errors, deadlines, and log output. For the .cc files of
+// this folder. Must not know what is called.
 #pragma once
 
 #include <grpc/support/time.h>
@@ -16,16 +16,15 @@ namespace aster::rpc {
 
 grpc::Status ToGrpc(const Error& error);
 grpc::Status ToGrpc(const Status& status);
-// Of a status that is not OK. Its text, which any machine may have written, is made fit to be
-// shown.
+// For a status that is not OK. Its text, which any machine may have written, is made safe to show.
 Error FromGrpc(const grpc::Status& status);
 
 gpr_timespec DeadlineIn(int64_t duration_ns);
-// Until the deadline; kNeverNs where there is none.
+// The time until the deadline; kNeverNs without one.
 int64_t LeftUntil(gpr_timespec deadline);
 
-// gRPC and protobuf write to standard error what happens to connections and messages, which any
-// peer may fill; from now on it goes to our log, at the debug level.
+// gRPC and protobuf log connections and messages to standard error, with text from any peer; from
+// now on that goes to our log, at the debug level.
 void SendForeignLogsToOurs();
 
 }  // namespace aster::rpc

@@ -16,8 +16,8 @@ namespace {
 
 std::atomic<int> grpc_users = 0;
 
-// Connections that close give up their hold on gRPC in its own threads, soon after the object that
-// owned them is gone; the last of them ends the threads.
+// Closing connections release gRPC on its own threads, soon after their owner is destroyed; the
+// last of them ends the threads.
 void WaitForTheEndOfGrpc() {
   SystemClock clock;
   constexpr int kMostSteps = 10'000;
@@ -38,7 +38,7 @@ GrpcThreads::GrpcThreads() {
 GrpcThreads::~GrpcThreads() {
   const bool is_last = --grpc_users == 0;
   if (is_last) AwaitClosingChannels();
-  // Ends the threads here and now where nothing of gRPC's own is left, unlike grpc_shutdown().
+  // Unlike grpc_shutdown(), ends the threads here and now if gRPC has no objects left.
   grpc_shutdown_blocking();
   if (is_last) WaitForTheEndOfGrpc();
 }

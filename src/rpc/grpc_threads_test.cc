@@ -31,7 +31,7 @@ ptrdiff_t ThreadsOnceThereAreAtMost(ptrdiff_t wanted) {
   return ThreadsOfThisProcess();
 }
 
-// Callers, and a server that ends while connections are open.
+// Clients, and a server that ends while connections are open.
 TEST(GrpcThreads, AreGoneWithTheirLastUser) {
   const ClusterForTest cluster;
   const cluster::Identity desk = cluster.NewNode("desk");
@@ -57,7 +57,7 @@ TEST(GrpcThreads, AreGoneWithTheirLastUser) {
   }
 }
 
-// Whatever a call is doing when it is no longer wanted: connecting, proving who it is, waiting.
+// Calls cancelled in any phase: connecting, the handshake, waiting.
 TEST(GrpcThreads, AreGoneAfterCallsThatWereCancelled) {
   const ClusterForTest cluster;
   const cluster::Identity desk = cluster.NewNode("desk");

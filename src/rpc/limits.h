@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How much of anything the control plane takes: from nodes of the cluster, and from callers without
-// its certificate. Must not know who counts.
+// Limits of the control plane: for nodes of the cluster, and for callers without its certificate.
+// Must not know who counts.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace aster::rpc {
 
-// --- Messages. A parsed message may take a hundred times its bytes (a list of empty records), so
-// what a node may send unasked is smaller than what one asked for.
+// --- Messages. A parsed message may take a hundred times its bytes (a list of empty records), so a
+// request's limit is smaller than a reply's.
 
 inline constexpr size_t kMaxRequestBytes = 256 << 10;  // some hundreds of members
 inline constexpr size_t kMaxAnswerBytes = 1 << 20;
-inline constexpr size_t kPieceBytes = 128 << 10;  // of what is longer than one message
+inline constexpr size_t kPieceBytes = 128 << 10;  // of data longer than one message
 
 inline constexpr size_t kMaxMembers = 1024;
-inline constexpr size_t kMaxCertificates = 64;  // in one message
+inline constexpr size_t kMaxCertificates = 64;  // per message
 inline constexpr size_t kMaxModels = 4096;
 inline constexpr size_t kMaxDevices = 64;
 inline constexpr size_t kMaxDrafters = 64;
-inline constexpr size_t kMaxLayerRanges = 1024;  // of one model
+inline constexpr size_t kMaxLayerRanges = 1024;  // per model
 inline constexpr size_t kMaxSlices = 4096;
 inline constexpr size_t kMaxLinks = 4096;
-inline constexpr size_t kMaxTextBytes = 255;  // names for people
+inline constexpr size_t kMaxTextBytes = 255;  // names for users
 inline constexpr size_t kMaxTensorNameBytes = 255;
 inline constexpr size_t kMaxRevocationsBytes = 128 << 10;
 inline constexpr size_t kMaxPemBytes = 16 << 10;
@@ -46,10 +46,10 @@ inline constexpr uint64_t kMaxContents = 1 << 20;
 
 inline constexpr uint64_t kMaxMeasuredBytes = 256 << 20;
 inline constexpr int64_t kMaxCallNs = 300 * kNsPerSecond;
-// Farther ones are refused. gRPC rounds a deadline up on its way.
+// Later ones are refused. gRPC rounds a deadline up in transit.
 inline constexpr int64_t kMaxDeadlineNs = kMaxCallNs / 10 * 11;
 inline constexpr int kMaxCallsPerNode = 24;
-inline constexpr int kMaxUnauthenticatedCalls = 4;  // all of them together
+inline constexpr int kMaxUnauthenticatedCalls = 4;  // for all such callers together
 inline constexpr int kMaxThreads = 96;
 inline constexpr size_t kMaxBufferedBytes = 256 << 20;
 inline constexpr size_t kMaxErrorBytes = 1024;

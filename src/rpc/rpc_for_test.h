@@ -37,7 +37,7 @@ class ClusterForTest {
   const cluster::Authority authority_;
 };
 
-// Without a function, a call is refused.
+// A call without a function is refused.
 class ServiceForTest : public ControlService {
  public:
   std::function<Status(const NodeId&)> admit;
@@ -93,7 +93,7 @@ inline std::unique_ptr<ControlClient> MakeClient(std::optional<cluster::Identity
       .value();
 }
 
-// A machine that is busy with other tests is late, not gone.
+// A machine that is busy with other tests is late, not unreachable.
 inline constexpr int64_t kPatienceNs = 60 * kNsPerSecond;
 
 }  // namespace aster::rpc

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Values with something in every field. Must not know how they travel.
+// Values with something in every field. Must not know how they are sent.
 #pragma once
 
 #include <string>

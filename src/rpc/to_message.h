@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// From our values to protobuf's messages. Must not know how messages travel.
+// Converts our values to protobuf messages. Must not know how messages are sent.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ namespace aster::rpc {
 
 namespace v1 = cluster::v1;
 
-// Each fills an empty message. Names for people are made fit to be shown, and short.
+// Each fills an empty message. Names for users are made safe to show, and short.
 void ToMessage(const Hash128& hash, v1::Hash* message);
 void ToMessage(const cluster::JoinRequest& request, v1::JoinRequest* message);
 void ToMessage(const cluster::JoinReply& reply, v1::JoinReply* message);
@@ -42,7 +42,7 @@ void ToMessage(const SessionReceipt& receipt, v1::SessionReceipt* message);
 void ToMessage(const WeightsOffer& offer, v1::WeightsOffer* message);
 void ToMessage(const DrainRequest& request, v1::DrainRequest* message);
 
-// Hands the manifest on in parts of at most kPieceBytes and a little.
+// Passes the manifest on in parts of at most kPieceBytes and a little.
 Status ToParts(const ModelManifest& manifest,
                const std::function<Status(const v1::ManifestPart& part)>& send);
 
