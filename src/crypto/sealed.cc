@@ -12,7 +12,7 @@
 namespace aster::crypto {
 namespace {
 
-// Sealed bytes are the nonce, as many bytes as the content has, and the tag.
+// Sealed bytes: the nonce, the encrypted content of equal length, and the tag.
 constexpr size_t kNonceBytes = 12;
 constexpr size_t kTagBytes = 16;
 constexpr size_t kMaxSealedBytes = size_t{1} << 30;  // OpenSSL counts in int

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Bytes that only the key's holders can read or change: AES-256 in Galois/counter mode. Must not
-// know what they are nor where the key comes from.
+// Authenticated encryption: AES-256 in Galois/counter mode. Must not know the content nor where the
+// key comes from.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@ namespace aster::crypto {
 
 using SealingKey = Sha256Digest;  // 32 bytes that cannot be guessed
 
-// The content, encrypted under a random nonce. `context` is not kept: Open has to be given
-// it too.
+// The content, encrypted with a random nonce. `context` is not stored: Unseal needs it, too.
 Result<std::vector<uint8_t>> Seal(const SealingKey& key, Bytes content, Bytes context);
-// PermissionDenied where the key, the context or any byte is another one.
+// PermissionDenied if the key, the context or any byte differs.
 Result<std::vector<uint8_t>> Unseal(const SealingKey& key, Bytes sealed, Bytes context);
 
 }  // namespace aster::crypto

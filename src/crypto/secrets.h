@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Secrets: bytes that cannot be predicted, and a comparison that tells nothing by its time. Must
-// not know what they protect.
+// Secrets: unpredictable bytes, and a comparison in constant time. Must not know what they protect.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace aster::crypto {
 
-// In a time that does not depend on where they differ.
+// The time does not depend on where they differ.
 bool EqualSecrets(Bytes a, Bytes b);
 
 Result<std::vector<uint8_t>> RandomSecret(size_t size);

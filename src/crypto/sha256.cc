@@ -30,7 +30,7 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
-  // Fails only where memory has run out.
+  // Fails only if memory has run out.
   CHECK(state_->context != nullptr &&
         EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// SHA-256, of bytes at once or as they come. Must not know what is hashed, nor why.
+// SHA-256, of bytes at once or in pieces. Must not know what is hashed, nor why.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class Sha256 {
   ~Sha256();
 
   void Add(Bytes bytes);
-  // Of all that was added; nothing is added after it.
+  // Of all added bytes; no more may be added.
   Sha256Digest Finish();
 
  private:

@@ -18,10 +18,10 @@
 namespace aster::discovery {
 namespace {
 
-// Between two looks at this machine's addresses.
+// Between two checks of this machine's addresses.
 constexpr int64_t kLookNs = 2 * kNsPerSecond;
 constexpr int64_t kHiddenNs = 500 * kNsPerMs;
-// More in a second are left to the system, which throws them away.
+// More per second stay in the system's queue, which drops them.
 constexpr int kMaxDatagramsPerSecond = 1000;
 constexpr size_t kMaxAskedHidden = 8;
 
@@ -53,8 +53,8 @@ std::vector<LinkAddress> ChooseLinks(const std::vector<LinkAddress>& links,
   for (const LinkAddress& link : links) {
     if (PortOn(link, listening)) chosen.push_back(link);
   }
-  // A program that listens everywhere need not be found from this machine by loopback, if there is
-  // another way.
+  // A program that listens on all addresses need not be found from this machine by loopback if
+  // there is another way.
   const auto is_named = [&](const LinkAddress& link) {
     return std::ranges::any_of(listening, [&](const std::string& each) {
       return each.starts_with(link.address.ToText() + ":");
@@ -160,7 +160,7 @@ void Discovery::SayOffer(const Link& link, bool is_over) {
   if (port && !offer.labels.empty()) link.Send(FormatDnsMessage(OfferMessage(offer, is_over)));
 }
 
-// Until something is to be said, heard or looked at.
+// Waits until it must send, receive or check.
 void Discovery::Wait() {
   const int64_t now_ns = clock_.NowNs();
   if (now_ns - second_ns_ >= kNsPerSecond) {
@@ -192,7 +192,7 @@ void Discovery::HearAll(const Link& link) {
 
 void Discovery::Hear(const Link& link, const Link::Datagram& datagram) {
   const auto message = ParseDnsMessage(datagram.bytes);
-  if (!message.ok()) return;  // many programs speak to the group
+  if (!message.ok()) return;  // many programs send to the group
   const Heard heard = HearMessage(*message);
   const bool is_known = std::ranges::count(heard.known, instance_) > 0;
   for (const std::string& label : heard.asked) {
@@ -203,7 +203,7 @@ void Discovery::Hear(const Link& link, const Link::Datagram& datagram) {
     const bool is_wanted = std::ranges::count(options_.wanted, sighting.label) > 0;
     if (!is_wanted || sighting.instance == instance_ || !options_.on_found) continue;
     options_.on_found(TextOf(datagram.from, sighting.port));
-    return;  // one place is one hint, whatever the message says
+    return;  // one address per message, whatever it says
   }
 }
 

@@ -83,7 +83,7 @@ TEST(PortFromEnvironment, IsOffOrANumber) {
   }
 }
 
-// What one was told of, safe for concurrent use.
+// The found addresses; safe for concurrent use.
 class Found {
  public:
   void Add(const std::string& address) {
@@ -131,7 +131,7 @@ class Discoveries : public testing::Test {
     return Discovery::Start(std::move(options), clock_).value();
   }
 
-  // Others of this test on one machine only hear labels that they do not want.
+  // Concurrent tests on the same machine use other labels.
   static constexpr uint16_t kPort = 45353;
   const std::string home_ = ClusterLabel(DrawInstance());
   const std::string secret_ = InvitationLabel(AsBytes(DrawInstance()));

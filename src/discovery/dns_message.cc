@@ -14,11 +14,11 @@ namespace {
 
 constexpr size_t kMaxLabelBytes = 63;
 constexpr size_t kMaxNameBytes = 255;  // with the length before each label, and the end
-constexpr size_t kMaxPointers = 16;    // in one name
+constexpr size_t kMaxPointers = 16;    // per name
 constexpr uint16_t kIsAnswer = 0x8000;
 constexpr uint16_t kIsAuthoritative = 0x0400;
 constexpr uint16_t kInternet = 1;
-// Of a record: replaces what was known; of a question: an answer to the sender alone would do.
+// In a record: replaces earlier ones; in a question: the sender accepts a unicast reply.
 constexpr uint16_t kClassFlag = 0x8000;
 
 Error CutOff() { return DataLoss("a DNS message ends too early"); }
@@ -30,8 +30,7 @@ char ReadableOf(uint8_t byte) {
   return is_plain ? c : '?';
 }
 
-// Walks through a message. After the first failure everything reads as empty, and status() says
-// what it was.
+// Reads a message. After the first failure everything reads as empty, and status() has the error.
 class DnsReader {
  public:
   explicit DnsReader(Bytes bytes) : bytes_(bytes) {}
@@ -50,7 +49,7 @@ class DnsReader {
     const uint32_t high = Short();
     return high << 16 | Short();
   }
-  // Begins a part of `size` bytes; its end.
+  // Begins a part of `size` bytes; returns its end.
   size_t Part(size_t size) { return Has(size) ? offset_ + size : offset_; }
   void GoTo(size_t offset) {
     if (ok()) offset_ = offset;
@@ -71,7 +70,7 @@ class DnsReader {
   Status status_;
 };
 
-// A pointer goes back, and each of a chain further than the one before: there is no circle.
+// Each pointer of a chain must go further back than the one before, so there are no loops.
 std::string DnsReader::Name() {
   std::string name;
   size_t at = offset_, bound = offset_, end = 0, size = 1, pointers = 0;
@@ -109,7 +108,7 @@ DnsQuestion ReadQuestion(DnsReader& reader) {
   DnsQuestion question;
   question.name = reader.Name();
   question.type = reader.Short();
-  if ((reader.Short() & ~kClassFlag) != kInternet) question.type = 0;  // another network's
+  if ((reader.Short() & ~kClassFlag) != kInternet) question.type = 0;  // another class
   return question;
 }
 
@@ -156,7 +155,7 @@ class DnsWriter {
   void Record(const DnsRecord& record) {
     Name(record.name);
     Short(record.type);
-    // There are pointers of one name from many machines; the others are one machine's alone.
+    // Many machines have pointers with one name; other records have one owner.
     Short(record.type == kPointerRecord ? kInternet : kInternet | kClassFlag);
     Long(record.ttl_s);
     DnsWriter data;
@@ -165,7 +164,7 @@ class DnsWriter {
       data.Short(record.port);
     }
     if (record.type == kServiceRecord || record.type == kPointerRecord) data.Name(record.target);
-    if (record.type == kTextRecord) data.bytes_.push_back(0);  // one text, and it is empty
+    if (record.type == kTextRecord) data.bytes_.push_back(0);  // a single, empty text
     Short(data.bytes_.size());
     bytes_.insert(bytes_.end(), data.bytes_.begin(), data.bytes_.end());
   }
@@ -182,7 +181,7 @@ Result<DnsMessage> ParseDnsMessage(Bytes bytes) {
   if (bytes.size() > kMaxMessageBytes) return DataLoss("a DNS message is too long");
   DnsReader reader(bytes);
   DnsMessage message;
-  reader.Short();  // the number that answers by unicast repeat
+  reader.Short();  // the id, for unicast replies
   const uint16_t flags = reader.Short();
   // Operation and result are zero in multicast DNS.
   if ((flags & 0x780F) != 0) return DataLoss("a DNS message is of another kind");

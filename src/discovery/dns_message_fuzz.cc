@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What anybody may send to the group: refused with a sentence, or a message that reads the same
-// when it is written and read again; and what is made of it.
+// Any bytes sent to the group: refused with a message, or accepted and unchanged after writing and
+// reading again; also tests how messages are interpreted.
 #include "base/check.h"
 #include "discovery/dns_message.h"
 #include "discovery/service.h"

@@ -55,7 +55,7 @@ TEST(DnsMessage, FollowsPointersAndSkipsWhatIsNotOurs) {
 TEST(DnsMessage, PointersThatGoForwardOrInCirclesAreRefused) {
   EXPECT_THAT(WhyNot(Message(1, 0, "\xc0\x0c\0\x0c\0\x01"sv)), HasSubstr("loop"));
   EXPECT_THAT(WhyNot(Message(1, 0, "\xc0\x10\0\x0c\0\x01"sv)), HasSubstr("loop"));
-  // The second label points at the first, which points on.
+  // The second label points to the first, which points on.
   EXPECT_THAT(WhyNot(Message(1, 0, "\x3f"sv)), HasSubstr("too early"));
   EXPECT_THAT(WhyNot(Message(1, 0, "\x01z\xc0\x0c\0\x0c\0\x01"sv)), HasSubstr("loop"));
   // A record whose data are a chain of pointers, each to the one before it, and another record

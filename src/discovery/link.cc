@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kGroupV4 = "224.0.0.251";
 constexpr const char* kGroupV6 = "ff02::fb";
-// Messages to the group are sent with the largest number of hops, as RFC 6762 asks.
+// The hop limit that RFC 6762 asks for.
 constexpr int kHops = 255;
 
 Status Set(const net::Socket& socket, int level, int option, const auto& value) {
@@ -64,7 +64,7 @@ Status JoinV4(const net::Socket& socket, const LinkAddress& link) {
   membership.imr_address = V4Of(link.address);
   membership.imr_ifindex = static_cast<int>(link.interface_index);
   TRY(Set(socket, IPPROTO_IP, IP_ADD_MEMBERSHIP, membership));
-  // Which interface it is sent from, and with which address.
+  // The interface and the address to send from.
   TRY(Set(socket, IPPROTO_IP, IP_MULTICAST_IF, membership));
   TRY(Set(socket, IPPROTO_IP, IP_MULTICAST_TTL, kHops));
   TRY(Set(socket, IPPROTO_IP, IP_MULTICAST_LOOP, 1));
@@ -156,9 +156,9 @@ Result<Link> Link::Open(const LinkAddress& address, uint16_t port) {
   net::Socket socket(
       ::socket(group.address.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket.is_open()) return SystemError(errno, "a multicast socket");
-  // Other programs of this machine hear the group, too.
+  // Other programs of this machine listen to the group, too.
   TRY(Set(socket, SOL_SOCKET, SO_REUSEADDR, 1));
-  // At the group's address: what is sent to this machine alone does not arrive here.
+  // Bound to the group's address: unicast messages do not arrive here.
   if (bind(socket.descriptor(), reinterpret_cast<const sockaddr*>(&group.address), group.size) !=
       0) {
     return Error(Code::kUnavailable, SystemError(errno, group.ToText()).message());

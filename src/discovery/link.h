@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The addresses of this machine on its networks, and a socket at each that speaks to the group of
-// multicast DNS and hears it: 224.0.0.251, ff02::fb. What a socket hears was sent to the group on
-// that network, by an address of that network. Must not know what is said.
+// The addresses of this machine on its networks, with a socket at each for the multicast DNS group:
+// 224.0.0.251, ff02::fb. A socket receives messages that an address of its network sent to the
+// group there. Must not know what is said.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@
 namespace aster::discovery {
 
 struct IpAddress {
-  std::array<uint8_t, 16> bytes{};  // the first four of IPv4
+  std::array<uint8_t, 16> bytes{};  // IPv4: the first four
   bool is_v6 = false;
 
   auto operator<=>(const IpAddress&) const = default;
   std::string ToText() const;
 };
-// Nothing where it is of another family.
+// Nullopt for another family.
 std::optional<IpAddress> IpAddressOf(const sockaddr* address);
 
 struct LinkAddress {
@@ -36,14 +36,14 @@ struct LinkAddress {
   bool is_loopback = false;
 
   auto operator<=>(const LinkAddress&) const = default;
-  // Whether the other address is of the same network.
+  // Whether the other address is in the same network.
   bool IsNeighbour(const IpAddress& other) const;
 };
 
 inline constexpr size_t kMaxLinks = 16;
 
-// Those of interfaces that are up, and can multicast or are loopback; in order. Not the link-local
-// ones of IPv6, at which nodes are not reached. Of loopback, IPv4 alone has a group.
+// Addresses of interfaces that are up, and can multicast or are loopback; in order. Without the
+// link-local ones of IPv6, where nodes are not reachable. On loopback, only IPv4 has a group.
 Result<std::vector<LinkAddress>> FindLinks();
 
 // Not for concurrent use.
@@ -54,7 +54,7 @@ class Link {
   const LinkAddress& address() const { return address_; }
   int descriptor() const { return socket_.descriptor(); }
 
-  // To the group; what does not get through is lost.
+  // Sends to the group; undeliverable messages are lost.
   void Send(Bytes datagram) const;
 
   struct Datagram {
@@ -62,7 +62,7 @@ class Link {
     bool is_from_neighbour = false;  // and its port is the group's
     Bytes bytes;                     // in the buffer
   };
-  // The next one; nothing where none waits.
+  // The next one; nullopt if none waits.
   std::optional<Datagram> Receive(std::span<uint8_t> buffer) const;
 
  private:

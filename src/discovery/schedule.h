@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// When a machine speaks to the group: at its start and after changes, then at rising intervals,
-// and soon after it was asked, but never more than once a second. Must not know what it says.
+// When a machine sends to the group: at its start and after changes, then at growing intervals, and
+// soon after a question, but never more than once a second. Must not know what it says.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace aster::discovery {
 
 inline constexpr int64_t kFirstIntervalNs = 1 * kNsPerSecond;
 inline constexpr int64_t kLongestIntervalNs = 64 * kNsPerSecond;
-// Questions end some minutes after the last change: offers go on, so that none is needed.
+// Questions end some minutes after the last change: offers continue, so that none is needed.
 inline constexpr int kMaxQuestions = 8;
 // Between two offers of one machine.
 inline constexpr int64_t kLeastIntervalNs = 1 * kNsPerSecond;
@@ -24,9 +24,9 @@ class Schedule {
  public:
   Schedule(uint64_t seed, int64_t now_ns);
 
-  // As at the start: the machine's addresses have changed.
+  // The machine's addresses have changed: as at the start.
   void Restart(int64_t now_ns);
-  // It was asked.
+  // The machine was asked.
   void Answer(int64_t now_ns);
 
   int64_t next_ns() const;
@@ -35,15 +35,15 @@ class Schedule {
     bool offer = false;
     bool ask = false;
   };
-  // What is to be said now.
+  // What to send now.
   Due Take(int64_t now_ns);
 
  private:
-  // So that machines that heard the same do not speak at the same moment.
+  // Random, so that machines that heard the same message do not send at the same moment.
   int64_t Jitter();
 
   Random random_;
-  int64_t round_ns_ = 0;  // of offering and asking
+  int64_t round_ns_ = 0;  // interval of offers and questions
   int64_t interval_ns_ = kFirstIntervalNs;
   int questions_ = 0;
   int64_t answer_ns_ = kNeverNs;

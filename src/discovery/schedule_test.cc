@@ -8,7 +8,7 @@
 namespace aster::discovery {
 namespace {
 
-// Runs it to its next word, which comes by then.
+// Advances the time to its next message.
 Schedule::Due Next(Schedule& schedule, int64_t& now_ns) {
   now_ns = std::max(now_ns, schedule.next_ns());
   return schedule.Take(now_ns);
@@ -28,7 +28,7 @@ TEST(Schedule, SpeaksSoonAndThenLessAndLess) {
                 static_cast<double>(interval_s), 0.13);
     earlier_ns = now_ns;
   }
-  // Offers go on, questions do not.
+  // Offers continue, questions do not.
   const Schedule::Due due = Next(schedule, now_ns);
   EXPECT_TRUE(due.offer && !due.ask);
   EXPECT_LT(now_ns - earlier_ns, 65 * kNsPerSecond);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Looks for the machines that have a label, for commands that know no address. Must not know what
-// they are asked then.
+// Finds the machines that have a label, for commands without an address. Must not know what they
+// are asked then.
 #pragma once
 
 #include <deque>
@@ -22,12 +22,11 @@ class Seeker {
   // The clock outlives it.
   static Result<std::unique_ptr<Seeker>> Start(std::string label, uint16_t port, Clock& clock);
 
-  // The next place, HOST:PORT, where such a machine is said to be, each once; nothing at the
-  // deadline.
+  // The next claimed address of such a machine, HOST:PORT, each once; nullopt at the deadline.
   std::optional<std::string> Next(int64_t deadline_ns) EXCLUDES(mu_);
 
  private:
-  // Of more answers, some are not honest.
+  // With more answers, some are not honest.
   static constexpr size_t kMaxPlaces = 32;
 
   explicit Seeker(Clock& clock) : clock_(clock) {}

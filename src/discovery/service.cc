@@ -12,7 +12,7 @@ namespace aster::discovery {
 namespace {
 
 constexpr std::string_view kService = "_aster._tcp.local";
-// Of an instance, a label is a subtype: machines that have another one do not answer.
+// A label is a subtype of the service: machines without it do not answer.
 constexpr std::string_view kBelow = "._sub._aster._tcp.local";
 constexpr std::string_view kOfCluster = "_c";
 constexpr std::string_view kOfInvitation = "_i";
@@ -28,7 +28,7 @@ std::string TagOf(std::string_view purpose, Bytes bytes) {
 
 std::string SubtypeOf(std::string_view label) { return fmt::format("{}{}", label, kBelow); }
 
-// Empty where the name is none.
+// Empty if the name has no label.
 std::string_view LabelOf(std::string_view name) {
   return name.ends_with(kBelow) ? name.substr(0, name.size() - kBelow.size()) : "";
 }
@@ -60,7 +60,7 @@ DnsMessage OfferMessage(const Offer& offer, bool is_over) {
   add(std::string(kService), kPointerRecord, offer.instance, 0);
   for (const std::string& label : offer.labels)
     add(SubtypeOf(label), kPointerRecord, offer.instance, 0);
-  // The service's machine has no name but the instance's.
+  // The service's host name is the instance's.
   add(offer.instance, kServiceRecord, offer.instance, offer.port);
   add(offer.instance, kTextRecord, "", 0);
   return message;

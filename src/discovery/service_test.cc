@@ -37,7 +37,7 @@ TEST(Service, AQuestionNamesLabelsAndWhoNeedNotAnswer) {
   EXPECT_THAT(heard.asked, ElementsAre("_c01"));
   EXPECT_THAT(heard.known, ElementsAre(instance));
   EXPECT_THAT(heard.sightings, IsEmpty());
-  // As programs that browse ask.
+  // As service browsers ask.
   EXPECT_THAT(HearMessage({.is_answer = false,
                            .questions = {{"_aster._tcp.local", kAnyRecord},
                                          {"_printer._tcp.local", kPointerRecord},

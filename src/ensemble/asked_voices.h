@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A question in which every member has a voice: what policies have in common of asking the members,
-// waiting for them and counting what they did. Must not know how they come to an answer.
+// A question in which every member has a voice: the common part of policies that asks the members,
+// waits for them and counts their work. Must not know how they make an answer.
 #pragma once
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
         clock_(context.clock),
         wait_ns_(context.wait_ns) {}
 
-  // What a voice posts is done on the ensemble's thread, unless the question is no more.
+  // Runs a voice's posted work on the ensemble's thread, unless the question is gone.
   typename Voice::Post PostOf(size_t i, const std::shared_ptr<Mailbox>& mailbox) {
     return [mailbox, i, weak = this->weak_from_this()](std::function<void(Voice&)> work) {
       mailbox->Post([weak, i, work = std::move(work)] {
@@ -63,12 +63,12 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
     return static_cast<size_t>(
         std::ranges::count_if(voices_, [](const auto& voice) { return voice->is_present(); }));
   }
-  // A voice that waits for others.
+  // Whether a voice is done and waits for the others.
   bool IsAnyReady() const {
     return std::ranges::any_of(
         voices_, [](const auto& voice) { return voice->is_present() && !voice->is_awaited(); });
   }
-  // The member of most weight that is there, the first of several.
+  // The first of the present members with the largest weight.
   std::optional<size_t> Weightiest() const {
     std::optional<size_t> best;
     for (size_t i = 0; i < voices_.size(); ++i) {
@@ -78,7 +78,7 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
     return best;
   }
 
-  // Waits from when the first is through: the others have so much time from then on.
+  // The wait begins when the first member is done: the others get this much time.
   bool IsLate() {
     if (!deadline_ns_) deadline_ns_ = clock_.NowNs() + wait_ns_;
     return clock_.NowNs() >= *deadline_ns_;
@@ -88,8 +88,8 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
     return {Code::kDeadlineExceeded, fmt::format("not done {:.1f} s after others were",
                                                  static_cast<double>(wait_ns_) * 1e-9)};
   }
-  // Whether no voice is waited for: all are through, or have had their time since the first was
-  // (`has_first`).
+  // Whether no voice is awaited: all are done, or their time since the first one was done
+  // (`has_first`) is over.
   bool HasHeard(bool has_first) {
     const auto is_awaited = [](const auto& voice) { return voice->is_awaited(); };
     if (std::ranges::none_of(voices_, is_awaited)) return true;
@@ -101,7 +101,7 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
     return true;
   }
 
-  // Of a voice that writes an answer with others.
+  // For a voice that writes an answer with others.
   static void AddPart(Part part, engine::Finish& finish, Answer& answer) {
     AddCounts(part.counts, finish.counts);
     AddUsage({.prompt = part.counts.prompt,
@@ -114,7 +114,7 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
     finish.times = answer.usage.times;
     answer.parts.push_back(std::move(part));
   }
-  // Members that wrote some of the bytes, who wrote the most first.
+  // Members that wrote some of the bytes, the one with the most first.
   static std::vector<size_t> AuthorsOf(const std::vector<uint64_t>& bytes) {
     std::vector<size_t> authors;
     for (size_t i = 0; i < bytes.size(); ++i) {
@@ -135,7 +135,7 @@ class AskedVoices : public Asked, public std::enable_shared_from_this<AskedVoice
  private:
   const Clock& clock_;
   const int64_t wait_ns_;
-  std::optional<int64_t> deadline_ns_;  // of those that are waited for
+  std::optional<int64_t> deadline_ns_;  // of awaited members
 };
 
 }  // namespace aster::ensemble

@@ -14,7 +14,7 @@
 namespace aster::ensemble {
 namespace {
 
-// e to less than this is nothing beside 1.
+// e to the power of less is negligible beside 1.
 constexpr double kFarBelow = -700;
 
 double Relative(double log_chance, double largest) {
@@ -41,7 +41,7 @@ Status ByteReader::Give(size_t history, std::span<const float> logits) {
   CHECK(logits.size() == spelling_->vocab_size());
   History& given = *histories_[history];
   const float largest = *std::ranges::max_element(logits);
-  // In the order of the tokens, so that the sum is the same wherever it is computed.
+  // In the order of the tokens, so that the sum is the same on every machine.
   std::vector<double> chances(logits.size());
   double sum = 0;
   for (size_t token = 0; token < logits.size(); ++token) {
@@ -62,19 +62,19 @@ Status ByteReader::Give(size_t history, std::span<const float> logits) {
   return Ok();
 }
 
-// Of what may follow a history that spells the whole text.
+// Adds the readings that may follow a history that spells the whole text.
 void ByteReader::AddReadings(const std::shared_ptr<History>& history) {
   const Spelling::Range all = spelling_->all();
   if (!drops_space_ || !history->tokens.empty()) {
     readings_.push_back({.history = history, .range = all, .may_end = true});
     return;
   }
-  // At the beginning, tokens with a space before them are their text without it.
+  // At the beginning, tokens with a leading space stand for their text without it.
   const Spelling::Range spaced = spelling_->Narrow(all, 0, ' ');
   readings_.push_back(
       {.history = history, .range = {.begin = all.begin, .end = spaced.begin}, .may_end = true});
   readings_.push_back({.history = history, .range = {.begin = spaced.end, .end = all.end}});
-  // A space alone is nothing of the text, which begins behind it then.
+  // A space alone is no text: the text begins after it.
   Spelling::Range range = spaced;
   for (; !range.is_empty() && spelling_->bytes(range.begin).size() == 1; ++range.begin) {
     const double chance = history->chances[range.begin];
@@ -116,13 +116,13 @@ std::array<double, kSymbols> ByteReader::Next() const {
   std::array<double, kSymbols> next;
   for (size_t symbol = 0; symbol < kSymbols; ++symbol) {
     const double chance = sums[symbol] / total;
-    // Numbers without all of their digits have no logarithm here.
+    // Denormal numbers have no logarithm here.
     next[symbol] = std::isnormal(chance) ? kernels::Log(chance) : kImpossible;
   }
   return next;
 }
 
-// What remains of a reading behind a byte: tokens that end there begin new histories.
+// The rest of a reading after a byte: tokens that end there begin new histories.
 void ByteReader::Narrow(Reading reading, uint8_t byte, std::vector<Reading>& narrowed,
                         std::vector<std::shared_ptr<History>>& fresh) const {
   reading.range = spelling_->Narrow(reading.range, reading.depth, byte);
@@ -155,7 +155,7 @@ void ByteReader::Push(uint8_t byte) {
 void ByteReader::LeaveOutUnlikely(std::vector<std::shared_ptr<History>>& fresh) {
   double largest = LargestLogChance();
   for (const auto& history : fresh) largest = std::max(largest, history->log_chance);
-  // Of all ways to spell the text.
+  // Over all ways to spell the text.
   double total = 0;
   for (const Reading& reading : readings_) total += Share(reading, largest);
   for (const auto& history : fresh) total += Relative(history->log_chance, largest);

@@ -19,7 +19,7 @@
 namespace aster::ensemble {
 namespace {
 
-// A model that finds something else probable behind every history, of texts and ends alone.
+// A model with other probabilities after every history, for texts and ends only.
 class Toy {
  public:
   explicit Toy(text::Vocab vocab)
@@ -52,7 +52,7 @@ class Toy {
     return chances;
   }
 
-  // The probability that a text begins so, or (`ends`) that it is this: over every way to spell it.
+  // The probability that a text begins so, or (`ends`) is exactly this, over all spellings.
   double ChanceOf(std::string_view text, bool ends, std::vector<int32_t> before = {}) const {
     if (text.empty() && !ends) return 1;
     const std::vector<double> chances = Chances(before);

@@ -14,7 +14,7 @@
 namespace aster::ensemble {
 namespace {
 
-// One question on its way: answers, then ratings, then the choice.
+// One question in progress: answers, then ratings, then the choice.
 class Choosing final : public AskedVoices<Voice> {
  public:
   Choosing(const AskedContext& context, const Question& question, uint64_t conversation)
@@ -56,7 +56,7 @@ class Choosing final : public AskedVoices<Voice> {
         candidates_.push_back({.authors = {i}, .text = voices_[i]->written().text});
       }
     }
-    // Where all agree there is nothing to rate.
+    // If all agree there is nothing to rate.
     if (candidates_.size() < 2) return;
     for (size_t c = 0; c < candidates_.size(); ++c) {
       const Written& written = voices_[candidates_[c].authors.front()]->written();
@@ -76,7 +76,7 @@ class Choosing final : public AskedVoices<Voice> {
     Answer answer;
     answer.policy_reason = policy_reason_;
     for (size_t c = 0; candidates_.size() > 1 && c < candidates_.size(); ++c) RateCandidate(c);
-    // Of equally probable ones, that of the first member.
+    // Of equally probable ones, the first member's.
     answer.chosen = static_cast<size_t>(
         std::ranges::min_element(candidates_, {}, &Candidate::bits_per_byte) - candidates_.begin());
     const Spoken& spoken = voices_[candidates_[answer.chosen].authors.front()]->spoken();

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Policy *choose*: every member answers, every member rates every different answer, and the answer
-// is taken that they together hold for the most probable (docs/ensembles.md). Must not know where
-// members are computed.
+// Policy *choose*: every member answers, every member rates every different answer, and the one
+// that they together find most probable is taken (docs/ensembles.md). Must not know where members
+// are computed.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace aster::ensemble {
 
-// `conversation` is a number that no other question of the members has.
+// `conversation`: a number that no other question of the members has.
 std::shared_ptr<Asked> MakeChoosing(const AskedContext& context, const Question& question,
                                     uint64_t conversation);
 

@@ -18,7 +18,7 @@
 namespace aster::ensemble {
 namespace {
 
-// How soon is noticed what is not posted, such as a member's time that is over.
+// How often events that are not posted are checked, such as a member's time limit.
 constexpr int64_t kMomentNs = 20 * kNsPerMs;
 
 }  // namespace
@@ -46,7 +46,7 @@ Ensemble::Ensemble(std::vector<Member> members, Clock& clock, EnsembleOptions op
 }
 
 Ensemble::~Ensemble() {
-  // Requests that are in flight know their members.
+  // Requests in flight refer to their members.
   questions_.clear();
   stepped_.clear();
   threaded_.clear();
@@ -78,7 +78,7 @@ std::vector<std::unique_ptr<const Spelling>> Ensemble::Spellings() const {
   return spellings;
 }
 
-// Where an answer cannot be as the policy would have it, one member's is chosen.
+// If the policy does not suit the question, one member's answer is chosen.
 Ensemble::Decided Ensemble::PolicyFor(const Question& question) const {
   const bool has_one_author = !CanBeSpans(question, members_);
   constexpr std::string_view kOneAuthor =
@@ -97,7 +97,7 @@ Ensemble::Decided Ensemble::PolicyFor(const Question& question) const {
     case Policy::kAuto:
       break;
   }
-  // What the evaluation favours (docs/ensembles.md).
+  // By the results of the evaluation (docs/ensembles.md).
   if (question.text && CanBeMixed(question, members_))
     return {Policy::kBytes, "a text is continued best by all members together"};
   return {Policy::kChoose, "whole answers are compared better than their parts"};
@@ -130,13 +130,13 @@ Result<std::shared_ptr<Asked>> Ensemble::Prepare(const Question& question) const
 
 void Ensemble::Ask(std::shared_ptr<Asked> question, OnAnswer on_answer, OnPiece on_piece) {
   question->Begin(mailbox_, std::move(on_answer), std::move(on_piece));
-  // No member's answer would wake who waits for the next step.
+  // No member's answer would wake the thread that waits for the next step.
   if (!question->is_askable()) mailbox_->Post([] {});
   questions_.push_back(std::move(question));
 }
 
 void Ensemble::Ask(const Question& question, OnAnswer on_answer, OnPiece on_piece) {
-  // Where no member can have it, the next step says so.
+  // If no member can take it, the next step reports that.
   Ask(Make(question), std::move(on_answer), std::move(on_piece));
 }
 
@@ -149,7 +149,7 @@ void Ensemble::CancelAll() {
 void Ensemble::Step() {
   for (const auto& engine : stepped_) engine->Step();
   for (const Mailbox::Letter& letter : mailbox_->TakeAll()) letter();
-  // Listeners may ask more: the list may grow on the way.
+  // Listeners may ask more questions: the list may grow meanwhile.
   for (size_t i = 0; i < questions_.size(); ++i) {
     const std::shared_ptr<Asked> asked = questions_[i];
     asked->Advance();

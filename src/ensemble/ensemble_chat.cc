@@ -33,7 +33,7 @@ Result<Answered> EnsembleChat::AnswerTo(const std::vector<Turn>& turns, respond:
   last_ = TRY(AnswerOne(ensemble_, question, is_cancelled, [&](const SaidPiece& piece) {
     listener.OnPiece({.text = piece.text, .events = piece.events, .tokens = piece.tokens});
   }));
-  // From here on it belongs to the conversation.
+  // From here on the answer belongs to the conversation.
   const Answered& answered = last_->answered;
   turns_.insert(turns_.end(), turns.begin(), turns.end());
   turns_.push_back(respond::AnswerTurn(answered.generated.text, answered.reply));

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A conversation that several models answer together: each turn is a question with all that was
-// said before it, whose KV pages each member has kept. Must not know terminals, nor how answers are
-// chosen.
+// A conversation that several models answer together: each turn is a question with the whole
+// conversation before it, whose KV pages each member has kept. Must not know terminals, nor how
+// answers are chosen.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace aster::ensemble {
 // Belongs to the ensemble's thread.
 class EnsembleChat final : public respond::Dialogue {
  public:
-  // The ensemble outlives it. `base` has what all turns have beside their messages.
+  // The ensemble outlives it. `base` has the common part of all turns besides their messages.
   EnsembleChat(Ensemble& ensemble, respond::Settings settings, respond::Conversation base,
                std::string system, uint32_t context_limit);
 
@@ -40,13 +40,13 @@ class EnsembleChat final : public respond::Dialogue {
   const std::vector<respond::Call>& open_calls() const override { return open_calls_; }
   size_t message_count() const override { return turns_.size(); }
   const respond::ChatTotals& totals() const override { return totals_; }
-  // Of the member that has most tokens.
+  // Of the member with the most tokens.
   respond::ContextUse context() const override;
-  // How the last answer was chosen; nothing before the first.
+  // How the last answer was made; nullopt before the first.
   const std::optional<Answer>& last_answer() const { return last_; }
 
  private:
-  // Behind what was said, these turns and the answer to them.
+  // Appends these turns and the answer to them.
   Result<respond::Answered> AnswerTo(const std::vector<respond::Turn>& turns,
                                      respond::Listener& listener, const IsCancelled& is_cancelled);
 
@@ -58,7 +58,7 @@ class EnsembleChat final : public respond::Dialogue {
 
   std::vector<respond::Turn> turns_;  // without the system message
   std::vector<respond::Call> open_calls_;
-  uint64_t extra_seed_ = 0;  // so that an answer asked for again is another
+  uint64_t extra_seed_ = 0;  // changes when an answer is regenerated
   std::optional<Answer> last_;
   respond::ChatTotals totals_;
 };

@@ -43,13 +43,13 @@ class EnsembleChatTest : public testing::Test {
   EnsembleChat Chat(float temperature = 0, const std::string& system = "") {
     return {ensemble_, Settings(temperature), {}, system, /*context_limit=*/2048};
   }
-  // What the chat says to a question.
+  // The chat's answer to a question.
   std::string Ask(EnsembleChat& chat, const std::string& text) {
     const auto answered = chat.Ask(text, shown_, never_);
     EXPECT_TRUE(answered.ok());
     return answered.ok() ? answered->generated.text : "";
   }
-  // Of the ensemble, to all that was said.
+  // The ensemble's answer to the whole conversation.
   std::string Answered(const std::vector<std::pair<std::string, std::string>>& said,
                        uint64_t extra_seed = 0, float temperature = 0) {
     Question question{.settings = Settings(temperature)};

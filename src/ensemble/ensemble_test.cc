@@ -43,7 +43,7 @@ TEST_F(EnsembleTest, TheSameModelTwiceIsThatModel) {
   const OpenMembers twice = Open({"nova", "nova"});
   const Answer answer = Written(twice.members(), About(kListing));
   EXPECT_THAT(answer.candidates.front().authors, ElementsAre(0, 1));
-  // Two that agree have nothing to rate.
+  // If both agree, there is nothing to rate.
   EXPECT_EQ(answer.parts[0].rated_tokens + answer.parts[1].rated_tokens, 0u);
 }
 
@@ -53,7 +53,7 @@ TEST_F(EnsembleTest, OtherQuestionsBesideItChangeNothing) {
   ExpectOtherQuestionsBesideItChangeNothing();
 }
 
-// Computed by itself, from the first token.
+// Rated separately, from the first token.
 double Rated(const Member& member, const Question& question, const std::string& text, int32_t end) {
   const auto prompt = respond::MakePrompt(member.model, question.conversation).value();
   std::vector<int32_t> tokens = member.model.prompt->Encode(prompt.text + text).value();
@@ -79,7 +79,7 @@ TEST_F(EnsembleTest, ARatingIsTheProbabilityOfTheWholeText) {
   const std::vector<Member> members = all_->members();
   const Answer answer = Written(members, question);
   ASSERT_EQ(answer.candidates.size(), 2u);
-  std::vector<int32_t> ends;  // as each member writes it
+  std::vector<int32_t> ends;  // each member's end of the text
   for (const Member& member : members)
     ends.push_back(ByItself(member, question).generated.finish.stop_token);
   for (const Candidate& candidate : answer.candidates) {
@@ -89,7 +89,7 @@ TEST_F(EnsembleTest, ARatingIsTheProbabilityOfTheWholeText) {
       EXPECT_NEAR(candidate.member_bits[i], bits, 1e-9) << candidate.text;
     }
   }
-  // Only the other's text was computed, and not the part of it that is the member's own.
+  // Only the other's text was computed, without the part that is the member's own.
   for (const Part& part : answer.parts) {
     EXPECT_GT(part.rated_tokens, 0u);
     EXPECT_LT(part.rated_tokens, 150u);

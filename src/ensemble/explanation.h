@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Says who wrote an ensemble's answer and why that one was taken, to people and to scripts. Must
-// not know how it was decided.
+// Describes who wrote an ensemble's answer and why that one was taken, for users and for scripts.
+// Must not know how it was decided.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,9 +12,9 @@
 
 namespace aster::ensemble {
 
-// The names of those who wrote the answer.
+// The names of the answer's authors.
 std::string Authors(const Answer& answer);
-// Lines, without the texts of whole answers.
+// Several lines, without the texts of whole answers.
 std::string Explain(const Answer& answer);
 nlohmann::ordered_json ExplanationToJson(const Answer& answer);
 

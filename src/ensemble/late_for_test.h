@@ -52,13 +52,13 @@ class Late final : public engine::Generator {
     return inner_.ImportRows(sequence, chunk);
   }
 
-  int lateness = 0;  // steps, before anything that is submitted begins
+  int lateness = 0;  // steps before a submitted request begins
   int late_steps = 0;
-  // What any request waits for until one has ended that was not cancelled: a node that loads.
+  // Steps until a first request completes, as with a node that loads.
   int warm_up = 0;
   bool is_warm = true;
   std::chrono::microseconds pause{0};  // before every step
-  const Late* after = nullptr;         // does nothing before that one has, or null
+  const Late* after = nullptr;         // does nothing before that one has finished; or null
   std::atomic<bool> has_finished = false;
   bool is_stalled = false;
   bool is_broken = false;

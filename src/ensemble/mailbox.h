@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What other threads have for the thread of an ensemble: work that it does in its next step. Must
-// not know what that is.
+// Work that other threads post for the thread of an ensemble, which does it in its next step. Must
+// not know what it is.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ class Mailbox {
     }
     posted_.NotifyAll();
   }
-  // In the order in which they came.
+  // In the order of posting.
   std::vector<Letter> TakeAll() EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     return std::exchange(letters_, {});
   }
-  // Until there is one, or until the deadline.
+  // Waits until there is one, or until the deadline.
   void Await(Clock& clock, int64_t deadline_ns) EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     while (letters_.empty() && clock.WaitUntil(posted_, mu_, deadline_ns)) {

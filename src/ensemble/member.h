@@ -21,12 +21,12 @@ struct Member {
   // One of the two computes it: a generator that the ensemble steps, or an engine.
   engine::Generator* generator = nullptr;
   MemberEngine* engine = nullptr;
-  // It is computed on other machines: a generator gets a thread that waits for them.
+  // Computed on other machines: a generator gets a thread that waits for them.
   bool is_elsewhere = false;
   double weight = 1;           // of its probabilities among the others'; 0: it is not asked
-  uint32_t context_limit = 0;  // tokens of prompt and response; 0: what the model was trained for
+  uint32_t context_limit = 0;  // tokens of prompt and response; 0: the model's training context
   uint64_t extra_seed = 0;     // added to the seed of every question
-  std::optional<engine::DraftOptions> draft = {};  // instead of the question's
+  std::optional<engine::DraftOptions> draft = {};  // replaces the question's
 };
 
 }  // namespace aster::ensemble

@@ -17,7 +17,7 @@
 
 namespace aster::ensemble {
 
-// What it opens refers to it.
+// Members refer to this object.
 class MembersForTest {
  public:
   MembersForTest() { options_.threads = 1; }

@@ -27,8 +27,8 @@ namespace {
 
 constexpr float kImpossibleScore = -std::numeric_limits<float>::infinity();
 
-// How much what a member found of the symbol before counts among what it found of all before: its
-// share in the mean follows how well it has foretold the last of the text.
+// The weight of earlier symbols when the next one is added: a member's share in the mean depends on
+// how well it has predicted the recent text.
 constexpr double kShareMemory = 1.0;
 
 engine::SamplingOptions ForTokens(engine::SamplingOptions options) {
@@ -37,7 +37,7 @@ engine::SamplingOptions ForTokens(engine::SamplingOptions options) {
   return options;
 }
 
-// Penalties and biases are of tokens.
+// Penalties and biases apply to tokens only.
 engine::SamplingOptions ForBytes(engine::SamplingOptions options) {
   options = ForTokens(std::move(options));
   options.repetition_penalty = 1;
@@ -46,7 +46,7 @@ engine::SamplingOptions ForBytes(engine::SamplingOptions options) {
   return options;
 }
 
-// One question on its way: symbol after symbol, until one ends the answer.
+// One question in progress: symbol after symbol, until one ends the answer.
 class Mixing final : public AskedVoices<RowVoice> {
  public:
   Mixing(const AskedContext& context, const Question& question, uint64_t conversation)
@@ -101,7 +101,7 @@ class Mixing final : public AskedVoices<RowVoice> {
     teller_.emplace(members_[leader_].model, settings, leading().prompt, std::move(on_piece));
     history_ = leading().prompt.tokens;
     if (dictated_ && !Dictate(*dictated_).ok()) dictated_.reset();
-    // No error: its members were opened with the same one.
+    // Cannot fail: its members were opened with the same instruction set.
     const kernels::Isa isa = kernels::IsaFromEnvironment().value();
     if (has_tokens_) {
       sampler_.emplace(ForTokens(settings.sampling), members_[leader_].engine->vocab_size(), isa,
@@ -122,7 +122,7 @@ class Mixing final : public AskedVoices<RowVoice> {
     };
   }
 
-  // Whether there was something to ask for.
+  // Returns whether there was anything to ask for.
   bool Ask() {
     bool has_asked = false;
     for (size_t i = 0; i < voices_.size(); ++i) {
@@ -147,7 +147,7 @@ class Mixing final : public AskedVoices<RowVoice> {
     }
   }
 
-  // The next symbol.
+  // Draws the next symbol.
   void Write() {
     std::vector<size_t> present;
     std::vector<std::vector<float>> scores;
@@ -161,7 +161,7 @@ class Mixing final : public AskedVoices<RowVoice> {
       present.push_back(i);
       scores.push_back(symbols_[i]->Scores());
       log_totals.push_back(LogTotal(scores.back()));
-      // Never nothing: it may find the rest the more probable.
+      // Never zero: it may predict the rest better.
       const double share = std::max(log_share_[i] - largest, kLeastLogShare);
       weights.push_back(members_[i].weight * kernels::Exp(share));
     }
@@ -190,7 +190,7 @@ class Mixing final : public AskedVoices<RowVoice> {
     return Ok();
   }
 
-  // Every member goes on behind the symbol. One that cannot write it takes no part any more.
+  // Every member continues after the symbol. One that cannot write it drops out.
   void Follow(size_t symbol, std::span<const size_t> present,
               std::span<const std::vector<float>> scores, std::span<const double> log_totals) {
     for (size_t k = 0; k < present.size(); ++k) {
@@ -249,18 +249,18 @@ class Mixing final : public AskedVoices<RowVoice> {
     if (tokenizer().vocab().Contains(token)) CHECK(decoder_->Push(token, text).ok());
     return text;
   }
-  // Whole characters.
+  // Sends whole characters.
   void Tell(const std::string& bytes) {
     partial_ += bytes;
     if (partial_.empty() || (!has_tokens_ && EndsWithinCharacter(partial_))) return;
     teller_->Say(std::exchange(partial_, {}));
   }
 
-  // Whether all that is dictated is there.
+  // Whether all of the dictated text is written.
   bool HasAll() const {
     return dictated_ && history_.size() - leading().prompt.tokens.size() == symbols_to_say_.size();
   }
-  // Tokens of the answer: of the member that has most of them.
+  // Tokens of the answer: of the member with the most.
   uint64_t Length() const {
     if (has_tokens_) return history_.size() - leading().prompt.tokens.size();
     uint64_t length = 0;
@@ -292,7 +292,7 @@ class Mixing final : public AskedVoices<RowVoice> {
     for (const auto& voice : voices_) voice->Forget();
     on_answer_(std::move(error));
   }
-  // No member is there any more: what is written stays where their contexts are full.
+  // No member is left: if their contexts are full, the text so far is the answer.
   void EndAlone() {
     const auto is_full = [](const auto& voice) {
       return !voice->absence() || voice->absence()->code() == Code::kOutOfRange;
@@ -333,18 +333,18 @@ class Mixing final : public AskedVoices<RowVoice> {
             .left_out = symbols_[i] == nullptr ? 0 : symbols_[i]->left_out()};
   }
 
-  // A logarithm.
+  // a logarithm
   static constexpr double kLeastLogShare = -600;
 
-  const bool has_tokens_;  // symbols are tokens, or else bytes
+  const bool has_tokens_;  // symbols are tokens; false: bytes
   std::optional<std::string> dictated_;
-  std::vector<size_t> symbols_to_say_;             // of what is dictated
-  std::vector<std::unique_ptr<Symbols>> symbols_;  // of every member; null where it cannot be asked
-  std::vector<double> log_share_;                  // likewise, how well it has foretold the text
-  std::optional<SpanTeller> teller_;               // none: no member can have the question
+  std::vector<size_t> symbols_to_say_;             // of the dictated text
+  std::vector<std::unique_ptr<Symbols>> symbols_;  // of every member; null if it cannot be asked
+  std::vector<double> log_share_;                  // likewise: how well it has predicted the text
+  std::optional<SpanTeller> teller_;               // nullopt: no member can take the question
   std::optional<engine::Sampler> sampler_;
-  std::optional<text::StreamDecoder> decoder_;  // of tokens
-  size_t leader_ = 0;                           // a member, by its number
+  std::optional<text::StreamDecoder> decoder_;  // for tokens
+  size_t leader_ = 0;                           // index of a member
   std::vector<int32_t> history_;                // the leader's prompt, and the answer's symbols
   std::string partial_;                         // of a character
   Shares shares_;

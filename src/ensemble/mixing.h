@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Policy *bytes*: members write one answer symbol by symbol, each drawn from the weighted mean of
-// what they find probable (docs/ensembles.md). Must not know where members are computed.
+// their probabilities (docs/ensembles.md). Must not know where members are computed.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace aster::ensemble {
 
-// Whether an answer to the question can be written so: its text alone is wanted, and what it has to
-// look like, if anything, is known of the symbols.
+// Whether an answer to the question can be written so: only its text is wanted, and its form, if
+// any, can be checked by symbols.
 bool CanBeMixed(const Question& question, const std::vector<Member>& members);
 
-// `conversation` is a number that no other question of the members has.
+// `conversation`: a number that no other question of the members has.
 std::shared_ptr<Asked> MakeMixing(const AskedContext& context, const Question& question,
                                   uint64_t conversation);
 

@@ -13,7 +13,7 @@
 namespace aster::ensemble {
 namespace {
 
-// e to this adds nothing to 1.
+// e to this power is negligible beside 1.
 constexpr double kNothing = -700;
 
 }  // namespace
@@ -26,7 +26,7 @@ double SumOf(std::span<const float> logprobs) {
 
 double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights) {
   CHECK(log_chances.size() == weights.size());
-  // Relative to the largest, which may be too small for a probability of its own.
+  // Relative to the largest, as probabilities may be too small for a number.
   double total_weight = 0, largest = kImpossible;
   for (size_t i = 0; i < weights.size(); ++i) {
     total_weight += weights[i];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The probability that several models together give a text: a weighted mean of theirs. Must not
+// The probability that several models together give to a text: a weighted mean of theirs. Must not
 // know models, nor how they rate a text. The same bits on every machine.
 #pragma once
 
@@ -11,17 +11,17 @@
 
 namespace aster::ensemble {
 
-// Of a text that a member gives no probability, or could not rate.
+// For a text with zero probability, or that a member could not rate.
 inline constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
-// Natural logarithm of the probability of all tokens, from those of each.
+// Natural logarithm of the probability of all tokens, from those of the single tokens.
 double SumOf(std::span<const float> logprobs);
 
 // Natural logarithm of the mean of e^log_chances, weighted; weights are at least 0 and not all 0.
 double MixedLogChance(std::span<const double> log_chances, std::span<const double> weights);
 
-// Of a text of at least one byte; infinite where it is impossible. Per byte, because that is the
-// one unit which vocabularies have in common.
+// For a text of at least one byte; infinite if it is impossible. Per byte, because vocabularies
+// have only this unit in common.
 double BitsPerByte(double log_chance, uint64_t bytes);
 
 }  // namespace aster::ensemble

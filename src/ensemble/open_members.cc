@@ -40,7 +40,7 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
                                                                   open::OpenOptions options,
                                                                   const Clock& clock,
                                                                   open::Reporter& reporter) {
-  // What its files say, and whether it can be asked at all.
+  // First its files, and whether it can be asked at all.
   gguf::ModelFiles files = TRY(open::OpenModelFiles({path}, *options.cluster));
   const model::Shape shape = TRY(model::ShapeOf(files));
   auto one = std::make_unique<Opened>(Opened{.model = *options.model,
@@ -58,7 +58,7 @@ Result<std::unique_ptr<OpenMembers::Opened>> OpenMembers::OpenOne(const std::str
   }
   one->member.model = members.has_forms ? respond::ModelWithForms(*one->prompt, shape.vocab_size)
                                         : respond::ModelOf(*one->prompt);
-  // Then its weights, which take their time.
+  // Then its weights, which take time to load.
   options.model = &one->model;
   options.cluster = &one->cluster;
   one->opened = TRY(open::OpenModel(one->files, one->tokenizer.get(), clock, options, reporter));

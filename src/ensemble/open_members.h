@@ -26,33 +26,32 @@
 namespace aster::ensemble {
 
 struct MemberOptions {
-  // Files, or names of built-in models; open/placed_model.h says how they say where.
+  // Files, or names of built-in models; with places as in open/placed_model.h.
   std::vector<std::string> names = {};
-  std::vector<double> weights = {};  // of each; none: all the same
+  std::vector<double> weights = {};  // one each; empty: all the same
   bool has_forms = false;            // responses may have a form, or call tools
   chat::Thinking thinking = chat::Thinking::kAsItLikes;
 };
 
-// Names that no other member has: "nova", "pulsar", "nova 2".
+// Unique names: "nova", "pulsar", "nova 2".
 std::vector<std::string> Distinct(const std::vector<std::string>& names);
 std::vector<std::string> DistinctNames(const std::vector<std::string>& paths);
 
 // The models of an ensemble, open.
 class OpenMembers {
  public:
-  // Of `options`, what is the same for all: threads, memory, nodes; it outlives this, as does the
-  // clock.
+  // `options`: common to all: threads, memory, nodes; it outlives this, as does the clock.
   static Result<OpenMembers> Open(const MemberOptions& members, const open::OpenOptions& options,
                                   const Clock& clock, open::Reporter& reporter);
 
-  // In the order in which they were named.
+  // In the order of their names.
   std::vector<Member> members() const;
-  // The longest context that all of them were trained for.
+  // The smallest of their training contexts.
   uint32_t context() const;
   // Of all files together, in their order.
   Result<Hash128> Fingerprint(open::Reporter& reporter) const;
   uint32_t smallest_vocab() const;
-  // At the end: what the options ask to be kept.
+  // Call it at the end: writes the files that the options ask for.
   Status Save();
 
  private:

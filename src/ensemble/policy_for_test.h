@@ -22,7 +22,7 @@
 namespace aster::ensemble {
 
 inline constexpr const char* kListing = "What does this program print?\nx = 5\nn = x * 8\nprint(n)";
-// One that pulsar knows and nova does not.
+// A question that pulsar can answer and nova cannot.
 inline constexpr const char* kLoop =
     "Run this program:\nc = 10\nfor i in range(3):\n    c = c + 1\nn = c + 2\ny = n - 5\nprint(n)";
 inline constexpr const char* kSum = "12 + 7 = ?";
@@ -50,7 +50,7 @@ class PolicyTest : public testing::Test {
     Ensemble ensemble(std::move(members), clock_, options_);
     return AnswerOne(ensemble, question, nullptr, on_piece).value();
   }
-  // By one model, as without an ensemble.
+  // By one model, without an ensemble.
   static respond::Answered ByItself(const Member& member, const Question& question) {
     class Silent final : public respond::Listener {
       void OnPiece(const respond::Piece&) override {}
@@ -104,7 +104,7 @@ class PolicyTest : public testing::Test {
       question.settings.stops = {stop};
       expect_same(question);
     }
-    // Members take turns where one has no room, or would have ended.
+    // Members take over from each other where one has no room, or would have ended.
     const auto expect_same_text = [&](const Question& question) {
       const auto answer = Written(twice.members(), question).answered.generated;
       const auto alone = ByItself(twice.members()[0], question).generated;
@@ -155,8 +155,8 @@ class PolicyTest : public testing::Test {
     EXPECT_EQ(answered, texts.size());
   }
 
-  // The second member has memory for 128 tokens: the others go on without it, which is said, and
-  // the next question asks it again.
+  // The second member has memory for 128 tokens: the others continue without it, the answer says
+  // so, and the next question asks it again.
   void ExpectAMemberWithoutMemoryIsLeftOut() {
     const OpenMembers small = models_.Open({"pulsar", "pulsar"}, clock_, "512KiB");
     std::vector<Member> members = all_->members();
@@ -179,7 +179,7 @@ class PolicyTest : public testing::Test {
     const auto answer = AnswerOne(ensemble, About(kTale), [&] { return ++steps > 6; });
     EXPECT_EQ(answer.error().code(), Code::kCancelled);
   }
-  // Two turns, where members agree: the second goes on from the KV rows of the first.
+  // Two turns in which members agree: the second continues the KV rows of the first.
   void ExpectNoTokenIsComputedTwice(std::vector<Member> members, const char* first_text) {
     Ensemble ensemble(std::move(members), clock_, options_);
     Question question = About(first_text);
@@ -200,7 +200,7 @@ class PolicyTest : public testing::Test {
     }
   }
 
-  // What the others answer where one member does not get on. They wait for it.
+  // The others' answer if one member is stalled. They wait for it.
   Answer WithStalled(size_t stalled, const Question& question) {
     std::vector<Member> members = all_->members();
     Late late(*members[stalled].generator);
@@ -213,14 +213,14 @@ class PolicyTest : public testing::Test {
     EXPECT_FALSE(answer);
     clock_.AdvanceBy(options_.wait_ns);
     for (int step = 0; step < 400; ++step) ensemble.Step();
-    late.is_stalled = false;  // so that what was asked of it can end
+    late.is_stalled = false;  // so that its requests can end
     CHECK(answer);
     EXPECT_THAT(answer->parts[stalled].absence->message(),
                 testing::HasSubstr("not done 1.0 s after"));
     return *std::move(answer);
   }
 
-  // All that is decided, as bits.
+  // All decisions, as bits.
   static std::vector<std::pair<std::string, double>> BitsOf(const Answer& answer) {
     std::vector<std::pair<std::string, double>> bits = {{answer.answered.generated.text, 0}};
     const auto add = [&](const std::vector<Candidate>& candidates, size_t chosen) {

@@ -29,7 +29,7 @@ Result<respond::Prompt> PromptFor(const Member& member, const Question& question
     return prompt;
   }
   respond::Conversation conversation = question.conversation;
-  // Of texts alone: a template that has no place for tools leaves them out.
+  // Only for texts: a template without tools ignores them.
   if (question.is_raw && !member.model.dialect.has_tools) conversation.tools = nullptr;
   respond::Prompt prompt = TRY(respond::MakePrompt(member.model, conversation));
   prompt.is_raw = question.is_raw;

@@ -36,7 +36,7 @@ void RowVoice::Leave(Error why) {
 void RowVoice::Want(size_t history, const std::vector<int32_t>& tokens, bool is_only) {
   has_asked_ = true;
   ++awaited_;
-  // Of several histories each goes on beside the others.
+  // With several histories, each is a branch.
   Work work{.client = client_,
             .prompt = own_.prompt.tokens,
             .is_followup = std::exchange(has_begun_, true),
@@ -62,7 +62,7 @@ void RowVoice::Want(size_t history, const std::vector<int32_t>& tokens, bool is_
 
 void RowVoice::OnRow(size_t history, const engine::Finish& finish, std::vector<float> row) {
   --awaited_;
-  // Of the prompt, the first request tells.
+  // The first request has the prompt's counts.
   if (counts_.prompt == 0) {
     counts_.prompt = finish.counts.prompt;
     counts_.cached = finish.counts.cached;

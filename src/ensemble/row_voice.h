@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One member's part in an answer that is written symbol by symbol: the logits behind its prompt and
+// One member's part in an answer that is written symbol by symbol: the logits after its prompt and
 // tokens. Must not know the other members, nor what is decided by it.
 #pragma once
 
@@ -19,35 +19,35 @@
 
 namespace aster::ensemble {
 
-// Belongs to the ensemble's thread. Requests of a voice that is no more end by themselves.
+// Belongs to the ensemble's thread. Requests end by themselves once their voice is gone.
 class RowVoice {
  public:
-  // Calls the function with this voice on the ensemble's thread, unless the question is no more;
-  // safe for concurrent use.
+  // Calls the function with this voice on the ensemble's thread, unless the question is gone; safe
+  // for concurrent use.
   using Post = std::function<void(std::function<void(RowVoice&)>)>;
 
-  // On any thread. The member outlives it. `conversation` is a number of its own.
+  // Constructed on any thread. The member outlives it. `conversation`: a unique number.
   RowVoice(const Member& member, const Question& question, uint64_t conversation);
   ~RowVoice();
   RowVoice(const RowVoice&) = delete;
   RowVoice& operator=(const RowVoice&) = delete;
 
   void Begin(Post post) { post_ = std::move(post); }
-  // Gives back what its engine has kept.
+  // Releases what its engine has kept.
   void Forget();
 
-  // Its member has a weight and can have the question.
+  // The member has a weight and can take the question.
   bool is_askable() const { return is_askable_; }
   bool is_present() const { return is_askable_ && !absence_; }
   bool is_awaited() const { return is_present() && awaited_ > 0; }
   const std::optional<Error>& absence() const { return absence_; }
-  // It takes no part any more. Requests in flight are cancelled.
+  // It drops out. Requests in flight are cancelled.
   void Leave(Error why);
 
-  // Asks for the logits behind these tokens; `is_only`: there is no other history than this one.
+  // Requests the logits after these tokens; `is_only`: there is no other history.
   void Want(size_t history, const std::vector<int32_t>& tokens, bool is_only);
   bool has_asked() const { return has_asked_; }
-  // All that were asked for, by their numbers.
+  // All requested rows, by their numbers.
   std::map<size_t, std::vector<float>> TakeRows();
 
   const respond::Prompt& prompt() const { return own_.prompt; }

@@ -48,7 +48,7 @@ DecidedSpan Shares::Decided(const Piece& piece) {
     if (piece.would_write[i]) taken.authors.push_back(i);
   }
   const bool is_agreed = taken.authors.size() == present;
-  // No member's word: the one's that finds it the most probable.
+  // If no member would have written it, the author is the one that finds it most probable.
   if (taken.authors.empty()) {
     const auto most = std::ranges::max_element(piece.log_chances);
     taken.authors.push_back(static_cast<size_t>(most - piece.log_chances.begin()));

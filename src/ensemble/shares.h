@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Who wrote which part of a text that several models write together, symbol by symbol. Must not
-// know how symbols are drawn.
+// Which member wrote which part of a text that several models write together, symbol by symbol.
+// Must not know how symbols are drawn.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace aster::ensemble {
 
-// Words whose every symbol the same members would have written are one part; so are those that none
-// would have.
+// Successive words whose every symbol the same members would have written are one part; so are
+// those that no member would have written.
 class Shares {
  public:
   explicit Shares(size_t members) : word_(members) {}
 
-  // A symbol: its bytes, its probability under each member (kImpossible where it is not there) and
-  // under all, as natural logarithms, and which members find it the most probable.
+  // A symbol: its bytes, its probability under each member (kImpossible if absent) and under all,
+  // as natural logarithms, and the members that find it the most probable.
   void Add(std::string_view bytes, const std::vector<double>& log_chances, double together,
            const std::vector<bool>& would_write);
-  // The parts, and how many bytes each member has in them.
+  // The parts, and each member's bytes in them.
   std::vector<DecidedSpan> TakeParts();
   const std::vector<uint64_t>& bytes_by() const { return bytes_by_; }
 

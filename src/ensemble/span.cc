@@ -6,7 +6,7 @@
 namespace aster::ensemble {
 namespace {
 
-// A span of this length ends before the next word.
+// From this length on, a span ends before the next word.
 constexpr size_t kLongSpanTokens = 24;
 
 bool EndsSentence(std::string_view text) {
@@ -27,7 +27,7 @@ bool EndsWithinCharacter(std::string_view bytes) {
 }
 
 bool SpanCutter::Push(std::string_view bytes) {
-  // The token before was the last of its sentence, or of a long span.
+  // The token before ended a sentence, or a long span.
   const bool may_end = EndsSentence(text_) || count_ >= kLongSpanTokens;
   if (may_end && partial_.empty() && bytes.starts_with(' ')) return true;
   ++count_;

@@ -13,7 +13,7 @@
 
 namespace aster::ensemble {
 
-// Why nothing follows a span, if that is so.
+// Why nothing can follow a span, if so.
 enum class SpanLimit : uint8_t { kNone, kTokens, kContext };
 
 struct EarlyToken {
@@ -28,12 +28,12 @@ struct Span {
   SpanLimit limit = SpanLimit::kNone;
   std::vector<int32_t> tokens = {};  // the author's
   std::vector<float> logprobs = {};  // [tokens]
-  // The author's next one, where it took that to know that the span ends.
+  // The author's next token, if it had to be computed to see that the span ends.
   std::optional<EarlyToken> early = {};
 
   // An end is rated like a byte.
   uint64_t bytes() const { return text.size() + (has_ended || text.empty() ? 1 : 0); }
-  // The author's next one.
+  // The next span of the same author.
   void Append(const Span& next) {
     text += next.text;
     has_ended = next.has_ended;
@@ -42,33 +42,33 @@ struct Span {
     tokens.insert(tokens.end(), next.tokens.begin(), next.tokens.end());
     logprobs.insert(logprobs.end(), next.logprobs.begin(), next.logprobs.end());
   }
-  // Whether it says the same, in whatever tokens.
+  // Whether it has the same text, in whatever tokens.
   bool Says(const Span& other) const { return text == other.text && has_ended == other.has_ended; }
 };
 
-// Tokens of a span that goes on where nothing ends it.
+// The most tokens of a span, if nothing ends it.
 inline constexpr uint32_t kMostSpanTokens = 48;
-// Tokens of the longest span: it ends where a character does, up to three tokens later.
+// The most tokens of the longest span: it ends with a whole character, up to three tokens later.
 inline constexpr uint32_t kLongestSpanTokens = kMostSpanTokens + 4;
 
-// Whether the bytes end within a character of UTF-8 that begins in them.
+// Whether the bytes end within a UTF-8 character.
 bool EndsWithinCharacter(std::string_view bytes);
 
-// Finds where a span ends, token by token: behind a line, before the space behind a sentence, and
-// else before a word once it is long, or where it is too long. What follows was written too early.
+// Finds the end of a span, token by token: after a line, before the space after a sentence, before
+// a word once the span is long, or at its limit. Later tokens were written too early.
 class SpanCutter {
  public:
-  // The bytes of the next token. Whether the span has its end.
+  // Adds the bytes of the next token. Returns whether the span has its end.
   bool Push(std::string_view bytes);
 
-  // Of the span: up to where it was cut, or to its last whole character.
+  // Tokens of the span: up to the cut, or to its last whole character.
   size_t tokens() const { return tokens_; }
 
  private:
   std::string text_;     // whole characters
-  std::string partial_;  // what follows
-  size_t count_ = 0;     // tokens that were pushed
-  size_t tokens_ = 0;    // of them, behind which a character ends
+  std::string partial_;  // the rest
+  size_t count_ = 0;     // pushed tokens
+  size_t tokens_ = 0;    // of these, up to the last whole character
 };
 
 }  // namespace aster::ensemble

@@ -21,7 +21,7 @@ engine::SamplingOptions LogprobsAlone() {
   return options;
 }
 
-// No error: the member was opened with the same one.
+// Cannot fail: the member was opened with the same instruction set.
 kernels::Isa SamplerIsa() { return kernels::IsaFromEnvironment().value(); }
 
 engine::SamplingOptions WithoutLogprobs(engine::SamplingOptions options) {
@@ -57,7 +57,7 @@ void SpanRating::TakeRow(std::span<const float> logits) {
   const size_t next = logprobs_.size();
   const int32_t token = tokens_[next];
   const bool is_end = !ends_.empty() && next + 1 == tokens_.size();
-  // As far as it would have written the same.
+  // As long as it would have written the same.
   std::optional<int32_t> own;
   if (next >= first_checked_ && agreed_ == next - first_checked_) {
     const auto choice = chooser_.Choose(logits, history_);

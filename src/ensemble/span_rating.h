@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What one member finds of a text behind its history, row by row: how probable each token is, and
-// how far it would have written the same. Must not know who wrote it.
+// One member's rating of a text after its history, row by row: how probable each token is, and for
+// how long it would have written the same. Must not know who wrote it.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@
 
 namespace aster::ensemble {
 
-// Used by the thread that computes the rows, until they are there.
+// Used by the thread that computes the rows, until these are complete.
 class SpanRating {
  public:
-  // `first_checked` of the tokens were agreed before, and are only rated. `ends`: the last one is
+  // `first_checked` tokens are already agreed, and only rated. `ends`: the last token stands for
   // any that ends an answer.
   SpanRating(const Member& member, const PreparedQuestion& question, std::vector<int32_t> history,
              std::vector<int32_t> tokens, size_t first_checked, bool ends);
 
-  // The row behind each token rates the next one.
+  // The row after each token rates the next one.
   void TakeRow(std::span<const float> logits);
 
   bool is_whole() const { return logprobs_.size() == tokens_.size(); }
   const Status& status() const { return status_; }
   const std::vector<float>& logprobs() const { return logprobs_; }
-  // Of the tokens that were not agreed before, from the first.
+  // Counts the tokens after the agreed ones.
   size_t agreed() const { return agreed_; }
 
  private:

@@ -15,7 +15,7 @@ SpanTeller::SpanTeller(const respond::Model& model, respond::Settings settings,
       response_(model, Told(std::move(settings)), prompt_, /*masks=*/nullptr, *this),
       request_(response_.MakeRequest()) {}
 
-// Tokens are of several vocabularies.
+// Without log-probabilities, as tokens are of several vocabularies.
 respond::Settings SpanTeller::Told(respond::Settings settings) {
   settings.sampling.logprobs = false;
   return settings;

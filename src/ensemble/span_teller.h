@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Tells what is agreed of an answer as one model's response would be told, and finds the stop
-// string that ends it. Must not know who wrote what.
+// Sends the agreed text of an answer like one model's response, and finds the stop string that ends
+// it. Must not know who wrote what.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ namespace aster::ensemble {
 
 class SpanTeller final : public respond::Listener {
  public:
-  // As the model's own response to this prompt; it outlives this.
+  // Like the model's own response to this prompt; the model outlives this.
   SpanTeller(const respond::Model& model, respond::Settings settings, respond::Prompt prompt,
              ensemble::OnPiece on_piece);
 
   void Say(const std::string& text);
-  // The stop string that has ended the answer.
+  // The stop string that ended the answer.
   const std::optional<std::string>& stop() const { return stops_.found(); }
-  // Fills what the pieces have come to.
+  // Fills in the result of all pieces.
   void Finish(engine::Finish finish, Answer& answer);
 
  private:

@@ -9,7 +9,7 @@
 namespace aster::ensemble {
 namespace {
 
-// The longest beginnings of both, in tokens, that have equally many bytes.
+// The longest beginnings of both, in tokens, with the same number of bytes.
 std::pair<size_t, size_t> SharedBoundary(const text::Tokenizer& tokenizer,
                                          std::span<const int32_t> a, std::span<const int32_t> b) {
   std::pair<size_t, size_t> shared = {0, 0};
@@ -26,17 +26,17 @@ std::pair<size_t, size_t> SharedBoundary(const text::Tokenizer& tokenizer,
   }
 }
 
-// The member's tokens of a text behind the prompt.
+// The member's tokens of a text after the prompt.
 Result<std::vector<int32_t>> Encoded(const Member& member, const PreparedQuestion& question,
                                      const std::string& text) {
   auto behind = TRY(
       TokensBehind(member, question, question.is_text ? text : member.model.prompt->Marked(text)));
-  // A text that would join the prompt's last token stands for itself.
+  // A text that would merge with the prompt's last token is encoded alone.
   if (!behind) return member.model.tokenizer->Encode(text, {});
   return *std::move(behind);
 }
 
-// Whether they are the text, in this vocabulary. Only what begins an answer may have a space first.
+// Whether the tokens are the text in this vocabulary. Only the first ones may add a space.
 bool Spells(const text::Tokenizer& tokenizer, std::span<const int32_t> tokens,
             const std::string& text, bool is_first) {
   std::string bytes;
@@ -63,10 +63,10 @@ Result<SpanTokens> TokensOfSpan(const Member& member, const PreparedQuestion& qu
   const text::Tokenizer& tokenizer = *member.model.tokenizer;
   const auto written = std::span(span.tokens).first(span.tokens.size() - (span.has_ended ? 1 : 0));
   if (Spells(tokenizer, written, span.text, /*is_first=*/agreed.tokens.empty())) {
-    // One vocabulary: the author's own tokens.
+    // With the same vocabulary: the author's own tokens.
     own.tokens.assign(written.begin(), written.end());
   } else {
-    // What it has stays as far as both have a boundary there.
+    // Its tokens are kept up to the last common token boundary.
     const std::vector<int32_t> whole = TRY(Encoded(member, question, agreed.text + span.text));
     const auto [kept, replaced] = SharedBoundary(tokenizer, agreed.tokens, whole);
     own.base = kept;

@@ -19,15 +19,15 @@
 
 namespace aster::ensemble {
 
-// What is agreed, in the member's tokens.
+// The agreed text, in the member's tokens.
 struct AgreedText {
   const std::string& text;
   const std::vector<int32_t>& tokens;
 };
 
 struct SpanTokens {
-  // They follow the first `base` of those that the member has: where its own tokens of both texts
-  // join into others, some of those are replaced.
+  // They follow the first `base` tokens of the member: if its tokens of both texts merge, some of
+  // the old ones are replaced.
   size_t base = 0;
   std::vector<int32_t> tokens = {};
 };
@@ -35,7 +35,7 @@ struct SpanTokens {
 Result<SpanTokens> TokensOfSpan(const Member& member, const PreparedQuestion& question,
                                 const AgreedText& agreed, const Span& span);
 
-// None where a model has more tokens than its vocabulary has texts.
+// Empty if a model has more tokens than its vocabulary has texts.
 std::string_view BytesOf(const text::Tokenizer& tokenizer, int32_t token);
 size_t ByteCount(const text::Tokenizer& tokenizer, std::span<const int32_t> tokens);
 

@@ -14,10 +14,10 @@
 
 namespace aster::ensemble {
 
-// What the member writes next, on the thread that computes it.
+// The member's next text, on the thread that computes it.
 class SpanVoice::Drafting final : public respond::Listener {
  public:
-  // `ahead`: it goes on span after span, until that is stopped; or null.
+  // `ahead`: it writes span after span, until it is stopped; or null.
   Drafting(const SpanVoice& voice, Span begun, uint64_t most_tokens, std::shared_ptr<Ahead> ahead,
            std::shared_ptr<Ticket> ticket)
       : tokenizer_(*voice.member_.model.tokenizer),
@@ -40,7 +40,7 @@ class SpanVoice::Drafting final : public respond::Listener {
  private:
   static respond::Settings SettingsFor(const SpanVoice& voice, uint64_t most_tokens, bool goes_on) {
     respond::Settings settings = voice.own_.settings;
-    // What ends the answer is looked for in what is agreed.
+    // The agreed text is searched for what ends the answer.
     settings.stops.clear();
     settings.max_tokens =
         goes_on ? most_tokens : std::min<uint64_t>(most_tokens, kMostSpanTokens + 1);
@@ -64,12 +64,12 @@ class SpanVoice::Drafting final : public respond::Listener {
     post_([ahead = ahead_, span = TakeSpan(CountToCut())](SpanVoice& voice) {
       voice.OnDrafted(ahead, span);
     });
-    // What was written behind it belongs to the next one.
+    // Tokens after the cut belong to the next span.
     cutter_ = SpanCutter();
     for (EarlyToken& early : std::exchange(written_, {})) Add(std::move(early), /*ends=*/false);
   }
 
-  // Of the tokens that were written: up to where the span was cut, or to its last whole character.
+  // Of the written tokens: up to the cut of the span, or to its last whole character.
   size_t CountToCut() const {
     return cutter_.tokens() - std::min(cutter_.tokens(), begun_.tokens.size());
   }
@@ -124,7 +124,7 @@ class SpanVoice::Drafting final : public respond::Listener {
 
   const text::Tokenizer& tokenizer_;
   const bool ignores_end_;
-  const uint64_t most_tokens_;  // of all spans, what had begun included
+  const uint64_t most_tokens_;  // of all spans, with the begun one
   const Post post_;
   const respond::Prompt prompt_;
   const std::shared_ptr<Ahead> ahead_;
@@ -132,8 +132,8 @@ class SpanVoice::Drafting final : public respond::Listener {
   respond::Response response_;
   SpanCutter cutter_;
   bool is_cut_ = false;
-  Span begun_;                       // what was there before
-  std::vector<EarlyToken> written_;  // of the span, behind that
+  Span begun_;                       // written before
+  std::vector<EarlyToken> written_;  // of the span, after that
 };
 
 SpanVoice::SpanVoice(const Member& member, const Question& question, uint64_t conversation)
@@ -191,7 +191,7 @@ void SpanVoice::OnOver(uint64_t round, const std::function<void(SpanVoice&)>& th
 }
 
 void SpanVoice::Count(const engine::Finish& finish) {
-  // Of the prompt, the first request tells.
+  // The first request has the prompt's counts.
   const bool is_first = counts_.prompt == 0;
   if (is_first) {
     counts_.prompt = own_.prompt.tokens.size();
@@ -209,7 +209,7 @@ void SpanVoice::Count(const engine::Finish& finish) {
 void SpanVoice::Read() {
   const auto ticket = NewTicket();
   Work work{.prompt = own_.prompt.tokens};
-  // The row behind the last token is wanted with what follows it.
+  // The row after the last token is wanted with the tokens after it.
   if (work.prompt.size() > 1) work.prompt.pop_back();
   work.request.max_tokens = 0;
   work.request.context_limit = own_.settings.context_limit;
@@ -230,8 +230,8 @@ void SpanVoice::Prepare(uint64_t most_tokens) {
 
 void SpanVoice::Draft(uint64_t most_tokens) { DraftBehind({}, early_, most_tokens); }
 
-// Whether the spans that it writes ahead are those that it would write if it began now, with so
-// many tokens left. Their own limit has lost its own tokens, and this one those of the author.
+// Whether the spans written ahead are the same as if it began now, with this number of tokens left.
+// (Their own limit is reduced by the member's own tokens, this one by the author's.)
 bool SpanVoice::HasAheadOf(uint64_t most_tokens) const {
   return ahead_ && (ahead_->most_tokens == most_tokens ||
                     std::min(ahead_->most_tokens, most_tokens) > kLongestSpanTokens);
@@ -250,7 +250,7 @@ void SpanVoice::DraftBehind(std::span<const int32_t> behind, const std::optional
   if (!HasAheadOf(most_tokens)) DropAhead();
   const bool is_over = !ahead_ || ahead_->is_over || ahead_->is_stopped;
   if (is_over && (!ahead_ || ahead_->spans.empty())) {
-    // The token that was written too early is the first of the next span.
+    // A token that was written too early is the first of the next span.
     Span begun = ahead_ ? std::move(ahead_->begun) : Span();
     if (!ahead_ && early)
       begun = {.text = early->text, .tokens = {early->id}, .logprobs = {early->logprob}};
@@ -261,7 +261,7 @@ void SpanVoice::DraftBehind(std::span<const int32_t> behind, const std::optional
   if (!ahead_->is_wanted) draft_ = ahead_->TakeFirst();
 }
 
-// What is in flight is waited for, so that its KV rows are there for what comes.
+// The request in flight is awaited, so that its KV rows can be used later.
 void SpanVoice::StopAhead() {
   if (ahead_) ahead_->is_stopped = true;
 }
@@ -304,7 +304,7 @@ void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int
     ahead_->most_tokens = most_tokens;
   }
   const auto ticket = NewTicket();
-  // What is written instead of a draft leaves what is known of that.
+  // A proposal instead of a draft is a branch, as the draft's rows must stay.
   Work work{.prompt = own_.prompt.tokens, .is_branch = !checks_.empty()};
   work.prompt.insert(work.prompt.end(), tokens_.begin(), tokens_.end());
   work.prompt.insert(work.prompt.end(), behind.begin(), behind.end());
@@ -320,7 +320,7 @@ void SpanVoice::StartDraft(Span begun, uint64_t most_tokens, std::span<const int
 
 void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_tokens) {
   draft_.reset();
-  // Up to where it would have written something else, it is written already.
+  // Up to its first different token the text is written already.
   const Checked& checked = checks_[number];
   Span begun;
   if (checked.base == tokens_.size()) {
@@ -333,14 +333,14 @@ void SpanVoice::DraftInstead(const Span& span, size_t number, uint64_t most_toke
                         checked.tokens.begin() + static_cast<ptrdiff_t>(cutter.tokens()));
     begun.logprobs.assign(checked.logprobs.begin(),
                           checked.logprobs.begin() + static_cast<ptrdiff_t>(cutter.tokens()));
-    // A token that ends the answer is none of its text; a first token may have a space before it.
+    // A token that ends the answer has no text; a first token may have a leading space.
     const size_t count = checked.tokens.size() - (span.has_ended ? 1 : 0);
     const size_t all = ByteCount(tokenizer, std::span(checked.tokens).first(count));
     const size_t first = ByteCount(tokenizer, begun.tokens);
     const size_t extra = all - std::min(all, span.text.size());
     begun.text = span.text.substr(0, first - std::min(first, extra));
   }
-  // It may have written that by itself, and more.
+  // It may have written that ahead already, and more.
   const bool has_more =
       HasAheadOf(most_tokens) &&
       (!ahead_->spans.empty() || ahead_->begun.tokens.size() > begun.tokens.size());
@@ -389,7 +389,7 @@ void SpanVoice::Take(const Span& span, std::optional<size_t> number, bool is_own
   early_ = is_own ? span.early : std::nullopt;
 }
 
-// It has written the same by itself, and what follows it.
+// It has written the same ahead, and more after it.
 bool SpanVoice::GoesOnBehind(const Checked& taken) {
   const bool has_same = ahead_ && !ahead_->is_behind_own && taken.base == tokens_.size() &&
                         !ahead_->spans.empty() && ahead_->spans.front().tokens == taken.tokens;

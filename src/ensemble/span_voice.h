@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One member's part in an answer that is written span by span: what it would write next, how
-// probable it finds what others would, and its own tokens of what is agreed. Must not know the
-// other members, nor what is decided by it.
+// One member's part in an answer that is written span by span: its next text, its ratings of
+// others' texts, and its own tokens of the agreed text. Must not know the other members, nor what
+// is decided by it.
 #pragma once
 
 #include <atomic>
@@ -26,92 +26,93 @@
 
 namespace aster::ensemble {
 
-// What a member finds of a span.
+// A member's rating of a span.
 struct Checked {
-  double log_chance = kImpossible;  // natural logarithm, behind what is agreed
-  // Its own tokens for it, which follow the first `base` of those that it has. `has_ended`: the
-  // last one is any that ends the answer.
+  double log_chance = kImpossible;  // natural logarithm, after the agreed text
+  // Its own tokens for it, which follow the first `base` of its agreed ones. `has_ended`: the last
+  // one stands for any that ends the answer.
   size_t base = 0;
   std::vector<int32_t> tokens = {};
   bool has_ended = false;
-  std::vector<float> logprobs = {};  // of the tokens, from the first; all where it is rated
-  size_t agreed = 0;                 // of the tokens, from the first, it would have written too
-  bool is_own = false;               // it has written it
-  bool differs = false;              // what it has written goes on otherwise behind those
+  std::vector<float> logprobs = {};  // of the first tokens; of all once it is rated
+  size_t agreed = 0;     // the number of tokens, from the first, that it would have written too
+  bool is_own = false;   // it has written the span
+  bool differs = false;  // its own text differs after those
 
   bool is_rated() const { return !tokens.empty() && logprobs.size() == tokens.size(); }
   bool agrees() const { return is_rated() && agreed == tokens.size(); }
 };
 
-// A span that could be next, and its number.
+// A span that could be next, with its number.
 struct Numbered {
   const Span& span;
   size_t number;
 };
 
-// Belongs to the ensemble's thread. Requests of a voice that is no more end by themselves.
+// Belongs to the ensemble's thread. Requests end by themselves once their voice is gone.
 class SpanVoice {
  public:
-  // Calls the function with this voice on the ensemble's thread, unless the question is no more;
-  // safe for concurrent use.
+  // Calls the function with this voice on the ensemble's thread, unless the question is gone; safe
+  // for concurrent use.
   using Post = std::function<void(std::function<void(SpanVoice&)>)>;
 
-  // On any thread. The member outlives it. `conversation` is a number of its own.
+  // Constructed on any thread. The member outlives it. `conversation`: a unique number.
   SpanVoice(const Member& member, const Question& question, uint64_t conversation);
   ~SpanVoice();
   SpanVoice(const SpanVoice&) = delete;
   SpanVoice& operator=(const SpanVoice&) = delete;
 
   void Begin(Post post) { post_ = std::move(post); }
-  // Gives back what its engine has kept.
+  // Releases what its engine has kept.
   void Forget();
 
-  // Its member has a weight and can have the question.
+  // The member has a weight and can take the question.
   bool is_askable() const { return is_askable_; }
-  // Nothing keeps it from the next span.
+  // It takes part in the next span.
   bool is_present() const { return is_askable_ && !absence_; }
   bool is_awaited() const { return is_present() && (!unchecked_.empty() || IsBusy()); }
-  // At a boundary. An absent member that owes nothing more computes what it has missed, and is not
-  // waited for. It is there again at the boundary where it has caught up with the others.
+  // Called at a boundary. An absent member without pending requests computes the tokens that it
+  // missed, and is not awaited meanwhile. It takes part again from the boundary at which it has
+  // caught up.
   void Return();
   bool is_returning() const { return is_askable_ && absence_ && in_flight_ > 0; }
-  // Where no other is there: what it has missed is waited for.
+  // If no other member is present: it is awaited until it has caught up.
   void ReturnAtOnce();
-  // It is waited for no more. Requests in flight are cancelled.
+  // It drops out. Requests in flight are cancelled.
   void Leave(Error why);
   void Miss() { ++missed_; }
 
-  // While another drafts the first span. On other machines it writes what it would, had it to
-  // draft: as far as that is the draft nothing is to be checked, and where it differs its own
+  // Called while another member drafts the first span. On other machines it writes what it would
+  // draft itself: tokens equal to the draft need no check, and from the first different one its own
   // proposal has begun. Here it computes its prompt, so that it can check at once.
   void Prepare(uint64_t most_tokens);
-  // What it would write next, of at most `most_tokens`. On other machines it goes on behind that,
-  // here and in what follows, until it is told to stop: the next span may then be there already.
+  // Drafts its next span, of at most `most_tokens`. On other machines it continues after that until
+  // it is stopped, also in later drafts: the next span may then exist already.
   void Draft(uint64_t most_tokens);
-  // It stops going on, so that it can check, and goes on later from what it has written.
+  // Stops writing ahead, so that it can check; it continues later from the written text.
   void StopAhead();
-  // What it has written ahead is not wanted: another span is taken, or there is none behind it.
+  // Discards the text written ahead: another span was taken, or it was the last.
   void DropAhead();
-  // What it would write instead of a span that it has checked. No draft where that is nothing else.
+  // Drafts a span in place of one that it has checked. No draft if it would be the same.
   void DraftInstead(const Span& span, size_t number, uint64_t most_tokens);
-  // What it would write behind this proposal of its own.
+  // Drafts the text after this proposal of its own.
   void GoOn(const Span& own, uint64_t most_tokens) {
     DraftBehind(own.tokens, own.early, most_tokens);
   }
   const std::optional<Span>& draft() const { return draft_; }
   std::optional<Span> TakeDraft() { return std::exchange(draft_, std::nullopt); }
-  // What it finds of spans. It computes what it has not written itself by then, all at once.
+  // Rates spans. All tokens that it has not written itself are computed at once.
   void Check(const std::vector<Numbered>& spans);
   const Checked& checked(size_t number) const { return checks_[number]; }
   bool knows(size_t number) const { return number < checks_.size() && checks_[number].is_rated(); }
-  // It wrote the span with this number itself, and so knows all of it.
+  // It wrote the span with this number itself, so its rating is known.
   void Know(const Span& span, size_t number);
 
-  // The span is agreed; its number, where it was checked.
+  // The span is agreed; `number`: its number if it was checked.
   void Take(const Span& span, std::optional<size_t> number, bool is_own);
-  // All that is agreed in its own tokens, to the one in which a stop string ends.
+  // All agreed text in its own tokens, up to the one in which a stop string ends.
   std::vector<int32_t> AnswerTokens() const;
-  // Of all that is agreed, as far as it has rated it.
+  // Of the agreed text that it has rated.
   double log_chance() const;
 
   const respond::Prompt& prompt() const { return own_.prompt; }
@@ -121,12 +122,12 @@ class SpanVoice {
   uint64_t rated_tokens() const { return rated_tokens_; }
   uint64_t computed_tokens() const { return computed_tokens_; }
   uint64_t missed_spans() const { return missed_; }
-  // The last reason, also of one that has come back.
+  // The last reason, also after it has returned.
   const std::optional<Error>& absence() const { return last_absence_; }
 
  private:
   class Drafting;
-  // Says once that a request is over, at the latest when nothing knows of it any more.
+  // Reports the end of a request once, at the latest when nothing refers to it any more.
   class Ticket {
    public:
     using Then = std::function<void(SpanVoice&)>;
@@ -150,16 +151,16 @@ class SpanVoice {
     const uint64_t round_;
     std::atomic<bool> is_over_ = false;
   };
-  // Span after span, before it is known whether they are wanted: behind what is agreed, and behind
-  // its own proposal where there is one.
+  // Spans written before it is known whether they are wanted: after the agreed text, or after its
+  // own proposal.
   struct Ahead {
     std::atomic<bool> is_stopped = false;
-    bool is_wanted = false;  // the next span is waited for
+    bool is_wanted = false;  // the next span is awaited
     bool is_over = false;
-    bool is_behind_own = false;   // proposal
+    bool is_behind_own = false;   // after its own proposal
     uint64_t most_tokens = 0;     // from the first of the spans on
-    std::deque<Span> spans = {};  // written, and not drafts yet
-    Span begun = {};              // behind those, where it is over
+    std::deque<Span> spans = {};  // written, not drafts yet
+    Span begun = {};              // after those, once it is over
 
     Span TakeFirst();
   };
@@ -167,7 +168,8 @@ class SpanVoice {
   Result<Checked> TokensOf(const Span& span) const;
   void CheckWhereReady();
   void SubmitCheck(size_t number);
-  // Rates the tokens behind the history, of which `missed` are agreed; then(rating) where it could.
+  // Rates the tokens after the history; the first `missed` are agreed. Calls then(rating) on
+  // success.
   void SubmitRating(std::vector<int32_t> history, std::vector<int32_t> tokens, size_t missed,
                     bool has_ended, std::function<void(SpanVoice&, const SpanRating&)> then);
   void CatchUp();
@@ -177,7 +179,7 @@ class SpanVoice {
   void Submit(Work work, const std::shared_ptr<Ticket>& ticket);
   std::shared_ptr<Ticket> NewTicket();
   void OnOver(uint64_t round, const std::function<void(SpanVoice&)>& then);
-  // `behind`: tokens that are not agreed yet; `early`: the one behind those, where it is known.
+  // `behind`: tokens that are not agreed yet; `early`: the next one, if known.
   void DraftBehind(std::span<const int32_t> behind, const std::optional<EarlyToken>& early,
                    uint64_t most_tokens);
   void StartDraft(Span begun, uint64_t most_tokens, std::span<const int32_t> behind,
@@ -190,7 +192,7 @@ class SpanVoice {
   bool IsAheadAlone() const {
     return ahead_ && !ahead_->is_wanted && !ahead_->is_over && !ahead_->is_stopped;
   }
-  // Something is in flight that is to end.
+  // A request is in flight that will end.
   bool IsBusy() const { return in_flight_ > (IsAheadAlone() ? 1U : 0U); }
   void OnChecked(size_t number, std::span<const float> logprobs, size_t agreed);
   void Count(const engine::Finish& finish);
@@ -202,24 +204,24 @@ class SpanVoice {
   bool is_askable_ = false;
   Post post_;
 
-  // Requests belong to a round; those of an earlier one are not waited for.
+  // Requests belong to a round; those of earlier rounds are not awaited.
   uint64_t round_ = 0;
   std::shared_ptr<std::atomic<bool>> is_dropped_ = std::make_shared<std::atomic<bool>>(false);
   size_t in_flight_ = 0;
   std::shared_ptr<Ahead> ahead_;  // or null
-  size_t owed_ = 0;               // requests of earlier rounds that have not ended
-  bool has_caught_up_ = false;    // since it left; others may have written more since
-  size_t caught_up_tokens_ = 0;   // that it has computed for that, the last time
+  size_t owed_ = 0;               // unfinished requests of earlier rounds
+  bool has_caught_up_ = false;    // since it dropped out; the others may have written more since
+  size_t caught_up_tokens_ = 0;   // computed by its last catch-up
   std::optional<Error> absence_;
   std::optional<Error> last_absence_;
 
-  std::string agreed_;               // text behind the prompt
-  std::vector<int32_t> tokens_;      // of it, its own
-  std::vector<float> logprobs_;      // of the first of those; it has missed the rest
-  std::optional<EarlyToken> early_;  // behind what is agreed
+  std::string agreed_;               // text after the prompt
+  std::vector<int32_t> tokens_;      // of agreed_, in its vocabulary
+  std::vector<float> logprobs_;      // of the first of these; the rest is missed
+  std::optional<EarlyToken> early_;  // after the agreed text
   std::optional<Span> draft_;
   std::vector<Checked> checks_;    // by number
-  std::vector<size_t> unchecked_;  // numbers of those that are to be computed
+  std::vector<size_t> unchecked_;  // numbers of spans to compute
 
   engine::RequestCounts counts_;
   engine::RequestTimes times_;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a member finds of spans of others, and how one that was absent comes back: it rates what it
-// has missed.
+// Rating others' spans, and the return of an absent member, which rates what it missed.
 
 #include <algorithm>
 #include <utility>
@@ -28,7 +27,7 @@ void SpanVoice::Check(const std::vector<Numbered>& spans) {
   CheckWhereReady();
 }
 
-// Its KV rows are where its requests have ended.
+// Checks wait for the end of its requests, whose KV rows they use.
 void SpanVoice::CheckWhereReady() {
   if (unchecked_.empty() || IsBusy()) return;
   for (const size_t number : std::exchange(unchecked_, {})) {
@@ -37,9 +36,9 @@ void SpanVoice::CheckWhereReady() {
   }
 }
 
-// As far as it has written the same by itself.
+// Takes the rating of tokens that it has written itself.
 void SpanVoice::RateFromOwn(Checked& checked) const {
-  // What it has missed is rated with what comes.
+  // With missed tokens, these are rated together with the span.
   if (checked.base != tokens_.size() || logprobs_.size() != tokens_.size()) return;
   const std::vector<int32_t>& tokens = checked.tokens;
   const text::Vocab& vocab = member_.model.tokenizer->vocab();
@@ -68,7 +67,7 @@ void SpanVoice::RateFromOwn(Checked& checked) const {
 
 void SpanVoice::SubmitCheck(size_t number) {
   const Checked& checked = checks_[number];
-  // Tokens that it has missed are rated on the way.
+  // Missed tokens are rated on the way.
   const size_t kept = std::min(checked.base, logprobs_.size());
   const size_t known = checked.logprobs.size();
   std::vector<int32_t> history = own_.prompt.tokens;
@@ -89,7 +88,7 @@ void SpanVoice::SubmitRating(std::vector<int32_t> history, std::vector<int32_t> 
                              size_t missed, bool has_ended,
                              std::function<void(SpanVoice&, const SpanRating&)> then) {
   const auto ticket = NewTicket();
-  // Each row of logits is of the token behind it, so the last token itself is not computed.
+  // Each row of logits is for the token after it, so the last token itself is not computed.
   Work work{.prompt = history, .is_branch = true};
   work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);
   rated_tokens_ += tokens.size();
@@ -113,18 +112,18 @@ void SpanVoice::SubmitRating(std::vector<int32_t> history, std::vector<int32_t> 
   Submit(std::move(work), ticket);
 }
 
-// What was not known of it, and what it had missed before.
+// `logprobs`: of the missed tokens, then of the span's unrated ones.
 void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t agreed) {
   Checked& checked = checks_[number];
   const size_t known = checked.logprobs.size();
   const size_t missed = known + logprobs.size() - checked.tokens.size();
-  // What it has missed is rated now.
+  // Missed tokens are rated now.
   if (missed > 0 && logprobs_.size() + missed == checked.base)
     logprobs_.insert(logprobs_.end(), logprobs.begin(),
                      logprobs.begin() + static_cast<ptrdiff_t>(missed));
   checked.logprobs.insert(checked.logprobs.end(), logprobs.begin() + static_cast<ptrdiff_t>(missed),
                           logprobs.end());
-  // Where the end of what is agreed has other tokens now, that was rated before.
+  // If the end of the agreed text has other tokens now, its old rating is subtracted.
   const size_t base = std::min(checked.base, logprobs_.size());
   checked.log_chance = SumOf(checked.logprobs) - SumOf(std::span(logprobs_).subspan(base));
   if (checked.base == tokens_.size() && !checked.differs) checked.agreed = known + agreed;
@@ -133,7 +132,8 @@ void SpanVoice::OnChecked(size_t number, std::span<const float> logprobs, size_t
 void SpanVoice::Return() {
   if (is_present() || !is_askable_ || owed_ > 0 || in_flight_ > 0) return;
   const size_t missed = tokens_.size() - logprobs_.size();
-  // While it computes, the others write; what it misses then is less each time, or no less.
+  // The others write while it computes: it has caught up if little is missing, or no less than
+  // before.
   const bool is_level =
       has_caught_up_ && (missed <= kLongestSpanTokens || missed >= caught_up_tokens_);
   if (is_level || missed == 0) return ReturnAtOnce();
@@ -161,7 +161,7 @@ void SpanVoice::CatchUp() {
 void SpanVoice::OnCaughtUp(size_t first, std::span<const int32_t> tokens,
                            std::span<const float> logprobs) {
   has_caught_up_ = true;
-  // The end of what is agreed may have other tokens now.
+  // The end of the agreed text may have other tokens now.
   if (logprobs_.size() != first || tokens_.size() < first) return;
   const auto same = std::ranges::mismatch(std::span(tokens_).subspan(first), tokens);
   const auto count = same.in2 - tokens.begin();

@@ -18,21 +18,21 @@
 namespace aster::ensemble {
 namespace {
 
-// A span with more than this of the probability of all spans is the most probable one.
+// A span with more than half of the probability of all spans is the most probable one.
 constexpr double kHalf = -std::numbers::ln2;  // as a logarithm
 
 // A span that could be next.
 struct Proposal {
   Span span;
-  std::vector<size_t> authors;  // members, by their numbers; the first one's tokens
-  // The first author has gone on behind it, and alone knows all of it.
+  std::vector<size_t> authors;  // indices of members; the tokens are the first one's
+  // The first author has continued it, and is the only one that has rated all of it.
   bool has_grown = false;
 };
 
-// Tokens of proposals that go on because their authors are certain of them.
+// The most tokens of proposals that continue because their authors are certain of them.
 constexpr size_t kMostRaceTokens = 160;
 
-// One question on its way: span after span, until one ends the answer.
+// One question in progress: span after span, until one ends the answer.
 class Spans final : public AskedVoices<SpanVoice> {
  public:
   Spans(const AskedContext& context, const Question& question, uint64_t conversation)
@@ -126,7 +126,7 @@ class Spans final : public AskedVoices<SpanVoice> {
     const bool has_no_room = Leader().is_present() && draft->limit == SpanLimit::kContext;
     if (has_no_room && CountPresent() > 1)
       Leader().Leave(OutOfRange("the answer does not fit into its context"));
-    // Another leads where that one cannot.
+    // Another member leads if this one cannot.
     if (CountPresent() == 0) {
       for (const auto& voice : voices_) {
         if (voice->is_returning()) voice->ReturnAtOnce();
@@ -141,9 +141,9 @@ class Spans final : public AskedVoices<SpanVoice> {
     }
   }
 
-  // Natural logarithm of the probability of what is agreed, with the proposal behind it or (none)
-  // alone, under the members that are there. Their share in it changes as they have found the text
-  // more or less probable.
+  // Natural logarithm of the probability of the agreed text, followed by the proposal (nullopt:
+  // alone), under the present members. A member's share depends on its probability of the text so
+  // far.
   double Mixed(std::optional<size_t> number) const {
     std::vector<double> log_chances, weights;
     for (size_t i = 0; i < voices_.size(); ++i) {
@@ -161,9 +161,9 @@ class Spans final : public AskedVoices<SpanVoice> {
     return voice.is_present() ? voice.checked(number).log_chance : kImpossible;
   }
 
-  // Whether there is nothing to decide about the draft.
+  // Decides whether the draft is taken without proposals.
   void Gate() {
-    std::vector<size_t> others;  // that would write something else
+    std::vector<size_t> others;  // they would write something else
     for (size_t i = 0; i < voices_.size(); ++i) {
       if (voices_[i]->is_present() && voices_[i]->checked(0).is_rated() &&
           !voices_[i]->checked(0).agrees())
@@ -172,13 +172,13 @@ class Spans final : public AskedVoices<SpanVoice> {
     if (CountPresent() == 1) return Decide(0, Decision::kAlone);
     if (others.empty()) return Decide(0, Decision::kAgreed);
     if (Mixed(0) - Mixed(std::nullopt) > kHalf) return Decide(0, Decision::kLikely);
-    Leader().StopAhead();  // it is to check what others propose
+    Leader().StopAhead();  // it must check the others' proposals
     Enter(Phase::kProposing);
     for (const size_t i : others) voices_[i]->DraftInstead(proposals_[0].span, 0, tokens_left_);
   }
 
   void BeginRating() {
-    // Equal proposals are one.
+    // Equal proposals become one.
     for (size_t i = 0; i < voices_.size(); ++i) {
       if (i == leader_ || !voices_[i]->is_present() || !voices_[i]->draft()) continue;
       const Span& span = *voices_[i]->draft();
@@ -213,14 +213,14 @@ class Spans final : public AskedVoices<SpanVoice> {
     Decide(static_cast<size_t>(best - rated.begin()), Decision::kContested);
   }
 
-  // All are certain of what they would write, and at most one of them is right. Each goes on behind
-  // its own until one is not certain any more.
+  // All are certain of their proposals, and at most one is right. Each continues its own until one
+  // is not certain any more.
   void Race() {
     Enter(Phase::kRacing);
     bool goes_on = false;
     for (size_t number = 0; number < proposals_.size(); ++number) {
       const auto& [span, authors, has_grown] = proposals_[number];
-      voices_[authors.front()]->TakeDraft();  // it is proposed
+      voices_[authors.front()]->TakeDraft();  // already a proposal
       const bool is_over = span.has_ended || span.limit != SpanLimit::kNone ||
                            span.tokens.size() >= std::min<uint64_t>(kMostRaceTokens, tokens_left_);
       if (is_over) continue;
@@ -240,7 +240,7 @@ class Spans final : public AskedVoices<SpanVoice> {
     }
     AreCertain() ? Race() : DecideRace();
   }
-  // Per byte the longest would win: texts that are certain differ in nothing but their length.
+  // The total decides: per byte, the longest would win, as certain texts differ only in length.
   void DecideRace() {
     size_t best = 0;
     for (size_t number = 1; number < proposals_.size(); ++number) {
@@ -301,7 +301,7 @@ class Spans final : public AskedVoices<SpanVoice> {
       last_ = span;
       return Enter(Phase::kEnding);
     }
-    // At a boundary, those that were left out come back.
+    // At a boundary, absent members may return.
     const bool is_any_present = CountPresent() > 0;
     for (const auto& voice : voices_) is_any_present ? voice->Return() : voice->ReturnAtOnce();
     if (!Leader().is_present() && !FindLeader()) return EndWith(NoAnswer());
@@ -354,12 +354,12 @@ class Spans final : public AskedVoices<SpanVoice> {
 
   uint64_t tokens_left_;  // of the answer
   const respond::Settings settings_;
-  std::optional<SpanTeller> teller_;  // none: no member can have the question
+  std::optional<SpanTeller> teller_;  // nullopt: no member can take the question
   Phase phase_ = Phase::kDrafting;
   uint64_t entered_ = 0;             // phases so far
-  size_t leader_ = 0;                // drafts; a member, by its number
+  size_t leader_ = 0;                // the member that drafts, by index
   std::vector<Proposal> proposals_;  // for the next span; the leader's first
-  std::optional<Span> last_;         // that ends the answer
+  std::optional<Span> last_;         // the span that ends the answer
   std::vector<DecidedSpan> decided_;
   std::vector<uint64_t> written_;  // bytes by each member
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // Policy *spans*: members write one answer span by span. One drafts the next span, the others check
-// it; where it is not probable enough they propose theirs, and the most probable is taken
+// it; if it is not probable enough they propose theirs, and the most probable is taken
 // (docs/ensembles.md). Must not know where members are computed.
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace aster::ensemble {
 
-// Whether an answer to the question may have several authors: its text alone is wanted, and no
-// member writes more than that.
+// Whether an answer to the question may have several authors: only its text is wanted, and no
+// member writes anything else.
 bool CanBeSpans(const Question& question, const std::vector<Member>& members);
 
-// `conversation` is a number that no other question of the members has.
+// `conversation`: a number that no other question of the members has.
 std::shared_ptr<Asked> MakeSpans(const AskedContext& context, const Question& question,
                                  uint64_t conversation);
 

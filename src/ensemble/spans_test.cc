@@ -26,8 +26,7 @@ using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 
-// Both are certain of a line of their own, and only pulsar's is right. nova writes some of the
-// rest.
+// Each is certain of another line, and only pulsar's is right. nova writes some of the rest.
 constexpr const char* kCertain =
     "What does this program print?\nn = 2\nc = n * 9\na = n + 8\nprint(c)";
 constexpr const char* kSeveralSentences = "Tell me about the village.";
@@ -74,7 +73,7 @@ TEST_F(SpansTest, TheSameModelTwiceIsThatModel) {
   const OpenMembers twice = Open({"nova", "nova"});
   const Answer answer = Written(twice.members(), About(kTale));
   EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
-  // The second one writes nothing, and computes what the first has written once.
+  // The second one writes nothing, and computes the first one's text once.
   EXPECT_EQ(answer.parts[1].counts.generated, 0u);
   EXPECT_EQ(answer.parts[1].rated_tokens, answer.answered.generated.tokens.size());
 }
@@ -101,7 +100,7 @@ TEST_F(SpansTest, MembersThatGoOnElsewhereWriteTheSame) {
   }
   for (const Question& question : questions) {
     const Answer here = Written(three.members(), question);
-    // However far the others are with their own texts when one has drafted.
+    // However far the others have written when one has drafted.
     for (const auto& pauses :
          std::vector<std::vector<int>>{{0, 0, 0}, {900, 0, 200}, {0, 900, 300}}) {
       std::vector<Member> members = elsewhere_of(three.members());
@@ -124,7 +123,7 @@ TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
   for (Member& member : members) member.is_elsewhere = true;
   const auto alone = ByItself(members[0], About(kTale));
   for (const size_t late_one : {0, 1}) {
-    // It begins when the other one has written all that it would.
+    // It begins when the other one has written all of its text.
     Late first(*twice.members()[0].generator), second(*twice.members()[1].generator);
     (late_one == 0 ? first : second).after = late_one == 0 ? &second : &first;
     members[0].generator = &first;
@@ -132,7 +131,8 @@ TEST_F(SpansTest, WhoWritesTheSameElsewhereHasNothingToCheck) {
     const Answer answer = Written(members, About(kTale));
     ExpectSame(answer, alone);
     EXPECT_THAT(answer.spans, Each(Field(&DecidedSpan::decision, Decision::kAgreed)));
-    // Each token is computed once, written or rated. Stopping and checking cost one each, by span.
+    // Each token is computed once, written or rated. Stopping and checking cost one more each, per
+    // span.
     const size_t tokens = alone.generated.tokens.size();
     const Part& other = answer.parts[1];
     EXPECT_GE(other.counts.generated + other.rated_tokens, tokens);
@@ -176,7 +176,7 @@ TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   members[1].generator = &late;
   late.is_broken = true;
   Ensemble ensemble(members, clock_, options_);
-  // From its first words on it is there again.
+  // It returns after the first words.
   const Question question = About(kTale);
   const auto answer =
       AnswerOne(ensemble, question, nullptr, [&](const SaidPiece&) { late.is_broken = false; });
@@ -186,15 +186,15 @@ TEST_F(SpansTest, AMemberThatIsGoneIsLeftOutAndComesBack) {
   EXPECT_GT(answer->parts[1].rated_tokens, 0u);
   EXPECT_GE(answer->parts[1].missed_spans, 1u);
   EXPECT_THAT(Explain(*answer), HasSubstr("absent  pulsar: no node is left"));
-  // One that stays away is left out of all.
+  // A member that stays away is left out of all spans.
   late.is_broken = true;
   const Answer alone = AnswerOne(ensemble, question).value();
   ExpectSame(alone, ByItself(members[0], question));
   EXPECT_THAT(alone.spans, Each(Field(&DecidedSpan::decision, Decision::kAlone)));
 }
 
-// To come back takes longer than members are waited for: what is asked of it meanwhile would have
-// to begin again whenever it is given up.
+// Returning takes longer than members are awaited: its requests must not begin again each time that
+// it is given up.
 TEST_F(SpansTest, AMemberThatIsSlowToComeBackIsNotWaitedForAndComesBack) {
   std::vector<Member> members = all_->members();
   Late late(*members[1].generator);
@@ -209,8 +209,8 @@ TEST_F(SpansTest, AMemberThatIsSlowToComeBackIsNotWaitedForAndComesBack) {
   ensemble.Ask(
       question, [&](Result<Answer> given) { answer = std::move(given).value(); },
       [&](const SaidPiece&) {
-        // After its first words the member computes again, and whatever is asked of it first takes
-        // twice as long as members are waited for.
+        // After its first words the member computes again, but its first request takes twice as
+        // long as members are awaited.
         if (++told != 2) return;
         late.is_stalled = false;
         late.is_warm = false;
@@ -239,7 +239,7 @@ TEST_F(SpansTest, WhereNoOtherIsLeftTheOneThatComesBackIsWaitedFor) {
   size_t told = 0;
   Ensemble ensemble(members, clock_, options_);
   const auto answer = AnswerOne(ensemble, About(kTale), nullptr, [&](const SaidPiece&) {
-    // The other one comes back, slowly, and is all that there is.
+    // The other one returns slowly, and is the only one.
     if (++told != 2) return;
     second.is_broken = false;
     second.is_warm = false;
@@ -260,7 +260,7 @@ TEST_F(SpansTest, AStalledLeaderIsWaitedForAndThenAnotherLeads) {
 TEST_F(SpansTest, NoTokenIsComputedTwice) {
   ExpectNoTokenIsComputedTwice(all_->members(), kSum);
   ExpectNoTokenIsComputedTwice(Open({"nova", "nova"}).members(), kTale);
-  // Where a span is replaced, each goes back to where both texts part.
+  // If a span is replaced, each member continues from where both texts differ.
   const Answer answer = Written(all_->members(), About(kCertain));
   for (const Part& part : answer.parts) {
     EXPECT_GT(part.counts.generated + part.rated_tokens, answer.answered.generated.tokens.size());
@@ -305,7 +305,7 @@ TEST(SpanCutter, CutsBehindLinesAndSentences) {
   EXPECT_EQ(CutOf({"Yes", ",\n", "so"}), 2u);
   EXPECT_EQ(CutOf({"It", " is", " 3", ".", "5", ".", " Then"}), 6u);
   EXPECT_EQ(CutOf({"It", " is", " so", "."}), 0u);
-  // A long span, before a word; one without words, where a character ends.
+  // A long span ends before a word; one without words, after a whole character.
   std::vector<std::string> words(30, " word");
   EXPECT_EQ(CutOf(words), 24u);
   std::vector<std::string> letters(46, "a");

@@ -31,7 +31,7 @@ Spelling::Spelling(const text::Tokenizer& tokenizer, uint32_t vocab_size)
     const bool is_text = bytes.ok() && !bytes->empty() && IsText(vocab.types[i]);
     if (is_text && !vocab.IsEndOfGeneration(token)) all.push_back({*bytes, token});
   }
-  // A text comes before what is longer; of equal ones, the lower token.
+  // A text comes before longer ones; equal ones are ordered by token.
   std::ranges::stable_sort(all, {}, &Spelt::bytes);
   for (const auto& [bytes, token] : all) {
     bytes_.push_back(bytes);

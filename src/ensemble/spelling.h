@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A vocabulary's tokens in the order of their bytes, so that those which begin alike stand
-// together. Must not know models, nor texts.
+// A vocabulary's tokens in the order of their bytes, so that those with a common beginning are
+// adjacent. Must not know models, nor texts.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ class Spelling {
     bool is_empty() const { return begin == end; }
   };
 
-  // Without control tokens and tokens without bytes, which are no text. `vocab_size` is the
+  // Without control tokens and tokens without bytes, which are not text. `vocab_size` is the
   // model's.
   Spelling(const text::Tokenizer& tokenizer, uint32_t vocab_size);
 
   Range all() const { return {.begin = 0, .end = static_cast<uint32_t>(tokens_.size())}; }
-  // Of tokens that begin with the same `depth` bytes, and are longer: those whose next byte is
-  // this. The ones that end there come first.
+  // `range` has tokens that begin with the same `depth` bytes and are longer: returns those whose
+  // next byte is `byte`. Those that end there come first.
   Range Narrow(Range range, size_t depth, uint8_t byte) const;
 
   int32_t token(uint32_t place) const { return tokens_[place]; }

@@ -10,12 +10,12 @@
 namespace aster::ensemble {
 namespace {
 
-// Sequences of one conversation; the last ones share the most with what comes.
+// Sequences of one conversation; the last ones share the most with later prompts.
 constexpr size_t kMostKept = 16;
-// Conversations that may go on.
+// Conversations that may continue.
 constexpr size_t kMostAnswered = 4;
 
-// Tokens, from the first.
+// The number of equal tokens, from the first.
 ptrdiff_t Shared(const engine::Sequence& sequence, std::span<const int32_t> prompt) {
   return std::ranges::mismatch(sequence.tokens(), prompt).in1 - sequence.tokens().begin();
 }
@@ -23,7 +23,7 @@ ptrdiff_t Shared(const engine::Sequence& sequence, std::span<const int32_t> prom
 }  // namespace
 
 SteppedEngine::SteppedEngine(engine::Generator& generator) : generator_(generator) {
-  // What is kept for later is computed again where memory runs out.
+  // Kept sequences are released and computed again if memory runs out.
   generator_.OnShortage([this] {
     if (!answered_.empty()) {
       answered_.erase(answered_.begin());
@@ -49,18 +49,18 @@ SteppedEngine::~SteppedEngine() {
   }
 }
 
-// The one of the conversation that shares most with the prompt.
+// The conversation's sequence that shares the most with the prompt.
 engine::Sequence SteppedEngine::SequenceFor(const Work& work) {
   if (work.conversation == 0) return generator_.NewSequence();
   Sequences& all = kept_[work.conversation];
   const auto shared = [&](const engine::Sequence& sequence) {
     return Shared(sequence, work.prompt);
   };
-  // The next question of a conversation goes on from what the one before has left.
+  // The next question of a conversation continues the sequences of the one before.
   if (all.empty()) all = TakeAnswered(work.prompt);
   if (all.empty()) return generator_.NewSequence();
   const auto best = std::ranges::max_element(all, {}, shared);
-  // Nothing is lost of one that the prompt only goes on from.
+  // A sequence that the prompt continues completely need not be copied.
   const bool goes_on = shared(*best) == std::ssize(best->tokens());
   if (work.is_branch && !goes_on) return best->Fork();
   engine::Sequence sequence = std::move(*best);
@@ -87,7 +87,7 @@ void SteppedEngine::Forget(uint64_t conversation) {
   kept_.erase(kept);
 }
 
-// Of the conversation of which the prompt is the next question: most of one of its texts.
+// The sequences of the conversation that the prompt continues: it shares most of one of its texts.
 SteppedEngine::Sequences SteppedEngine::TakeAnswered(std::span<const int32_t> prompt) {
   const auto goes_on = [&](const engine::Sequence& sequence) {
     return 2 * Shared(sequence, prompt) > std::ssize(sequence.tokens());
@@ -129,7 +129,7 @@ void SteppedEngine::Step() {
   if (!generator_.idle()) {
     const Status stepped = generator_.Step();
     for (const auto& active : active_) {
-      // The generator may still know it, and ends it when it can do something again.
+      // The generator may still use it, and ends it when it works again.
       if (stepped.ok() || active->is_over || active->is_refused) continue;
       active->is_refused = true;
       generator_.Cancel(active->id);

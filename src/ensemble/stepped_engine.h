@@ -20,7 +20,7 @@ class SteppedEngine final : public MemberEngine {
  public:
   // The generator outlives it.
   explicit SteppedEngine(engine::Generator& generator);
-  // Requests that are not finished are cancelled.
+  // Cancels unfinished requests.
   ~SteppedEngine() override;
   SteppedEngine(const SteppedEngine&) = delete;
   SteppedEngine& operator=(const SteppedEngine&) = delete;
@@ -30,7 +30,7 @@ class SteppedEngine final : public MemberEngine {
   void Forget(uint64_t conversation) override;
   // Every request is finished or refused.
   bool is_idle() const;
-  // For a moment. Where the generator can do nothing any more, every request is refused.
+  // One short step. If the generator fails for good, every request is refused.
   void Step();
 
  private:
@@ -51,7 +51,7 @@ class SteppedEngine final : public MemberEngine {
   engine::Generator& generator_;
   std::vector<std::unique_ptr<Active>> active_;
   std::map<uint64_t, Sequences> kept_;  // by conversation
-  std::vector<Sequences> answered_;     // of the last ones that were answered
+  std::vector<Sequences> answered_;     // of the last answered ones
 };
 
 }  // namespace aster::ensemble

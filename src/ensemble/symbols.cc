@@ -17,7 +17,7 @@ namespace aster::ensemble {
 namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
-// e to less than this is nothing beside 1.
+// e to the power of less is negligible beside 1.
 constexpr double kLeastExponent = -700;
 
 class TokenSymbols final : public Symbols {
@@ -39,7 +39,7 @@ class TokenSymbols final : public Symbols {
 
  private:
   std::vector<int32_t> tokens_;
-  std::vector<float> scores_;  // none: not known yet
+  std::vector<float> scores_;  // empty: unknown yet
 };
 
 class ByteSymbols final : public Symbols {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What members that write one text together have in common: tokens, where their vocabularies are
-// equal, and bytes where they are not. How probable one member finds each of them next, and what
-// they find together. Must not know what computes a member.
+// The symbols of members that write one text together: tokens if their vocabularies are equal,
+// bytes if not. Each member's probability for the next symbol, and the mean of all. Must not know
+// what computes a member.
 #pragma once
 
 #include <cstddef>
@@ -18,45 +18,45 @@
 
 namespace aster::ensemble {
 
-// One member's view of the symbol that comes next.
+// One member's view of the next symbol.
 class Symbols {
  public:
   virtual ~Symbols() = default;
 
-  // Histories of its own tokens behind the prompt whose logits are wanted before anything else, by
-  // number. New ones may be wanted when those are given.
+  // The numbers of histories of its own tokens after the prompt that need logits before any other
+  // call. Giving these may add new ones.
   virtual std::vector<size_t> Wanted() const = 0;
   virtual const std::vector<int32_t>& tokens(size_t history) const = 0;
   virtual Status Give(size_t history, std::span<const float> logits) = 0;
 
-  // [symbols], natural logarithms of probabilities but for what all have in common.
+  // [symbols], natural logarithms of probabilities up to a common constant.
   virtual std::vector<float> Scores() const = 0;
-  // The text goes on with this symbol, which can come next.
+  // Continues the text with this symbol, which must be possible.
   virtual void Push(size_t symbol) = 0;
-  // The text in the member's own tokens.
+  // Tokens of the text in the member's vocabulary.
   virtual size_t length() const = 0;
-  // Probability that is not counted.
+  // Probability of ignored spellings.
   virtual double left_out() const { return 0; }
 };
 
-// Whether a token means the same to all of them that have a weight.
+// Whether tokens mean the same to all members with a weight.
 bool HaveOneVocabulary(const std::vector<Member>& members);
 
 // Symbols are tokens.
 std::unique_ptr<Symbols> MakeTokenSymbols();
-// Symbols are bytes and an end (byte_reader.h), behind this prompt of the member's. The spelling
+// Symbols are bytes and an end (byte_reader.h), after this prompt of the member. The spelling
 // outlives it.
 std::unique_ptr<Symbols> MakeByteSymbols(const Spelling& spelling, const text::Vocab& vocab,
                                          std::span<const int32_t> prompt);
-// Whether a token behind this prompt begins a text, as SentencePiece sees it.
+// Whether a token after this prompt begins a text, in SentencePiece's sense.
 bool BeginsText(const text::Vocab& vocab, std::span<const int32_t> prompt);
 
-// Natural logarithm of what the scores' exponentials come to.
+// Natural logarithm of the sum of the scores' exponentials.
 double LogTotal(std::span<const float> scores);
 
-// The scores of the members' weighted mean, but for what all have in common: those of the first
-// member, changed by as much as the mean differs from it. So members that are equal change no bit.
-// `weights` are above 0, `log_totals` those of the scores.
+// The scores of the members' weighted mean, up to a common constant: those of the first member,
+// changed by the difference of the mean. So equal members change no bit. `weights` are above 0,
+// `log_totals` those of the scores.
 std::vector<float> MixScores(std::span<const std::vector<float>> scores,
                              std::span<const double> log_totals, std::span<const double> weights);
 

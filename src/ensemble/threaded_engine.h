@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A member's generator that has a thread of its own: what it waits for, such as other machines,
-// keeps no other member waiting. Must not know what is asked.
+// A member's generator on a thread of its own: when it waits, for example for other machines, no
+// other member waits. Must not know what is asked.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace aster::ensemble {
 
 class ThreadedEngine final : public MemberEngine {
  public:
-  // Both outlive it; the generator is this thread's until then.
+  // Both outlive it; meanwhile the generator belongs to its thread.
   ThreadedEngine(engine::Generator& generator, Clock& clock)
       : engine_(generator), clock_(clock), thread_([this] { Run(); }) {}
-  // Requests that are not finished are cancelled.
+  // Cancels unfinished requests.
   ~ThreadedEngine() override {
     mailbox_.Post([this] { is_ending_ = true; });
     thread_.join();
@@ -48,7 +48,7 @@ class ThreadedEngine final : public MemberEngine {
   SteppedEngine engine_;
   Clock& clock_;
   Mailbox mailbox_;
-  bool is_ending_ = false;  // of its thread
+  bool is_ending_ = false;  // its thread is ending
   std::thread thread_;
 };
 

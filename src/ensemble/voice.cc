@@ -71,16 +71,16 @@ class Voice::Speech final : public respond::Listener {
   std::shared_ptr<Spoken> spoken_ = std::make_shared<Spoken>();
 };
 
-// A text behind the member's prompt, on the thread that computes it.
+// Rates a text after the member's prompt, on the thread that computes it.
 class Voice::Rating {
  public:
   Rating(uint32_t vocab_size, std::vector<int32_t> tokens, double known)
-      // No error: the member was opened with the same instruction set.
+      // Cannot fail: the member was opened with the same instruction set.
       : sampler_(LogprobsAlone(), vocab_size, kernels::IsaFromEnvironment().value()),
         tokens_(std::move(tokens)),
         log_chance_(known) {}
 
-  // The row behind each token rates the next one.
+  // The row after each token rates the next one.
   void TakeRow(std::span<const float> logits) {
     if (!status_.ok() || next_ == tokens_.size()) return;
     const auto choice = sampler_.Rate(logits, tokens_[next_++]);
@@ -109,8 +109,8 @@ class Voice::Rating {
 
   engine::Sampler sampler_;
   const std::vector<int32_t> tokens_;  // to rate, in order
-  size_t next_ = 0;                    // of them
-  double log_chance_;                  // of those before
+  size_t next_ = 0;                    // index into tokens_
+  double log_chance_;                  // of the tokens before
   Status status_;
 };
 
@@ -139,7 +139,7 @@ void Voice::Ask(Post post) {
     on([spoken](Voice& voice) { voice.OnSpoken(spoken); });
   });
   Work work{.prompt = own_.prompt.tokens, .request = speech->response().MakeRequest(speech)};
-  // A response that has said all that is wanted need not go on.
+  // A response that has all that is wanted may end.
   work.is_gone = [speech, dropped = is_dropped_] {
     return *dropped || speech->response().is_complete();
   };
@@ -187,7 +187,7 @@ void Voice::Rate(const Written& written, size_t candidate) {
   if (!asked.ok()) absence_ = asked.error();
 }
 
-// The member's own tokens for a text of another: what follows the prompt where both are encoded
+// The member's own tokens for another member's text: those after the prompt if both are encoded
 // together.
 Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   std::vector<int32_t> none;
@@ -202,7 +202,7 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
   if (!behind) return none;
   std::vector<int32_t> tokens = *std::move(behind);
   if (!written.has_ended) return tokens;
-  // The end that this member gave its own answer, or else the one that its vocabulary names first.
+  // The end token of this member's own answer, otherwise the first one of its vocabulary.
   const std::vector<text::TokenId>& ends = member_.model.tokenizer->vocab().end_of_generation;
   if (ends.empty()) return none;
   const bool has_ended = spoken_.written.has_ended;
@@ -213,7 +213,7 @@ Result<std::vector<int32_t>> Voice::TokensOf(const Written& written) const {
 Status Voice::TryRate(const Written& written, size_t candidate) {
   std::vector<int32_t> tokens = TRY(TokensOf(written));
   if (tokens.empty()) return Ok();
-  // As long as the text is the one that this member wrote, its probabilities are known.
+  // For the part of the text that this member wrote too, the probabilities are known.
   const std::vector<int32_t>& own = spoken_.answered.generated.tokens;
   const auto shared = static_cast<size_t>(std::ranges::mismatch(own, tokens).in1 - own.begin());
   const double known = Sum(std::span(spoken_.logprobs).first(shared));
@@ -221,8 +221,8 @@ Status Voice::TryRate(const Written& written, size_t candidate) {
     log_chances_[candidate] = known;
     return Ok();
   }
-  // The rest is computed in one batch with the other candidates, behind the same KV cache. Each row
-  // of logits is of the token behind it, so the last token itself is not computed.
+  // The rest is computed in one batch with the other candidates, after the same KV cache. Each row
+  // of logits is for the token after it, so the last token itself is not computed.
   Work work{
       .prompt = own_.prompt.tokens, .is_followup = true, .is_branch = true, .is_rating = true};
   work.prompt.insert(work.prompt.end(), tokens.begin(), tokens.end() - 1);

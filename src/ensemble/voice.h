@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One member's part in one question: its own response, and how probable it finds the others'. Must
-// not know the other members, nor what is decided by it.
+// One member's part in one question: its own response, and its ratings of the others'. Must not
+// know the other members, nor what is decided by it.
 #pragma once
 
 #include <atomic>
@@ -23,20 +23,20 @@
 
 namespace aster::ensemble {
 
-// What a member wrote, with all that another member needs to rate it.
+// A member's text, with all that another member needs to rate it.
 struct Written {
-  std::string text;    // as it was written
-  std::string forced;  // what stands before it, by the prompt
-  // Of one that has calls or reasoning: how they are written. Plain text is the same for all.
+  std::string text;    // as written
+  std::string forced;  // the beginning that the prompt forced
+  // For texts with calls or reasoning: their markup. Plain text is the same for all.
   chat::Family family = chat::Family::kPlain;
   bool has_ended = false;  // by itself, not by a limit or a stop string
 
-  // Its end is rated like a byte.
+  // The end is rated like a byte.
   uint64_t bytes() const { return text.size() + 1; }
   bool operator==(const Written&) const = default;
 };
 
-// A member's response, when it has ended.
+// A member's finished response.
 struct Spoken {
   Written written;
   respond::Answered answered;
@@ -47,46 +47,46 @@ struct Spoken {
   Status status;
 };
 
-// Belongs to the ensemble's thread. Requests of a voice that is no more end by themselves.
+// Belongs to the ensemble's thread. Requests end by themselves once their voice is gone.
 class Voice {
  public:
-  // Calls the function with this voice on the ensemble's thread, unless the question is no more;
-  // safe for concurrent use.
+  // Calls the function with this voice on the ensemble's thread, unless the question is gone; safe
+  // for concurrent use.
   using Post = std::function<void(std::function<void(Voice&)>)>;
 
-  // On any thread. The member outlives it. A member that cannot have the question is absent.
-  // `conversation` is a number of its own.
+  // Constructed on any thread. The member outlives it. A member that cannot take the question is
+  // absent. `conversation`: a unique number.
   Voice(const Member& member, const Question& question, uint64_t conversation);
   ~Voice();
   Voice(const Voice&) = delete;
   Voice& operator=(const Voice&) = delete;
 
   void Ask(Post post);
-  // Gives back what its engine has kept.
+  // Releases what its engine has kept.
   void Forget();
-  // Rates the candidate with that number, which need not be its own.
+  // Rates the candidate with that number, possibly another member's.
   void Rate(const Written& written, size_t candidate);
-  // It is waited for no more. Requests in flight are cancelled.
+  // It drops out. Requests in flight are cancelled.
   void Leave(Error why);
 
   bool is_awaited() const { return awaited_ > 0 && !has_left_; }
   bool has_answered() const { return has_answered_; }
   // Why it has no answer, or no ratings.
   const std::optional<Error>& absence() const { return absence_; }
-  // Its member has a weight, and can have the question.
+  // The member has a weight, and can take the question.
   bool is_askable() const { return member_.weight > 0 && !absence_; }
 
   const respond::Prompt& prompt() const { return own_.prompt; }
 
   const Written& written() const { return spoken_.written; }
   const Spoken& spoken() const { return spoken_; }
-  // Natural logarithm, by candidate; kImpossible where it was not rated.
+  // Natural logarithm, by candidate; kImpossible if not rated.
   double LogChance(size_t candidate) const;
   uint64_t rated_tokens() const { return rated_tokens_; }
   uint64_t computed_tokens() const { return computed_tokens_; }
 
  private:
-  // What the threads that compute see of it.
+  // The part that the computing threads use.
   class Speech;
   class Rating;
 

@@ -30,9 +30,9 @@ using grammar::RuleId;
 using grammar::Sequence;
 using nlohmann::ordered_json;
 
-// What arguments have to be, where their tool is not strict.
+// How closely arguments follow the schema of a tool that is not strict.
 enum class Keep : uint8_t {
-  kAll,  // as the tool says, as far as that can be kept
+  kAll,  // the tool's schema, as far as supported
   kAny,  // any object
 };
 
@@ -53,7 +53,7 @@ ordered_json ObjectSchema(const ordered_json& schema) {
   return object;
 }
 
-// Whether a grammar can be made of the schema; one that spoils the grammar it is a part of cannot.
+// Whether a grammar can be made of the schema; not if it would spoil the grammar around it.
 bool CanKeep(const ordered_json& schema, const grammar::BareStyle* bare) {
   if (schema["type"] != "object") return false;
   Grammar alone;
@@ -64,7 +64,7 @@ bool CanKeep(const ordered_json& schema, const grammar::BareStyle* bare) {
   return alone.Finish().ok();
 }
 
-// With members in the order in which templates write those of objects that are not in JSON.
+// With members in the order of templates that write objects in another form than JSON.
 ordered_json WithSortedMembers(const ordered_json& schema) {
   if (!schema.is_structured()) return schema;
   if (schema.is_array()) {
@@ -84,8 +84,8 @@ ordered_json WithSortedMembers(const ordered_json& schema) {
   return object;
 }
 
-// The texts that a family's calls may begin with in the tokens of a model: as control tokens, and
-// spelled out, which reads the same.
+// The texts that a family's calls may begin with in a model's tokens: as control tokens, and
+// spelled out, which parses the same.
 std::vector<std::string> MarksOf(const grammar::TokenTree& tokens, std::string_view mark) {
   std::vector<std::string> marks = {std::string(mark)};
   if (std::string spelled = tokens.Spelled(mark); spelled != mark)
@@ -106,7 +106,7 @@ class CallWriter {
         calls_(grammar_->AddRule()),
         after_(grammar_->AddRule()) {}
 
-  // Calls of the tool of that name, or of any where it is empty.
+  // Adds calls of the tool with that name; if it is empty, of any tool.
   Status AddCalls(const std::string& name) {
     for (const ordered_json& tool : conversation_.tools) {
       if (!name.empty() && NameOf(tool) != name) continue;
@@ -122,7 +122,7 @@ class CallWriter {
     return Ok();
   }
 
-  // A tool's name between the markup.
+  // A tool's name as the markup has it.
   Result<std::string> Written(const std::string& name) const {
     if (!form_.has_tags && form_.open.ends_with('"')) {
       std::string json;
@@ -166,7 +166,7 @@ class CallWriter {
  private:
   static Element Rule(RuleId rule) { return Grammar::Rule(rule); }
 
-  // Texts end neither themselves nor the call.
+  // Texts cannot contain the marks that end them or the call.
   static std::optional<grammar::BareStyle> BareOf(const CallWriting& writing) {
     const chat::CallForm& form = *writing.dialect.calls;
     if (form.quote.empty()) return std::nullopt;
@@ -217,7 +217,7 @@ class CallWriter {
     return Rule(grammar_->AddRule({std::move(sequence)}));
   }
 
-  // Ends neither its tag nor the call.
+  // Text that cannot end its tag or the call.
   Element TextInTags() {
     if (text_) return *text_;
     std::vector<std::string> marks = {form_.value_close.substr(form_.value_close.find('<'))};
@@ -238,7 +238,7 @@ class CallWriter {
   const chat::CallForm& form_;
   const Conversation& conversation_;
   const Keep keep_;
-  const std::optional<grammar::BareStyle> bare_;  // where arguments are not in JSON
+  const std::optional<grammar::BareStyle> bare_;  // if arguments are not in JSON
   std::shared_ptr<Grammar> grammar_ = std::make_shared<Grammar>();
   const RuleId root_;
   const RuleId calls_;  // from a name to the end of the turn
@@ -247,7 +247,7 @@ class CallWriter {
   std::optional<Element> text_;
 };
 
-// Where all that the tools ask for is too much together, their arguments are any objects.
+// If the grammar with all of the tools' schemas is too large, arguments are any objects.
 template <typename Make>
 Result<ResponseForm> MakeForm(const CallWriting& writing, const Conversation& conversation,
                               Keep most, const std::string& name, const Make& make) {
@@ -269,7 +269,7 @@ Result<ResponseForm> MakeForm(const CallWriting& writing, const Conversation& co
   return form;
 }
 
-// Text in which no mark stands, and what the marks make of it.
+// Free text up to a mark, and the grammar after each mark.
 class FreeAnswer {
  public:
   FreeAnswer(const CallWriting& writing, CallWriter& writer) : writing_(writing), writer_(writer) {}
@@ -284,10 +284,10 @@ class FreeAnswer {
       Add(said, Joined({{text}, writer_.calls()}));
     }
     if (!IsThinkingBehind(writing_.dialect, prompt)) writer_.AddRoot({Grammar::Rule(said)});
-    // Where thoughts are messages, they are free text as well.
+    // In families whose reasoning consists of messages, it is free text as well.
     const bool has_tags = writing_.dialect.family != chat::Family::kHarmony;
     if (!writing_.dialect.has_thinking || !has_tags) return;
-    // Calls in thoughts are thoughts.
+    // Calls within reasoning are part of it.
     const RuleId thoughts = writer_.grammar().AddRule();
     const std::string_view mark = chat::ThinkClose(writing_.dialect.family);
     const Element thought = Without(mark);
@@ -320,12 +320,12 @@ class FreeAnswer {
     return Grammar::Rule(space);
   }
 
-  // Its calls have no mark: an answer that begins with a brace is one.
+  // Llama's calls have no mark: an answer that begins with a brace is a call.
   void WriteLlama(RuleId said) {
     grammar::ByteSet any;
     any.set();
     grammar::ByteSet first = any;
-    // Where its tag is no token, it begins so.
+    // If the tag is not a token, calls begin with its '<'.
     const bool is_token = writing_.tokens.Spelled(kPythonTag) != kPythonTag;
     if (!is_token) first.reset('<');
     for (const char byte : std::string_view("{ \t\n\r\xff"))
@@ -346,7 +346,7 @@ class FreeAnswer {
 }  // namespace
 
 Result<ResponseForm> FormOfCalls(const CallWriting& writing, const Conversation& conversation) {
-  // One tool that must be called is named.
+  // The tool that must be called, if it is a single one.
   const std::string name = conversation.tool_choice == ToolChoice::kNamed ? conversation.tool_name
                            : conversation.tools.size() == 1 ? NameOf(conversation.tools[0])
                                                             : std::string();
@@ -356,7 +356,7 @@ Result<ResponseForm> FormOfCalls(const CallWriting& writing, const Conversation&
       writer.AddRoot(writer.calls());
       return "";
     }
-    // What people write is never a control token.
+    // Names from clients are never control tokens.
     const bool is_plain = writing.tokens.Spelled(name) == name;
     const auto written = writer.Written(name);
     if (name.empty() || !is_plain || !written.ok() ||
@@ -364,7 +364,7 @@ Result<ResponseForm> FormOfCalls(const CallWriting& writing, const Conversation&
       writer.AddRoot({writer.calls_from_name()});
       return form.open;
     }
-    // A space belongs to the token that comes behind it.
+    // A space belongs to the token after it.
     const std::string begun = form.open + *written + form.middle;
     const size_t size = begun.find_last_not_of(' ') + 1;
     writer.AddRoot(Joined({writer.grammar().Literal(begun.substr(size)),

@@ -57,7 +57,7 @@ struct Known {
   chat::Dialect dialect;
 };
 
-// Of each template that knows calls. Found once, because that takes longer than most tests.
+// One of each template with calls. Built once, because that takes longer than most tests.
 const std::vector<Known>& KnownDialects() {
   static const std::vector<Known> known = [] {
     const ordered_json base = {{"bos_token", "<bos>"}, {"eos_token", kEndText}};
@@ -87,7 +87,7 @@ Conversation TwoTools() {
   return ask;
 }
 
-// By hand, so that the grammar does not judge itself.
+// Written by hand, independent of the grammar.
 bool IsValid(const std::string& name, const ordered_json& arguments) {
   if (!arguments.is_object()) return false;
   if (name == "look_up") {
@@ -108,7 +108,7 @@ bool IsValid(const std::string& name, const ordered_json& arguments) {
          (!arguments.contains("d") || arguments["d"].is_string() || arguments["d"].is_null());
 }
 
-// Walks the grammar along a text: whether it may be, and whether it may end there.
+// The result of matching a text: whether it is a valid beginning, and a complete answer.
 struct Verdict {
   bool may_be = false;
   bool may_end = false;
@@ -125,7 +125,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
   bool is_harmony() const { return dialect_.family == chat::Family::kHarmony; }
   CallWriting Writing() const { return {.dialect = dialect_, .tokens = *tree_}; }
 
-  // Each family that there is a template of.
+  // Each family that has a template.
   template <typename Test>
   void ForEachFamily(const Test& test) {
     ASSERT_FALSE(KnownDialects().empty());
@@ -155,15 +155,15 @@ class CallGrammar : public testing::TestWithParam<bool> {
     return tokens;
   }
 
-  // What a model that knows nothing writes: any token that may be, the end as soon as it may be
-  // now and then. Nothing where it comes to no end.
+  // Writes like an untrained model: any allowed token; where the answer may end, it sometimes does.
+  // Nullopt if it does not end.
   std::optional<std::string> Write(const ResponseForm& form, uint64_t seed) const {
     Random random(seed);
     grammar::TokenMasks masks(form.rest, tree_);
     std::vector<int32_t> answer;
     std::string text = form.begun;
     grammar::Matcher matcher(*form.rest);
-    grammar::StateId state = matcher.start();  // behind the answer
+    grammar::StateId state = matcher.start();  // after the answer
     const auto along = [&](grammar::StateId from, std::string_view bytes) {
       for (const char c : bytes) from = matcher.Next(from, static_cast<uint8_t>(c));
       return from;
@@ -177,7 +177,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
       std::vector<float> logits(tree_->vocab_size(), 1.0F);
       masks.Apply(answer, logits);
       if (logits[1] == 1.0F && random.NextBelow(2) == 0) return text;
-      // The grammar would never end a tag byte by byte.
+      // Random bytes would never end a tag.
       const chat::CallForm& calls = *dialect_.calls;
       const std::string close =
           tree_->Spelled(calls.quote.empty() ? calls.value_close : calls.quote);
@@ -186,7 +186,7 @@ class CallGrammar : public testing::TestWithParam<bool> {
         continue;
       }
       std::vector<int32_t> ways;
-      // Few texts would ever end if all bytes were as likely.
+      // With equally likely bytes few texts would ever end.
       const bool is_wild = random.NextBelow(8) == 0;
       for (size_t id = 2; id < logits.size(); ++id) {
         const bool is_rare = !is_wild && id < 2 + 256 && (id < 2 + ' ' || id > 2 + '~');
@@ -281,7 +281,7 @@ TEST_P(CallGrammar, SeveralCallsWhereTheFamilyHasThem) {
   });
 }
 
-// The model may choose its id, of a form that its template takes back.
+// The model may choose its id, if the template accepts its form.
 TEST_P(CallGrammar, AnIdIsNineLettersOrDigits) {
   for (const auto& [name, dialect] : KnownDialects()) {
     if (name == "mistral ids") dialect_ = dialect;
@@ -329,7 +329,7 @@ TEST_P(CallGrammar, OddNames) {
       const auto text = Write(*form, 1);
       if (!text) continue;
       const Reply said = Read(ask, *text);
-      // What one template reads as a part of the markup.
+      // One template parses this as part of the markup.
       const bool is_cut =
           dialect_.family == chat::Family::kKimi && std::string_view(name) == "functions.add";
       ASSERT_GE(said.calls.size(), 1U) << *text;
@@ -396,7 +396,7 @@ TEST_P(CallGrammar, InFreeTextOnlyCallsAreHeld) {
     EXPECT_FALSE(Judge(*form, open + "multiply").may_be);
     EXPECT_FALSE(Judge(*form, open).may_end);
     if (!dialect_.has_thinking || is_harmony()) return;
-    // No call is read from reasoning.
+    // Calls within reasoning are not parsed.
     const std::string begin(chat::ThinkOpen(dialect_.family));
     const std::string thought = tree_->Spelled(begin);
     const std::string closed = "x" + tree_->Spelled(chat::ThinkClose(dialect_.family));
@@ -424,7 +424,7 @@ TEST_P(CallGrammar, WhatCannotBeKeptOfAStrictToolIsRefused) {
   });
 }
 
-// A member with the name of a token, or of what stands for a place in markup, is neither.
+// A member that has the name of a token, or of a placeholder in the markup, is neither.
 TEST_P(CallGrammar, OddMembers) {
   ForEachFamily([&] {
     Conversation ask = TwoTools();

@@ -16,7 +16,7 @@
 namespace aster::respond {
 namespace {
 
-// What an answer says that was kept as text; its calls have ids of this chat.
+// The parsed reply of a stored answer; its calls have ids of this chat.
 Reply ReplyOf(const Model& model, const chat::Tools* tools, const std::string& text) {
   chat::ReplyParser parser(model.dialect, /*prompt=*/"", tools);
   std::vector<chat::ReplyEvent> events;
@@ -46,14 +46,14 @@ uint32_t Chat::context_limit() const {
 }
 
 ContextUse Chat::context() const {
-  // Nodes know their memory themselves.
+  // Nodes report their own KV cache.
   return {.tokens = sequence_.length(),
           .limit_tokens = context_limit(),
           .held_bytes = sequence_.is_local() ? sequence_.table().HeldBytes() : 0};
 }
 
 Result<Prompt> Chat::MakeTurn() const {
-  // Without a template, what is typed goes on where the model stopped.
+  // Without a template, the typed text continues the model's.
   if (!has_template()) {
     const std::string& text = messages_.back().said.content;
     std::vector<int32_t> tokens = last_.tokens;
@@ -67,7 +67,7 @@ Result<Prompt> Chat::MakeTurn() const {
   if (!system_.empty()) conversation.messages.push_back({{"role", "system"}, {"content", system_}});
   for (const Turn& turn : messages_) conversation.messages.push_back(turn.shown);
   Prompt prompt = TRY(RenderPrompt(model_, conversation));
-  // The answers' own tokens are kept: what the model wrote is what it goes on from.
+  // Keeps the tokens of earlier answers: the model continues what it wrote.
   const std::string whole = prompt.text + prompt.forced;
   if (!last_.marked.empty() && whole.starts_with(last_.marked)) {
     const std::string_view rest = std::string_view(whole).substr(last_.marked.size());
@@ -84,7 +84,7 @@ Result<Prompt> Chat::MakeTurn() const {
 Result<Answered> Chat::Answer(Listener& listener, const IsCancelled& is_cancelled) {
   const Prompt prompt = TRY(MakeTurn());
   if (prompt.tokens.empty()) return InvalidArgument("there is nothing to answer");
-  // Another answer to the same question draws from another seed.
+  // Another answer to the same question uses another seed.
   Settings settings = settings_;
   settings.sampling.seed += extra_seed_;
   Answered answered =
@@ -99,15 +99,15 @@ void Chat::Keep(const Prompt& prompt, const Answered& answered) {
   // The conversation gets the answer; the tokens stay as the sequence has them.
   AddAnswer(generated.text, answered.reply);
   last_.tokens = sequence_.tokens();
-  // A token that ends the answer is the template's to write; a text that ends it has left tokens
-  // that are no part of it.
+  // The template writes the token that ends an answer. A stop string leaves tokens that are not
+  // part of the answer.
   const engine::FinishReason reason = generated.finish.reason;
   if (reason == engine::FinishReason::kStopToken) last_.tokens.pop_back();
-  // The text that those tokens stand for: a later prompt that begins with it keeps them. Where it
-  // is not known the next prompt is encoded anew.
+  // The text of these tokens: a later prompt that begins with it keeps them. If it is unknown, the
+  // next prompt is encoded again.
   last_.marked.clear();
   if (prompt.is_raw || reason == engine::FinishReason::kStopString) return;
-  // The template writes the markup of calls and reasoning itself, with its control tokens.
+  // The template itself writes the markup of calls and reasoning, with its control tokens.
   const bool is_plain = answered.reply.thinking.empty() && answered.reply.calls.empty();
   last_.marked = prompt.text + prompt.forced +
                  (is_plain ? model_.prompt->Marked(generated.text) : generated.text);
@@ -148,14 +148,14 @@ Result<Answered> Chat::GiveResults(const std::vector<std::string>& results, List
   return AnswerTo(std::move(turns), listener, is_cancelled);
 }
 
-// Forgets what the last answers and their prompts stand for, where that can be told.
+// Forgets the tokens of the last answers and their prompts. False if those before are unknown.
 bool Chat::GoBack(size_t answers) {
   if (earlier_.size() >= answers) {
     last_ = std::move(earlier_[earlier_.size() - answers]);
     earlier_.resize(earlier_.size() - answers);
     return true;
   }
-  // Asked before the conversation was loaded: the template can write it once more.
+  // From before the conversation was loaded: the template can render it again.
   if (!has_template()) return false;
   last_ = {};
   earlier_.clear();
@@ -187,7 +187,7 @@ Result<Answered> Chat::Regenerate(Listener& listener, const IsCancelled& is_canc
 }
 
 Status Chat::Undo() {
-  // The last question and everything behind it: answers, calls and their results.
+  // The last question and everything after it: answers, calls and their results.
   const auto question = std::find_if(messages_.rbegin(), messages_.rend(),
                                      [](const Turn& turn) { return turn.said.role == "user"; });
   if (question == messages_.rend()) return FailedPrecondition("there is nothing to take back");
@@ -217,13 +217,13 @@ Transcript Chat::transcript() const {
   return transcript;
 }
 
-// Answers are read again, so that templates get their reasoning and calls apart.
+// Parses answers again, as templates want their reasoning and calls separately.
 void Chat::Restore(Transcript transcript) {
   system_ = std::move(transcript.system);
   messages_.clear();
   open_calls_.clear();
   const auto tools = base_.offers_tools() ? OfferedTools(base_.tools) : nullptr;
-  std::vector<Call> waiting;  // calls whose results come next
+  std::vector<Call> waiting;  // their results come next
   for (chat::Message& message : transcript.messages) {
     if (message.role == "assistant") {
       AddAnswer(message.content, ReplyOf(model_, tools.get(), message.content));

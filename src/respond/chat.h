@@ -22,14 +22,14 @@
 
 namespace aster::respond {
 
-// Everything it is made of outlives it. Belongs to the thread that computes.
+// What it refers to outlives it. Belongs to the thread that computes.
 class Chat final : public Dialogue {
  public:
-  // `base` has everything that turns have in common: tools, form, reasoning.
+  // `base` has the common part of all turns: tools, form, reasoning.
   Chat(engine::Generator& generator, const Model& model, Settings settings, Conversation base,
        std::string system);
 
-  // A cancelled answer is kept as far as it came.
+  // A cancelled answer is kept up to that point.
   Result<Answered> Ask(const std::string& text, Listener& listener,
                        const IsCancelled& is_cancelled = nullptr) override;
   Result<Answered> GiveResults(const std::vector<std::string>& results, Listener& listener,
@@ -43,7 +43,8 @@ class Chat final : public Dialogue {
   const Settings& settings() const override { return settings_; }
   const std::vector<Call>& open_calls() const override { return open_calls_; }
 
-  // The messages with their tokens; and replacing both. The tokens must be of the same vocabulary.
+  // The messages with their tokens; and a method to replace both. The tokens must be of the same
+  // vocabulary.
   Transcript transcript() const;
   void Restore(Transcript transcript);
 
@@ -57,9 +58,9 @@ class Chat final : public Dialogue {
   ContextUse context() const override;
 
  private:
-  // The last prompt and its answer, up to what ended it.
+  // The last prompt and its answer, without what ended it.
   struct Exchange {
-    std::string marked;  // empty where the answer's tokens do not stand for its text alone
+    std::string marked;  // empty if the answer's tokens have no known text
     std::vector<int32_t> tokens;
   };
 
@@ -78,11 +79,11 @@ class Chat final : public Dialogue {
   std::string system_;
   std::vector<Turn> messages_;  // without the system message
   std::vector<Call> open_calls_;
-  uint64_t extra_seed_ = 0;  // so that an answer asked for again is another
+  uint64_t extra_seed_ = 0;  // changes when an answer is regenerated
 
   engine::Sequence sequence_;
   Exchange last_;
-  std::vector<Exchange> earlier_;  // before each answer, as far as this chat has made them
+  std::vector<Exchange> earlier_;  // before each answer, as far as this chat made them
   ChatTotals totals_;
 };
 

@@ -29,7 +29,7 @@ class NoMemory final : public engine::SequenceMemory {
   }
 };
 
-// Answers each request with the next of the texts, a byte a token, and then with an end.
+// Answers each request with the next text, one byte per token, and then an end token.
 class Scripted final : public engine::Generator {
  public:
   explicit Scripted(const text::Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
@@ -138,7 +138,7 @@ TEST_F(ChatTest, CallsWaitForTheirResultsAndThenItGoesOn) {
   EXPECT_EQ(chat.open_calls()[0].name, "add");
   ASSERT_TRUE(chat.GiveResults({"2", "3"}, nothing_).ok());
   EXPECT_THAT(chat.open_calls(), SizeIs(0));
-  // Arguments stand as the model wrote them.
+  // Arguments are as the model wrote them.
   EXPECT_THAT(engine_.prompts[1], HasSubstr(std::string("I add.\n") + kAddCall + "\n" + kAddCall));
   EXPECT_THAT(engine_.prompts[1], HasSubstr("<end>[tool]2[tool]3[assistant]"));
   EXPECT_THAT(RolesOf(chat), ElementsAre("user", "assistant", "tool", "tool", "assistant"));
@@ -198,7 +198,7 @@ TEST_F(ChatTest, WhatIsRestoredGoesOnWhereItWas) {
   ASSERT_THAT(later.open_calls(), SizeIs(1));
   ASSERT_TRUE(later.GiveResults({"1"}, nothing_).ok());
   EXPECT_EQ(engine_.prompts[2], engine_.prompts[1]);
-  // What was asked before is written again by the template.
+  // The template renders earlier turns again.
   ASSERT_TRUE(later.Undo().ok());
   EXPECT_EQ(later.message_count(), 0U);
 }

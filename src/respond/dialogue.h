@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A conversation as a person holds it, whatever answers: one model (chat.h) or several
-// (ensemble/ensemble_chat.h). Must not know terminals, nor how answers are made.
+// A conversation with a user, answered by one model (chat.h) or several (ensemble/ensemble_chat.h).
+// Must not know terminals, nor how answers are made.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct ChatTotals {
 struct ContextUse {
   uint64_t tokens = 0;
   uint64_t limit_tokens = 0;
-  uint64_t held_bytes = 0;  // of memory; 0: not known here
+  uint64_t held_bytes = 0;  // of memory; 0: unknown here
 };
 
 class Dialogue {
@@ -48,21 +48,21 @@ class Dialogue {
   // An error leaves the conversation as it was.
   virtual Result<Answered> Ask(const std::string& text, Listener& listener,
                                const IsCancelled& is_cancelled) = 0;
-  // Goes on behind the open calls: a result for each, in their order.
+  // Continues after the open calls, with a result for each, in their order.
   virtual Result<Answered> GiveResults(const std::vector<std::string>& results, Listener& listener,
                                        const IsCancelled& is_cancelled) = 0;
-  // The last answer once more, with another draw; FailedPrecondition where there is none.
+  // The last answer again, with another seed; FailedPrecondition if there is none.
   virtual Result<Answered> Regenerate(Listener& listener, const IsCancelled& is_cancelled) = 0;
-  // Takes back the last question and all that followed; FailedPrecondition where there is none.
+  // Removes the last question and everything after it; FailedPrecondition if there is none.
   virtual Status Undo() = 0;
   virtual void Reset() = 0;
-  // Another system message, and nothing said yet.
+  // Sets another system message, and empties the conversation.
   virtual void SetSystem(std::string text) = 0;
-  // For the answers from now on.
+  // For later answers.
   virtual void SetSettings(Settings settings) = 0;
   virtual const Settings& settings() const = 0;
 
-  // Calls in the last answer: their results are waited for.
+  // Calls in the last answer, which wait for their results.
   virtual const std::vector<Call>& open_calls() const = 0;
   virtual size_t message_count() const = 0;
   virtual const ChatTotals& totals() const = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Reads JSON only to find where it goes wrong.
+// Reads JSON only to find the first error.
 class ErrorFinder final : public nlohmann::json_sax<ordered_json> {
  public:
   size_t position() const { return position_; }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Where text that is to be JSON goes wrong. Must not know what the text is for.
+// The place of an error in a JSON text. Must not know what the text is for.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace aster::respond {
 
-// The byte behind which text that is no JSON goes wrong.
+// The offset after which text that is not JSON becomes wrong.
 size_t FindJsonError(std::string_view text);
 
 }  // namespace aster::respond

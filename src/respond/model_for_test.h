@@ -21,7 +21,7 @@ inline constexpr std::string_view kEndText = "<end>";
 inline constexpr int32_t kEndToken = 1;
 inline constexpr int32_t kFirstByte = 2;  // the token of byte 0
 
-// All bytes, an end, and what models have as control tokens.
+// All bytes, an end token, and the control tokens of all families.
 inline std::unique_ptr<text::Tokenizer> MakeByteTokenizer(bool has_controls) {
   text::Vocab vocab;
   vocab.kind = text::VocabKind::kSentencePiece;
@@ -86,7 +86,7 @@ inline constexpr std::string_view kTestTemplate =
     "{% if add_generation_prompt %}[assistant]{% if reasoning_effort %}<think>\n{% endif %}"
     "{% endif %}";
 
-// Without a template where `source` is empty.
+// Without a template if `source` is empty.
 class TestModel {
  public:
   explicit TestModel(bool has_controls = true, std::string_view source = kTestTemplate)

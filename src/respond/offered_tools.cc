@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Null where none of the tools has that name.
+// Null if none of the tools has that name.
 const ordered_json* FindFunction(const ordered_json& tools, std::string_view name) {
   for (const ordered_json& tool : tools) {
     const ordered_json& function = tool["function"];
@@ -30,7 +30,7 @@ bool IsString(const ordered_json& function, std::string_view parameter, std::str
   if (properties == parameters.end() || !properties->is_object()) return false;
   const auto found = properties->find(std::string(parameter));
   if (found == properties->end() || !MayBe(*found, parameters, "string")) return false;
-  // A text that is JSON of another type is of that type where the parameter may be.
+  // If the text is JSON of a type that the parameter allows, it has that type.
   const auto json = ordered_json::parse(value, nullptr, /*allow_exceptions=*/false);
   return !MayBe(*found, parameters, TypeOf(json));
 }

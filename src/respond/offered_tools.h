@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a reply's parser asks about the tools that a conversation offers: which there are, and which
-// of their parameters are strings. Must not know how calls are written.
+// The tools of a conversation for a reply's parser: their names, and which parameters are strings.
+// Must not know how calls are written.
 #pragma once
 
 #include <memory>

@@ -25,8 +25,8 @@ Status CheckTools(const Model& model, const Conversation& conversation) {
   return Unimplemented("tools: this model's chat template has no place for tools");
 }
 
-// A template may need optional fields of tools: it is rendered again with them filled in where it
-// fails on the tools as they were sent.
+// Some templates need optional fields of tools: if a template fails on the tools as sent, it is
+// rendered again with these fields filled in.
 Result<std::string> Render(const Model& model, const Conversation& conversation) {
   const bool offers = conversation.offers_tools();
   const ordered_json messages = chat::FittedMessages(model.dialect, conversation.messages);
@@ -56,11 +56,11 @@ Status CheckContinuation(const Conversation& conversation) {
   return Ok();
 }
 
-// The prompt of a response that goes on from the last message.
+// The prompt of a response that continues the last message.
 Result<std::string> RenderContinued(const Model& model, const Conversation& conversation) {
   TRY(CheckContinuation(conversation));
-  // The prompt as if the model were to begin, without reasoning, then what it has said already;
-  // control tokens in that stay text.
+  // The prompt for a response from its beginning, without reasoning, then the given beginning, in
+  // which control tokens stay text.
   std::string prompt = TRY(Render(model, WithoutLast(conversation)));
   prompt += chat::EndOfThoughts(model.dialect, prompt);
   prompt += chat::AnswerOpen(model.dialect.family);
@@ -68,7 +68,7 @@ Result<std::string> RenderContinued(const Model& model, const Conversation& conv
   return prompt + model.prompt->Marked(begun);
 }
 
-// What the response has to be, if the conversation says anything about it.
+// Sets the form of the response, if the conversation asks for one.
 Status AddForm(const Model& model, const Conversation& conversation, Prompt& prompt) {
   const bool offers = conversation.offers_tools();
   const bool has_form = conversation.form != nullptr;
@@ -82,7 +82,7 @@ Status AddForm(const Model& model, const Conversation& conversation, Prompt& pro
   } else if (offers && !conversation.strict_tools.empty()) {
     form = TRY(TextWithCalls({model.dialect, *model.tokens}, conversation, prompt.text));
   }
-  // The form is all of the response: reasoning that the prompt has begun ends here.
+  // The form covers the whole response: reasoning that the prompt has begun ends here.
   if (prompt.has_to_call || has_form)
     prompt.forced = chat::EndOfThoughts(model.dialect, prompt.text);
   if (has_form && !offers) prompt.forced += chat::AnswerOpen(model.dialect.family);
@@ -107,7 +107,7 @@ Result<Prompt> RenderPrompt(const Model& model, const Conversation& conversation
   Part ignored = Part::kMessages;
   Part& at = part == nullptr ? ignored : *part;
   Prompt prompt;
-  // `at` tells which part of the request is wrong where a step fails.
+  // `at`: the part of the request that is wrong if a step fails.
   at = Part::kMessages;
   TRY(CheckTemplate(model));
   at = Part::kTools;
@@ -150,7 +150,7 @@ Result<std::vector<int32_t>> GapPrompt(const text::Tokenizer& tokenizer, std::st
   if (vocab.add_bos) tokens.push_back(special.bos);
   const auto add = [&](text::TokenId before, std::string_view text) -> Status {
     if (before != text::kNoToken) tokens.push_back(before);
-    // What a file says is never a control token.
+    // Texts of files are never control tokens.
     const std::vector<int32_t> ids = TRY(tokenizer.Encode(text, {}));
     tokens.insert(tokens.end(), ids.begin(), ids.end());
     return Ok();

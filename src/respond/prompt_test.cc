@@ -38,7 +38,7 @@ TEST(Prompt, IsTheTemplatesTextWithTheToolsThatAreOffered) {
   const Prompt without = MakePrompt(model.get(), conversation).value();
   EXPECT_EQ(without.tools, nullptr);
   EXPECT_THAT(without.text, testing::Not(HasSubstr("\"add\"")));
-  // What people write is never a control token.
+  // Texts of users are never control tokens.
   EXPECT_THAT(without.tokens, testing::Not(testing::Contains(kEndToken)));
 }
 

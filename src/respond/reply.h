@@ -24,23 +24,23 @@ struct TokenChance {
   float logprob = 0;
 };
 
-// A token of the response with its log-probability, and the most likely others.
+// A token of the response with its log-probability, and the most likely alternatives.
 struct SpokenToken : TokenChance {
   std::vector<TokenChance> top = {};
 };
 
 enum class EndReason : uint8_t { kStop, kStopString, kLength, kCalls };
 
-// How a response was computed on nodes, with predicted and actual times. 0: not known.
+// How a response was computed on nodes, with predicted and actual times. 0: unknown.
 struct PlanUsed {
-  std::string plan;             // as a person would type it
-  bool is_direct = false;       // the nodes that decode have computed the prompt, too
+  std::string plan;             // as a user would type it
+  bool is_direct = false;       // the decode nodes have computed the prompt, too
   uint64_t held_tokens = 0;     // tokens of the prompt whose KV rows the nodes had
-  uint64_t fetched_tokens = 0;  // of these, tokens whose rows came from other nodes
+  uint64_t fetched_tokens = 0;  // of these, rows that came from other nodes
   uint64_t others = 0;          // requests that ran when it began
-  double fetch_s = 0;           // until fetched rows had come, before it began to run
-  double first_token_s = 0;     // from when it began to run
-  double token_s = 0;           // from one token to the next
+  double fetch_s = 0;           // until the rows had arrived, before it began to run
+  double first_token_s = 0;     // since it began to run
+  double token_s = 0;           // between two tokens
   double actual_fetch_s = 0;
   double actual_first_token_s = 0;
   double actual_token_s = 0;
@@ -49,8 +49,8 @@ struct PlanUsed {
 struct Usage {
   uint64_t prompt = 0;    // tokens
   uint64_t cached = 0;    // of the prompt
-  uint64_t answer = 0;    // tokens of the response, the one that ends it included
-  uint64_t thinking = 0;  // of these, about as many are reasoning
+  uint64_t answer = 0;    // tokens of the response, with its end token
+  uint64_t thinking = 0;  // of these, about this number are reasoning
   uint64_t drafted = 0;   // draft tokens that were checked
   uint64_t accepted = 0;  // of these, draft tokens that were accepted
   engine::RequestTimes times = {};
@@ -59,11 +59,11 @@ struct Usage {
   uint64_t rejected() const { return drafted < accepted ? 0 : drafted - accepted; }
 };
 
-// What one step adds. Calls' events have ids.
+// The output of one step. Events of calls have ids.
 struct Piece {
   std::string_view text = {};  // as the model writes it
   std::span<const chat::ReplyEvent> events = {};
-  std::span<const SpokenToken> tokens = {};  // where log-probabilities are wanted
+  std::span<const SpokenToken> tokens = {};  // if log-probabilities are wanted
 };
 
 struct End {
@@ -71,17 +71,17 @@ struct End {
   EndReason reason = EndReason::kStop;
   bool is_cancelled = false;
   Usage usage = {};
-  Piece last = {};     // what was held back until now
-  Status status = {};  // an error: the response is void, whatever pieces came before
+  Piece last = {};     // the text held back so far
+  Status status = {};  // an error: the response is void, also pieces sent before
 };
 
-// Called by one thread, in this order: any of OnPrefill, OnToken and OnPiece, then OnEnd, once.
+// One thread calls it, in this order: any of OnPrefill, OnToken and OnPiece, then OnEnd, once.
 class Listener {
  public:
   virtual ~Listener() = default;
-  // Tokens of the prompt that are computed, first those that were cached.
+  // Computed tokens of the prompt, the cached ones first.
   virtual void OnPrefill(uint64_t /*done*/, uint64_t /*total*/) {}
-  // A token has been chosen; what it says comes behind it, now or later.
+  // A token was chosen; its text follows, now or later.
   virtual void OnToken(const engine::Delta& /*delta*/) {}
   virtual void OnPiece(const Piece& piece) = 0;
   virtual void OnEnd(const End& end) = 0;
@@ -98,7 +98,7 @@ struct Reply {
   std::string content;
   std::string thinking;
   std::vector<Call> calls;
-  std::vector<SpokenToken> tokens;  // where log-probabilities are wanted
+  std::vector<SpokenToken> tokens;  // if log-probabilities are wanted
 
   void Add(std::span<const chat::ReplyEvent> events, std::span<const SpokenToken> more = {});
 };

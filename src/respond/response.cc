@@ -59,7 +59,7 @@ engine::Request Response::MakeRequest(std::shared_ptr<const void> owner) {
 }
 
 void Response::Begin() {
-  // What the response has to begin with was never a token of it.
+  // The model did not write the forced beginning as tokens.
   if (std::exchange(has_begun_, true) || prompt_.forced.empty()) return;
   const std::vector<chat::ReplyEvent> events = Read(prompt_.forced, /*is_end=*/false);
   if (!events.empty()) listener_.OnPiece({.events = events});
@@ -80,7 +80,7 @@ void Response::OnToken(const engine::Delta& delta) {
 }
 
 void Response::OnFinish(const engine::Finish& finish) {
-  // What the parser and the stop strings held back belongs to the last piece.
+  // The text that the parser and the stop strings held back belongs to the last piece.
   End end{.finish = finish};
   end.is_cancelled = finish.reason == FinishReason::kCancelled && !is_complete_;
   end.status = StatusOf(finish);
@@ -90,7 +90,7 @@ void Response::OnFinish(const engine::Finish& finish) {
     events = Read(finish.text, /*is_end=*/true);
     tokens = TakeLast(finish);
     end.last = {.text = finish.text, .events = events, .tokens = tokens};
-    // Text that was to be a call must not pass for an answer.
+    // The beginning of a call must not pass for an answer.
     const bool has_ended = finish.reason == FinishReason::kStopToken;
     if (prompt_.has_to_call && has_ended && !has_calls_) {
       end.status =
@@ -130,7 +130,7 @@ std::vector<chat::ReplyEvent> Response::Read(std::string_view text, bool is_end)
   if (parser_ == nullptr) {
     chat::AddEvent(events, {.kind = Kind::kContent, .text = std::string(text)});
   } else {
-    // The parser holds back what may still become markup; at the end nothing can.
+    // The parser holds back text that may still become markup; at the end nothing can.
     parser_->Push(text, events);
     if (is_end) parser_->Finish(events);
   }
@@ -141,7 +141,7 @@ std::vector<chat::ReplyEvent> Response::Read(std::string_view text, bool is_end)
 
 void Response::KeepWanted(std::vector<chat::ReplyEvent>& events) {
   if (prompt_.has_to_call) {
-    // All of it is calls: what comes out as text was cut off before it was one.
+    // The response is only calls: text is a call that was cut off.
     std::erase_if(events, [](const auto& event) { return event.kind == Kind::kContent; });
   }
   // Without parallel calls the response is complete with its first call, whatever follows.
@@ -155,7 +155,7 @@ void Response::KeepWanted(std::vector<chat::ReplyEvent>& events) {
   }
 }
 
-// Where in the reply it is now; calls get their ids.
+// Updates the state of the reply, and gives calls their ids.
 void Response::Follow(std::vector<chat::ReplyEvent>& events) {
   for (chat::ReplyEvent& event : events) {
     is_thinking_ = event.kind == Kind::kThinking;
@@ -167,14 +167,14 @@ void Response::Follow(std::vector<chat::ReplyEvent>& events) {
   }
 }
 
-// Whether the model's own id of a call can be kept: its next prompt then begins with what it wrote.
+// Whether the model's own id of a call can be kept: then its next prompt begins with what it wrote.
 bool Response::IsNewCallId(std::string_view id) const {
   return model_.dialect.family == chat::Family::kMistral && id == chat::ShortCallId(id) &&
          std::ranges::find(call_ids_, id) == call_ids_.end();
 }
 
 std::string Response::NewCallId() const {
-  // Mistral's templates want nine letters or digits, and others anything.
+  // Mistral's templates want nine letters or digits, others accept anything.
   const std::string digits = fmt::format("{:016x}{:016x}", SystemSeed(), SystemSeed());
   return model_.dialect.family == chat::Family::kMistral ? digits.substr(0, 9)
                                                          : "call_" + digits.substr(0, 24);
@@ -195,7 +195,7 @@ void Response::AddUnsaid(const engine::Choice& choice) {
   unsaid_.push_back(std::move(token));
 }
 
-// Where a response may still be cut at a stop string, tokens wait for their text.
+// If a stop string may still cut the response, tokens wait for their text.
 std::vector<SpokenToken> Response::TakeSaid() {
   size_t count = 0;
   for (size_t bytes = taken_bytes_; count < unsaid_.size(); ++count) {
@@ -210,9 +210,9 @@ std::vector<SpokenToken> Response::TakeSaid() {
   return said;
 }
 
-// Of what a stop string has cut off, tokens that began before it stay.
+// Tokens that begin before the place where a stop string cut are kept.
 std::vector<SpokenToken> Response::TakeLast(const engine::Finish& finish) {
-  // A token is told if any of its text is: it may end behind the place where a stop string cut.
+  // A token is reported if any of its text is: it may end after the cut.
   said_bytes_ += finish.text.size();
   std::vector<SpokenToken> last = TakeSaid();
   for (SpokenToken& token : std::exchange(unsaid_, {})) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One response on its way: from a prompt to a request of an engine, and from the engine's tokens to
-// what a listener is told. Whatever answers (commands, servers, ensembles) answers through it. Must
-// not know HTTP, dialects of servers, the terminal, nor which engine computes.
+// One response: from a prompt to an engine's request, and from the engine's tokens to a listener.
+// Commands, servers and ensembles all answer with it. Must not know HTTP, API dialects, the
+// terminal, nor which engine computes.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class Response {
   // request, which keeps `owner` (or null) alive.
   engine::Request MakeRequest(std::shared_ptr<const void> owner = nullptr);
 
-  // Tells the listener the forced beginning of the response, once: the prompt was accepted.
+  // Sends the forced beginning of the response to the listener, once: the prompt was accepted.
   void Begin();
-  // Whether the listener has all it wants: the request may be cancelled, and ends as if by itself.
+  // Whether the listener needs no more: the request may be cancelled, and then counts as completed.
   bool is_complete() const { return is_complete_; }
 
  private:
@@ -69,9 +69,9 @@ class Response {
   bool is_complete_ = false;
   std::vector<std::string> call_ids_;
   uint64_t thinking_tokens_ = 0;
-  std::vector<SpokenToken> unsaid_;  // whose text is not said yet
+  std::vector<SpokenToken> unsaid_;  // their text has not been sent yet
   size_t said_bytes_ = 0;            // of the response
-  size_t taken_bytes_ = 0;           // of tokens before the unsaid
+  size_t taken_bytes_ = 0;           // of tokens before unsaid_
 };
 
 }  // namespace aster::respond

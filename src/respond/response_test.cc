@@ -38,7 +38,7 @@ Conversation Question() {
   return conversation;
 }
 
-// Gathers what a response tells.
+// Collects the response.
 class Heard final : public Listener {
  public:
   void OnToken(const engine::Delta& /*delta*/) override { ++tokens; }
@@ -58,14 +58,14 @@ class Heard final : public Listener {
   uint64_t tokens = 0;
   std::string text;  // as the model wrote it
   Reply reply;
-  std::vector<size_t> tokens_of_pieces;  // log-probabilities that came with each piece
+  std::vector<size_t> tokens_of_pieces;  // the number of log-probabilities with each piece
   std::optional<EndReason> reason;
   bool is_cancelled = false;
   Usage usage;
   Status status;
 };
 
-// Plays the engine for one response.
+// Acts as the engine for one response.
 class Play {
  public:
   Play(const Model& model, Prompt prompt, Settings settings = {})
@@ -76,7 +76,7 @@ class Play {
       : Play(model, MakePrompt(model, conversation).value(), std::move(settings)) {}
 
   void Prefill() { request_.on_prefill(0, prompt_.tokens.size()); }
-  // A token, and the text that may be shown now.
+  // A token, and the text that may be sent now.
   void Say(std::string_view text, std::optional<char> byte = std::nullopt, float logprob = 0) {
     const char of = byte ? *byte : text.empty() ? 'x' : text.back();
     const engine::Choice choice{.id = kFirstByte + static_cast<uint8_t>(of), .logprob = logprob};
@@ -166,7 +166,7 @@ TEST_F(ResponseTest, TheRequestIsWhatTheSettingsSay) {
   EXPECT_EQ(play.request().context_limit, 100U);
   EXPECT_THAT(play.request().stop_strings, ElementsAre("x"));
   EXPECT_THAT(play.request().stop_tokens, ElementsAre(kEndToken));
-  EXPECT_TRUE(play.request().show_control);  // of a model that may reason
+  EXPECT_TRUE(play.request().show_control);  // for a model that may reason
   settings.ignores_end = true;
   EXPECT_THAT(Play(model_.get(), Question(), settings).request().stop_tokens, SizeIs(0));
 }
@@ -182,7 +182,7 @@ TEST_F(ResponseTest, AFormEndsReasoningThatThePromptHasBegun) {
   play.Finish(FinishReason::kStopToken);
   EXPECT_EQ(play.reply().thinking, "");
   EXPECT_EQ(play.reply().content, "yes");
-  // Only what the form allows may be chosen.
+  // Only tokens that the form allows may be chosen.
   std::vector<float> logits(model_.get().tokens->vocab_size(), 1.0F);
   play.request().edit_logits(play.prompt().tokens, logits);
   EXPECT_EQ(logits[kFirstByte + 'y'], 1.0F);
@@ -231,7 +231,7 @@ TEST_F(ResponseTest, OneCallIsEnoughWhereOneIsWanted) {
   EXPECT_EQ(play.heard().reason, EndReason::kCalls);
 }
 
-// They stand in the next prompt, where the model wrote them; others are told apart by ours.
+// The next prompt has them where the model wrote them; other families' calls get our ids.
 TEST(ResponseIds, OfMistralAreTheModelsOwnWhereTheyAreAnyUse) {
   const TestModel model(/*has_controls=*/true, chat::kMistralIdsTemplate);
   ASSERT_EQ(model.get().dialect.family, chat::Family::kMistral);
@@ -257,7 +257,7 @@ TEST(ResponseIds, OfMistralAreTheModelsOwnWhereTheyAreAnyUse) {
     }
     EXPECT_THAT(ids, SizeIs(7));
   }
-  // Of others they are ours.
+  // Other families get ours.
   const TestModel other;
   Play play(other.get(), conversation);
   play.SayEach("<tool_call>{\"name\": \"add\", \"id\": \"aZ0bY1cX2\"}</tool_call>", 5);
@@ -288,7 +288,7 @@ TEST_F(ResponseTest, LogprobsWaitForTheirTextWhereAStopStringMayCutIt) {
 }
 
 TEST_F(ResponseTest, AGrammarThatCostsTooMuchIsTheReasonOfTheFailure) {
-  // Nothing is hard about its beginning: the ways come behind the first byte.
+  // The beginning is cheap: the alternatives come after the first byte.
   std::string gbnf = "root ::= \"a\" a0 \"x\"\n";
   for (int i = 0; i < 30; ++i) {
     const std::string next = "a" + std::to_string(i + 1);

@@ -8,7 +8,7 @@
 namespace aster::respond {
 namespace {
 
-// Puts the reply together, and tells another listener.
+// Collects the reply, and passes it to another listener.
 class Collector final : public Listener {
  public:
   explicit Collector(Listener& other) : other_(other) {}
@@ -45,7 +45,7 @@ Result<Answered> Run(engine::Generator& generator, engine::Sequence& sequence, c
   auto generated = engine::Generate(generator, std::move(request), [&] {
     return response.is_complete() || (is_cancelled && is_cancelled());
   });
-  // It knows better than the engine why there is no response.
+  // The collector's error is more precise than the engine's.
   TRY(std::move(collector.status));
   return Answered{.generated = TRY(std::move(generated)), .reply = std::move(collector.reply)};
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One response from its prompt to its end, on the thread of the caller, who has nothing else to do.
-// Must not know where the prompt comes from.
+// Runs one response from its prompt to its end on the calling thread. Must not know where the
+// prompt comes from.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct Answered {
 };
 
 // The prompt and the generated tokens become the sequence's history. `is_cancelled` (null: never)
-// is called before every step. A cancelled response is returned as far as it came; one that is
+// is called before every step. A cancelled response is returned up to that point; one that is
 // refused or fails is an error.
 Result<Answered> Run(engine::Generator& generator, engine::Sequence& sequence, const Model& model,
                      const Settings& settings, const Prompt& prompt, Listener& listener,

@@ -21,12 +21,12 @@ using grammar::Joined;
 using grammar::Sequence;
 using nlohmann::ordered_json;
 
-// Of a schema that says what an object's members are, and nothing about them together.
+// Supported keywords of an object's schema: those about single members.
 constexpr std::string_view kKept[] = {"type",    "properties",  "required", "additionalProperties",
                                       "$defs",   "definitions", "title",    "description",
                                       "$schema", "$id",         "$comment", "default",
                                       "examples"};
-// What says nothing about a text, or is kept.
+// Keywords of a text's schema that are supported or have no effect.
 constexpr std::string_view kKeptOfText[] = {"type",        "minLength", "maxLength", "title",
                                             "description", "default",   "examples",  "$comment",
                                             "deprecated",  "readOnly",  "writeOnly"};
@@ -44,7 +44,7 @@ const ordered_json* Find(const ordered_json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// Where a reference within the schema leads, as far as it is a plain one.
+// The schema that a reference leads to, if it is a plain one within `root`.
 const ordered_json& Target(const ordered_json& schema, const ordered_json& root) {
   const ordered_json* at = &schema;
   for (int hops = 0; hops < kMaxDepth && at->is_object() && at->contains("$ref"); ++hops) {
@@ -65,7 +65,7 @@ const ordered_json& Target(const ordered_json& schema, const ordered_json& root)
   return *at;
 }
 
-// Schemas are followed to this depth; below it any value is allowed.
+// Follows schemas to this depth; below it any type is possible.
 bool MayBeType(const ordered_json& given, const ordered_json& root, std::string_view type,
                int depth) {
   const ordered_json& schema = Target(given, root);
@@ -138,11 +138,11 @@ class TagWriter {
     return std::ranges::any_of(required, [&](const ordered_json& one) { return one == key; });
   }
 
-  // Tags have no way to write every name.
+  // Tags cannot contain every name.
   static bool CanName(const std::string& key) {
     return !key.empty() && key.find_first_of("<>\"\n\r\t ") == std::string::npos;
   }
-  // What people write is never a control token.
+  // Names from clients are never control tokens.
   Sequence Key(const std::string& key) {
     return Joined({rules_.write(rules_.form.key_open), grammar_.Literal(key)});
   }
@@ -156,7 +156,7 @@ class TagWriter {
                    rules_.write(rules_.form.value_close)});
   }
 
-  // Of one member, from its name on.
+  // The value of one member.
   Result<Element> Value(const ordered_json& given) {
     const ordered_json& schema = Target(given, schema_);
     const ordered_json* values = schema.is_object() ? Find(schema, "enum") : nullptr;
@@ -169,8 +169,7 @@ class TagWriter {
         kOtherTypes, [&](std::string_view type) { return MayBe(schema, schema_, type); });
     if (is_text && !is_more) return Grammar::Rule(grammar_.AddRule({Text(TRY(TextOf(schema)))}));
     if (is_text && !tells) {
-      // The reader of the call takes it for a text unless it is JSON of another type that it may
-      // have.
+      // The parser takes it for a text, unless it is JSON of another type that the schema allows.
       if (rules_.is_exact && !SaysTypesOnly(schema)) return CannotKeep("a text or something else");
       return Grammar::Rule(grammar_.AddRule({Text({rules_.text})}));
     }
@@ -220,14 +219,14 @@ class TagWriter {
         return CannotKeep(key);
       return found->get<uint32_t>();
     };
-    // A tag could begin in the middle of what is counted.
+    // A tag could begin within the counted characters.
     const Element character = grammar_.Characters({{'<', '<'}}, /*is_negated=*/true);
     const uint32_t minimum = TRY(length("minLength", 0));
     const uint32_t maximum = TRY(length("maxLength", grammar::kNoMaximum));
     return Sequence{TRY(grammar_.Repeat({character}, minimum, maximum))};
   }
 
-  // Where references lead from a member's schema.
+  // Adds the definitions that references of a member's schema need.
   ordered_json WithDefinitions(const ordered_json& schema) const {
     if (!schema.is_object()) return schema;
     ordered_json whole = schema;

@@ -20,7 +20,7 @@ ordered_json NoInput() {
       {"type", "object"}, {"properties", ordered_json::object()}, {"additionalProperties", false}};
 }
 
-// A custom tool takes a text, which is a function's one argument here.
+// A custom tool takes a text: here, a function's only argument.
 ordered_json TextInput() {
   return {{"type", "object"},
           {"properties", {{"input", {{"type", "string"}}}}},
@@ -66,7 +66,7 @@ class ToolFields {
   std::optional<FieldError>& error_;
 };
 
-// One tool, behind those that `tools` has.
+// Reads one tool, and appends it to `tools`.
 void ReadTool(const ordered_json& json, const std::string& path, std::optional<FieldError>& error,
               ToolList& tools) {
   const ToolFields tool(json, path + ".", error);
@@ -76,7 +76,7 @@ void ReadTool(const ordered_json& json, const std::string& path, std::optional<F
     tools.left_out.push_back(*type);
     return;
   }
-  // In the newer API the function's fields stand in the tool itself.
+  // In the newer API the function's fields are in the tool itself.
   const bool is_inside = tool.Find(*type) != nullptr;
   const ordered_json* function = is_inside ? tool.Object(*type) : &json;
   if (function == nullptr) return;

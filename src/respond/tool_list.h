@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Tools in OpenAI's form, of either of its APIs, as requests and files have them. Must not know
-// where the list comes from, nor how calls are made.
+// Tools in OpenAI's form, of either of its APIs, in requests and files. Must not know where the
+// list comes from, nor how calls are made.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ namespace aster::respond {
 inline constexpr size_t kMaxTools = 512;
 
 struct ToolList {
-  nlohmann::ordered_json tools;       // for Conversation::tools; null where there are none
+  nlohmann::ordered_json tools;       // for Conversation::tools; null if there are none
   std::vector<std::string> strict;    // by name: their calls must match their schemas
-  std::vector<std::string> left_out;  // types of tools that only their makers' servers run
+  std::vector<std::string> left_out;  // types of tools that only other makers' servers can run
 };
 
 struct FieldError {
@@ -26,7 +26,7 @@ struct FieldError {
   std::string why;
 };
 
-// Reads the array `list`. The first field that is wrong, if any; the list is then incomplete.
+// Reads the array `list`. Returns the first wrong field, if any; the list is then incomplete.
 // Parameters may be any JSON schema.
 std::optional<FieldError> ReadToolList(const nlohmann::ordered_json& list, ToolList& tools);
 

@@ -58,7 +58,7 @@ Result<std::vector<int32_t>> TokensOf(const ordered_json& json, uint32_t vocab_s
   return tokens;
 }
 
-// Whether a message of that role may stand behind one of another, or at the beginning (empty).
+// Whether a message of that role may follow one of another, or be the first (`before` empty).
 bool MayFollow(std::string_view role, std::string_view before) {
   if (role == "user") return before.empty() || before == "assistant";
   if (role == "assistant") return before == "user" || before == "tool";

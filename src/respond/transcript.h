@@ -17,22 +17,22 @@
 namespace aster::respond {
 
 struct Transcript {
-  uint32_t vocab_size = 0;  // of the model that it was held with
+  uint32_t vocab_size = 0;  // of its model
   std::string system = {};
-  // Of user and assistant in turns; between two of the assistant, results of the calls in the
-  // first ("tool"). The assistant's are as the model wrote them.
+  // Of user and assistant in turns; between two of the assistant, results of the calls in the first
+  // ("tool"). The assistant's are as the model wrote them.
   std::vector<chat::Message> messages = {};
-  std::string marked = {};  // the text that the tokens stand for; empty: for no text alone
+  std::string marked = {};  // the text of the tokens; empty: unknown
   std::vector<int32_t> tokens = {};
 
   bool operator==(const Transcript&) const = default;
 };
 
-// How many of the messages, from the first, are turns that are whole.
+// The number of messages that form complete turns, from the first on.
 size_t WholeMessages(std::span<const chat::Message> messages);
 
 std::string WriteTranscript(const Transcript& transcript);
-// Of any text. A chat with another vocabulary is refused.
+// Accepts any text. A chat with another vocabulary is an error.
 Result<Transcript> ReadTranscript(std::string_view text, uint32_t vocab_size);
 
 }  // namespace aster::respond

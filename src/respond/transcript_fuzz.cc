@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever stands in a file: it is refused, or it is a chat that is written and read again
-// as it was.
+// Any file is refused, or is a chat that can be written and read again unchanged.
 
 #include <cstddef>
 #include <cstdint>

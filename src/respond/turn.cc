@@ -20,7 +20,7 @@ ordered_json CallsJson(const std::vector<Call>& calls) {
   return list;
 }
 
-// As a template takes an answer. Text alone is given as the model wrote it.
+// An answer in the form of templates. Text alone is as the model wrote it.
 ordered_json AnswerJson(const std::string& text, const Reply& reply) {
   if (reply.thinking.empty() && reply.calls.empty())
     return {{"role", "assistant"}, {"content", text}};

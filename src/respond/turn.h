@@ -15,8 +15,8 @@ namespace aster::respond {
 
 // One of user, assistant or tool.
 struct Turn {
-  chat::Message said;            // as it was typed, or as the model wrote it
-  nlohmann::ordered_json shown;  // as chat templates take it
+  chat::Message said;            // as typed, or as the model wrote it
+  nlohmann::ordered_json shown;  // in the form of chat templates
 };
 
 Turn QuestionTurn(const std::string& text);
