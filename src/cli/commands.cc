@@ -58,10 +58,10 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   return words;
 }
 
-// What CLI11 says of a key that is no option, in front of the key.
+// CLI11's message before a key that is not an option.
 constexpr std::string_view kUnknownKey = "INI was not able to parse ";
 
-// Why a command line cannot be run; help and version come this way too, and are no mistakes.
+// Explains why a command line cannot be run; help and version also come this way, without an error.
 ExitStatus ExplainUsage(CLI::App& app, const CLI::ParseError& error,
                         const std::vector<std::string>& words) {
   Console console(stdout, stderr, Console::Color::kAuto);
@@ -134,9 +134,9 @@ constexpr Command kCommands[] = {
     {"man", "Print the manual page of a command", DeclareMan},
 };
 
-// The command whose options are the only ones that these words may name, or null. To declare those
-// of all commands is most of what a start takes; a configuration file, completions and manual pages
-// need them.
+// The only command whose options these words may name, or null. Declaring the options of all
+// commands takes most of a start; only a configuration file, completions and manual pages need
+// them.
 const Command* OnlyCommand(std::span<const std::string> words) {
   const auto names_config = [](const std::string& word) { return word.starts_with("--config"); };
   if (words.empty() || std::ranges::any_of(words, names_config)) return nullptr;
@@ -147,8 +147,8 @@ const Command* OnlyCommand(std::span<const std::string> words) {
                                                                                  : command;
 }
 
-// Puts the defaults into the help of a command and of its own commands, where the text says none.
-// A zero is shown only where the text says what it means: elsewhere it stands for "not given".
+// Adds the defaults to the help of a command and of its own commands, unless the text has them. A
+// zero is shown only if the text explains it: otherwise it stands for "not given".
 void DescribeDefaults(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const std::string text = option->get_description();
@@ -188,7 +188,7 @@ ExitStatus ExitStatusOf(const Error& error) {
 }
 
 int Main(int argc, char** argv) {
-  // A file that must not grow further is like a disk that is full: an error, and not the end.
+  // A file-size limit is an error like a full disk, and does not end the process.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
       "Asterism runs a large language model on several ordinary machines as if they were one.",
@@ -201,7 +201,7 @@ int Main(int argc, char** argv) {
 
   GlobalOptions options;
   DeclareGlobalOptions(app, options);
-  // A mistyped key is an error, in the tables of commands too.
+  // A mistyped key is an error, also in the tables of commands.
   app.allow_config_extras(CLI::config_extras_mode::error);
   app.set_config("--config", "", "TOML file of options, with a table for each command")
       ->type_name("FILE");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The list of sub-commands, and the program around them: finds the one asked for, parses its
-// options, runs it and turns what comes back into an exit status.
+// The list of sub-commands, and the program around them: finds the command, parses its options,
+// runs it and converts the result into an exit status.
 #pragma once
 
 #include <span>
@@ -38,7 +38,7 @@ Run DeclareEmbed(CLI::App& app);
 Run DeclareTokenize(CLI::App& app);
 Run DeclareVerify(CLI::App& app);
 
-// Every sub-command, in the order in which `aster --help` shows them.
+// Every sub-command, in the order of `aster --help`.
 std::span<const Command> AllCommands();
 
 int Main(int argc, char** argv);

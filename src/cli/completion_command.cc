@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shell completion, written from the very options the program parses, so that it cannot fall behind
-// them.
+// Shell completion, generated from the options that the program parses, so that it is always up to
+// date.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,13 +25,13 @@ struct OptionWords {
   bool takes_value;
 };
 
-// A command, or one of a command: "run", "cluster", "cluster join".
+// A command, or a sub-command: "run", "cluster", "cluster join".
 struct CommandWords {
   std::string path;
   std::string description;
   std::vector<OptionWords> options;
-  std::vector<CommandWords> commands;  // of it
-  bool takes_models;                   // behind its name
+  std::vector<CommandWords> commands;  // its sub-commands
+  bool takes_models;                   // after its name
 };
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -64,7 +64,7 @@ std::vector<CommandWords> CommandsOf(const CLI::App& app, const std::string& bef
   return commands;
 }
 
-// Each of them, and each of theirs.
+// Commands, with their sub-commands.
 std::vector<CommandWords> Flattened(const std::vector<CommandWords>& commands) {
   std::vector<CommandWords> all;
   for (const CommandWords& command : commands) {
@@ -74,7 +74,7 @@ std::vector<CommandWords> Flattened(const std::vector<CommandWords>& commands) {
   return all;
 }
 
-// Behind the last space: what is typed next.
+// The word after the last space.
 std::string LastWord(const std::string& path) { return path.substr(path.rfind(' ') + 1); }
 
 std::string NamesOf(const std::vector<OptionWords>& options) {
@@ -93,7 +93,7 @@ std::string NamesOf(const std::vector<CommandWords>& commands) {
   return names;
 }
 
-// 'text' as one word of a shell, whatever it holds.
+// 'text' as one word for the shell, whatever characters it has.
 std::string Quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -109,7 +109,7 @@ std::string PathsOf(const std::vector<CommandWords>& commands) {
   return paths;
 }
 
-// A script with @NAME@ where what depends on the commands goes.
+// Fills the commands into a script at the places @NAME@.
 std::string Fill(std::string_view script,
                  const std::vector<std::pair<std::string_view, std::string>>& parts) {
   std::string filled(script);
@@ -156,7 +156,7 @@ std::string BashScript(const CLI::App& root) {
                             {"@CASES@", cases}});
 }
 
-// As a file of $fpath it runs as a whole when a person first completes, and answers then, too.
+// As a file of $fpath it runs as a whole at the first completion, and must complete then, too.
 constexpr std::string_view kZshScript = R"sh(#compdef aster
 # zsh completion for aster: source <(aster completion zsh)
 _aster() {
@@ -180,7 +180,7 @@ _aster() {
 if [[ "${funcstack[1]}" == _aster ]]; then _aster "$@"; else compdef _aster aster; fi
 )sh";
 
-// As _describe wants them: it splits a word from its explanation at the first colon.
+// In the form of _describe, which splits a word from its explanation at the first colon.
 std::string ZshList(const std::vector<CommandWords>& commands) {
   std::string list;
   for (const CommandWords& command : commands) {
@@ -211,7 +211,7 @@ std::string ZshScript(const CLI::App& root) {
   return Fill(kZshScript, {{"@PATHS@", PathsOf(commands)}, {"@CASES@", cases}});
 }
 
-// True for fish where all words of the path were typed.
+// A fish condition: all words of the path were typed.
 std::string FishSeen(const std::string& path) {
   std::string seen;
   for (size_t begin = 0; begin < path.size();) {
@@ -232,7 +232,7 @@ std::string FishOption(const std::string& condition, const OptionWords& option) 
                      Quoted(option.description));
 }
 
-// The names of commands under a condition, and all that follows each.
+// The names of commands under a condition, with all that may follow each.
 std::string FishCommands(const std::string& condition, const std::vector<CommandWords>& commands) {
   std::string script;
   for (const CommandWords& command : commands) {

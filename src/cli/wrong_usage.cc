@@ -21,7 +21,7 @@ std::vector<std::string> CommandsOf(const CLI::App& app) {
   return names;
 }
 
-// Null where neither the command nor the program has it.
+// Null if neither the command nor the program has it.
 const CLI::Option* FindOption(const CLI::App& command, const CLI::App& app,
                               const std::string& name) {
   for (const CLI::App* one : {&command, &app}) {
@@ -60,10 +60,10 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\"'") + 1 - begin);
 }
 
-// What stands for a table itself, as CLI11 says it.
+// CLI11's suffix for a table itself.
 constexpr std::string_view kTableMark = ".++";
 
-// From 1; 0 where the key, or the table, is not found.
+// From 1; 0 if the key, or the table, is not found.
 size_t LineOfKey(std::string_view text, std::string_view wanted) {
   std::string table;
   size_t number = 0;
@@ -88,7 +88,7 @@ std::string PlaceIn(const std::string& path, size_t line) {
   return line == 0 ? path + ": " : fmt::format("{}: line {}: ", path, line);
 }
 
-// What stands before the words and behind them, if they are there.
+// The text before and after the words, if they occur.
 std::optional<std::pair<std::string_view, std::string_view>> Around(std::string_view text,
                                                                     std::string_view words) {
   const size_t at = text.find(words);
@@ -96,7 +96,7 @@ std::optional<std::pair<std::string_view, std::string_view>> Around(std::string_
   return std::pair(text.substr(0, at), text.substr(at + words.size()));
 }
 
-// What CLI11 says of a value.
+// CLI11's message about a value.
 std::optional<std::string> OfValue(std::string_view what) {
   if (const auto name = Around(what, ": Value ")) {
     const auto value = Around(name->second, " not in range ");
@@ -116,7 +116,7 @@ std::optional<std::string> OfValue(std::string_view what) {
   return std::nullopt;
 }
 
-// Of a word that a command needs: its place in the usage, and what it is.
+// A missing word of a command: its place in the usage, and its meaning.
 std::string DescribeMissing(const CLI::App& command, std::string_view name) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_name() != name || !option->get_positional()) continue;
@@ -158,7 +158,7 @@ std::optional<std::string> DescribeMistyped(CLI::App& app, const std::vector<std
         return fmt::format("there is no option --{}{}; aster {}--help lists them", name,
                            DidYouMean(name, OptionsOf(*at), "--"), command);
       }
-      // Its value is no command.
+      // Its value is not a command.
       if (equals == std::string::npos && option->get_items_expected_max() > 0) ++i;
       continue;
     }
@@ -193,7 +193,7 @@ std::string DescribeWrongUse(CLI::App& app, const std::vector<std::string>& word
     table += word + ".";
   }
   const std::string plain = InPlainWords(*at, what);
-  // "--port: …", of a value that is the file's.
+  // "--port: …" about a value from the file.
   const std::string option = plain.substr(0, plain.find(':'));
   const bool is_typed = std::ranges::any_of(words, [&](const std::string& word) {
     return word == option || word.starts_with(option + "=");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Questions to built-in models by some policy, and to one of them alone; for tests.
+// Questions to built-in models with some policy, and to one of them alone; for tests.
 #pragma once
 
 #include <gmock/gmock.h>

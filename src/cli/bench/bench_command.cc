@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster bench: how fast a model runs here, beside what the machine could do at most.
+// aster bench: how fast a model runs here, compared with the machine's limits.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@
 namespace aster::cli {
 namespace {
 
-// Above this a plan is a slip of the finger.
+// Larger values are typing mistakes.
 constexpr uint32_t kMostTokens = 1 << 24;
 constexpr uint32_t kMostSequences = 4096;
 
@@ -48,9 +48,9 @@ struct BenchFlags {
   open::ClusterOptions cluster;
   engine::MeasurePlan plan = {.prompts = {512}};
   std::vector<std::string> compare;  // two files
-  std::string against;               // a file to hold this run against
+  std::string against;               // a file to compare this run with
   open::DraftOptions draft;
-  std::optional<uint32_t> draft_right;  // of 100 draft tokens, where no drafter makes them
+  std::optional<uint32_t> draft_right;  // accepted tokens per 100 draft tokens, without a drafter
   std::vector<uint32_t> draft_frames = {engine::kMostDrafts};
   EnsembleFlags ensemble;
   bool json = false;
@@ -89,7 +89,7 @@ Result<engine::MeasureReport> MeasureWithProgress(const engine::LocalModel& mode
        .on_fill = [&](uint64_t done, uint64_t total) { fill.Update(done, total); }});
 }
 
-// Of several runs of one report, "--prompt 0" leaves prompts out as "--gen 0" does answers.
+// In a report with several runs, "--prompt 0" leaves prompts out as "--gen 0" does answers.
 engine::MeasurePlan PlanOf(const BenchFlags& options) {
   engine::MeasurePlan plan = options.plan;
   std::erase(plan.prompts, 0u);
@@ -110,7 +110,7 @@ std::string NameOfActivations(kernels::ActivationFormat format) {
   return "";
 }
 
-// By type, the largest part of the files first. Vectors, such as norms, are none.
+// By type, the largest part of the files first. Without vectors, such as norms.
 std::vector<BenchWeights> WeightsOf(const gguf::ModelFiles& files) {
   std::map<gguf::TensorType, uint64_t> bytes;
   for (const gguf::File& file : files.files()) {
@@ -163,14 +163,14 @@ Result<BenchReport> MeasureModel(const BenchFlags& options, Console& console) {
   return report;
 }
 
-// The longest of what is measured.
+// The longest of the measured ones.
 open::ExpectedRequest RequestOf(const engine::MeasurePlan& plan) {
   uint32_t prompt = 1;
   for (const uint32_t tokens : plan.prompts) prompt = std::max(prompt, tokens);
   return {.prompt_tokens = prompt, .answer_tokens = std::max(plan.answer, 1u)};
 }
 
-// On nodes; what they are and how fast they could be at most is not known here.
+// On nodes, whose hardware and limits are unknown here.
 Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const engine::MeasurePlan plan = PlanOf(options);
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
@@ -181,7 +181,7 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   const int64_t start_ns = clock.NowNs();
   const uint32_t widest = *std::max_element(plan.batches.begin(), plan.batches.end());
   open::ClusterOptions cluster = options.cluster;
-  // One sequence at a time: several are measured on the plan that they share best.
+  // One sequence at a time; for several, the plan is the one that several share best.
   if (widest == 1) cluster.only_request = RequestOf(plan);
   const auto nodes = TRY(open::NodeSession::Start(files, load, cluster, console));
   const auto conductor = TRY(nodes->Open(TRY(nodes->Plan()), /*tokenizer=*/nullptr, widest,
@@ -214,7 +214,7 @@ Result<BenchReport> MeasureNodes(const BenchFlags& options, Console& console) {
   return report;
 }
 
-// Only decode, with speculative decoding and without.
+// Measures only decode, with speculative decoding and without.
 Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const auto tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
@@ -268,7 +268,7 @@ Result<ExitStatus> BenchDrafts(const BenchFlags& options, Console& console) {
   return kExitOk;
 }
 
-// Only answers, by every policy and by every member alone.
+// Measures only answers, with every policy and with every member alone.
 Result<ExitStatus> BenchTogether(const BenchFlags& options, Console& console) {
   open::ModelOptions load = options.model;
   load.threads = options.plan.threads.front();
@@ -288,7 +288,7 @@ Result<ExitStatus> Bench(const BenchFlags& options, Console& console) {
   }
   if (options.ensemble.is_wanted()) return BenchTogether(options, console);
   if (options.draft.wanted() || options.draft_right) return BenchDrafts(options, console);
-  // Before minutes are spent on measuring.
+  // Read before the measurements, which take minutes.
   std::vector<BenchRate> earlier;
   if (!options.against.empty()) earlier = TRY(ReadRates(options.against));
   const BenchReport report = TRY(options.cluster.wants_nodes() ? MeasureNodes(options, console)
@@ -339,7 +339,7 @@ Run DeclareBench(CLI::App& app) {
       "Frames of draft tokens in flight on a route, at most; 1: each is checked before the next "
       "is sent. Several: each in turn",
       1, engine::kMostDrafts);
-  app.remove_option(app.get_option("--kv-memory"));  // as much as the plan takes
+  app.remove_option(app.get_option("--kv-memory"));  // as much as the plan needs
   engine::MeasurePlan& plan = options->plan;
   AddList(app, "--prompt", plan.prompts, "Prompt lengths in tokens; 0 for none", 0, kMostTokens);
   app.add_option("--gen", plan.answer, "Length of each answer in tokens; 0 for none")

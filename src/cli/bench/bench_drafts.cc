@@ -18,7 +18,7 @@
 namespace aster::cli {
 namespace {
 
-// Some answers say again what was asked, some do not; some are long, some short.
+// Some answers repeat the question, some do not; some are long, some short.
 constexpr const char* kPrompts[] = {
     "Tell me a story about a rabbit.",
     "Tell me a story.",
@@ -38,7 +38,7 @@ engine::Request RequestFor(engine::Sequence& sequence, const std::vector<int32_t
   return request;
 }
 
-// What one pass through all prompts has taken.
+// The result of one pass through all prompts.
 struct Pass {
   uint64_t tokens = 0;
   uint64_t behind_first = 0;
@@ -88,7 +88,7 @@ Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
   std::vector<engine::DraftOptions> all = {{.kind = engine::DraftKind::kNone}};
   all.insert(all.end(), ways.begin(), ways.end());
   std::vector<DraftRates> rates(ways.size());
-  // What only the first answer of a process waits for is no one's.
+  // The first answer of a process waits for more, so it is not counted.
   Pass none;
   if (!prompts.empty()) TRY(answer(prompts.front(), all.front(), none));
   const uint64_t steps = uint64_t{repetitions} * prompts.size();
@@ -99,7 +99,7 @@ Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
         progress.on_step("answers with and without draft tokens", repetition * prompts.size() + i,
                          steps);
       }
-      // Each is first as often as the others; but what is not known yet cannot be drafted.
+      // Each way is first equally often; but answers that are not known yet cannot be drafted.
       const bool is_unknown = known != nullptr && repetition == 0;
       const size_t first = is_unknown ? 0 : repetition + i;
       std::vector<int32_t> tokens;

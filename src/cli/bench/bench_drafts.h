@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The speed-up of speculative decoding: the same answers with drafts and without, in turns. Must
+// The speed-up of speculative decoding: the same answers with drafts and without, alternating. Must
 // not know which generator answers, nor which drafter proposes.
 #pragma once
 
@@ -20,10 +20,11 @@
 namespace aster::cli {
 
 struct DraftRates {
-  std::vector<double> plain_rates;  // tokens/s of each repetition, of answers behind their first
-  std::vector<double> draft_rates;  // tokens
-  std::vector<double> ratios;       // of each repetition, the second over the first
-  uint64_t tokens = 0;              // of the answers of one repetition
+  std::vector<double>
+      plain_rates;  // tokens/s of each repetition, without the answers' first tokens
+  std::vector<double> draft_rates;  // likewise
+  std::vector<double> ratios;       // of each repetition, the second divided by the first
+  uint64_t tokens = 0;              // in the answers of one repetition
   engine::DraftCounts counts;       // of all repetitions
 
   double plain() const { return engine::Median(plain_rates); }
@@ -31,12 +32,12 @@ struct DraftRates {
   double ratio() const { return engine::Median(ratios); }
 };
 
-// Short questions as people ask them, through the model's chat template where it has one.
+// Short questions as users ask them, through the model's chat template if it has one.
 Result<std::vector<std::vector<int32_t>>> DraftPrompts(const chat::ChatPrompt& prompt);
 
 // Greedy answers of up to `max_tokens` to each prompt, which end where the model ends them: without
-// draft tokens and in each of the ways, in turns. Rates of each way. `known`, or null: it drafts,
-// and is told the answers. An error where an answer differs with drafts.
+// draft tokens and with each of the ways, alternating. Returns the rates of each way. `known`, or
+// null: a drafter that is told the answers. An error if an answer differs with drafts.
 Result<std::vector<DraftRates>> MeasureDrafts(engine::Generator& generator,
                                               const std::vector<std::vector<int32_t>>& prompts,
                                               const std::vector<int32_t>& stop_tokens,

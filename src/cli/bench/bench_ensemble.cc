@@ -22,7 +22,7 @@
 namespace aster::cli {
 namespace {
 
-// Short answers and long ones; some are known, some are calculated.
+// Short answers and long ones; some from knowledge, some calculated.
 constexpr const char* kAsked[] = {
     "Tell me a story about a rabbit.",
     "What is 318 + 466?",
@@ -35,14 +35,14 @@ class Unheard final : public respond::Listener {
   void OnEnd(const respond::End&) override {}
 };
 
-// Of all questions, one after another.
+// The cost of all questions, one after another.
 struct AnswersCost {
-  std::string name;  // a member's, or a policy's
+  std::string name;  // of a member, or of a policy
   bool is_policy = false;
   uint64_t generated = 0;           // tokens, of all members
   uint64_t rated = 0;               // tokens
   uint64_t bytes = 0;               // of answers
-  std::vector<int64_t> times = {};  // ns, one for each repetition
+  std::vector<int64_t> times = {};  // ns, per repetition
 
   int64_t median_ns() const {
     std::vector<int64_t> sorted = times;
@@ -72,7 +72,7 @@ class EnsembleBench {
   }
 
  private:
-  // In turns, so that what changes on the machine changes all of them.
+  // Alternating, so that changes of the machine affect all of them.
   Status Measure() {
     Progress progress(console_, clock_, "answers", Progress::Unit::kSteps);
     const uint64_t steps = uint64_t{options_.repetitions} * costs_.size();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What answers of an ensemble take, by every policy, beside what each member takes alone. Must not
-// know how members come to an answer.
+// The time of an ensemble's answers, with every policy and with each member alone. Must not know
+// how members make an answer.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace aster::cli {
 struct EnsembleToBench {
   const open::ModelOptions* model;
   const open::ClusterOptions* cluster;
-  std::vector<std::string> members;  // as they were given
-  uint64_t most_tokens;              // of an answer; 0: no limit but the context's
+  std::vector<std::string> members;  // as given
+  uint64_t most_tokens;              // per answer; 0: only the context's limit
   uint32_t repetitions;              // the median counts
   bool json;
 };

@@ -20,14 +20,14 @@ using engine::MeasuredKind;
 using engine::Measurement;
 using nlohmann::ordered_json;
 
-// Above any report.
+// Larger than any report.
 constexpr size_t kMaxReportBytes = size_t{64} << 20;
 
 const char* KindName(MeasuredKind kind) {
   return kind == MeasuredKind::kPrefill ? "prefill" : "decode";
 }
 
-// The keys by which a case of one report is found in another.
+// The keys that identify the same case in two reports.
 ordered_json CaseJson(const MeasuredCase& what) {
   return {{"kind", KindName(what.kind)},
           {"threads", what.threads},
@@ -54,7 +54,7 @@ bool SameCase(const MeasuredCase& a, const MeasuredCase& b) {
          a.batch == b.batch;
 }
 
-// Columns that say which case a line is about, the same for reports and comparisons.
+// Columns that identify a line's case, in reports and comparisons.
 std::vector<std::string> CaseCells(const MeasuredCase& what) {
   return {KindName(what.kind), fmt::format("{}", what.threads), fmt::format("{}", what.depth),
           fmt::format("{}", what.tokens), fmt::format("{}", what.batch)};
@@ -70,7 +70,7 @@ std::vector<std::string> Joined(std::vector<std::string> first,
   return first;
 }
 
-// A whole number that a count may be; nothing where there is none.
+// A whole number for a count; nullopt if there is none.
 template <typename T>
 bool ReadCount(const ordered_json& json, const char* key, T& value) {
   const auto found = json.find(key);

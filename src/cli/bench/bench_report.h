@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster bench` has measured: for people, for scripts, and held against an earlier report.
-// Must not know how anything is measured.
+// The results of `aster bench`: for users, for scripts, and compared with an earlier report. Must
+// not know how anything is measured.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -16,12 +16,12 @@
 
 namespace aster::cli {
 
-// The matrices of one type in the files, and what multiplies with them.
+// The matrices of one type in the files, and the kernel for them.
 struct BenchWeights {
   std::string type;
   uint64_t file_bytes = 0;
-  std::string kernel;       // the type as which they are packed
-  std::string activations;  // what these are rounded to
+  std::string kernel;       // the type in which they are packed
+  std::string activations;  // the type to which these are rounded
 };
 
 struct BenchReport {
@@ -35,39 +35,39 @@ struct BenchReport {
   uint64_t packed_bytes = 0;
   size_t load_threads = 0;
   int64_t load_ns = 0;
-  uint64_t load_peak_bytes = 0;  // of the whole process, when the model was loaded
-  uint64_t peak_bytes = 0;       // at the end, with sequences and what limits are measured with
+  uint64_t load_peak_bytes = 0;  // of the whole process, after loading the model
+  uint64_t peak_bytes = 0;       // at the end, with sequences and the measurement of limits
   uint32_t repetitions = 0;
   uint32_t chunk = 0;
-  std::string split = {};                       // of nodes; empty: on this machine alone
+  std::string split = {};                       // for nodes; empty: this machine alone
   std::string inexact = {};                     // NodeSession::Inexact
   std::vector<std::string> reasons = {};        // why the plan is as it is
-  std::vector<open::AbsentNode> left_out = {};  // nodes that it could not have
+  std::vector<open::AbsentNode> left_out = {};  // nodes that could not be used
   engine::MeasureReport measured;
 };
 
 nlohmann::ordered_json BenchToJson(const BenchReport& report);
 void PrintBench(const BenchReport& report, Console& console);
 
-// One rate of a report, as far as another report can be held against it.
+// One rate of a report, for comparison with another report.
 struct BenchRate {
   engine::MeasuredCase what;
   double tokens_per_s = 0;
 };
 std::vector<BenchRate> RatesOf(const BenchReport& report);
-// Of a text that --json wrote. Other JSON is an error that says what is missing.
+// Parses the text of --json. Other JSON is an error that names the missing part.
 Result<std::vector<BenchRate>> ParseRates(std::string_view text);
-// The same, of a file.
+// The same for a file.
 Result<std::vector<BenchRate>> ReadRates(const std::string& path);
 
-// The cases that both have: rates and their ratio, second over first.
+// The cases in both: rates and their ratio, second divided by first.
 struct BenchRatio {
   engine::MeasuredCase what;
   double first = 0;
   double second = 0;
   double ratio() const { return first == 0 ? 0 : second / first; }
 };
-// An error where there is no such case.
+// An error if there is no common case.
 Result<std::vector<BenchRatio>> CompareRates(const std::vector<BenchRate>& first,
                                              const std::vector<BenchRate>& second);
 nlohmann::ordered_json RatiosToJson(const std::vector<BenchRatio>& ratios);

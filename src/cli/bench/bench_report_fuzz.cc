@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever stands in a report: it is refused, or its rates can be held against others.
+// Any report is refused, or its rates can be compared.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster authority: the key that makes members, kept in an encrypted file, and brought to
+// aster cluster authority: the key that admits members, saved in an encrypted file, and moved to
 // another machine of the cluster.
 #include <fmt/format.h>
 
@@ -67,7 +67,7 @@ Result<ExitStatus> Export(const AuthorityOptions& options, Console& console) {
   return kExitOk;
 }
 
-// The first line of standard input; not an argument, which other users of the machine could see.
+// From the first line of standard input; other users of the machine could see an argument.
 Result<cluster::InviteCode> ReadCode(Console& console) {
   if (console.shows_progress()) {
     fmt::print(console.err(), "Code of the file: ");

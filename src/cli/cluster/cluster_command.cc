@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster: who belongs together.
+// aster cluster: the membership of this machine.
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>

@@ -47,7 +47,7 @@ bool IsMeant(std::string_view text, std::string_view name, cluster::NodeId node)
 }
 
 std::vector<std::string> RunningNodeAddresses(const OwnCluster& own) {
-  constexpr int64_t kPatienceNs = 3 * kNsPerSecond;  // this machine answers itself
+  constexpr int64_t kPatienceNs = 3 * kNsPerSecond;  // this machine's own answer
   const auto peers = own.home.LoadPeers();
   if (!peers.ok()) return {};
   for (const cluster::KnownPeer& peer : *peers) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The sub-commands of `aster cluster`, and what they share: this machine's name, whether its node
-// runs, and how times are written. cluster_command.cc lists them. Must not know what a cluster
+// The sub-commands of `aster cluster`, and their common parts: this machine's name, whether its
+// node runs, and the format of times. cluster_command.cc lists them. Must not know what a cluster
 // computes.
 #pragma once
 
@@ -40,27 +40,26 @@ int64_t WallSeconds();
 // "2026-11-21", in UTC.
 std::string DayOf(int64_t wall_s);
 
-// What others call this machine, as far as a node can be called so: without the domain.
+// This machine's host name without the domain, as far as a node can have it.
 std::string HostNodeName();
-// The same, of any text; "node" where nothing of it can stand in a name.
+// The same for any text; "node" if none of its characters is allowed in a name.
 std::string NodeNameOf(std::string_view host);
 
-// Whether `text`, as a user typed it, means this node: by its name, or by the beginning of its id
-// that `aster cluster status` prints.
+// Whether `text`, as a user typed it, means this node: its name, or the beginning of its id that
+// `aster cluster status` prints.
 bool IsMeant(std::string_view text, std::string_view name, cluster::NodeId node);
 
 struct ChosenNode {
   cluster::NodeId node;
-  std::string name;  // empty: not known
+  std::string name;  // empty: unknown
 };
-// Of these, by name, by the beginning of an id, or by a whole id, of which nothing more needs to be
-// known.
+// One of these nodes: by name, or by the beginning of an id; or any node by a whole id.
 Result<ChosenNode> ChooseNode(const std::vector<cluster::KnownPeer>& peers,
                               const std::string& text);
-// Another node than this machine's, which is trusted no longer. Only where the authority's key is.
+// Revokes a node other than this machine's. Needs the authority's key.
 Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text);
 
-// Where `aster node` on this machine answers at the moment; nothing where none runs.
+// The addresses of this machine's running `aster node`; empty if none runs.
 std::vector<std::string> RunningNodeAddresses(const OwnCluster& own);
 
 }  // namespace aster::cli

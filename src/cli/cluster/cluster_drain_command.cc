@@ -33,7 +33,7 @@ struct DrainFlags {
   std::vector<std::string> via;
 };
 
-// Without a name this machine's node.
+// Without a name, this machine's node.
 Result<cluster::Member> FindMember(const std::vector<cluster::Member>& members,
                                    const DrainFlags& flags, const cluster::Identity& self) {
   std::vector<cluster::KnownPeer> peers;
@@ -63,7 +63,7 @@ Status Order(const OwnCluster& own, const cluster::Member& member, bool is_drain
                            [&](rpc::ControlClient& client) { return client.Drain(request); });
 }
 
-// How many front ends have not left it when there is none, or the wait is over.
+// The number of front ends that have not left it, once that is 0 or the wait is over.
 Result<uint32_t> AwaitLeaving(const OwnCluster& own, const cluster::Member& member,
                               int64_t wait_ns) {
   SystemClock clock;

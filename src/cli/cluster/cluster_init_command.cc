@@ -50,7 +50,7 @@ Result<ExitStatus> Init(const InitOptions& options, Console& console) {
 
 Result<ExitStatus> Leave(bool force, Console& console) {
   const cluster::Home home = TRY(cluster::Home::OfUser());
-  // A home that is damaged can be left all the same.
+  // A damaged home can also be removed.
   const Result<cluster::Identity> identity = home.LoadIdentity(WallSeconds());
   if (!identity.ok() && identity.error().code() == Code::kNotFound && !home.HasCluster())
     return identity.error();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // aster cluster invite: a code that admits one machine, and, with --wait, the service that answers
-// it.
+// that machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,9 +25,9 @@ namespace aster::cli {
 namespace {
 
 constexpr int64_t kMostMinutes = 7 * 24 * 60;
-// Between two looks at what became of the invitation.
+// Between two checks of the invitation.
 constexpr int64_t kLookNs = 100 * kNsPerMs;
-// From letting a machine in to hanging up: its answer is still on the way.
+// From admitting a machine to the end: its reply is still being sent.
 constexpr int64_t kLingerNs = 1 * kNsPerSecond;
 
 struct ClusterInviteFlags {
@@ -37,7 +37,7 @@ struct ClusterInviteFlags {
   std::string listen = ":7424";
 };
 
-// Answers requests to join, and nothing else.
+// Answers only requests to join.
 class Doorkeeper final : public rpc::ControlService {
  public:
   Doorkeeper(const cluster::Home& home, const Clock& clock) : admission_(home, clock) {}
@@ -97,7 +97,7 @@ std::set<std::string> NamesOfOthers(const cluster::Home& home) {
   return names;
 }
 
-// The node that joined, or that none did.
+// Prints the node that joined, or that none did.
 Result<ExitStatus> Await(const OpenInvitation& open, const std::set<std::string>& before,
                          Console& console) {
   SystemClock clock;
@@ -114,7 +114,7 @@ Result<ExitStatus> Await(const OpenInvitation& open, const std::set<std::string>
   clock.SleepFor(kLingerNs);
   for (const std::string& name : NamesOfOthers(home)) {
     if (before.contains(name)) continue;
-    // Standard output has what to type, or a document.
+    // Standard output has the command to type, or the JSON document.
     console.Note(fmt::format("{} has joined the cluster {}", name, open.own.identity.cluster_name));
     return kExitOk;
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster join: this machine becomes a node of a cluster that was made elsewhere.
+// aster cluster join: this machine becomes a node of an existing cluster.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,9 +20,9 @@ namespace aster::cli {
 namespace {
 
 constexpr int64_t kJoinPatienceNs = 20 * kNsPerSecond;
-// A question that is lost is asked again after a second, and two more.
+// A lost question is repeated after a second, and after two more.
 constexpr int64_t kSeekNs = 6 * kNsPerSecond;
-// For another answer, where the first one's machine refused.
+// Waits for another answer if the first machine refused.
 constexpr int64_t kSeekMoreNs = 1 * kNsPerSecond;
 
 struct ClusterJoinFlags {
@@ -32,7 +32,7 @@ struct ClusterJoinFlags {
   bool force = false;
 };
 
-// What to do next, where the other machine could not be asked.
+// Adds what to do if the other machine could not be reached.
 Error Explained(Error error, const std::string& address) {
   const bool is_away =
       error.code() == Code::kUnavailable || error.code() == Code::kDeadlineExceeded;
@@ -60,8 +60,7 @@ Result<JoinedCluster> JoinAt(const std::string& address, const cluster::Joining&
   return JoinedCluster{*std::move(reply), std::move(identity), address};
 }
 
-// At each place where a machine of this network says to have the invitation, until one has it: that
-// is proven by its reply.
+// Tries each address that claims to have the invitation, until one has it: its reply proves that.
 Result<JoinedCluster> JoinWhereFound(const cluster::InviteCode& code,
                                      const cluster::Joining& joining, Console& console) {
   const auto port = TRY(discovery::PortFromEnvironment());
@@ -95,7 +94,7 @@ Result<ExitStatus> Join(const ClusterJoinFlags& options, Console& console) {
   std::string address;
   if (!options.host.empty())
     address = TRY(cluster::ParseHostPort(options.host, node::kDefaultPort)).ToText();
-  // Before anything is asked: a code that is used up for nothing is a nuisance.
+  // Checked first, so that the code is not used up for nothing.
   if (home.HasCluster() && !options.force) return home.RefuseSecondCluster();
   const std::string name = options.name.empty() ? HostNodeName() : options.name;
   const cluster::Joining joining =

@@ -8,7 +8,7 @@
 namespace aster::cli {
 namespace {
 
-// The same node's status at the earlier look.
+// The same node's status in the earlier sample.
 const cluster::NodeStatus* StatusBefore(const ClusterSample* earlier, const node::NodeView& node) {
   if (earlier == nullptr) return nullptr;
   const auto found = std::ranges::find(earlier->nodes, node.member.node,
@@ -38,7 +38,7 @@ SliceRates RatesOf(const ClusterSample& sample, const ClusterSample* earlier,
   const double seconds = SecondsBetween(sample, earlier);
   SliceRates rates{.tokens_per_s = Rate(slice.tokens, found->tokens, seconds),
                    .busy = Rate(slice.compute_ns, found->compute_ns, seconds * 1e9)};
-  // A frame is counted when it is done, and may have been begun before the earlier look.
+  // A frame counts when it is done, and may have begun before the earlier sample.
   if (rates.busy) rates.busy = std::min(*rates.busy, 1.0);
   return rates;
 }

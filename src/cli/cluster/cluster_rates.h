@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What happened between two looks at a cluster. Must not know how it is shown.
+// The changes between two samples of a cluster. Must not know how they are shown.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace aster::cli {
 
-// Nothing where there was no earlier look, or where counters began anew in between.
+// Nullopt without an earlier sample, or if counters restarted in between.
 struct SliceRates {
   std::optional<double> tokens_per_s;
-  std::optional<double> busy;  // part of the time in which it computed
+  std::optional<double> busy;  // share of the time in which it computed
 };
 SliceRates RatesOf(const ClusterSample& sample, const ClusterSample* earlier,
                    const node::NodeView& node, const cluster::SliceStatus& slice);

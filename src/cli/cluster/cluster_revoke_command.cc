@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster revoke: a node that is trusted no longer, everywhere in the cluster.
+// aster cluster revoke: removes a node's membership, everywhere in the cluster.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -70,7 +70,7 @@ Result<ChosenNode> RevokeNode(const OwnCluster& own, const std::string& text) {
   ChosenNode chosen = TRY(ChooseNode(peers, text));
   if (chosen.node == own.identity.node) return InvalidArgument(text + " is this machine");
   TRY(own.home.Revoke(chosen.node, WallSeconds()).In(text));
-  // So that it is listed no longer, and its name is free.
+  // Removes it from the list, and frees its name.
   TRY(own.home.StorePeers({}));
   return chosen;
 }

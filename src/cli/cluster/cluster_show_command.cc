@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster show: what is on this machine's disk about its cluster. Asks no other machine.
+// aster cluster show: this machine's files about its cluster. Asks no other machine.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,7 @@ struct Known {
   OwnCluster own;
   net::CertificateInfo authority;
   net::CertificateInfo certificate;
-  std::vector<cluster::KnownPeer> peers;  // but this node
+  std::vector<cluster::KnownPeer> peers;  // without this node
   cluster::Revocations revoked;
   std::vector<std::string> seeds;
   size_t invitations = 0;

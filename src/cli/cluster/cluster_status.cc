@@ -16,19 +16,19 @@
 namespace aster::cli {
 namespace {
 
-// Where the terminal does not say how wide lines may be.
+// The width if the output is no terminal.
 constexpr size_t kFileColumns = 160;
 constexpr ScreenSize kUsualScreen = {.columns = 80, .rows = 24};
-// How long Ctrl-C may go unheard.
+// The longest delay of Ctrl-C.
 constexpr int64_t kNapNs = 50 * kNsPerMs;
 
-constexpr std::string_view kOtherScreen = "\x1b[?1049h\x1b[?25l";  // and no cursor
+constexpr std::string_view kOtherScreen = "\x1b[?1049h\x1b[?25l";  // and hides the cursor
 constexpr std::string_view kOwnScreen = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view kFromTheTop = "\x1b[H";
 constexpr std::string_view kRestOfLine = "\x1b[K";
 constexpr std::string_view kRestOfScreen = "\x1b[J";
 
-// False if the user does not want to wait any more.
+// False if the user wants to stop.
 bool Wait(Clock& clock, int64_t deadline_ns) {
   while (!InterruptGuard::Interrupted() && clock.NowNs() < deadline_ns) {
     clock.SleepFor(std::min(kNapNs, deadline_ns - clock.NowNs()));
@@ -36,7 +36,7 @@ bool Wait(Clock& clock, int64_t deadline_ns) {
   return !InterruptGuard::Interrupted();
 }
 
-// Line by line over what was there, so that nothing flickers; what does not fit is left out.
+// Overwrites line by line, without flicker; leaves out what does not fit.
 void Redraw(std::string_view text, const ScreenSize& size, Console& console) {
   std::string screen(kFromTheTop);
   for (size_t row = 0; row + 1 < size.rows && !text.empty(); ++row) {
@@ -54,7 +54,7 @@ Result<ExitStatus> Watch(int64_t interval_ns, const ClusterSampler& look, Consol
   SystemClock clock;
   std::optional<ClusterSample> earlier;
   const InterruptGuard guard;
-  // What fails at once is told on the screen that everybody sees.
+  // An error at the start is printed on the normal screen.
   ClusterSample sample = TRY(look());
   console.Write(kOtherScreen);
   Status status;

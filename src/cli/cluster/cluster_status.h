@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster status: shows what a cluster does, again and again on a terminal. Must not know how
+// aster cluster status: shows the state of a cluster, continuously on a terminal. Must not know how
 // a cluster is asked.
 #pragma once
 
@@ -26,8 +26,7 @@ struct ClusterStatusOptions {
 // Asks the cluster. An error ends the command.
 using ClusterSampler = std::function<Result<ClusterSample>()>;
 
-// Until Ctrl-C on a terminal, unless once is asked for; else two looks, between which rates are
-// measured.
+// On a terminal until Ctrl-C, unless `once` is set; otherwise two samples, for rates.
 Result<ExitStatus> ShowClusterStatus(const ClusterStatusOptions& options,
                                      const ClusterSampler& look, Console& console);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster cluster status: what this machine's cluster does at the moment.
+// aster cluster status: the present state of this machine's cluster.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
@@ -24,7 +24,7 @@ struct ClusterStatusFlags {
 Result<ExitStatus> ShowStatus(const ClusterStatusFlags& options, Console& console) {
   const auto view = TRY(open::ViewOfCluster(options.via));
   const SystemClock clock;
-  // Those that did not answer are not waited for as long when they are asked again.
+  // Nodes that did not answer get a shorter time in the next sample.
   std::vector<cluster::NodeId> silent;
   const ClusterSampler look = [&]() -> Result<ClusterSample> {
     const int64_t taken_ns = clock.NowNs();

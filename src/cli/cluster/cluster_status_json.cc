@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The JSON of cluster_status_view.h, for scripts: plain numbers, names as they are.
+// The JSON of cluster_status_view.h, for scripts: plain numbers, unchanged names.
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 ordered_json OrNull(const std::optional<double>& value) {
   return value ? ordered_json(*value) : ordered_json(nullptr);
 }
-// Zero is what was not measured.
+// Null for zero, which means not measured.
 ordered_json Measured(double value) {
   return value > 0 ? ordered_json(value) : ordered_json(nullptr);
 }
@@ -24,7 +24,7 @@ ordered_json Measured(double value) {
 ordered_json SliceJson(const ClusterSample& sample, const ClusterSample* earlier,
                        const node::NodeView& node, const cluster::SliceStatus& slice) {
   const SliceRates rates = RatesOf(sample, earlier, node, slice);
-  // Routes are 64 bits, which not every reader of JSON keeps.
+  // Routes have 64 bits, which some JSON readers lose.
   return {{"route", std::to_string(slice.route)},
           {"model", slice.model},
           {"fingerprint", slice.fingerprint.ToHex()},
@@ -62,8 +62,8 @@ ordered_json LinkJson(const ClusterSample& sample, const ClusterSample* earlier,
           {"sent_bytes_per_s", OrNull(SentBytesPerSecond(sample, earlier, node, link))}};
 }
 
-// What plans can use the node for, with the rates that they go by: of any model, and of those that
-// it has computed lately.
+// What plans can use the node for, with the rates that count: of any model, and of those that it
+// has computed lately.
 ordered_json RolesJson(const node::NodeView& node) {
   const cluster::Description& description = *node.description;
   const NodeRoles can = RolesOf(node);
@@ -74,7 +74,7 @@ ordered_json RolesJson(const node::NodeView& node) {
   if (can.computes) {
     add("prefill", "multiply_flops_per_s", description.multiply_flops_per_s);
     add("decode", "memory_bytes_per_s", description.memory_bytes_per_s);
-    // Processors compute a group's layers.
+    // A group's layers are computed by processors.
     add("group", "memory_bytes_per_s", description.memory_bytes_per_s);
   }
   const auto add_work = [&](const char* role, const cluster::WorkRate& rate,
@@ -165,13 +165,13 @@ ordered_json DescriptionJson(const node::NodeView& node) {
           {"drafters", drafters}};
 }
 
-// Null where the machine has none.
+// Null if the machine has none.
 ordered_json BatteryJson(const std::optional<cluster::Battery>& battery) {
   if (!battery) return nullptr;
   return {{"charge", battery->charge}, {"discharges", battery->discharges}};
 }
 
-// Null where the node has none.
+// Null if the node has none.
 ordered_json DiskCacheJson(const std::optional<cluster::DiskCacheStatus>& cache) {
   if (!cache) return nullptr;
   return {{"bytes", cache->bytes},

@@ -25,7 +25,7 @@ std::string Plural(uint64_t count, std::string_view one, std::string_view more) 
   return fmt::format("{} {}", count, count == 1 ? one : more);
 }
 
-// What peers call themselves is theirs to choose: nothing of it moves the cursor.
+// Peers choose their names: these must not move the cursor.
 std::string NameOf(const node::NodeView& node) {
   const std::string& name = node.description && !node.description->name.empty()
                                 ? node.description->name
@@ -33,7 +33,7 @@ std::string NameOf(const node::NodeView& node) {
   return name.empty() ? node.member.node.ToText() : ForDisplay(name);
 }
 
-// Inclusive, as people type and read them.
+// Inclusive, for users.
 std::string LayersText(const cluster::LayerRange& layers, bool head) {
   const auto [begin, end] = layers;
   return (end <= begin       ? std::string("no layers")
@@ -48,7 +48,7 @@ std::string LayersText(const cluster::SliceStatus& slice) {
   return text;
 }
 
-// As machines are sold: "643 GFLOP/s", "1.80 TFLOP/s".
+// In the usual units: "643 GFLOP/s", "1.80 TFLOP/s".
 std::string FlopRate(double flops_per_s) {
   constexpr double kGiga = 1e9, kTera = 1e12, kMost = 1e18;
   const double bounded = std::min(flops_per_s, kMost);
@@ -56,7 +56,7 @@ std::string FlopRate(double flops_per_s) {
                           : fmt::format("{:.0f} GFLOP/s", bounded / kGiga);
 }
 
-// A slice of a model on a node, with what it takes to show it.
+// A slice of a model on a node, with the values to show.
 struct ShownSlice {
   const node::NodeView* node = nullptr;
   const cluster::SliceStatus* slice = nullptr;
@@ -109,7 +109,7 @@ class Text {
     return text + fmt::format(", arithmetic {}", what.arithmetic);
   }
 
-  // In one line where all have the same.
+  // One line if all have the same.
   void Versions() {
     std::map<std::string, std::string> nodes;
     for (const node::NodeView& node : sample_.nodes) {
@@ -150,7 +150,7 @@ class Text {
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDevice(device)));
       for (const cluster::DrafterDescription& drafter : node.description->drafters)
         Line(fmt::format("  {}  {}", FitToColumns("", name_columns_), DescribeDrafter(drafter)));
-      // Those of frames that were not the longest of their slice are for plans.
+      // Only those of the longest frames of each slice; the others are for plans.
       const cluster::WorkRate* before = nullptr;
       for (const cluster::WorkRate& rate : node.status->rates) {
         const bool is_same = before != nullptr && IsOfSameSlice(rate, *before);
@@ -179,7 +179,7 @@ class Text {
            " layers or KV rows here";
   }
 
-  // What plans can use the nodes for, a line for each role.
+  // What plans can use the nodes for, one line per role.
   void Roles() {
     Line("");
     Line("roles");
@@ -261,7 +261,7 @@ class Text {
     return text;
   }
 
-  // By route, in the order of their layers.
+  // By route, in the order of layers.
   std::map<uint64_t, std::vector<ShownSlice>> Routes() const {
     std::map<uint64_t, std::vector<ShownSlice>> routes;
     for (const node::NodeView& node : sample_.nodes) {
@@ -277,7 +277,7 @@ class Text {
     return routes;
   }
 
-  // Of the model, if any node knows it; else as many as are held.
+  // The model's if any node knows it, otherwise the number of held layers.
   uint32_t LayerCount(const std::vector<ShownSlice>& slices) const {
     uint32_t count = 1;
     for (const ShownSlice& shown : slices) count = std::max(count, shown.slice->layers.end);
@@ -304,12 +304,12 @@ class Text {
     return slice.fingerprint.ToHex().substr(0, 8);
   }
 
-  // Which of the model's layers these are.
+  // Shows which of the model's layers these are.
   static std::string Bar(const cluster::SliceStatus& slice, uint32_t layer_count) {
     std::string bar;
     const size_t cells = std::min<size_t>(kBarColumns, layer_count);
     for (size_t i = 0; i < cells; ++i) {
-      // Cells share the layers out; a cell shows its first.
+      // A cell stands for several layers, and shows the first.
       const auto layer = static_cast<uint32_t>(uint64_t{i} * layer_count / cells);
       const auto next = static_cast<uint32_t>((uint64_t{i} + 1) * layer_count / cells);
       const bool is_held = slice.layers.begin < next && slice.layers.end > layer;
@@ -373,7 +373,7 @@ class Text {
   }
 
   // Nodes connect when there is something to compute: a link without a connection is idle, and down
-  // only where no node is at its end.
+  // only if there is no node at its end.
   void Links() {
     bool has_any = false;
     size_t down = 0, idle = 0;
@@ -398,7 +398,7 @@ class Text {
     MoreThanShown(down, "are down");
   }
 
-  // Nodes measure what comes to them: the other one knows the rate of this way.
+  // Nodes measure what they receive: the receiver knows the rate of this direction.
   double RateOf(const node::NodeView& node, const cluster::LinkStatus& link) const {
     for (const node::NodeView& other : sample_.nodes) {
       if (other.member.node != link.peer || !other.status) continue;
@@ -423,9 +423,9 @@ class Text {
     return sent ? text + "  sending " + FormatByteRate(*sent) : text;
   }
 
-  // Nodes that do not answer, and links to them, of which there may be any number.
+  // Limit for nodes that do not answer and links to them, of which there may be many.
   static constexpr size_t kMostSilent = 16;
-  // Links of as many nodes as a person can look at one by one; --json has all.
+  // Limit for links that a user can read one by one; --json has all.
   static constexpr size_t kMostIdle = 56;
   // No real time is longer: nanoseconds still fit into 63 bits.
   static constexpr uint64_t kMostMs = INT64_MAX / 1'000'000;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a cluster does, as text for a terminal and as JSON: nodes, who holds which layers, links,
-// and rates between two looks. Must not know where the values come from, nor when they are shown.
+// The state of a cluster, as text for a terminal and as JSON: nodes, their layers, links, and rates
+// between two samples. Must not know where the values come from, nor when they are shown.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 namespace aster::cli {
 
 struct ClusterSample {
-  int64_t taken_ns = 0;  // of a clock that does not jump
+  int64_t taken_ns = 0;  // of a monotonic clock
   std::vector<node::NodeView> nodes;
 };
 
-// Lines of at most `width` columns, each ended by a newline. With an earlier sample of the same
-// cluster rates are shown.
+// Lines of at most `width` columns, each with a newline. Rates need an earlier sample of the same
+// cluster.
 std::string ClusterStatusText(const ClusterSample& sample, const ClusterSample* earlier,
                               size_t width);
 
-// One document; rates are null where nothing is known of them.
+// One document; unknown rates are null.
 std::string ClusterStatusJson(const ClusterSample& sample, const ClusterSample* earlier);
 
 }  // namespace aster::cli

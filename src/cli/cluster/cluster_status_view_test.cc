@@ -94,7 +94,7 @@ TEST(ClusterStatus, ShowsWhoDoesWhat) {
   EXPECT_THAT(text,
               HasSubstr("    屋根裏  ··············██████████  layers 21 to 35 and the head"));
   EXPECT_THAT(text, HasSubstr("  attic  → 屋根裏     210 µs   1.20 GB/s\n"));
-  EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // a single look cannot tell
+  EXPECT_THAT(text, Not(HasSubstr("tokens/s")));  // unknown from a single sample
 }
 
 TEST(ClusterStatus, ShowsDiskCaches) {
@@ -151,7 +151,7 @@ TEST(ClusterStatus, VersionsAreShownAndThatTheyDiffer) {
   EXPECT_THAT(ClusterStatusText(sample, nullptr, 200),
               HasSubstr("\nversion 1.2.0, protocol 6, arithmetic 4\n"));
   sample.nodes[1].description->version = "1.1.0";
-  sample.nodes[1].description->protocol = 0;  // an older one does not say
+  sample.nodes[1].description->protocol = 0;  // an older node does not report it
   const std::string text = ClusterStatusText(sample, nullptr, 200);
   EXPECT_THAT(text, HasSubstr("\nversion 1.1.0, arithmetic 4: 屋根裏\n"
                               "version 1.2.0, protocol 6, arithmetic 4: attic\n"
@@ -223,7 +223,7 @@ TEST(ClusterStatus, RatesAreOfTheTimeBetweenTwoLooks) {
   EXPECT_EQ(json["nodes"][0]["slices"][0]["tokens_per_s"], 450.0);
   EXPECT_EQ(json["nodes"][0]["slices"][0]["busy"], 0.75);
   EXPECT_EQ(json["nodes"][0]["links"][0]["sent_bytes_per_s"], 4e6);
-  // A node that has begun anew counts from zero.
+  // A restarted node counts from zero.
   sample.nodes[0].status->slices[0].tokens = 3;
   ClusterSample later = sample;
   sample.nodes[0].status->slices[0].tokens = 900;
@@ -232,7 +232,7 @@ TEST(ClusterStatus, RatesAreOfTheTimeBetweenTwoLooks) {
   EXPECT_TRUE(nlohmann::json::parse(
                   ClusterStatusJson(later, &sample))["nodes"][0]["slices"][0]["tokens_per_s"]
                   .is_null());
-  // As is one of which nothing was known.
+  // The same for one without earlier data.
   EXPECT_THAT(ClusterStatusText(sample, &sample, 200), Not(HasSubstr("tokens/s")));
 }
 
@@ -349,7 +349,7 @@ TEST(ClusterStatus, ShowsRolesAndDrainedNodes) {
   sample.nodes.pop_back();
   EXPECT_THAT(text(), HasSubstr("  prefill, decode, group  all nodes\n"));
 
-  // A drained node computes nothing, and still hands out what it has on its disk.
+  // A drained node computes nothing, and still sends KV rows from its disk.
   sample.nodes[0].status->is_drained = true;
   sample.nodes[0].status->leaving = 2;
   sample.nodes[0].status->disk_cache = {.bytes_limit = 9, .files = 0};
@@ -385,7 +385,7 @@ TEST(ClusterStatus, JsonNamesEverything) {
   EXPECT_FALSE(json["nodes"][2].contains("slices"));
 }
 
-// 1,200 of them printed 2,052 lines.
+// Once, 1,200 of them gave 2,052 lines.
 TEST(ClusterStatusView, NodesThatAreGoneAreCounted) {
   ClusterSample sample{.taken_ns = 0, .nodes = {Seen(1, "desk")}};
   for (uint64_t i = 2; i < 1202; ++i) {

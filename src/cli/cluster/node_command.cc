@@ -62,7 +62,7 @@ Result<uint64_t> MemoryOf(const NodeFlags& options) {
       "machine's)");
 }
 
-// As `aster cluster join` reads them.
+// In the form of `aster cluster join`.
 Result<std::vector<std::string>> SeedsOf(const std::vector<std::string>& texts) {
   std::vector<std::string> seeds;
   for (const std::string& text : texts) {
@@ -96,7 +96,7 @@ Result<drafting::DraftFor> ParseDraftFor(const std::string& text) {
   return wanted;
 }
 
-// The next line of standard input; nothing where it has ended.
+// The next line of standard input; nullopt at its end.
 std::optional<std::string> ReadInputLine() {
   constexpr size_t kMaxLineBytes = 4096;
   std::string line;
@@ -127,7 +127,7 @@ Result<std::unique_ptr<stage::FileSliceSource>> SourceOf(
   return source;
 }
 
-// A process that a command with --local-nodes has started; it ends when that does.
+// A process that a command with --local-nodes has started; it ends with that command.
 Result<ExitStatus> ServeLocally(const NodeFlags& options, Console& console) {
   const auto line = ReadInputLine();
   if (!line) return InvalidArgument("--local is for processes that aster starts itself");

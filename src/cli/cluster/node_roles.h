@@ -12,7 +12,7 @@ struct NodeRoles {
   bool computes = false;  // layers: prefill, decode, and its part of a group
   bool answers = false;   // with a whole model, as a member of an ensemble
   bool drafts = false;
-  bool has_kv_rows = false;  // on its disk, for other nodes: a drained one still hands them out
+  bool has_kv_rows = false;  // on its disk, for other nodes: also if it is drained
 };
 NodeRoles RolesOf(const node::NodeView& node);
 

@@ -101,7 +101,7 @@ Finding HugePages(const Facts& facts) {
 
 constexpr const char* kCpuFiles = "/sys/devices/system/cpu/cpu*/cpufreq/";
 
-// With these drivers "powersave" is the usual governor, and the preference says how eager it is.
+// With these drivers "powersave" is the usual governor, and the preference sets the speed.
 bool HasPreference(const Facts& facts) {
   return !facts.energy_preference.empty() &&
          (facts.governor_driver == "intel_pstate" || facts.governor_driver == "amd-pstate-epp");
@@ -127,7 +127,7 @@ Finding Governor(const Facts& facts) {
 }
 
 Finding OpenFiles(const Facts& facts) {
-  constexpr uint64_t kWanted = 4096;  // as the unit of aster serve has it
+  constexpr uint64_t kWanted = 4096;  // as in the systemd unit of aster serve
   Finding finding{.subject = "open_files"};
   if (!facts.open_files) {
     finding.level = Level::kUnknown;
@@ -177,7 +177,7 @@ Finding Loopback(const Facts& facts) {
   return finding;
 }
 
-// What links and interfaces are for: KV transfers, and weights that nodes fetch.
+// The time for a gigabyte, of KV rows or of weights that nodes fetch.
 std::string TimeOfGigabyte(uint64_t megabits_per_s) {
   const double seconds =
       double{uint64_t{1} << 30} * 8 / (static_cast<double>(megabits_per_s) * 1e6);
@@ -249,7 +249,7 @@ Finding NoGpu(const Facts& facts) {
               "maker's driver"};
 }
 
-// The weights have to be in memory, and come there from the disk.
+// The weights must be in memory, and are read from the disk first.
 Finding Model(const ModelFact& model, const Facts& facts) {
   const uint64_t missing_bytes = model.bytes - std::min(model.bytes, model.cached_bytes);
   Finding finding{.subject = "model",

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 // What the facts of a machine mean for inference: what is slow and why, what it costs, and the
-// command that mends it. Must not know where facts come from, nor how findings are shown.
+// command that corrects it. Must not know where facts come from, nor how findings are shown.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ namespace aster::cli {
 
 enum class Level {
   kGood,
-  kUnknown,  // it cannot be seen here
-  kNote,     // worth knowing; costs nothing as long as nothing is asked of it
+  kUnknown,  // cannot be determined here
+  kNote,     // worth knowing; no cost until it is needed
   kSlow,     // costs speed
-  kBad,      // what was asked for does not work
+  kBad,      // a requested feature does not work
 };
 // "good", "unknown" and so on.
 const char* LevelName(Level level);
 
 struct Finding {
-  std::string subject = {};  // a key that stays: "huge_pages"
+  std::string subject = {};  // a stable key: "huge_pages"
   Level level = Level::kGood;
   std::string found = {};
-  std::string cost = {};  // empty where it is good
-  std::string mend = {};  // a command, or a sentence; empty where there is nothing to change
+  std::string cost = {};  // empty if it is good
+  std::string mend = {};  // a command, or a sentence; empty if there is nothing to change
 };
 
 std::vector<Finding> Diagnose(const Facts& facts);

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 
-// A machine of files in a folder, on which nothing is slow until a test says so.
+// A machine made of files in a folder; nothing is slow until a test changes them.
 class Doctor : public testing::Test {
  protected:
   Doctor() {

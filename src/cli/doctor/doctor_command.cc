@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster doctor: what this machine can do, what is slow and why, and what to change.
+// aster doctor: this machine's abilities, what is slow and why, and what to change.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -61,7 +61,7 @@ void PrintAll(const std::vector<Finding>& findings, Console& console) {
                                   : fmt::format("Worth a change: {}.", slow));
 }
 
-// Every file of a model that is given; none of the built-in default, which is small.
+// Every file of a given model; none for the built-in default, which is small.
 Result<std::vector<std::string>> FilesOf(open::ModelOptions model) {
   if (model.paths.empty()) return std::vector<std::string>{};
   TRY(model.Find());

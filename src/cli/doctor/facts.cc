@@ -31,7 +31,7 @@ std::optional<T> NumberIn(std::string_view text) {
   return value;
 }
 
-// The rest of the line that begins with `name`; empty where there is none.
+// The rest of the line that begins with `name`; empty if there is none.
 std::string_view LineOf(std::string_view text, std::string_view name) {
   for (size_t begin = 0; begin < text.size();) {
     const std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
@@ -89,7 +89,7 @@ std::vector<InterfaceFact> Interfaces(const KernelFiles& files) {
   return interfaces;
 }
 
-// As far as a user without privileges sees one.
+// As far as a user without privileges can see it.
 std::string Firewall(const KernelFiles& files) {
   if (LineOf(files.Read("/etc/ufw/ufw.conf"), "ENABLED=").starts_with("yes")) return "ufw";
   if (files.Has("/run/firewalld")) return "firewalld";
@@ -97,7 +97,7 @@ std::string Firewall(const KernelFiles& files) {
   return "";
 }
 
-// A partition's folder has none of the disk's settings, the one around it has.
+// A partition has no such settings, the disk's folder around it has.
 std::optional<bool> IsRotating(const KernelFiles& files, const ModelFact& model) {
   const std::string disk =
       fmt::format("/sys/dev/block/{}:{}", model.device_major, model.device_minor);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster doctor` knows of a machine: from the kernel's files, and from what was tried out
-// (probe.h). Plain data. Must not know what is good or bad (diagnosis.h).
+// The facts about a machine for `aster doctor`: from the kernel's files, and from tests (probe.h).
+// Plain data. Must not know what is good or bad (diagnosis.h).
 #pragma once
 
 #include <cstdint>
@@ -16,50 +16,50 @@ namespace aster::cli {
 
 struct GpuFact {
   std::string name;
-  std::string why_not_used;  // empty for the one that is used
+  std::string why_not_used;  // empty: it is used
 };
 
 struct ModelFact {
   std::string path;
   uint64_t bytes = 0;
   uint64_t cached_bytes = 0;  // in the page cache
-  uint32_t device_major = 0;  // of the disk that has it
+  uint32_t device_major = 0;  // of its disk
   uint32_t device_minor = 0;
-  std::optional<bool> is_rotating;  // that disk; unknown for file systems without one
+  std::optional<bool> is_rotating;  // the disk; nullopt for file systems without one
 };
 
-// What is found by trying, and not in files.
+// Found by tests, not in files.
 struct Probes {
-  std::string isa;          // chosen
-  std::string fastest_isa;  // that this machine has
+  std::string isa;          // the chosen one
+  std::string fastest_isa;  // the fastest one of this machine
   uint64_t usable_cpus = 1;
-  uint64_t memory_bytes = 0;           // that may be used, of all
+  uint64_t memory_bytes = 0;           // usable by all processes
   uint64_t available_bytes = 0;        // now
   std::optional<int64_t> loopback_ns;  // a round trip over TCP
   std::vector<GpuFact> gpus;
-  std::string no_gpus_because;  // empty where there are some
+  std::string no_gpus_because;  // empty if there are some
   std::vector<ModelFact> models;
 };
 
 struct InterfaceFact {
   std::string name;
-  std::optional<uint64_t> megabits_per_s;  // unknown of virtual ones
+  std::optional<uint64_t> megabits_per_s;  // nullopt for virtual ones
   bool is_wireless = false;
 };
 
 struct Facts {
   Probes probes;
   uint64_t online_cpus = 0;  // 0: unknown
-  double load = 0;  // programs that compute or wait for the disk, a mean of the last minute
-  std::optional<double> stolen;  // part of the time, since the start, that a host took
+  double load = 0;           // programs that compute or wait for the disk, mean of the last minute
+  std::optional<double> stolen;  // share of the time since the start that the host took
   std::string huge_pages;        // always, madvise, never; empty: unknown
-  std::string governor;          // of the first cpu; empty: not to be seen
+  std::string governor;          // of the first cpu; empty: unknown
   std::string governor_driver;
   std::string energy_preference;
   std::optional<uint64_t> open_files;     // limit
   std::optional<uint64_t> locked_bytes;   // limit; the largest number: none
-  std::vector<InterfaceFact> interfaces;  // that are up, but for loopback
-  std::string firewall;                   // ufw, firewalld, nftables; empty: none is seen
+  std::vector<InterfaceFact> interfaces;  // that are up, without loopback
+  std::string firewall;                   // ufw, firewalld, nftables; empty: none found
 };
 
 Facts ReadFacts(const KernelFiles& files, Probes probes);

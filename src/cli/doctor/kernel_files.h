@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Small files that the kernel makes: /proc, /sys and others like them. Below a folder of their own
-// in tests. Must not know what they say.
+// Small files of the kernel: /proc, /sys and the like. In tests, below another folder. Must not
+// know what they mean.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace aster::cli {
 
 class KernelFiles {
  public:
-  // `root` stands before every path: "" on this machine.
+  // `root` is put before every path: "" on this machine.
   explicit KernelFiles(std::string root = "") : root_(std::move(root)) {}
 
-  // Without blanks at its end; empty where the file cannot be read.
+  // Without blanks at its end; empty if the file cannot be read.
   std::string Read(std::string_view path) const;
   bool Has(std::string_view path) const;
-  // Names in a folder, in alphabetical order; none where there is no such folder.
+  // Names in a folder, in alphabetical order; empty if there is no such folder.
   std::vector<std::string> List(std::string_view path) const;
 
  private:

@@ -49,7 +49,7 @@ struct Ends {
   net::Socket answers;
 };
 
-// Both ends of a connection of this process with itself.
+// Both ends of a connection of this process to itself.
 Result<Ends> ConnectToOurselves() {
   const auto any = TRY(net::Resolve({"127.0.0.1", "0"}));
   const net::Socket listener = TRY(net::Listen(any.front()));
@@ -80,13 +80,13 @@ std::vector<GpuFact> ProbeGpus(std::string& no_gpus_because) {
   return gpus;
 }
 
-// Of bytes that are mapped: how many are in memory, in whole pages.
+// The mapped bytes that are in memory, in whole pages.
 Result<uint64_t> CachedBytes(const MappedFile& file) {
   const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const Bytes bytes = file.bytes();
   if (bytes.empty()) return 0;
   std::vector<unsigned char> pages((bytes.size() + page_bytes - 1) / page_bytes);
-  // A mapping is never written through this pointer: mincore takes it so.
+  // mincore does not write through this pointer.
   if (mincore(const_cast<uint8_t*>(bytes.data()), bytes.size(), pages.data()) != 0) {
     return SystemError(errno, file.path());
   }
@@ -110,7 +110,7 @@ std::optional<int64_t> MeasureLoopback(const Clock& clock) {
     is_whole = is_whole && WriteByte(ends->asks.descriptor()) && ReadByte(ends->asks.descriptor());
     time_ns = clock.NowNs() - begin_ns;
   }
-  ends->asks = net::Socket();  // the other end reads no more
+  ends->asks = net::Socket();  // the other end stops reading
   echo.join();
   if (!is_whole) return std::nullopt;
   std::ranges::nth_element(times_ns, times_ns.begin() + times_ns.size() / 2);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Tries out what no file of the kernel's says: instructions, memory that may be used, GPUs, a round
-// trip over loopback, which pages of a model are in memory. Must not know what is good or bad.
+// Tests for facts that are not in the kernel's files: instructions, usable memory, GPUs, a round
+// trip over loopback, the pages of a model in memory. Must not know what is good or bad.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@
 
 namespace aster::cli {
 
-// Of this machine, and of the files of a model (none: no path).
+// Of this machine, and of the files of a model (empty: none).
 Result<Probes> ProbeMachine(std::span<const std::string> model_paths, const Clock& clock);
 
 // The median of some round trips of a byte over TCP on 127.0.0.1, to a thread that sleeps between
-// them; nothing where there is no such connection.
+// them; nullopt if there is no such connection.
 std::optional<int64_t> MeasureLoopback(const Clock& clock);
 
 // A file's size, its disk, and how much of it is in the page cache.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster eval: how many questions models answer rightly, and whether two differ by more than chance.
+// aster eval: how many questions models answer correctly, and whether two differ significantly.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -18,7 +18,7 @@
 namespace aster::cli {
 namespace {
 
-// An ensemble on its way through the questions.
+// An ensemble that answers the questions.
 class EnsembleEvaluator {
  public:
   EnsembleEvaluator(const EvalOptions& options, const eval::QuestionSet& set,
@@ -34,7 +34,7 @@ class EnsembleEvaluator {
                                               clock_, console_));
     context_ =
         options_.context == 0 ? opened_->context() : std::min(options_.context, opened_->context());
-    // A bias is of a token, which is another one in every vocabulary.
+    // A bias belongs to a token id, which means another token in every vocabulary.
     if (!options_.sampling.biases.empty())
       return InvalidArgument("--logit-bias names tokens of one vocabulary: leave it out");
     settings_.sampling =
@@ -139,7 +139,7 @@ class EnsembleEvaluator {
   std::vector<size_t> unanswered_;
   size_t asked_ = 0;
   size_t answered_ = 0;
-  bool is_over_ = false;  // what is answered now does not count
+  bool is_over_ = false;  // later answers do not count
   Status failed_;
   std::map<std::string, uint64_t> absences_;
 };

@@ -15,7 +15,7 @@
 
 namespace aster::cli {
 
-// As Evaluate, of the members that the options name.
+// As Evaluate, with the members that the options name.
 Result<Evaluation> EvaluateEnsemble(const EvalOptions& options, const eval::QuestionSet& set,
                                     std::span<const size_t> chosen, const std::string& out_path,
                                     Console& console);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kMostAtOnce = 1024;
 
-// So that every run says the same, unless chance is asked for.
+// The default: every run gives the same replies.
 constexpr float kGreedy = 0;
 
 }  // namespace

@@ -24,10 +24,10 @@ struct EvalOptions {
   EnsembleFlags ensemble;
   std::string questions_path;
   eval::Selection selection;
-  std::vector<std::string> out_paths;  // none, or one for each model
+  std::vector<std::string> out_paths;  // empty, or one for each model
   uint32_t parallel = 8;
   uint64_t max_tokens = 300;
-  uint32_t context = 0;  // 0: what the model was trained for
+  uint32_t context = 0;  // 0: the model's training context
   SamplingFlags sampling;
   std::vector<std::string> compare;  // two files of results
   bool verbose = false;

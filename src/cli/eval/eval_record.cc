@@ -36,7 +36,7 @@ std::map<std::string, std::string> EvalSettings(const EvalOptions& options,
     biases += fmt::format("{}{}={}", biases.empty() ? "" : ",", bias.id, bias.bias);
   }
   if (!biases.empty()) settings["logit_bias"] = biases;
-  // Of nodes, where they make it other bits than one machine's.
+  // On nodes, if this makes other bits than one machine's.
   if (options.cluster.rows != "f32") settings["wire"] = options.cluster.rows;
   if (options.cluster.kv_wire != "exact") settings["kv_wire"] = options.cluster.kv_wire;
   if (sampling.temperature == 0) return settings;
@@ -49,7 +49,7 @@ std::map<std::string, std::string> EvalSettings(const EvalOptions& options,
 }
 
 QuestionResult ResultOf(const Question& question, const eval::Reply& reply) {
-  // What is judged is what stands in the file: bytes that are no characters cannot.
+  // The judged text is that in the file, which has only valid UTF-8.
   const std::string text = ToValidUtf8(reply.text);
   QuestionResult result{.id = question.id,
                         .category = question.category,
@@ -78,7 +78,7 @@ Status EvalRecord::Open(eval::ResultHeader header, const std::string& out_path) 
   if (out_path.empty()) return Ok();
   file_ = TRY(eval::ResultFile::Open(out_path, evaluation_.header));
   for (const QuestionResult& result : file_->earlier()) {
-    if (!place_.contains(result.id)) continue;  // of a run with more questions
+    if (!place_.contains(result.id)) continue;  // from a run with more questions
     evaluation_.results.push_back(result);
     tally_.Add(result);
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What becomes of an evaluation's questions while they are asked: results, the file that holds
-// them, the score so far. Must not know who answers, nor how results are shown.
+// An evaluation in progress: results, their file, the score so far. Must not know who answers, nor
+// how results are shown.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ struct Evaluation {
   std::string model;  // its path
   eval::ResultHeader header;
   std::vector<eval::QuestionResult> results;  // in the order of the questions
-  uint32_t context = 0;                       // tokens of question and reply
-  uint64_t wanted = 0;                        // questions; more than results where interrupted
-  uint64_t resumed = 0;                       // results that were there before
+  uint32_t context = 0;                       // of question and reply
+  uint64_t wanted = 0;                        // questions; more than results if interrupted
+  uint64_t resumed = 0;                       // results from earlier runs
   double seconds = 0;                         // of asking
   engine::DraftCounts drafts = {};            // of this run
 };
 
-// Everything that changes replies; threads and how many are asked at once do not.
+// All settings that change replies; not threads, nor the number of concurrent questions.
 std::map<std::string, std::string> EvalSettings(const EvalOptions& options,
                                                 const engine::SamplingOptions& sampling,
                                                 uint32_t context);
@@ -45,12 +45,12 @@ eval::QuestionResult ResultOf(const eval::Question& question, const eval::Reply&
 
 class EvalRecord {
  public:
-  // Of set.questions[chosen[i]]; both outlive it.
+  // For set.questions[chosen[i]]; both outlive it.
   EvalRecord(const eval::QuestionSet& set, std::span<const size_t> chosen);
 
-  // Takes over what the file (an empty path: none) has already.
+  // Loads the existing results of the file (empty path: none).
   Status Open(eval::ResultHeader header, const std::string& out_path);
-  // Numbers of the questions, in the set, that have no result.
+  // Indices of the set's questions without a result.
   std::vector<size_t> Unanswered() const;
 
   Status Add(eval::QuestionResult result);
@@ -59,12 +59,12 @@ class EvalRecord {
   // "nova.gguf: 12 of 501, 91.7 % right"
   std::string Progress() const;
 
-  // The evaluation, at the end; nothing may follow.
+  // Returns the evaluation at the end; call nothing after it.
   Evaluation Take(std::string model, uint32_t context);
 
  private:
   const std::span<const size_t> chosen_;
-  std::unordered_map<std::string_view, size_t> place_;  // of an id, in chosen_
+  std::unordered_map<std::string_view, size_t> place_;  // index of an id in chosen_
   Evaluation evaluation_;
   std::optional<eval::ResultFile> file_;
   eval::Tally tally_;

@@ -30,7 +30,7 @@ std::string IntervalText(const Tally& tally) {
   return fmt::format("{:.1f} to {:.1f}", 100 * interval.low, 100 * interval.high);
 }
 
-// "20 of 24", the score and its interval; of several models only the last two, in one cell each.
+// "20 of 24", the score and its interval; with several models only the last two, in one cell each.
 std::vector<std::string> Cells(const Tally& tally, bool alone) {
   if (tally.asked == 0)
     return alone ? std::vector<std::string>{"-", "", ""} : std::vector<std::string>{"-", ""};
@@ -125,7 +125,7 @@ std::vector<std::string> PairedCells(const std::string& name, const eval::Paired
           fmt::format("{:.3g}", tally.p())};
 }
 
-// As many ids as fit on a line or two; the JSON has all.
+// Only as many ids as fit on a line or two; the JSON has all.
 void PrintChanged(std::string_view what, const std::vector<eval::Change>& changes, bool first_right,
                   Console& console) {
   std::string ids;

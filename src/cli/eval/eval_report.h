@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster eval` says at the end, to people and to scripts. Must not know how it was found out.
+// The output of `aster eval` at the end, for users and for scripts. Must not know how it was
+// measured.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,7 +25,7 @@ struct ComparedFiles {
   const eval::Comparison* comparison = nullptr;
 };
 
-// The replies that changed too, where `verbose`.
+// With `verbose`, also the changed replies.
 void PrintComparison(const ComparedFiles& files, bool verbose, Console& console);
 nlohmann::ordered_json ComparisonToJson(const ComparedFiles& files, bool verbose);
 

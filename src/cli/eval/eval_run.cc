@@ -26,7 +26,7 @@ namespace {
 
 using eval::Question;
 
-// One model on its way through the questions.
+// One model that answers the questions.
 class Evaluator {
  public:
   Evaluator(const EvalOptions& options, const eval::QuestionSet& set,
@@ -87,10 +87,10 @@ class Evaluator {
   Result<respond::Prompt> PromptOf(const Question& question) const {
     respond::Conversation conversation;
     conversation.messages = question.messages;
-    // A template that has no place for tools leaves them out.
+    // A template without tools ignores them.
     if (model_.dialect.has_tools) conversation.tools = question.tools;
     respond::Prompt prompt = TRY(respond::MakePrompt(model_, conversation));
-    // What is judged is the text as the model writes it, calls and reasoning included.
+    // The judged text is as the model writes it, with calls and reasoning.
     prompt.is_raw = true;
     return prompt;
   }

@@ -15,8 +15,8 @@
 
 namespace aster::cli {
 
-// Asks set.questions[chosen[i]], but for those that `out_path` (empty: none) has already. Ctrl-C
-// ends it with what there is.
+// Asks set.questions[chosen[i]], except those that `out_path` (empty: none) has already. Ctrl-C
+// ends it with the results so far.
 Result<Evaluation> Evaluate(const EvalOptions& options, const std::string& path,
                             const eval::QuestionSet& set, std::span<const size_t> chosen,
                             const std::string& out_path, Console& console);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster logits: the logits behind every token of a text, for scripts that compare engines.
+// aster logits: the logits after every token of a text, for scripts that compare engines.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -37,7 +37,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Of chunks for several vocabularies.
+// For chunks with several vocabularies.
 constexpr uint32_t kBytesPerToken = 4;
 
 struct PerplexityFlags {
@@ -54,13 +54,13 @@ struct PerplexityFlags {
   bool json = false;
 };
 
-// What is computed: a text in chunks of one length, each beginning like a text of its own.
+// The input: a text in chunks of one length, each beginning like a text of its own.
 struct Chunks {
   std::vector<int32_t> tokens;
   uint32_t length = 0;
   uint64_t count = 0;
-  // Of the tokens that are scored, as text. Nothing without a vocabulary, or where unknown tokens
-  // stand for bytes that are not known.
+  // Of the scored tokens, as text. Nullopt without a vocabulary, or if unknown tokens stand for
+  // unknown bytes.
   std::optional<uint64_t> scored_bytes;
 
   std::span<const int32_t> At(uint64_t index) const {
@@ -68,8 +68,7 @@ struct Chunks {
   }
 };
 
-// The bytes that every chunk's second half stands for, without its first token, whose prediction is
-// not scored.
+// The bytes of every chunk's second half, without its first token, whose prediction is not scored.
 std::optional<uint64_t> ScoredBytes(const Chunks& chunks, const text::Tokenizer& tokenizer) {
   uint64_t bytes = 0;
   for (uint64_t i = 0; i < chunks.count; ++i) {
@@ -114,7 +113,7 @@ Result<Chunks> ReadChunks(const PerplexityFlags& options, const gguf::ModelFiles
   return chunks;
 }
 
-// Models of different vocabularies cut a text into different tokens, but all into the same bytes.
+// Models with different vocabularies cut a text into different tokens, but into the same bytes.
 double BitsPerByte(const engine::Perplexity& perplexity, double surprise, uint64_t bytes) {
   const auto count = static_cast<double>(perplexity.count());
   return surprise * count / std::log(2.0) / static_cast<double>(bytes);
@@ -161,7 +160,7 @@ void PrintDivergence(const engine::DivergenceReport& report, Console& console) {
                 report.equal_rows);
 }
 
-// The models, one or two, and what is gathered from them.
+// The models, one or two, and their collected results.
 class TextRun {
  public:
   TextRun(const PerplexityFlags& options, Console& console)
@@ -306,16 +305,16 @@ class TextRun {
   const PerplexityFlags& options_;
   Console& console_;
   const SystemClock clock_;
-  // Here, or on nodes.
+  // Local, or on nodes.
   std::vector<std::unique_ptr<engine::LocalModel>> owned_;
   std::vector<engine::LocalModel*> models_;
   std::unique_ptr<open::OpenedModel> nodes_;
-  std::vector<const model::Shape*> shapes_;       // of each model
-  std::vector<engine::Perplexity> perplexities_;  // of each model
+  std::vector<const model::Shape*> shapes_;       // per model
+  std::vector<engine::Perplexity> perplexities_;  // per model
   std::optional<engine::Divergence> divergence_;
 };
 
-// How many logits a row has: told, or the vocabulary of the model that is told.
+// The logits per row: as given, or the vocabulary of the given model.
 Result<uint32_t> RowLength(const PerplexityFlags& options) {
   if (options.vocab_size > 0) return options.vocab_size;
   if (options.model.paths.empty()) {

@@ -22,13 +22,13 @@ namespace {
 
 constexpr size_t kChunksAtOnce = 8;
 
-// A text that is read, and its continuation, which is scored.
+// A text, and its continuation, which is scored.
 struct TextChunk {
   std::string_view before;
   std::string_view scored;
 };
 
-// Chunks of about that many bytes. Words stay whole.
+// Chunks of about this many bytes. Words stay whole.
 std::vector<TextChunk> ChunksOf(std::string_view text, size_t bytes) {
   const auto at_word = [&](size_t position) {
     return std::min(text.find_first_of(" \n", position), text.size());
@@ -133,7 +133,7 @@ class TextRater {
   Console& console_;
   SystemClock clock_;
   std::vector<std::string> names_;
-  std::vector<double> bits_;  // of each member
+  std::vector<double> bits_;  // per member
   double together_ = 0;       // bits
   double bytes_ = 0;
   uint64_t tokens_ = 0;

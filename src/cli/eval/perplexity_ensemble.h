@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How well several models together predict a text, byte by byte, beside each of them. Must not
-// know how they are mixed.
+// How well several models together predict a text, byte by byte, compared with each of them. Must
+// not know how they are mixed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct EnsembleText {
   const open::ClusterOptions* cluster;
   const EnsembleFlags* ensemble;
   std::string path;
-  uint32_t chunk_bytes;  // of which the second half is scored
+  uint32_t chunk_bytes;  // the second half is scored
   uint64_t max_chunks;   // 0: all
   bool json;
 };

@@ -35,14 +35,14 @@ bool IsWord(std::string_view text, std::string_view marks) {
   });
 }
 
-// Of a word in an error: what a person typed, on one line, without what would steer a terminal.
+// A typed word for an error: on one line, without control characters.
 std::string Shown(std::string_view text) {
   std::string shown = Harmless(text.substr(0, 200));
   std::ranges::replace(shown, '\n', ' ');
   return shown;
 }
 
-// Both as HAProxy takes them: [::1]:8080, and * where one listens everywhere.
+// In HAProxy's form: [::1]:8080, and * for listening on all addresses.
 Result<std::string> AddressOf(std::string_view text, bool may_be_any, bool& is_numeric) {
   std::string written(text);
   if (may_be_any && written.starts_with(':')) written = "*" + written;
@@ -107,7 +107,7 @@ Result<GatewayServer> ServerOf(std::string_view text, const GatewayOptions& opti
   return server;
 }
 
-// One on each line; empty lines, and what stands behind a #, say nothing.
+// One per line; empty lines, and text after a #, are ignored.
 Status AddFromFile(const GatewayOptions& options, std::vector<GatewayServer>& servers) {
   const std::string text = TRY(ReadFile(options.servers_path, kMaxServersBytes));
   size_t number = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The options of `aster gateway config`, and what is wrong with them. Must not know how HAProxy
-// writes its configuration.
+// The options of `aster gateway config`, and their errors. Must not know how HAProxy writes its
+// configuration.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace aster::cli {
 
 struct GatewayOptions {
   std::vector<std::string> servers;  // NAME=HOST:PORT, NAME=https://HOST:PORT
-  std::string servers_path;          // a file with one on each line
+  std::string servers_path;          // a file with one per line
   std::string listen = "*:8080";
   std::string certificate;
   std::string authorities;
-  std::string certificate_name;  // of servers' certificates; empty: their hosts
+  std::string certificate_name;  // in servers' certificates; empty: their hosts
   std::string max_body = "16MiB";
   std::string read = "64KiB";
   std::string socket = "/run/haproxy/admin.sock";

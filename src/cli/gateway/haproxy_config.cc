@@ -10,7 +10,7 @@
 namespace aster::cli {
 namespace {
 
-// Kept of HAProxy's buffers for its own headers, and room for a request's.
+// The part of HAProxy's buffers that is reserved for headers.
 constexpr uint64_t kHeaderBytes = 16384;
 
 constexpr std::string_view kDefaults = R"(
@@ -38,7 +38,7 @@ defaults
     srvtcpka-cnt 3
 )";
 
-// What is answered without a server, and which paths there are.
+// Replies without a server, and the known paths.
 constexpr std::string_view kFront = R"(    acl is_post method POST
     acl of_ollama path_beg /api/
     acl of_anthropic path_beg /v1/messages
@@ -69,7 +69,7 @@ constexpr std::string_view kFront = R"(    acl is_post method POST
 
 )";
 
-// A key is never stored or logged: its hash is.
+// A key is never stored or logged, only its hash.
 constexpr std::string_view kClients = R"(
     # A client is its key, or its address where it gives none.
     http-request set-var-fmt(txn.client) '%[src]'
@@ -90,7 +90,7 @@ constexpr std::string_view kBackends = R"(
     default_backend others
 )";
 
-// The beginning of a conversation names its server: its system message and its first message.
+// The beginning of a conversation selects its server: its system message and its first message.
 constexpr std::string_view kConversation = R"(    acl is_post method POST
     acl of_chat path /v1/chat/completions /v1/messages /api/chat
     acl of_responses path /v1/responses
@@ -110,9 +110,9 @@ struct BodyValue {
   const char* condition;
 };
 
-// Texts that come in parts may have marks beside them that move from turn to turn, so that the
-// first part's text counts. A prompt grows from turn to turn: its first bytes; and of what cannot
-// be read, those of the body.
+// Contents in parts may have marks beside the text that change from turn to turn, so the first
+// part's text counts. A prompt grows from turn to turn: its first bytes count; and if the body
+// cannot be read, its own first bytes.
 constexpr BodyValue kBodyValues[] = {
     {"key", "json_query('$.prompt_cache_key')", ""},
     {"role", "json_query('$.messages[0].role')", "of_chat !has_key"},
@@ -159,12 +159,12 @@ bool NeedsNoQuotes(char c) {
          std::string_view("_./:*@-").find(c) != std::string_view::npos;
 }
 
-// A reply that no server makes, in single quotes.
+// The gateway's own reply, in single quotes.
 std::string Message(std::string_view kind, std::string_view text) {
   return fmt::format("'%[var(txn.open)]{}%[var(txn.then)]{}%[var(txn.close)]'", kind, text);
 }
 
-// Where it is not known yet which API is asked, in a form that most of them understand.
+// If the API is not known yet: a form that most clients understand.
 std::string PlainMessage(std::string_view text) {
   return fmt::format(
       "'{{\"type\":\"error\",\"error\":{{\"type\":\"invalid_request_error\",\"message\":\"{}\"}}}}"
@@ -199,7 +199,8 @@ std::string RefuseClient(std::string_view why, uint32_t wait_s, std::string_view
                 fmt::format("if is_post {}", condition));
 }
 
-// What operators ask of one server (metrics, sessions, pulls, changes of its cluster) is not for a
+// Operators' requests to a single server (metrics, sessions, pulls, changes of its cluster) are not
+// passed on.
 // gateway.
 std::string OwnReplies(const GatewayPlan& plan) {
   return Return(200, "string", R"('{"status":"ok"}')", 0, "if is_alive") +
@@ -242,7 +243,7 @@ std::string Limits(const GatewayPlan& plan) {
     text += RefuseClient(
         fmt::format("more than {} requests a minute with this key", plan.requests_a_minute), wait_s,
         fmt::format("{{ sc_gpc0_rate(0) ge {} }}", plan.requests_a_minute));
-    // What is refused does not count, so that a client that goes on asking is answered again.
+    // Refused requests do not count, so that a client that keeps asking is served again.
     text += "    http-request sc-inc-gpc0(0) if is_post\n";
   }
   return text;
@@ -300,7 +301,7 @@ std::string Servers(const GatewayPlan& plan, Checks checks, bool has_cookie) {
 
 std::string HaproxyWord(std::string_view text) {
   if (!text.empty() && std::ranges::all_of(text, NeedsNoQuotes)) return std::string(text);
-  // Between single quotes every character stands for itself.
+  // Between single quotes every character is literal.
   std::string word = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -325,7 +326,7 @@ std::string HaproxyConfig(const GatewayPlan& plan) {
   text += Servers(plan, Checks::kOwn, /*has_cookie=*/false);
   text += "\nbackend others\n    balance leastconn\n";
   text += Servers(plan, Checks::kOfAnswers, /*has_cookie=*/false);
-  // The page shows one server, and so do its requests.
+  // The page and its requests concern one server.
   text += fmt::format(
       "\nbackend page\n    balance leastconn\n    cookie aster-server insert indirect nocache "
       "httponly{} attr SameSite=Strict\n",

@@ -10,8 +10,8 @@
 
 namespace {
 
-// Of the usual 8 MiB the system makes at least one huge page of 2 MiB present for every thread. In
-// nodes, whose memory is counted, threads take what they use: a few pages.
+// With the usual 8 MiB stack the system allocates at least one huge page of 2 MiB for every thread.
+// In nodes, whose memory is counted, threads get small stacks: a few pages.
 void UseSmallStacks() {
   constexpr size_t kStackBytes = size_t{1} << 20;
   pthread_attr_t attributes;

@@ -28,8 +28,8 @@ std::string WordsOf(const CLI::App& command, char between) {
                            : WordsOf(*parent, between) + between + command.get_name();
 }
 
-// What an option's value is called, and which values it takes, which CLI11 writes as one text:
-// "N:UINT in [0 - 512]", "TYPE:{f16,bf16}".
+// The name of an option's value, and its allowed values, which CLI11 writes as one text: "N:UINT in
+// [0 - 512]", "TYPE:{f16,bf16}".
 struct Value {
   std::string name;
   std::string rule;  // a sentence, or empty
@@ -129,7 +129,7 @@ std::string CommandsOf(const CLI::App& command) {
   return text.empty() ? "" : ".SH COMMANDS\n" + text;
 }
 
-// A command without a footer of its own inherits the program's, which stands on its page.
+// A command without a footer inherits the program's, which is on the program's page.
 std::string NotesOf(const CLI::App& command) {
   const CLI::App* const parent = command.get_parent();
   const std::string footer = command.get_footer();

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Manual pages, written from the very options that the program parses: the same source as --help,
-// so that they cannot fall behind it. Must not know what a command does, nor where pages are kept.
+// Manual pages, generated from the options that the program parses, as --help is, so that they are
+// always up to date. Must not know what a command does, nor where pages are stored.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ class App;
 namespace aster::cli {
 
 struct ManualPage {
-  std::string name;  // "aster-cluster-join": with ".1" behind it, the file's name
+  std::string name;  // "aster-cluster-join"; the file's name has ".1" after it
   std::string text;  // roff
 };
 
-// Of one command, which may be the program itself.
+// Of one command, or of the program itself.
 ManualPage ManualPageOf(const CLI::App& command);
 
-// Of the program, its commands and theirs.
+// Of the program, its commands and their sub-commands.
 std::vector<ManualPage> AllManualPages(const CLI::App& root);
 
 }  // namespace aster::cli

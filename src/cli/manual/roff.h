@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Text as roff, the language of manual pages. Must not know what a page says.
+// Text in roff, the language of manual pages. Must not know what a page says.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace aster::cli {
 
-// `text` as man shows it letter by letter: hyphens that can be copied, quotes that stay as they
-// are, and no line that roff takes for a request.
+// `text` as literal roff: hyphens that can be copied, unchanged quotes, and no line that roff takes
+// for a request.
 std::string RoffText(std::string_view text);
 
 std::string RoffBold(std::string_view text);
 std::string RoffItalic(std::string_view text);
 
-// A footer of `--help`: lines that are indented stay lines, the others flow into paragraphs.
+// A footer of `--help`: indented lines stay lines, the others become paragraphs.
 std::string RoffNotes(std::string_view text);
 
 }  // namespace aster::cli

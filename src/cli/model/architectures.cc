@@ -26,10 +26,10 @@ using model::Shape;
 struct Row {
   Arch arch;
   std::string_view models;
-  std::vector<Family> calls;  // as their templates write them
+  std::vector<Family> calls;  // in their templates
 };
 
-// What no code could know: who has made models of an architecture, and how these write calls.
+// Facts that no code has: which organisations use an architecture, and the form of their calls.
 std::vector<Row> Rows() {
   const Family json = Family::kLlama, hermes = Family::kHermes, coder = Family::kQwenXml;
   return {
@@ -65,7 +65,7 @@ std::vector<Row> Rows() {
   };
 }
 
-// Those there are presets of, or a small one.
+// The presets of the architecture, or a small shape.
 std::vector<Shape> ShapesOf(Arch arch) {
   std::vector<Shape> shapes;
   for (const model::Preset& preset : model::Presets()) {

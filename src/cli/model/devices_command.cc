@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster devices: the GPUs of this machine, what the self-check found of each, and why one is not
+// aster devices: the GPUs of this machine, the results of their self-checks, and why one is not
 // used.
 #include <fmt/format.h>
 

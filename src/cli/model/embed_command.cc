@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster embed: the vectors of texts, for people and scripts that compare texts.
+// aster embed: the vectors of texts, for users and scripts that compare texts.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,7 +23,7 @@
 namespace aster::cli {
 namespace {
 
-// Read from a file or from standard input.
+// From a file or from standard input.
 constexpr uint64_t kMaxInputBytes = uint64_t{256} << 20;
 
 struct EmbedFlags {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster inspect: what a model file is, and whether Asterism can run it.
+// aster inspect: the contents of a model file, and whether Asterism can run it.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ Status CheckTokenizer(const gguf::Metadata& metadata) {
   return Ok();
 }
 
-// Making the tokenizer and parsing the template is the surest way to know whether they can be used.
+// Making the tokenizer and parsing the template are the surest test of whether they work.
 void CheckText(const gguf::ModelFiles& files, InspectReport& report) {
   if (Status tokenizer = CheckTokenizer(files.metadata()); !tokenizer.ok()) {
     report.support.obstacles.push_back("tokenizer: " + tokenizer.error().message());
@@ -64,7 +64,7 @@ Result<ExitStatus> Inspect(const InspectFlags& options, Console& console) {
                        .drafter_problem = {},
                        .list_tensors = options.tensors,
                        .list_metadata = options.metadata};
-  // Where the metadata does not even say how many layers there are, the obstacles tell.
+  // If the metadata lacks the number of layers, the obstacles say so.
   if (auto missing = files.MissingParts(); missing.ok()) report.missing_parts = std::move(*missing);
   CheckText(files, report);
   CheckDrafter(files, report);

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Longer arrays (token lists) are told by their size and their first elements.
+// Longer arrays (token lists) are shown by their size and their first elements.
 constexpr uint64_t kMaxArrayElements = 256;
 constexpr uint64_t kShownElements = 8;
 

@@ -66,7 +66,7 @@ std::string ExpertsText(const model::Shape& shape) {
                      experts.used, groups, shared, dense);
 }
 
-// Of Gemma 4: what layers with a window have of their own, and those that share.
+// Gemma 4: the own parameters of layers with a window, and the layers that share.
 std::string KindsText(const model::Shape& shape) {
   const model::LayerKinds& kinds = shape.kinds;
   std::string text = fmt::format(" with heads of {} ({} for keys and values)",
@@ -78,7 +78,7 @@ std::string KindsText(const model::Shape& shape) {
   return text;
 }
 
-// Of DeepSeek V4.1: how many layers make those rows and choose among them, and its n-grams.
+// DeepSeek V4.1: the layers that make compressed rows and choose among them, and its n-grams.
 std::string SharedText(const model::Shape& shape) {
   const model::Ngrams& ngrams = *shape.ngrams;
   return fmt::format(
@@ -212,7 +212,7 @@ bool SameMix(const Mix& a, const Mix& b) {
          MixText(a) == MixText(b);
 }
 
-// Runs of layers that are alike make one line.
+// Successive equal layers make one line.
 void AddLayers(Table& table, const std::map<uint32_t, Mix>& layers) {
   for (auto first = layers.begin(); first != layers.end();) {
     auto last = first;

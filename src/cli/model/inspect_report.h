@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster inspect` has found out about a model, and how it tells people and scripts.
+// The results of `aster inspect`, for users and scripts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -20,9 +20,9 @@ struct InspectReport {
   model::Description description;
   model::Support support;
   std::vector<std::string> missing_parts;       // "layers 31-60"
-  std::optional<std::string> template_problem;  // why the chat template cannot be used, if so
-  std::optional<std::string> fingerprint;       // where it was asked for
-  std::optional<std::string> drafter_problem;   // of one given along, why it cannot draft, if so
+  std::optional<std::string> template_problem;  // why the chat template cannot be used
+  std::optional<std::string> fingerprint;       // if requested
+  std::optional<std::string> drafter_problem;   // why a given drafter cannot draft
 
   bool list_tensors = false;
   bool list_metadata = false;

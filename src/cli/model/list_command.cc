@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster list and aster rm: the models that are on this machine's disk.
+// aster list and aster rm: the models on this machine's disk.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// "llama 1.24B Q4_K_M", or what keeps it from being read.
+// "llama 1.24B Q4_K_M", or why it cannot be read.
 std::string KindOf(const pull::LibraryModel& model) {
   if (model.is_partial) return "download not finished: pull it again to go on";
   const auto files = gguf::ModelFiles::Open(model.paths);
@@ -34,7 +34,7 @@ ordered_json ToJson(const pull::LibraryModel& model) {
           {"source", model.source}, {"partial", model.is_partial}, {"paths", model.paths}};
 }
 
-// What may be typed as a MODEL, one a line: for completion in shells.
+// All valid values of MODEL, one per line, for shell completion.
 Result<ExitStatus> ListNames(Console& console) {
   for (const std::string_view name : open::BuiltinModels()) console.Print("{}\n", name);
   for (const auto& model : pull::ListLibrary(TRY(pull::LibraryFolder()))) {
@@ -66,7 +66,7 @@ Result<ExitStatus> List(bool json, Console& console) {
   return kExitOk;
 }
 
-// By its name; an unfinished download too, which nothing else finds.
+// By its name; also an unfinished download, which no other command finds.
 Result<pull::LibraryModel> FindToRemove(const std::string& folder, const std::string& name) {
   for (const auto& model : pull::ListLibrary(folder)) {
     if (model.name == name) return model;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster plan --cluster: what each kind of plan would take of a request on the nodes that are there,
-// and why one is taken. Nothing is loaded.
+// aster plan --cluster: the predicted times of each kind of plan for a request on the present
+// nodes, and why one is taken. Loads nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ClusterPlanFlags {
   std::vector<std::string> via;
   std::string kv_memory = "1GiB";
   uint32_t prompt_tokens = 512;
-  std::string ids_path;  // the prompt itself, in place of its length
+  std::string ids_path;  // replaces the prompt's length by the prompt itself
   uint32_t answer_tokens = 256;
   bool json = false;
 };

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster plan: what a model takes, before it is downloaded: weights by slice, the KV cache of a
-// context, what goes over the wire, and whether some machines are enough for it; and on the nodes
-// of a cluster, what each kind of plan would take of a request.
+// aster plan: what a model needs, before it is downloaded: weights by slice, the KV cache of a
+// context, bytes between machines, and whether given machines suffice; and on the nodes of a
+// cluster, the predicted times of each kind of plan.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -49,7 +49,7 @@ struct PlanFlags {
   ClusterPlanFlags on_cluster;
 };
 
-// Weights in one mix of types.
+// Weights with one mix of types.
 struct Variant {
   std::string name;
   model::WeightSizes sizes;  // of whole layers
@@ -73,17 +73,17 @@ struct Plan {
   model::Shape shape;
   std::vector<Variant> variants;
   std::vector<model::Slice> slices;
-  std::vector<Machine> machines;  // [slices], where machines were named
+  std::vector<Machine> machines;  // [slices], if machines were given
   std::vector<uint32_t> contexts;
-  std::optional<uint64_t> next_block_bytes;  // beside the rest
-  std::optional<uint64_t> drafter_bytes;  // of the variant's head, where a drafter is given along
+  std::optional<uint64_t> next_block_bytes;  // in addition to the rest
+  std::optional<uint64_t> drafter_bytes;     // with the variant's head, if a drafter was given
 };
 
-// What a computation needs beside, for each slice: positions that are computed at once.
+// Positions that are computed at once, for the scratch of each slice.
 constexpr uint32_t kChunk = 512;
 
-// Layers cut so that each slice has its share of the first variant's bytes, as far as a cut in
-// order allows.
+// Cuts the layers so that each slice has its share of the first variant's bytes, as nearly as
+// possible.
 std::vector<model::Slice> CutByShares(const model::Shape& shape, const model::WeightSizes& sizes,
                                       std::span<const double> shares) {
   const auto count = static_cast<uint32_t>(shares.size());
@@ -108,8 +108,8 @@ std::vector<model::Slice> CutByShares(const model::Shape& shape, const model::We
   return slices;
 }
 
-// As --split of other commands, with any names: a slice for each, of a group's nodes its part of
-// one.
+// As --split of other commands, with any names: a slice for each node; for a group's node, its part
+// of one.
 Result<std::vector<model::Slice>> ParseSlices(const std::string& split, const model::Shape& shape) {
   std::vector<plan::PlanNode> nodes;
   const auto add = [&](const std::string& name) {
@@ -173,7 +173,7 @@ Status ChooseSlices(const PlanFlags& options, Plan& plan) {
   return Ok();
 }
 
-// Lengths of sequences, up to what the model was trained for.
+// Lengths of sequences, up to the model's training context.
 Status ChooseContexts(const PlanFlags& options, Plan& plan) {
   plan.contexts = options.contexts;
   if (!plan.contexts.empty()) {
@@ -207,7 +207,7 @@ Status ReadFiles(const PlanFlags& options, Plan& plan) {
   const auto sizes_of = [files, shape = plan.shape, drafter_bytes = plan.drafter_bytes](
                             const model::GroupPart& part) -> Result<model::WeightSizes> {
     model::WeightSizes sizes = TRY(engine::SizesInFiles(*files, shape, part));
-    // Beside the head; nodes of a group have none.
+    // With the head; nodes of a group have none.
     if (part.is_whole()) sizes.head += drafter_bytes.value_or(0);
     return sizes;
   };
@@ -255,11 +255,11 @@ std::string SliceName(const model::Slice& slice) {
                      slice.embedding ? ", embedding" : "", slice.head ? ", head" : "");
 }
 
-// Where a slice lies on a machine: its last layers, and the head with them, in the memory of GPUs,
-// as many as that holds.
+// Where a slice is stored on a machine: its last layers, with the head, in the memory of GPUs, as
+// many as fit.
 struct Placement {
   model::Slice main;                      // in main memory
-  std::vector<model::Slice> on_gpu = {};  // [GPUs], empty where there is no room for a layer
+  std::vector<model::Slice> on_gpu = {};  // [GPUs], empty if no layer fits
   uint64_t main_bytes = 0;                // with the KV cache of these layers
 };
 
@@ -291,11 +291,11 @@ uint64_t UsableBytes(const Machine& machine) {
                                stage::kDefaultMemoryShare);
 }
 
-// Whether machines with this memory hold the model, and how long a sequence may be then.
+// Whether machines with this memory hold the model, and the longest sequence then.
 struct Fit {
-  uint32_t context = 0;  // the longest of those asked for; 0: not even the shortest fits
+  uint32_t context = 0;               // the longest requested one; 0: not even the shortest fits
   std::vector<Placement> placements;  // [slices], with that context, or the shortest
-  // Where none fits: which slice is too large, by the shortest.
+  // If none fits: the slice that is too large for the shortest.
   size_t slice = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster pull: a model from a hub or an address, onto this machine's disk.
+// aster pull: downloads a model from a hub or a URL to this machine's disk.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Pulling a model in front of a person: a line of progress, notes, Ctrl-C, and what came of it.
-// Shared by `aster pull` and by commands that offer it.
+// Pulls a model for a user: a line of progress, notes, Ctrl-C, and the result. Shared by `aster
+// pull` and by commands that offer it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace aster::cli {
 
-// Into `folder`, or where it is empty into the library.
+// Into `folder`; if that is empty, into the library.
 Result<pull::Pulled> PullModel(const pull::Source& source, const std::string& folder,
                                const std::string& token_path, Console& console);
 

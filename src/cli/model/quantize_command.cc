@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster quantize: a model with its weights in fewer bits.
+// aster quantize: converts a model's weights to fewer bits.
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
@@ -27,7 +27,7 @@ using quant::QuantizePlan;
 using quant::QuantizeReport;
 
 struct QuantizeFlags {
-  std::vector<std::string> paths;  // what is read, and at last what is written
+  std::vector<std::string> paths;  // the files to read; the last one is written
   std::string type;
   std::string importance_path;
   std::vector<std::string> overrides;
@@ -49,7 +49,7 @@ Result<quant::TypeRules> RulesOf(const QuantizeFlags& options) {
   return rules;
 }
 
-// All tensors that become one type.
+// All tensors that get one type.
 struct TypeSummary {
   uint64_t tensor_count = 0;
   uint64_t parameter_count = 0;
@@ -60,7 +60,7 @@ struct TypeSummary {
 };
 using Summaries = std::map<gguf::TensorType, TypeSummary>;
 
-// report: null for a dry run, which knows no errors.
+// report: null for a dry run, which measures no errors.
 Summaries Summarize(const QuantizePlan& plan, const QuantizeReport* report) {
   Summaries summaries;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -86,7 +86,7 @@ uint64_t ParameterCount(const QuantizePlan& plan) {
   return count;
 }
 
-// The error of one tensor or of many, and nothing where no weight was changed.
+// The error of one tensor or of many; null if no weight was changed.
 nlohmann::ordered_json ErrorJson(bool converted, const QuantizeReport* report,
                                  const QuantizeError& error) {
   if (!converted || report == nullptr) return nullptr;

@@ -36,7 +36,7 @@ struct SynthFlags {
   size_t threads = 0;
   bool json = false;
 
-  // Where given, they replace the preset's.
+  // These replace the preset's values.
   std::optional<std::string> arch;
   std::vector<std::string> overrides;
   bool no_next = false;
@@ -57,9 +57,9 @@ void Replace(T& value, const std::optional<T>& replacement) {
   if (replacement) value = *replacement;
 }
 
-// What only some architectures have.
+// Options of some architectures only.
 Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
-  // Of Gemma 4 some models have them, beside a dense network.
+  // Some Gemma 4 models have them, beside a dense network.
   const bool has_both = shape.is_gemma4() && shape.experts.count > 0;
   const bool has_experts = model::HasExperts(shape.arch) || has_both;
   if (!has_experts) shape.experts = {};
@@ -82,7 +82,7 @@ Status ReplaceExperts(const SynthFlags& options, model::Shape& shape) {
   return Ok();
 }
 
-// Of V4.1 a preset says which layers make and choose compressed rows and look n-grams up.
+// With V4.1 a preset sets which layers make and choose compressed rows and look n-grams up.
 Status CheckDeepSeek41Flags(const SynthFlags& options) {
   const std::pair<const char*, bool> given[] = {{"--layers", options.layers.has_value()},
                                                 {"--vocab", options.vocab.has_value()},
@@ -97,7 +97,7 @@ Status CheckDeepSeek41Flags(const SynthFlags& options) {
   return Ok();
 }
 
-// The numbers that only a DeepSeek V4 has.
+// The numbers that only DeepSeek V4 has.
 void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   Replace(shape.sliding_window, options.window);
   Replace(shape.streams.count, options.streams);
@@ -111,7 +111,7 @@ void ReplaceLatent(const SynthFlags& options, model::Shape& shape) {
   shape.latent.rounded_rows = !options.plain_rows;
   if (shape.shares_far_rows()) return;
   if (!options.ratios.empty()) shape.latent.ratios = options.ratios;
-  // Layers beyond those that are listed go on as the last two.
+  // Further layers repeat the last two listed ones.
   std::vector<uint32_t>& ratios = shape.latent.ratios;
   while (ratios.size() < shape.layer_count)
     ratios.push_back(ratios[ratios.size() - std::min<size_t>(2, ratios.size())]);
@@ -162,7 +162,7 @@ std::string_view TinyPresetOf(model::Arch arch) {
   }
 }
 
-// The preset, or the one that shows the architecture where only that is given.
+// The given preset, or the example of the given architecture.
 std::string PresetOf(const SynthFlags& options) {
   if (!options.preset.empty()) return options.preset;
   const auto arch = model::ParseArch(options.arch.value_or("llama"));
@@ -206,7 +206,7 @@ Result<model::Shape> ShapeOf(const SynthFlags& options) {
   const bool may_have_factors =
       shape.arch == model::Arch::kLlama || shape.is_fused() || shape.is_gemma4();
   if (!may_have_factors) shape.rope_factors = false;
-  // Of fewer layers fewer share KV rows.
+  // With fewer layers, fewer share KV rows.
   if (shape.is_gemma4() && shape.layer_count >= shape.full_every)
     shape.kinds.sharing = std::min(shape.kinds.sharing, shape.layer_count - shape.full_every);
   TRY(model::CheckShape(shape));
@@ -231,7 +231,7 @@ quant::ModelTraits TraitsOf(const model::Shape& shape) {
           .tied_head = shape.tied_head};
 }
 
-// As if the tensor stood in a file of floats that is to be quantised.
+// The type for the tensor, as if a file of floats were quantised.
 gguf::TensorType TypeOf(const model::TensorSpec& spec, const quant::TypeRules& rules,
                         const quant::ModelTraits& traits) {
   gguf::Tensor tensor;
@@ -242,7 +242,7 @@ gguf::TensorType TypeOf(const model::TensorSpec& spec, const quant::TypeRules& r
     tensor.dims[i] = spec.dims[i];
     tensor.element_count *= spec.dims[i];
   }
-  // As published files have it: what chooses or mixes has 16 bits.
+  // As in published files: tensors that choose or mix have 16 bits.
   if (spec.is_fine) {
     return rules.recipe->name == "F32" ? gguf::TensorType::kF32 : gguf::TensorType::kF16;
   }
@@ -266,7 +266,7 @@ void PrintSummary(const SynthFlags& options, const gguf::ModelFiles& files, Cons
                 FormatBytes(files.files().front().size_bytes()));
 }
 
-// One that matches nothing is a mistyped one.
+// An override that matches nothing is a typing mistake.
 Status CheckOverrides(const quant::TypeRules& rules, const model::SynthOptions& synth) {
   const std::vector<model::TensorSpec> specs = model::TensorsOf(synth);
   for (const quant::TypeOverride& entry : rules.overrides) {
@@ -282,7 +282,7 @@ Status CheckOverrides(const quant::TypeRules& rules, const model::SynthOptions& 
   return Ok();
 }
 
-// A drafter for the model in a file, or nothing.
+// A drafter for the model in a file, or nullopt.
 Result<std::optional<model::BlockShape>> DrafterOf(const SynthFlags& options) {
   if (options.drafter_for.empty()) return std::optional<model::BlockShape>();
   const auto files = TRY(gguf::ModelFiles::Open(options.drafter_for).In("--drafter-for"));

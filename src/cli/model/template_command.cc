@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster template: the prompt that a chat template makes of a conversation.
+// aster template: the prompt of a conversation, made by a chat template.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@
 namespace aster::cli {
 namespace {
 
-// Far above any template and any conversation, and small enough to hold several times.
+// Larger than any template and any conversation, and small enough to hold several times.
 constexpr size_t kMaxTemplateBytes = size_t{16} << 20;
 constexpr size_t kMaxVariablesBytes = size_t{256} << 20;
 
@@ -33,8 +33,7 @@ bool IsModelFile(const std::string& path) {
   return file.ok() && AsText(file->bytes()).starts_with("GGUF");
 }
 
-// A model file brings its template, and its own first and last tokens where the variables do not
-// name others.
+// Uses the model file's template, and its first and last tokens unless the variables set others.
 Result<std::string> RenderModels(const std::string& path, const std::string& variables) {
   const gguf::ModelFiles files = TRY(gguf::ModelFiles::Open(path));
   const std::string source = chat::ChatTemplateSource(files.metadata());

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster tokenize: what a model makes of a text, for people to look at and for scripts.
+// aster tokenize: a model's tokens of a text, for users and for scripts.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -37,7 +37,7 @@ Result<std::unique_ptr<Tokenizer>> OpenTokenizer(const std::string& path, Consol
   return open::LoadTokenizer(TRY(gguf::ModelFiles::Open(file)), file, console);
 }
 
-// Ids as this command prints them, and as people paste them: whole numbers with white space, commas
+// Ids as this command prints them, and as users paste them: whole numbers with white space, commas
 // or brackets between.
 Result<std::vector<TokenId>> ParseIds(std::string_view input) {
   constexpr std::string_view kBetween = " \t\r\n,[]";
@@ -82,7 +82,7 @@ bool IsControl(const Tokenizer& tokenizer, TokenId id) {
   return tokenizer.vocab().types[static_cast<size_t>(id)] == text::TokenType::kControl;
 }
 
-// Safe to show, with bytes that are no characters as numbers.
+// Safe to show, with invalid UTF-8 as numbers.
 std::string Visible(std::string_view bytes) {
   std::string visible;
   while (!bytes.empty()) {
@@ -110,7 +110,7 @@ void PrintJson(const Tokenizer& tokenizer, std::string_view input, const std::ve
   for (const TokenId id : ids) {
     const std::string_view bytes = BytesOf(tokenizer, id);
     nlohmann::ordered_json token = {{"id", id}, {"text", ToValidUtf8(bytes)}};
-    // What is no text by itself is also shown as the numbers it consists of.
+    // Invalid UTF-8 is also shown as bytes.
     if (!IsValidUtf8(bytes)) token["bytes"] = std::vector<uint8_t>(bytes.begin(), bytes.end());
     if (IsControl(tokenizer, id)) token["control"] = true;
     tokens.push_back(std::move(token));
@@ -130,7 +130,7 @@ void PrintForPerson(const Tokenizer& tokenizer, std::string_view input,
     const Style style = IsControl(tokenizer, ids[i]) ? Style::kWarn
                         : IsValidUtf8(bytes)         ? Style::kAccent
                                                      : Style::kDim;
-    // Quoted, so that spaces at either end can be seen.
+    // Quoted, so that spaces at either end are visible.
     table.AddRow({console.Styled(Style::kDim, fmt::format("{}", i)), fmt::format("{}", ids[i]),
                   console.Styled(style, fmt::format("\"{}\"", Visible(bytes)))});
   }

@@ -13,7 +13,7 @@ class App;
 
 namespace aster::cli {
 
-// What is declared outlives the parsing of the command line.
+// `options` must outlive the parsing of the command line.
 void DeclareClusterOptions(CLI::App& app, open::ClusterOptions& options);
 
 }  // namespace aster::cli

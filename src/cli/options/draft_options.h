@@ -12,7 +12,7 @@ class App;
 
 namespace aster::cli {
 
-// What is declared outlives the parsing of the command line.
+// `options` must outlive the parsing of the command line.
 void DeclareDraftOptions(CLI::App& app, open::DraftOptions& options);
 
 }  // namespace aster::cli

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The options of commands that several models may answer together. Must not know how they do.
+// The options of commands that several models may answer together. Must not know how they do it.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ class Option;
 namespace aster::cli {
 
 struct EnsembleFlags {
-  std::vector<std::string> names;    // none: no ensemble
+  std::vector<std::string> names;    // empty: no ensemble
   std::vector<std::string> weights;  // numbers, or files of results
   std::string policy = "choose";
   double wait_s = 60;
 
   bool is_wanted() const { return !names.empty(); }
-  // With what their weights come to.
+  // With their weights as numbers.
   Result<ensemble::MemberOptions> Members() const;
   ensemble::EnsembleOptions ForEnsemble() const {
     return {.policy = ensemble::PolicyCalled(policy).value_or(ensemble::Policy::kChoose),
@@ -34,10 +34,10 @@ struct EnsembleFlags {
   }
 };
 
-// Which models. What is declared outlives the parsing of the command line.
+// The members. `flags` must outlive the parsing of the command line.
 CLI::Option* DeclareEnsembleMembers(CLI::App& app, EnsembleFlags& flags);
-// And how they answer. What is declared outlives the parsing of the command line. The option that
-// names the members.
+// Also how they answer. `flags` must outlive the parsing of the command line. Returns the option
+// that names the members.
 CLI::Option* DeclareEnsembleOptions(CLI::App& app, EnsembleFlags& flags);
 
 }  // namespace aster::cli

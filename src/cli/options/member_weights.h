@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The weights of an ensemble's members as a person gives them: numbers, or the files of results of
-// their evaluations. Must not know what they weigh in.
+// The weights of an ensemble's members as a user gives them: numbers, or the files of results of
+// their evaluations. Must not know how they are used.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace aster::cli {
 
-// `members` are models as they were given; none of `values`: no weights.
+// `members`: models as they were given. Empty `values`: no weights.
 Result<std::vector<double>> ReadMemberWeights(const std::vector<std::string>& values,
                                               const std::vector<std::string>& members);
 

@@ -14,18 +14,18 @@ class App;
 
 namespace aster::cli {
 
-// What is declared outlives the parsing of the command line. All of the model's options but those
-// of the cache on the disk; or, for commands with other ideas of what a model or a thread is, parts
-// of them.
+// Declares all of the model's options except those of the KV cache on disk; the other functions
+// declare some of them, for commands with another meaning of model or threads. `options` must
+// outlive the parsing of the command line.
 void DeclareModelOptions(CLI::App& app, open::ModelOptions& options);
-// `without` says what is done where none is given.
+// `without`: what happens if no model is given.
 void DeclareModel(CLI::App& app, open::ModelOptions& options,
                   std::string_view without = "default: nova");
 void DeclareThreads(CLI::App& app, open::ModelOptions& options);
 void DeclareGpuLayers(CLI::App& app, open::ModelOptions& options);
 void DeclareMemory(CLI::App& app, open::ModelOptions& options);
 void DeclareMemoryNow(CLI::App& app, open::ModelOptions& options);
-// For commands that can use a cache on the disk.
+// For commands that can use a KV cache on disk.
 void DeclareKvCacheOptions(CLI::App& app, open::KvCacheOptions& options);
 
 }  // namespace aster::cli

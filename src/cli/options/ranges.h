@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Ranges of numbers in words that people use. Must not know options.
+// Ranges of numbers, described for users. Must not know options.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,7 +9,7 @@
 
 namespace aster::cli {
 
-// Of whole numbers without a limit.
+// Whole numbers without a limit.
 inline CLI::Validator NotNegative() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The options of every command that chooses tokens. Must not know what they are chosen for.
+// The options of every command that samples tokens. Must not know what the tokens are for.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct SamplingFlags {
   std::vector<std::string> biases;  // "ID=BIAS"
 
   void Declare(CLI::App& app);
-  // An error names the option that makes no sense.
+  // An error names the wrong option.
   Result<engine::SamplingOptions> ForEngine(uint32_t vocab_size, uint64_t default_seed) const;
 };
 

@@ -14,7 +14,7 @@
 namespace aster::cli {
 namespace {
 
-// Ten million ids and the spaces between.
+// Ten million ids with spaces between.
 constexpr size_t kMaxIdsBytes = size_t{100} << 20;
 
 }  // namespace

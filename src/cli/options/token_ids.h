@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Token ids that a person gives in a file. Must not know which model they are of.
+// Token ids in a user's file. Must not know which model they are of.
 #pragma once
 
 #include <cstdint>

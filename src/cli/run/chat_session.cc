@@ -102,7 +102,7 @@ class Session {
   using IsCancelled = respond::Dialogue::IsCancelled;
   using Answer = FunctionRef<Result<respond::Answered>(ReplyPrinter&, const IsCancelled&)>;
 
-  // One line, or several that belong together; nothing where Ctrl-C or Ctrl-D ended it.
+  // One line, or several of one entry; nullopt after Ctrl-C or Ctrl-D.
   std::optional<std::string> ReadEntry(const std::string& prompt) {
     std::string entry;
     bool in_block = false;
@@ -125,12 +125,12 @@ class Session {
       }
       if (!in_block && !line.ends_with('\\')) return entry + std::string(line);
       if (!in_block) line.remove_suffix(1);
-      // What stands behind the opening mark is a line only if there is something.
+      // The text after the opening mark is a line only if it is not empty.
       if (!(in_block && first && line.empty())) entry += std::string(line) + "\n";
     }
   }
 
-  // The person is the tool: types what each of the calls gives, and the model goes on.
+  // The user acts as the tool: types the result of each call, and the model continues.
   void GiveResults() {
     if (!std::exchange(has_explained_, true)) {
       console_.Print("{}\n", console_.Styled(Style::kDim,
@@ -229,7 +229,7 @@ class Session {
     }
   }
 
-  // Makes an answer and shows it as it comes.
+  // Makes an answer and shows it while it is made.
   void Show(Answer answer) {
     InterruptGuard::Clear();
     ReplyPrinter printer(console_, clock_,
@@ -275,7 +275,7 @@ class Session {
   Console& console_;
   LineEditor editor_;
   bool leaving_ = false;
-  bool has_explained_ = false;  // what to do about calls
+  bool has_explained_ = false;  // how to answer calls
   std::optional<engine::Finish> last_;
 };
 

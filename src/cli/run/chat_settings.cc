@@ -16,7 +16,7 @@
 namespace aster::cli {
 namespace {
 
-// The options of a command line that has nothing else.
+// A command line with these options only.
 class Options {
  public:
   explicit Options(const respond::Settings& settings) : settings_(settings) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a conversation's answers are drawn, by the names that the options of `aster run` have: for
-// /set. Must not know the conversation.
+// The sampling settings of a conversation, by the names of the options of `aster run`: for /set.
+// Must not know the conversation.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ namespace aster::cli {
 // "temp", "top-k" … "tokens".
 std::vector<std::string> SettingNames();
 
-// A line for each: its name and value.
+// A line each, with name and value.
 std::string DescribeSettings(const respond::Settings& settings);
 
-// The settings with one of them changed; what is wrong names it, and what it may be.
+// The settings with one of them changed; an error names it and the allowed values.
 Result<respond::Settings> WithSetting(const respond::Settings& settings, const std::string& name,
                                       const std::string& value, uint32_t vocab_size);
 

@@ -38,7 +38,7 @@ Result<ordered_json> ParseJson(std::string_view text) {
   TRY(JsonLimits().Check(text).In("the JSON has"));
   ordered_json json = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_discarded()) return json;
-  // The parser names the byte behind the one that is wrong.
+  // The parser names the byte after the wrong one.
   const size_t wrong = std::max<size_t>(respond::FindJsonError(text), 1) - 1;
   return InvalidArgument(PlaceOf(text, wrong) + ": not JSON; correct it there");
 }

@@ -16,7 +16,7 @@
 namespace aster::cli {
 namespace {
 
-// Whether the answer to a question is yes, which the enter key alone is.
+// Whether the answer to a question is yes, also by the Enter key alone.
 bool IsYes(const std::string& question, Console& console) {
   fmt::print(console.err(), "{} [Y/n] ", question);
   std::fflush(console.err());

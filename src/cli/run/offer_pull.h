@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Offers to pull a model that a person at a terminal named by its source. Must not know what is
-// done with the model.
+// Offers to pull a model that a user at a terminal named by its source. Must not know what the
+// model is used for.
 #pragma once
 
 #include "base/result.h"
@@ -11,8 +11,8 @@
 
 namespace aster::cli {
 
-// Where the model is one that is not on this machine, and a person can answer: asks, pulls it and
-// names its files. Else nothing changes.
+// If the model is not on this machine, and a user can answer: asks, pulls it and puts its files
+// into `model`. Otherwise does nothing.
 Status OfferPull(open::ModelOptions& model, Console& console);
 
 }  // namespace aster::cli

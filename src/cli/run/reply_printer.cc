@@ -15,7 +15,7 @@ namespace {
 
 using Kind = chat::ReplyEvent::Kind;
 
-// As most models write thoughts, whatever this one does.
+// The markup of most models, whatever this one uses.
 constexpr std::string_view kThinkOpen = "<think>";
 constexpr std::string_view kThinkClose = "</think>";
 
@@ -71,7 +71,7 @@ void ReplyPrinter::Emit(const std::string& text) {
 
 void ReplyPrinter::Show(const chat::ReplyEvent& event) {
   if (event.kind == Kind::kThinking) {
-    // Where it cannot be dim, it stands as models write it.
+    // Without colours, reasoning is shown in models' markup.
     if (!std::exchange(is_reasoning_, true) && !console_.shows_color())
       Write(std::string(kThinkOpen) + "\n");
     return Write(event.text, Style::kDim);
@@ -86,7 +86,7 @@ void ReplyPrinter::LeaveReasoning() {
   Write(console_.shows_color() ? "\n\n" : "\n" + std::string(kThinkClose) + "\n\n");
 }
 
-// On a terminal as it is made, elsewhere as a line of JSON that programs read.
+// On a terminal while it is made, elsewhere as a line of JSON for programs.
 void ReplyPrinter::ShowCall(const chat::ReplyEvent& event) {
   const bool is_terminal = console_.out_is_terminal();
   if (event.kind == Kind::kCallBegin) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shows a response while it is made: how far its prompt is, text as it comes, reasoning dim, calls
-// of tools each on a line. Must not know what is asked, nor how it is answered.
+// Shows a response while it is made: the progress of its prompt, text as it comes, reasoning dim,
+// tool calls on a line each. Must not know what is asked, nor how it is answered.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ namespace aster::cli {
 class ReplyPrinter final : public respond::Listener {
  public:
   struct Options {
-    bool is_silent = false;    // shows only how far the prompt is
-    bool is_harmless = false;  // what the model writes must not steer the terminal
-    // Takes calls and reasoning apart where there are no colours, too; otherwise all is shown as
-    // the model writes it.
+    bool is_silent = false;    // shows only the prompt's progress
+    bool is_harmless = false;  // the model's text must not control the terminal
+    // Separates calls and reasoning also without colours; otherwise all is shown as the model
+    // writes it.
     bool shows_parts = false;
-    size_t columns = 0;  // of lines, which are broken between words; 0: as they come
+    size_t columns = 0;  // of lines, which are broken between words; 0: no breaks
   };
   ReplyPrinter(Console& console, const Clock& clock, Options options);
 
@@ -34,9 +34,9 @@ class ReplyPrinter final : public respond::Listener {
   void OnPiece(const respond::Piece& piece) override;
   void OnEnd(const respond::End& end) override;
 
-  // Wipes what says how far the prompt is.
+  // Removes the prompt's progress.
   void Clear() { progress_.reset(); }
-  // The answer has ended, or was stopped: shows what is still held back.
+  // The answer has ended, or was stopped: shows text that was held back.
   void Finish();
   bool has_written() const { return has_written_; }
   bool ends_line() const { return ends_line_; }
@@ -53,10 +53,10 @@ class ReplyPrinter final : public respond::Listener {
   Console& console_;
   const Options options_;
   WordWrap wrap_;
-  Style style_ = Style::kPlain;  // of what is held back
+  Style style_ = Style::kPlain;  // of text that is held back
   std::optional<Progress> progress_;
   bool is_reasoning_ = false;
-  respond::Reply call_;  // the one that is being made
+  respond::Reply call_;  // the call being received
   bool has_written_ = false;
   bool ends_line_ = false;
   bool has_failed_ = false;

@@ -46,18 +46,18 @@ constexpr const char* kNoToolsWithoutTemplate =
 constexpr const char* kNoThinking =
     "--think changes nothing: this model's chat template has no reasoning effort";
 
-// A model that is ready to answer, and what it needs for that.
+// A model that is ready to answer, with all that it needs.
 struct Loaded {
-  std::unique_ptr<text::Tokenizer> tokenizer;  // null where only ids are asked for
+  std::unique_ptr<text::Tokenizer> tokenizer;  // null: only ids are used
   std::unique_ptr<chat::ChatPrompt> prompt;    // with the tokenizer
   respond::Model model;
   std::unique_ptr<open::OpenedModel> opened;
   respond::Settings settings;
-  respond::Conversation base;  // what every turn has beside its messages
+  respond::Conversation base;  // the common part of all turns
   int64_t load_ns = 0;
 };
 
-// What the model's file says about texts, and whether that serves for what is asked.
+// Loads tokenizer and template from the model's file, and checks whether they suffice.
 Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32_t vocab_size,
                 Loaded& loaded, Console& console) {
   loaded.tokenizer = TRY(open::LoadTokenizer(files, options.model.paths.front(), console));
@@ -74,23 +74,23 @@ Status LoadText(const RunOptions& options, const gguf::ModelFiles& files, uint32
   loaded.model = options.has_form() || has_tools ? respond::ModelWithForms(prompt, vocab_size)
                                                  : respond::ModelOf(prompt);
   if (!has_tools) return Ok();
-  // Tools that the model cannot have are refused before its weights are read.
+  // Unsupported tools are refused before the weights are read.
   respond::Conversation question = loaded.base;
   question.messages.push_back({{"role", "user"}, {"content", "a"}});
   TRY(respond::RenderPrompt(loaded.model, question));
   return Ok();
 }
 
-// What was asked, from where it was given; of ids there is no text.
+// The user's input, from wherever it was given; with ids there is no text.
 struct Asked {
   std::string text;
   std::vector<int32_t> ids;
 };
 
-// Of the first prompt, before it is asked; none where that is not known.
+// The tokens of the first prompt in advance; empty if unknown.
 std::vector<int32_t> TokensOf(const RunOptions& options, const Loaded& loaded, const Asked& asked) {
   if (!asked.ids.empty()) return asked.ids;
-  // A session's text is before it.
+  // A session's text precedes it.
   if (asked.text.empty() || !options.session.empty() || loaded.prompt == nullptr) return {};
   if (!loaded.prompt->has_template()) {
     auto tokens = loaded.prompt->EncodeRaw(asked.text, /*begins=*/true);
@@ -104,7 +104,7 @@ std::vector<int32_t> TokensOf(const RunOptions& options, const Loaded& loaded, c
   return prompt.ok() ? std::move(prompt->tokens) : std::vector<int32_t>();
 }
 
-// What can be wrong with the options comes first: weights take their time.
+// Options are checked first, as loading weights takes time.
 Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, const Asked& asked,
                     const Clock& clock, bool is_kept, Console& console) {
   Loaded loaded;
@@ -127,7 +127,7 @@ Result<Loaded> Load(const RunOptions& options, const gguf::ModelFiles& files, co
     if (!cluster.only_tokens.empty())
       cluster.only_request->prompt_tokens = static_cast<uint32_t>(cluster.only_tokens.size());
   }
-  // Batches are small enough that Ctrl-C is noticed and progress is shown within a second.
+  // Batches are small enough that Ctrl-C and progress take effect within a second.
   loaded.opened = TRY(open::OpenModel(files, loaded.tokenizer.get(), clock,
                                       {.model = &options.model,
                                        .cluster = &cluster,
@@ -154,12 +154,12 @@ Result<Asked> ReadAsked(const RunOptions& options) {
   return asked;
 }
 
-// Also where nothing else is to be said: it is not the conversation that was kept.
+// Always reported: it is not the conversation that was saved.
 void TellDamage(const LoadedSession& session, Console& console) {
   if (!session.damage.empty()) console.Complain("warning", Harmless(session.damage));
 }
 
-// The answer, shown as it is made: to ids, or to the next question of a conversation, which is a
+// Shows the answer while it is made: to ids, or to the next question of a conversation, which is a
 // session's or a new one.
 Result<respond::Answered> AnswerTo(const RunOptions& options, const gguf::ModelFiles& files,
                                    const Asked& asked, Loaded& loaded, Clock& clock,
@@ -185,7 +185,7 @@ std::string FormatSeconds(double seconds) {
   return FormatDuration(static_cast<int64_t>(seconds * 1e9));
 }
 
-// KV rows that were there, or came from other nodes.
+// KV rows that existed, or came from other nodes.
 std::string ExplainRows(const plan::Alternative& planned, const conduct::RequestForecast& came) {
   const auto fetch = [](double seconds) {
     return seconds > 0 ? fmt::format(", some from other nodes in {}", FormatSeconds(seconds)) : "";
@@ -194,7 +194,7 @@ std::string ExplainRows(const plan::Alternative& planned, const conduct::Request
                      fetch(planned.fetch_s), came.held_tokens, fetch(came.actual_fetch_s));
 }
 
-// What was predicted, beside what came; and what other kinds of plan would have taken.
+// Predicted and actual times, and the predicted times of other kinds of plan.
 void ExplainPlan(const open::OpenedModel& opened, const engine::RequestTimes& times,
                  Console& console) {
   const std::vector<plan::Alternative> alternatives = opened.alternatives();
@@ -251,7 +251,7 @@ Status TellAnswer(const RunOptions& options, const Loaded& loaded,
   return Ok();
 }
 
-// What is known of it before there is a tokenizer.
+// What is known about the request before there is a tokenizer.
 open::ExpectedRequest Expected(const RunOptions& options, const Asked& asked) {
   constexpr size_t kBytesOfToken = 4, kMostTokens = 1 << 20, kUsualAnswer = 256;
   const size_t prompt = asked.ids.size() + asked.text.size() / kBytesOfToken;
@@ -262,7 +262,7 @@ open::ExpectedRequest Expected(const RunOptions& options, const Asked& asked) {
 
 Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files, Console& console) {
   const Asked asked = TRY(ReadAsked(options));
-  // What draft tokens save is not predicted.
+  // The gain of draft tokens is not predicted.
   if (!options.draft.wanted()) options.cluster.only_request = Expected(options, asked);
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, asked, clock, !options.session.empty(), console));
@@ -271,13 +271,13 @@ Result<ExitStatus> AnswerOnce(RunOptions options, const gguf::ModelFiles& files,
   const respond::Answered answered =
       TRY(AnswerTo(options, files, asked, loaded, clock, printer, console));
   if (!options.json && !printer.ends_line()) console.Print("\n");
-  const Status saved = loaded.opened->Save();  // the answer is told in any case
+  const Status saved = loaded.opened->Save();  // the answer is reported in any case
   TRY(TellAnswer(options, loaded, answered, console));
   TRY(saved);
   return kExitOk;
 }
 
-// For /model, and the beginning of a conversation.
+// For /model, and at the beginning of a conversation.
 std::string DescribeModel(const RunOptions& options, const gguf::ModelFiles& files,
                           const respond::Chat& chat) {
   const std::string name = std::filesystem::path(options.model.paths.front()).stem().string();
@@ -286,14 +286,14 @@ std::string DescribeModel(const RunOptions& options, const gguf::ModelFiles& fil
 }
 
 Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, Console& console) {
-  // Of a turn; those before it are in the KV cache.
+  // Of a turn; earlier ones are in the KV cache.
   constexpr open::ExpectedRequest kUsualTurn = {.prompt_tokens = 256, .answer_tokens = 256};
   if (!options.draft.wanted()) options.cluster.only_request = kUsualTurn;
   SystemClock clock;
   Loaded loaded = TRY(Load(options, files, /*asked=*/{}, clock, /*is_kept=*/true, console));
   engine::Generator& generator = loaded.opened->generator();
   respond::Chat chat(generator, loaded.model, loaded.settings, loaded.base, options.system);
-  // A conversation works without a folder to keep it in.
+  // A conversation also works without a folder to save it in.
   auto keeper = SessionKeeper::Make(files, options.model, generator, clock, console);
   if (!options.session.empty()) {
     if (!keeper.ok()) return keeper.error();
@@ -301,8 +301,8 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
     console.Print("{}\n", Harmless(session.said));
     TellDamage(session, console);
   }
-  // What the next turn is like: its question, behind what is in the KV cache, and an answer as long
-  // as those before.
+  // The expected next turn: its question, after the cached text, and an answer as long as earlier
+  // ones.
   const auto before_turn = [&](const std::string& text) {
     if (!options.cluster.only_request) return;
     const respond::ChatTotals& totals = chat.totals();
@@ -344,12 +344,11 @@ Result<ExitStatus> Converse(RunOptions options, const gguf::ModelFiles& files, C
   return kExitOk;
 }
 
-// The model that a session was held with, where that is said in a way that still names a file;
-// nodes may have the one of that name.
+// The model of a session, if it names a file that exists; nodes may have the one with that name.
 Status TakeModelOf(RunOptions& options) {
   SystemClock clock;
   const disk::SessionFolder folder = TRY(UserSessions(clock));
-  // A text says nothing of its model, and what is damaged is told of later.
+  // A text file has no model, and damage is reported later.
   const auto open = folder.Open(options.session);
   if (!open.ok()) return Ok();
   const disk::SessionModel& model = open->session.model;
@@ -366,7 +365,7 @@ Status TakeModelOf(RunOptions& options) {
 }  // namespace
 
 Result<ExitStatus> RunModel(RunOptions options, Console& console) {
-  // A reader that has had enough ends this program without a word, as it does any other.
+  // When its reader closes the pipe, the program ends silently, as usual.
   std::signal(SIGPIPE, SIG_DFL);
   if (options.ensemble.is_wanted()) return RunEnsemble(options, console);
   if (!options.session.empty() && options.model.paths.empty()) TRY(TakeModelOf(options));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What `aster run` does, for other commands that end in it. Must not know their options.
+// The work of `aster run`, for other commands that end in it. Must not know their options.
 #pragma once
 
 #include "base/result.h"
@@ -10,8 +10,8 @@
 
 namespace aster::cli {
 
-// One answer where there is a prompt, or else a conversation. Without a model's name the session's
-// own is taken, or the built-in default.
+// One answer if there is a prompt, otherwise a conversation. Without a model's name, the session's
+// model is used, or the built-in default.
 Result<ExitStatus> RunModel(RunOptions options, Console& console);
 
 }  // namespace aster::cli

@@ -49,7 +49,7 @@ void PrintJson(const std::string& name, const ensemble::Answer& answer, uint64_t
   console.Print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// Why the answer was taken, or at least who is missing.
+// Why the answer was taken, or at least which members are missing.
 void TellParts(const RunOptions& options, const ensemble::Answer& answer, Console& console) {
   if (options.explain) return console.Note(Harmless(ensemble::Explain(answer)));
   for (const ensemble::Part& part : answer.parts) {
@@ -92,12 +92,12 @@ Result<ensemble::OpenMembers> OpenAll(const RunOptions& options, const Clock& cl
                                      clock, console);
 }
 
-// Members have no threads any more when it returns.
+// When it returns, members have no threads any more.
 Result<ensemble::Answer> AnswerBy(const ensemble::OpenMembers& opened, const RunOptions& options,
                                   const ensemble::Question& question, Clock& clock,
                                   Console& console) {
   ensemble::Ensemble ensemble(opened.members(), clock, options.ensemble.ForEnsemble());
-  // What is certain is shown at once.
+  // Text that is certain is shown at once.
   ensemble::OnPiece on_piece = [&](const ensemble::SaidPiece& piece) {
     console.Print("{}", piece.text);
     static_cast<void>(console.Flush());
@@ -112,7 +112,7 @@ Result<ExitStatus> AnswerTogether(const RunOptions& options, Console& console) {
   SystemClock clock;
   const int64_t start_ns = clock.NowNs();
   auto opened = TRY(OpenAll(options, clock, console));
-  // The question, and what they answer together.
+  // The question, and their common answer.
   const ensemble::Question question = TRY(QuestionOf(options, text, opened.smallest_vocab()));
   const uint64_t seed = question.settings.sampling.seed;
   const int64_t loaded_ns = clock.NowNs();

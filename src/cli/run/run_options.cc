@@ -115,7 +115,7 @@ chat::Thinking RunOptions::Thinking() const {
 
 Result<respond::Settings> RunOptions::Settings(uint32_t vocab_size) const {
   respond::Settings settings;
-  // A seed of our own survives programs that read JSON numbers as floats.
+  // This seed is exact also in programs that read JSON numbers as floats.
   settings.sampling = TRY(sampling.ForEngine(vocab_size, SystemSeed() >> 11));
   TRY(engine::CheckStopStrings(stops));
   settings.stops = stops;

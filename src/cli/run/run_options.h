@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The options of `aster run`, and what they ask of the engine. Must not know how an answer is made
-// or shown.
+// The options of `aster run`, and the resulting settings of the engine. Must not know how an answer
+// is made or shown.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,23 @@ struct RunOptions {
   open::ClusterOptions cluster;
   open::DraftOptions draft;
   EnsembleFlags ensemble;
-  bool explain = false;  // the plan; of an ensemble: who wrote the answer, and why it was taken
+  bool explain =
+      false;  // the plan; for an ensemble: the author of the answer, and why it was taken
 
   std::optional<std::string> prompt;
   std::string prompt_path;
   std::string ids_path;
   std::string system;
   bool raw = false;
-  std::string think;        // empty: as the model likes
+  std::string think;        // empty: the model's default
   std::string schema_path;  // of the answer's form; empty: none
   std::string grammar_path;
   std::string tools_path;
-  std::string session;      // a name or a path to go on from; empty: nothing was said yet
+  std::string session;      // a name or a path to continue; empty: a new conversation
   bool text_alone = false;  // of the session
 
   std::optional<uint64_t> max_tokens;
-  uint32_t context = 0;  // 0: what the model was trained for
+  uint32_t context = 0;  // 0: the model's training context
   SamplingFlags sampling;
   std::vector<std::string> stops;
   bool ignore_eos = false;
@@ -51,18 +52,18 @@ struct RunOptions {
   bool no_history = false;
 
   void Declare(CLI::App& app);
-  // All but which session it is.
+  // All options but the session.
   void DeclareWithoutSession(CLI::App& app);
-  // The prompt as text, from where it was given.
+  // The prompt as text, from wherever it was given.
   Result<std::string> ReadPrompt() const;
   chat::Thinking Thinking() const;
   bool has_form() const { return !schema_path.empty() || !grammar_path.empty(); }
-  // An answer is not only its text.
+  // Whether an answer may have parts besides text.
   bool shows_parts() const { return has_form() || !tools_path.empty(); }
-  // Where earlier entries are kept; nowhere if this user has no place for them.
+  // Where earlier entries are stored; empty if the user has no folder for them.
   std::string HistoryPath() const;
   Result<respond::Settings> Settings(uint32_t vocab_size) const;
-  // What every turn has beside its messages: the form of answers, tools. Reads their files.
+  // The common part of all turns: the form of answers, tools. Reads their files.
   Result<respond::Conversation> Base() const;
 };
 

@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Tokens that the times stand for: those computed of the prompts, and all of the answers but their
-// first tokens, which the prompts gave.
+// The tokens that the times belong to: the computed ones of the prompts, and all of the answers but
+// their first ones, which the prompts gave.
 uint64_t Prefilled(const engine::RequestCounts& counts) { return counts.prompt - counts.cached; }
 uint64_t Decoded(const engine::RequestCounts& counts, uint64_t answers) {
   return counts.generated > answers ? counts.generated - answers : 0;
@@ -57,7 +57,7 @@ ordered_json DraftsToJson(const engine::DraftCounts& counts) {
 
 ordered_json CallToJson(const respond::Call& call) {
   ordered_json arguments = ordered_json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
-  // A call that was cut short has no more than its beginning.
+  // A truncated call has only the beginning of its arguments.
   if (arguments.is_discarded()) arguments = call.arguments;
   return {{"id", call.id}, {"name", call.name}, {"arguments", std::move(arguments)}};
 }
@@ -155,7 +155,7 @@ ordered_json RunToJson(const RunReport& report) {
   if (const open::KvTransfers& transfers = report.kv_transfers; transfers.prompts > 0) {
     json["kv_transfer"] = {{"bytes", transfers.bytes},
                            {"exposed_s", Seconds(transfers.exposed_ns)}};
-    json["handed_over"] = json["kv_transfer"];  // its earlier name, which scripts may use
+    json["handed_over"] = json["kv_transfer"];  // an earlier name, which scripts may use
   }
   return json;
 }

@@ -23,7 +23,7 @@ std::string ChangedJson(const ChosenNode& node, const char* what, bool value) {
   return json.dump() + "\n";
 }
 
-// Where no node of this machine runs, the code is good all the same: one may be started.
+// Without a running node on this machine the code is still valid: one may be started.
 Result<std::string> InviteNow(int64_t minutes) {
   OwnCluster own = TRY(LoadOwnCluster());
   std::vector<std::string> addresses = RunningNodeAddresses(own);
@@ -82,7 +82,7 @@ Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drain
   if (drained != former) {
     const Status told = TellModels(drained);
     if (!told.ok()) {
-      // Those that were told first have the node again, as far as that is possible.
+      // Undoes the change for the models that were told first, as far as possible.
       static_cast<void>(TellModels(former));
       return told.error();
     }
@@ -96,8 +96,8 @@ Result<std::string> ClusterDesk::DrainNow(const std::string& text, bool is_drain
 
 Status ClusterDesk::TellModels(const std::vector<wire::NodeId>& drained) {
   for (const Model& model : models_) {
-    // The nodes that go may be switched off when this is told: what they have of conversations
-    // moves first.
+    // When this is reported, drained nodes may be switched off: so their KV rows of conversations
+    // move first.
     const Status told = model.loop->CallBetweenSteps([&]() -> Status {
       TRY(model.opened->SetDrained(drained));
       model.loop->MoveKept();

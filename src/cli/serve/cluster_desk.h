@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Makes the changes of the cluster that the server's API takes, as `aster cluster` does on the
-// command line, on a thread of its own. Must not know HTTP, nor who may ask.
+// Carries out changes of the cluster for the server's API, as `aster cluster` does on the command
+// line, on a thread of its own. Must not know HTTP, nor who may ask.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace aster::cli {
 // Safe for concurrent use.
 class ClusterDesk final : public serve::ClusterChanges {
  public:
-  // A model of the server, and the loop on whose thread it is.
+  // A model of the server, and the loop whose thread runs it.
   struct Model {
     std::string name;
     open::OpenedModel* opened;  // not null
@@ -30,8 +30,8 @@ class ClusterDesk final : public serve::ClusterChanges {
   // Models and loops outlive it.
   explicit ClusterDesk(std::vector<Model> models);
 
-  // Waits for the changes that were taken, and refuses all others. Their replies go to the HTTP
-  // server, which ends after this.
+  // Waits for accepted changes, and refuses all others. Their replies go to the HTTP server, which
+  // ends after this.
   void Stop() { thread_.Stop(); }
 
   void Invite(int64_t minutes, Done done) override;
@@ -48,7 +48,7 @@ class ClusterDesk final : public serve::ClusterChanges {
   mutable Mutex mu_;
   std::vector<wire::NodeId> drained_ GUARDED_BY(mu_);
 
-  WorkThread thread_;  // uses all of the above
+  WorkThread thread_;  // uses all members above
 };
 
 }  // namespace aster::cli

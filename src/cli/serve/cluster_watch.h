@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The cluster as the server's page shows it: asked on a thread of its own, and only while the page
-// is open. Must not know HTTP, nor how a cluster is asked.
+// The cluster for the server's page: asked on a thread of its own, and only while the page is open.
+// Must not know HTTP, nor how a cluster is asked.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ namespace aster::cli {
 // Safe for concurrent use.
 class ClusterWatch {
  public:
-  // The sampler is called on the watch's thread only.
+  // Only the watch's thread calls the sampler.
   explicit ClusterWatch(ClusterSampler look);
   ~ClusterWatch();
   ClusterWatch(const ClusterWatch&) = delete;
   ClusterWatch& operator=(const ClusterWatch&) = delete;
 
-  // The newest that is known, as `aster cluster status --json` says it, at once; the cluster is
-  // then asked again. No nodes and an "error" where it could not be asked; no nodes at first.
+  // Returns the latest sample at once, in the form of `aster cluster status --json`, and has the
+  // cluster asked again. No nodes and an "error" if asking failed; no nodes at first.
   std::string Json() EXCLUDES(mu_);
 
  private:

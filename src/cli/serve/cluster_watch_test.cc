@@ -10,7 +10,7 @@
 namespace aster::cli {
 namespace {
 
-// Asks until the answer has this in it.
+// Asks until the answer contains the text.
 std::string Await(ClusterWatch& watch, std::string_view wanted) {
   SystemClock clock;
   std::string json;

@@ -15,7 +15,7 @@
 namespace aster::cli {
 namespace {
 
-// Of most of its bytes.
+// The type of most of its bytes.
 std::string MainType(const model::Mix& mix) {
   const auto largest = std::ranges::max_element(
       mix.by_type, {}, [](const auto& entry) { return entry.second.bytes; });

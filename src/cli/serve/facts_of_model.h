@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What clients of a server are told about a model, read from its files. Must not know dialects.
+// What clients of a server learn about a model, read from its files. Must not know dialects.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace aster::cli {
 
-// Without a fingerprint where finding it out would cost too much.
+// Without a fingerprint if that would take too long.
 serve::ModelFacts FactsOf(const gguf::ModelFiles& files, const text::Tokenizer& tokenizer,
                           const std::optional<Hash128>& fingerprint);
 

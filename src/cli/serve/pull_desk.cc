@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMaxWaitingPulls = 16;
 
-// Real time, whose sleeps end early where what they wait for is cancelled.
+// A system clock whose sleeps end early on cancellation.
 class CancellableClock final : public SystemClock {
  public:
   explicit CancellableClock(std::function<bool()> is_cancelled)
@@ -99,7 +99,7 @@ Result<std::string> PullDesk::PullNow(const Wish& wish) const {
   const auto is_cancelled = [this, &wish] { return is_ending_ || wish.listener.is_gone(); };
   if (is_cancelled()) return Error(Code::kUnavailable, "the pull was ended");
   const std::string folder = TRY(pull::LibraryFolder());
-  // What is here already has a name that is no source.
+  // Existing models have a name that is not a source.
   if (std::ranges::find(open::BuiltinModels(), wish.source) != open::BuiltinModels().end())
     return HowToServe(wish.source);
   if (const auto here = pull::FindInLibrary(folder, wish.source); here.ok())

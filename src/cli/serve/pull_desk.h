@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Pulls the models that the server's API is asked for, as `aster pull` does on the command line,
-// one after the other on a thread of its own. Must not know HTTP replies, nor who may ask.
+// Pulls models for the server's API, as `aster pull` does on the command line, one after the other
+// on a thread of its own. Must not know HTTP replies, nor who may ask.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class PullDesk final : public serve::ModelPulls {
   PullDesk(const PullDesk&) = delete;
   PullDesk& operator=(const PullDesk&) = delete;
 
-  // Ends the pull that runs, whose bytes are kept for the next one, and refuses all others.
+  // Ends the running pull (its bytes are kept for the next one), and refuses all others.
   void Stop() EXCLUDES(mu_);
 
   void Pull(std::string source, Listener listener) override EXCLUDES(mu_);
@@ -40,7 +40,7 @@ class PullDesk final : public serve::ModelPulls {
   std::atomic<bool> is_ending_ = false;
   Mutex mu_;
   CondVar changed_;
-  std::deque<Wish> wishes_ GUARDED_BY(mu_);  // that wait
+  std::deque<Wish> wishes_ GUARDED_BY(mu_);  // waiting ones
   std::thread thread_;
 };
 

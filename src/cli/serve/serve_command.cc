@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster serve: models behind the HTTP dialects that people's tools speak.
+// aster serve: serves models with the HTTP APIs of common clients.
 #include <fmt/format.h>
 #include <pthread.h>
 
@@ -53,15 +53,14 @@ struct Served {
   std::unique_ptr<text::Tokenizer> tokenizer = {};
   std::optional<chat::ChatPrompt> prompt = {};
   serve::AskDefaults defaults = {};
-  std::optional<Hash128> fingerprint = {};  // where finding it out costs little
+  std::optional<Hash128> fingerprint = {};  // if it is cheap to compute
   std::unique_ptr<open::OpenedModel> opened = {};
   serve::ModelFacts facts = {};
   std::unique_ptr<serve::Metrics> metrics = std::make_unique<serve::Metrics>();
   std::unique_ptr<serve::AnswerLoop> loop = {};
 };
 
-// Tokens of prompt and answer: what was asked for, as far as the model was trained for it and there
-// is memory.
+// Tokens of prompt and answer: as requested, within the training context and the memory.
 Result<uint32_t> ContextOf(const Served& served, const ServeOptions& options, Console& console) {
   const uint32_t trained = served.opened->generator().shape().context_length;
   const uint32_t room = served.opened->capacity_tokens();
@@ -109,9 +108,9 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
     metrics->SetRemoteDrafts(opened->remote_drafts());
     metrics->SetKv(opened->kv());
   };
-  // What memory and nodes look like can be seen before the first request.
+  // Figures of memory and nodes are visible before the first request.
   loop.on_step();
-  // Nodes look after their own cores; here, models share them.
+  // Nodes manage their own cores; here, models share them.
   if (!served.cluster.wants_nodes()) loop.turns = turns;
   served.facts = FactsOf(served.files, *served.tokenizer, served.fingerprint);
   served.facts.slots = options.parallel;
@@ -121,12 +120,12 @@ Status Load(Served& served, const ServeOptions& options, serve::Turns* turns, co
   return Ok();
 }
 
-// What is served.
+// What to serve.
 struct Wanted {
   std::vector<ModelGroup> groups;
   std::vector<open::PlacedModel> places;  // of models that have one
   std::vector<EnsembleSpec> ensembles;
-  bool has_only_ensembles = false;  // no model was given: a request that names none is theirs
+  bool has_only_ensembles = false;  // no model was given: a request without a name gets an ensemble
 
   std::vector<std::vector<std::string>> Paths() const {
     std::vector<std::vector<std::string>> paths;
@@ -135,12 +134,12 @@ struct Wanted {
   }
 };
 
-// How it is called.
+// The names of what is served.
 struct Names {
   std::vector<std::string> names;                 // of the models, then of the ensembles
-  std::vector<std::vector<std::string>> aliases;  // of each
+  std::vector<std::vector<std::string>> aliases;  // for each name
 
-  // Those of `count` models.
+  // The names of the first `count` models.
   std::vector<std::string> OfModels(size_t count) const {
     return {names.begin(), names.begin() + static_cast<ptrdiff_t>(count)};
   }
@@ -195,7 +194,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
   return all;
 }
 
-// For its responses: what the nodes were asked to do, and what was expected of it.
+// For its responses: the plan, and predicted and actual times.
 std::shared_ptr<const respond::PlanUsed> PlanOf(const open::OpenedModel& opened,
                                                 engine::RequestId request) {
   const auto computed = opened.ComputedHow(request);
@@ -266,7 +265,7 @@ void StopModels(const std::vector<std::unique_ptr<Served>>& all, int64_t grace_n
   for (const auto& served : all) served->loop->Stop(grace_ns);
 }
 
-// Nodes that come, go and become slower while their models are served.
+// Follows nodes that come, go and become slower while their models are served.
 std::vector<std::unique_ptr<open::PlanWatch>> FollowNodes(
     const std::vector<std::unique_ptr<Served>>& all) {
   std::vector<std::unique_ptr<open::PlanWatch>> followers;
@@ -281,8 +280,8 @@ std::vector<std::unique_ptr<open::PlanWatch>> FollowNodes(
   return followers;
 }
 
-// Until all of them have come to their end. Each has a thread of its own. `grace_left_ns` is asked
-// when ensembles have ended.
+// Runs all loops, each on a thread of its own, until they end. `grace_left_ns` is called when
+// ensembles have ended.
 void RunLoops(const std::vector<std::unique_ptr<Served>>& all, const ServedEnsembles& ensembles,
               const std::function<int64_t()>& grace_left_ns) {
   std::vector<std::thread> models, others;
@@ -291,15 +290,15 @@ void RunLoops(const std::vector<std::unique_ptr<Served>>& all, const ServedEnsem
   for (const auto& ensemble : ensembles)
     others.emplace_back([&ensemble] { ensemble->loop().Run(); });
   for (std::thread& other : others) other.join();
-  // Members answer for as long as their ensembles do.
+  // Members answer as long as their ensembles do.
   if (!ensembles.empty()) StopModels(all, grace_left_ns());
   for (std::thread& model : models) model.join();
 }
 
-// Whether files can be written there, before they are lost one by one.
+// Whether files can be written there; otherwise each one would be lost.
 Status TryToWrite(const std::string& folder) {
   TRY(MakeDirectories(folder));
-  // What is not committed goes away by itself.
+  // An uncommitted file is removed by itself.
   static_cast<void>(TRY(AtomicFile::Create(folder + "/writable")));
   return Ok();
 }
@@ -316,8 +315,8 @@ Result<serve::HttpServerOptions> HttpOptions(const ServeOptions& options) {
   return http;
 }
 
-// Null where the server is on no cluster. The first look finds the cluster; a later one that failed
-// finds it again.
+// Null without a cluster. The first sample finds the cluster; after a failed one the next finds it
+// again.
 std::unique_ptr<ClusterWatch> WatchCluster(const ServeOptions& options, const Clock& clock) {
   if (!options.cluster.cluster) return nullptr;
   const auto view = std::make_shared<std::unique_ptr<node::ClusterView>>();
@@ -343,7 +342,7 @@ Result<std::vector<SessionDesk::Model>> SessionModels(
     const std::vector<std::unique_ptr<Served>>& all) {
   std::vector<SessionDesk::Model> models;
   for (const auto& served : all) {
-    // No session was saved of a model whose fingerprint is not known here.
+    // Without a known fingerprint, no session belongs to the model.
     if (!served->fingerprint) continue;
     models.push_back(TRY(SessionDesk::ModelOf(served->name, *served->fingerprint, served->options,
                                               served->opened->generator(), *served->loop)));
@@ -362,7 +361,7 @@ struct DesksStop {
   }
 };
 
-// The server's port: it says that models are being loaded, and from Open on the service answers.
+// The server's port: it reports that models are being loaded, and from Open on the service answers.
 class Door {
  public:
   Door(serve::HttpServerOptions options, const Clock& clock)
@@ -373,7 +372,7 @@ class Door {
                   service->Handle(std::move(request), std::move(stream));
                 }) {}
 
-  // It outlives this.
+  // The service outlives this.
   void Open(serve::Service& service) { service_ = &service; }
   serve::HttpServer& server() { return server_; }
 
@@ -395,7 +394,7 @@ class Door {
   serve::HttpServer server_;
 };
 
-// The models first, unless only ensembles were given.
+// Models come first, unless only ensembles were given.
 void AddEnsembles(const ServedEnsembles& ensembles, const Names& names, bool goes_first,
                   std::vector<serve::ServedModel>& models) {
   std::vector<serve::ServedModel> all;
@@ -411,7 +410,7 @@ Status Announce(const Names& names, bool is_protected, std::string_view address,
   return console.Flush();
 }
 
-// What was answered last is on its way.
+// Waits until the last replies are sent.
 void AwaitReplies(const serve::HttpServer& server) {
   SystemClock clock;
   const int64_t end_ns = clock.NowNs() + 2 * kNsPerSecond;
@@ -421,7 +420,7 @@ void AwaitReplies(const serve::HttpServer& server) {
 Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndSignals& signals,
                          Console& console) {
   SystemClock clock;
-  // What can be wrong is found before models are loaded.
+  // Finds errors before models are loaded.
   serve::HttpServerOptions http_options = TRY(HttpOptions(options));
   serve::ServiceOptions service_options{.models = {},
                                         .keys = TRY(options.Keys()),
@@ -435,7 +434,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndS
   if (!options.trace_folder.empty()) TRY(TryToWrite(options.trace_folder).In("--trace-dir"));
   const Names names = TRY(NameAll(options, wanted));
   const bool is_protected = http_options.tls != nullptr;
-  // What the service refers to, and the service, outlive the door, whose threads may be in them.
+  // The service and all that it refers to outlive the door, whose threads may be using them.
   serve::Turns turns;
   serve::RequestCounts requests;
   std::vector<std::unique_ptr<Served>> all;
@@ -466,7 +465,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndS
   door.Open(*service);
   std::atomic<int64_t> grace_end_ns = 0;
   signals.Watch([&](bool again) {
-    // No new requests; what is being answered comes to its end, unless a second signal comes.
+    // No new requests; running ones continue to their end, unless a second signal comes.
     server.StopListening();
     const int64_t grace_ns = again ? 0 : static_cast<int64_t>(options.grace_s) * kNsPerSecond;
     grace_end_ns = clock.NowNs() + grace_ns;
@@ -491,7 +490,7 @@ Result<ExitStatus> Serve(const ServeOptions& options, const Wanted& wanted, EndS
 
 namespace {
 
-// As --config takes them: what is given, and defaults as comments.
+// In the form of --config: given values, and defaults as comments.
 std::string DescribeOptions(CLI::App& app) {
   const std::string given = "\n" + app.config_to_str(/*default_also=*/false);
   for (CLI::Option* option : app.get_options()) option->capture_default_str();
@@ -530,9 +529,9 @@ Run DeclareServe(CLI::App& app) {
       return kExitOk;
     }
     TRY(options->Check());
-    // Before any other thread, so that none of them takes a signal.
+    // Before any other thread, so that none of them gets a signal.
     EndSignals signals;
-    // Models: those that were given, and members that are none of these.
+    // The given models, and members that are none of these.
     std::vector<std::string>& paths = options->model.paths;
     Wanted wanted;
     wanted.ensembles = TRY(ReadEnsembles(options->ensembles, options->weights, options->policies));

@@ -62,7 +62,7 @@ Status ReadWeights(const std::string& text, std::vector<EnsembleSpec>& all) {
   return Ok();
 }
 
-// Whether the model that was given as `path` may be called so.
+// Whether the model that was given as `path` may be called `member`.
 bool IsCalled(const std::string& path, const std::string& member) {
   return path == member || serve::PlainName(path) == serve::PlainName(member);
 }

@@ -20,7 +20,7 @@
 namespace aster::cli {
 namespace {
 
-// For how many tokens memory is compared.
+// The number of tokens for which memory is compared.
 constexpr uint32_t kComparedTokens = 4096;
 
 struct Candidate {
@@ -28,14 +28,14 @@ struct Candidate {
   bool is_whole = false;
 };
 
-// A file need not say how many layers there are where others do.
+// A file may lack the number of layers if others have it.
 bool IsWhole(const gguf::ModelFiles& files) {
   if (model::HoldsBlockDrafter(files.metadata())) return false;
   const auto missing = files.MissingParts();
   return missing.ok() && missing->empty();
 }
 
-// Whether the first of these files is one of the group's.
+// Whether the first of these files belongs to the group.
 bool HoldsFirst(const ModelGroup& group, const gguf::ModelFiles& files) {
   if (files.fingerprint() || group.files.fingerprint()) {
     return files.fingerprint() == group.files.fingerprint();
@@ -59,7 +59,7 @@ bool AreOfOneModel(const gguf::ModelFiles& a, const gguf::ModelFiles& b) {
   return !a_name || !b_name || *a_name == *b_name;
 }
 
-// The two as one model, if they are of one.
+// Both as one model, if they belong to one.
 std::optional<ModelGroup> Joined(const ModelGroup& a, const ModelGroup& b) {
   if (!AreOfOneModel(a.files, b.files)) return std::nullopt;
   std::vector<std::string> paths = a.paths;
@@ -69,7 +69,7 @@ std::optional<ModelGroup> Joined(const ModelGroup& a, const ModelGroup& b) {
   return ModelGroup{.paths = std::move(paths), .files = *std::move(files)};
 }
 
-// Joins the piece with the one candidate it fits; false where it fits none.
+// Joins the piece with the only candidate that it fits; false if it fits none.
 Result<bool> JoinOne(std::vector<Candidate>& candidates, const ModelGroup& piece, bool whole_ones) {
   Candidate* fitting = nullptr;
   std::optional<ModelGroup> joined;
@@ -88,7 +88,7 @@ Result<bool> JoinOne(std::vector<Candidate>& candidates, const ModelGroup& piece
   }
   if (fitting == nullptr) return false;
   fitting->group = *std::move(joined);
-  // What was whole stays so.
+  // A complete model stays complete.
   return true;
 }
 
@@ -128,7 +128,7 @@ Result<std::vector<ModelGroup>> GroupModels(const std::vector<std::string>& path
       pieces.push_back(std::move(candidate.group));
     }
   }
-  // What is left may add something to a model that has all it needs, such as an MTP block.
+  // A remaining piece may extend a complete model, for example with an MTP block.
   for (const ModelGroup& piece : pieces) {
     if (TRY(JoinOne(whole, piece, /*whole_ones=*/true))) continue;
     const auto missing = piece.files.MissingParts();
@@ -182,7 +182,7 @@ Result<std::vector<std::vector<std::string>>> AliasModels(const std::vector<std:
     }
     all[static_cast<size_t>(named - names.begin())].push_back(alias.substr(0, at));
   }
-  // A name that is two models' would never be the second one's.
+  // If two models had the same name, the second one could not be reached.
   std::map<std::string, size_t> owners;
   for (size_t i = 0; i < names.size(); ++i) owners[names[i]] = i;
   for (size_t i = 0; i < all.size(); ++i) {

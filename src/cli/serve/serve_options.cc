@@ -39,7 +39,7 @@ bool HasKey(const std::string& path, const char* variable) {
   return !path.empty() || !FromEnvironment(variable).empty();
 }
 
-// "https://example.org:8080", "*", or nothing.
+// "https://example.org:8080" or "*".
 bool IsOrigin(std::string_view text) {
   if (text.empty() || text == "*" || text == "null") return true;
   const size_t scheme = text.find("://");
@@ -58,7 +58,7 @@ std::string VariableFor(std::string_view option) {
   return name;
 }
 
-// 64 digits; what follows them on a line is a note.
+// 64 digits; the rest of the line is a note.
 Result<crypto::Sha256Digest> ParseDigest(std::string_view line) {
   crypto::Sha256Digest digest{};
   const std::string_view digits = line.substr(0, line.find_first_of(" \t\r"));
@@ -73,7 +73,7 @@ Result<crypto::Sha256Digest> ParseDigest(std::string_view line) {
   return digest;
 }
 
-// Of an environment variable and of a file; either may be missing.
+// From an environment variable and a file; either may be missing.
 Result<std::vector<crypto::Sha256Digest>> ReadKeys(const char* variable, const std::string& path) {
   std::vector<crypto::Sha256Digest> keys;
   if (const std::string key = FromEnvironment(variable); !key.empty()) {
@@ -146,7 +146,7 @@ void ServeOptions::Declare(CLI::App& app) {
   sampling.Declare(app);
   DeclareDraftOptions(app, draft);
   draft.keeps_looking = true;
-  // What the command line leaves open may stand in the environment.
+  // The environment sets options that the command line does not.
   for (CLI::Option* option : app.get_options()) {
     if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
     option->envname(VariableFor(option->get_lnames().front()));

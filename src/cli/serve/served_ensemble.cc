@@ -14,7 +14,7 @@
 namespace aster::cli {
 namespace {
 
-// Of several texts in their order; empty where one is not known.
+// The fingerprint of all in order; empty if one is unknown.
 std::string Together(const std::vector<std::string>& fingerprints) {
   Hasher hasher;
   for (const std::string& one : fingerprints) {
@@ -78,7 +78,7 @@ Result<std::unique_ptr<ServedEnsemble>> ServedEnsemble::Make(
                    .draft = member.context.draft});
   }
   TRY(ensemble::CheckMembers(all));
-  // The ensemble, and what its clients are told.
+  // The ensemble, and what its clients see.
   served->ensemble_ = std::make_unique<ensemble::Ensemble>(std::move(all), clock, options);
   served->loop_ = std::make_unique<serve::EnsembleLoop>(*served->ensemble_, clock, most_questions);
   serve::ServedModel& model = served->model_;

@@ -22,13 +22,13 @@ namespace aster::cli {
 
 class ServedEnsemble {
  public:
-  ServedEnsemble() = default;  // of nothing: Make makes them
+  ServedEnsemble() = default;  // empty; use Make
   // Members are models of the server, whose loops outlive it, as does the clock.
   static Result<std::unique_ptr<ServedEnsemble>> Make(
       const EnsembleSpec& spec, const std::vector<const serve::ServedModel*>& members,
       const ensemble::EnsembleOptions& options, size_t most_questions, Clock& clock);
 
-  // As clients see it: what is one model's alone is the first member's.
+  // As clients see it: properties of a single model are the first member's.
   serve::ServedModel Model(std::vector<std::string> aliases);
   serve::EnsembleLoop& loop() { return *loop_; }
 

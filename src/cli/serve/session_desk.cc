@@ -26,14 +26,14 @@ std::string OneLine(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-// Elsewhere a name may be a path; a client has no business outside of the folder.
+// Elsewhere a name may be a path; clients must stay in the folder.
 Status CheckName(const std::string& name) {
   if (name.find('/') == std::string::npos) return Ok();
   return InvalidArgument("a session's name has no slash");
 }
 
-// Brings the KV rows into the model's KV cache, a KV chunk between two of its steps, so that
-// answers go on meanwhile. `loaded` tells how many positions are there, after an error, too.
+// Loads the KV rows into the model's KV cache, one KV chunk between two of its steps, so that
+// answers continue meanwhile. `loaded`: the number of loaded positions, after an error, too.
 Status LoadRows(const disk::SessionFolder& folder, const disk::OpenSession& open,
                 const SessionDesk::Model& model, uint32_t& loaded) {
   const disk::Session& session = open.session;
@@ -107,7 +107,7 @@ const SessionDesk::Model* SessionDesk::FindModel(const Hash128& fingerprint) con
   return found == models_.end() ? nullptr : &*found;
 }
 
-// Where files stand is not told.
+// Clients do not learn the paths of files.
 ordered_json SessionDesk::ToldOf(ordered_json json, const disk::Session& session) const {
   for (const char* key : {"path", "model_path"}) json.erase(key);
   if (!json.contains("fingerprint")) return json;
@@ -151,7 +151,7 @@ Result<std::string> SessionDesk::LoadNow(const std::string& name) const {
   uint32_t loaded = 0;
   const Status rows = LoadRows(folder, open, *model, loaded);
   log::Info("session loaded", {{"model", model->name}, {"tokens", loaded}});
-  // What is not there is computed when the conversation goes on; so that is no error.
+  // Missing rows are computed when the conversation continues, so this is no error.
   return OneLine(
       {{"name", name},
        {"model", model->name},

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Shows, loads and removes the user's sessions where the server's API asks for it, as `aster
-// session` does on the command line. Must not know HTTP, nor who may ask.
+// Shows, loads and removes the user's sessions for the server's API, as `aster session` does on the
+// command line. Must not know HTTP, nor who may ask.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@ namespace aster::cli {
 // Safe for concurrent use.
 class SessionDesk final : public serve::SavedSessions {
  public:
-  // A model that is served, and whose sessions can be loaded.
+  // A served model, whose sessions can be loaded.
   struct Model {
     std::string name;
     Hash128 fingerprint;
     kv::Layout layout;
-    // Both outlive the desk, and the loop's thread is the generator's.
+    // Both outlive the desk; the loop's thread is the generator's.
     engine::Generator* generator;
     serve::AnswerLoop* loop;
   };
-  // Its generator must go by the fingerprint (OpenOptions::is_kept).
+  // Its generator must be identified by the fingerprint (OpenOptions::is_kept).
   static Result<Model> ModelOf(std::string name, const Hash128& fingerprint,
                                const open::ModelOptions& options, engine::Generator& generator,
                                serve::AnswerLoop& loop);
@@ -43,7 +43,7 @@ class SessionDesk final : public serve::SavedSessions {
   explicit SessionDesk(std::vector<Model> models)
       : models_(std::move(models)), thread_("requests for sessions") {}
 
-  // Waits for the work that was taken, and refuses all other.
+  // Waits for accepted work, and refuses all other.
   void Stop() { thread_.Stop(); }
 
   void List(Done done) override;

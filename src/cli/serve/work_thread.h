@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Does what the server's API asks of its machine, one piece of work after the other on a thread of
-// its own, so that requests for answers never wait for it. Must not know what the work is.
+// Does work for the server's API, one piece after the other on a thread of its own, so that
+// requests for answers never wait for it. Must not know what the work is.
 #pragma once
 
 #include <deque>
@@ -21,16 +21,16 @@ class WorkThread {
   using Work = std::function<Result<std::string>()>;
   using Done = std::function<void(Result<std::string>)>;
 
-  // What waits here, for errors: "changes of the cluster".
+  // `what`: the kind of work, for errors: "changes of the cluster".
   explicit WorkThread(std::string what);
   ~WorkThread();
   WorkThread(const WorkThread&) = delete;
   WorkThread& operator=(const WorkThread&) = delete;
 
-  // Waits for the work that was taken, and refuses all other.
+  // Waits for accepted work, and refuses all other.
   void Stop() EXCLUDES(mu_);
 
-  // Each `done` is called once: on the thread, or at once where the work is refused.
+  // Each `done` is called once: on the thread, or at once if the work is refused.
   void Add(Work work, Done done) EXCLUDES(mu_);
 
  private:

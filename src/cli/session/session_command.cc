@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster session: conversations that are kept with their KV cache.
+// aster session: conversations saved with their KV cache.
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
@@ -79,7 +79,7 @@ Run DeclareSessionRemove(CLI::App& app) {
         console.Complain("error", Harmless(removed.error().message()));
       }
     }
-    // What could be removed is, and that is told in any case.
+    // The removed bytes are reported also after an error.
     if (bytes > 0 || !failed) console.Print("{} freed\n", FormatBytes(bytes));
     TRY(console.Flush());
     return failed ? Result<ExitStatus>(*std::move(failed)) : kExitOk;

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The sub-commands of `aster session`, and what they share. Must not know how sessions are kept.
+// The sub-commands of `aster session`, and their common parts. Must not know how sessions are
+// stored.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ std::string ShortName(const disk::SessionModel& model) {
   return fmt::format("{} ({})", Harmless(model.name), model.fingerprint.ToHex().substr(0, 8));
 }
 
-// How many tokens of the transcript, from the first, the sequence's KV cache holds.
+// The number of the transcript's tokens, from the first, in the sequence's KV cache.
 uint32_t CachedTokens(const respond::Chat& chat, const respond::Transcript& transcript) {
   const std::vector<int32_t>& computed = chat.sequence().tokens();
   const auto [own, other] = std::ranges::mismatch(computed, transcript.tokens);
@@ -105,7 +105,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
   TRY(folder_.Save(name_or_path, session, layout_, [&](kv::KvChunkSink sink) -> Status {
     if (end == 0) return Ok();
     Status exported = generator_.ExportRows(chat.sequence(), 0, end, sink);
-    // The text is worth keeping in any case.
+    // The text is worth saving in any case.
     if (exported.ok() || exported.error().code() != Code::kUnimplemented) return exported;
     without = exported.error().message();
     return Ok();
@@ -116,7 +116,7 @@ Result<std::string> SessionKeeper::Save(const std::string& name_or_path, respond
   return said;
 }
 
-// As /save wrote it before there were sessions, and as it writes files that end with .json.
+// Reads the format of /save from before there were sessions, and of files that end with .json.
 Result<LoadedSession> SessionKeeper::LoadText(const std::string& path, respond::Chat& chat) {
   const std::string text = TRY(ReadFile(path, kMaxTextBytes));
   chat.Restore(TRY(respond::ReadTranscript(text, model_.vocab_size).In(path)));
@@ -155,7 +155,7 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
   const std::string count = fmt::format("{} turn{}", turns, turns == 1 ? "" : "s");
   LoadedSession loaded{.said = fmt::format("Loaded: {}", count), .damage = ""};
   if (!open.has_tokens) {
-    // Without its tokens a text can only be written again by a chat template, from what was said.
+    // A text without its tokens needs a chat template, which renders its messages.
     const bool has_something = turns > 0 || !transcript.system.empty();
     if (!has_something || !chat.has_template()) return *open.damage;
     chat.Restore(std::move(transcript));
@@ -180,7 +180,7 @@ Result<LoadedSession> SessionKeeper::Load(const std::string& name_or_path, respo
   return loaded;
 }
 
-// What cannot be brought back is computed again; so nothing here is an error.
+// Rows that cannot be loaded are computed again, so nothing here is an error.
 void SessionKeeper::LoadRows(const disk::OpenSession& open, respond::Chat& chat,
                              LoadedSession& loaded) {
   constexpr std::string_view kAgain = "the rest is computed again";

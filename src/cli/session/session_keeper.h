@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Keeps a conversation with its KV cache, and goes on from there: with the same model nothing is
-// computed again, with another one of the same vocabulary the text is. Must not know how answers
-// are made or shown.
+// Saves a conversation with its KV cache, and resumes it: with the same model nothing is computed
+// again, with another one of the same vocabulary the text is. Must not know how answers are made or
+// shown.
 #pragma once
 
 #include <functional>
@@ -23,28 +23,28 @@
 
 namespace aster::cli {
 
-// What a session is found by: a name in the user's folder, or a path.
+// Finds a session by a name in the user's folder, or by a path.
 Result<disk::SessionFolder> UserSessions(Clock& clock);
 
-// What there is to say of a session that was loaded.
+// The report about a loaded session.
 struct LoadedSession {
   std::string said;
-  std::string damage;  // what is lost, and why; nothing where all of it is there
+  std::string damage;  // what is lost, and why; empty if it is complete
 };
 
 // Belongs to the thread that computes; files, generator and clock outlive it.
 class SessionKeeper {
  public:
-  // The generator must go by the model's fingerprint (LoadFor::is_kept).
+  // The generator must be identified by the model's fingerprint (LoadFor::is_kept).
   static Result<SessionKeeper> Make(const gguf::ModelFiles& files,
                                     const open::ModelOptions& options, engine::Generator& generator,
                                     Clock& clock, Console& console);
 
-  // Says what was kept. A path that ends with .json gets what was said alone, as text.
+  // Returns what was saved. A path that ends with .json gets only the text.
   Result<std::string> Save(const std::string& name_or_path, respond::Chat& chat);
-  // Says how much of it need not be computed again, and why not more. An error leaves the
-  // conversation as it was: where nothing that was said can be read, too. With another model: an
-  // error that names both, unless the text alone is wanted.
+  // Returns how much of it need not be computed again, and why not more. An error leaves the
+  // conversation as it was, also if no message can be read. With another model: an error that names
+  // both, unless only the text is wanted.
   Result<LoadedSession> Load(const std::string& name_or_path, respond::Chat& chat, bool text_alone);
 
  private:
@@ -57,7 +57,7 @@ class SessionKeeper {
         clock_(clock) {}
 
   Result<LoadedSession> LoadText(const std::string& path, respond::Chat& chat);
-  // An error where it was held with another model that cannot go on from it.
+  // An error if it was held with another model and this one cannot continue it.
   Status CheckModel(const disk::OpenSession& open, bool text_alone) const;
   void LoadRows(const disk::OpenSession& open, respond::Chat& chat, LoadedSession& loaded);
 
@@ -68,7 +68,7 @@ class SessionKeeper {
   Clock& clock_;
 };
 
-// What of a session is a conversation: turns that are whole.
+// The conversation of a session: complete turns.
 respond::Transcript TranscriptOf(const disk::Session& session);
 
 }  // namespace aster::cli

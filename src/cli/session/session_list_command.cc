@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster session list, show: which sessions there are, and what is in one.
+// aster session list, show: the sessions, and the content of one.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -78,7 +78,7 @@ Result<ExitStatus> List(bool json, Console& console) {
   return kExitOk;
 }
 
-// The last lines of what was said.
+// The last lines of the conversation.
 std::string LastLines(const disk::Session& session) {
   std::vector<std::string> lines;
   for (const disk::SessionMessage& message : session.messages) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster session move: a session goes to another machine of the cluster, and is kept there.
+// aster session move: moves a session to another machine of the cluster.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,10 +26,9 @@ namespace aster::cli {
 namespace {
 
 constexpr size_t kHashedAtOnce = size_t{1} << 20;
-// Parts that could not be delivered, one after the other, before it is given up; it goes on where
-// it was when the command is given again.
+// Successive parts that may fail before the command gives up; given again, it resumes.
 constexpr int kMaxFailures = 5;
-// How often it may begin anew because the other machine has thrown away what came.
+// How often it may begin again because the other machine has discarded its part.
 constexpr int kMaxRestarts = 2;
 constexpr int64_t kPauseNs = 500 * kNsPerMs;
 constexpr int64_t kPartNs = 30 * kNsPerSecond;
@@ -42,7 +41,7 @@ struct SessionMoveFlags {
   std::vector<std::string> via;
 };
 
-// One file with all of it, as long as it is needed.
+// One file with the whole session, as long as it is needed.
 class Packed {
  public:
   static Result<std::unique_ptr<Packed>> Make(const disk::SessionFolder& folder,
@@ -50,7 +49,7 @@ class Packed {
     auto packed = std::make_unique<Packed>();
     TRY(folder.Export(name, path));
     packed->file_ = std::make_unique<disk::InputFile>(TRY(disk::InputFile::Open(path)));
-    // Whatever ends the command, nothing is left of it.
+    // However the command ends, the file is removed.
     std::error_code ignored;
     std::filesystem::remove(path, ignored);
     const disk::ReadSession read = TRY(disk::ReadSessionFile(*packed->file_));
@@ -67,7 +66,7 @@ class Packed {
 
   uint64_t size_bytes() const { return file_->size_bytes(); }
   const Hash128& hash() const { return hash_; }
-  // Whatever address it is sent to.
+  // The same for all addresses of the node.
   const Hash128& transfer() const { return transfer_; }
   Result<std::vector<uint8_t>> Read(uint64_t offset, uint64_t at_most) const {
     std::vector<uint8_t> bytes(std::min(at_most, size_bytes() - offset));
@@ -76,7 +75,7 @@ class Packed {
   }
 
  private:
-  std::unique_ptr<disk::InputFile> file_;  // which has no name any more
+  std::unique_ptr<disk::InputFile> file_;  // already unlinked
   Hash128 hash_;
   const Hash128 transfer_{SystemSeed(), SystemSeed()};
 };
@@ -114,8 +113,8 @@ Result<node::NodeView> FindNode(node::ClusterView& cluster, const std::string& t
   return std::move(found[0]);
 }
 
-// Part by part, each answered with where the next begins, until it is kept there: what this command
-// has brought, and not what was there before, which may be the session that is to go.
+// Sends part by part; each reply says where the next begins, until the session is kept: this
+// command's own copy, and not an existing one, which may be the session to move.
 Status Send(const Packed& packed, const std::string& name, rpc::ControlClient& client,
             Progress& progress) {
   uint64_t offset = 0;
@@ -173,19 +172,21 @@ Result<ExitStatus> Move(const SessionMoveFlags& options, Console& console) {
   const disk::OpenSession source = TRY(folder.Open(options.name));
   const auto cluster = TRY(open::ViewOfCluster(options.via));
   const node::NodeView view = TRY(FindNode(*cluster, options.node));
-  const auto packed = TRY(Packed::Make(
-      folder, options.name,
-      // Named as what is removed in time, should this process be killed before it has done so.
-      fmt::format("{}/.asterism-outgoing-{}.new", path.substr(0, path.rfind('/')),
-                  clock.WallNs())));
+  const auto packed =
+      TRY(Packed::Make(folder, options.name,
+                       // With the name of temporary files that are removed in time, in case this
+                       // process is killed first.
+                       fmt::format("{}/.asterism-outgoing-{}.new", path.substr(0, path.rfind('/')),
+                                   clock.WallNs())));
   {
     Progress progress(console, clock, "moving");
     TRY(node::AskAnywhere(cluster->identity(), view.member, [&](rpc::ControlClient& client) {
           return Send(*packed, as, client, progress);
         }).In(view.member.name));
   }
-  // Only now: it is whole there, in a file that was made since this one was opened, so it is
-  // another one, whatever folders are shared. What was saved here since is not there, and stays.
+  // Removes the session only now: it is complete there, in a file that is newer than the opening of
+  // this one, so it is another file, whatever folders are shared. If it was saved again here
+  // meanwhile, it stays.
   if (!options.keep) {
     const auto removed = folder.Remove(options.name, &source);
     if (!removed.ok()) {

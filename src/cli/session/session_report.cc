@@ -17,7 +17,7 @@ ExaminedSession ExamineSession(const disk::SessionFolder& folder, disk::ListedSe
                                disk::SessionFolder::Look look) {
   ExaminedSession examined{.listed = std::move(listed), .whole = {}};
   if (examined.listed.error) return examined;
-  // By its path: whatever has that name since.
+  // By its path, as another session may have the name now.
   const auto open = folder.Open(examined.listed.path);
   if (!open.ok()) return examined;
   disk::WholePages whole = folder.FindWhole(*open, look);
@@ -28,7 +28,7 @@ ExaminedSession ExamineSession(const disk::SessionFolder& folder, disk::ListedSe
 
 HeldRows HeldBy(const ExaminedSession& examined) {
   HeldRows held;
-  std::map<uint32_t, uint32_t> end_of;  // by first layer: how far its pages reach
+  std::map<uint32_t, uint32_t> end_of;  // by first layer: the end of its pages
   for (const disk::SessionPage& page : examined.session().pages) {
     end_of[page.name.layers.begin] = 0;
     held.layers = std::max(held.layers, page.name.layers.end);

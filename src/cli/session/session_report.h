@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What there is to say of a saved session, and which of its pages can be used. Must not know who
-// asks.
+// The report about a saved session, with its usable pages. Must not know who asks.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace aster::cli {
 
 struct ExaminedSession {
   disk::ListedSession listed;
-  std::vector<disk::SessionPage> whole;  // pages that can be used
+  std::vector<disk::SessionPage> whole;  // usable ones
 
   const disk::Session& session() const { return listed.session; }
 };
@@ -25,18 +24,18 @@ struct ExaminedSession {
 ExaminedSession ExamineSession(const disk::SessionFolder& folder, disk::ListedSession listed,
                                disk::SessionFolder::Look look);
 
-// Positions from the beginning that all layers have rows of, and the layers.
+// Positions from the beginning with rows of all layers, and the layers.
 struct HeldRows {
   uint32_t positions = 0;
   uint32_t layers = 0;
 };
 HeldRows HeldBy(const ExaminedSession& examined);
 
-// By name from the folder, where it is told what others share; or a file.
+// By name from the folder, with what it shares with others; or a file.
 Result<disk::ListedSession> FindSession(const disk::SessionFolder& folder, const std::string& name);
 
 nlohmann::ordered_json SessionJson(const ExaminedSession& examined);
-// With all that was said.
+// With the whole conversation.
 nlohmann::ordered_json WholeSessionJson(const ExaminedSession& examined);
 
 }  // namespace aster::cli

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster session save: computes a text or a conversation, and keeps it with its KV cache.
+// aster session save: computes a text or a conversation, and saves it with its KV cache.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -55,7 +55,7 @@ Result<std::vector<int32_t>> TokensBefore(const respond::Model& model, const std
   return std::vector<int32_t>(one.begin(), end);
 }
 
-// What is to be kept, not yet computed.
+// The conversation to save, not computed yet.
 Result<respond::Transcript> TranscriptToKeep(const SessionSaveFlags& options,
                                              const respond::Model& model, uint32_t vocab_size) {
   respond::Transcript transcript{.vocab_size = vocab_size};
@@ -86,7 +86,7 @@ Status Compute(engine::Generator& generator, respond::Chat& chat, Console& conso
 
 Result<ExitStatus> Save(const SessionSaveFlags& options, Console& console) {
   SystemClock clock;
-  // A name that cannot be is refused before anything is computed.
+  // An invalid name is refused before anything is computed.
   static_cast<void>(TRY(TRY(UserSessions(clock)).PathOf(options.name)));
   const gguf::ModelFiles files = TRY(open::OpenModelFiles(options.model.paths, options.cluster));
   const model::Shape shape = TRY(model::ShapeOf(files));

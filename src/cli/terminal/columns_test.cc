@@ -14,7 +14,7 @@ TEST(Columns, OfCharacters) {
   EXPECT_EQ(ColumnsOf(""), 0u);
   EXPECT_EQ(ColumnsOf("attic"), 5u);
   EXPECT_EQ(ColumnsOf("Küche"), 5u);
-  EXPECT_EQ(ColumnsOf("Ku\u0308che"), 5u);  // the dots as a mark of their own
+  EXPECT_EQ(ColumnsOf("Ku\u0308che"), 5u);  // the dots are a combining mark
   EXPECT_EQ(ColumnsOf("屋根裏"), 6u);
   EXPECT_EQ(ColumnsOf("🦊"), 2u);
   EXPECT_EQ(ColumnsOf("█░"), 2u);

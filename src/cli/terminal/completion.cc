@@ -11,7 +11,7 @@ namespace {
 
 std::string CommonBeginning(const std::set<std::string>& texts) {
   const std::string& first = *texts.begin();
-  const std::string& last = *texts.rbegin();  // the set is in order: all others are between them
+  const std::string& last = *texts.rbegin();  // the set is sorted: all others are between them
   const auto [end, ignored] = std::ranges::mismatch(first, last);
   return {first.begin(), end};
 }
@@ -19,7 +19,7 @@ std::string CommonBeginning(const std::set<std::string>& texts) {
 }  // namespace
 
 Completion Complete(std::string_view typed, std::span<const std::string> candidates) {
-  // Up to the end of the word that is being typed; what follows it is completed later.
+  // Up to the end of the current word; the rest is completed later.
   std::set<std::string> matching;
   bool goes_on = false;
   for (const std::string& candidate : candidates) {

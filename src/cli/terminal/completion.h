@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a beginning of a line may go on with. Must not know terminals, nor what lines mean.
+// Completions of the beginning of a line. Must not know terminals, nor what lines mean.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 namespace aster::cli {
 
 struct Completion {
-  std::string more;                  // to insert behind what was typed
-  std::vector<std::string> choices;  // where several candidates go on with different words
+  std::string more;                  // to insert after the typed text
+  std::vector<std::string> choices;  // if several candidates continue with different words
 };
 
 // Word by word: of "/set temp" and "/stats" the beginning "/s" has the choices "/set" and "/stats".

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The person, or the script, in front of the program: plain output for scripts and files, colour
-// only on a terminal. Must not know any command.
+// Output for a user or a script: plain for scripts and files, colour only on a terminal. Must not
+// know any command.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 
 namespace aster::cli {
 
-// How a piece of text stands out on a terminal.
+// How a piece of text is emphasised on a terminal.
 enum class Style { kPlain, kBold, kDim, kGood, kWarn, kBad, kAccent };
 
 // Not for concurrent use.
@@ -32,17 +32,17 @@ class Console final : public open::Reporter {
   void Print(fmt::format_string<Args...> format, Args&&... args) {
     Write(fmt::format(format, std::forward<Args>(args)...));
   }
-  // To standard output, byte for byte.
+  // To standard output, unchanged.
   void Write(std::string_view text);
   // A line to standard error, after `aster: `.
   void Complain(std::string_view kind, std::string_view message) override;
-  // A line on standard error as progress.h draws it.
+  // A line on standard error, drawn by progress.h.
   open::StepProgress StartProgress(std::string label) override;
 
-  // A line to standard error that needs no action; dim where there are colours.
+  // A line to standard error that needs no action; dim if there are colours.
   void Note(std::string_view message);
 
-  // `text` with the style's colour where standard output shows colours.
+  // `text` with the style's colour if standard output has colours.
   std::string Styled(Style style, std::string_view text) const;
   bool shows_color() const { return out_color_; }
   bool shows_progress() const { return err_is_terminal_; }
@@ -50,7 +50,8 @@ class Console final : public open::Reporter {
   std::FILE* err() const { return err_; }
   bool out_is_terminal() const { return out_is_terminal_; }
 
-  // Everything written has reached the system, or the error that a full disk or a closed pipe gave.
+  // Waits until everything written has reached the system; returns the error of a full disk or a
+  // closed pipe.
   Status Flush();
 
  private:
@@ -63,10 +64,10 @@ class Console final : public open::Reporter {
   bool write_failed_ = false;
 };
 
-// Text from elsewhere must not steer the terminal.
+// Removes control characters, as text from elsewhere must not control the terminal.
 std::string Harmless(std::string_view text);
 
-// Everything a stream still has. Refuses more than `limit_bytes`.
+// The rest of a stream. An error if that is more than `limit_bytes`.
 Result<std::string> ReadStream(std::FILE* stream, std::string_view name, size_t limit_bytes);
 
 }  // namespace aster::cli

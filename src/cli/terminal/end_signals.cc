@@ -43,7 +43,7 @@ void EndSignals::Keep() {
 
 void EndSignals::Unwatch() {
   if (!watcher_.joinable()) return;
-  // It waits for a signal, wherever it comes from.
+  // Wakes the thread, which waits for a signal from any sender.
   is_over_ = true;
   pthread_kill(watcher_.native_handle(), SIGTERM);
   watcher_.join();

@@ -14,10 +14,10 @@
 
 namespace aster::cli {
 
-// Takes SIGINT and SIGTERM from the thread that makes it and from those started from then on. Until
-// Watch or Keep they end the process at once, as without this, so a start that takes long can be
-// ended. They stay blocked afterwards: a program that is asked to end a second time, while it ends,
-// still ends as it was asked to.
+// Takes SIGINT and SIGTERM from the thread that makes it and from threads started later. Until
+// Watch or Keep they end the process at once, as without this, so a long start can be interrupted.
+// They stay blocked afterwards: a second signal during the end does not change how the program
+// ends.
 class EndSignals {
  public:
   EndSignals();
@@ -25,12 +25,11 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // From now on they end Wait, and do nothing else.
+  // From now on they only end Wait.
   void Keep();
   void Wait() { kept_.acquire(); }
 
-  // `end` is called by another thread at each of them, with true where it is not the first, until
-  // Unwatch.
+  // Another thread calls `end` for each of them until Unwatch, with true if it is not the first.
   void Watch(std::function<void(bool)> end) EXCLUDES(mu_);
   void Unwatch();
 

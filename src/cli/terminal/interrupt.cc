@@ -6,7 +6,7 @@
 namespace aster::cli {
 namespace {
 
-// A signal has no other way to tell its program.
+// Signal handlers can only set a global flag.
 volatile std::sig_atomic_t interrupted = 0;
 
 void OnInterrupt(int /*signal*/) { interrupted = 1; }

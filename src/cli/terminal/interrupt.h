@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Ctrl-C as a question that can be asked, instead of the end of the program. Must not know what is
-// interrupted.
+// Ctrl-C as a flag to check, instead of the end of the program. Must not know what is interrupted.
 #pragma once
 
 #include <csignal>
 
 namespace aster::cli {
 
-// While it exists, Ctrl-C only sets a flag, and system calls that wait return with EINTR. One at a
+// While it exists, Ctrl-C only sets a flag, and blocking system calls return with EINTR. One at a
 // time.
 class InterruptGuard {
  public:
@@ -21,7 +20,7 @@ class InterruptGuard {
   // Since the last Clear.
   static bool Interrupted();
   static void Clear();
-  // As if a user had pressed the keys.
+  // As if a user had pressed Ctrl-C.
   static void Interrupt();
 
  private:

@@ -21,14 +21,14 @@ namespace aster::cli {
 namespace {
 
 constexpr int kKeptEntries = 1000;
-// A terminal that speaks of pastes puts these around them.
+// Terminals with bracketed paste put these around pasted text.
 constexpr std::string_view kAskForPasteMarks = "\033[?2004h";
 constexpr std::string_view kNoPasteMarks = "\033[?2004l";
 constexpr std::string_view kPasteBegins = "\033[200~";
 constexpr std::string_view kPasteEnds = "\033[201~";
-// What a newline in the middle of an entry looks like while the entry is edited.
+// How a newline within an entry is shown while the entry is edited.
 constexpr std::string_view kShownNewline = "\u2424";
-// How long the rest of an escape sequence may take; a person needs longer for the next key.
+// The longest wait for the rest of an escape sequence; a user needs longer for the next key.
 constexpr int kEscapeWaitMs = 40;
 
 std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
@@ -48,7 +48,7 @@ struct LineEditor::State {
   EditLine* editor = nullptr;
   History* history = nullptr;
   HistEvent event = {};
-  std::string pending;  // bytes read from the terminal and not yet given to the editor
+  std::string pending;  // bytes read from the terminal and not passed to the editor yet
   bool pasting = false;
   bool ended = false;
 
@@ -76,7 +76,7 @@ void Write(std::FILE* out, std::string_view text) {
   std::fflush(out);
 }
 
-// Inserts what can only follow, or lists what may.
+// Inserts the only completion, or lists all.
 unsigned char CompleteLine(EditLine* editor, int /*key*/) {
   LineEditor::State* state = nullptr;
   el_get(editor, EL_CLIENTDATA, &state);
@@ -96,8 +96,7 @@ unsigned char CompleteLine(EditLine* editor, int /*key*/) {
 
 }  // namespace
 
-// More bytes, or false: at the end, when interrupted, or (with a limit on the waiting) where none
-// came.
+// Reads more bytes; false at the end, when interrupted, or (with a time limit) if none came.
 bool LineEditor::State::Fill(int wait_ms) {
   pollfd waited = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   for (;;) {
@@ -108,7 +107,7 @@ bool LineEditor::State::Fill(int wait_ms) {
       if (errno == EINTR) continue;
       return false;
     }
-    // One byte at a time: what is typed ahead stays with the system, for the next reader.
+    // One byte at a time: input typed ahead stays with the system, for the next reader.
     char byte = 0;
     const ssize_t count = read(STDIN_FILENO, &byte, 1);
     if (count == 1) {
@@ -121,7 +120,7 @@ bool LineEditor::State::Fill(int wait_ms) {
   }
 }
 
-// Swallows `mark` if that is what comes next; otherwise what has come of it stays pending.
+// Removes `mark` from the input if it comes next; otherwise its bytes stay pending.
 bool LineEditor::State::TakeMark(std::string_view mark) {
   while (pending.size() < mark.size() && mark.starts_with(pending)) {
     if (!Fill(kEscapeWaitMs)) return false;
@@ -131,7 +130,7 @@ bool LineEditor::State::TakeMark(std::string_view mark) {
   return true;
 }
 
-// As libedit asks: 1 and a character, 0 at the end, -1 if interrupted.
+// libedit's interface: 1 and a character, 0 at the end, -1 if interrupted.
 int LineEditor::State::Next(wchar_t* character) {
   for (;;) {
     if (pending.empty() && !Fill(-1)) return ended ? 0 : -1;
@@ -140,7 +139,7 @@ int LineEditor::State::Next(wchar_t* character) {
         pasting = !pasting;
         continue;
       }
-      if (pasting) {  // a paste is text, and steers nothing
+      if (pasting) {  // pasted text has no control characters
         pending.erase(0, 1);
         continue;
       }
@@ -158,7 +157,7 @@ int LineEditor::State::Next(wchar_t* character) {
     }
     break;
   }
-  // The rest of a character of several bytes comes at once.
+  // The rest of a multi-byte character comes at once.
   Utf8Step decoded = DecodeUtf8(pending);
   while (!decoded.valid && static_cast<uint8_t>(pending[0]) >= 0xc0 && pending.size() < 4 &&
          Fill(kEscapeWaitMs)) {
@@ -172,7 +171,7 @@ int LineEditor::State::Next(wchar_t* character) {
 LineEditor::LineEditor(std::FILE* out, std::string history_path,
                        std::vector<std::string> completions)
     : state_(std::make_unique<State>()) {
-  // The editor's own, for characters: texts are UTF-8 whatever the environment says.
+  // Only for characters in this editor: texts are UTF-8 whatever the environment says.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   state_->out = out;
   state_->history_path = std::move(history_path);
@@ -192,7 +191,7 @@ LineEditor::LineEditor(std::FILE* out, std::string history_path,
   el_set(editor, EL_PROMPT, PromptOf);
   el_set(editor, EL_GETCFN, NextOf);
   el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-  // Its strings live for ever: el_set would copy them and never free the copies.
+  // String literals, as el_set would copy strings and never free the copies.
   el_wset(editor, EL_ADDFN, L"aster-complete", L"Complete the line", CompleteLine);
   el_set(editor, EL_BIND, "^I", "aster-complete", nullptr);
 }
@@ -207,7 +206,7 @@ LineInput LineEditor::Read(const std::string& prompt) {
   state.prompt = prompt;
   state.pasting = false;
   Write(state.out, kAskForPasteMarks);
-  // Before the prompt: keys that follow it at once are not to be echoed twice.
+  // Before the prompt: keys that follow it at once must not be echoed twice.
   el_set(state.editor, EL_PREP_TERM, 1);
   int count = 0;
   const char* line = el_gets(state.editor, &count);
@@ -230,7 +229,7 @@ void LineEditor::Remember(const std::string& entry) {
   const std::string line = ReplaceAll(entry, "\n", kShownNewline);
   history(state.history, &state.event, H_ENTER, line.c_str());
   if (state.history_path.empty()) return;
-  // What people ask a model is for their own eyes.
+  // A user's questions are private.
   const mode_t earlier = umask(077);
   history(state.history, &state.event, H_SAVE, state.history_path.c_str());
   umask(earlier);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A line from a person at a terminal, who can edit it and fetch earlier ones back; what is pasted
-// is one entry however many lines it has. Must not know what lines mean.
+// Reads a line from a user at a terminal, with editing and a history; pasted text is one entry,
+// however many lines it has. Must not know what lines mean.
 #pragma once
 
 #include <cstdio>
@@ -18,22 +18,22 @@ struct LineInput {
   std::string text;  // without the newline at the end
 };
 
-// Not for concurrent use. The terminal is as it was found whenever no line is being read.
+// Not for concurrent use. While no line is being read, the terminal has its original state.
 class LineEditor {
  public:
-  // Shows what is typed on `out`, which is a terminal. Earlier lines are kept in the file
-  // `history_path` (none where empty; one that cannot be read or written is done without).
-  // Tab completes lines to one of `completions`.
+  // Shows typed text on `out`, a terminal. Earlier lines are stored in the file `history_path`
+  // (empty: none; a file that cannot be read or written is ignored). Tab completes lines to one of
+  // `completions`.
   LineEditor(std::FILE* out, std::string history_path, std::vector<std::string> completions);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
   LineInput Read(const std::string& prompt);
-  // Puts an entry among those that the arrow keys bring back.
+  // Adds an entry to those that the arrow keys show.
   void Remember(const std::string& entry);
 
-  struct State;  // known to the functions that the editor calls back
+  struct State;  // used by the editor's callbacks
 
  private:
   std::unique_ptr<State> state_;

@@ -12,7 +12,7 @@ namespace {
 
 // Often enough to look alive, seldom enough to cost nothing.
 constexpr int64_t kRedrawNs = 100'000'000;
-// Of lines that stay.
+// For lines that stay.
 constexpr int64_t kLineNs = 10 * kNsPerSecond;
 constexpr size_t kBarWidth = 20;
 
@@ -62,9 +62,9 @@ std::string Progress::Line(uint64_t done, uint64_t total, int64_t now_ns) const 
     line += fmt::format("{:.0f} %  ", 100 * part);
   }
   line += Amount(unit_, done);
-  // Of a download without a length.
+  // A download may have no length.
   if (total > 0) line += " of " + Amount(unit_, total);
-  // What an earlier run has left here says nothing about the rate.
+  // Bytes of an earlier run say nothing about the rate.
   const double seconds = static_cast<double>(now_ns - start_ns_) * 1e-9;
   const double rate = static_cast<double>(done - std::min(done, first_.value_or(0))) / seconds;
   if (rate > 0) line += "  " + Rate(unit_, rate);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How far something is, shown on a terminal. Must not know what is being done.
+// Progress on a terminal. Must not know what is being done.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace aster::cli {
 
-// One line on standard error: how far, with a bar where that is bytes, how fast, how long still.
-// The line is wiped at the end. One thread at a time may call Update.
+// One line on standard error: the progress (with a bar for bytes), rate, and remaining time. The
+// line is removed at the end. One thread at a time may call Update.
 class Progress {
  public:
   enum class Unit : uint8_t { kBytes, kTokens, kSteps };
-  // Where standard error is not a terminal.
+  // If standard error is not a terminal.
   enum class Elsewhere : uint8_t { kNothing, kPlainLines };
 
   Progress(const Console& console, const Clock& clock, std::string label, Unit unit = Unit::kBytes,
@@ -28,7 +28,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void Update(uint64_t done, uint64_t total);
-  // What is being done now, where that changes on the way.
+  // The present activity, if that changes on the way.
   void SetLabel(std::string label) { label_ = std::move(label); }
 
  private:
@@ -40,7 +40,7 @@ class Progress {
   const Elsewhere elsewhere_;
   std::string label_;
   const int64_t start_ns_;
-  std::optional<uint64_t> first_;  // what was done before; none before the first update
+  std::optional<uint64_t> first_;  // done before the start; nullopt before the first update
   int64_t drawn_ns_ = 0;           // when the line was last drawn; 0 before the first time
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// What is said on a standard error that is no terminal.
+// Captures a standard error that is not a terminal.
 class ProgressTest : public testing::Test {
  protected:
   ~ProgressTest() override { std::fclose(err_); }
@@ -40,7 +40,7 @@ TEST_F(ProgressTest, ALineNowAndThenWhereThatIsWanted) {
   {
     Progress progress(console_, clock_, "m.gguf", Progress::Unit::kBytes,
                       Progress::Elsewhere::kPlainLines);
-    // An earlier run has left these.
+    // From an earlier run.
     progress.Update(100 * kMiB, 400 * kMiB);
     EXPECT_EQ(Said(), "");
     clock_.AdvanceBy(10 * kNsPerSecond);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How large a terminal is. Must not know what is shown on it.
+// The size of a terminal. Must not know what is shown on it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct ScreenSize {
   size_t rows = 0;
 };
 
-// Nothing where `stream` is no terminal, or one that does not know its size.
+// Nullopt if `stream` is not a terminal, or its size is unknown.
 std::optional<ScreenSize> SizeOfScreen(std::FILE* stream);
 
 }  // namespace aster::cli

@@ -11,7 +11,7 @@
 namespace aster::cli {
 namespace {
 
-// Past an escape sequence that starts at `offset`: ESC [ … letter.
+// The offset after an escape sequence that starts at `offset`: ESC [ … letter.
 size_t SkipEscape(std::string_view text, size_t offset) {
   size_t end = offset + 2;
   while (end < text.size() && (text[end] < '@' || text[end] > '~')) ++end;

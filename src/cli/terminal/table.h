@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Columns of text for a person to read. Must not know what stands in them.
+// Text in columns for users. Must not know what the cells mean.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace aster::cli {
 
-// Every cell of a column is as wide as the column's widest, as a terminal shows them: escape
-// sequences take no room and a character of several bytes takes one place.
+// Every cell of a column is as wide as the widest one on a terminal: escape sequences take no
+// columns and a character of several bytes takes one.
 class Table {
  public:
   enum class Align { kLeft, kRight };
 
   explicit Table(std::vector<Align> columns) : columns_(std::move(columns)) {}
 
-  // As many cells as columns, or fewer.
+  // At most as many cells as columns.
   void AddRow(std::vector<std::string> cells);
   std::string Render(size_t indent) const;
 
@@ -28,7 +28,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Places that `text` takes on a terminal.
+// Columns that `text` takes on a terminal.
 size_t DisplayWidth(std::string_view text);
 
 }  // namespace aster::cli

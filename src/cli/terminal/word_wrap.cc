@@ -41,7 +41,8 @@ void WordWrap::AddCharacter(std::string_view character, std::string& shown) {
     return;
   }
   word_ += character;
-  // A word that fills a line, and scripts without blanks, do not wait: the terminal breaks them.
+  // A word that fills a line, and scripts without blanks, are not held back: the terminal breaks
+  // them.
   if (ColumnsOf(character) > 1 || ColumnsOf(word_) >= columns_) EndWord(shown);
 }
 
@@ -60,7 +61,7 @@ void WordWrap::EndWord(std::string& shown) {
   }
   shown += word_;
   column_ += width;
-  if (column_ > columns_) column_ = (column_ - 1) % columns_ + 1;  // of a later line
+  if (column_ > columns_) column_ = (column_ - 1) % columns_ + 1;  // on a later line
   blanks_.clear();
   word_.clear();
   is_line_start_ = false;

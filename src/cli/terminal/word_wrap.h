@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Breaks text between words while it comes, so that a terminal does not break it within one. Lines
-// of fenced code stay as they are. Must not know terminals, nor colours.
+// Breaks streamed text between words, before the terminal breaks it within one. Lines of fenced
+// code stay unchanged. Must not know terminals, nor colours.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@ namespace aster::cli {
 
 class WordWrap {
  public:
-  // A line has at most `columns`; 0: as many as it likes.
+  // A line has at most `columns`; 0: no limit.
   explicit WordWrap(size_t columns) : columns_(columns) {}
 
-  // What can be shown of the text so far: all but its last word, which may go on.
+  // The text that can be shown so far: all but its last word, which may continue.
   std::string Add(std::string_view text);
-  // The last word: nothing more comes, or what comes is shown in another way.
+  // The last word: nothing follows, or in another style.
   std::string Flush();
 
  private:
@@ -27,10 +27,10 @@ class WordWrap {
   void EndLine(std::string& shown);
 
   const size_t columns_;
-  size_t column_ = 0;   // behind what was shown
-  std::string blanks_;  // in front of the word, not shown yet
+  size_t column_ = 0;   // after the shown text
+  std::string blanks_;  // before the word, not shown yet
   std::string word_;
-  bool is_line_start_ = true;  // nothing of the text's line was shown
+  bool is_line_start_ = true;  // nothing of the text's line was shown yet
   bool is_code_ = false;       // between fences
 };
 

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// aster verify: one text computed in every way there is; the logits must be the same to the last
-// bit.
+// aster verify: computes one text in every way; the logits must be the same to the last bit.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -57,10 +56,10 @@ void PrintJson(std::span<const engine::VerifiedWay> ways, size_t tokens,
   console.Print("{}\n", json.dump(2));
 }
 
-constexpr size_t kMostAnswerTokens = 60;  // of an ensemble
-constexpr size_t kLeastTokens = 32;       // of a text that has a middle everywhere
+constexpr size_t kMostAnswerTokens = 60;  // for an ensemble
+constexpr size_t kLeastTokens = 32;       // so that a text has a middle in every way
 
-// What is not done with these nodes and this text, and why not.
+// A way that these nodes or this text do not allow, and why not.
 struct LeftOut {
   std::string cuts;
   std::string sessions;
@@ -104,21 +103,21 @@ LeftOut WhatIsLeftOut(const VerifyFlags& options, const open::NodeSession& nodes
   return left_out;
 }
 
-// Other nodes than these go on with what they have begun. Only nodes that this command has started
-// are killed, and others like them are started for it.
+// Nodes other than those that began continue. Kills only nodes that this command has started, and
+// starts more of them for this.
 Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
     const VerifyFlags& options, const gguf::ModelFiles& files, open::NodeSession& nodes,
     const LeftOut& left_out, std::span<const int32_t> ids, Clock& clock,
     const engine::VerifySink& sink, Console& console) {
   if (!left_out.sessions.empty()) return std::vector<engine::VerifiedWay>();
   engine::LocalModelOptions model = TRY(options.model.ForEngine());
-  model.name = TRY(open::FingerprintOf(files, console));  // under which nodes keep KV rows
+  model.name = TRY(open::FingerprintOf(files, console));  // nodes identify their KV rows by it
   FreshNodes start;
   if (left_out.kills.empty()) {
     start = [&]() {
       open::ClusterOptions cluster = options.cluster;
-      cluster.trace_path.clear();  // of those that are not killed
-      cluster.split = "auto";      // they have plans of their own, without this process
+      cluster.trace_path.clear();  // for nodes that are not killed
+      cluster.split = "auto";      // these ways have plans of their own, without this process
       cluster.decode.clear();
       return open::NodeSession::Start(files, options.model, cluster, console);
     };
@@ -130,10 +129,10 @@ Result<std::vector<engine::VerifiedWay>> VerifyBreaks(
   return ways;
 }
 
-// What nodes are for, once it is certain that they are there and can do what they are asked to.
+// The nodes, once it is certain that they are there and suitable.
 struct NodesToVerify {
   std::unique_ptr<open::NodeSession> session;  // null: none are wanted
-  std::optional<plan::Plan> asked;             // by name
+  std::optional<plan::Plan> asked;             // the plan named by the options
   LeftOut left_out;
 };
 
@@ -170,7 +169,7 @@ Result<ExitStatus> Verify(const VerifyFlags& options, Console& console) {
   }
   std::unique_ptr<open::Drafts> drafts;
   if (options.draft.wanted()) {
-    // What is compared on this machine is not computed on the cluster's nodes.
+    // The local ways are not computed on the cluster's nodes.
     open::ClusterOptions through;
     through.via = options.cluster.via;
     drafts = TRY(open::Drafts::Load(options.draft, files, options.model, through, console));

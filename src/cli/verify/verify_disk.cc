@@ -20,10 +20,10 @@ using engine::LogitsHash;
 using Tokens = std::span<const int32_t>;
 
 constexpr int64_t kPatienceNs = 60 * kNsPerSecond;
-// The folder is only this one's, so any name will do.
+// The folder is temporary, so any name will do.
 constexpr Hash128 kName = {.low = 1, .high = 1};
 
-// The text's logits, where `first` rows of them are known and the table holds as many positions.
+// The text's logits; `first` rows are known already, and the table holds as many positions.
 Result<Hash128> Rest(LocalModel& model, kv::PageTable& table, Tokens tokens,
                      std::span<const float> logits) {
   const size_t held = table.length();
@@ -56,7 +56,7 @@ class DiskVerifier {
     if (!pages->Flush(kPatienceNs)) {
       return Error(Code::kDeadlineExceeded, "the disk is too slow to compare its KV rows");
     }
-    // An empty memory over the same store.
+    // An empty KV cache with the same store.
     const auto second = TRY(LocalModel::ShareWeights(*first, options));
     TRY(Try("from the disk", [&]() -> Result<Hash128> {
       kv::PageTable adopting = second->NewTable();
@@ -84,7 +84,7 @@ class DiskVerifier {
     return Ok();
   }
 
-  // Half of the text; another model goes on with the other half.
+  // Saves half of the text; another model continues with the other half.
   Result<Hash128> SavedAndLoaded(LocalModel& from, LocalModel& to, disk::SessionFolder& sessions,
                                  const std::string& name) {
     const Tokens half = tokens_.first(tokens_.size() / 2);
@@ -101,7 +101,7 @@ class DiskVerifier {
     engine::Scheduler loading(to, /*tokenizer=*/nullptr, clock_);
     engine::Sequence heard = loading.NewSequence();
     heard.SetHistory(half);
-    heard.Release();  // what an earlier way left
+    heard.Release();  // written by an earlier way
     TRY(sessions.LoadRows(TRY(sessions.Open(name)), to.layout(),
                           [&](Bytes chunk) { return loading.ImportRows(heard, chunk); }));
     if (heard.computed() != half.size()) return DataLoss("not all of its KV rows were found again");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// More ways to compute a text (engine/verify.h): the KV cache of its beginning comes from the disk.
-// Must not know how results are shown.
+// Further ways to compute a text (engine/verify.h): the KV cache of its beginning comes from the
+// disk. Must not know how results are shown.
 #pragma once
 
 #include <span>

@@ -27,7 +27,7 @@ constexpr const char* kQuestions[] = {"What is 12 + 7?", "Tell me a story about 
                                       "Write as JSON: name Iris, coins 42, home harbour"};
 constexpr float kTemperatures[] = {0, 1};
 
-// Ways of one group have one hash.
+// Ways of one group must have the same hash.
 struct AnswersWay {
   std::string group;
   std::string name;
@@ -56,7 +56,7 @@ void AddCandidates(const std::vector<ensemble::Candidate>& candidates, size_t ch
   }
 }
 
-// All that is decided, as bits.
+// All decisions, as bits.
 void AddDecided(const ensemble::Answer& answer, Hasher& hasher) {
   AddAnswered(answer.answered, hasher);
   AddCandidates(answer.candidates, answer.chosen, hasher);
@@ -70,7 +70,7 @@ class EnsembleVerifier {
       : options_(options), console_(console) {}
 
   Result<ExitStatus> Run() {
-    // Here, on the threads that were asked for; then on others, and on nodes.
+    // Here, with the requested threads; then with other numbers, and on nodes.
     {
       const auto here = TRY(Open(options_.model->threads, /*on_nodes=*/false));
       TRY(VerifyHere(here.members()));
@@ -93,7 +93,7 @@ class EnsembleVerifier {
     model.threads = threads;
     static const open::ClusterOptions kHere;
     std::vector<std::string> names = options_.ensemble->names;
-    // Places are of the nodes.
+    // Places belong to the ways on nodes.
     for (std::string& name : names) {
       if (!on_nodes && options_.cluster->wants_nodes()) name = open::PlacedModel::Parse(name).model;
     }
@@ -152,7 +152,7 @@ class EnsembleVerifier {
     return Ok();
   }
 
-  // A model twice, and one of all the weight, are that model.
+  // A model twice, or one with all the weight, must equal the model alone.
   Status VerifyIdentities(const std::string& policy, const std::vector<ensemble::Member>& members,
                           size_t i) {
     const std::string group = Alone(members[i]);
@@ -165,7 +165,7 @@ class EnsembleVerifier {
     return Verify(policy, group, policy + ": " + members[i].name + " has all the weight", weighed);
   }
 
-  // Groups of a policy's own are of all that is decided, others of the answers.
+  // Groups of one policy compare all decisions, the others only the answers.
   Status Verify(const std::string& policy, const std::string& group, const std::string& name,
                 const std::vector<ensemble::Member>& members) {
     ensemble::Ensemble ensemble(members, clock_, {.policy = *ensemble::PolicyCalled(policy)});
@@ -204,7 +204,7 @@ class EnsembleVerifier {
     console_.Print("  {}  {:<44}{}\n", ways_.back().hash.ToHex(), name,
                    IsEqual(ways_.back()) ? "" : console_.Styled(Style::kBad, "differs"));
   }
-  // To the first of its group.
+  // With the first of its group.
   bool IsEqual(const AnswersWay& way) const {
     return std::ranges::find(ways_, way.group, &AnswersWay::group)->hash == way.hash;
   }
@@ -230,7 +230,7 @@ class EnsembleVerifier {
   const EnsembleToVerify options_;
   Console& console_;
   SystemClock clock_;
-  std::deque<open::ModelOptions> models_;  // of what is open
+  std::deque<open::ModelOptions> models_;  // of the open members
   std::vector<AnswersWay> ways_;
 };
 

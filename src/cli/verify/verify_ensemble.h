@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// An ensemble's answers in every way to compute them, by every policy, and the single models that
-// it has to be the same as, for `aster verify --ensemble`. Must not know how a member is computed.
+// An ensemble's answers computed in every way, with every policy, and the single models that they
+// must equal, for `aster verify --ensemble`. Must not know how a member is computed.
 #pragma once
 
 #include <cstdint>

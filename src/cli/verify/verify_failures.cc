@@ -23,12 +23,12 @@ using Tokens = std::span<const int32_t>;
 
 enum class Phase : uint8_t { kPrefill, kTransfer, kDecode, kSync };
 
-// Rows at a time, few enough that there is a middle.
+// Few rows at a time, so that there is a middle.
 constexpr size_t kFrame = 16;
-// Steps from a request until rows are on their way: its nodes say what they hold, then they read.
+// Steps from a request until KV rows are sent: its nodes report their rows, then prefill.
 constexpr int kStepsToRows = 3;
 
-// Passes everything on to another one, and lets something happen in the middle of a phase.
+// Passes everything on to another generator, and runs a function in the middle of a phase.
 class Disturbed final : public Generator {
  public:
   Disturbed(Generator& other, Phase phase, std::function<void()> happens)
@@ -40,7 +40,7 @@ class Disturbed final : public Generator {
   engine::Sequence NewSequence() override { return other_.NewSequence(); }
   Result<engine::RequestId> Submit(engine::Request request) override {
     steps_ = 0;
-    // Of the first answer; it is in the middle of the second half of the text.
+    // The first answer; it begins in the middle of the second half of the text.
     if (phase_ == Phase::kDecode && request.edit_logits) {
       request.edit_logits = [this, edit = std::move(request.edit_logits), rows = uint64_t{0},
                              middle = request.max_tokens / 2](Tokens history,
@@ -86,7 +86,7 @@ class Disturbed final : public Generator {
 
   Generator& other_;
   const Phase phase_;
-  std::function<void()> happens_;  // until it has
+  std::function<void()> happens_;  // reset once it has run
   int steps_ = 0;                  // since the last request
 };
 
@@ -95,7 +95,7 @@ struct Accident {
   Phase phase;
   size_t victim;          // 0: the first prefill node; 1: the second, which also decodes
   bool together = false;  // both decode, as a group that the second leads
-  bool owners = false;    // whose nodes own experts
+  bool owners = false;    // the group's nodes own experts
 };
 
 constexpr Accident kAccidents[] = {
@@ -122,7 +122,7 @@ plan::Plan GroupOf(const plan::PlanNode& first, const plan::PlanNode& second, ui
           .decode = {}};
 }
 
-// Half of the layers each, in this order; all of them are the second one's where it answers alone.
+// Half of the layers each, in this order; if the second decodes alone, it has all of them.
 plan::Plan HalvesOf(const plan::PlanNode& first, const plan::PlanNode& second,
                     const model::Shape& shape, bool second_answers) {
   const uint32_t layer_count = shape.layer_count;
@@ -175,13 +175,13 @@ Result<Hash128> WithAccident(const FreshNodes& start, const Accident& accident, 
   return hash;
 }
 
-// The first half is read by one and saved; another one loads it, and is given the second half as
-// its answer.
+// One generator prefills the first half and saves it; another one loads it, and is given the second
+// half as its answer.
 Result<Hash128> SavedAndLoaded(Generator& from, Generator& to, const kv::Layout& layout,
                                disk::SessionFolder& sessions, Tokens tokens) {
   const Tokens half = tokens.first(tokens.size() / 2);
   LogitsHash hash;
-  size_t row = 1;  // the last one's is the answer's first
+  size_t row = 1;  // the last row gives the first answer token
   TRY(from.LogitsOf(half, engine::kDefaultChunk, [&](std::span<const float> logits) {
     return row++ < half.size() ? hash.Add(logits) : Ok();
   }));
@@ -251,7 +251,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   const auto there = TRY(open(nodes, /*is_reversed=*/false));
   TRY(ways.Try("saved by nodes, loaded by one machine",
                [&] { return SavedAndLoaded(*there, here, local->layout(), sessions, tokens); }));
-  // Nodes with an empty KV cache, where there are any; they end before the next ones start.
+  // Nodes with an empty KV cache, if there are any; they end before the next ones start.
   const auto loaded_by_nodes = [&](const char* name, Generator& from) -> Status {
     std::unique_ptr<open::NodeSession> fresh;
     if (start) fresh = TRY(start());
@@ -263,8 +263,7 @@ Result<std::vector<engine::VerifiedWay>> VerifySessions(
   if (start) TRY(loaded_by_nodes("saved by nodes, loaded by other nodes", *there));
   const MayBe may = WhatMayBe(nodes);
   if (!may.group) return ways.Take();
-  // From a group to one machine, and from there to a group; where there are experts, its nodes own
-  // them.
+  // From a group to one machine, and from there to a group; with experts, its nodes own them.
   const auto open_group = [&](open::NodeSession& among) {
     return among.Open(GroupOf(among.nodes()[0], among.nodes()[1], among.layer_count(), may.own),
                       /*tokenizer=*/nullptr, /*max_running=*/8, /*longest_frame_ns=*/0, console);

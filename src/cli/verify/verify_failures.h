@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The ways of computing a text on nodes that are killed while they do it, and on other ones than
-// began it, for `aster verify`. Must not know how they are shown.
+// Ways of computing a text on nodes that are killed meanwhile, and on other nodes than those that
+// began, for `aster verify`. Must not know how they are shown.
 #pragma once
 
 #include <cstdint>
@@ -21,28 +21,27 @@
 
 namespace aster::cli {
 
-// Two nodes at least that have just been started, and may be killed.
+// Starts at least two new nodes, which may be killed.
 using FreshNodes = std::function<Result<std::unique_ptr<open::NodeSession>>()>;
 
-// Whether the first two of these nodes can compute the model's layers together, and own experts
-// then.
+// Whether the first two of these nodes can compute the model's layers together, and then own
+// experts.
 struct MayBe {
   bool group = false;
   bool own = false;
 };
 MayBe WhatMayBe(const open::NodeSession& nodes);
 
-// One of two nodes, which prefill together and of which one decodes, or both as a group where they
-// may be one, is killed: in prefill, in KV transfer, in decode, in KV sync.
+// Two nodes prefill together, and one of them decodes, or both as a group if possible. One is
+// killed: in prefill, in KV transfer, in decode, in KV sync.
 Result<std::vector<engine::VerifiedWay>> VerifyFailures(const FreshNodes& start, MayBe may,
                                                         std::span<const int32_t> tokens,
                                                         const Clock& clock,
                                                         const engine::VerifySink& sink,
                                                         Console& console);
 
-// Half of the text is saved as a session by nodes and gone on with by this process alone, the other
-// way round, and, where others can be started, by those with other layers each; and the same with
-// groups.
+// Nodes save half of the text as a session and this process alone continues it, the other way
+// round, and, if nodes can be started, others with other layers do; and the same with groups.
 Result<std::vector<engine::VerifiedWay>> VerifySessions(
     open::NodeSession& nodes, const FreshNodes& start, const gguf::ModelFiles& files,
     const engine::LocalModelOptions& model, std::span<const int32_t> tokens, Clock& clock,

@@ -18,9 +18,9 @@
 namespace aster::cli {
 namespace {
 
-// Models of more layers are cut at some places only: each plan loads the model once more.
+// Models with more layers are cut at some places only: each plan loads the model once more.
 constexpr uint32_t kLayersCutEverywhere = 16;
-// Between this many equal parts, behind the first layer and before the last.
+// Between this many equal parts, after the first layer and before the last.
 constexpr uint32_t kSpreadParts = 4;
 
 using Tokens = std::span<const int32_t>;
@@ -39,14 +39,14 @@ plan::Plan PlanOf(std::span<const plan::PlanNode> nodes, std::span<const uint32_
   return plan;
 }
 
-// `count` cuts, at equal distances.
+// `count` cuts at equal distances.
 std::vector<uint32_t> EvenCuts(uint32_t layer_count, uint32_t count) {
   std::vector<uint32_t> cuts;
   for (uint32_t i = 1; i <= count; ++i) cuts.push_back(layer_count * i / (count + 1));
   return cuts;
 }
 
-// Plans that together have each of these cuts, with as many in each as there are nodes for.
+// Plans that together have all these cuts, with as many in each as there are nodes for.
 std::vector<plan::Plan> PlansWith(std::span<const uint32_t> cuts,
                                   std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
   std::vector<plan::Plan> plans;
@@ -75,8 +75,8 @@ std::vector<plan::Plan> PlansFor(std::span<const plan::PlanNode> nodes, uint32_t
   return plans;
 }
 
-// The plan with its first stage on the first of the nodes together, of which the very first does
-// `first_share` times as much as each other one.
+// The plan with its first stage on a group of the first nodes; the first of them does `first_share`
+// times as much as each other one.
 plan::Plan Grouped(plan::Plan plan, std::span<const plan::PlanNode> nodes, uint32_t first_share) {
   plan::PlanStage& first = plan.stages.front();
   first.members.assign(nodes.begin() + 1, nodes.end());
@@ -85,8 +85,8 @@ plan::Plan Grouped(plan::Plan plan, std::span<const plan::PlanNode> nodes, uint3
   return plan;
 }
 
-// Groups of two to four nodes that own experts, none or one of each layer on all of them; one that
-// answers what a node has read, and one that reads.
+// Groups of two to four nodes that own experts, with none or one of each layer on all of them; one
+// that decodes after a node has prefilled, and one that prefills.
 std::vector<plan::Plan> OwnersPlans(std::span<const plan::PlanNode> nodes, uint32_t layer_count) {
   std::vector<plan::Plan> plans;
   const auto add = [&](size_t count, uint32_t first_share, uint32_t replicas) {
@@ -105,9 +105,9 @@ std::vector<plan::Plan> OwnersPlans(std::span<const plan::PlanNode> nodes, uint3
   return plans;
 }
 
-// Plans with groups of two nodes, and of three and four where there are as many: of all layers,
-// with equal work and with unequal, before others that have layers of their own, and with other
-// nodes that prefill or decode.
+// Plans with groups of two nodes, and of three and four if there are as many: of all layers, with
+// equal and unequal work, before nodes with layers of their own, and with other nodes that prefill
+// or decode.
 std::vector<plan::Plan> GroupPlans(const open::NodeSession& session) {
   const std::span<const plan::PlanNode> nodes = session.nodes();
   const uint32_t layer_count = session.layer_count();
@@ -119,7 +119,7 @@ std::vector<plan::Plan> GroupPlans(const open::NodeSession& session) {
   const plan::Plan whole = PlanOf(nodes.first(1), {}, layer_count);
   add(whole, 2, 1);
   add(whole, 2, 2);
-  // Layers of their own for the prompt, and all together for the answer; and the other way round.
+  // Separate layers for the prompt, and a group for the answer; and the other way round.
   const std::vector<plan::PlanStage> group = plans.front().stages;
   if (layer_count >= 2) {
     plans.push_back(PlanOf(nodes.first(2), EvenCuts(layer_count, 1), layer_count));
@@ -139,8 +139,8 @@ std::vector<plan::Plan> GroupPlans(const open::NodeSession& session) {
   return plans;
 }
 
-// Plans in which others answer than read: the last node, the first one, one that read nothing, two
-// nodes together.
+// Plans with other decode nodes than prefill nodes: the last node, the first one, one that has
+// prefilled nothing, two nodes together.
 std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes,
                                            uint32_t layer_count) {
   std::vector<plan::Plan> plans;
@@ -159,7 +159,7 @@ std::vector<plan::Plan> DisaggregatedPlans(std::span<const plan::PlanNode> nodes
   return plans;
 }
 
-// Computes a text by one plan after the other.
+// Computes a text with one plan after the other.
 class NodeWays {
  public:
   NodeWays(open::NodeSession& nodes, Tokens tokens, const Clock& clock,
@@ -194,8 +194,7 @@ class NodeWays {
   Status InTurns() {
     return Add(split_ + " in turns", [&] { return engine::AnsweredInTurns(*conductor_, tokens_); });
   }
-  // One answer alone, of which several frames of draft tokens are in flight where there are stages
-  // for them.
+  // One answer alone, with several frames of draft tokens in flight if there are stages for them.
   Status WithDrafts() {
     return Add(split_ + " in turns, with draft tokens", [&] {
       return engine::AnsweredInTurns(*conductor_, tokens_,
@@ -266,7 +265,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
     TRY(ways.BesideOthers());
     TRY(ways.WithDrafts());
   }
-  // Groups, where their parts are not too small for the model.
+  // Groups, unless their parts are too small for the model.
   for (const plan::Plan& plan : GroupPlans(nodes)) {
     if (!nodes.CheckGroups(plan).ok()) continue;
     TRY(ways.Open(plan));
@@ -277,7 +276,7 @@ Result<std::vector<engine::VerifiedWay>> VerifyOnNodes(open::NodeSession& nodes,
   for (const plan::Plan& plan : DisaggregatedPlans(nodes.nodes(), nodes.layer_count())) {
     TRY(ways.Open(plan));
     TRY(ways.BesideOthers());
-    // Several stages are asked for each token, and so hold rows of draft tokens.
+    // Each token needs several stages, which so hold rows of draft tokens.
     TRY(plan.decode.size() > 1 ? ways.WithDrafts() : ways.InTurns());
   }
   return ways.Take();
