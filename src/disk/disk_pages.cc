@@ -13,13 +13,13 @@
 namespace aster::disk {
 namespace {
 
-// The folder is scanned for files of other processes no more often than this, and for no more than
-// one part in kScanShare of the time.
+// The folder is scanned for files of other processes at most this often, and for at most 1 /
+// kScanShare of the time.
 constexpr int64_t kScanIntervalNs = kNsPerSecond;
 constexpr int64_t kScanShare = 50;
-// Eviction frees this part of the bound at once: it looks at all files.
+// Eviction looks at all files, so it frees this part of the bound at once.
 constexpr uint64_t kEvictionShare = 16;
-// The longest wait of the writing thread, even if it was not woken.
+// The longest wait of the writing thread without being woken.
 constexpr int64_t kLongestWaitNs = kNsPerSecond;
 
 PageFileName NameOf(const kv::PageSet& set) {
@@ -31,7 +31,7 @@ PageFileName NameOf(const kv::PageSet& set) {
           .columns = set.layout->columns()};
 }
 
-// Whether less than half of its rows are needed: those are copied as plain rows at once. Other
+// Whether less than half of its rows are needed: then they are copied as plain rows at once. Other
 // pages are copied as they are, and the writing thread makes plain rows of them.
 bool IsSparse(const kv::StoredPage& page) { return page.first_row > page.codec->page_rows() / 2; }
 
@@ -41,7 +41,7 @@ uint64_t WaitingBytes(const kv::StoredPage& page) {
                         : codec.page_bytes();
 }
 
-// The rows that are needed, of a page that lies at `data`.
+// The needed rows of a page at `data`.
 std::vector<uint8_t> PlainRows(const kv::StoredPage& page, const uint8_t* data) {
   const uint32_t count = page.codec->page_rows() - page.first_row;
   std::vector<uint8_t> rows(count * page.codec->row_bytes());
@@ -56,7 +56,7 @@ Result<std::unique_ptr<DiskPages>> DiskPages::Open(DiskPagesOptions options, Clo
   RemoveLeftovers(options.folder, clock.WallNs());
   // tidy: allow(ownership) the constructor is private
   std::unique_ptr<DiskPages> pages(new DiskPages(std::move(options), clock));
-  // Reads the folder, and evicts what a smaller bound leaves no room for.
+  // Reads the folder, and evicts files if the bound has become smaller.
   TRY(ListPageFiles(pages->options_.folder));
   pages->Scan();
   pages->MakeRoom(0);
@@ -66,7 +66,7 @@ Result<std::unique_ptr<DiskPages>> DiskPages::Open(DiskPagesOptions options, Clo
 
 DiskPages::~DiskPages() {
   if (!thread_.joinable()) return;
-  // Pages that wait are written, as many as can be within this time.
+  // Writes the waiting pages, as many as possible in this time.
   Flush(options_.farewell_ns);
   {
     MutexLock lock(mu_);
@@ -109,7 +109,7 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
     name = index_.Find(prefix_at_end, layers.begin);
   }
   if (!name || !name->layers.Contains(layers)) return NotFound("the page was evicted");
-  // Without the lock: the thread that computes must not wait for the disk.
+  // Without the lock: the computing thread must not wait for the disk.
   const auto read = [&]() -> Result<std::vector<uint8_t>> {
     const PageFile file = TRY(PageFile::Open(options_.folder, *name));
     const std::vector<uint8_t> whole = TRY(file.ReadAll());
@@ -120,7 +120,7 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
     GiveUp(*name, chunk.error());
     return chunk;
   }
-  // Used now; the writing thread marks the file, for other processes and later runs.
+  // The writing thread marks the file as used, for other processes and later runs.
   MutexLock lock(mu_);
   index_.Touch(*name, clock_.WallNs());
   used_.push_back(*name);
@@ -130,7 +130,7 @@ Result<std::vector<uint8_t>> DiskPages::ReadChunk(const Hash128& prefix_at_end,
 
 bool DiskPages::Load(const Hash128& prefix_at_end, const kv::Columns& columns,
                      std::span<const kv::StoredPage> pages) {
-  // Files may hold different ranges of layers: each is read once, for all pages that it has.
+  // Files may hold different ranges of layers: each is read once, for all of its pages.
   const int64_t start_ns = clock_.NowNs();
   std::vector<WantedPage> wanted;
   for (const kv::StoredPage& page : pages) wanted.push_back({page, columns, {}});
@@ -210,7 +210,7 @@ Status DiskPages::LoadFrom(const PageFileName& name, std::span<WantedPage> wante
   return Ok();
 }
 
-// The file cannot be used: it leaves the index, and the folder where it is damaged.
+// The file cannot be used: removes it from the index, and from the folder if it is damaged.
 void DiskPages::GiveUp(const PageFileName& name, const Error& why) {
   const bool is_damaged = why.code() == Code::kDataLoss;
   if (is_damaged) RemovePageFile(options_.folder, name);
@@ -235,7 +235,7 @@ bool DiskPages::Keep(const kv::PageSet& set) {
   for (const kv::StoredPage& page : set.pages) waiting.bytes += WaitingBytes(page);
   {
     MutexLock lock(mu_);
-    // Refused where the disk is slower than the computation: the table offers the page again later.
+    // Refused if the disk is slower than the computation: the table offers the page again later.
     if (!Has(set) && queued_bytes_ + waiting.bytes > options_.queue_bytes) {
       if (!set.was_refused) ++counts_.dropped_files;
       return false;
@@ -243,7 +243,7 @@ bool DiskPages::Keep(const kv::PageSet& set) {
     if (set.was_refused && counts_.dropped_files > 0) --counts_.dropped_files;
     if (Has(set)) return true;
   }
-  // Copied without the lock, on the thread that computes: the pages may change when this returns.
+  // Copied without the lock, on the computing thread: the pages may change when this returns.
   waiting.header = {
       .version = kv::KvChunkVersionFor(*set.layout),
       .digest = set.layout->digest(),
@@ -293,7 +293,7 @@ DiskPagesCounts DiskPages::counts() const {
   return counts;
 }
 
-// The writing thread. Pages that are in the queue when the program ends are not written.
+// The writing thread. Pages in the queue at the end of the program are not written.
 void DiskPages::Work() {
   for (;;) {
     Waiting waiting;
@@ -349,14 +349,14 @@ void DiskPages::Write(const Waiting& waiting) {
                       .rows = plain});
     bytes += kv::kBlockHeadBytes + plain.size();
   }
-  // A file larger than the whole bound would evict everything.
+  // A file larger than the bound would evict everything.
   if (bytes > options_.size_bytes) {
     MutexLock lock(mu_);
     ++counts_.oversized_files;
     return;
   }
   MakeRoom(bytes);
-  // Only a file that is whole gets into the index.
+  // Only a complete file gets into the index.
   const Result<uint64_t> written = WritePageFile(options_.folder, waiting.header, blocks);
   MutexLock lock(mu_);
   if (!written.ok()) {
@@ -369,14 +369,14 @@ void DiskPages::Write(const Waiting& waiting) {
   index_.Add({.name = NameOf(waiting.header), .bytes = *written, .used_ns = clock_.WallNs()});
 }
 
-// Evicts the files that were not used for longest until one of `bytes` fits.
+// Evicts the least recently used files until one of `bytes` fits.
 void DiskPages::MakeRoom(uint64_t bytes) {
   const uint64_t limit = options_.size_bytes - std::min(options_.size_bytes, bytes);
   {
     MutexLock lock(mu_);
     if (index_.total_bytes() <= limit) return;
   }
-  // Other processes write and evict as well: the folder decides, not the index.
+  // Other processes write and evict as well: the folder counts, not the index.
   Scan();
   std::vector<PageFileName> oldest;
   {
@@ -392,7 +392,7 @@ void DiskPages::MakeRoom(uint64_t bytes) {
   }
 }
 
-// Makes the index anew from the folder.
+// Rebuilds the index from the folder.
 void DiskPages::Scan() {
   const int64_t start_ns = clock_.NowNs();
   const auto files = ListPageFiles(options_.folder);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Pages on the disk below those in memory: a folder that any number of processes share, now and
-// after restarts, found by the prefix of a history, bounded in size. What a process writes appears
-// whole or not at all; whatever is wrong with the folder, with a file or with the disk, it is as if
-// the pages were not there. docs/kv-cache.md tells how the folder looks. Must not know models.
+// The KV cache on disk: a folder of pages that several processes share, at the same time and after
+// restarts, found by the prefix hash of a history, bounded in size. Files appear complete or not at
+// all; after any error of the folder, a file or the disk, pages count as missing. docs/kv-cache.md
+// describes the folder. Must not know models.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ namespace aster::disk {
 struct DiskPagesOptions {
   std::string folder;  // made if it is missing
   uint64_t size_bytes = uint64_t{8} << 30;
-  // Copies of pages that wait to be written; what comes beyond that is asked for again later.
+  // Copies of pages that wait to be written; further ones are offered again later.
   uint64_t queue_bytes = uint64_t{256} << 20;
-  // How long the end of the process waits for what is still to be written.
+  // How long the end of the process waits for unwritten pages.
   int64_t farewell_ns = 30 * kNsPerSecond;
 };
 
-// Since it was opened, but for the last three.
+// Since it was opened, except the last three.
 struct DiskPagesCounts {
-  uint64_t looked_for = 0;  // pages that memory did not have
-  uint64_t found = 0;       // of those
+  uint64_t looked_for = 0;  // pages that were not in memory
+  uint64_t found = 0;       // of these
   uint64_t loaded_pages = 0;
   uint64_t loaded_positions = 0;
   uint64_t loaded_bytes = 0;
@@ -45,18 +45,18 @@ struct DiskPagesCounts {
   uint64_t kept_files = 0;
   uint64_t kept_bytes = 0;
   uint64_t dropped_files = 0;    // because the queue was full, and not kept since
-  uint64_t oversized_files = 0;  // not kept either: each is larger than the bound
+  uint64_t oversized_files = 0;  // not kept either: larger than the bound
   uint64_t failed_files = 0;     // could not be written or read
-  uint64_t damaged_files = 0;    // found so, and removed
+  uint64_t damaged_files = 0;    // detected and removed
   uint64_t evicted_files = 0;
-  std::string last_failure;  // what was said to the last one that failed or was damaged
-  uint64_t file_count = 0;   // that this process knows of
+  std::string last_failure;  // the last error about a failed or damaged file
+  uint64_t file_count = 0;   // that this process knows
   uint64_t total_bytes = 0;
   uint64_t size_bytes = 0;  // the bound
 };
 
 // Contains, Load and Keep belong to one thread at a time, as kv::PageStore says; the rest is safe
-// for concurrent use. A thread of its own writes.
+// for concurrent use. It writes on a thread of its own.
 class DiskPages final : public kv::PageStore, public kv::PageChunks {
  public:
   // An error only if the folder cannot be made or read. The clock outlives it.
@@ -75,8 +75,7 @@ class DiskPages final : public kv::PageStore, public kv::PageChunks {
   Result<std::vector<uint8_t>> ReadChunk(const Hash128& prefix_at_end,
                                          kv::LayerRange layers) override EXCLUDES(mu_);
 
-  // Waits until everything that was kept until now is written or given up; false where that takes
-  // longer.
+  // Waits until all pages kept so far are written or dropped; false if that takes longer.
   bool Flush(int64_t timeout_ns) EXCLUDES(mu_);
   DiskPagesCounts counts() const EXCLUDES(mu_);
 
@@ -92,23 +91,23 @@ class DiskPages final : public kv::PageStore, public kv::PageChunks {
     uint64_t bytes = 0;
   };
 
-  // A page that is loaded: its rows come from one file or, some columns each, from several.
+  // A page that is loaded: its rows come from one file or, with some columns each, from several.
   struct WantedPage {
     const kv::StoredPage& page;
     const kv::Columns& columns;
     std::vector<uint8_t> rows;  // [needed rows, row bytes]
-    size_t files = 0;           // of which it has what they have of it
+    size_t files = 0;           // that have contributed their part
     bool is_loaded = false;
   };
 
   DiskPages(DiskPagesOptions options, Clock& clock) : options_(std::move(options)), clock_(clock) {}
 
-  // Others may have written what is missing.
+  // Other processes may have written the missing files.
   void WantScan() REQUIRES(mu_);
   bool Has(const kv::PageSet& set) REQUIRES(mu_);
-  // Of the file at `name`, what is wanted of it and not yet there.
+  // Loads the wanted pages that the file at `name` has.
   Status LoadFrom(const PageFileName& name, std::span<WantedPage> wanted);
-  // Of files that have what is wanted together, with the page at `first`.
+  // Loads from files that together have the pages, beginning with that at `first`.
   bool LoadFromAll(std::span<const PageFileName> names, std::span<WantedPage> wanted, size_t first)
       EXCLUDES(mu_);
   void GiveUp(const PageFileName& name, const Error& why) EXCLUDES(mu_);
@@ -122,18 +121,18 @@ class DiskPages final : public kv::PageStore, public kv::PageChunks {
   Clock& clock_;
 
   mutable Mutex mu_;
-  CondVar work_;  // there is something to do
-  CondVar idle_;  // there is not
+  CondVar work_;  // there is work
+  CondVar idle_;  // there is none
   PageIndex index_ GUARDED_BY(mu_);
   std::deque<Waiting> queue_ GUARDED_BY(mu_);
-  // What is in the queue or being written.
+  // Waiting to be written, or being written.
   std::unordered_set<PageFileName, NameHasher> pending_ GUARDED_BY(mu_);
   uint64_t queued_bytes_ GUARDED_BY(mu_) = 0;
-  std::vector<PageFileName> used_ GUARDED_BY(mu_);  // to be marked so on the disk
+  std::vector<PageFileName> used_ GUARDED_BY(mu_);  // to be marked on the disk
   bool is_working_ GUARDED_BY(mu_) = false;
   bool wants_scan_ GUARDED_BY(mu_) = false;
   bool is_ending_ GUARDED_BY(mu_) = false;
-  int64_t next_scan_ns_ GUARDED_BY(mu_) = 0;  // not before
+  int64_t next_scan_ns_ GUARDED_BY(mu_) = 0;  // earliest next scan
   DiskPagesCounts counts_ GUARDED_BY(mu_);
   std::thread thread_;
 };

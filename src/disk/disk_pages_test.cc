@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Random lives of sequences over a store on the disk, against the naive model that knows what every
-// row must be: with room and without, through restarts, kills, damage, a full disk and company.
+// Random operations on sequences over a store on the disk, compared with a naive model that knows
+// every row: with and without free space, through restarts, kills, damage, a full disk and several
+// processes.
 #include "disk/disk_pages.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +40,7 @@ std::vector<int32_t> Text(size_t length, int32_t seed = 0) {
   return tokens;
 }
 
-// By value: a reference into a Result that is gone would be none.
+// By value, as the Result is temporary.
 std::vector<IndexedFile> FilesOf(const std::string& folder) {
   return ListPageFiles(folder).value();
 }
@@ -51,7 +52,7 @@ class DiskPagesTest : public testing::Test {
   }
   std::string folder() const { return holder_.File("pages"); }
 
-  // Computes a text in a fresh memory, on this store; what it adopted of it.
+  // Computes a text in an empty pool with this store; returns the adopted positions.
   uint32_t Compute(const Layout& layout, LayerRange layers, const std::vector<int32_t>& tokens,
                    DiskPages* store) {
     Pool pool(kPlenty, store);
@@ -96,7 +97,7 @@ TEST_P(DiskLives, EveryRowIsWhatItsHistoryMakesIt) {
   const Layout layout = GetParam().layout();
   DiskPagesCounts all;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    // A new process, as it were: only the folder is the same.
+    // As a new process: only the folder is the same.
     const auto store = Open(GetParam().disk_bytes);
     Random random(seed);
     auto choose = [&](uint64_t bound) { return random.NextBelow(bound); };
@@ -115,7 +116,7 @@ TEST_P(DiskLives, EveryRowIsWhatItsHistoryMakesIt) {
     all.kept_files += counts.kept_files;
     all.evicted_files += counts.evicted_files;
   }
-  // The lives did contain what they are for.
+  // The operations did cover these cases.
   EXPECT_GT(all.loaded_pages, 0u);
   EXPECT_GT(all.kept_files, 0u);
   EXPECT_TRUE(all.evicted_files > 0 || GetParam().disk_bytes == kPlenty);
@@ -132,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, DiskLives,
                                          Lives{"MixedTight", kv::MixedLayout, 50, 10'000}),
                          [](const auto& lives) { return std::string(lives.param.name); });
 
-// How many rows of each stream of a layer a file has; none where it leaves the stream out.
+// How many rows of each stream of a layer a file has; empty if it leaves the stream out.
 std::vector<uint32_t> RowsIn(const std::string& folder, const PageFileName& name, uint32_t layer,
                              size_t stream_count) {
   std::vector<uint32_t> counts(stream_count);
@@ -146,7 +147,7 @@ std::vector<uint32_t> RowsIn(const std::string& folder, const PageFileName& name
   return counts;
 }
 
-// A file has the rows that computing behind it needs, and no more.
+// A file has exactly the rows that computing after it needs.
 TEST_F(DiskPagesTest, FilesHaveOnlyRowsThatAreReadLater) {
   const Layout layout = kv::CompressedLayout();
   const std::vector<int32_t> text = Text(200);
@@ -166,7 +167,7 @@ TEST_F(DiskPagesTest, FilesHaveOnlyRowsThatAreReadLater) {
   EXPECT_EQ(store->counts().damaged_files, 0u);
 }
 
-// What it needs to go on from the end of a file is more than windows of one page have.
+// Continuing from the end of a file needs more rows than the windows of one page have.
 TEST_F(DiskPagesTest, WindowsOfMoreThanAPageAreThereFromTheirFirstRow) {
   const Layout layout = kv::MakeLayout(16, 6, {{{.window = 40}}});
   const std::vector<int32_t> text = Text(200);
@@ -241,7 +242,7 @@ TEST_F(DiskPagesTest, FilesOfVersion1AreRead) {
   EXPECT_EQ(twin.length(), 96u);
 }
 
-// What one machine has on its disk another one takes as KV chunks.
+// Another machine can take a machine's files as KV chunks.
 TEST_F(DiskPagesTest, FilesAreKvChunks) {
   for (Layout (*make)() :
        {kv::PlainLayout, kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
@@ -276,7 +277,7 @@ TEST_F(DiskPagesTest, ALaterProcessFindsWhatAnEarlierOneComputed) {
   EXPECT_EQ(counts.loaded_positions, 192u);
   EXPECT_EQ(counts.loaded_pages, 12u * 3);
   EXPECT_EQ(counts.kept_files, 0u);  // all of it was there
-  // Another text that begins alike, and one that does not.
+  // One text with the same beginning, and one without.
   auto other = Text(200);
   other[100] = 1;
   EXPECT_EQ(Compute(layout, layout.all_layers(), other, store.get()), 96u);
@@ -345,11 +346,11 @@ TEST_F(DiskPagesTest, WhatIsDamagedIsNotThere) {
     }
     ASSERT_TRUE(WriteFileAtomically(victim, AsBytes(bytes)).ok());
     const auto store = Open();
-    // Compute checks every row. What is before the damage may be there, what is after is not.
+    // Compute checks every row. Rows before the damage may be found, later ones not.
     const uint32_t adopted = Compute(layout, layout.all_layers(), tokens, store.get());
     EXPECT_LT(adopted, 120u) << what;
     EXPECT_EQ(store->counts().damaged_files, 1u) << what;
-    // It has been written anew.
+    // It has been written again.
     EXPECT_EQ(Compute(layout, layout.all_layers(), tokens, store.get()), 120u) << what;
   }
 }
@@ -400,7 +401,7 @@ TEST_F(DiskPagesTest, AFullDiskIsAsIfThereWereNone) {
   std::signal(SIGXFSZ, old_handler);
   EXPECT_GT(store->counts().failed_files, 0u);
   EXPECT_THAT(store->counts().last_failure, testing::HasSubstr(".rows"));
-  // Nothing half is left, and what was there before is.
+  // No incomplete file is left, and existing ones stay.
   for (const auto& item : std::filesystem::directory_iterator(folder())) {
     EXPECT_EQ(item.path().extension(), ".rows") << item.path();
   }
@@ -429,7 +430,7 @@ TEST_F(DiskPagesTest, WhatAFullQueueHadNoRoomForIsKeptWhenItIsUsedAgain) {
           .value();
   Pool pool(kPlenty, store.get());
   const std::vector<int32_t> text = Text(100);
-  // Each uses memory's pages again, and the queue always has room for one.
+  // Each text reuses memory's pages, and the queue always has room for one.
   for (uint32_t kept = 0; kept < 6; kept = FilesOf(folder()).size()) {
     Twin twin(layout, pool, layout.all_layers());
     twin.Adopt(text);
@@ -472,7 +473,7 @@ TEST_F(DiskPagesTest, MemoryThatIsFullTakesAsMuchAsFits) {
   twin.Verify();
 }
 
-// Lives in another process until it is killed, or for a number of steps.
+// Runs random operations in another process until it is killed, or for a number of steps.
 pid_t LiveInAnotherProcess(const std::string& folder, uint64_t size_bytes, uint64_t seed,
                            int steps) {
   const pid_t child = fork();
@@ -501,14 +502,14 @@ TEST_F(DiskPagesTest, AProcessThatIsKilledLeavesNoWrongPage) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    // Every file that has a name is whole.
+    // Every file with a name is complete.
     for (const IndexedFile& file : FilesOf(folder())) {
       auto open = PageFile::Open(folder(), file.name);
       ASSERT_TRUE(open.ok()) << open.error().message();
       const Status read =
           open->Read([](uint32_t, uint32_t) { return true; },
                      [&](const kv::Block& block) {
-                       // The last row is the only one whose prefix the file tells.
+                       // The file's prefix belongs to the last row only.
                        const size_t row_bytes = block.row_bytes;
                        const auto expected = Twin::RowContent(file.name.prefix_at_end, block.layer,
                                                               block.stream, row_bytes);
@@ -517,7 +518,7 @@ TEST_F(DiskPagesTest, AProcessThatIsKilledLeavesNoWrongPage) {
                      });
       ASSERT_TRUE(read.ok()) << read.error().message();
     }
-    // And a reader finds only what is right.
+    // And a reader finds only right data.
     const auto store = Open();
     Random random(1000 + round);
     auto choose = [&](uint64_t bound) { return random.NextBelow(bound); };

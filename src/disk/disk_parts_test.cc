@@ -29,7 +29,7 @@ class DiskParts : public testing::Test {
   }
   std::string folder() const { return holder_.File("pages"); }
 
-  // Computes a text in a fresh memory, on this store; what it adopted of it.
+  // Computes a text in an empty pool with this store; returns the adopted positions.
   static uint32_t Compute(const Layout& layout, const std::vector<int32_t>& tokens,
                           DiskPages* store) {
     Pool pool(kRoom, store);
@@ -46,8 +46,8 @@ class DiskParts : public testing::Test {
   TemporaryDirectory holder_ = TemporaryDirectory::Create().value();
 };
 
-// Rows that several machines have parts of, in one folder: each finds its part in whole rows, and
-// whole rows are found where all parts are there.
+// Rows of which several machines have parts, in one folder: each finds its part in whole rows, and
+// whole rows are found if all parts are there.
 TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   const auto layout_of = [](uint32_t columns) {
     return kv::MakeLayout(
@@ -64,7 +64,7 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   Twin twin(whole, pool, all);
   ASSERT_TRUE(twin.Compute(all, text));
   const std::vector<uint8_t> chunk = kv::ExportBytes(twin.table(), all, 0, 96);
-  // What a machine with that part finds, and the bytes of it.
+  // The positions that a machine with that part finds, and their bytes.
   const auto adopted = [&](const Layout& layout, DiskPages& store) {
     Pool own(kRoom, &store);
     kv::PageTable table(layout, own, all);
@@ -81,7 +81,7 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   for (const Layout& layout : {part(0, 1), part(1, 4)}) {
     Pool own(kRoom, store.get());
     kv::PageTable table(layout, own, all);
-    // A node that computes gives each page when it is full.
+    // A computing node offers each page when it is full.
     ASSERT_TRUE(kv::Import(table, chunk).ok());
     ASSERT_TRUE(store->Flush(20 * kNsPerSecond));
     EXPECT_EQ(adopted(layout, *store), expected(layout));
@@ -90,12 +90,12 @@ TEST_F(DiskParts, PartsAndWholeRowsFindEachOther) {
   for (const Layout& layout : {part(0, 2), part(2, 4), part(1, 2), layout_of(4)}) {
     EXPECT_EQ(adopted(layout, *store), expected(layout));
   }
-  // All that is wanted is there: nothing is written once more.
+  // All wanted rows are there: nothing is written again.
   EXPECT_EQ(Compute(whole, text, store.get()), 96u);
   EXPECT_EQ(ListPageFiles(folder()).value().size(), 12u);
   EXPECT_EQ(store->counts().damaged_files, 0u);
 
-  // One part is gone: its pages are found no more, but those of the other part are.
+  // One part is missing: its pages are not found, but those of the other part are.
   const std::vector<IndexedFile> files = ListPageFiles(folder()).value();
   for (const IndexedFile& file : files) {
     if (file.name.columns.begin == 1) RemovePageFile(folder(), file.name);

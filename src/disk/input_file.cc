@@ -16,7 +16,7 @@
 namespace aster::disk {
 
 Result<InputFile> InputFile::Open(const std::string& path) {
-  // O_NONBLOCK: a pipe must not make us wait for its other end before we see that it is one.
+  // O_NONBLOCK: opening a pipe must not wait for its other end.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemError(errno, path);
   InputFile file(path, descriptor);
@@ -44,7 +44,7 @@ InputFile::~InputFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-// While it is open nothing else can have its number.
+// While it is open no other file can have its inode number.
 bool InputFile::IsAt(const std::string& path) const {
   struct stat mine = {}, there = {};
   return descriptor_ >= 0 && fstat(descriptor_, &mine) == 0 && stat(path.c_str(), &there) == 0 &&

@@ -12,7 +12,7 @@
 namespace aster::disk {
 namespace {
 
-// What people say to a model is private: files are readable by their owner only.
+// A user's conversations are private: only the owner can read files.
 constexpr uint32_t kOwnerOnly = 0600;
 
 }  // namespace
@@ -72,7 +72,7 @@ Result<std::vector<uint8_t>> PageFile::ReadAll() const {
 }
 
 Status PageFile::ReadHeader(const PageFileName& name) {
-  // Enough for the tokens of a page and a description of the usual length; then all of it.
+  // Enough for the tokens of a page and a description of the usual length; more is read if needed.
   constexpr uint64_t kFirstBytes = 2048;
   buffer_.resize(std::min(end_ - begin_, kFirstBytes));
   TRY(file_->ReadAt(begin_, buffer_.size(), buffer_.data()));

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 // A file with the rows of one page of positions, in a range of layers: a KV chunk (kv/chunk.h) that
-// may leave out streams. It appears under its name when it is whole. Nothing in it is believed:
-// its header must say what its name says, and every block carries a checksum. Must not know who
-// wants the rows, nor the other files of its folder.
+// may leave out streams. It appears under its name when it is complete. Its content is not trusted:
+// the header must match the name, and every block has a checksum. Must not know who wants the rows,
+// nor the other files of its folder.
 #pragma once
 
 #include <cstdint>
@@ -24,32 +24,32 @@ namespace aster::disk {
 
 PageFileName NameOf(const kv::KvChunkHeader& header);
 
-// The bytes of a page file. The blocks ascend by layer, then by stream. The header's block count is
-// set here.
+// The bytes of a page file. The blocks ascend by layer, then by stream. Sets the header's block
+// count.
 std::vector<uint8_t> MakePageFile(kv::KvChunkHeader header, std::span<const kv::Block> blocks);
-// Returns the file's size. Survives the end of the process at once, a power cut a little later:
-// then it may be damaged.
+// Returns the file's size. It survives the end of the process at once, a power cut only after some
+// time: until then it may be damaged.
 Result<uint64_t> WritePageFile(const std::string& folder, const kv::KvChunkHeader& header,
                                std::span<const kv::Block> blocks);
 
 // An open page file. Not for concurrent use.
 class PageFile {
  public:
-  // NotFound where it is not there; DataLoss where it is damaged, or another file of that name.
+  // NotFound if it does not exist; DataLoss if it is damaged, or another file with that name.
   static Result<PageFile> Open(const std::string& folder, const PageFileName& name);
-  // One that is part of another file, which outlives it.
+  // A page file within another file, which outlives it.
   static Result<PageFile> OpenWithin(const InputFile& file, uint64_t offset, uint64_t bytes,
                                      const PageFileName& name);
 
   const kv::KvChunkHeader& header() const { return header_; }
   uint64_t size_bytes() const { return end_ - begin_; }
 
-  // Reads blocks, in their order: only the rows of those that are wanted, checked. The rows are in
-  // memory until `visit` returns. DataLoss names the byte.
+  // Reads blocks, in order: only the rows of wanted ones, checked. The rows are valid until `visit`
+  // returns. DataLoss names the byte.
   using Wanted = FunctionRef<bool(uint32_t layer, uint32_t stream)>;
   using Visit = FunctionRef<Status(const kv::Block&)>;
   Status Read(Wanted wanted, Visit visit);
-  // All of it, as it is. The receiver has to check it.
+  // All of it, unchecked: the receiver checks it.
   Result<std::vector<uint8_t>> ReadAll() const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".rows";
 constexpr size_t kHexDigits = 32;
-// What a name has between dashes, of whole rows and of parts of them.
+// The numbers in a name, of whole rows and of parts of them.
 constexpr size_t kNumbers = 6;
 constexpr size_t kNumbersOfParts = 9;
 
@@ -70,7 +70,7 @@ std::optional<PageFileName> PageFileName::Parse(std::string_view text) {
        !ParseNumber(parts[8], 10, columns.count) || !kv::IsPartOfRow(columns))) {
     return std::nullopt;
   }
-  // One file has one name: no leading zeros, no capitals.
+  // A file has one valid name: no leading zeros, no capitals.
   const bool makes_sense =
       name.begin < name.end && name.end <= kv::kMaxPositions && name.layers.begin < name.layers.end;
   if (!makes_sense || name.ToText() != whole) return std::nullopt;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The names of page files. A name says what is in the file and what it continues, so that a
-// folder's listing is its index. Must not know what is in a file beyond that.
+// The names of page files. A name identifies the file's content and the page before, so that a
+// folder's listing is its index. Must not know more of the content.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace aster::disk {
 
-// Rows that take layers from `begin` to `end` positions of a history.
+// Rows that extend layers from `begin` to `end` positions of a history.
 struct PageFileName {
   Hash128 prefix_at_end;
   Hash128 prefix_at_begin;
@@ -24,16 +24,16 @@ struct PageFileName {
   kv::LayerRange layers;
   kv::Columns columns = {};  // of every row
 
-  // "<prefix at end>-<prefix at begin>-<begin>-<end>-<first layer>-<one past the last>.rows"; where
+  // "<prefix at end>-<prefix at begin>-<begin>-<end>-<first layer>-<one past the last>.rows"; if
   // rows are not whole, "-<first column>-<one past the last>-<of how many>" before the dot.
   std::string ToText() const;
-  // Nothing where that is no name that ToText makes.
+  // Nullopt if ToText cannot have made that name.
   static std::optional<PageFileName> Parse(std::string_view text);
 
   bool operator==(const PageFileName&) const = default;
 };
 
-// For maps by prefix, which are well mixed already.
+// For maps by prefix hash, which is already well mixed.
 struct PrefixHasher {
   size_t operator()(const Hash128& prefix) const { return prefix.low; }
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A folder of page files: listing and removing them. What is not one of them is left alone. Must
-// not know what pages are used for.
+// A folder of page files: lists and removes them. Other files are left alone. Must not know what
+// pages are used for.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,17 @@
 
 namespace aster::disk {
 
-// All page files that are there now.
+// All page files at this moment.
 Result<std::vector<IndexedFile>> ListPageFiles(const std::string& folder);
 
-// Fine if it is not there. False where it could not be removed.
+// True if it does not exist. False if it could not be removed.
 bool RemovePageFile(const std::string& folder, const PageFileName& name);
 
-// Writes down that the file was used, for other processes and the next ones. May fail, without
-// harm.
+// Records that the file was used, for other and later processes. May fail without harm.
 void MarkUsed(const std::string& folder, const PageFileName& name, int64_t wall_ns);
 
-// Removes what processes that were killed have left half-written. A file younger than a minute may
-// belong to a process that is writing it.
+// Removes incomplete files of killed processes. A file younger than a minute may still be being
+// written.
 void RemoveLeftovers(const std::string& folder, int64_t wall_ns);
 
 }  // namespace aster::disk

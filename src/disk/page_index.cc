@@ -62,7 +62,7 @@ std::vector<PageFileName> PageIndex::Find(const Hash128& prefix_at_end, uint32_t
     parts.push_back(&file.name);
   }
   if (parts.empty()) return {};
-  // Whole rows are all columns of whatever number they were divided into.
+  // Whole rows are all columns of any division.
   const uint32_t count = columns.is_whole() ? parts.front()->columns.count : columns.count;
   const uint32_t end = columns.is_whole() ? count : columns.end;
   std::vector<PageFileName> chain;
@@ -96,10 +96,12 @@ std::vector<PageFileName> PageIndex::Oldest(uint64_t bytes_to_leave) const {
   for (const auto& [prefix, of_prefix] : by_prefix_) {
     for (const IndexedFile& file : of_prefix) files.push_back(&file);
   }
-  // The ends of histories first, so that what a file passes on to the one before it is final.
+  // The ends of histories first, so that a file's value is final when it is passed on to the one
+  // before.
   std::ranges::sort(
       files, [](const IndexedFile* a, const IndexedFile* b) { return a->name.end > b->name.end; });
-  std::unordered_map<Hash128, int64_t, PrefixHasher> used_after;  // by prefix: what continues it
+  std::unordered_map<Hash128, int64_t, PrefixHasher>
+      used_after;  // by prefix: uses of the files that continue it
   std::vector<std::pair<int64_t, const IndexedFile*>> ranked;
   ranked.reserve(files.size());
   for (const IndexedFile* file : files) {
@@ -111,7 +113,7 @@ std::vector<PageFileName> PageIndex::Oldest(uint64_t bytes_to_leave) const {
     before = std::max(before, used_ns);
     ranked.emplace_back(used_ns, file);
   }
-  // Stable: of those that count alike, the end still comes first.
+  // Stable: of equal ones, the end still comes first.
   std::ranges::stable_sort(ranked, {}, &std::pair<int64_t, const IndexedFile*>::first);
   std::vector<PageFileName> oldest;
   uint64_t left_bytes = total_bytes_;

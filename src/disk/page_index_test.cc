@@ -33,7 +33,7 @@ TEST(PageFileName, ComesBackFromItsText) {
     name.columns = {1, 3, 4};
     EXPECT_EQ(PageFileName::Parse(name.ToText()), name);
   }
-  // Columns that are none.
+  // Columns that do not exist.
   PageFileName name = Name(1, 2, 3);
   for (const kv::Columns columns :
        {kv::Columns{0, 2, 2}, kv::Columns{2, 2, 4}, kv::Columns{1, 3, 2}}) {
@@ -87,7 +87,7 @@ PageFileName PartName(uint32_t begin, uint32_t end, uint32_t count,
   return name;
 }
 
-// Parts of rows: one file that has all that is wanted, or several that have it together.
+// Parts of rows: one file with all wanted columns, or several that have them together.
 TEST(PageIndex, FindsColumns) {
   using Names = std::vector<PageFileName>;
   PageIndex index;
@@ -102,7 +102,7 @@ TEST(PageIndex, FindsColumns) {
   EXPECT_EQ(index.Find({.low = 1}, 2, {}).size(), 2u);
   EXPECT_TRUE(index.Find({.low = 1}, 1, {}).empty());
   EXPECT_TRUE(index.Find({.low = 1}, 1, {3, 5, 8}).empty());
-  // Whole rows have every part; parts are no whole rows for other machines.
+  // Whole rows have every part; parts are not whole rows for other machines.
   EXPECT_EQ(index.Find({.low = 1}, 2), std::nullopt);
   EXPECT_TRUE(index.LayersOf({.low = 1}).empty());
   index.Add({.name = Name(1, 0, 0), .bytes = 10});
@@ -110,7 +110,7 @@ TEST(PageIndex, FindsColumns) {
   EXPECT_EQ(index.LayersOf({.low = 1}).size(), 1u);
 }
 
-// Histories that branch: what goes is never needed by what stays, is enough, and is the oldest.
+// Histories that branch: evicted files are not needed by the rest, are enough, and are the oldest.
 TEST(PageIndex, WhatStaysIsWholeAndUsedLater) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
@@ -130,13 +130,13 @@ TEST(PageIndex, WhatStaysIsWholeAndUsedLater) {
     std::set<uint64_t> gone;
     uint64_t left = index.total_bytes();
     for (const PageFileName& name : index.Oldest(leave)) {
-      EXPECT_GT(left, leave);  // not one more than it takes
+      EXPECT_GT(left, leave);  // no more than needed
       gone.insert(name.prefix_at_end.low);
       ASSERT_TRUE(index.Remove(name));
       left = index.total_bytes();
     }
     EXPECT_LE(left, leave);
-    std::map<uint64_t, int64_t> last_use;  // of each and what continues it
+    std::map<uint64_t, int64_t> last_use;  // of each and of the files that continue it
     for (auto file = files.rbegin(); file != files.rend(); ++file) {
       int64_t& use = last_use[file->name.prefix_at_end.low];
       use = std::max(use, file->used_ns);

@@ -13,10 +13,10 @@
 namespace aster::disk {
 namespace {
 
-// What people say to a model is private: files are readable by their owner only.
+// A user's conversations are private: only the owner can read files.
 constexpr uint32_t kOnlyOwnerReads = 0600;
 
-// In the order in which they stand in a file.
+// In the order of the file.
 enum RecordType : uint32_t {
   kAbout = 1,    // the model, when it was saved, the system message
   kMessage = 2,  // of the conversation; any number
@@ -52,7 +52,7 @@ Result<Hash128> ReadHash(ByteReader& in) {
   return hash;
 }
 
-// Depends on where the record stands, so that records cannot change places.
+// Depends on the record's offset, so that records cannot change places.
 uint64_t ChecksumOf(uint32_t type, uint64_t offset, Bytes payload) {
   ByteWriter about;
   about.Write(type);
@@ -101,7 +101,7 @@ Result<SessionPage> ReadPage(ByteReader& in) {
   page.name.layers.begin = TRY(in.Read<uint32_t>());
   page.name.layers.end = TRY(in.Read<uint32_t>());
   page.bytes = TRY(in.Read<uint64_t>());
-  // What cannot be the name of a file is none.
+  // It must be a valid file name.
   if (PageFileName::Parse(page.name.ToText()) != page.name) return DataLoss("no page's name");
   return page;
 }
@@ -130,19 +130,19 @@ class Reader {
     return Ok();
   }
 
-  // Takes one into the session. Once it was the last, is_done().
+  // Reads one into the session. After the last one, is_done().
   Status Next(Session& session) {
     const uint64_t begin = offset_;
     const Status status = Take(session);
     if (status.ok() || status.error().code() != Code::kDataLoss) return status;
-    // The damage may have been found by a part that does not know the file's name.
+    // The damage may have been found by code that does not know the file's name.
     return status.error().message().starts_with(file_.path())
                ? Status(status)
                : file_.Damaged(begin, status.error().message());
   }
   bool is_done() const { return is_done_; }
   uint32_t count() const { return count_; }
-  // Whether all that stands before this type of record has been read.
+  // Whether all records before this type have been read.
   bool has_read(RecordType type) const { return last_type_ >= type; }
 
  private:
@@ -158,7 +158,7 @@ class Reader {
     const uint32_t zero = TRY(in.Read<uint32_t>());
     const uint64_t size = TRY(in.Read<uint64_t>());
     const uint64_t checksum = TRY(in.Read<uint64_t>());
-    // Sizes are checked against the file before anything is allocated for them.
+    // Sizes are compared with the file before anything is allocated for them.
     const bool is_in_order = count_ == 0 ? type == kAbout : type > kAbout && type >= last_type_;
     if (zero != 0 || type > kEnd || !is_in_order || size > kMaxPayloadBytes) {
       return DataLoss("no record that can stand there");
@@ -166,7 +166,7 @@ class Reader {
     if (size > file_.size_bytes() - offset_ - kHeadBytes) {
       return file_.Damaged(file_.size_bytes(), "it ends within a record");
     }
-    // The checksum covers type and place; then the payload has to be exactly what the type says.
+    // The checksum covers type and offset; then the payload must match the type exactly.
     std::vector<uint8_t> payload(size);
     TRY(file_.ReadAt(offset_ + kHeadBytes, size, payload.data()));
     if (ChecksumOf(type, offset_, payload) != checksum) return DataLoss("its checksum is another");

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The bytes of a session: a conversation and its KV cache (docs/sessions.md says the same in
-// words). A list of records, each with its own checksum, so that what precedes damage can be used.
-// Must not know what the texts mean, nor how rows are made.
+// The bytes of a session: a conversation and its KV cache (described in docs/sessions.md). A list
+// of records, each with its own checksum, so that the part before any damage can be used. Must not
+// know what the texts mean, nor how rows are made.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ namespace aster::disk {
 inline constexpr uint64_t kSessionMagic = 0x3145535245545341;  // "ASTERSE1", little-endian
 inline constexpr uint32_t kSessionVersion = 1;
 
-// What it was held with.
+// The model of the session.
 struct SessionModel {
-  std::string name;  // for people
-  std::string path;  // as it was given, to find it again
+  std::string name;  // for users
+  std::string path;  // as given, to find it again
   Hash128 fingerprint;
   uint32_t vocab_size = 0;
-  Hash128 layout;                  // the digest of what a row is
+  Hash128 layout;                  // the digest of the row format
   std::string layout_description;  // in words
 
   bool operator==(const SessionModel&) const = default;
@@ -45,7 +45,7 @@ struct SessionMessage {
 struct SessionPage {
   PageFileName name;
   uint64_t bytes = 0;   // of the page file
-  uint64_t offset = 0;  // where it stands in the session's file; 0: it does not
+  uint64_t offset = 0;  // in the session's file; 0: it is not in there
 
   bool operator==(const SessionPage&) const = default;
 };
@@ -55,23 +55,23 @@ struct Session {
   int64_t saved_ns = 0;  // since 1970
   std::string system;
   std::vector<SessionMessage> messages;
-  std::string marked;           // the text that the tokens stand for; empty: for no text alone
-  std::vector<int32_t> tokens;  // of all that was said
+  std::string marked;           // the text of the tokens; empty: unknown
+  std::vector<int32_t> tokens;  // of the whole conversation
   std::vector<SessionPage> pages;
 
   bool operator==(const Session&) const = default;
 };
 
-// Appends records to a file that appears when it is whole.
+// Appends records to a file that appears when it is complete.
 class SessionWriter {
  public:
   static Result<SessionWriter> Create(const std::string& path);
 
-  // Everything but the pages; first.
+  // Everything but the pages; call it first.
   Status Begin(const Session& session);
-  // One that is in the folder of pages.
+  // A page in the folder of pages.
   Status AddPage(const SessionPage& page);
-  // One that travels with the session: a whole page file.
+  // A page that the file contains: a whole page file.
   Status AddPageFile(const PageFileName& name, Bytes file);
   Status Commit();
 
@@ -85,15 +85,15 @@ class SessionWriter {
 
 struct ReadSession {
   Session session;
-  // What is wrong with the rest of the file, with the byte; `session` is what precedes it. The
-  // tokens of a text whose end is missing are not there.
+  // The error of the rest of the file, with the byte; `session` is the part before. An incomplete
+  // list of tokens is left out.
   std::optional<Error> damage;
-  bool has_messages = false;  // all of them precede it
-  bool has_tokens = false;    // they do, too
+  bool has_messages = false;  // all of them are before it
+  bool has_tokens = false;    // these, too
 };
 
-// An error where not even the model is told: the file is no session, or damaged at its beginning,
-// or of a newer version. The contents of page files are not looked at.
+// An error if not even the model is known: the file is no session, or damaged at its beginning, or
+// of a newer version. Does not check the contents of page files.
 Result<ReadSession> ReadSessionFile(const InputFile& file);
 
 }  // namespace aster::disk

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Bytes as a session's file. Checksums keep most changes from being believed, so records are also
-// made here of whatever bytes, with checksums that are right.
+// Bytes as a session's file. Checksums would reject most changes, so records with any bytes and
+// right checksums are also made here.
 #include "base/check.h"
 #include "disk/session_file.h"
 
@@ -20,7 +20,7 @@ void Read(Bytes bytes) {
   }
 }
 
-// As the writer has it: docs/sessions.md.
+// As the writer does: docs/sessions.md.
 void AddRecord(uint32_t type, Bytes payload, ByteWriter& out) {
   ByteWriter about;
   about.Write(type);

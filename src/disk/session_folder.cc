@@ -29,14 +29,14 @@ constexpr size_t kMaxNameBytes = 200;
 constexpr int64_t kLockPatienceNs = 60 * kNsPerSecond;
 constexpr int64_t kLockPollNs = 20 * kNsPerMs;
 
-// Conversations are private: the folder is readable by its owner only.
+// Conversations are private: only the owner can read the folder.
 Status MakePrivateFolder(const std::string& path) {
   TRY(MakeDirectories(path));
   if (chmod(path.c_str(), 0700) != 0) return SystemError(errno, path);
   return Ok();
 }
 
-// Everything that was written in this folder's file system is on the disk.
+// Waits until everything written in this folder's file system is on the disk.
 void SyncFileSystem(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -58,7 +58,7 @@ bool IsOfTheSame(const kv::Block& a, const kv::Block& b) {
   return a.layer == b.layer && a.stream == b.stream;
 }
 
-// Which sessions name a page.
+// How many sessions use a page.
 using Uses = std::unordered_map<PageFileName, uint32_t, NameHasher>;
 
 }  // namespace
@@ -67,7 +67,7 @@ Result<std::string> SessionFolder::DefaultFolder() { return TRY(DataDirectory())
 
 Result<std::string> SessionFolder::PathOf(std::string_view name_or_path) const {
   if (name_or_path.find('/') != std::string_view::npos) return std::string(name_or_path);
-  // Nothing that moves the cursor or turns the direction of text, where a name is shown.
+  // A displayed name must not move the cursor or change the direction of text.
   const bool is_plain = ForDisplay(name_or_path) == name_or_path;
   if (name_or_path.empty() || name_or_path.size() > kMaxNameBytes || name_or_path[0] == '.' ||
       name_or_path[0] == '-' || !is_plain) {
@@ -101,7 +101,7 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
                      }));
     return writer.Commit();
   }
-  // In the folder, pages are files that sessions share; saves and removals of processes take turns.
+  // Sessions share the pages in the folder, so saving and removing take the lock.
   TRY(MakePrivateFolder(folder_));
   TRY(MakeDirectories(PagesFolder()));
   const FileLock lock = TRY(Lock());
@@ -113,12 +113,12 @@ Status SessionFolder::Save(std::string_view name_or_path, const Session& session
         return Ok();
       });
   if (status.ok()) status = Commit(path, session, pages);
-  // Of what had the name before; of a save that failed, its pages.
+  // Pages of a replaced session, or of a save that failed.
   RemoveUnused();
   return status;
 }
 
-// The pages are there; so the session can be.
+// The pages are written, so the session can be.
 Status SessionFolder::Commit(const std::string& path, const Session& session,
                              std::span<const SessionPage> pages) {
   // Pages reach the disk before the session that names them: a crash leaves pages without a
@@ -130,14 +130,14 @@ Status SessionFolder::Commit(const std::string& path, const Session& session,
   return writer.Commit();
 }
 
-// A page that is there stays, if it is whole. It may lack streams and rows that had slid out of a
-// window, or have some that are out of this one's.
+// Keeps an existing page if it is whole. It may lack streams and rows that had left a window, or
+// have some that have left this one's.
 Result<SessionPage> SessionFolder::KeepPage(const kv::KvChunkHeader& header,
                                             std::span<const kv::Block> blocks) {
   const PageFileName name = NameOf(header);
   std::vector<kv::Block> all(blocks.begin(), blocks.end());
   std::vector<std::vector<uint8_t>> rows;
-  // Reads the file that is there, if any.
+  // Reads the existing file, if any.
   if (auto file = PageFile::Open(PagesFolder(), name); file.ok()) {
     std::vector<kv::Block> there;
     const Status read = file->Read([](uint32_t, uint32_t) { return true; },
@@ -152,7 +152,7 @@ Result<SessionPage> SessionFolder::KeepPage(const kv::KvChunkHeader& header,
         return IsOfTheSame(other, block) && other.first_row <= block.first_row;
       });
     };
-    // It has all that is needed: it stays.
+    // It has all needed rows: it stays.
     if (read.ok() && std::ranges::all_of(blocks, is_there)) {
       return SessionPage{.name = name, .bytes = file->size_bytes()};
     }
@@ -200,7 +200,7 @@ Status SessionFolder::LoadRows(const OpenSession& open, const kv::Layout& layout
       [&](const SessionPage& page) { return OpenPage(open, page); }, take);
 }
 
-// Behind a page that cannot be used none of the same layers can.
+// After a page that cannot be used, later ones of the same layers cannot either.
 WholePages SessionFolder::FindWhole(const OpenSession& open, Look look) const {
   WholePages whole;
   std::set<uint32_t> broken;  // by first layer
@@ -248,7 +248,7 @@ Result<std::vector<ListedSession>> SessionFolder::List() const {
   if (error && error != std::errc::no_such_file_or_directory) {
     return SystemError(error.value(), folder_);
   }
-  // What each takes: its own file, and pages that no other session names.
+  // The bytes of each: its own file, and pages that no other session names.
   std::ranges::sort(sessions, {}, &ListedSession::name);
   Uses uses;
   for (const ListedSession& listed : sessions) {
@@ -264,8 +264,8 @@ Result<std::vector<ListedSession>> SessionFolder::List() const {
   return sessions;
 }
 
-// Removes pages that no session names. Where a session cannot be read to its end the pages that it
-// names are not known; then all stay.
+// Removes pages that no session names. If a session cannot be read to its end, its pages are
+// unknown; then all stay.
 uint64_t SessionFolder::RemoveUnused() {
   const auto sessions = List();
   const auto files = ListPageFiles(PagesFolder());
@@ -296,7 +296,7 @@ Result<uint64_t> SessionFolder::Remove(std::string_view name, const OpenSession*
         fmt::format("{}: there is no such session; `aster session list` lists the sessions", path));
   }
   const FileLock lock = TRY(Lock());
-  // Under the lock, so that the file that is removed is the one that was looked at.
+  // Under the lock, so that the file that was checked is removed.
   if (only != nullptr && !only->file->IsAt(path)) {
     return FailedPrecondition(fmt::format("{}: it has changed since, and stays", path));
   }
@@ -312,7 +312,7 @@ Status SessionFolder::Export(std::string_view name, const std::string& path) con
   TRY(writer.Begin(open.session));
   for (const SessionPage& page : open.session.pages) {
     PageFile file = TRY(OpenPage(open, page));
-    // What is damaged is not passed on.
+    // Damaged pages are not exported.
     TRY(file.Read([](uint32_t, uint32_t) { return true; }, [](const kv::Block&) { return Ok(); }));
     TRY(writer.AddPageFile(page.name, TRY(file.ReadAll())));
   }

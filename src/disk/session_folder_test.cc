@@ -36,7 +36,8 @@ std::vector<int32_t> HistoryOf(size_t length, size_t branch = ~size_t{0}) {
   return tokens;
 }
 
-// How rows come: layers of several machines, each in pieces of a number of positions (0: one).
+// The source of rows: layers of several machines, each in pieces of a number of positions (0: one
+// piece).
 struct Topology {
   std::vector<LayerRange> ranges;
   uint32_t step = 0;
@@ -88,7 +89,7 @@ class SessionFolderTest : public testing::Test {
         });
   }
 
-  // What a fresh memory holds of it, with every row checked.
+  // Loads it into an empty pool, with every row checked; returns the positions.
   uint32_t Load(const OpenSession& open, const Layout& layout, Status& status) {
     Pool pool(kPlentyOfPages);
     Twin twin(layout, pool, layout.all_layers());
@@ -170,7 +171,7 @@ TEST_F(SessionFolderTest, SessionsShareWhatTheyBeginWith) {
   ASSERT_TRUE(sessions_.Remove("same").ok());
   EXPECT_EQ(PageFiles(), 10u);
   EXPECT_EQ(LoadWhole("two", layout), 160u);
-  // Saved again under its name, it gives up what it had.
+  // Saving again under its name frees its old pages.
   ASSERT_TRUE(Save("two", layout, HistoryOf(32)).ok());
   EXPECT_EQ(PageFiles(), 2u);
   EXPECT_GT(sessions_.Remove("two").value(), 0u);
@@ -178,7 +179,7 @@ TEST_F(SessionFolderTest, SessionsShareWhatTheyBeginWith) {
   EXPECT_EQ(sessions_.Remove("two").error().code(), Code::kNotFound);
 }
 
-// Of a window only what is in it is saved: of two lengths, each needs other streams of a page.
+// Of a window only the rows in it are saved: for two lengths, a page needs different streams.
 TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
@@ -191,7 +192,7 @@ TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther
   }
 }
 
-// A text that was loaded and rewound goes on from there.
+// A text that was loaded and rewound continues from there.
 TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();
@@ -209,7 +210,7 @@ TEST_F(SessionFolderTest, WhatWasLoadedCanBeTakenBackALittle) {
       twin.Truncate(length);
       twin.Verify();
       EXPECT_TRUE(length < layout.ReachOf(109) || twin.length() == length) << length;
-      // Saved as it is now, it is there again.
+      // Saved in this state, it can be loaded again.
       if (twin.length() == 0) continue;
       const std::vector<int32_t> rest(tokens.begin(), tokens.begin() + twin.length());
       ASSERT_TRUE(sessions_
@@ -255,11 +256,11 @@ TEST_F(SessionFolderTest, DamageAnywhereIsSeenAndWhatPrecedesItIsUsed) {
       }
       Overwrite(path, bytes);
       const auto open = sessions_.Open(path);
-      if (!open.ok()) continue;  // not even the model is told
+      if (!open.ok()) continue;  // not even the model is known
       Status status = Ok();
       const uint32_t length = Load(*open, layout, status);
       EXPECT_TRUE(open->damage || !status.ok()) << round;
-      EXPECT_LE(length, 100u);  // what is damaged may be the very end
+      EXPECT_LE(length, 100u);  // the damage may be at the very end
       const Error& why = open->damage ? *open->damage : status.error();
       EXPECT_THAT(why.message(), testing::HasSubstr("damaged at byte")) << round;
       partly += length > 0;
@@ -286,7 +287,7 @@ TEST_F(SessionFolderTest, APageThatIsDamagedOrGoneCostsWhatFollows) {
     EXPECT_EQ(Load(sessions_.Open("kept").value(), layout, status), 48u);
     EXPECT_THAT(status.error().message(), testing::HasSubstr("rows from position 48"));
   }
-  // To save it again mends it.
+  // Saving it again repairs it.
   ASSERT_TRUE(Save("kept", layout, HistoryOf(100)).ok());
   EXPECT_EQ(LoadWhole("kept", layout), 100u);
 }
@@ -318,13 +319,13 @@ TEST_F(SessionFolderTest, WhatIsWholeIsFoundWithoutAModel) {
   EXPECT_THAT(why, testing::HasSubstr("from position 48 on"));
 }
 
-// Up to where the damage is, all messages and all tokens are there, or they are not.
+// Depending on the place of the damage, all messages and all tokens are readable, or not.
 TEST_F(SessionFolderTest, HowMuchOfTheTextIsThereIsTold) {
   const std::string path = holder_.File("alone.session");
   ASSERT_TRUE(Save(path, kv::PlainLayout(), HistoryOf(100)).ok());
   const std::string whole = ReadFile(path, kPlentyOfPages).value();
   bool had_messages = false, had_tokens = false, had_neither = false;
-  // Pages follow the tokens: what is damaged there is seen at any place of them.
+  // Pages follow the tokens, so any place of damage there gives the same.
   for (size_t size = 0; size < whole.size(); size += had_tokens ? 97 : 1) {
     Overwrite(path, whole.substr(0, size));
     const auto open = sessions_.Open(path);
@@ -390,7 +391,7 @@ TEST_F(SessionFolderTest, WhatWasSavedSinceIsNotRemoved) {
   EXPECT_TRUE(sessions_.Remove("kept", &newest).ok());
 }
 
-// Where two machines see one folder, the other one's copy may have come to be where the first was.
+// If two machines see one folder, the other one's copy may have replaced the first.
 TEST_F(SessionFolderTest, ACopyThatTookItsPlaceIsNotRemoved) {
   ASSERT_TRUE(Save("kept", kv::PlainLayout(), HistoryOf(40)).ok());
   ASSERT_TRUE(sessions_.Export("kept", holder_.File("copy")).ok());
@@ -402,7 +403,7 @@ TEST_F(SessionFolderTest, ACopyThatTookItsPlaceIsNotRemoved) {
 }
 
 TEST_F(SessionFolderTest, NamesStayInTheFolder) {
-  // The last one turns the direction of what is shown behind it.
+  // The last one reverses the text displayed after it.
   for (const char* name : {"", ".", "..", ".hidden", "-n", "a\nb", "a\u202eb"}) {
     EXPECT_FALSE(sessions_.PathOf(name).ok()) << name;
   }
@@ -412,7 +413,7 @@ TEST_F(SessionFolderTest, NamesStayInTheFolder) {
   EXPECT_TRUE(sessions_.List().value().empty());
 }
 
-// The pages that it names are not known.
+// The pages that it names are unknown.
 TEST_F(SessionFolderTest, ASessionThatCannotBeReadKeepsAllPages) {
   const Layout layout = kv::PlainLayout();
   ASSERT_TRUE(Save("broken", layout, HistoryOf(100)).ok());

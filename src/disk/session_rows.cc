@@ -32,7 +32,7 @@ class PageCutter {
     const uint32_t end = std::min(chunk.end, (index + 1) * page_positions);
     const bool is_same =
         page_ && page_->layers == chunk.layers && page_->begin == begin && page_->end == end;
-    // The first block of another page: the one before is whole.
+    // The first block of another page: the one before is complete.
     if (!is_same) {
       TRY(Finish());
       const std::span<const int32_t> tokens = history_.tokens().subspan(begin, end - begin);
@@ -78,7 +78,7 @@ class PageCutter {
         block.stream >= layout_.streams(block.layer).size()) {
       return DataLoss(fmt::format("rows of layer {}, stream {}", block.layer, block.stream));
     }
-    // Rows of one page: they begin in it, and do not reach beyond it.
+    // Rows of one page: they begin in it, and do not extend beyond it.
     const kv::PageCodec& codec = *layout_.streams(block.layer)[block.stream].codec;
     const uint32_t index = block.first_row / codec.page_rows();
     const uint32_t offset = block.first_row % codec.page_rows();
@@ -106,7 +106,7 @@ class PageChain {
       : layout_(layout), history_(history), open_(open), take_(take) {}
 
   Status Take(std::span<const SessionPage> pages) {
-    // Pages are used as far as they continue each other; what is behind is reported, and computed.
+    // Pages are used as far as they are contiguous; later ones are reported, and computed again.
     const size_t chained = CountChained(pages);
     Status missing = Ok();
     if (chained < pages.size()) {
@@ -122,8 +122,8 @@ class PageChain {
   }
 
  private:
-  // From the beginning, each where the one before ends, and all of the history. Between them may be
-  // what has slid out of every window.
+  // From the beginning, each where the one before ends, and all of the history. Gaps may be rows
+  // that have left every window.
   size_t CountChained(std::span<const SessionPage> pages) const {
     const bool has_gaps = !pages.empty() && HasWindows(pages.front().name.layers);
     uint32_t end = 0;
@@ -148,12 +148,12 @@ class PageChain {
     return false;
   }
 
-  // Where nothing slides out of a window, every page file is a KV chunk.
+  // Without windows, every page file is a KV chunk.
   Status TakeOneByOne(std::span<const SessionPage> pages) {
     for (const SessionPage& page : pages) {
       const std::string where = fmt::format("rows from position {}", page.name.begin);
       PageFile file = TRY(open_(page).In(where));
-      // Neither shorter nor longer than it says.
+      // It must have exactly the stated length.
       TRY(file.Read([](uint32_t, uint32_t) { return false; }, [](const kv::Block&) { return Ok(); })
               .In(where));
       Status taken = take_(TRY(file.ReadAll().In(where)));
@@ -162,7 +162,7 @@ class PageChain {
     return Ok();
   }
 
-  // Which byte of the file it is, if that is damaged.
+  // Adds which byte of the file is damaged.
   Status Explain(Status failed, const SessionPage& page) const {
     const std::string where = fmt::format("rows from position {}", page.name.begin);
     PageFile file = TRY(open_(page).In(where));
@@ -171,11 +171,11 @@ class PageChain {
     return std::move(failed).In(where);
   }
 
-  // One KV chunk of everything that a computation at the end reads.
+  // One KV chunk of all rows that a computation at the end reads.
   Status TakeTogether(std::span<const SessionPage> pages) {
     Status damage = Ok();
     while (!pages.empty()) {
-      // All that the last page's end needs, from all pages; if one is damaged, the same for a
+      // All rows that the last page's end needs, from all pages; if one is damaged, the same for a
       // shorter text.
       size_t read_count = 0;
       Status read = ReadNeeded(pages, read_count);
@@ -186,7 +186,7 @@ class PageChain {
         }
         return damage.ok() ? taken : damage;
       }
-      // What precedes the damage may be enough for a shorter history.
+      // The pages before the damage may suffice for a shorter history.
       if (damage.ok()) damage = std::move(read);
       pages = pages.first(read_count);
     }
@@ -198,7 +198,7 @@ class PageChain {
     uint32_t row_count = 0;
     std::vector<uint8_t> bytes;
 
-    // Rows are needed up to the end: those before a gap are not.
+    // Rows are needed up to the end, so those before a gap are not.
     void Add(const kv::Block& block) {
       if (first_row + row_count != block.first_row) {
         *this = {.first_row = block.first_row, .row_count = 0, .bytes = {}};
@@ -209,8 +209,8 @@ class PageChain {
   };
   using Place = std::tuple<uint32_t, uint32_t, uint32_t>;  // page index, layer, stream
 
-  // The rows that may be needed at the end of the last one of these files. On an error,
-  // `read_count` files were whole and had what was needed of them.
+  // Reads the rows that may be needed at the end of the last one of these files. On an error,
+  // `read_count` files were whole and had the needed rows.
   Status ReadNeeded(std::span<const SessionPage> pages, size_t& read_count) {
     needed_.clear();
     const uint32_t reach = layout_.ReachOf(pages.back().name.end);
@@ -237,8 +237,8 @@ class PageChain {
     return Ok();
   }
 
-  // As far back as the files go: a text that was rewound before it was saved has no more than its
-  // end needs.
+  // As far back as the files allow: a text that was rewound before it was saved has only the rows
+  // that its end needs.
   Status TakeNeeded(kv::LayerRange layers, uint32_t end) {
     const std::span<const int32_t> tokens = history_.tokens().first(end);
     kv::KvChunkHeader header = {
@@ -254,8 +254,8 @@ class PageChain {
         .description = layout_.Describe(layers).substr(0, kv::kMaxDescriptionBytes),
         .tokens = {tokens.begin(), tokens.end()}};
     ByteWriter blocks;
-    // With the rows that a rewind may need where the files have them, else with those of the end
-    // alone.
+    // With the rows that a rewind may need if the files have them, otherwise only with those of the
+    // end.
     Status written = WriteBlocks(header, blocks);
     if (!written.ok()) {
       header.reach = end;
@@ -270,7 +270,7 @@ class PageChain {
     return take_(out.bytes());
   }
 
-  // Those that a KV chunk with this header has, whose number becomes known by it.
+  // The blocks of a KV chunk with this header; sets their number.
   Status WriteBlocks(kv::KvChunkHeader& header, ByteWriter& out) const {
     uint32_t count = 0;
     TRY(kv::ForEachBlock(
@@ -329,7 +329,7 @@ Status PutTogether(const kv::Layout& layout, std::span<const int32_t> tokens,
                    std::span<const SessionPage> pages, PageOpener open, KvChunkTaker take) {
   kv::TokenHistory history(layout.digest());
   history.Append(tokens);
-  // Layers may have been saved by several nodes: each range has a chain of its own.
+  // Several nodes may have saved layers: each range has a chain of its own.
   std::map<std::tuple<uint32_t, uint32_t>, std::vector<SessionPage>> by_layers;
   for (const SessionPage& page : pages) {
     const kv::LayerRange layers = page.name.layers;

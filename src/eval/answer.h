@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether a reply has the right answer: exactly, but for case, white space and full stops at the
-// end of texts, and for what makes no difference in JSON. The same verdicts as train/scoring.py,
+// Whether a reply has the right answer: exactly, except for case, white space and full stops at the
+// end of texts, and differences without meaning in JSON. The same verdicts as train/scoring.py,
 // which training uses. Must not know models.
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace aster::eval {
 
-// Where the answer stands in a reply, and how it is compared.
+// Where the answer is in a reply, and how it is compared.
 enum class Extract : uint8_t {
-  kFinal,  // the line behind the last "Answer:", as text
+  kFinal,  // the line after the last "Answer:", as text
   kWhole,  // the whole reply, as text
   kJson,   // the whole reply, as JSON
   kCall,   // between <tool_call> and </tool_call>, as JSON
@@ -27,14 +27,14 @@ enum class Extract : uint8_t {
 std::string_view ExtractName(Extract extract);
 Result<Extract> ParseExtract(std::string_view name);
 
-// The part of the reply that is compared; nothing where it has none. A view into the reply.
+// The part of the reply that is compared; nullopt if there is none. A view into the reply.
 std::optional<std::string_view> FindAnswer(std::string_view reply, Extract extract);
 
-// `answer` is what a reply would be, for kFinal what stands behind the mark.
+// `answer`: a right reply; for kFinal its text after the mark.
 bool IsRight(std::string_view reply, std::string_view answer, Extract extract);
 
-// A text as it is compared: in lower case, words with one space between, without full stops at the
-// end.
+// The compared form of a text: in lower case, words with one space between, without full stops at
+// the end.
 std::string PlainText(std::string_view text);
 
 }  // namespace aster::eval

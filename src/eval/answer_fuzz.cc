@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever models reply: a verdict, the same every time, and one that fits what was found.
+// Any reply gets a verdict, the same every time, which agrees with the answer found.
 #include "base/bytes.h"
 #include "base/check.h"
 #include "eval/answer.h"
 #include "eval/canonical_json.h"
 
-// The first byte says how the answer is found; the first line of the rest is the answer, and what
-// follows the reply.
+// The first byte chooses how the answer is found; the first line of the rest is the answer, and the
+// rest the reply.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using aster::eval::Extract;
   if (size < 1) return 0;

@@ -14,7 +14,7 @@ TEST(PlainText, IgnoresCaseSpaceAndFullStopsAtTheEnd) {
   EXPECT_EQ(PlainText(" \n "), "");
   EXPECT_EQ(PlainText("..."), "");
   EXPECT_EQ(PlainText("3.50."), "3.50");
-  // A full stop that stands alone leaves the space before it.
+  // A separate full stop leaves the space before it.
   EXPECT_EQ(PlainText("red ."), "red ");
   EXPECT_EQ(PlainText(".red"), ".red");
 }
@@ -23,7 +23,7 @@ TEST(PlainText, KnowsCharactersBeyondAscii) {
   EXPECT_EQ(PlainText("a\u00a0b\u2003\u3000c\u0085"), "a b c");
   EXPECT_EQ(PlainText("ÄRGER STRAẞE"), "ärger straße");
   EXPECT_EQ(PlainText("ΟΔΟΣ ΣΑ"), "οδος σα");
-  EXPECT_EQ(PlainText("a\u200bb"), "a\u200bb");  // no space to Python
+  EXPECT_EQ(PlainText("a\u200bb"), "a\u200bb");  // not a space in Python
   EXPECT_EQ(PlainText("\xff\xfe X"), "\uFFFD\uFFFD x");
 }
 
@@ -37,7 +37,7 @@ TEST(Final, IsTheLineBehindTheLastMark) {
   EXPECT_FALSE(IsRight("Answer: 8 plums", "8", Extract::kFinal));
   EXPECT_FALSE(IsRight("Answer: 8\nAnswer: 9", "8", Extract::kFinal));
   EXPECT_FALSE(IsRight("Answer:\n8", "8", Extract::kFinal));
-  // No answer is the right one where nothing was to be said.
+  // An empty answer can be the right one.
   EXPECT_TRUE(IsRight("Answer: \n", "", Extract::kFinal));
   EXPECT_FALSE(IsRight("", "", Extract::kFinal));
 }

@@ -16,7 +16,7 @@
 namespace aster::eval {
 namespace {
 
-// A place for one prompt at a time.
+// Answers one prompt at a time.
 class Slot final : public respond::Listener {
  public:
   explicit Slot(engine::Sequence sequence) : sequence_(std::move(sequence)) {}
@@ -25,7 +25,7 @@ class Slot final : public respond::Listener {
                 const respond::Prompt& prompt, size_t index) {
     index_ = index;
     reply_ = {};
-    // What this prompt shares with the one before stays in memory.
+    // The common beginning with the prompt before stays in the KV cache.
     sequence_.SetHistory(prompt.tokens);
     response_ =
         std::make_unique<respond::Response>(options.model, options.settings, prompt,
@@ -39,7 +39,7 @@ class Slot final : public respond::Listener {
   void Cancel(engine::Generator& generator) const {
     if (busy_) generator.Cancel(id_);
   }
-  // Once, where the reply has come to its end.
+  // Reports the reply once it has ended.
   Status Tell(const AskOptions& options) {
     if (!finished_) return Ok();
     finished_ = busy_ = false;
@@ -66,7 +66,7 @@ class Slot final : public respond::Listener {
   Reply reply_;
   Status status_;
   bool busy_ = false;
-  bool finished_ = false;  // and not told yet
+  bool finished_ = false;  // and not reported yet
 };
 
 class Asker {
@@ -80,7 +80,7 @@ class Asker {
     }
   }
 
-  // The requests that are not finished end with it, or their sequences would be gone too early.
+  // Cancels unfinished requests before their sequences are destroyed.
   ~Asker() { static_cast<void>(Cancel()); }
   Asker(const Asker&) = delete;
   Asker& operator=(const Asker&) = delete;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Answers many prompts with a model, several at once. The reply to each does not depend on how many
-// that are, nor on the others. Must not know questions or files.
+// Answers many prompts with a model, several at once. A reply does not depend on their number, nor
+// on the others. Must not know questions or files.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,13 @@ struct Reply {
 struct AskOptions {
   uint32_t parallel = 8;  // prompts at once; at least 1
   respond::Model model;
-  respond::Settings settings;  // of each
+  respond::Settings settings;  // for each
 
-  // As each ends, which is in no particular order. An error ends everything.
+  // Called as each ends, in any order. An error ends everything.
   std::function<Status(size_t index, const Reply& reply)> on_reply;
-  // Called before every step: whether to stop. Replies that are not finished are dropped then.
+  // Called before every step: whether to stop. Then unfinished replies are dropped.
   std::function<bool()> is_cancelled = nullptr;
-  // After every step.
+  // Called after every step.
   std::function<void()> on_step = nullptr;
 };
 

@@ -30,12 +30,12 @@ class AskerTest : public testing::Test {
                                                  TinyModel::Get().vocab_size(), i),
                              /*form=*/nullptr));
     }
-    // Two that begin alike share memory.
+    // Two with the same beginning share KV rows.
     prompts_[4] = prompts_[3];
     prompts_[4].tokens.push_back(7);
     options_.model.tokenizer = &TinyModel::Get().tokenizer();
     options_.settings.max_tokens = kSanitized ? 3 : 12;
-    // So that some end before others.
+    // Some replies must end before others.
     options_.settings.stops = {"e", "t", "\n"};
   }
 

@@ -17,20 +17,20 @@
 namespace aster::eval {
 namespace {
 
-// Python refuses to make an integer of more.
+// Python refuses integers with more digits.
 constexpr size_t kMaxIntegerDigits = 4300;
 constexpr std::string_view kNull = "null";
 constexpr std::string_view kNan = "nan";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Strings are told apart from everything else, and from each other, by their length in front.
+// Strings have their length in front, which distinguishes them from everything else.
 std::string CanonicalString(std::string_view text) {
   return fmt::format("\"{}:{}", text.size(), text);
 }
 
-// What a float's text is when it is too large or too small for one: the power of ten of its first
-// digit that is not zero decides.
+// The value of a float's text that is too large or too small: the exponent of its first digit that
+// is not zero decides.
 double BeyondRange(std::string_view text) {
   const bool negative = text.front() == '-';
   const size_t exponent_at = std::min(text.find_first_of("eE"), text.size());
@@ -56,13 +56,12 @@ std::string CanonicalFloat(double value) {
   if (std::isnan(value)) return std::string(kNan);
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
-  // Whole numbers look as integers do, with all digits.
+  // Whole numbers look like integers, with all digits.
   if (value == std::floor(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{}", value);
 }
 
-// Half of a pair that stands alone, for which UTF-8 has no form, becomes three bytes that no other
-// text has.
+// An unpaired surrogate, which UTF-8 cannot express, becomes three bytes that no other text has.
 void AppendCharacter(std::string& text, char32_t code) {
   if (code < 0xD800 || code >= 0xE000) return AppendUtf8(text, code);
   for (const uint32_t byte :
@@ -71,7 +70,7 @@ void AppendCharacter(std::string& text, char32_t code) {
   }
 }
 
-// Appends to `out` what it reads. Every function returns whether there was what it reads.
+// Appends what it reads to `out`. Every function returns whether its element was there.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -120,7 +119,7 @@ class Reader {
     return false;
   }
 
-  // How many digits stand from `offset` on.
+  // The number of digits from `offset` on.
   size_t DigitsAt(size_t offset) const {
     size_t end = offset;
     while (end < text_.size() && IsDigit(text_[end])) ++end;
@@ -131,7 +130,7 @@ class Reader {
     const size_t sign = text_.front() == '-' ? 1 : 0;
     size_t size = DigitsAt(sign);
     if (size == 0) return false;
-    if (text_[sign] == '0') size = 1;  // what follows belongs to no number
+    if (text_[sign] == '0') size = 1;  // further digits do not belong to the number
     size_t end = sign + size;
     const size_t integer_end = end;
     if (end < text_.size() && text_[end] == '.' && DigitsAt(end + 1) > 0) {
@@ -170,7 +169,7 @@ class Reader {
     return true;
   }
 
-  // Behind \u. Halves of a pair that stand alone are characters of their own.
+  // After \u. Unpaired surrogates are characters of their own.
   bool ReadUnicodeEscape(std::string& text) {
     char32_t code = 0;
     if (!TakeHex(code)) return false;
@@ -265,7 +264,7 @@ class Reader {
     return true;
   }
 
-  std::string_view text_;  // what is not read yet
+  std::string_view text_;  // unread
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace aster::eval {
 
 Result<std::vector<double>> WeightsByResults(std::span<const Results> all) {
-  // Only what every model was asked.
+  // Only questions that every model was asked.
   std::map<std::string, size_t> answered;
   for (const Results& results : all) {
     if (results.header.questions != all.front().header.questions)
@@ -31,7 +31,7 @@ Result<std::vector<double>> WeightsByResults(std::span<const Results> all) {
   const double best = *std::ranges::max_element(right);
   std::vector<double> weights;
   for (const double each : right) {
-    // Half a question each way, so that no odds are without end.
+    // Half a question each way, so that no odds are infinite.
     const double odds = (each + 0.5) / (static_cast<double>(count) - each + 0.5);
     weights.push_back(each < kWorthAsking * best ? 0 : odds);
   }

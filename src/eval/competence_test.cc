@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// One letter for each question: right, wrong, skipped, or not asked (a space).
+// One letter per question: right, wrong, skipped, or not asked (a space).
 Results ResultsOf(const std::string& letters, const std::string& questions = "q") {
   Results results;
   results.header.questions = questions;

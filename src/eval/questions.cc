@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 // Tools describe their parameters in a few levels.
 constexpr size_t kMaxDepth = 64;
 
-// Looks at the text, so that nothing deep is ever built.
+// Checks the text, so that no deep value is ever built.
 bool IsTooDeep(std::string_view json) {
   size_t depth = 0;
   bool in_string = false;
@@ -87,7 +87,7 @@ bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-// How categories are compared with what people type.
+// The form in which categories are compared with typed names.
 std::string TypedName(std::string_view name) {
   std::string typed(name);
   for (char& c : typed) {
@@ -117,7 +117,7 @@ bool IsWanted(const Selection& selection, const std::string& category) {
   });
 }
 
-// How many each of these gives, so that together they give `limit`: in turns.
+// How many each category gives, taking turns, so that together they give `limit`.
 std::vector<size_t> FairShares(const std::vector<size_t>& sizes, uint64_t limit) {
   std::vector<size_t> shares(sizes.size(), 0);
   for (bool any = true; any && limit > 0;) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes may be given as a file of questions; what is accepted keeps its promises.
+// Any bytes as a file of questions; an accepted file is valid.
 #include <algorithm>
 
 #include "base/bytes.h"

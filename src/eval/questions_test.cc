@@ -87,7 +87,7 @@ TEST(Select, ALimitIsSharedFairly) {
   const QuestionSet set = Set({{"a", 10}, {"b", 1}, {"c", 4}});
   EXPECT_THAT(Select(set, {.limit = 2}).value(), ElementsAre(0, 10));
   EXPECT_THAT(Select(set, {.limit = 3}).value(), ElementsAre(0, 10, 11));
-  // Three of the ten, from all over them; the one; two of the four.
+  // Three of the ten, spread over them; the one; two of the four.
   EXPECT_THAT(Select(set, {.limit = 6}).value(), ElementsAre(0, 3, 6, 10, 11, 13));
   EXPECT_EQ(Select(set, {.limit = 15})->size(), 15U);
   EXPECT_EQ(Select(set, {.limit = 1'000'000'000'000})->size(), 15U);
@@ -100,7 +100,7 @@ TEST(Questions, OursAreGood) {
   EXPECT_GE(set.questions.size(), 400U);
   EXPECT_GE(set.categories.size(), 8U);
   for (const Question& question : set.questions) {
-    // The answer, written as replies are, is right.
+    // The answer, written as a reply, is right.
     const std::string reply = question.extract == Extract::kFinal
                                   ? "So it is.\nAnswer: " + question.answer
                                   : question.answer;

@@ -10,7 +10,7 @@ namespace aster::eval {
 Result<ResultFile> ResultFile::Open(const std::string& path, const ResultHeader& header) {
   AppendFile file = TRY(AppendFile::Open(path));
   const std::string text = TRY(ReadFile(path, kMaxResultBytes));
-  // Nothing, or a header that was cut off: nothing to go on with.
+  // An empty file, or an incomplete header: begins again.
   if (text.find('\n') == std::string::npos) {
     const bool is_ours = FormatHeader(header).starts_with(text);
     if (!is_ours)

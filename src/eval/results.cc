@@ -19,7 +19,7 @@ using nlohmann::ordered_json;
 constexpr const char* kFormatKey = "asterism_eval";
 constexpr int kFormatVersion = 1;
 
-// Replies may hold any bytes: those that are no characters are replaced.
+// Replies may have any bytes: invalid UTF-8 is replaced.
 std::string LineOf(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -48,14 +48,14 @@ Result<bool> FlagOf(const ordered_json& object, const char* key) {
   return member->get<bool>();
 }
 
-// A time that is missing is none: nothing depends on it.
+// A missing time is 0: nothing depends on it.
 double SecondsOf(const ordered_json& object, const char* key) {
   const auto member = object.find(key);
   return member != object.end() && member->is_number() ? member->get<double>() : 0;
 }
 
-// Lines are flat but for "settings" and "times": what is deeper was never written by us, and is
-// dropped while it is read.
+// Lines are flat except for "settings" and "times": deeper values are not ours, and are dropped
+// while parsing.
 Result<ordered_json> ParseLine(std::string_view line) {
   const auto keep_shallow = [](int depth, ordered_json::parse_event_t /*event*/,
                                ordered_json& /*parsed*/) { return depth <= 3; };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What became of the questions, as files hold it: a line that says what was asked of which model
-// and how, then a line for each question. Must not know how they are asked.
+// Files of results: a line about the model and the settings, then a line for each question. Must
+// not know how questions are asked.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 
 namespace aster::eval {
 
-// Everything that answers depend on: results belong together where these are the same.
+// Everything that answers depend on: results are comparable if these are the same.
 struct ResultHeader {
-  std::string model;        // its name, for people
+  std::string model;        // its name, for users
   std::string fingerprint;  // of the model
   std::string questions;    // hash of the file of questions
   std::map<std::string, std::string> settings;
@@ -26,18 +26,17 @@ struct ResultHeader {
   bool operator==(const ResultHeader&) const = default;
 };
 
-// An error that names the first thing that differs, and both values of it. The model's name may
-// differ.
+// An error that names the first difference, with both values. The model's name may differ.
 Status CheckSameRun(const ResultHeader& theirs, const ResultHeader& ours);
 
 struct QuestionResult {
   std::string id;
   std::string category;
   uint64_t prompt_tokens = 0;
-  bool skipped = false;  // the prompt leaves no room for a reply; nothing below is known then
+  bool skipped = false;  // the prompt leaves no room for a reply; the rest is unset then
   uint64_t reply_tokens = 0;
   std::string reply = {};
-  // What was compared; nothing where the reply has no answer.
+  // The compared text; nullopt if the reply has no answer.
   std::optional<std::string> extracted = {};
   std::string expected = {};
   bool right = false;
@@ -49,19 +48,19 @@ struct QuestionResult {
   bool operator==(const QuestionResult&) const = default;
 };
 
-// One line each, with its end.
+// One line each, with its line end.
 std::string FormatHeader(const ResultHeader& header);
 std::string FormatResult(const QuestionResult& result);
 
 struct Results {
   ResultHeader header;
   std::vector<QuestionResult> results;  // ids are different
-  size_t whole_bytes = 0;               // of whole lines: what stands behind was cut off
+  size_t whole_bytes = 0;               // of complete lines; the rest was cut off
 };
 
 inline constexpr size_t kMaxResultBytes = size_t{1} << 30;
 
-// A last line without an end is left out: its writer was interrupted. Errors name the line.
+// Ignores an incomplete last line: its writer was interrupted. Errors name the line.
 Result<Results> ParseResults(std::string_view text);
 
 }  // namespace aster::eval

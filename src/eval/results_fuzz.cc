@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any bytes may be given as a file of results; what is accepted is the same when it is written and
-// read again.
+// Any bytes as a file of results; an accepted file is the same after writing and reading again.
 #include "base/bytes.h"
 #include "base/check.h"
 #include "eval/results.h"

@@ -14,7 +14,7 @@
 namespace aster::eval {
 namespace {
 
-// The entry of a category, which is made where there is none.
+// The entry of a category; makes it if there is none.
 template <typename Entry>
 auto& TallyOf(std::vector<Entry>& entries, const std::string& category) {
   const auto found = std::ranges::find(entries, category, &Entry::category);
@@ -62,7 +62,7 @@ Result<Comparison> Compare(std::span<const QuestionResult> first,
   for (const QuestionResult& result : second) {
     if (!result.skipped) by_id.emplace(result.id, &result);
   }
-  // Files have their lines in the order in which replies ended, which is any.
+  // Lines are in the order in which replies ended, which is random.
   std::vector<const QuestionResult*> by_name;
   for (const QuestionResult& result : first) {
     if (!result.skipped) by_name.push_back(&result);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Scores: of one evaluation, by category and overall, and of two that are held against each other
-// question by question. Must not know files.
+// Scores: of one evaluation, by category and overall, and of two that are compared question by
+// question. Must not know files.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace aster::eval {
 struct Tally {
   uint64_t asked = 0;  // and answered
   uint64_t right = 0;
-  uint64_t skipped = 0;  // not among those asked
+  uint64_t skipped = 0;  // not counted in `asked`
 
   void Add(const QuestionResult& result);
   double rate() const {
@@ -31,14 +31,14 @@ struct CategoryTally {
   Tally tally;
 };
 
-// In the order in which the categories come.
+// In the order of the categories.
 std::vector<CategoryTally> TallyByCategory(std::span<const QuestionResult> results);
 Tally TallyAll(std::span<const QuestionResult> results);
 
 // The questions that both answered.
 struct PairedTally {
   uint64_t both = 0;         // answered
-  uint64_t first_right = 0;  // of them
+  uint64_t first_right = 0;  // of these
   uint64_t second_right = 0;
   uint64_t only_first = 0;  // right in the first and wrong in the second
   uint64_t only_second = 0;
@@ -51,7 +51,7 @@ struct PairedCategory {
   PairedTally tally;
 };
 
-// A question that one had right and the other had not. Point into the compared results.
+// A question that only one of them had right. Points into the compared results.
 struct Change {
   const QuestionResult* first;
   const QuestionResult* second;
@@ -65,7 +65,7 @@ struct Comparison {
   uint64_t only_in_second = 0;
 };
 
-// An error where both name a question that is not the same: another category or another answer.
+// An error if a question differs: another category or another answer.
 Result<Comparison> Compare(std::span<const QuestionResult> first,
                            std::span<const QuestionResult> second);
 

@@ -22,7 +22,7 @@ Interval WilsonInterval(uint64_t right, uint64_t asked) {
   const double middle = (rate + z2 / (2 * n)) / (1 + z2 / n);
   const double reach =
       kNormal95 / (1 + z2 / n) * std::sqrt(rate * (1 - rate) / n + z2 / (4 * n * n));
-  // At the ends the formula gives 0 and 1 but for rounding.
+  // At the ends the formula gives 0 and 1 except for rounding.
   return {right == 0 ? 0 : std::max(0.0, middle - reach),
           right == asked ? 1 : std::min(1.0, middle + reach)};
 }
@@ -31,7 +31,7 @@ double McNemarP(uint64_t only_first, uint64_t only_second) {
   const uint64_t count = only_first + only_second;
   const uint64_t fewer = std::min(only_first, only_second);
   if (2 * fewer == count) return 1;
-  // The probability of `fewer` or less, twice. In logarithms: 2^-count itself may be no double.
+  // The probability of `fewer` or less, twice. In logarithms, as 2^-count may underflow.
   const auto n = static_cast<double>(count);
   double log_ways = 0;  // to choose `i` of `count`
   double sum = 0;

@@ -66,7 +66,7 @@ TEST(McNemarP, DoesNotCareWhichIsFirst) {
 }
 
 TEST(McNemarP, OfManyQuestions) {
-  // 2^-5000 is no double, and the answer still is one: near the normal distribution's.
+  // 2^-5000 underflows, and the result is still right: near the normal distribution's.
   const double p = McNemarP(4900, 5100);
   EXPECT_NEAR(p, std::erfc((200 - 1) / std::sqrt(10000.0) / std::sqrt(2.0)), 1e-3);
   EXPECT_LT(McNemarP(0, 5000), 1e-300);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A small model, and peers that have it and misbehave as a test likes. Only for tests.
+// A small model, and peers that have it and misbehave as a test wants. Only for tests.
 #pragma once
 
 #include <atomic>
@@ -62,7 +62,7 @@ class SourceModel {
 // Serves the model in pieces of a few kilobytes.
 class FakePeer : public WeightPeer {
  public:
-  // Looks at every piece before it is sent, and may change it; an error ends the call.
+  // Called with every piece before it is sent, and may change it; an error ends the call.
   using OnPiece =
       std::function<Status(std::string_view tensor, uint64_t offset, std::vector<uint8_t>& piece)>;
 
@@ -109,7 +109,7 @@ class Halves {
   // [0, 2) with the embedding, and the others with the head.
   const PartHere& low() const { return low_; }
   const PartHere& high() const { return high_; }
-  // As `high`, with other numbers in it: the half of another model.
+  // Like `high`, with other numbers: the half of another model.
   const PartHere& high_of_other() const { return other_; }
   std::string LowPath() const { return folder_.File("low.gguf"); }
 
@@ -167,7 +167,7 @@ inline std::vector<std::shared_ptr<WeightPeer>> Peers(
   return peers;
 }
 
-// Of the tensors that a slice computes with.
+// The tensors of a slice.
 inline std::map<std::string, Bytes> TensorsIn(const model::Slice& slice) {
   std::map<std::string, Bytes> tensors;
   const SourceModel& source = SourceModel::Get();

@@ -13,8 +13,8 @@
 namespace aster::fetch {
 namespace {
 
-// Of a fetch that failed. Unavailable is for a neighbour that cannot be reached, and most others
-// are for what no node could do; here it is this node that does not have the weights.
+// For a fetch that failed. Unavailable would mean a neighbour that cannot be reached, and most
+// other codes an error that any node would have; here only this node lacks the weights.
 Code CodeForCaller(Code code) {
   switch (code) {
     case Code::kCancelled:
@@ -32,20 +32,20 @@ Code CodeForCaller(Code code) {
 
 struct FetchingSliceSource::Fetch {
   stage::SliceRequest request;
-  std::vector<const Fetch*> told_before;  // that request.used_bytes counts already
+  std::vector<const Fetch*> told_before;  // request.used_bytes counts these already
   std::stop_source stop;
   std::atomic<uint64_t> done_bytes = 0;
   std::atomic<uint64_t> total_bytes = 0;
   std::atomic<uint64_t> reserved_bytes = 0;
   std::atomic<uint64_t> reserved_gpu_bytes = 0;
-  std::atomic<bool> is_told = false;  // the owner knows what it takes
+  std::atomic<bool> is_told = false;  // the owner knows its size
   std::atomic<bool> is_abandoned = false;
   std::atomic<bool> is_done = false;
-  // Written by the thread before is_done, read by the owner after it.
+  // The thread writes it before is_done, the owner reads it afterwards.
   std::optional<Result<std::shared_ptr<const gguf::ModelFiles>>> fetched;
 };
 
-// First the bytes that travel, then the same ones once more as they are loaded.
+// Progress counts the fetched bytes, then the same bytes again as they are loaded.
 class FetchingSliceSource::Loading final : public stage::SliceLoading {
  public:
   Loading(std::shared_ptr<Fetch> fetch, stage::FileSliceOptions options)
@@ -92,9 +92,9 @@ class FetchingSliceSource::Loading final : public stage::SliceLoading {
 
  private:
   const std::shared_ptr<Fetch> fetch_;
-  stage::FileSliceSource source_;  // with the fetched files alone
+  stage::FileSliceSource source_;  // with the fetched files only
   std::unique_ptr<stage::SliceLoading> loading_;
-  bool is_taken_ = false;  // so its memory is in use when this is gone
+  bool is_taken_ = false;  // its memory stays in use after this object
 };
 
 FetchingSliceSource::FetchingSliceSource(stage::FileSliceSource& files, TensorStore& store,
@@ -186,7 +186,7 @@ Status FetchingSliceSource::Reserve(Fetch& fetch, const gguf::ModelFiles& layout
 
 void FetchingSliceSource::Sweep() {
   const MutexLock lock(mu_);
-  // Those that are in flight must see what the others took.
+  // Concurrent fetches must see each other's memory.
   if (std::ranges::any_of(fetches_, [](const auto& item) { return !item.first->is_done; })) return;
   for (auto& [fetch, thread] : fetches_) thread.join();
   fetches_.clear();

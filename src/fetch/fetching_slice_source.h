@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Slices from files of this machine, or else from the weights that other machines have: fetched
-// into the store, then loaded as any file is. Must not know how machines find each other.
+// Slices from files of this machine, or from other machines' weights: fetched into the store, then
+// loaded as any file is. Must not know how machines find each other.
 #pragma once
 
 #include <functional>
@@ -20,20 +20,20 @@
 
 namespace aster::fetch {
 
-// Machines that say they have (some of) this model, the best first. Never waits; called by threads
-// that fetch.
+// Machines that report to have (parts of) this model, the best first. Never blocks; called by
+// fetching threads.
 using PeersWith =
     std::function<std::vector<std::shared_ptr<WeightPeer>>(const Hash128& fingerprint)>;
 
 struct FetchingOptions {
   stage::FileSliceOptions loading = {};
-  // Files of this machine that hold only some layers. Called by threads that fetch.
+  // Files of this machine with only some layers. Called by fetching threads.
   std::function<std::vector<PartHere>()> parts_here = {};
   int64_t retry_pause_ns = FetchOptions{}.retry_pause_ns;
 };
 
-// Safe for concurrent use. Giving up what it loads takes no time; its own end waits for peers that
-// are silent, as long as a call to one may be.
+// Safe for concurrent use. Cancelling a load takes no time; the destructor waits for silent peers
+// as long as a call to one may take.
 class FetchingSliceSource final : public stage::SliceSource {
  public:
   // All outlive it.
@@ -43,20 +43,19 @@ class FetchingSliceSource final : public stage::SliceSource {
   FetchingSliceSource(const FetchingSliceSource&) = delete;
   FetchingSliceSource& operator=(const FetchingSliceSource&) = delete;
 
-  // A slice that is to be fetched is refused on its way, before its weights travel, where it does
-  // not fit.
+  // A slice that must be fetched and does not fit is refused before its weights are fetched.
   Result<std::unique_ptr<stage::SliceLoading>> Start(const stage::SliceRequest& request) override
       EXCLUDES(mu_);
   kv::PageChunks* page_chunks() override { return files_.page_chunks(); }
 
  private:
   class Loading;
-  // One slice on its way, shared by its owner and the thread that fetches.
+  // A fetch in progress, shared by its owner and the fetching thread.
   struct Fetch;
 
   void Run(Fetch& fetch);
   Status Reserve(Fetch& fetch, const gguf::ModelFiles& layout) EXCLUDES(mu_);
-  // Takes leave of threads that are done, when all are.
+  // Joins the threads once all of them are done.
   void Sweep() EXCLUDES(mu_);
 
   // Constant after construction.

@@ -128,12 +128,12 @@ TEST_F(FetchingSliceSourceTest, SaysWhyThereIsNone) {
   ASSERT_TRUE(taken && !taken->ok());
   EXPECT_THAT(taken->error().message(), HasSubstr("no reachable node has it"));
   EXPECT_THAT(taken->error().message(), HasSubstr("start `aster node --model FILE`"));
-  // Not Unavailable: it is not this node's neighbour that cannot be reached.
+  // Not Unavailable: that would mean a neighbour of this node.
   EXPECT_EQ(taken->error().code(), Code::kNotFound);
 }
 
-// A node that could not keep what it fetched made every automatic plan fail: the front end took the
-// error for one of the request, which other nodes would not answer otherwise.
+// Once, a node that could not store its weights made every automatic plan fail: the front end took
+// the error for one that every node would give.
 TEST_F(FetchingSliceSourceTest, WhatCannotBeKeptHereMayBeElsewhere) {
   AtomicFile file = AtomicFile::Create(folder_.File("weights")).value();  // in place of the folder
   ASSERT_TRUE(file.Commit().ok());
@@ -156,7 +156,7 @@ TEST_F(FetchingSliceSourceTest, WhatDoesNotFitIsRefusedBeforeItTravels) {
   EXPECT_EQ(peer->calls, 0);
 }
 
-// Neither knew of the other when it was asked for.
+// Neither counted the other when it was requested.
 TEST_F(FetchingSliceSourceTest, TwoThatBeginTogetherDoNotBothFit) {
   const auto peer = std::make_shared<FakePeer>("a");
   const uint64_t one = std::max(BytesIn(kFirst), BytesIn(kLast)) + kKvBytes;

@@ -25,7 +25,7 @@ std::string FirstLine(const Hash128& manifest) {
   return Line(fmt::format("{}{}", kFirstWords, manifest.ToHex()));
 }
 
-// The words of a line whose check is right; nothing where it is not, or has other numbers of words.
+// The words of a line with the right checksum and number of words; nullopt otherwise.
 template <size_t count>
 std::optional<std::array<std::string_view, count>> Words(std::string_view body) {
   std::array<std::string_view, count> words;
@@ -46,7 +46,7 @@ std::optional<T> Number(std::string_view word) {
   return value;
 }
 
-// Takes one line after the other; false where one makes no sense.
+// Reads one line after the other; false if one is invalid.
 class Reader {
  public:
   Reader(Journal& journal, const std::vector<std::vector<uint64_t>>& sizes)
@@ -91,7 +91,7 @@ class Reader {
   const std::vector<std::vector<uint64_t>>& sizes_;
 };
 
-// The next line of `text` without its check, if that is right.
+// The next line of `text` without its checksum, if that is right.
 std::optional<std::string_view> NextBody(std::string_view& text) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos || end < kCheckDigits + 1) return std::nullopt;

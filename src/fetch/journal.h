@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What a store knows of the tensors that it has, in lines of text that each carry their own check:
-// a line that was cut off, and all after it, count as never written. Losing lines loses work, never
-// truth: what a journal says is there is hashed again before it is believed, unless the file is as
-// it was when the journal was closed. The format is described in docs/fetch.md.
+// The state of a store's tensors, in lines of text with a checksum each: an incomplete line, and
+// all after it, count as never written. Losing lines only costs work: data are hashed again before
+// they are used, unless the file is unchanged since the journal was closed. The format is described
+// in docs/fetch.md.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace aster::fetch {
 
-// How much of a tensor is there.
+// How much of a tensor has been stored.
 struct TensorState {
   uint64_t bytes = 0;  // from its beginning
   bool is_verified = false;
@@ -26,8 +26,7 @@ struct TensorState {
   bool operator==(const TensorState&) const = default;
 };
 
-// What tells that a file was not touched since. (Not its device, whose number is another one after
-// a restart.)
+// Shows that a file was not changed. (Without the device number, which differs after a restart.)
 struct FileStamp {
   uint64_t inode = 0;
   uint64_t size_bytes = 0;
@@ -46,12 +45,12 @@ struct Journal {
   bool operator==(const Journal&) const = default;
 };
 
-// `sizes` are the tensors' bytes, [file][tensor]; `manifest` is the hash of the manifest that the
-// journal must belong to. Anything else than a journal of it is an empty one.
+// `sizes`: the tensors' bytes, [file][tensor]; `manifest`: the hash of the manifest that the
+// journal must belong to. Any other text gives an empty journal.
 Journal ParseJournal(std::string_view text, const Hash128& manifest,
                      const std::vector<std::vector<uint64_t>>& sizes);
 
-// A whole journal, as short as it can be.
+// A whole journal, as short as possible.
 std::string FormatJournal(const Journal& journal, const Hash128& manifest);
 // Lines to append.
 std::string TensorLine(size_t file_index, size_t tensor_index, const TensorState& state);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever stands in a journal, what is believed of it could be true, and is read again alike.
+// For any bytes, the accepted entries are possible, and read again unchanged.
 
 #include <string>
 
@@ -27,7 +27,7 @@ void CheckText(const std::string& text) {
   CHECK(ParseJournal(FormatJournal(journal, kManifest), kManifest, sizes) == journal);
 }
 
-// The same with the checksums that the fuzzer cannot hit.
+// The same with right checksums, which the fuzzer cannot find.
 std::string WithChecks(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string checked =

@@ -19,7 +19,7 @@ Journal Example() {
 TEST(Journal, IsReadAsItWasWritten) {
   const std::string text = FormatJournal(Example(), kManifest);
   EXPECT_EQ(ParseJournal(text, kManifest, kSizes), Example());
-  // The last word about a tensor counts.
+  // The last line about a tensor counts.
   Journal later = Example();
   later.tensors[0][0] = {100, true};
   EXPECT_EQ(ParseJournal(text + TensorLine(0, 0, {100, true}), kManifest, kSizes), later);

@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view kMagic = "ASTRMANI";
 constexpr uint32_t kVersion = 1;
-// Larger than any message that carries a piece needs to be, small enough to be held many times.
+// Large enough for any message, small enough to be held many times.
 constexpr size_t kPieceBytes = size_t{1} << 20;
-// The least that a file takes in a manifest, which bounds how many there can be.
+// The smallest size of a file in a manifest, which bounds their number.
 constexpr size_t kLeastFileBytes = 4 * sizeof(uint64_t);
 constexpr size_t kHashBytes = 2 * sizeof(uint64_t);
 
@@ -26,7 +26,7 @@ std::string ShortName(const Hash128& fingerprint) { return fingerprint.ToHex().s
 
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// What was given away need not stay in memory. Does nothing for a file in memory.
+// Data that were sent need not stay in memory. Does nothing for a file in memory.
 void LetGo(const gguf::File& file, Bytes data) {
   const Bytes mapped = file.mapped().bytes();
   if (mapped.empty() || data.empty()) return;
@@ -77,7 +77,7 @@ Result<gguf::File> CheckFile(const rpc::FileManifest& file) {
   return head;
 }
 
-// With the fingerprint that follows from what the manifest says.
+// Computes the fingerprint from the manifest.
 Result<gguf::ModelFiles> ReadHeads(const rpc::ModelManifest& manifest) {
   if (manifest.files.empty() || manifest.files.size() > gguf::kMaxSplitCount) {
     return DataLoss(fmt::format("no model has {} files", manifest.files.size()));
@@ -107,8 +107,8 @@ rpc::ModelManifest MakeManifest(const gguf::ModelFiles& files,
     made.file_bytes = file.size_bytes();
     made.header.assign(head.begin(), head.end());
     for (const gguf::Tensor& tensor : file.tensors()) {
-      // Copies of a tensor have the same content, or there were no fingerprint. What a block's file
-      // repeats of the model counts nowhere, and its content is not asked for.
+      // Copies of a tensor have the same content, or there would be no fingerprint. Tensors that a
+      // block's file repeats from the model do not count, and are not fetched.
       const gguf::ModelFiles::Entry* const entry = files.FindEntry(tensor.name);
       made.contents.push_back(
           entry == nullptr
@@ -133,7 +133,7 @@ Status ReadTensor(const gguf::ModelFiles& files, std::string_view tensor, uint64
   for (Bytes left = found->data.subspan(offset); !left.empty();) {
     const Bytes piece = left.first(std::min(left.size(), kPieceBytes));
     const Status taken = sink(piece);
-    // With the piece before: only whole pages go.
+    // With the piece before, as only whole pages can be released.
     const size_t begin = static_cast<size_t>(piece.data() - found->data.data());
     const size_t before = std::min(begin, kPieceBytes);
     LetGo(files.files()[entry->file_index],

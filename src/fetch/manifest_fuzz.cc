@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whatever a peer says a model consists of, it is refused or it is the model: nothing else happens.
+// A peer's manifest is refused, or it is the model's: nothing else happens.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace aster::fetch {
 
 void CheckAll(aster::Bytes bytes) {
   const auto as_it_is = ParseManifest(bytes);
-  // The same with the checksum that the fuzzer cannot hit.
+  // The same with the right checksum, which the fuzzer cannot find.
   std::vector<uint8_t> checked(bytes.begin(), bytes.end());
   const Hash128 hash = Hash128Of(bytes);
   for (const uint64_t half : {hash.low, hash.high}) {
@@ -23,7 +23,7 @@ void CheckAll(aster::Bytes bytes) {
   const auto manifest = ParseManifest(checked);
   if (manifest.ok()) {
     CHECK(FormatManifest(*manifest) == checked);
-    // No model has this name, so that it must be refused.
+    // No model has this fingerprint, so it must be refused.
     CHECK(!CheckManifest(*manifest, Hash128{~bytes.size(), hash.low}).ok());
   }
   // The bytes as a file's head.

@@ -51,7 +51,7 @@ TEST(Manifest, EveryLieIsSeen) {
   EXPECT_TRUE(refused([](auto& m) { m.files[0].header.clear(); }));
   EXPECT_TRUE(refused([](auto& m) { m.files[0].file_bytes = m.files[0].header.size(); }));
   EXPECT_TRUE(refused([](auto& m) { m.files[0].file_bytes = 0; }));
-  // The vocabulary, a name of a tensor, its shape: any byte of the head that matters.
+  // The vocabulary, a tensor's name, its shape: any relevant byte of the head.
   int changed = 0;
   for (size_t i = 24; i < Good().files[0].header.size(); i += 97) {
     changed += refused([i](auto& m) { m.files[0].header[i] ^= 0x20; }) ? 1 : 0;

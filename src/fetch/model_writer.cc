@@ -32,7 +32,7 @@ ModelWriter::ModelWriter(ModelWriter&& other) noexcept
       changed_(std::move(other.changed_)) {}
 
 ModelWriter::~ModelWriter() {
-  // Whatever ends the work early, what was fetched is kept where that is possible.
+  // However the work ends, fetched data are kept if possible.
   if (!log_.empty()) static_cast<void>(Sync());
   for (const int descriptor : descriptors_) close(descriptor);
 }
@@ -40,7 +40,7 @@ ModelWriter::~ModelWriter() {
 Result<ModelWriter> ModelWriter::Open(const StoredModel& model, uint64_t sync_bytes) {
   ModelWriter writer(model, sync_bytes);
   for (size_t i = 0; i < model.manifest()->files.size(); ++i) TRY(writer.OpenData(i));
-  // Written anew: short, and without what a crash left half written.
+  // Written from scratch: short, and without the incomplete line of a crash.
   TRY(WriteFileAtomically(model.JournalPath(),
                           AsBytes(FormatJournal(writer.journal_, model.manifest_hash()))));
   writer.log_.push_back(TRY(AppendFile::Open(model.JournalPath())));
@@ -138,7 +138,7 @@ Status ModelWriter::Finish() {
   TRY(Sync());
   std::string lines;
   for (size_t i = 0; i < descriptors_.size(); ++i) {
-    // Not fdatasync: the stamp is of the time that the disk has.
+    // Not fdatasync: the stamp needs the file's time on the disk.
     if (fsync(descriptors_[i]) != 0) return SystemError(errno, model_.DataPath(i));
     const FileIdentity identity = TRY(IdentifyFile(model_.DataPath(i)));
     lines += StampLine(i, FileStamp::Of(identity));

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One model's folder in the store, written: bytes of tensors, and the journal that says which are
-// there. The journal follows the data to the disk, never the other way round. Must not know peers.
+// Writes one model's folder in the store: bytes of tensors, and the journal of their state. The
+// journal reaches the disk after the data, never before. Must not know peers.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace aster::fetch {
 
-// For the holder of the folder's lock. Not for concurrent use.
+// Needs the folder's lock. Not for concurrent use.
 class ModelWriter {
  public:
-  // Makes the data files that are missing. The model outlives the writer, which flushes to the disk
-  // whenever it has written `sync_bytes`.
+  // Makes missing data files. The model outlives the writer, which flushes to the disk after every
+  // `sync_bytes`.
   static Result<ModelWriter> Open(const StoredModel& model, uint64_t sync_bytes);
   ModelWriter(ModelWriter&&) noexcept;
   ModelWriter& operator=(ModelWriter&&) = delete;
@@ -31,19 +31,19 @@ class ModelWriter {
     return journal_.tensors[place.file_index][place.tensor_index];
   }
 
-  // Some of the tensor's bytes that are there.
+  // Reads stored bytes of the tensor.
   Status Read(const TensorPlace& place, uint64_t offset, std::span<uint8_t> into) const;
-  // The bytes that follow those that are there.
+  // Appends bytes to the stored ones.
   Status Append(const TensorPlace& place, Bytes bytes);
   void SetVerified(const TensorPlace& place);
-  // What is there is to be looked at again.
+  // The stored bytes must be hashed again.
   void Doubt(const TensorPlace& place);
   // The tensor's bytes are wrong.
   void Drop(const TensorPlace& place);
 
-  // What was done so far survives the process.
+  // The work so far survives a crash.
   Status Sync();
-  // And is taken for true the next time, as long as the files are not touched.
+  // The same, and counts as verified the next time, if the files are unchanged.
   Status Finish();
 
  private:

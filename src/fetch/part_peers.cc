@@ -13,23 +13,23 @@
 namespace aster::fetch {
 namespace {
 
-// Of all peers together: a manifest has some megabytes.
+// For all peers together: a manifest has some megabytes.
 constexpr size_t kMaxParts = 64;
 
-// What all of them together have. Asked once, when the first of them does not have the whole.
+// The parts of all peers, fetched when the first peer lacks the whole model.
 class Parts {
  public:
   Parts(std::vector<std::shared_ptr<PartHolder>> holders, std::vector<PartHere> here,
         KnownManifest known)
       : holders_(std::move(holders)), here_(std::move(here)), known_(std::move(known)) {}
 
-  // The manifest of the model, where the parts make it up or it is known; else null.
+  // The model's manifest, if it is known or the parts make it up; otherwise null.
   const rpc::ModelManifest* Whole(const Hash128& fingerprint) {
     Find(fingerprint);
     return whole_.get();
   }
 
-  // Of a peer's parts those that belong to that model; the peer behind the last is this machine.
+  // The parts of a peer that belong to the model; the index after the last peer is this machine.
   const std::vector<const Part*>& Proven(const Hash128& fingerprint, size_t peer_index) {
     Find(fingerprint);
     return proven_[peer_index];
@@ -103,7 +103,7 @@ class Parts {
   bool has_asked_ = false;
   std::vector<std::unique_ptr<Part>> told_;
   std::vector<std::vector<const Part*>> by_peer_;  // [holders_ and this machine]
-  // Of the model that was asked for last.
+  // Of the last requested model.
   std::optional<Hash128> fingerprint_;
   std::shared_ptr<const rpc::ModelManifest> whole_;
   std::vector<std::vector<const Part*>> proven_;  // [holders_ and this machine]
@@ -111,7 +111,7 @@ class Parts {
 
 class PartPeer final : public WeightPeer {
  public:
-  // Without a holder it is this machine.
+  // holder null: this machine.
   PartPeer(std::shared_ptr<PartHolder> holder, std::shared_ptr<Parts> parts, size_t index)
       : holder_(std::move(holder)), parts_(std::move(parts)), index_(index) {}
 

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 const Hash128& Whole() { return SourceModel::Get().fingerprint(); }
 
-// Has one part, and knows it by that part's own fingerprint only, as any node does.
+// Has one part, and knows it only by that part's own fingerprint, as any node does.
 class Holder final : public PartHolder {
  public:
   explicit Holder(PartHere half) : half_(std::move(half)) {}

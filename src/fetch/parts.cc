@@ -13,10 +13,10 @@
 namespace aster::fetch {
 namespace {
 
-// Of all ways to put parts together, with the layers of one model or of several that look alike.
+// The most combinations of parts that are tried, for one model or several similar ones.
 constexpr int kMaxSteps = 256;
 
-// The end of the layers that begin at `layer` and are there without a gap.
+// The end of the layers that begin at `layer` without a gap.
 uint32_t EndOfLayers(std::span<const Part* const> parts, uint32_t layer) {
   for (bool is_longer = true; is_longer;) {
     is_longer = false;
@@ -46,7 +46,7 @@ class Search {
   }
 
  private:
-  // Until the parts chosen hold all layers, adds one that goes on where they end.
+  // Adds parts that continue the chosen ones, until all layers are there.
   void Extend(uint32_t layer) {
     for (const Part* part : parts_) {
       if (found_ || steps_ == kMaxSteps) return;

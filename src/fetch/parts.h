@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Files that each hold some layers, on as many machines. Nothing in a file says which others belong
-// to it; the fingerprint of the whole does, because it follows from the contents of all of them.
-// Must not know how machines are asked.
+// Files with some layers each, on several machines. Nothing in a file says which others belong to
+// it, but the fingerprint of the whole does, because it depends on the contents of all. Must not
+// know how machines are asked.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace aster::fetch {
 
-// Some layers of a model, as the node that has them tells it.
+// Some layers of a model, as their node describes them.
 struct Part {
   cluster::HeldModel description;
   rpc::ModelManifest manifest;
@@ -33,14 +33,14 @@ struct PartHere {
   gguf::Fingerprint fingerprint;
 };
 
-// The manifest of the model with that fingerprint, where some of the parts make it up.
+// The manifest of the model with that fingerprint, if some of the parts make it up.
 std::optional<rpc::ModelManifest> FindWhole(const Hash128& fingerprint,
                                             std::span<const Part* const> parts);
 
-// Whether all that the part says is what the whole says, too: its keys, tensors and contents.
+// Whether the part agrees with the whole: its keys, tensors and contents.
 bool IsPartOf(const rpc::ModelManifest& part, const rpc::ModelManifest& whole);
 
-// "6 layers", or "layers 0-2 of 6" where there are others elsewhere.
+// "6 layers", or "layers 0-2 of 6" if the model has others.
 std::string LayersText(const cluster::HeldModel& held);
 
 }  // namespace aster::fetch

@@ -14,15 +14,15 @@
 namespace aster::fetch {
 namespace {
 
-// Heads of files are a few megabytes, mostly vocabulary; journals a line for each tensor and for
-// each piece that was fetched.
+// Heads of files are a few megabytes, mostly vocabulary; journals have a line for each tensor and
+// for each fetched piece.
 constexpr size_t kMaxManifestBytes = size_t{2} << 30;
 constexpr size_t kMaxJournalBytes = size_t{256} << 20;
 constexpr size_t kMaxNameBytes = 128;
 
 std::string ManifestPath(const std::string& folder) { return folder + "/manifest"; }
 
-// Another machine made up the name: what is left of it is no path, and nothing hidden.
+// The name comes from another machine: the result is no path, and not hidden.
 std::string SafeName(std::string_view name) {
   if (name.ends_with(".gguf")) name.remove_suffix(5);
   std::string safe;
@@ -68,7 +68,7 @@ Result<StoredModel> StoredModel::Open(const std::string& folder, const Hash128& 
   StoredModel model;
   model.folder_ = folder;
   Result<rpc::ModelManifest> manifest = ParseManifest(AsBytes(*text));
-  // A damaged manifest is fetched again, like one that never was.
+  // A damaged manifest is fetched again, like a missing one.
   if (!manifest.ok()) return NotFound(manifest.error().message());
   Result<gguf::ModelFiles> layout = CheckManifest(*manifest, fingerprint);
   if (!layout.ok()) return NotFound(layout.error().message());
@@ -110,8 +110,8 @@ Result<std::vector<gguf::File>> StoredModel::OpenFiles(
   std::vector<gguf::File> files;
   for (size_t i = 0; i < manifest_->files.size(); ++i) {
     const auto tensors = layout_->files()[i].tensors();
-    // What is not verified is left out, so that it cannot be read by accident. So are second copies
-    // of a tensor, which are never fetched.
+    // Unverified tensors are left out, so that they cannot be read by accident; so are second
+    // copies of a tensor, which are never fetched.
     const auto is_there = [&](size_t tensor_index) {
       return journal_.tensors[i][tensor_index].is_verified && wanted(tensors[tensor_index].name);
     };

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One model's folder in the store, read: what the model is, and which of its tensors are there and
-// checked. For each file of the model there is a sparse one of the same size with the data at the
-// same places, and without the head: it cannot be taken for a model of zeros. Must not know peers,
-// nor who writes.
+// Reads one model's folder in the store: the model, and its stored and verified tensors. Each file
+// of the model has a sparse one of the same size with the data at the same places, without the
+// head: it cannot be taken for a model of zeros. Must not know peers, nor who writes.
 #pragma once
 
 #include <memory>
@@ -20,11 +19,11 @@
 
 namespace aster::fetch {
 
-// Where a tensor is, and what it must be.
+// A tensor's place, and its expected content.
 struct TensorPlace {
   size_t file_index = 0;
-  size_t tensor_index = 0;  // of the file, in its order
-  std::string_view name;    // of the layout
+  size_t tensor_index = 0;  // in the file's order
+  std::string_view name;    // owned by the layout
   uint64_t offset = 0;      // from the beginning of the file
   uint64_t size = 0;
   Hash128 content;
@@ -33,9 +32,9 @@ struct TensorPlace {
 // Constant after Open.
 class StoredModel {
  public:
-  // NotFound where the folder has no manifest of that model (or none that can be trusted).
+  // NotFound if the folder has no trustworthy manifest of that model.
   static Result<StoredModel> Open(const std::string& folder, const Hash128& fingerprint);
-  // Keeps a manifest that CheckManifest accepted.
+  // Stores a manifest that CheckManifest accepted.
   static Status Keep(const std::string& folder, const rpc::ModelManifest& manifest);
 
   const std::string& folder() const { return folder_; }
@@ -43,8 +42,7 @@ class StoredModel {
   const Hash128& manifest_hash() const { return manifest_hash_; }
   // The model's files without their data.
   const gguf::ModelFiles& layout() const { return *layout_; }
-  // As it was when this was opened. Where a file was touched since its stamp, nothing of it counts
-  // as verified.
+  // As of Open. If a file was changed since its stamp, nothing of it counts as verified.
   const Journal& journal() const { return journal_; }
   bool IsVerified(const TensorPlace& place) const {
     return journal_.tensors[place.file_index][place.tensor_index].is_verified;
@@ -54,7 +52,7 @@ class StoredModel {
   std::string DataPath(size_t file_index) const;
   std::string JournalPath() const { return folder_ + "/journal"; }
 
-  // The model's files with those verified tensors that are wanted, and no others.
+  // The model's files with the verified tensors that are wanted, and no others.
   Result<std::vector<gguf::File>> OpenFiles(
       FunctionRef<bool(std::string_view tensor)> wanted) const;
   Result<gguf::ModelFiles> Files(FunctionRef<bool(std::string_view tensor)> wanted) const {

@@ -46,9 +46,9 @@ Status TensorFetcher::Fetch(std::span<const TensorPlace> places) {
 }
 
 Status TensorFetcher::FetchOne(const TensorPlace& place) {
-  // Fetches until the hash is right. That ends: after a wrong one the bytes on disk go, from the
-  // second time on the tensor comes from one peer at a time, and a peer that sent a wrong one is
-  // not asked again.
+  // Fetches until the hash is right. This ends: after a wrong one the bytes on disk are dropped,
+  // from the second time on the tensor comes from one peer at a time, and a peer that sent a wrong
+  // one is not asked again.
   bool alone = false;
   for (;;) {
     Course course{.place = place};
@@ -65,7 +65,7 @@ Status TensorFetcher::FetchOne(const TensorPlace& place) {
   }
 }
 
-// Hashes the bytes that an earlier run has fetched, which fetching continues.
+// Hashes the bytes of an earlier run, which fetching continues.
 Status TensorFetcher::HashPrefix(Course& course) {
   const uint64_t there = writer_.StateOf(course.place).bytes;
   course.had_prefix = there > 0;
@@ -88,8 +88,8 @@ Status TensorFetcher::FetchRest(Course& course, bool alone) {
     uint64_t gained = 0;
     TRY(AskEveryone(course, alone, gained));
     if (writer_.StateOf(course.place).bytes == course.place.size) break;
-    // Less than kLeastBytes is no progress: a peer that sends a byte a call would be asked for
-    // ever.
+    // Less than kLeastBytes is no progress: otherwise a peer that sends a byte per call would be
+    // asked for ever.
     const bool is_progress = !alone && gained >= std::min(missing, kLeastBytes);
     idle_rounds = is_progress ? 0 : idle_rounds + 1;
     const bool nobody_left = std::ranges::all_of(peers_, &Peer::is_liar);
@@ -101,7 +101,7 @@ Status TensorFetcher::FetchRest(Course& course, bool alone) {
 
 Status TensorFetcher::AskEveryone(Course& course, bool alone, uint64_t& gained_bytes) {
   // Beginning with the peer that sent the last tensor. Each continues where the one before ended;
-  // or, `alone`, begins anew, so that a wrong hash is that peer's.
+  // with `alone` it begins again, so that a wrong hash is that peer's fault.
   for (size_t i = 0; i < peers_.size(); ++i) {
     const size_t index = (preferred_ + i) % peers_.size();
     if (peers_[index].is_liar) continue;
@@ -131,8 +131,8 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
   std::optional<Error> own_error;
   int64_t window_ns = clock_.NowNs();
   uint64_t window_bytes = 0;
-  // Takes the bytes as they come: to the disk, into the hash, and against the least rate. An error
-  // of this node's own disk is told apart from those of the peer.
+  // Writes the bytes to the disk, adds them to the hash, and checks the least rate. An error of
+  // this node's own disk is distinguished from the peer's.
   const auto take = [&](Bytes piece) -> Status {
     if (options_.stop.stop_requested()) {
       return Error(Code::kCancelled, "fetching weights was stopped");
@@ -173,8 +173,8 @@ Status TensorFetcher::Ask(Course& course, size_t peer_index) {
   return Ok();
 }
 
-// Finds the source of wrong bytes: the only peer that sent any, or this disk where none did. Of
-// several it is not known which.
+// Finds the source of wrong bytes: the only peer that sent any, or this disk if none did. With
+// several peers it is unknown.
 void TensorFetcher::Blame(const Course& course) {
   const std::string name = gguf::NameText(course.place.name);
   if (course.senders.size() == 1 && !course.had_prefix) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Gets tensors of one model from whichever peers have them, and believes none: what arrives is
-// hashed, and a peer that sends something else is not asked again. Resumes where a fetch stopped.
-// Must not know where the bytes are kept, nor which tensors make a slice.
+// Gets tensors of one model from any peers, without trusting them: received bytes are hashed, and a
+// peer that sends wrong ones is not asked again. Resumes where a fetch stopped. Must not know where
+// the bytes are stored, nor which tensors make a slice.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +27,9 @@ using FetchProgress = std::function<void(uint64_t done_bytes, uint64_t total_byt
 struct FetchOptions {
   FetchProgress progress;
   std::stop_token stop;
-  // Between asking all peers in vain and asking them again.
+  // The pause after all peers have failed.
   int64_t retry_pause_ns = 500 * kNsPerMs;
-  // A peer that sends less than kLeastBytes in this time is as good as silent.
+  // A peer that sends less than kLeastBytes in this time counts as silent.
   int64_t patience_ns = 30 * kNsPerSecond;
 };
 
@@ -42,12 +42,12 @@ class TensorFetcher {
   TensorFetcher(const StoredModel& model, ModelWriter& writer,
                 std::vector<std::shared_ptr<WeightPeer>> peers, FetchOptions options, Clock& clock);
 
-  // All of them, in this order.
+  // Fetches all of them, in this order.
   Status Fetch(std::span<const TensorPlace> places);
 
-  // Bytes that came from peers.
+  // Bytes received from peers.
   uint64_t received_bytes() const { return received_bytes_; }
-  // What people may want to know though it went well: who sent wrong bytes.
+  // Messages for users after success: which peers sent wrong bytes.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -56,20 +56,20 @@ class TensorFetcher {
     bool is_liar = false;
     std::string last_error;
   };
-  // One tensor on its way.
+  // The state of one tensor.
   struct Course {
     const TensorPlace& place;
     gguf::ContentHasher hasher = {};
-    bool had_prefix = false;           // some of it was on the disk before
+    bool had_prefix = false;           // some of it was already on the disk
     std::vector<size_t> senders = {};  // indices of peers that sent some of it
   };
 
   Status FetchOne(const TensorPlace& place);
   Status HashPrefix(Course& course);
-  // From any peer, in turn, until it is whole. `alone`: from a single one, whichever that is.
+  // From any peers, in turn, until it is complete. `alone`: from a single peer.
   Status FetchRest(Course& course, bool alone);
   Status AskEveryone(Course& course, bool alone, uint64_t& gained_bytes);
-  // An error is this machine's; what the peer did wrong is kept with the peer.
+  // Returns only this machine's errors; the peer's are recorded with the peer.
   Status Ask(Course& course, size_t peer_index);
   void Blame(const Course& course);
   Error NobodyHas(const TensorPlace& place) const;
@@ -84,7 +84,7 @@ class TensorFetcher {
   const FetchOptions options_;
   Clock& clock_;
 
-  size_t preferred_ = 0;  // the peer that was good last
+  size_t preferred_ = 0;  // the last good peer
   uint64_t total_bytes_ = 0;
   uint64_t done_bytes_ = 0;  // of the tensors before the current one
   uint64_t here_bytes_ = 0;  // of the current one

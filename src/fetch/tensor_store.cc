@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kLockPollNs = 20 * kNsPerMs;
 constexpr size_t kHexDigits = 32;
 
-// The tensors that the slice computes with, in the order in which it does.
+// The tensors of the slice, in the order of computation.
 Result<std::vector<TensorPlace>> PlacesOf(const StoredModel& model, const model::Slice& slice) {
   const model::Support support = model::CheckSupport(model.layout(), slice);
   if (!support.ok()) {
@@ -53,7 +53,7 @@ bool AllVerified(const StoredModel& model, std::span<const TensorPlace> places) 
 Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_t spare_bytes) {
   std::error_code error;
   const fs::space_info space = fs::space(folder, error);
-  // It is not known: the write will tell.
+  // Unknown: writing will show it.
   if (error) return Ok();
   if (missing_bytes <= space.available - std::min(space.available, spare_bytes)) return Ok();
   return ResourceExhausted(fmt::format(
@@ -62,7 +62,7 @@ Status CheckDiskSpace(const std::string& folder, uint64_t missing_bytes, uint64_
       folder, FormatBytes(missing_bytes), FormatBytes(space.available), FormatBytes(spare_bytes)));
 }
 
-// Changes as long as a process writes.
+// Changes while a process writes.
 int64_t LastChangeNs(const std::string& folder) {
   int64_t last_ns = 0;
   std::error_code error;
@@ -73,7 +73,7 @@ int64_t LastChangeNs(const std::string& folder) {
   return last_ns;
 }
 
-// Whether the file here has these very bytes.
+// Whether the file here has exactly these bytes.
 bool Holds(const PartHere& here, const TensorPlace& place) {
   const gguf::ModelFiles::Entry* const entry = here.files->FindEntry(place.name);
   if (entry == nullptr || entry->tensor->data.size() != place.size) return false;
@@ -81,7 +81,7 @@ bool Holds(const PartHere& here, const TensorPlace& place) {
   return here.fingerprint.contents[index] == place.content;
 }
 
-// The same files once more, as they were when they were hashed.
+// Opens the same files again, if they are unchanged since they were hashed.
 Status OpenAgain(const gguf::ModelFiles& files, std::vector<gguf::File>& opened) {
   for (const gguf::File& file : files.files()) {
     opened.push_back(TRY(gguf::File::Open(file.path())));
@@ -94,10 +94,10 @@ Status OpenAgain(const gguf::ModelFiles& files, std::vector<gguf::File>& opened)
   return Ok();
 }
 
-// What a slice needs, and where it is to come from.
+// The tensors of a slice, and their sources.
 struct Needs {
   std::vector<const PartHere*> here;   // that belong to the model and hold some of it
-  std::vector<TensorPlace> elsewhere;  // the other tensors, in the order in which they are met
+  std::vector<TensorPlace> elsewhere;  // the other tensors, in the order of use
 };
 
 Result<Needs> NeedsOf(const StoredModel& model, const EnsureRequest& request) {
@@ -117,7 +117,7 @@ Result<std::shared_ptr<const gguf::ModelFiles>> FilesOf(const StoredModel& model
   for (const TensorPlace& place : needs.elsewhere) names.insert(place.name);
   const auto is_wanted = [&](std::string_view name) { return names.contains(name); };
   std::vector<gguf::File> files;
-  // Where nothing was fetched, there are no files to open.
+  // If nothing was fetched, there are no files to open.
   if (!names.empty()) files = TRY(model.OpenFiles(is_wanted));
   for (const PartHere* here : needs.here) TRY(OpenAgain(*here->files, files));
   return std::make_shared<const gguf::ModelFiles>(TRY(gguf::ModelFiles::Join(std::move(files))));
@@ -165,7 +165,7 @@ Result<rpc::ModelManifest> TensorStore::FetchManifest(const EnsureRequest& reque
       checked = layout.error();
     }
     if (checked.ok()) {
-      // What it calls itself is not looked at: what it says decides.
+      // The claimed fingerprint is ignored: it is computed.
       manifest->fingerprint = request.fingerprint;
       return manifest;
     }
@@ -211,7 +211,7 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
   const std::string folder = FolderOf(request.fingerprint);
   Ensured ensured;
   std::optional<rpc::ModelManifest> manifest;
-  // A caller that finds all that it needs does not wait.
+  // If all is stored already, the caller does not wait.
   if (Result<StoredModel> kept = StoredModel::Open(folder, request.fingerprint); kept.ok()) {
     const Needs needs = TRY(NeedsOf(*kept, request));
     if (request.check) TRY(request.check(kept->layout()));
@@ -220,7 +220,7 @@ Result<Ensured> TensorStore::Ensure(const EnsureRequest& request) {
       return ensured;
     }
   } else {
-    // Of a model that no node has, nothing is left on the disk.
+    // For a model that no node has, nothing stays on the disk.
     manifest = TRY(FetchManifest(request));
   }
   TRY(MakeDirectories(folder));
@@ -251,7 +251,7 @@ std::shared_ptr<const rpc::ModelManifest> TensorStore::FindManifest(
 Result<KeptModel> TensorStore::Find(const Hash128& fingerprint) const {
   const StoredModel model = TRY(StoredModel::Open(FolderOf(fingerprint), fingerprint));
   for (size_t i = 0; i < model.manifest()->files.size(); ++i) {
-    // Where nothing was fetched yet, there are no data files.
+    // If nothing was fetched yet, there are no data files.
     if (!IdentifyFile(model.DataPath(i)).ok()) {
       return NotFound(fmt::format("{}: no weights are kept here", model.folder()));
     }

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Weights from other machines, kept on this one's disk: what a slice needs and is not there is
-// fetched, checked by its content hash, and kept. A process may be killed at any byte; the next one
-// goes on from there. docs/fetch.md tells how the folder looks. Must not know how peers are
-// reached, nor memory.
+// Weights of other machines on this one's disk: a slice's missing tensors are fetched, checked by
+// their content hash, and stored. A process may be killed at any byte; the next one resumes there.
+// docs/fetch.md describes the folder. Must not know how peers are reached, nor memory.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +30,24 @@ struct EnsureRequest {
   Hash128 fingerprint;
   model::Slice slice;
   std::vector<std::shared_ptr<WeightPeer>> peers = {};  // the best first
-  // Files of this machine that hold some layers, perhaps of this model: what they have is not kept
+  // Files of this machine with some layers, perhaps of this model: their tensors are not stored
   // twice.
   std::vector<PartHere> here = {};
   FetchOptions fetching = {};
-  // Asked before anything but the manifest is fetched, with the model's files without their data.
+  // Called before anything but the manifest is fetched, with the model's files without their data.
   std::function<Status(const gguf::ModelFiles& layout)> check = {};
-  // Hashes what is there once more, however trustworthy it looks.
+  // Hashes the stored data again, even if they count as verified.
   bool verify = false;
 };
 
 struct Ensured {
-  // Holds the tensors of the slice; others only where they stand in files that are here anyway.
+  // Holds the tensors of the slice; others only if they are in files of this machine.
   std::shared_ptr<const gguf::ModelFiles> files;
   uint64_t received_bytes = 0;
-  std::vector<std::string> notes = {};  // for people: who sent wrong bytes
+  std::vector<std::string> notes = {};  // for users: which peers sent wrong bytes
 };
 
-// All that is there and verified of a model: to tell and to serve others.
+// All stored and verified data of a model: to describe it and to serve others.
 struct KeptModel {
   std::shared_ptr<const rpc::ModelManifest> manifest;
   std::shared_ptr<const gguf::ModelFiles> files;
@@ -56,15 +55,15 @@ struct KeptModel {
 
 struct StoreOptions {
   std::string folder;
-  // How long another writer of the same model may do nothing before it is not waited for.
+  // How long another writer of the same model may be inactive before this one stops waiting.
   int64_t lock_patience_ns = 60 * kNsPerSecond;
-  // What a crash may cost, and how seldom the disk is waited for.
+  // The most bytes that a crash can lose; larger values wait for the disk less often.
   uint64_t sync_bytes = uint64_t{64} << 20;
-  // Left to everybody else on the disk.
+  // Free space that others on the disk keep.
   uint64_t spare_disk_bytes = uint64_t{64} << 20;
 };
 
-// Safe for concurrent use, by several processes too: one at a time writes a model.
+// Safe for concurrent use, also by several processes: one at a time writes a model.
 class TensorStore {
  public:
   // $XDG_CACHE_HOME/asterism/weights.
@@ -76,14 +75,14 @@ class TensorStore {
   // Waits for peers and the disk.
   Result<Ensured> Ensure(const EnsureRequest& request);
 
-  // NotFound where nothing is known of that model. Reads the manifest and opens the files: keep
-  // what it answers while it is used. What is fetched later is not in it.
+  // NotFound if nothing is known of that model. Reads the manifest and opens the files: keep the
+  // result while it is used. Data fetched later are not in it.
   Result<KeptModel> Find(const Hash128& fingerprint) const;
-  // What the model's file is called where it came from; nothing where none of it is known.
+  // The name of the model's file where it came from; empty if unknown.
   std::string NameOf(const Hash128& fingerprint) const;
-  // What the model consists of, though none of it may be there; null where no peer has told yet.
+  // The model's manifest, even if no data are stored; null if no peer has sent it yet.
   std::shared_ptr<const rpc::ModelManifest> FindManifest(const Hash128& fingerprint) const;
-  // Of which something may be there.
+  // Models that may have stored data.
   std::vector<Hash128> Fingerprints() const;
 
  private:

@@ -85,9 +85,9 @@ TEST_F(TensorStoreTest, WhatWasNotFetchedIsNotThere) {
     EXPECT_EQ(file.FindTensor("output.weight"), nullptr);
   }
   EXPECT_FALSE(model::CheckSupport(*ensured->files, kLastLayers).ok());
-  // The copy on the disk is no model file that could be run.
+  // The copy on the disk cannot be run as a model file.
   EXPECT_FALSE(gguf::ModelFiles::Open(DataPath()).ok());
-  // What is there can be given to others.
+  // Stored data can be served to others.
   const auto kept = store_.Find(SourceModel::Get().fingerprint());
   ASSERT_TRUE(kept.ok()) << kept.error().message();
   EXPECT_TRUE(IsSlice(*kept->files, kFirstLayers));
@@ -147,7 +147,8 @@ TEST_F(TensorStoreTest, AllLiarsAreNamed) {
   EXPECT_THAT(refused.error().message(), HasSubstr("; b: it sent a tensor"));
 }
 
-// Its lie is mixed with another's truth: single peers are asked until it is clear who lies.
+// Its wrong bytes are mixed with another's right ones: single peers are asked until the liar is
+// found.
 TEST_F(TensorStoreTest, ALiarWhoBreaksOffIsFoundOutToo) {
   const auto liar = std::make_shared<FakePeer>(
       "liar", [](std::string_view, uint64_t offset, std::vector<uint8_t>& piece) -> Status {
@@ -209,7 +210,7 @@ TEST_F(TensorStoreTest, StopsWhenItIsTold) {
   EnsureRequest request = RequestOf(kWhole, {peer});
   request.fetching.stop = stop.get_token();
   EXPECT_EQ(store_.Ensure(request).error().code(), Code::kCancelled);
-  // What was fetched is kept.
+  // The fetched data are kept.
   const auto later = store_.Ensure(RequestOf(kWhole, {std::make_shared<FakePeer>("b")}));
   ExpectSlice(later, kWhole);
   EXPECT_LT(later->received_bytes, BytesIn(kWhole));
@@ -233,7 +234,7 @@ TEST_F(TensorStoreTest, DamageIsSeen) {
   EXPECT_EQ(mended->received_bytes, tensor.data.size());
   ASSERT_EQ(mended->notes.size(), 1);
   EXPECT_THAT(mended->notes[0], HasSubstr("1 tensors were damaged"));
-  // Behind the file's back only a full look sees it.
+  // A change without a new time stamp is found only by hashing.
   const auto times = IdentifyFile(DataPath()).value();
   damage();
   const timespec set[2] = {
@@ -285,7 +286,7 @@ TEST_F(TensorStoreTest, ADiskThatIsFullIsAnErrorAndLosesNothing) {
   rlimit unlimited{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
   const uint64_t full_at = SourceModel::Get().files().FindTensor("blk.1.ffn_down.weight")->offset;
-  // No file may grow or be written behind that byte, as soon as the first weights travel.
+  // After the first weights, no file may grow beyond that byte.
   const auto peer =
       std::make_shared<FakePeer>("a", [&](std::string_view, uint64_t, std::vector<uint8_t>&) {
         rlimit limit = unlimited;
@@ -342,7 +343,7 @@ TEST_F(TensorStoreTest, IsRefusedBeforeWeightsTravel) {
   EXPECT_EQ(peer->calls, 0);
 }
 
-// In a process of its own, which is killed at whatever it is doing.
+// In a process of its own, which is killed at any moment.
 TEST_F(TensorStoreTest, SurvivesBeingKilledAnywhere) {
   for (int round = 0; round < 12; ++round) {
     const pid_t child = fork();
@@ -354,7 +355,7 @@ TEST_F(TensorStoreTest, SurvivesBeingKilledAnywhere) {
             if (--pieces == 0) kill(getpid(), SIGKILL);
             return Ok();
           });
-      // Little enough that a killed process has written some of it.
+      // Few enough that a killed process has written some data.
       TensorStore careful({.folder = store_folder(), .sync_bytes = 50'000}, clock_);
       // Ends by itself in the last rounds.
       // tidy: allow(stopping) a forked child must not run the test program's end
@@ -369,7 +370,7 @@ TEST_F(TensorStoreTest, SurvivesBeingKilledAnywhere) {
   EXPECT_LT(ensured->received_bytes, BytesIn(kWhole) / 2);
 }
 
-// Whether the files have what the slice needs, and the right bytes.
+// Whether the files have the right tensors of the slice.
 bool HasSlice(const gguf::ModelFiles& files, const model::Slice& slice) {
   return std::ranges::all_of(TensorsIn(slice), [&](const auto& item) {
     const gguf::Tensor* tensor = files.FindTensor(item.first);
@@ -385,14 +386,14 @@ TEST_F(TensorStoreTest, WhatAFileHereHasIsNotFetched) {
   const auto own = store_.Ensure(request);
   ASSERT_TRUE(own.ok()) << own.error().message();
   EXPECT_EQ(own->files, halves.low().files);
-  // The rest comes from others, and stands beside it.
+  // The rest comes from others, and is stored beside it.
   request.slice = kWhole;
   const auto whole = store_.Ensure(request);
   ASSERT_TRUE(whole.ok()) << whole.error().message();
   EXPECT_TRUE(HasSlice(*whole->files, kWhole));
   EXPECT_EQ(whole->received_bytes, BytesIn(kWhole) - BytesIn(kFirstLayers));
   EXPECT_EQ(peer->sent_bytes, whole->received_bytes);
-  // All of it is here now, and once more from two files of this machine alone.
+  // Now all of it is here, and again in two files of this machine alone.
   request.peers = {};
   EXPECT_TRUE(store_.Ensure(request).ok());
   request.here.push_back(halves.high());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Another machine that has weights which are wanted here. Must not know how it is reached, nor
-// where the bytes go.
+// Another machine with weights that are wanted here. Must not know how it is reached, nor where the
+// bytes go.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace aster::fetch {
 
-// Used by one thread at a time. Every call ends within a bounded time of silence.
+// Used by one thread at a time. Every call ends after a bounded silence.
 class WeightPeer {
  public:
   virtual ~WeightPeer() = default;
 
-  // For people.
+  // For users.
   virtual std::string name() const = 0;
   virtual Result<rpc::ModelManifest> FetchManifest(const Hash128& fingerprint) = 0;
-  // The tensor's bytes from `offset` to its end. NotFound where the peer has not got this tensor;
-  // the sink's error ends the call.
+  // The tensor's bytes from `offset` to its end. NotFound if the peer lacks this tensor; an error
+  // of the sink ends the call.
   virtual Status FetchTensor(const Hash128& fingerprint, std::string_view tensor, uint64_t offset,
                              const rpc::ByteSink& sink) = 0;
 };

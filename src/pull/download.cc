@@ -23,12 +23,12 @@ constexpr int64_t kLongestWaitNs = 60 * kNsPerSecond;
 constexpr size_t kMaxTagBytes = 1024;
 constexpr uint64_t kHashedAtOnce = 4 << 20;
 
-// What a reply is, by its head.
+// The kind of a reply, by its head.
 enum class Reply : uint8_t {
   kContent,   // bytes of the file
   kRefusal,   // not now
   kNoMore,    // all bytes are here already
-  kMismatch,  // what is here is of another version: begin again
+  kMismatch,  // the bytes here are of another version: begin again
 };
 
 class FileDownload {
@@ -55,7 +55,7 @@ class FileDownload {
       const uint64_t before = done_;
       const Status tried = Try();
       if (tried.ok()) break;
-      // Only a connection that failed is worth another try; a server that means no says so.
+      // Only a failed connection is worth another try; a server that refuses says so.
       if (tried.error().code() != Code::kUnavailable) return tried.error();
       tries = done_ > before ? 0 : tries + 1;
       if (tries >= options_.max_tries) return GivenUp(tried.error());
@@ -65,7 +65,7 @@ class FileDownload {
     return Finish();
   }
 
-  // Of a download that has nothing to go on from.
+  // For a download that cannot be resumed.
   void RemoveTraces() const {
     if (done_ > 0) return;
     std::error_code error;
@@ -76,7 +76,7 @@ class FileDownload {
   std::string PartPath() const { return path_ + ".part"; }
   std::string TagPath() const { return path_ + ".part.tag"; }
 
-  // Goes on behind the bytes that an earlier run left, where it is known which version they are of.
+  // Continues after the bytes of an earlier run, if their version is known.
   Status FindBegin() {
     std::error_code error;
     const uint64_t size = std::filesystem::file_size(PartPath(), error);
@@ -97,7 +97,7 @@ class FileDownload {
     return Ok();
   }
 
-  // Brings what is missing. Unavailable where that is worth another try.
+  // Fetches the missing bytes. Unavailable if another try is worthwhile.
   Status Try() {
     if (file_.size_bytes && done_ == *file_.size_bytes) return Ok();
     retry_after_s_.reset();
@@ -118,7 +118,7 @@ class FileDownload {
       case Reply::kContent:
         break;
     }
-    // Where the length is not known, the end of the reply is the end of the file.
+    // If the length is unknown, the end of the reply is the end of the file.
     if (done_ == total_.value_or(done_)) return Ok();
     return Error(Code::kUnavailable, "the connection ended early");
   }
@@ -175,7 +175,7 @@ class FileDownload {
   }
 
   Status TakeBody(Bytes piece) {
-    // Of a refusal it is a page for people.
+    // The body of a refusal is a page for users.
     if (reply_ != Reply::kContent) return Ok();
     if (total_ && piece.size() > *total_ - done_) {
       return DataLoss(
@@ -263,7 +263,7 @@ class FileDownload {
   Clock& clock_;
   const DownloadOptions& options_;
   AppendFile part_;
-  std::string tag_;  // of the version that the bytes are of
+  std::string tag_;  // of the version of the bytes
   uint64_t done_ = 0;
   std::optional<uint64_t> total_;
   std::optional<uint32_t> retry_after_s_;

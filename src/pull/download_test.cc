@@ -152,7 +152,7 @@ TEST_F(DownloadTest, TakesNoLongerFileThanWasAnnounced) {
 
 TEST_F(DownloadTest, TakesNoShorterFileThanWasAnnounced) {
   http_.faults = {{.announces = content_.size() + 10}};
-  // A client says that the connection broke; the second reply is whole.
+  // The connection broke; the second reply is complete.
   ASSERT_TRUE(Run().ok());
   EXPECT_EQ(Got(), content_);
 }
@@ -170,7 +170,7 @@ TEST_F(DownloadTest, TakesNoBytesWithAnotherDigest) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code(), Code::kDataLoss);
   EXPECT_FALSE(std::filesystem::exists(path_));
-  // Nothing of it is gone on with.
+  // None of it is used for resuming.
   ASSERT_TRUE(Run(Known()).ok());
   EXPECT_EQ(http_.requests.back().begin, 0U);
 }

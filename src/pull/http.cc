@@ -16,10 +16,10 @@ namespace aster::pull {
 namespace {
 
 constexpr long kConnectSeconds = 20;
-// How long a transfer without a byte takes to count as stalled.
+// A transfer without a byte for this long has stalled.
 constexpr long kStallSeconds = 30;
 constexpr long kMaxRedirects = 10;
-// Of all heads of a reply together; no server needs nearly that much.
+// For all heads of a reply together; no server needs nearly that much.
 constexpr size_t kMaxHeadBytes = 256 << 10;
 
 std::string_view Trim(std::string_view text) {
@@ -63,7 +63,7 @@ void ReadHeader(std::string_view line, HttpHead& head) {
   const std::string_view value = Trim(line.substr(colon + 1));
   if (name == "content-length") head.length = ParseNumber<uint64_t>(value);
   if (name == "content-range") ReadContentRange(value, head);
-  // If-Range compares strongly: a weak tag promises nothing about bytes.
+  // If-Range needs strong tags: a weak tag does not guarantee equal bytes.
   if (name == "etag" && !value.starts_with("W/")) head.tag = value;
   if (name == "retry-after") head.retry_after_s = ParseNumber<uint32_t>(value);
   if (name == "link") head.next_url = NextOfLink(value);
@@ -88,7 +88,7 @@ class CurlClient final : public HttpClient {
     if (code == CURLE_ABORTED_BY_CALLBACK)
       return Error(Code::kCancelled, "the download was cancelled");
     if (code != CURLE_OK) return WhyFailed(code);
-    // A reply without a body has a head all the same.
+    // A reply without a body also has a head.
     if (!transfer.has_begun) TRY(take_head(transfer.head));
     return std::move(transfer.head);
   }
@@ -120,7 +120,7 @@ class CurlClient final : public HttpClient {
     Set(CURLOPT_LOW_SPEED_LIMIT, 1L);
     Set(CURLOPT_LOW_SPEED_TIME, kStallSeconds);
     if (!request.bearer.empty()) {
-      // As a credential, and no header line: curl keeps those from other hosts.
+      // As a credential instead of a header line: curl does not send it to other hosts.
       Set(CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
       Set(CURLOPT_XOAUTH2_BEARER, request.bearer.c_str());
     }
@@ -175,7 +175,7 @@ class CurlClient final : public HttpClient {
     }
     if (transfer.status.ok())
       transfer.status = transfer.take_body({reinterpret_cast<const uint8_t*>(data), size});
-    // Another number than the size ends the transfer.
+    // Any other number than the size ends the transfer.
     return transfer.status.ok() ? size : size + 1;
   }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// One HTTP request for a file or a list: what a download needs of a client, so that tests can
-// answer in its place. Must not know models.
+// One HTTP request for a file or a list: the interface that downloads need of a client, so that
+// tests can replace it. Must not know models.
 #pragma once
 
 #include <cstdint>
@@ -19,35 +19,36 @@ namespace aster::pull {
 
 struct HttpRequest {
   std::string url;
-  std::string bearer = "";    // a token for the url's own host; empty: none. Never in an error.
-  uint64_t begin = 0;         // the first byte that is wanted
-  std::string if_range = "";  // with begin: only of the version with this tag, else all of it
+  std::string bearer = "";  // a token for the url's own host; empty: none. Never in an error.
+  uint64_t begin = 0;       // the first wanted byte
+  std::string if_range =
+      "";  // with begin: only if the version still has this tag, otherwise all of it
 };
 
-// What stands before a reply's body, of the last reply where others led on to it.
+// The head of a reply, after redirects.
 struct HttpHead {
   int status = 0;
   std::optional<uint64_t> length;       // of the body
   std::optional<uint64_t> range_begin;  // of a 206
-  std::optional<uint64_t> total;        // of the whole file, where a 206 or 416 says it
+  std::optional<uint64_t> total;        // of the whole file, if a 206 or 416 has it
   std::string tag;                      // ETag, with its quotes; empty: none, or a weak one
   std::optional<uint32_t> retry_after_s;
-  std::string next_url;  // of a list in pages: the next one
+  std::string next_url;  // for a list in pages: the next one
 };
 
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
 
-  // Takes the head, then the body piece by piece; an error of either ends the transfer and is
-  // returned. Unavailable where the connection fails, breaks or stalls: worth trying again.
+  // Passes on the head, then the body piece by piece; an error of either callback ends the transfer
+  // and is returned. Unavailable if the connection fails, breaks or stalls: worth trying again.
   virtual Result<HttpHead> Get(const HttpRequest& request,
                                FunctionRef<Status(const HttpHead&)> take_head,
                                FunctionRef<Status(Bytes)> take_body) = 0;
 };
 
-// A client on libcurl: follows redirects without taking the token to another host or from https to
-// http, uses the proxies of the environment. A transfer ends where is_cancelled says so.
+// A client with libcurl: follows redirects without sending the token to another host or from https
+// to http, uses the proxies of the environment. A transfer ends when is_cancelled returns true.
 std::unique_ptr<HttpClient> MakeHttpClient(std::function<bool()> is_cancelled);
 
 }  // namespace aster::pull

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A server in memory, with the faults that a test asks for. Only for tests.
+// A server in memory, with the faults that a test wants. Only for tests.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +26,14 @@ class FakeHttp final : public HttpClient {
     bool has_ranges = true;
     std::string next_url = "";
   };
-  // What goes wrong with one request.
+  // The faults of one request.
   struct Fault {
     int status = 0;  // instead of the file
     std::optional<uint32_t> retry_after_s = {};
     std::optional<size_t> breaks_after = {};   // bytes of the body
     std::optional<uint64_t> announces = {};    // as the length of the body
-    std::optional<uint64_t> range_begin = {};  // another one than was asked for
-    std::string more = "";                     // behind the body
+    std::optional<uint64_t> range_begin = {};  // other than requested
+    std::string more = "";                     // after the body
   };
 
   Result<HttpHead> Get(const HttpRequest& request, FunctionRef<Status(const HttpHead&)> take_head,
@@ -56,7 +56,7 @@ class FakeHttp final : public HttpClient {
   }
 
   std::map<std::string, File> files;
-  std::deque<Fault> faults;  // of the next requests
+  std::deque<Fault> faults;  // for the next requests
   std::vector<HttpRequest> requests;
 
  private:

@@ -23,12 +23,12 @@ using nlohmann::json;
 constexpr size_t kMaxListBytes = 16 << 20;
 constexpr size_t kMaxPages = 64;
 constexpr size_t kMaxTokenBytes = 4096;
-// What a person most likely wants where nothing is said: small, and close to the original.
+// The default choice: small, and close to the original.
 constexpr std::string_view kPreferred[] = {"Q4_K_M", "Q4_K_S", "Q4_0", "MXFP4", "Q5_K_M", "Q8_0"};
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Files that are no language model by themselves.
+// Files that are not a language model by themselves.
 bool IsCompanion(std::string_view path) {
   const std::string name = AsciiLower(NameOf(path));
   return name.find("mmproj") != name.npos || name.find("imatrix") != name.npos;
@@ -38,8 +38,8 @@ bool IsLetterOrDigit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Whether the name has the word between other signs: Q4_K in a-Q4_K-b, not in Q4_K_M. As in
-// published files, case does not count.
+// Whether the name has the word between other signs: Q4_K in a-Q4_K-b, not in Q4_K_M. Ignores case,
+// as published files do.
 bool HasWord(std::string_view path, std::string_view word) {
   const std::string name = AsciiLower(path);
   const std::string wanted = AsciiLower(word);
@@ -51,7 +51,7 @@ bool HasWord(std::string_view path, std::string_view word) {
   return false;
 }
 
-// Paths by the model that they are, the parts of a split one together.
+// Paths by model, with all parts of a split one.
 using Models = std::map<std::string, std::vector<std::string>>;
 
 Models ModelsOf(std::span<const std::string> paths) {
@@ -88,7 +88,7 @@ Models Matching(const Models& models, std::string_view selector) {
   return found;
 }
 
-// Where one is called exactly so, others that have the word in their name are not meant.
+// If one has exactly this name, others that contain the word are not meant.
 Models Narrow(Models found, std::string_view selector) {
   for (const auto& [name, parts] : found) {
     if (name == selector || NameOf(name) == selector) return {{name, parts}};
@@ -116,7 +116,7 @@ bool IsSha256(std::string_view text) {
          });
 }
 
-// An entry of the hub's list; nothing where it is no file, or not one that can be asked for.
+// An entry of the hub's list; nullopt if it is not a usable file.
 std::optional<Listed> ReadEntry(const json& entry) {
   if (!entry.is_object() || entry.value("type", json()) != json("file")) return std::nullopt;
   const auto path = entry.find("path");
@@ -229,7 +229,7 @@ Result<std::vector<RemoteFile>> ListFiles(HttpClient& http, const Hub& hub,
   for (size_t page = 0; !url.empty(); ++page) {
     if (page == kMaxPages)
       return DataLoss(fmt::format("{}: the hub's list has no end", ToText(source)));
-    // The token is the hub's: a list does not lead away from it.
+    // The token is for the hub: its list must not lead to another host.
     if (!url.starts_with(hub.address + "/"))
       return DataLoss(fmt::format("{}: the hub's list goes on at another server", ToText(source)));
     TRY(ReadPage(http, hub, source, url, listed));

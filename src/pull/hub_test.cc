@@ -36,7 +36,7 @@ TEST(Choose, TakesASmallModelWhereNothingIsSaid) {
 }
 
 TEST(Choose, NamesWhatThereIsWhereItCannotChoose) {
-  const auto unknown = Choose(kPaths, "Q4_K");  // no word of its own in any name
+  const auto unknown = Choose(kPaths, "Q4_K");  // not a separate word in any name
   ASSERT_FALSE(unknown.ok());
   EXPECT_THAT(unknown.error().message(), HasSubstr("m-Q8_0.gguf"));
   const std::vector<std::string> two = {"a-Q8_0.gguf", "b-Q8_0.gguf"};

@@ -100,7 +100,7 @@ Status RemoveFromLibrary(const LibraryModel& model) {
     std::error_code error;
     fs::remove(path, error);
     if (error) return SystemError(error.value(), path);
-    // What stands beside it; there may be none.
+    // Companion files, if any.
     for (const char* const ending : {".source", ".tag", ".fingerprint"})
       fs::remove(path + ending, error);
   }

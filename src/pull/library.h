@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The models that were pulled to this machine: files in a folder, each with where it came from.
-// Must not know how they were fetched.
+// The models that were pulled to this machine: files in a folder, each with its source. Must not
+// know how they were fetched.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 namespace aster::pull {
 
 struct LibraryModel {
-  std::string name;                // of the file, without ending and part
-  std::vector<std::string> paths;  // the parts in their order
+  std::string name;                // of the file, without suffix and part
+  std::vector<std::string> paths;  // the parts in order
   uint64_t size_bytes = 0;
-  std::string source;       // as ToText gives it; empty where the file was put there by hand
-  bool is_partial = false;  // a download that broke off: paths are what is there of it
+  std::string source;       // as ToText gives it; empty if the user put the file there
+  bool is_partial = false;  // an interrupted download: paths are its files so far
 };
 
-// Where `aster pull` puts models: $XDG_DATA_HOME/asterism/models.
+// The folder of `aster pull`: $XDG_DATA_HOME/asterism/models.
 Result<std::string> LibraryFolder();
 
-// By name; none where there is no folder.
+// By name; empty if there is no folder.
 std::vector<LibraryModel> ListLibrary(const std::string& folder);
 
-// A whole one, by its name, a file's name or its source; case does not count. NotFound names those
-// that are there.
+// A complete model, by its name, a file's name or its source; ignores case. NotFound lists the
+// existing ones.
 Result<LibraryModel> FindInLibrary(const std::string& folder, std::string_view name);
 
 // Deletes its files, partial ones too.

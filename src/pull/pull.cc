@@ -43,7 +43,7 @@ Result<std::vector<RemoteFile>> FilesOf(HttpClient& http, const Hub& hub, const 
   return ListFiles(http, hub, std::get<HubSource>(source));
 }
 
-// Of the size that is known, if one is: it was checked when it came.
+// Whether a file with the known size is there; it was checked when it was downloaded.
 bool IsHere(const RemoteFile& file, const std::string& path) {
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(path, error);
@@ -55,7 +55,7 @@ std::string BearerFor(const Hub& hub, const std::string& url) {
   return url.starts_with(hub.address + "/") ? hub.token : "";
 }
 
-// What is no model must not keep the name of one: the next pull would find it here.
+// A file that is not a model must not keep its name: the next pull would take it for one.
 Status CheckModel(const std::string& path) {
   const auto file = gguf::File::Open(path);
   if (file.ok()) return Ok();
@@ -84,7 +84,7 @@ Result<Pulled> PullInto(HttpClient& http, const Source& source,
     TRY(CheckModel(path));
     TRY(WriteSource(path, ToText(source)));
   }
-  // Whatever a server calls a model, it is one only if its parts belong together.
+  // The parts must make one model.
   const gguf::ModelFiles model = TRY(gguf::ModelFiles::Open(pulled.paths));
   for (const gguf::File& file : model.files()) pulled.size_bytes += file.size_bytes();
   return pulled;
@@ -99,7 +99,7 @@ Result<Pulled> Pull(HttpClient& http, const Source& source, Clock& clock,
   const bool was_there = std::filesystem::exists(options.folder, error);
   TRY(MakeDirectories(options.folder));
   Result<Pulled> pulled = PullInto(http, source, files, clock, options);
-  // Only where nothing is in it.
+  // Only if it is empty.
   if (!pulled.ok() && !was_there) std::filesystem::remove(options.folder, error);
   return pulled;
 }

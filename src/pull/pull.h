@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Getting a model: its files are found, downloaded, checked and put into a folder. Must not know
-// the command line.
+// Pulls a model: finds its files, downloads and checks them and puts them into a folder. Must not
+// know the command line.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@
 namespace aster::pull {
 
 struct PullOptions {
-  std::string folder;  // made where it is missing
+  std::string folder;  // made if it is missing
   Hub hub = {};
-  // Of a file: bytes that are here, of all; 0 where that is not known.
+  // For a file: bytes so far, and in total; 0 if unknown.
   std::function<void(const RemoteFile& file, uint64_t done, uint64_t total)> on_progress = nullptr;
   std::function<void(const std::string&)> on_note = nullptr;
 };
 
 struct Pulled {
-  std::vector<std::string> paths;  // the parts in their order
+  std::vector<std::string> paths;  // the parts in order
   uint64_t size_bytes = 0;
   bool was_here = false;  // nothing had to be downloaded
 };

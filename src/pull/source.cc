@@ -26,7 +26,7 @@ bool IsNameCharacter(char c) {
          c == '_' || c == '.';
 }
 
-// A part of a path that names something, and nothing above it.
+// A path component other than "." and "..".
 bool IsName(std::string_view text) {
   return !text.empty() && text != "." && text != ".." && text.size() <= 255 &&
          std::ranges::all_of(text, IsNameCharacter);
@@ -72,7 +72,7 @@ Result<Source> ParseHub(std::string_view text) {
   return source;
 }
 
-// Where the host begins, behind "https://".
+// The offset of the host, after "https://".
 size_t HostBegin(std::string_view url) { return url.find("://") + 3; }
 
 std::string_view PathOf(std::string_view url) {

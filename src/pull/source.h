@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// What people type to name a model that is elsewhere: an address, or a repository of a model hub.
-// Must not know how anything is fetched.
+// How users name a model on another machine: a URL, or a repository of a model hub. Must not know
+// how anything is fetched.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace aster::pull {
 struct HubSource {
   std::string repository;         // "org/repo"
   std::string revision = "main";  // branch, tag or commit
-  std::string selector;           // "model-Q4_K_M.gguf", "Q4_K_M"; empty: the hub's files decide
+  std::string selector;           // "model-Q4_K_M.gguf", "Q4_K_M"; empty: the default choice
 
   bool operator==(const HubSource&) const = default;
 };
@@ -31,16 +31,16 @@ struct UrlSource {
 
 using Source = std::variant<HubSource, UrlSource>;
 
-// Whether the text is meant to be a source, well formed or not.
+// Whether the text is meant as a source, well formed or not.
 bool LooksLikeSource(std::string_view text);
 
-// An error says which forms there are.
+// An error lists the possible forms.
 Result<Source> ParseSource(std::string_view text);
 
-// As ParseSource reads it. Passwords in addresses are left out.
+// In the form of ParseSource. Without passwords of URLs.
 std::string ToText(const Source& source);
 
-// The last part of the address's path, with escapes resolved; an error where that is no file name.
+// The last part of the URL's path, unescaped; an error if that is not a file name.
 Result<std::string> FileNameOf(const UrlSource& source);
 
 }  // namespace aster::pull

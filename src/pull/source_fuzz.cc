@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Any text is a source or an error; a source is read again as it is written.
+// Any text is a source or an error; a source's text parses to the same source.
 #include <cstdint>
 #include <string_view>
 

@@ -14,7 +14,7 @@
 namespace aster::wire {
 namespace {
 
-// Of each event that waits to be taken, whatever its size on the wire.
+// For each waiting event, whatever its size on the wire.
 constexpr uint64_t kEventBytes = 1024;
 
 Payload* PayloadOf(Message& message) {
@@ -35,7 +35,7 @@ Result<Message> DecodeAs(Bytes body, uint16_t version, bool may_be_longer = fals
 }
 
 Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
-  // A later version may say more in its first and last words than this one knows.
+  // In a later version, the first and last messages may have more fields.
   const bool may_be_longer = version > kNewestProtocol;
   switch (type) {
     case FrameType::kHello:
@@ -94,7 +94,7 @@ Result<Message> DecodeBody(FrameType type, uint16_t version, Bytes body) {
   return Unimplemented(fmt::format("a frame of type {}", static_cast<int>(type)));
 }
 
-// Whether it says anything that protocol 10 brought.
+// Whether it uses a feature of protocol 10.
 bool NeedsBlocks(const Message& message) {
   const auto has_sent = [](const Hop& hop) { return hop.gathers != 0 || hop.gather_send_ns != 0; };
   if (const auto* done = std::get_if<Done>(&message)) {
@@ -107,7 +107,7 @@ bool NeedsBlocks(const Message& message) {
   return rows != nullptr && rows->encoding != PartEncoding::kNumbers;
 }
 
-// Whether it says anything that protocol 9 brought.
+// Whether it uses a feature of protocol 9.
 bool NeedsExperts(const Message& message) {
   const auto* open = std::get_if<OpenRoute>(&message);
   return open != nullptr && std::ranges::any_of(open->groups, [](const StageGroup& group) {
@@ -115,7 +115,7 @@ bool NeedsExperts(const Message& message) {
          });
 }
 
-// Whether it says anything that protocol 7 brought.
+// Whether it uses a feature of protocol 7.
 bool NeedsAhead(const Message& message) {
   const auto has_gathered = [](const Hop& hop) {
     return hop.gather_ns != 0 || hop.gather_bytes != 0;
@@ -136,7 +136,7 @@ bool NeedsAhead(const Message& message) {
   return TypeOf(message) >= FrameType::kCancel;
 }
 
-// Whether it says anything that protocol 6 brought.
+// Whether it uses a feature of protocol 6.
 bool NeedsGroups(const Message& message) {
   if (const auto* state = std::get_if<RouteState>(&message)) return state->lost != NodeId();
   if (const auto* work = std::get_if<Work>(&message)) {
@@ -147,7 +147,7 @@ bool NeedsGroups(const Message& message) {
   return TypeOf(message) >= FrameType::kPartRows;
 }
 
-// Whether it says anything that protocol 5 brought.
+// Whether it uses a feature of protocol 5.
 bool NeedsDrafts(const Message& message) {
   if (const auto* begin = std::get_if<Begin>(&message)) return begin->draft_kind != 0;
   if (const auto* work = std::get_if<Work>(&message)) {
@@ -162,7 +162,7 @@ bool NeedsDrafts(const Message& message) {
   return false;
 }
 
-// Whether it says anything that protocol 4 brought.
+// Whether it uses a feature of protocol 4.
 bool NeedsFindKv(const Message& message) {
   if (const auto* open = std::get_if<OpenRoute>(&message)) {
     return open->kv_encoding != RowEncoding::kF32;
@@ -171,7 +171,7 @@ bool NeedsFindKv(const Message& message) {
   return TypeOf(message) >= FrameType::kFindKv;
 }
 
-// Whether it says anything that protocol 3 brought.
+// Whether it uses a feature of protocol 3.
 bool NeedsKvTransfer(const Message& message) {
   if (const auto* open = std::get_if<OpenRoute>(&message)) return open->decode_stages != 0;
   if (const auto* begin = std::get_if<Begin>(&message)) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Messages as frames, and back. A decoded message is well-formed: every count was held against what
-// is left before memory was taken, every enumeration has one of its values. Whether it makes sense
-// is for others to say. Must not know sockets.
+// Converts messages to frames, and back. A decoded message is well-formed: every count was compared
+// with the remaining bytes before memory was allocated, every enumeration has a valid value.
+// Callers check whether it makes sense. Must not know sockets.
 #pragma once
 
 #include <optional>
@@ -16,38 +16,38 @@
 
 namespace aster::wire {
 
-// Longer texts are cut where they are encoded, and refused where they are decoded.
+// Longer texts are cut when encoded, and refused when decoded.
 constexpr size_t kMaxNameBytes = 255;    // of a node, and of an address
 constexpr size_t kMaxErrorBytes = 2048;  // an error's sentence: a Goodbye is a greeting too
 constexpr size_t kMaxPasswordBytes = 64;
 constexpr size_t kMaxInstanceBytes = 64;
-// As many as are encoded (the best come first), and not one more is decoded.
+// At most this many are encoded (the best come first); more are refused when decoded.
 constexpr size_t kMaxAddresses = 16;
 constexpr size_t kMaxStages = 4096;
 constexpr size_t kMaxHeldRanges = 4096;
 constexpr size_t kMaxDrafts = 64;
-constexpr size_t kMaxParts = 16;  // of a group
+constexpr size_t kMaxParts = 16;  // per group
 
-// The oldest protocol that can say all of this message.
+// The oldest protocol that can express all of this message.
 uint16_t VersionOf(const Message& message);
 
 struct EncodeOptions {
-  // Of the format: what it cannot say is left out. Not given: VersionOf the message.
+  // Of the format; fields that it lacks are left out. Nullopt: VersionOf the message.
   std::optional<uint16_t> version = std::nullopt;
-  bool checksum_payload = true;  // not needed where the connection protects what it carries
+  bool checksum_payload = true;  // unnecessary if the connection protects the data
 };
 
 // The payload is moved, not copied.
 Frame Encode(Message&& message, const EncodeOptions& options = {});
 
-// The message of a frame whose header ParseHeader took. Checks the checksums of both parts.
+// The message of a frame whose header ParseHeader accepted. Checks the checksums of both parts.
 Result<Message> Decode(const FrameHeader& header, Bytes body, Payload&& payload);
 
 FrameType TypeOf(const Message& message);
 // "Work", for errors and traces.
 std::string_view NameOf(FrameType type);
 
-// What a message takes of memory while it waits, roughly and never too little: what credit counts.
+// An upper estimate of a message's memory while it waits: the unit of credit.
 uint64_t CostOf(uint64_t frame_bytes);
 
 }  // namespace aster::wire

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Untrusted bodies of every type. Checksums would stop nearly all of them, so they are made to fit;
-// the first byte picks the type. What is decoded and encoded again must be what arrived.
+// Untrusted bodies of every type. Checksums would stop nearly all of them, so they are corrected;
+// the first byte picks the type. A decoded message must encode to the received bytes.
 #include <algorithm>
 #include <vector>
 
@@ -49,7 +49,7 @@ void Run(FrameType type, uint16_t version, Bytes body) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   using aster::wire::kTypes;
-  // Every version that is spoken, and the next.
+  // Every supported version, and the next one.
   using aster::wire::kNewestProtocol;
   const auto version = static_cast<uint16_t>(1 + (data[0] >> 5) % (kNewestProtocol + 1));
   aster::wire::Run(kTypes[(data[0] & 0x1f) % std::size(kTypes)], version, {data + 1, size - 1});

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Frames that earlier versions of the program sent, recorded in golden/protocol_<version>.txt: what
-// they said is understood for as long as their protocol is spoken, and what is sent in their
-// version has the same bytes. A change here means that older nodes are no longer understood: count
-// kNewestProtocol up and record a new file (ASTER_RECORD_FRAMES=FILE), but never change an old one.
+// Frames that earlier versions of the program sent, recorded in golden/protocol_<version>.txt: they
+// must decode as long as their protocol is supported, and messages encoded in their version must
+// have the same bytes. A change here means that older nodes are no longer understood: increment
+// kNewestProtocol and record a new file (ASTER_RECORD_FRAMES=FILE), but never change an old one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::vector<uint8_t> FromHex(std::string_view text) {
   return bytes;
 }
 
-// Three of each kind: empty lists, short ones and longer ones.
+// Three of each kind: with empty, short and longer lists.
 std::vector<Message> RecordedMessages(uint16_t version) {
   Random random(/*seed=*/1, /*stream=*/version);
   std::vector<Message> messages;

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 constexpr size_t kKinds = std::variant_size_v<AnyMessage>;
 
 Bytes HeadOf(const Frame& frame) { return Bytes(frame.head).first(kHeaderBytes); }
-// As the newest protocol says it.
+// Encoded with the newest protocol.
 Frame EncodeNewest(Message message) {
   return Encode(std::move(message), {.version = kNewestProtocol});
 }
@@ -31,7 +31,7 @@ Result<Message> DecodeFrame(const Frame& frame, const Limits& limits = {}) {
   return Decode(header, BodyOf(frame), Payload(frame.payload));
 }
 
-// A frame with another body under a right checksum, as an attacker sends it.
+// A frame with another body and a right checksum, as an attacker sends it.
 Frame WithBody(FrameType type, Bytes body) {
   Frame frame{
       .type = type, .head = std::vector<uint8_t>(kHeaderBytes + body.size()), .payload = {}};
@@ -111,7 +111,7 @@ TEST(Codec, EveryDamagedBitOfAFrameIsNoticed) {
 }
 
 TEST(Codec, HostileCountsCostNothing) {
-  // Four thousand million tokens, stages and answers, announced by a few bytes.
+  // A few bytes announce four thousand million tokens, stages and answers.
   ByteWriter begin;
   begin.Write<uint64_t>(1);
   begin.Write<uint64_t>(2);
@@ -123,7 +123,7 @@ TEST(Codec, HostileCountsCostNothing) {
   EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kWork, work.bytes())).ok());
   EXPECT_FALSE(DecodeFrame(WithBody(FrameType::kDone, work.bytes())).ok());
 
-  // More addresses than a node has, though they are all there.
+  // More addresses than allowed, though all of them are present.
   OpenRoute route;
   route.stages.resize(1);
   ByteWriter many;
@@ -142,7 +142,7 @@ TEST(Codec, ChoicesThatDoNotExistAreRefused) {
   Work work;
   Frame frame = Encode(Message(work));
   std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
-  body[12] = 3;  // behind the route and no segments: the encoding
+  body[12] = 3;  // after the route and no segments: the encoding
   EXPECT_THAT(DecodeFrame(WithBody(FrameType::kWork, body)).error().message(),
               HasSubstr("a choice of 3"));
   frame = Encode(Goodbye{Error(Code::kAborted, "later")});
@@ -173,7 +173,7 @@ TEST(Codec, LongTextsAreCutBeforeTheyAreSent) {
   EXPECT_TRUE(DecodeFrame(Encode(Message(hello)), {.hello_only = true}).ok());
 }
 
-// That only protocol 3 can say.
+// Messages that need protocol 3.
 std::vector<Message> LaterMessages() {
   OpenRoute open;
   open.decode_stages = 1;
@@ -250,7 +250,7 @@ TEST(Codec, EveryFrameBearsTheOldestVersionThatCanSayIt) {
   hello.instance.assign(16, 5);
   EXPECT_EQ(ParseHeader(HeadOf(Encode(Message(hello))), {})->version, 2);
   EXPECT_TRUE(Same(DecodeFrame(Encode(Message(hello))).value(), Message(hello)));
-  // The first protocol cannot say it.
+  // The first protocol lacks it.
   const Result<Message> cut = DecodeFrame(Encode(Message(hello), {.version = 1}));
   EXPECT_TRUE(std::get<Hello>(*cut).instance.empty());
 }
@@ -269,7 +269,7 @@ TEST(Codec, FirstAndLastWordsOfALaterVersionAreUnderstood) {
   hello.newest_protocol = kNewestProtocol + 1;
   const Frame frame = EncodeNewest(hello);
   std::vector<uint8_t> body(BodyOf(frame).begin(), BodyOf(frame).end());
-  body.insert(body.end(), {1, 2, 3});  // what it says more
+  body.insert(body.end(), {1, 2, 3});  // additional fields
   const FrameHeader header = MakeHeader(FrameType::kHello, kNewestProtocol + 1, body, {}, false);
   const Result<Message> decoded = Decode(header, body, {});
   ASSERT_TRUE(decoded.ok());

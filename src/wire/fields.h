@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The format of every body, written once: Fields() walks over a message, and a BodyWriter or a
-// BodyReader of a protocol's version goes with it. For codec.cc and its tests. Must not know
-// headers and payloads.
+// The format of every body, written once: Fields() visits the fields of a message with a BodyWriter
+// or a BodyReader of a protocol version. For codec.cc and its tests. Must not know headers and
+// payloads.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 
 namespace aster::wire {
 
-// Appends little-endian fields. Cuts what is longer than its limit.
+// Appends little-endian fields. Cuts texts and lists at their limits.
 class BodyWriter {
  public:
   // Leaves room before the body.
@@ -42,7 +42,7 @@ class BodyWriter {
     Value(size);
     Append(text.data(), size);
   }
-  // Elements whose bytes are what they are in memory.
+  // Elements whose encoding equals their bytes in memory.
   template <typename T>
   void Array(std::vector<T>& values, size_t max_count = UINT32_MAX) {
     auto count = static_cast<uint32_t>(std::min(values.size(), max_count));
@@ -69,8 +69,8 @@ class BodyWriter {
   std::vector<uint8_t> bytes_;
 };
 
-// Reads the same fields from bytes that are not trusted. After the first failure everything reads
-// as empty, and Finish says what it was.
+// Reads the same fields from untrusted bytes. After the first failure everything reads as empty,
+// and Finish returns the error.
 class BodyReader {
  public:
   BodyReader(Bytes bytes, uint16_t version) : version_(version), reader_(bytes) {}
@@ -114,7 +114,7 @@ class BodyReader {
     values.resize(count);
     if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
   }
-  // `least_bytes`: of the shortest element.
+  // `least_bytes`: the size of the shortest element.
   template <typename T, typename Each>
   void List(std::vector<T>& values, size_t max_count, size_t least_bytes, Each each) {
     const uint32_t count = Count(max_count, least_bytes);
@@ -135,7 +135,7 @@ class BodyReader {
   void Fail(const Error& error) {
     if (status_.ok()) status_ = error;
   }
-  // Zero where fewer can follow.
+  // Zero if fewer can follow.
   uint32_t Count(size_t max_count, size_t least_bytes) {
     if (!status_.ok()) return 0;
     const Result<uint32_t> count = reader_.ReadCount<uint32_t>(least_bytes);
@@ -155,7 +155,7 @@ class BodyReader {
   Status status_;
 };
 
-// --- What messages are made of.
+// --- Parts of messages.
 
 template <typename C>
 void Fields(C& c, Hash128& m) {
@@ -251,7 +251,7 @@ void Fields(C& c, SegmentResult& m) {
 }
 constexpr size_t kLeastResultBytes = 8 + 8 + 4 + 4 + 4 + 4 + (1 + 2) + 1;
 
-// Those that are sent as they stand in memory.
+// Sent as they are in memory.
 static_assert(sizeof(TokenBias) == 8 && sizeof(LogitOf) == 8 && sizeof(HeldKv) == 12);
 
 template <typename C>

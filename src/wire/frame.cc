@@ -14,7 +14,7 @@
 namespace aster::wire {
 namespace {
 
-// The fields, in their order, are followed by the two checksums.
+// The fields, in order, are followed by the two checksums.
 constexpr size_t kFieldBytes = 24;
 constexpr uint8_t kHasPayloadChecksum = 1;
 
@@ -31,7 +31,7 @@ bool IsKnown(uint8_t type, uint16_t version) {
           type <= static_cast<uint8_t>(last));
 }
 
-// What has to be understood by every version, so that two that have none in common can say so.
+// Every version must understand these, so that two without a common version can report that.
 bool IsOfEveryVersion(FrameType type) {
   return type == FrameType::kHello || type == FrameType::kGoodbye;
 }
@@ -51,7 +51,7 @@ std::array<uint8_t, kFieldBytes> FieldsOf(const FrameHeader& header) {
   put(6, static_cast<uint8_t>(header.type));
   put(7, header.has_payload_checksum ? kHasPayloadChecksum : uint8_t{0});
   put(8, header.body_bytes);
-  // Four bytes of nothing.
+  // Four unused bytes.
   put(16, header.payload_bytes);
   return fields;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How a message is framed: a header of fixed size, a body, a payload. docs/wire.md is the same in
-// prose. Must not know what stands in a body, nor sockets.
+// The framing of messages: a header of fixed size, a body, a payload. docs/wire.md describes the
+// same. Must not know what a body contains, nor sockets.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,35 @@
 
 namespace aster::wire {
 
-// What this program speaks. A version that changes any frame counts up. Each frame bears the
-// version of its own format, the oldest that can say it (VersionOf in codec.h), so that nodes whose
-// versions overlap understand each other from the first frame on.
+// The supported protocols. A version that changes any frame gets a new number. Each frame has the
+// version of its own format, the oldest that can express it (VersionOf in codec.h), so that nodes
+// whose versions overlap understand each other from the first frame on.
 constexpr uint16_t kOldestProtocol = 1;
 constexpr uint16_t kNewestProtocol = 10;
 // Hello may name an instance.
 constexpr uint16_t kInstanceProtocol = 2;
-// KV rows travel, and decode stages go on by themselves.
+// KV transfers; decode stages run several steps by themselves.
 constexpr uint16_t kKvTransferProtocol = 3;
-// Nodes tell each other which KV rows they hold, beside all routes.
+// Prefix search: nodes report their KV rows, independent of routes.
 constexpr uint16_t kFindKvProtocol = 4;
 // Stages check draft tokens.
 constexpr uint16_t kDraftProtocol = 5;
 // Groups of nodes compute the same layers together.
 constexpr uint16_t kGroupProtocol = 6;
-// Draft tokens follow draft tokens that were not checked yet, and are checked where the conductor
-// chooses tokens.
+// Draft tokens may follow unchecked draft tokens, and are also checked if the conductor chooses
+// tokens.
 constexpr uint16_t kAheadProtocol = 7;
 // Nodes draft tokens for others.
 constexpr uint16_t kDrafterProtocol = 8;
 // Nodes of a group own experts.
 constexpr uint16_t kExpertsProtocol = 9;
-// Nodes of a group send each other 8-bit blocks, and say how long they send.
+// Nodes of a group send each other 8-bit blocks, and report their sending times.
 constexpr uint16_t kBlocksProtocol = 10;
 
 constexpr uint32_t kFrameMagic = 0x46545341;  // "ASTF"
 constexpr size_t kHeaderBytes = 40;
 
-// Numbers are never used again for something else.
+// Numbers are never reused for another type.
 enum class FrameType : uint8_t {
   // About the connection.
   kHello = 1,
@@ -87,9 +87,9 @@ constexpr bool TakesCredit(FrameType type) { return type >= FrameType::kOpenRout
 constexpr uint64_t kMaxBodyBytes = uint64_t{64} << 20;
 struct Limits {
   uint64_t max_frame_bytes = uint64_t{512} << 20;  // header, body and payload
-  bool hello_only = false;                         // until the handshake is over
+  bool hello_only = false;                         // until the handshake is done
 };
-// Of frames that come before it is known who sends them.
+// For frames of unauthenticated peers.
 constexpr uint64_t kMaxGreetingBytes = 4096;
 
 struct FrameHeader {
@@ -104,26 +104,26 @@ struct FrameHeader {
   uint64_t frame_bytes() const { return kHeaderBytes + body_bytes + payload_bytes; }
 };
 
-// A message as it is sent: two pieces, the second of which was never copied.
+// A message as it is sent: two pieces, of which the second is never copied.
 struct Frame {
   FrameType type = FrameType::kPing;
   std::vector<uint8_t> head;  // header and body
   Payload payload;
-  uint16_t version = kOldestProtocol;  // as the header says it
+  uint16_t version = kOldestProtocol;  // as in the header
 
   uint64_t size_bytes() const { return head.size() + payload.size(); }
 };
 
-// A header that may be believed as far as its own fields and `limits` go: afterwards, memory for
-// body and payload may be taken as they arrive. `bytes` are kHeaderBytes many.
+// Checks the header's own fields and `limits`: afterwards, memory for body and payload may be
+// allocated as they arrive. `bytes` has kHeaderBytes.
 Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits);
 
-// The header of a body and a payload, complete with checksums.
+// The header of a body and a payload, with checksums.
 FrameHeader MakeHeader(FrameType type, uint16_t version, Bytes body, Bytes payload,
                        bool checksum_payload);
-void WriteHeader(const FrameHeader& header, uint8_t* bytes);  // kHeaderBytes many
+void WriteHeader(const FrameHeader& header, uint8_t* bytes);  // `bytes` has kHeaderBytes
 
-// Whether what arrived is what was sent.
+// Whether the body arrived unchanged.
 Status CheckBody(const FrameHeader& header, Bytes body);
 Status CheckPayload(const FrameHeader& header, Bytes payload);
 

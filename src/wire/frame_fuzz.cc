@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A stream of bytes from a peer, cut into frames as a connection does, under limits that the first
-// byte picks: whatever is announced, no more memory is taken than has come.
+// A stream of bytes from a peer, cut into frames as a connection does, with limits that the first
+// byte picks: whatever is announced, no more memory is allocated than has arrived.
 #include <vector>
 
 #include "base/check.h"

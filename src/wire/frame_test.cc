@@ -60,7 +60,7 @@ TEST(FrameHeader, UnknownTypesAndVersionsAreRefused) {
     bytes[6] = static_cast<uint8_t>(type);
     EXPECT_THAT(RefusalOf(bytes), HasSubstr("which protocol 1 does not have"));
   }
-  // Nor does one that has it say it in the words of one that has not.
+  // Nor may a newer type be sent in an older version.
   bytes = Written(MakeHeader(FrameType::kHalt, kKvTransferProtocol, {}, {}, false));
   EXPECT_EQ(RefusalOf(bytes), "");
   FrameHeader header = WorkHeader();
@@ -128,7 +128,7 @@ TEST(FrameHeader, ChecksumsCoverHeaderBodyAndPayload) {
   EXPECT_THAT(CheckPayload(header, other).error().message(), HasSubstr("damaged"));
   header.type = FrameType::kDone;
   EXPECT_FALSE(CheckBody(header, body).ok());
-  // Without one, nothing is compared but the length.
+  // Without a checksum, only the length is compared.
   header = MakeHeader(FrameType::kWork, 1, body, payload, false);
   const std::array<uint8_t, 5> changed = {0, 0, 0, 0, 0};
   EXPECT_TRUE(CheckPayload(header, changed).ok());

@@ -12,15 +12,15 @@
 namespace aster::wire {
 namespace {
 
-// Smaller ones are kept by the system's own allocator already.
+// The system's allocator already keeps smaller ones.
 constexpr size_t kLeastBytes = 64 << 10;
-// Enough for what is in flight on a few connections.
+// Enough for the frames in flight on a few connections.
 constexpr size_t kMostKeptBytes = size_t{96} << 20;
 // Sizes are rounded up to one of eight steps between powers of two.
 constexpr size_t kSteps = 8;
 constexpr size_t kClasses = kSteps * 64;
 
-// Or a sanitizer would not see who uses them too late.
+// Without this a sanitizer could not detect late uses.
 constexpr bool kKeepsPayloads = !kSanitized;
 
 struct SizeClass {
@@ -61,7 +61,7 @@ class Kept {
   size_t kept_bytes_ GUARDED_BY(mu_) = 0;
 };
 
-// Of the process, as the system's allocator is. Never destroyed: payloads may outlive everything.
+// One per process, like the system's allocator. Never destroyed: payloads may outlive everything.
 Kept& KeptPieces() {
   static Kept* const kept = std::make_unique<Kept>().release();
   return *kept;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The large part of a message: bytes that are sent from where they are and received to where they
-// stay. Must not know what they mean.
+// The large part of a message: bytes that are sent and received without copying. Must not know what
+// they mean.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace aster::wire {
 
-// Memory of payloads. Large pieces that come back are kept for the next ones, up to a few dozen
-// megabytes, because fresh ones cost as much as sending them: the system hands out every page
-// zeroed, one by one. Safe for concurrent use.
+// Memory of payloads. Large freed pieces are kept for the next ones, up to a few dozen megabytes,
+// because new ones cost as much as sending them: the system zeroes every page. Safe for concurrent
+// use.
 void* TakePayloadMemory(size_t size_bytes);
 void GivePayloadMemory(void* memory, size_t size_bytes);
 
-// Leaves new elements as they are, so that memory is written once: by what is received or computed.
+// Leaves new elements uninitialised, so that memory is written once: by received or computed data.
 template <typename T>
 class PayloadAllocator {
  public:
@@ -44,7 +44,7 @@ class PayloadAllocator {
   friend bool operator==(const PayloadAllocator&, const PayloadAllocator&) { return true; }
 };
 
-// A vector whose resize() does not write zeros: fill what was added.
+// A vector whose resize() does not write zeros: fill the added elements.
 using Payload = std::vector<uint8_t, PayloadAllocator<uint8_t>>;
 
 }  // namespace aster::wire

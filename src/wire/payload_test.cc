@@ -15,7 +15,7 @@ namespace aster::wire {
 namespace {
 
 TEST(Payload, PiecesOfAllSizesNeverOverlap) {
-  // Many at once, given back and taken again, each full of its own number.
+  // Many at once, freed and allocated again, each filled with its own number.
   Random random(1);
   std::map<int, Payload> pieces;
   for (int i = 0; i < 600; ++i) {
@@ -28,7 +28,7 @@ TEST(Payload, PiecesOfAllSizesNeverOverlap) {
       pieces.erase(place);
       continue;
     }
-    // Around the sizes where the way of rounding changes.
+    // Around the sizes where the rounding step changes.
     const size_t around = size_t{1} << (12 + random.NextBelow(7));
     Payload piece(around + random.NextBelow(around + 3) - random.NextBelow(3));
     std::memset(piece.data(), i, piece.size());

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // Messages of every kind with something in every field, and the comparison of two, for tests and
-// fuzzers. Parts() takes a message apart by structured bindings, so that a field that is added
-// stops the compiler here until it is tested. Must not know the format.
+// fuzzers. Parts() takes a message apart with structured bindings, so that a new field is a
+// compiler error here until it is tested. Must not know the format.
 #pragma once
 
 #include <array>
@@ -77,7 +77,7 @@ auto Parts(M& m) {
   }
 }
 
-// Whether two values are the same, bit by bit.
+// Whether two values are equal, bit by bit.
 template <typename T>
 bool Same(const T& a, const T& b) {
   if constexpr (std::is_same_v<T, float>) {
@@ -106,7 +106,7 @@ bool Same(const T& a, const T& b) {
   }
 }
 
-// How many of a message's parts a version of the protocol has: later ones stand behind.
+// How many of a message's parts a version of the protocol has: later ones come last.
 template <typename T>
 constexpr size_t PartsSince(uint16_t version) {
   constexpr size_t kAll = std::tuple_size_v<decltype(Parts(std::declval<T&>()))>;
@@ -135,8 +135,8 @@ constexpr size_t PartsSince(uint16_t version) {
   return kAll;
 }
 
-// Something in every field; lists of up to `most` elements. What the protocol does not have stays
-// empty, and draws no numbers: recorded frames depend on that.
+// Fills every field; lists have up to `most` elements. Fields that the protocol lacks stay empty,
+// and use no random numbers: recorded frames depend on that.
 template <typename T>
 void Fill(Random& random, uint64_t most, uint16_t version, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -179,7 +179,8 @@ inline size_t MessageKinds(uint16_t version) {
   return version < kDrafterProtocol ? kAll - 4 : kAll;
 }
 
-// The message of the given index into the variant, as a version of the protocol can say it.
+// The message with the given index in the variant, as far as a version of the protocol can express
+// it.
 template <size_t kIndex = 0>
 Message SampleMessage(size_t index, Random& random, uint64_t most,
                       uint16_t version = kNewestProtocol) {
