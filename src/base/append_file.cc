@@ -14,7 +14,7 @@
 namespace aster {
 
 Result<AppendFile> AppendFile::Open(const std::string& path) {
-  // O_NONBLOCK: a pipe must not make us wait for its other end before we see that it is one.
+  // O_NONBLOCK: opening a pipe must not wait for its other end.
   const int descriptor =
       open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor < 0) return SystemError(errno, path);
@@ -62,7 +62,7 @@ Status AppendFile::Append(std::string_view text) {
     }
     if (count < 0 && errno == EINTR) continue;
     const Error error = SystemError(count < 0 ? errno : EIO, path_);
-    // Half a piece would be worse than none.
+    // A partly written piece would be worse than none.
     TRY(CutAt(size_bytes_));
     return error;
   }

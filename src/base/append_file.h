@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A file that grows piece by piece and belongs to one process at a time, for what must not be lost
-// when the process ends early. Files that appear when they are whole: base/files.h.
+// A file that grows piece by piece and belongs to one process at a time, for data that must survive
+// an early end of the process. For files that appear when they are complete: base/files.h.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ class AppendFile {
 
   // Cuts the file at `size_bytes`.
   Status CutAt(uint64_t size_bytes);
-  // All of `text`, or none of it where the disk is full.
+  // All of `text`, or none of it if the disk is full.
   Status Append(std::string_view text);
-  // Waits until the disk has all of it.
+  // Waits until all of it is on the disk.
   Status Sync();
 
  private:
@@ -36,7 +36,7 @@ class AppendFile {
 
   std::string path_;
   int descriptor_ = -1;      // owned; -1 after a move
-  uint64_t size_bytes_ = 0;  // of what is to stay
+  uint64_t size_bytes_ = 0;  // of the committed part
 };
 
 }  // namespace aster

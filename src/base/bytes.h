@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Reading and writing little-endian values in byte buffers that are not trusted. A ByteReader never
-// reads past its end, and a length found in the data is compared with what is left before it is
-// used.
+// Reads and writes little-endian values in untrusted byte buffers. A ByteReader never reads past
+// its end, and a length in the data is compared with the rest before it is used.
 #pragma once
 
 #include <bit>
@@ -36,7 +35,7 @@ inline std::string_view AsText(Bytes bytes) {
 template <typename T>
 concept Scalar = std::is_arithmetic_v<T>;
 
-// The value whose bytes stand at `source`, aligned or not.
+// The value whose bytes are at `source`, aligned or not.
 template <typename T>
   requires std::is_trivially_copyable_v<T>
 T LoadUnaligned(const void* source) {
@@ -65,8 +64,7 @@ class ByteReader {
   // The next `size` bytes, still in the buffer.
   Result<Bytes> ReadBytes(uint64_t size);
 
-  // A count of elements of at least `element_bytes` each, as type T: refused where fewer can
-  // follow.
+  // A count of elements of at least `element_bytes` each, as type T: an error if fewer can follow.
   template <std::unsigned_integral T>
   Result<T> ReadCount(size_t element_bytes) {
     DCHECK(element_bytes > 0);
@@ -102,7 +100,7 @@ class ByteWriter {
   std::vector<uint8_t> Release() && { return std::move(buffer_); }
 
  private:
-  // vector::insert would do, but g++ 12 warns of overflows in it that are none.
+  // vector::insert would do, but g++ 12 warns of overflows in it that do not exist.
   void Append(const void* data, size_t size) {
     const size_t begin = buffer_.size();
     buffer_.resize(begin + size);

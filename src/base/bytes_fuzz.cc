@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A reader does what the bytes themselves say, in any order: it never leaves its buffer, and what
-// it refuses moves nothing.
+// A reader agrees with the bytes themselves, in any order of calls: it never leaves its buffer, and
+// an error does not move it.
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -10,7 +10,7 @@
 namespace aster {
 namespace {
 
-// Reads every byte of it, so that a sanitizer sees a range that is too long.
+// Reads every byte, so that a sanitizer detects a range that is too long.
 void Touch(Bytes bytes) {
   uint8_t sum = 0;
   for (uint8_t byte : bytes) sum = static_cast<uint8_t>(sum + byte);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Checks for programmer mistakes. They abort, so no input, file or peer may ever reach one: what
-// can fail for reasons outside the program returns a Result instead (result.h).
+// Checks for programmer mistakes. They abort, so no input, file or peer may ever reach one:
+// operations that can fail for reasons outside the program return a Result instead (result.h).
 #pragma once
 
 #include <string_view>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Arithmetic on sizes that come from files and peers: the answer, or nothing where it would
-// overflow.
+// Arithmetic on sizes from files and peers: the result, or nullopt if it would overflow.
 #pragma once
 
 #include <concepts>
@@ -33,7 +32,7 @@ constexpr std::optional<T> CheckedRoundUp(T value, T alignment) {
   return remainder == 0 ? std::optional<T>(value) : CheckedAdd<T>(value, alignment - remainder);
 }
 
-// value in a narrower (or differently signed) integer type, where it fits.
+// value in a narrower (or differently signed) integer type, if it fits.
 template <std::integral To, std::integral From>
 constexpr std::optional<To> CheckedCast(From value) {
   if (!std::in_range<To>(value)) return std::nullopt;

@@ -11,7 +11,7 @@
 namespace aster {
 namespace {
 
-// Every pair of eight-bit numbers, against arithmetic that is wide enough.
+// Every pair of eight-bit numbers, compared with arithmetic that is wide enough.
 TEST(Checked, AgreesWithWiderArithmetic) {
   for (uint32_t a = 0; a < 256; ++a) {
     for (uint32_t b = 0; b < 256; ++b) {

@@ -25,7 +25,7 @@ namespace aster {
 namespace {
 
 constexpr size_t kMaxLineBytes = 64 << 10;
-constexpr int kCannotStart = 127;  // as shells say it
+constexpr int kCannotStart = 127;  // as in shells
 
 struct Pipe {
   int reading = -1;
@@ -54,7 +54,7 @@ struct Pipe {
   dup2(output.writing, STDOUT_FILENO);
   if (log >= 0) dup2(log, STDERR_FILENO);
   std::signal(SIGPIPE, SIG_DFL);
-  // So that Ctrl-C at the terminal reaches only the process that started it, which then decides.
+  // Ctrl-C at the terminal reaches only the process that started it, which then decides.
   setpgid(0, 0);
   execv(arguments[0], arguments);
   _exit(kCannotStart);  // tidy: allow(stopping) a child after fork
@@ -118,7 +118,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
 ChildProcess::~ChildProcess() { Stop(); }
 
 Status ChildProcess::WriteInput(std::string_view text) {
-  // A child that is gone is an error here, not a signal.
+  // Writing to a dead child is an error here, not a signal.
   struct sigaction ignore = {};
   struct sigaction before = {};
   ignore.sa_handler = SIG_IGN;

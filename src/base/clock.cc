@@ -19,7 +19,7 @@ int64_t ToNs(auto time_point) {
   return std::chrono::duration_cast<nanoseconds>(time_point.time_since_epoch()).count();
 }
 
-// The C library takes deadlines as seconds and would overflow on the largest; a century is as good.
+// The C library takes deadlines as seconds and would overflow on the largest; a century is enough.
 steady_clock::time_point ToTimePoint(int64_t deadline_ns) {
   constexpr int64_t kLatestNs = int64_t{100} * 365 * 24 * 3600 * kNsPerSecond;
   return steady_clock::time_point(nanoseconds(std::min(deadline_ns, kLatestNs)));
@@ -71,16 +71,16 @@ bool VirtualClock::WaitUntil(CondVar& condition, Mutex& mu, int64_t deadline_ns)
     asleep_.insert(&self);
     changed_.NotifyAll();
   }
-  // `mu` was held all along, so the thread that moves the clock cannot notify before this waits.
+  // `mu` was held all the time, so AdvanceTo cannot notify before this waits.
   condition.Wait(mu);
 
   mu_.Lock();
-  if (self.state == Sleeper::kAsleep) {  // notified by another thread, or for no reason
+  if (self.state == Sleeper::kAsleep) {  // notified by another thread, or spuriously
     asleep_.erase(&self);
     mu_.Unlock();
     return true;
   }
-  // The mover may still be about to take `mu`, which must not vanish before it is done with it.
+  // AdvanceTo may still be about to take `mu`, which must not be destroyed before that.
   mu.Unlock();
   while (self.state != Sleeper::kWoken) changed_.Wait(mu_);
   ++left_count_;

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Time behind an interface, so that tests and simulations own it. Code that looks at the time,
-// sleeps or waits with a deadline is given a Clock; nothing else asks the system.
+// Time behind an interface, so that tests and simulations control it. Code that reads the time,
+// sleeps or waits with a deadline is given a Clock; only clocks ask the system.
 //
 // Times are nanoseconds. All but WallNs count from a moment of the clock's own choice and never go
+// back, so only differences are meaningful.
 // back, so only their differences mean something.
 #pragma once
 
@@ -30,12 +31,12 @@ class Clock {
   virtual ~Clock() = default;
 
   virtual int64_t NowNs() const = 0;
-  // Since 1970 in UTC, as far as the machine knows: for people and logs. May jump.
+  // Since 1970 in UTC, as far as the machine knows: for users and logs. May jump.
   virtual int64_t WallNs() const = 0;
 
   virtual void SleepUntil(int64_t deadline_ns) = 0;
-  // Like CondVar::Wait, until the deadline at most; false if that has passed. May wake for no
-  // reason, so it stands in a loop that looks at its condition.
+  // Like CondVar::Wait, until the deadline at most; false if that has passed. Wakes may be
+  // spurious, so call it in a loop that checks its condition.
   virtual bool WaitUntil(CondVar& condition, Mutex& mu, int64_t deadline_ns) REQUIRES(mu) = 0;
 
   void SleepFor(int64_t duration_ns) { SleepUntil(NowNs() + duration_ns); }
@@ -50,9 +51,9 @@ class SystemClock : public Clock {
   bool WaitUntil(CondVar& condition, Mutex& mu, int64_t deadline_ns) REQUIRES(mu) override;
 };
 
-// Time that stands still until a test moves it. Threads that sleep on it wake one after another, in
-// the order of their deadlines (of equal ones: in the order in which they went to sleep), and each
-// finds the time to be exactly its deadline.
+// Time that only a test advances. Threads that sleep on it wake one after another, in the order of
+// their deadlines (equal ones in the order of falling asleep), and each sees exactly its deadline
+// as the time.
 //
 // A deterministic test alternates AwaitSleepers, which lets the threads run until they all sleep
 // again, and AdvanceToNextDeadline, which wakes one.
@@ -68,11 +69,12 @@ class VirtualClock : public Clock {
   bool WaitUntil(CondVar& condition, Mutex& mu, int64_t deadline_ns) REQUIRES(mu)
       EXCLUDES(mu_) override;
 
-  // Wakes all that are due on the way, and returns when they have left their waits. The caller
-  // holds no mutex that a sleeper waits with; one thread at a time moves the clock.
+  // Wakes all sleepers that are due on the way, and returns when they have left their waits. The
+  // caller must not hold a mutex that a sleeper waits with; one thread at a time advances the
+  // clock.
   void AdvanceTo(int64_t time_ns) EXCLUDES(mu_);
   void AdvanceBy(int64_t duration_ns) EXCLUDES(mu_) { AdvanceTo(NowNs() + duration_ns); }
-  // Wakes the one that is due first, and returns its deadline; nothing if no thread sleeps with
+  // Wakes the sleeper that is due first, and returns its deadline; nullopt if no thread sleeps with
   // one.
   std::optional<int64_t> AdvanceToNextDeadline() EXCLUDES(mu_);
 

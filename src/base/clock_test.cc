@@ -66,7 +66,7 @@ TEST(VirtualClock, StandsStillUntilMoved) {
   EXPECT_EQ(clock.AdvanceToNextDeadline(), std::nullopt);
 }
 
-// Threads that sleep for their own period again and again, and write down when they woke.
+// Threads that sleep repeatedly for their own period, and record when they woke.
 std::vector<std::string> RunTickers() {
   struct Ticker {
     char name;
@@ -126,7 +126,8 @@ TEST(VirtualClock, AWaitEndsByNotificationOrByDeadline) {
   EXPECT_EQ(clock.NowNs(), 10);
 }
 
-// The mutex and the condition of a wait die right after it, while the clock has just used them.
+// The mutex and the condition of a wait are destroyed right after it, while the clock has just used
+// them.
 TEST(VirtualClock, WaitsMayEndWithWhatTheyWaitedFor) {
   VirtualClock clock;
   constexpr int kRounds = 500;

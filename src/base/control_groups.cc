@@ -11,7 +11,7 @@
 namespace aster {
 namespace {
 
-// Where a version keeps what it says about memory.
+// The files of a version for memory.
 struct GroupFiles {
   std::string_view folder;
   std::string_view limit;
@@ -71,7 +71,7 @@ std::vector<GroupMemory> GroupMemoriesBelow(const std::string& root) {
   std::vector<GroupMemory> memories;
   if (!group) return memories;
   const GroupFiles& names = version1 ? kVersion1 : kVersion2;
-  // In a container the path is often the host's, of which only the last folder is seen, as the
+  // In a container the path is often the host's, of which only the last folder is visible, as the
   // root.
   for (std::string path(*group);; path.resize(path.rfind('/'))) {
     const auto memory = ReadGroup(root + std::string(names.folder) + path, names);

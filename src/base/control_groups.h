@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The memory limits of this process's control groups, of both versions that kernels have. Must not
-// know what is limited by them.
+// The memory limits of this process's control groups, for both kernel versions of them. Must not
+// know what they limit.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace aster {
 // Of one group.
 struct GroupMemory {
   uint64_t limit_bytes = 0;
-  uint64_t used_bytes = 0;  // without pages of files that would be dropped before anything fails
+  uint64_t used_bytes = 0;  // without file pages that would be dropped before allocations fail
 };
 
-// Of our own group and of each around it, as far as they have a limit.
+// Of this process's group and of each around it, if they have a limit.
 std::vector<GroupMemory> GroupMemories();
 
 // For tests.
@@ -27,7 +27,7 @@ namespace control_groups_internal {
 
 // As if the system's root was `root`: "" is the real one.
 std::vector<GroupMemory> GroupMemoriesBelow(const std::string& root);
-// /proc/self/cgroup's line of version 1: "9:memory:/a/b" → "/a/b"; nothing where it has none.
+// /proc/self/cgroup's line of version 1: "9:memory:/a/b" → "/a/b"; nullopt if there is none.
 std::optional<std::string_view> ParseMemoryGroup(std::string_view text);
 
 }  // namespace control_groups_internal

@@ -26,7 +26,7 @@ class ControlGroups : public testing::Test {
   const std::string root_ = folder_.File("root");
 };
 
-// A limit of version 1 was not seen.
+// Once, a limit of version 1 was not noticed.
 TEST_F(ControlGroups, LimitsOfVersion1) {
   Put("/proc/self/cgroup", "12:cpu,cpuacct:/x\n9:memory:/box/aster\n0::/\n");
   const std::string folder = "/sys/fs/cgroup/memory";

@@ -28,7 +28,7 @@ struct CpuidRegisters {
   uint32_t edx = 0;
 };
 
-// All zero where the processor does not know the leaf.
+// All zero if the processor does not know the leaf.
 CpuidRegisters Cpuid(uint32_t leaf, uint32_t subleaf) {
   CpuidRegisters r;
   if (__get_cpuid_max(0, nullptr) >= leaf) __cpuid_count(leaf, subleaf, r.eax, r.ebx, r.ecx, r.edx);

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Which instructions this processor and its operating system let us use. It does not say which of
-// them are worth using: that is the kernels' business.
+// The instructions that this processor and its operating system support. Which of them are worth
+// using, the kernels decide.
 #pragma once
 
 #include <string>
 
 namespace aster {
 
-// A feature is present only where the processor has it and the system saves its registers.
+// A feature is present only if the processor has it and the system saves its registers.
 struct CpuFeatures {
   // x86-64
   bool sse42 = false;
@@ -42,7 +42,7 @@ struct CpuFeatures {
 CpuFeatures DetectCpuFeatures();
 
 // Asks the system to let this process, threads started later included, use the tile registers.
-// False where it refuses or there are none.
+// False if it refuses or there are none.
 bool AllowAmx();
 
 }  // namespace aster

@@ -20,7 +20,7 @@
 namespace aster {
 namespace {
 
-// Closes what it was given, at the end of a scope.
+// Closes its descriptor at the end of a scope.
 class Descriptor {
  public:
   explicit Descriptor(int value) : value_(value) {}
@@ -36,10 +36,10 @@ class Descriptor {
   int value_;
 };
 
-// One transfer of read or write moves at most this much, a little less than Linux's own limit.
+// A read or write call transfers at most this much, a little less than Linux's own limit.
 constexpr size_t kMaxTransferBytes = size_t{1} << 30;
 
-// What ReadFile makes room for before it has read anything.
+// The least memory that ReadFile allocates before it reads.
 constexpr size_t kMinReadBytes = size_t{4} << 10;
 constexpr size_t kMaxHintBytes = size_t{64} << 20;
 
@@ -51,8 +51,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Makes a rename in this folder survive a power cut. Some file systems cannot; that is not an
-// error.
+// Makes a rename in this folder survive a power cut. Some file systems cannot; that is no error.
 void SyncFolder(const std::string& path) {
   const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.value() >= 0) fsync(folder.value());
@@ -63,7 +62,7 @@ std::string EnvironmentVariable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The rules say that a relative path in these variables is to be ignored.
+// By the XDG rules, a relative path in these variables is ignored.
 Result<std::string> UserDirectory(const char* variable, std::string_view below_home) {
   const std::string root = EnvironmentVariable(variable);
   if (root.starts_with('/')) return root + "/asterism";
@@ -80,7 +79,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   if (file.value() < 0) return SystemError(errno, path);
   struct stat info{};
   if (fstat(file.value(), &info) != 0) return SystemError(errno, path);
-  // The size is only a hint (files under /proc say 0), so it is not trusted with much memory
+  // The size is only a hint (files under /proc have 0), and limits the memory allocated at first.
   // either.
   const size_t limit = std::min(max_bytes, std::string().max_size() - 1);
   const size_t hint = std::clamp(static_cast<size_t>(std::max<off_t>(info.st_size, 0)),
@@ -89,7 +88,7 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   size_t filled = 0;
   while (filled <= limit) {
     if (filled == content.size()) {
-      // One byte more than expected, so that the end is seen without growing.
+      // One byte more than expected, so that the end is detected without growing.
       content.resize(std::min(std::max(hint, 2 * filled), limit) + 1);
     }
     const size_t room = std::min(content.size() - filled, kMaxTransferBytes);
@@ -127,7 +126,7 @@ Status WriteFileAtomically(const std::string& path, Bytes content) {
 Result<AtomicFile> AtomicFile::Create(const std::string& path, uint32_t mode) {
   std::string file = TRY(FileToReplace(path));
   static std::atomic<uint64_t> counter = 0;
-  // A name that is taken was left by a crash of an earlier process with the same number.
+  // An existing name was left by a crash of an earlier process with the same number.
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string temporary_path = fmt::format("{}/{}{}-{}{}", FolderOf(file), kTemporaryStart,
@@ -203,7 +202,7 @@ Status MakeDirectories(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) return SystemError(error.value(), path);
-  // The library says nothing where the last part is there and is not a folder.
+  // The library reports no error if the last part exists and is not a folder.
   if (!std::filesystem::is_directory(path, error)) return SystemError(ENOTDIR, path);
   return Ok();
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Small files and folders: reading with a bound, writing so that a reader (or a power cut) sees the
-// old file or the new one and nothing between, and where a program of this user keeps its things.
-// Large files that are only read are mapped instead (base/mapped_file.h).
+// Small files and folders: bounded reading, writing so that a reader (or a power cut) sees the old
+// file or the new one and nothing between, and this user's folders for the program. Large files
+// that are only read are mapped instead (base/mapped_file.h).
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ namespace aster {
 // max_bytes.
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes);
 
-// The file that a new one of this name would replace: links are followed. An error where that is a
-// folder, a device or a pipe, whose place no file must take.
+// The file that a new one of this name would replace: links are followed. An error if that is a
+// folder, a device or a pipe, which must not be replaced.
 Result<std::string> FileToReplace(const std::string& path);
 
 Status WriteFileAtomically(const std::string& path, Bytes content);
 
 // A file that appears under its name, complete, with Commit(), or never: until then the bytes go to
-// a temporary file beside it, which vanishes with this object. Not for concurrent use.
+// a temporary file beside it, which is removed with this object. Not for concurrent use.
 class AtomicFile {
  public:
-  // `mode` is what the system's umask is taken from, from the first moment on.
+  // `mode`: the file's mode, reduced by the umask, from the first moment on.
   static Result<AtomicFile> Create(const std::string& path, uint32_t mode = 0666);
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -41,16 +41,16 @@ class AtomicFile {
   Status Write(Bytes bytes);
   // Overwrites bytes written before, for headers whose content is known last.
   Status WriteAt(uint64_t offset, Bytes bytes);
-  // Writes everything to the disk and gives the file its name, replacing what had it.
+  // Writes everything to the disk and gives the file its name, replacing an existing one.
   Status Commit();
-  // The same without waiting for the disk: a power cut soon after may leave the name with anything
-  // in it. For what carries checksums and can be made again.
+  // The same without waiting for the disk: after a power cut soon after, the file may have any
+  // content. For files with checksums that can be made again.
   Status CommitUnsynced();
 
   uint64_t size_bytes() const { return size_bytes_; }
 
-  // Whether a file of this name is one that was not committed: left by a process that was killed,
-  // or being written.
+  // Whether a file of this name was not committed: a killed process left it, or it is being
+  // written.
   static bool IsTemporaryName(std::string_view name);
 
  private:
@@ -65,13 +65,13 @@ class AtomicFile {
   uint64_t size_bytes_ = 0;
 };
 
-// Makes a folder and those above it that are missing. Fine if it is there.
+// Makes a folder and missing parents. Succeeds if it exists.
 Status MakeDirectories(const std::string& path);
 
 // This user's folders for this program (not made by this call), by the XDG base directory rules:
-// $XDG_CACHE_HOME/asterism or ~/.cache/asterism for what can be computed again,
-// $XDG_CONFIG_HOME/asterism or ~/.config/asterism for what the user wrote,
-// $XDG_DATA_HOME/asterism or ~/.local/share/asterism for what must be kept.
+// $XDG_CACHE_HOME/asterism or ~/.cache/asterism for data that can be computed again,
+// $XDG_CONFIG_HOME/asterism or ~/.config/asterism for the user's settings, $XDG_DATA_HOME/asterism
+// or ~/.local/share/asterism for data that must be kept.
 Result<std::string> CacheDirectory();
 Result<std::string> ConfigDirectory();
 Result<std::string> DataDirectory();
@@ -93,7 +93,7 @@ class FileLock {
   int descriptor_ = -1;  // owned
 };
 
-// A fresh folder that is removed, with what is in it, at the end.
+// A new folder that is removed, with its contents, at the end.
 class TemporaryDirectory {
  public:
   static Result<TemporaryDirectory> Create();

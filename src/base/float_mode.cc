@@ -11,14 +11,14 @@ namespace aster {
 namespace {
 
 // Out of line on purpose: a compiler may move arithmetic across a register write that it can see,
-// and does not move it across a call that it cannot.
+// but not across a call that it cannot see into.
 #if defined(__x86_64__)
 
 // MXCSR: all exceptions masked (bits 7-12), round to nearest (13-14 zero), denormal inputs are zero
 // (6) and denormal results too (15).
 constexpr uint32_t kExactMode = 0x1F80;
 constexpr uint32_t kComputeMode = kExactMode | (1U << 6) | (1U << 15);
-constexpr uint32_t kFlags = 0x3F;  // what has happened so far, not part of the mode
+constexpr uint32_t kFlags = 0x3F;  // the exceptions so far, not part of the mode
 
 uint64_t ReadMode() { return _mm_getcsr() & ~kFlags; }
 void WriteMode(uint64_t mode) { _mm_setcsr(static_cast<uint32_t>(mode)); }

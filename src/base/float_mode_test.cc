@@ -10,7 +10,7 @@
 namespace aster {
 namespace {
 
-// Kept from being computed by the compiler, which knows nothing of the mode.
+// Not inlined, as the compiler's own evaluation would ignore the mode.
 float Multiply(float a, float b) {
   const volatile float hidden = a;
   return hidden * b;

@@ -46,7 +46,7 @@ size_t PayloadAt(std::string_view text, size_t begin) {
   return end < text.size() && text[end] == ')' ? end + 1 - begin : 0;
 }
 
-// How much of the beginning is a number; 0: none.
+// The length of the number at the beginning; 0: none.
 size_t LengthOfNumber(std::string_view text, std::chars_format format) {
   const size_t sign = text.starts_with('-') ? 1 : 0;
   if (HasWordAt(text, sign, "infinity")) return sign + 8;
@@ -69,7 +69,7 @@ size_t LengthOfNumber(std::string_view text, std::chars_format format) {
   return digits > 0 ? digits_begin + digits : end;
 }
 
-// Whatever the language of the process is, '.' stands before the fraction.
+// The decimal point is '.', whatever the locale of the process.
 template <typename Float>
 Float ByC(const std::string& text) {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);

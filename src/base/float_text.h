@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Floating-point numbers in text. As std::from_chars reads them, which not every standard library
-// has for them yet (libc++ 20 is the first).
+// Floating-point numbers in text, as std::from_chars reads them, which not every standard library
+// supports yet (libc++ 20 is the first).
 #pragma once
 
 #include <charconv>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A parameter type for "something that can be called": it borrows the callable instead of copying
-// it, so that passing a lambda costs two pointers and never allocates. Not for members: it must not
-// outlive the call it is passed to.
+// A parameter type for anything callable: it refers to the callable instead of copying it, so that
+// passing a lambda costs two pointers and never allocates. Not for members: it must not outlive the
+// call that it is passed to.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class FunctionRef<Return(Args...)> {
               std::forward<Args>(args)...);
         }) {}
 
-  // A plain function. Its address travels as an object pointer, which POSIX promises to work.
+  // A plain function. Its address is stored as an object pointer, which POSIX allows.
   FunctionRef(Return (*function)(Args...))  // NOLINT(google-explicit-constructor)
       : object_(reinterpret_cast<void*>(function)), call_([](void* object, Args... args) -> Return {
           return reinterpret_cast<Return (*)(Args...)>(object)(std::forward<Args>(args)...);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Hashes: XXH3 for content and prefixes. Fast and well mixed, not a defence against collisions made
-// on purpose.
+// Hashes: XXH3 for content and prefixes. Fast and well mixed, but no protection from deliberate
+// collisions.
 #pragma once
 
 #include <compare>
@@ -26,7 +26,7 @@ struct Hash128 {
 uint64_t Hash64Of(Bytes bytes, uint64_t seed = 0);
 Hash128 Hash128Of(Bytes bytes, uint64_t seed = 0);
 
-// The Hash128 of everything added, however it was cut up.
+// The Hash128 of everything added, independent of the pieces.
 class Hasher {
  public:
   Hasher();

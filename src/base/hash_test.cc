@@ -19,8 +19,8 @@ std::vector<uint8_t> Sample(size_t size) {
   return bytes;
 }
 
-// XXH3's own answers for nothing at all, and what it gave for a word when this was written.
-// Fingerprints are kept on disk and sent to other machines, so they may never change.
+// XXH3's published hash of no bytes, and its hash of a word when this was written. Fingerprints are
+// stored on disk and sent to other machines, so they may never change.
 TEST(Hash, KnownAnswers) {
   EXPECT_EQ(Hash64Of({}), 0x2D06800538D394C2U);
   EXPECT_EQ(Hash128Of({}).ToHex(), "99aa06d3014798d86001c324468d497f");

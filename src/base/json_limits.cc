@@ -10,7 +10,7 @@
 namespace aster {
 
 Status JsonLimits::Check(std::string_view text) {
-  // Of each open object or list, how many commas it has had.
+  // The commas of each open object or list.
   std::array<uint64_t, kMaxDepth + 1> commas = {};
   std::array<bool, kMaxDepth + 1> is_object = {};
   size_t depth = 0;

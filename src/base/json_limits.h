@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether JSON that strangers send can be read at a price that is known: documents that are deep
-// take recursion somewhere, and objects that keep their members in order take the square of their
-// number. To be asked before a library parses. Must not know what is in the documents.
+// Whether JSON from clients can be parsed at a bounded cost: deep documents need recursion, and
+// objects that keep their members in order take quadratic time. Called before a library parses.
+// Must not know the documents' meaning.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace aster {
 // For all documents of one request together. Not for concurrent use.
 class JsonLimits {
  public:
-  // Values within each other.
+  // Nested values.
   static constexpr size_t kMaxDepth = 100;
   // Comparisons of names, in all: an object of 5000 members takes most of them.
   static constexpr uint64_t kMaxComparisons = 1 << 24;
 
-  // An error that says what is too much. Whether it is JSON at all is not asked.
+  // An error that names the exceeded limit. Does not check whether it is JSON at all.
   Status Check(std::string_view text);
 
  private:

@@ -27,7 +27,7 @@ TEST(JsonLimits, Depth) {
   EXPECT_TRUE(Fits(std::string(most, '[') + std::string(most, ']')));
   EXPECT_FALSE(Fits(std::string(most + 1, '[')));
   EXPECT_FALSE(Fits(std::string(1 << 20, '{')));
-  // Side by side is not within each other, and brackets in texts are none.
+  // Siblings are not nested, and brackets in strings do not count.
   std::string wide = "[";
   for (int i = 0; i < 1000; ++i) wide += "[],{},";
   EXPECT_TRUE(Fits(wide + "0]"));
@@ -39,12 +39,12 @@ TEST(JsonLimits, Depth) {
 TEST(JsonLimits, Members) {
   EXPECT_TRUE(Fits(ObjectOf(5000)));
   EXPECT_FALSE(Fits(ObjectOf(6000)));
-  // Lists may be as long as they like, and commas in texts are none.
+  // Lists have no limit, and commas in strings do not count.
   std::string list = "[0";
   for (int i = 0; i < 100'000; ++i) list += ",0";
   EXPECT_TRUE(Fits(list + ']'));
   EXPECT_TRUE(Fits("{\"a\":\"" + std::string(100'000, ',') + "\"}"));
-  // An object behind a list within it goes on counting.
+  // An object continues to count after a list within it.
   const std::string half = ObjectOf(3500);
   EXPECT_TRUE(Fits(half));
   EXPECT_FALSE(Fits(half.substr(0, half.size() - 1) + ",\"x\":[1,2]," + half.substr(1)));

@@ -18,7 +18,7 @@ void Unmap(uint8_t* begin, const uint8_t* end) {
 }  // namespace
 
 uint8_t* MapLargePages(size_t bytes, bool reserved) {
-  // A little more, to cut an aligned piece out of.
+  // A little more, to cut an aligned piece out.
   const bool large = bytes >= kLargePageBytes;
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t kept = (bytes + page - 1) / page * page;
@@ -36,7 +36,7 @@ uint8_t* MapLargePages(size_t bytes, bool reserved) {
   Unmap(first, begin);
   Unmap(begin + kept, first + all);
 #ifdef MADV_HUGEPAGE
-  madvise(begin, kept, MADV_HUGEPAGE);  // a wish; without it everything still works
+  madvise(begin, kept, MADV_HUGEPAGE);  // a hint; without it everything still works
 #endif
   return begin;
 }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kLevelNames = {"debug", "info", "warn", "error", "off"};
 
-// Hands finished lines to a function. The logger calls it with our own mutex held.
+// Passes finished lines to a function. The logger calls it with our own mutex held.
 class FunctionSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit FunctionSink(Sink write) : write_(std::move(write)) {}
@@ -49,7 +49,7 @@ std::shared_ptr<spdlog::logger> MakeLogger(Sink sink) {
     target = std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
   auto logger = std::make_shared<spdlog::logger>("aster", std::move(target));
-  // The line is complete when it gets there: its own line end, nothing added.
+  // Lines arrive complete: no line end, nothing is added.
   logger->set_formatter(std::make_unique<spdlog::pattern_formatter>(
       "%v", spdlog::pattern_time_type::local, /*eol=*/""));
   logger->set_level(spdlog::level::trace);
@@ -64,7 +64,7 @@ struct State {
   std::shared_ptr<spdlog::logger> logger GUARDED_BY(mu) = MakeLogger({});
 };
 
-// Never destroyed, so that lines written while the process ends still have somewhere to go.
+// Never destroyed, so that lines can still be written while the process ends.
 State& TheState() {
   static State* const state = std::make_unique<State>().release();
   return *state;
@@ -96,7 +96,7 @@ std::string TimeText(int64_t wall_ns, bool utc) {
 
 bool IsBareCharacter(char c) { return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\'; }
 
-// As it is where that is unmistakable, otherwise in quotes.
+// Unquoted if that is unambiguous, otherwise in quotes.
 void AppendBareOrQuoted(std::string& out, std::string_view text) {
   if (!text.empty() && std::all_of(text.begin(), text.end(), IsBareCharacter)) {
     out += text;
@@ -111,7 +111,7 @@ void AppendValue(std::string& out, const Field::Value& value, Format format) {
         if constexpr (std::same_as<T, std::string_view>) {
           format == Format::kJson ? AppendJsonString(out, v) : AppendBareOrQuoted(out, v);
         } else if constexpr (std::same_as<T, double>) {
-          // JSON has no word for infinities and NaN.
+          // JSON cannot express infinities and NaN.
           const bool quoted = format == Format::kJson && !std::isfinite(v);
           fmt::format_to(std::back_inserter(out), "{0}{1}{0}", quoted ? "\"" : "", v);
         } else {

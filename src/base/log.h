@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Structured log lines on standard error: a sentence that never changes, and fields that do.
+// Structured log lines on standard error: a constant sentence, and variable fields.
 //   log::Info("opened file", {{"path", path}, {"bytes", size}});
-// For operators; what the program answers goes to standard output by other ways, and errors travel
+// For operators; the program's results go to standard output by other ways, and errors are returned
 // as Results. Safe for concurrent use. The configuration belongs to the process, because standard
 // error does.
 #pragma once
@@ -32,7 +32,7 @@ enum class Format : uint8_t {
   kJson,  // {"time":"2026-01-31T12:03:04.567Z","level":"info","message":"opened file",…}
 };
 
-// A name and a value. Borrows both, for the length of the call.
+// A name and a value. Refers to both for the duration of the call.
 class Field {
  public:
   using Value = std::variant<std::string_view, int64_t, uint64_t, double, bool>;
@@ -66,7 +66,7 @@ void Error(std::string_view message, Fields fields = {});
 // Whether lines of this level are written: ask before collecting costly fields.
 bool IsEnabled(Level level);
 
-// What is written from now on, and how. At first: kInfo and up, as text.
+// The least level that is written from now on, and the format. Initially kInfo, as text.
 void Configure(Level least, Format format);
 
 // Where lines go instead of standard error, each with its line end; an empty function means

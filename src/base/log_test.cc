@@ -69,7 +69,7 @@ TEST(Log, LevelsHaveNames) {
   EXPECT_THAT(ParseLevel("loud").error().message(), HasSubstr("debug, info, warn, error, off"));
 }
 
-// Collects what is written, and puts everything back afterwards.
+// Collects log lines, and restores the configuration afterwards.
 class LogWriting : public ::testing::Test {
  protected:
   LogWriting() {

@@ -15,7 +15,7 @@
 namespace aster {
 namespace {
 
-// The handler reads these whatever another thread was doing: `begin` is set last and cleared first.
+// The handler may read these at any moment: `begin` is set last and cleared first.
 struct Mapping {
   std::atomic<bool> is_taken = false;
   std::atomic<uintptr_t> begin = 0;
@@ -30,7 +30,7 @@ void Write(std::string_view text) {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-// May call what is safe in a signal handler, and nothing else.
+// May only call functions that are safe in a signal handler.
 void OnBusError(int number, siginfo_t* info, void* /*context*/) {
   const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
   const auto lost = std::ranges::find_if(mappings, [&](const Mapping& mapping) {
@@ -45,7 +45,7 @@ void OnBusError(int number, siginfo_t* info, void* /*context*/) {
         "version of a model beside the old one and rename it, instead of writing over it.\n");
   }
   std::signal(number, SIG_DFL);
-  raise(number);  // when this function has ended
+  raise(number);  // takes effect when this function has ended
 }
 
 }  // namespace

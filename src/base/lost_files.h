@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Names the mapped file that cannot be read any more, as when another program has cut it or its
-// disk has failed: the system ends the process when it reads there (SIGBUS), and says nothing.
+// Names the mapped file when it cannot be read any more, as when another program has truncated it
+// or its disk has failed: then the system ends the process at the read (SIGBUS) without a message.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,10 @@
 
 namespace aster {
 
-// For the whole process, before it ends by that signal.
+// For the whole process; that signal still ends it.
 void NameLostFiles();
 
-// What is mapped where. Of more than a few hundred files the others have no name. Safe for
-// concurrent use.
+// Records a mapping. Only the first few hundred files get names. Safe for concurrent use.
 void NoteMapping(const uint8_t* data, size_t size, const std::string& path);
 void ForgetMapping(const uint8_t* data);
 

@@ -15,7 +15,7 @@
 namespace aster {
 namespace {
 
-// Its last byte is read.
+// Reads the file's last byte after truncating it.
 void ReadWhatWasCut(const std::string& path) {
   NameLostFiles();
   const MappedFile other = MappedFile::Open("/proc/self/exe").value();

@@ -21,7 +21,7 @@ namespace aster {
 namespace machine_internal {
 namespace {
 
-// The number at the start of `text`, which is cut off it.
+// The number at the start of `text`, which is removed from it.
 template <typename T>
 std::optional<T> TakeNumber(std::string_view& text) {
   while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
@@ -110,7 +110,7 @@ using machine_internal::ParseCpuList;
 using machine_internal::ParseCpuQuota;
 using machine_internal::ParseMemoryLine;
 
-// Everything read here is a line or a page of text made by the kernel.
+// All files read here are a line or a page of text from the kernel.
 std::string ReadKernelFile(const std::string& path) {
   constexpr size_t kMaxBytes = size_t{1} << 20;
   Result<std::string> content = ReadFile(path, kMaxBytes);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// How much of this machine we may use: cores, caches, memory; never more than the process's cpu set
-// and its control group allow. What the cores can do is base/cpu.h's business.
+// The part of this machine that we may use: cores, caches, memory; never more than the process's
+// cpu set and its control group allow. For the cores' instructions: base/cpu.h.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace aster {
 // first, then their hardware siblings. Never empty.
 std::vector<int> UsableCpus();
 
-// How many threads can compute at full speed at once: UsableCpus, or less where a control group's
+// How many threads can compute at full speed at once: UsableCpus, or fewer if a control group's
 // quota allows less time. At least one.
 size_t UsableCpuCount();
 
-// Of the first usable cpu; zero where unknown.
+// Of the first usable cpu; zero if unknown.
 struct CacheSizes {
   uint64_t l1_data_bytes = 0;
   uint64_t l2_bytes = 0;
@@ -29,22 +29,21 @@ struct CacheSizes {
 };
 CacheSizes DetectCacheSizes();
 
-// The machine's memory, or the control group's limit where that is lower.
+// The machine's memory, or the control group's limit if that is lower.
 struct MemorySizes {
   uint64_t total_bytes = 0;
-  uint64_t available_bytes = 0;  // can be taken without pushing others out
+  uint64_t available_bytes = 0;  // can be taken without swapping others out
 };
 MemorySizes DetectMemory();
 
-// The most memory that this process has had in use so far; zero where unknown.
+// The most memory that this process has used so far; zero if unknown.
 uint64_t PeakMemoryBytes();
 
-// Gives back to the system what this process has freed and its allocator keeps for later: after
-// something large that is rare.
+// Returns memory to the system that this process has freed and its allocator caches: after a large,
+// rare operation.
 void ReturnFreedMemory();
 
-// The parsers behind these, for tests. Each answers nothing if the text is not understood or names
-// no limit.
+// The parsers behind these, for tests. Each returns nullopt if the text is invalid or has no limit.
 namespace machine_internal {
 
 // "0-2,7" → 0 1 2 7

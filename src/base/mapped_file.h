@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// A file's bytes in memory, read by the system when they are first touched.
+// A file's bytes in memory, which the system reads when they are first touched.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace aster {
 
-// What tells one version of a file from another without reading it.
+// Distinguishes versions of a file without reading it.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -25,8 +25,8 @@ struct FileIdentity {
 
 Result<FileIdentity> IdentifyFile(const std::string& path);
 
-// A read-only private mapping of a whole regular file. Movable; the bytes stay where they are when
-// it moves. Constant after Open, so any number of threads may read.
+// A read-only private mapping of a whole regular file. Movable; the bytes keep their address.
+// Constant after Open, so any number of threads may read.
 class MappedFile {
  public:
   static Result<MappedFile> Open(const std::string& path);
@@ -40,7 +40,7 @@ class MappedFile {
   const std::string& path() const { return path_; }
   const FileIdentity& identity() const { return identity_; }
 
-  // Hints for a range of bytes() (rounded inwards to whole pages where it lets go): it will be read
+  // Hints for a range of bytes() (rounded inwards to whole pages for releasing): it will be read
   // soon, in order; or not again, so that its pages need not stay in memory.
   void WillNeed(size_t offset, size_t size) const;
   void DontNeed(size_t offset, size_t size) const;

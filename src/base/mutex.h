@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 // A mutex whose use clang checks while compiling: a member marked GUARDED_BY(mu_) cannot be
-// touched, and a function marked REQUIRES(mu_) cannot be called, without holding it. Waiting with a
-// deadline goes through base/clock.h, so that tests can own the time.
+// accessed, and a function marked REQUIRES(mu_) cannot be called, without holding it. Waiting with
+// a deadline uses base/clock.h, so that tests control the time.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,14 @@
 // On functions: the caller holds it; the caller does not hold it.
 #define REQUIRES(...) ASTER_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define EXCLUDES(...) ASTER_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
-// On functions that take or give back.
+// On functions that acquire or release it.
 #define ACQUIRE(...) ASTER_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RELEASE(...) ASTER_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) ASTER_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 // On classes.
 #define CAPABILITY(name) ASTER_THREAD_ATTRIBUTE(capability(name))
 #define SCOPED_CAPABILITY ASTER_THREAD_ATTRIBUTE(scoped_lockable)
-// Where the analysis cannot follow; say why beside it.
+// If the analysis cannot follow; say why beside it.
 #define NO_THREAD_SAFETY_ANALYSIS ASTER_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace aster {
@@ -62,8 +62,8 @@ class SCOPED_CAPABILITY MutexLock {
   Mutex& mu_;
 };
 
-// Lets threads sleep until another one changes what the mutex guards. Wakes may be spurious, so
-// look at the condition again; every waiter of one CondVar uses the same Mutex.
+// Lets threads sleep until another one changes the guarded state. Wakes may be spurious, so check
+// the condition again; every waiter of one CondVar uses the same Mutex.
 class CondVar {
  public:
   void Wait(Mutex& mu) REQUIRES(mu) {
@@ -72,7 +72,8 @@ class CondVar {
     lock.release();
   }
 
-  // False if `deadline` passed before a notification. For base/clock.h; others wait on a Clock.
+  // False if `deadline` passed before a notification. For base/clock.h; other code waits with a
+  // Clock.
   bool WaitUntil(Mutex& mu, std::chrono::steady_clock::time_point deadline) REQUIRES(mu) {
     std::unique_lock<std::mutex> lock(mu.mu_, std::adopt_lock);
     const std::cv_status status = condition_.wait_until(lock, deadline);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Characters as URIs escape them: "%2F". Must not know what URIs are made of.
+// Percent-escapes of URIs: "%2F". Must not know the structure of URIs.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace aster {
 
-// What is no escape stays as it is. The result may be any bytes.
+// Invalid escapes stay unchanged. The result may have any bytes.
 std::string WithoutPercents(std::string_view text);
 
 }  // namespace aster

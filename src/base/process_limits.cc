@@ -20,8 +20,7 @@ uint64_t RaiseOpenFiles(uint64_t wanted) {
 }
 
 void ForbidCoreDumps() {
-  // The limit alone is not respected where a program takes the dumps; the flag alone is undone
-  // where the process becomes another program.
+  // A program that collects dumps ignores the limit; exec resets the flag.
   rlimit limit = {};
   if (getrlimit(RLIMIT_CORE, &limit) == 0) {
     limit.rlim_cur = 0;

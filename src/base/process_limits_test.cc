@@ -19,7 +19,7 @@ TEST(ProcessLimits, OpenFilesAreRaisedAsFarAsTheSystemAllows) {
   low.rlim_cur = 64;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
   EXPECT_EQ(RaiseOpenFiles(100), 100u);
-  EXPECT_EQ(RaiseOpenFiles(50), 100u);  // it is never lowered
+  EXPECT_EQ(RaiseOpenFiles(50), 100u);  // never lowered
   EXPECT_EQ(RaiseOpenFiles(uint64_t{1} << 62), before.rlim_max);
   rlimit after = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
@@ -27,7 +27,7 @@ TEST(ProcessLimits, OpenFilesAreRaisedAsFarAsTheSystemAllows) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-// In a process of its own, which is like that ever after.
+// In a process of its own, as the effect is permanent.
 TEST(ProcessLimits, AProcessWithKeysHasNoCoreDumps) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);

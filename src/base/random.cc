@@ -21,10 +21,10 @@ constexpr uint32_t kKeyStep0 = 0x9E3779B9;
 constexpr uint32_t kKeyStep1 = 0xBB67AE85;
 constexpr int kRounds = 10;
 
-constexpr size_t kWords = 4;  // in a block
+constexpr size_t kWords = 4;  // per block
 
-// Blocks that are made side by side, in arrays that the compiler turns into vector registers: 16
-// are four registers of the narrowest set for each of the four words.
+// Blocks that are made in parallel, in arrays that the compiler turns into vector registers: 16 are
+// four registers of the narrowest set for each of the four words.
 constexpr size_t kLanes = 16;
 
 // Word w of the block of a lane is group[w][lane].
@@ -178,7 +178,7 @@ void FillUniform(uint64_t seed, uint64_t stream, uint64_t first_index, std::span
 
 uint64_t SystemSeed() {
   uint64_t seed = 0;
-  // So few bytes come at once or, on a broken system, not at all.
+  // A request for so few bytes returns all of them at once; only a broken system fails.
   CHECK(getrandom(&seed, sizeof(seed), 0) == sizeof(seed));
   return seed;
 }
@@ -201,8 +201,8 @@ uint64_t Random::NextU64() {
 
 uint64_t Random::NextBelow(uint64_t bound) {
   CHECK(bound >= 1);
-  // Lemire's method: the upper half of a product is even, once the few lower halves are refused
-  // that some results have one more of than others.
+  // Lemire's method: the upper half of the product is uniform once the lower halves are rejected
+  // that would make some results more frequent.
   const uint64_t refused_below = (0 - bound) % bound;
   while (true) {
     const auto product = static_cast<unsigned __int128>(NextU64()) * bound;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 // Random numbers that are addressed, not streamed: the number at (seed, stream, index) is always
-// the same one, on every machine, in whatever order or pieces it is asked for. Not for secrets.
+// the same, on every machine, in any order and pieces. Not for secrets.
 //
 // The generator is Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
 // numbers: as easy as 1, 2, 3", 2011). Floating-point numbers are made with basic IEEE operations
-// only, each rounded once, so that no platform's mathematics library has a say.
+// only, each rounded once, so that they do not depend on a platform's mathematics library.
 #pragma once
 
 #include <array>
@@ -27,19 +27,18 @@ void FillNormal(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<
 // out[i] is the number in [0, 1) at (seed, stream, first_index + i), a multiple of 2^-24.
 void FillUniform(uint64_t seed, uint64_t stream, uint64_t first_index, std::span<float> out);
 
-// A seed that cannot be predicted, from the system; a different one every time. For hash tables
-// that strangers fill, and for users who ask for no seed in particular.
+// An unpredictable seed from the system; different every time. For hash tables with untrusted keys,
+// and for users who set no seed.
 uint64_t SystemSeed();
 
-// Walks along one stream, for code that just wants the next number. Not for concurrent use; copies
-// walk on independently.
+// Successive numbers of one stream. Not for concurrent use; copies continue independently.
 class Random {
  public:
   explicit Random(uint64_t seed, uint64_t stream = 0) : seed_(seed), stream_(stream) {}
 
   uint32_t NextU32();
   uint64_t NextU64();
-  // Below `bound` (at least one), every number equally likely.
+  // Uniform below `bound` (at least one).
   uint64_t NextBelow(uint64_t bound);
   // In [0, 1): multiples of 2^-24 and 2^-53.
   float NextFloat();

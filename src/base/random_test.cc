@@ -16,7 +16,7 @@
 namespace aster {
 namespace {
 
-// The answers that the authors of the method published for three counters and keys.
+// The authors' published results for three counters and keys.
 TEST(Philox, KnownAnswers) {
   EXPECT_EQ(Philox({0, 0, 0, 0}, {0, 0}),
             (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
@@ -31,8 +31,8 @@ Hash128 HashOf(const std::vector<float>& values) {
   return Hash128Of({reinterpret_cast<const uint8_t*>(values.data()), 4 * values.size()});
 }
 
-// Model files that were synthesised from a seed must come out the same for ever and everywhere: on
-// any processor, with any compiler, in any floating-point mode we compute in.
+// Model files that were synthesised from a seed must always be the same: on any processor, with any
+// compiler, in any floating-point mode that we compute in.
 TEST(Random, FilledNumbersNeverChange) {
   std::vector<float> normal(100'003);
   std::vector<float> uniform(100'003);
@@ -107,7 +107,7 @@ TEST(Random, NormalsAreNormal) {
   EXPECT_NEAR(moments[4], 3, 0.0347);
   EXPECT_NEAR(neighbours, 0, 0.0036);
 
-  // Kolmogorov and Smirnov: the largest distance from the true distribution stays under 1.95/√n in
+  // Kolmogorov-Smirnov test: the largest distance from the true distribution is below 1.95/√n in
   // 999 of 1000 draws, and this draw is fixed.
   std::sort(values.begin(), values.end());
   double distance = 0;
@@ -163,7 +163,7 @@ TEST(Random, BelowABoundAllAreEquallyLikely) {
   for (int i = 0; i < 60'000; ++i) ++counts[random.NextBelow(6)];
   for (int count : counts) EXPECT_NEAR(count, 10'000, 500);
   EXPECT_EQ(random.NextBelow(1), 0U);
-  // Three quarters of all words: without refusals, the lower half would come up twice as often.
+  // Three quarters of all words: without rejections, the lower half would be twice as frequent.
   const uint64_t bound = 3ULL << 62;
   int lower = 0;
   for (int i = 0; i < 30'000; ++i) lower += random.NextBelow(bound) < bound / 3 ? 1 : 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Errors as values: a function that can fail for reasons outside the program returns a Result.
-// The codes are gRPC's, so that an error crosses machines without being translated.
+// Errors as values: a function that can fail for reasons outside the program returns a Result. The
+// codes are gRPC's, so that errors are sent between machines unchanged.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ namespace aster {
 
 enum class Code : uint8_t {
   kCancelled = 1,           // the caller gave up
-  kUnknown = 2,             // no more is known
-  kInvalidArgument = 3,     // what was asked makes no sense, now or later
+  kUnknown = 2,             // nothing more is known
+  kInvalidArgument = 3,     // the request is invalid, now and later
   kDeadlineExceeded = 4,    // it took too long
-  kNotFound = 5,            // the thing named is not there
-  kAlreadyExists = 6,       // the thing to be made is there
+  kNotFound = 5,            // the named thing does not exist
+  kAlreadyExists = 6,       // the thing to be made exists
   kPermissionDenied = 7,    // not allowed
   kResourceExhausted = 8,   // out of memory, disk, quota
-  kFailedPrecondition = 9,  // makes sense, but not in this state
+  kFailedPrecondition = 9,  // valid, but not in this state
   kAborted = 10,            // lost a race; try again
   kOutOfRange = 11,         // past the end
   kUnimplemented = 12,      // understood, not supported
-  kInternal = 13,           // a broken invariant that could be contained
+  kInternal = 13,           // a broken invariant that did not spread
   kUnavailable = 14,        // not now; try again
   kDataLoss = 15,           // damaged data
-  kUnauthenticated = 16,    // who are you?
+  kUnauthenticated = 16,    // the caller has not proved its identity
 };
 
 std::string_view CodeName(Code code);
 
-// What went wrong, to what, and what to do next; a sentence or two that a person can act on.
+// What failed, for what, and what to do next; a sentence or two that a user can act on.
 class [[nodiscard]] Error {
  public:
   Error(Code code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -46,7 +46,7 @@ class [[nodiscard]] Error {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // Says where it happened, on the way up: Error("no such key").In("a.gguf") reads "a.gguf: no such
+  // Adds where it happened, on the way up: Error("no such key").In("a.gguf") reads "a.gguf: no such
   // key".
   Error In(std::string_view where) &&;
 
@@ -74,12 +74,11 @@ inline Error DataLoss(std::string message) { return {Code::kDataLoss, std::move(
 // An Error from the C library's errno, for a system call that failed on `what`.
 Error SystemError(int error_number, std::string_view what);
 
-// For a value that was taken of a Result that has none: aborts, saying the error.
+// Aborts with the error: the program took the value of a Result without one.
 [[noreturn]] void FailForLackOfValue(const Error& error);
 
-// A value or an Error. Look at ok() first: taking the one that is not there is a programmer
-// mistake. A union of its own, as std::variant took a third of the time of compiling the files that
-// use this.
+// A value or an Error. Check ok() first: taking the missing one is a programmer mistake. A union of
+// its own, as std::variant took a third of the time of compiling the files that use this.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -182,7 +181,7 @@ inline Status Ok() { return {}; }
 //   TRY(file.Sync());
 #define TRY(expression) ASTER_TRY_COUNTED(expression, __COUNTER__)
 
-// Each use names its variable anew, so that one TRY may stand within another.
+// Each use has a variable name of its own, so that one TRY may be within another.
 #define ASTER_TRY_COUNTED(expression, number) ASTER_TRY_NUMBERED(expression, number)
 #define ASTER_TRY_NUMBERED(expression, number) ASTER_TRY_NAMED(expression, aster_try_##number)
 #define ASTER_TRY_NAMED(expression, result)             \

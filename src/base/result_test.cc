@@ -47,7 +47,7 @@ TEST(Result, ErrnoMapsToACode) {
   EXPECT_EQ(error.message(), "/no/such: No such file or directory");
 }
 
-// What it holds is destroyed once, and by an assignment that changes which of the two it is.
+// Its content is destroyed once, also by an assignment that changes its kind.
 TEST(Result, OwnsWhatItHolds) {
   const auto counted = std::make_shared<int>(7);
   {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Whether a sanitizer watches: programs are many times slower then, and tests do less.
+// Whether a sanitizer is on: programs are many times slower then, and tests do less.
 #pragma once
 
 namespace aster {

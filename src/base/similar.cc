@@ -21,7 +21,7 @@ std::string LowerCase(std::string_view text) {
 }  // namespace
 
 size_t EditDistance(std::string_view a, std::string_view b) {
-  // Rows of the table of distances between prefixes: the one before the last, the last, this.
+  // Rows of the table of distances between prefixes: two before, one before, the current one.
   std::vector<size_t> before;
   std::vector<size_t> last(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -40,7 +40,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> MostSimilar(std::string_view word,
                                        std::span<const std::string> candidates) {
-  // Longer words are no names.
+  // Longer words are not names.
   constexpr size_t kMostLetters = 100;
   if (word.size() > kMostLetters) return std::nullopt;
   const std::string lower = LowerCase(word);

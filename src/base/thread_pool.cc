@@ -21,12 +21,12 @@
 namespace aster {
 namespace {
 
-// Waking a thread that sleeps on an idle core takes about 30 µs, and falling asleep is not free
-// either. Spinning for as long as both would have cost is never worse than twice the best choice.
-// Spinning threads do not yield: where another program wants the core, a yield gives it a whole
-// slice (4 ms), and a thread that has slept is scheduled sooner.
+// Waking a thread that sleeps on an idle core takes about 30 µs, and falling asleep takes time,
+// too. Spinning for as long as both would take is never worse than twice the best choice. Spinning
+// threads do not yield: if another program wants the core, a yield gives it a whole slice (4 ms),
+// and a thread that has slept is scheduled sooner.
 constexpr int64_t kSpinNs = 60'000;
-// One pause is 40 to 140 cycles; up to a microsecond between two looks at the clock.
+// One pause is 40 to 140 cycles; up to a microsecond between two checks of the clock.
 constexpr int kPausesPerLook = 16;
 
 void Pause() {
@@ -53,7 +53,7 @@ bool SpinUntil(int64_t spin_ns, Ready ready) {
   return false;
 }
 
-// How many cores the pool has, at most.
+// The most cores that the pool can use.
 size_t CoreCount(const std::vector<int>& pinned_cpus) {
   if (pinned_cpus.empty()) return UsableCpuCount();
   return std::set<int>(pinned_cpus.begin(), pinned_cpus.end()).size();
@@ -71,15 +71,16 @@ struct SchedulingAttributes {
   uint64_t period_ns = 0;
 };
 
-// Asks for short turns on the core. That changes nothing about how much of it this thread gets, but
-// a thread with short turns is scheduled soon after it wakes, where others are busy too. All
-// threads of a call wait for the last one: beside two or six busy programs on two cores, calls were
-// done 5 to 13 times as often. Linux kernels before 6.12 ignore the wish, and where it is forbidden
-// nothing is lost.
+// Asks for short turns on the core. This does not change this thread's share of it, but a thread
+// with short turns is scheduled soon after it wakes, also if others are busy. All threads of a call
+// wait for the last one: beside two or six busy programs on two cores, calls were done 5 to 13
+// times as often. Linux kernels before 6.12 ignore the request, and if it is forbidden nothing is
+// lost.
 void AskForShortTurns() {
-  constexpr uint64_t kShortestNs = 100'000;  // the least that the kernel takes
+  constexpr uint64_t kShortestNs = 100'000;  // the kernel's minimum
   SchedulingAttributes attributes;
-  // Asked first, so that everything else (a nice value above all) stays as the user wants it.
+  // Reads the attributes first, so that all others (above all a nice value) stay as the user set
+  // them.
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
   if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
   attributes.runtime_ns = kShortestNs;
@@ -105,7 +106,7 @@ bool PinThisThread(int cpu) {
 }
 
 ThreadPool::ThreadPool(size_t thread_count, const std::vector<int>& cpus)
-    // Where threads share cores, one that spins keeps another from working.
+    // If threads share cores, a spinning one keeps another from working.
     : spin_ns_(thread_count > CoreCount(cpus) ? 0 : kSpinNs) {
   CHECK(thread_count >= 1);
   const size_t wanted = std::min(thread_count, kMaxThreadCount);
@@ -115,7 +116,7 @@ ThreadPool::ThreadPool(size_t thread_count, const std::vector<int>& cpus)
     try {
       workers_.emplace_back(&ThreadPool::WorkerMain, this, index, cpu);
     } catch (const std::system_error&) {
-      break;  // too many threads for this system: work with those that there are
+      break;  // too many threads for this system: works with the started ones
     }
   }
 }
@@ -170,7 +171,8 @@ void ThreadPool::RunPart(size_t thread_index) {
     return;
   }
   while (true) {
-    // Compared before it is raised, so that many late threads cannot make the counter overflow.
+    // Compared before it is incremented, so that many late threads cannot make the counter
+    // overflow.
     size_t begin = next_index_.load(std::memory_order_relaxed);
     do {
       if (begin >= job.count) return;

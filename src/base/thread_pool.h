@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 // A pool of threads for arithmetic: a fixed number of them, short waits, no queue, no allocation
-// per call. It knows nothing of what it computes; work that waits for files or peers belongs
+// per call. It does not know what it computes; work that waits for files or peers belongs
 // elsewhere.
 //
 // Thread 0 is the caller. The others spin for a short, bounded time between calls, because waking a
-// sleeping core costs more than most operations on one token, and then sleep.
+// sleeping core takes longer than most operations on one token, and then sleep.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ struct IndexRange {
   bool operator==(const IndexRange&) const = default;
 };
 
-// The part of 0..count that thread `thread_index` of `thread_count` works on: contiguous, ascending
-// with the thread, sizes differing by one at most, the larger ones first.
+// The part of 0..count for thread `thread_index` of `thread_count`: contiguous, ascending with the
+// thread, sizes differing by one at most, the larger ones first.
 constexpr IndexRange PartOf(size_t count, size_t thread_index, size_t thread_count) {
   const size_t share = count / thread_count;
   const size_t extra = count % thread_count;
@@ -38,24 +38,24 @@ constexpr IndexRange PartOf(size_t count, size_t thread_index, size_t thread_cou
 }
 
 // Calls from several threads wait for one another. A call from inside the work of any pool is a
-// programmer mistake and aborts: work is made parallel at one level only.
-// While it works, every thread (the caller too) is in the compute float mode (base/float_mode.h);
-// from its first call on, a thread asks the system for short turns on its core.
+// programmer mistake and aborts: work is parallel on one level only. While it works, every thread
+// (the caller too) is in the compute float mode (base/float_mode.h); from its first call on, a
+// thread asks the system for short turns on its core.
 class ThreadPool {
  public:
-  // Called with the indices to work on, and the thread that works: 0 ≤ thread_index <
-  // thread_count(), for picking a thread's own scratch memory.
+  // Called with the indices to work on, and the working thread: 0 ≤ thread_index < thread_count(),
+  // for a thread's own scratch memory.
   using Work = FunctionRef<void(size_t begin, size_t end, size_t thread_index)>;
 
   // More threads than this are never started.
   static constexpr size_t kMaxThreadCount = 512;
 
-  // At least one thread. Where the system refuses to start as many, there are fewer (results do not
-  // depend on how many). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()]
-  // (UsableCpus() of base/machine.h is a good choice).
-  // The caller's own thread is left as it is, since threads that it starts inherit its cpus: a
-  // thread that does nothing but compute calls PinThisThread(cpus[0]) itself. Pinning pays: some
-  // kernels leave two busy threads on one core for tens of milliseconds.
+  // At least one thread. If the system refuses to start as many, there are fewer (results do not
+  // depend on the number). If `cpus` is not empty, thread i > 0 is pinned to cpus[i % cpus.size()]
+  // (UsableCpus() of base/machine.h is a good choice). The caller's own thread is not pinned, since
+  // threads that it starts inherit its cpus: a thread that does nothing but compute calls
+  // PinThisThread(cpus[0]) itself. Pinning pays: some kernels leave two busy threads on one core
+  // for tens of milliseconds.
   explicit ThreadPool(size_t thread_count, const std::vector<int>& cpus = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -67,13 +67,13 @@ class ThreadPool {
   // part is empty are not called. With count == thread_count() thread i gets exactly index i.
   void ParallelFor(size_t count, Work work) EXCLUDES(call_mu_);
 
-  // For uneven work: threads take the next `chunk` indices whenever they are free, so which thread
-  // sees an index is a matter of luck, and the result must not depend on it.
+  // For uneven work: free threads take the next `chunk` indices, so the thread of an index is
+  // random, and the result must not depend on it.
   void ParallelForDynamic(size_t count, size_t chunk, Work work) EXCLUDES(call_mu_);
 
  private:
   struct Job {
-    const Work* work = nullptr;  // borrowed from the caller; null tells the workers to end
+    const Work* work = nullptr;  // owned by the caller; null: the workers end
     size_t count = 0;
     size_t chunk = 0;  // 0: cut by PartOf
   };
@@ -95,16 +95,16 @@ class ThreadPool {
   int64_t spin_ns_;
   std::vector<std::thread> workers_;
 
-  Mutex call_mu_;  // held for the length of a call
+  Mutex call_mu_;  // held during a call
 
-  // Written by the caller while the workers wait, read by them after they have seen epoch_ rise.
+  // Written by the caller while the workers wait, read by them after epoch_ has changed.
   Job job_;
-  alignas(kCacheLineBytes) std::atomic<uint32_t> epoch_{0};       // how many jobs were posted
+  alignas(kCacheLineBytes) std::atomic<uint32_t> epoch_{0};       // jobs posted so far
   alignas(kCacheLineBytes) std::atomic<uint32_t> unfinished_{0};  // workers still at this job
   alignas(kCacheLineBytes) std::atomic<size_t> next_index_{0};    // of a dynamic job
 };
 
-// Pins the calling thread to one cpu; false where the system does not allow it (harmless).
+// Pins the calling thread to one cpu; false if the system does not allow it (harmless).
 bool PinThisThread(int cpu);
 
 }  // namespace aster

@@ -20,7 +20,7 @@
 namespace aster {
 namespace {
 
-// How often each index was worked on, and by parts of which size.
+// How often each index was worked on, and in parts of which sizes.
 struct Coverage {
   explicit Coverage(size_t count) : visits(count) {}
 
@@ -101,7 +101,7 @@ TEST(ThreadPool, ManyTinyCallsSeeEachOthersWrites) {
   constexpr size_t kCount = 16;
   constexpr uint64_t kCalls = 5'000;
   ThreadPool pool(2);
-  std::vector<uint64_t> now(kCount);  // plain: the pool alone orders the accesses
+  std::vector<uint64_t> now(kCount);  // plain: only the pool orders the accesses
   std::vector<uint64_t> next(kCount);
   for (uint64_t call = 0; call < kCalls; ++call) {
     // Each thread reads what the other one wrote in the call before.
@@ -113,7 +113,7 @@ TEST(ThreadPool, ManyTinyCallsSeeEachOthersWrites) {
   EXPECT_EQ(now, std::vector<uint64_t>(kCount, kCalls));
 }
 
-// Processor time, not the clock on the wall: other programs may be busy on this machine.
+// Processor time, not elapsed time: other programs may be busy on this machine.
 TEST(ThreadPool, MoreThreadsThanCoresWasteLittle) {
   constexpr int kCalls = 100;
   const size_t threads = 4 * UsableCpuCount();
@@ -125,8 +125,8 @@ TEST(ThreadPool, MoreThreadsThanCoresWasteLittle) {
   }
   const double spent_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_EQ(sum, kCalls * (threads * (threads - 1) / 2));
-  // A few microseconds for each thread and call. Threads that spin until they are served, while
-  // those that would serve them wait for the core, burn a scheduler's slice: milliseconds.
+  // A few microseconds for each thread and call. Threads that spin while the threads that they wait
+  // for have no core would use up a scheduler's slice: milliseconds.
   EXPECT_LT(spent_s, kCalls * static_cast<double>(threads) * 100e-6);
 }
 

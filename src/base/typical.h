@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// The median of the last few times of something: one that was held up counts for nothing.
+// The median of the last few times: a single delay has no effect.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class TypicalOf {
     count_ = std::min(count_ + 1, kLast);
   }
   bool is_known() const { return count_ > 0; }
-  // Of two, the shorter one: nothing makes a step too short. 0 where nothing is known.
+  // Of two, the shorter one: no error makes a step too short. 0 if none is known.
   double value() const {
     std::array<double, kLast> sorted = last_;
     const auto known = std::span(sorted).first(count_);

@@ -16,14 +16,14 @@
 namespace aster {
 namespace {
 
-// Three digits that count: 1.23, 12.3, 123. Above, all of them: 1023.
+// Three significant digits: 1.23, 12.3, 123. Above, all of them: 1023.
 std::string ThreeDigits(double value) {
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-// value in the largest of the units (each `step` times the one before) that leaves at least 1. It
-// moves on where rounding would show `step` itself.
+// value in the largest of the units (each `step` times the one before) in which it is at least 1;
+// in the next one if rounding would show `step` itself.
 std::string Scaled(double value, double step, std::span<const std::string_view> units) {
   size_t unit = 0;
   while (unit + 1 < units.size() && value >= step - 0.5) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Amounts from strangers: parsing ends with a number or an error, and formatting any number makes
-// something that can be parsed again.
+// Untrusted amounts: parsing gives a number or an error, and any formatted number can be parsed
+// again.
 
 #include "base/bytes.h"
 #include "base/check.h"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kHighBits = 0x8080808080808080;
 
-// The size of the ASCII bytes at the start, looked at eight at a time.
+// The length of the ASCII prefix, checked eight bytes at a time.
 size_t AsciiPrefix(std::string_view text) {
   size_t size = 0;
   while (size + 8 <= text.size() &&
@@ -23,8 +23,8 @@ size_t AsciiPrefix(std::string_view text) {
   return size;
 }
 
-// What a first byte promises: how many bytes in all, and the range of the second one, which is
-// where overlong forms, surrogates and numbers that are too large show.
+// Given by a first byte: the number of bytes, and the range of the second one, which excludes
+// overlong forms, surrogates and numbers that are too large.
 struct Lead {
   uint8_t size = 0;  // 0: no character starts with this byte
   uint8_t second_least = 0x80;

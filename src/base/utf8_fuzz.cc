@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Asterism authors
 // SPDX-License-Identifier: MIT
 
-// Decoding goes forward, agrees with encoding, and cleaning makes any bytes valid.
+// Decoding always advances and agrees with encoding, and cleaning makes any bytes valid.
 
 #include "base/bytes.h"
 #include "base/check.h"

@@ -59,7 +59,7 @@ TEST(Utf8, AcceptsNothingElse) {
     const Utf8Step step = DecodeUtf8(bytes);
     valid_count += step.valid && step.size == 3 ? 1 : 0;
   }
-  // Not the surrogates, nor what two bytes express.
+  // Without the surrogates, and characters of two bytes.
   if (kStride == 1) {
     EXPECT_EQ(valid_count, 0x10000 - 0x800 - 0x800);
   }
