@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How many instructions products take on 64-bit ARM, without such a machine: qemu names every one that it executes.
+"""How many instructions products take on 64-bit ARM, without such a machine: qemu reports every one that it executes.
 
     tools/build aarch64 kernels_test && bench/arm_instructions.py build/aarch64 [--rows 1 4 32] [--types Q8_0 Q4_K]
 
-For each type and number of rows: instructions for 16 multiply-adds, which are one `sdot` and half an `smmla`, with
-everything that a product needs (unpacking, scales, loads, stores, the calls). It is a count and not a time: processors
-take up to eight at once, and not of every kind.
+For each type and number of rows: instructions for 16 multiply-adds, which are one `sdot` and half an `smmla`, with all
+that a product needs (unpacking, scales, loads, stores, calls). It is a count and not a time: processors execute up to
+eight at once, but not of every kind.
 """
 import argparse
 import pathlib
@@ -43,7 +43,7 @@ def executed(program, arguments, functions=None):
 
 
 def ranges_of_functions(program, pattern):
-    """Where they are, as qemu wants to know it."""
+    """Their addresses, in qemu's form."""
     symbols = subprocess.run(["aarch64-linux-gnu-nm", "-S", program], check=True, capture_output=True, text=True)
     fields = [line.split() for line in symbols.stdout.splitlines()]
     return [f"0x{at}+0x{size}" for at, size, kind, name in (each for each in fields if len(each) == 4)
@@ -51,7 +51,7 @@ def ranges_of_functions(program, pattern):
 
 
 def of_one_product(program, arguments, functions):
-    """What a run of two has more than a run of one, or what these functions take."""
+    """The difference between a run of two products and a run of one, or the instructions of these functions."""
     if functions:
         return executed(program, (*arguments, 1), functions)
     return executed(program, (*arguments, 2)) - executed(program, (*arguments, 1))

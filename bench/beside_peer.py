@@ -6,9 +6,9 @@
     bench/beside_peer.py --aster build/release/bin/aster --peer ./llama_cpp_logits [PRESET…]
 
 A peer is a program as for bench/truth.py (bench/peers/llama_cpp_logits.cc). Files are made with `aster synth`, of
-floats, so that neither engine quantises. A distance is that of a position's logits, by the size of their spread. Where
-an expert or a row is chosen by a hair the engines may choose another, and the position and those behind it are far off:
-so the median stands beside the largest. "same words": positions at which both find the same token most likely.
+floats, so that neither engine quantises. A distance is that of a position's logits, relative to their spread. If two
+experts or rows rank nearly alike, engines may choose different ones, and the position and those after it are far off:
+so the median is printed beside the largest. "same words": positions at which both find the same token most likely.
 """
 import argparse
 import pathlib
@@ -19,7 +19,7 @@ import numpy
 
 DENSE = "--embedding 256 --ff 512 --vocab 1024"
 EXPERTS = "--experts 8 --experts-used 3 --expert-ff 256"
-PRESETS = {  # what is made smaller: heads stay as published, and layers where a peer knows a model by their number
+PRESETS = {  # made smaller; heads stay as published, as do layers if a peer knows a model by their number
     "tiny": "",
     "qwen3-0.6b": "",
     "qwen3-moe-small": "",

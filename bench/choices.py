@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Whether --split auto takes the fastest kind of plan: one node, a pipeline, a group, or other
-nodes for the prompt than for the answer, over links of several speeds.
+"""Whether --split auto takes the fastest kind of plan: one node, a pipeline, a group, or prefill/decode disaggregation,
+over links of several speeds.
 
     bench/choices.py --aster build/release/bin/aster model.gguf other.gguf
     sudo bench/choices.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
     bench/choices.py --aster build/release/bin/aster --more-nodes
 
-Two nodes with a core each stand for two machines. They are connected by each link that is named: loopback, or one that
-link.py makes, which takes root; nodes measure their own rates and the link when they start. No core sleeps while a link
-is awaited (nodes.py --awake). For each model, link and request, the kinds of plan are measured in turns, each with what
-nodes knew of the model before the turn, and the medians are printed beside what was predicted: for fresh nodes in the
-first turn, and in the later ones for nodes that know what they took. Two cores cannot show what three and four nodes
-would take: with --more-nodes the table of one to four nodes follows, of real nodes and messages on a virtual clock
+Two nodes with a core each stand for two machines. They are connected by each given link: loopback, or one that link.py
+makes, which needs root; nodes measure their own rates and the link when they start. No core sleeps while a link is
+awaited (nodes.py --awake). For each model, link and request, the kinds of plan are measured in turns, each with the
+nodes' measurements of the model before the turn, and the medians are printed beside the predictions: for fresh nodes in
+the first turn, and for nodes that know their own times in the later ones. Two cores cannot show the times of three and
+four nodes: --more-nodes adds the table of one to four nodes, of real nodes and messages on a virtual clock
 (tests/sim/group_times_test.cc).
 """
 import argparse
@@ -28,13 +28,13 @@ from nodes import awake
 from predictions import ask
 
 LOOPBACK = "loopback"
-# A pipeline with groups takes three nodes.
+# A pipeline with groups needs three nodes.
 KINDS = {"one node alone": "one node", "a pipeline": "pipeline", "a group": "group",
          "prefill and decode apart": "apart"}
 
 
 def turn(machines, folder, options, prompt, answer):
-    """By kind: what was predicted, and what it took; and the kind that was taken."""
+    """By kind: the predicted and the measured times; and the kind that was taken."""
     told = ask(machines, folder, options, prompt, answer)[0]
     plans = told.get("plans", [])
     if not plans:
@@ -49,8 +49,8 @@ def turn(machines, folder, options, prompt, answer):
 
 
 def tell(model, link, prompt, answer, turns):
-    """A line of the table; how many predictions were near, of how many, and whether each choice was right."""
-    # What nodes know changes which plans there are: a kind may be missing in a turn.
+    """A line of the table; the number of near predictions, of all predictions, and whether each choice was right."""
+    # The possible plans depend on the nodes' measurements: a kind may be missing in a turn.
     def of(kind, some):
         return [times[kind] for _, times in some if kind in times]
 
@@ -83,7 +83,7 @@ def tell_totals(near, count, fresh, known, cells):
 
 
 def tell_more_nodes(program):
-    """The table on the virtual clock, and whether all predictions and choices of it were right."""
+    """The table on the virtual clock, and whether all its predictions and choices were right."""
     done = subprocess.run([program, "--gtest_filter=*GroupTimes*", "--gtest_brief=1"], capture_output=True, text=True)
     print(*(line for line in done.stdout.splitlines() if "ms a token" in line or " nodes" in line), sep="\n")
     what = "All predictions are within 15 %, and all choices within a tenth of the fastest"

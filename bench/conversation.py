@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What the second turn of a conversation with `aster serve` costs: where the server has just answered the first one and
-where it was started anew since, with `--kv-cache` and without.
+"""The cost of the second turn of a conversation with `aster serve`: when the server has just answered the first one,
+and when it was restarted since, with `--kv-cache` and without.
 
     bench/conversation.py --aster build/release/bin/aster --model model.gguf --words 2000
 
-Of each: tokens of the prompt, those of them that were computed, and the time to the first token (medians of the
-rounds).
+Printed for each: tokens of the prompt, those that were computed, and the time to first token (medians of the rounds).
 """
 import argparse
 import http.client

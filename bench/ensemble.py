@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What an ensemble is worth: right answers by every policy, beside each member, a router by category, a vote and a
+"""The value of an ensemble: right answers with every policy, beside each member, a router by category, a vote and a
 random pick.
 
     bench/ensemble.py build/release/bin/aster nova pulsar --route programs=pulsar --text
@@ -10,15 +10,15 @@ random pick.
     bench/ensemble.py build/release/bin/aster models/nova.gguf models/pulsar.gguf --questions tuning.jsonl --machines 40
 
 p is McNemar's exact test against the best single member, on the questions that only one of the two has right; tokens
-are of all replies that were generated. The vote is of the best member, sampled as often as there are members and once
-more, so that there can be a majority. The random pick and the oracle are made of the members' own results. With
---folder, what is there is not asked again. --weigh-by has members answer other questions first, and weighs them by
-their results. --text adds the bits per byte of the held-out text under each member and under the mean of all.
+are those of all generated replies. The vote is of the best member, sampled once more often than there are members, so
+that there can be a majority. The random pick and the oracle use the members' own results. Results that are already in
+--folder are not computed again. --weigh-by has members answer other questions first, and weighs them by their results.
+--text adds the bits per byte of the held-out text under each member and under the mean of all.
 
---machines measures instead what an answer costs, of N questions, one after another: seconds with all members on
-this machine and with each on one of its own (two nodes on loopback, pinned to a core each, that have no KV rows yet),
-and what then passes between machines, headers included, in a network of its own (unshare). Ratios are medians of those
-within a round.
+--machines measures instead the cost of an answer, with N questions, one after another: seconds with all members on this
+machine and with each on one of its own (two nodes on loopback, pinned to a core each, without KV rows), and the bytes
+then sent between machines, headers included, in a network of its own (unshare). Ratios are medians of those within a
+round.
 """
 import argparse
 import collections
@@ -36,12 +36,12 @@ import machines
 
 
 def results_of(name):
-    """The file of a member, which may be given by its path."""
+    """The result file of a member, which may be given by its path."""
     return name.replace("/", "-") + ".jsonl"
 
 
 def evaluate(options, name, arguments, questions=None):
-    """The lines of results by question, and the seconds of asking (0 where all were there)."""
+    """The lines of results by question, and the seconds of asking (0 if all existed)."""
     path = pathlib.Path(options.folder) / results_of(name)
     questions = questions or options.questions
     command = [options.aster, "eval", *arguments, "--out", str(path), "--json", "--threads", str(options.threads)]
@@ -54,7 +54,7 @@ def evaluate(options, name, arguments, questions=None):
 
 
 def mcnemar(first, second):
-    """Two-sided p of so uneven a split of the questions that only one has right."""
+    """Two-sided p of a split at least as uneven, of the questions that only one has right."""
     only_first = sum(a and not b for a, b in zip(first, second))
     only_second = sum(b and not a for a, b in zip(first, second))
     count, least = only_first + only_second, min(only_first, only_second)
@@ -67,7 +67,7 @@ def tokens(results, ids):
 
 
 def vote(options, member, times, ids):
-    """Right answers of a majority: of equally frequent answers, the one that was drawn first."""
+    """Right answers of a majority: of equally frequent answers, the first one drawn."""
     draws = [evaluate(options, f"vote-{seed}", [member, "--temp", "0.8", "--seed", str(seed)]) for seed in range(times)]
     right = []
     for question in ids:
@@ -102,7 +102,7 @@ def table(options):
 
 
 def weights(options):
-    """By results on questions that are none of those that are asked."""
+    """By results on other questions than those that are asked."""
     if not options.weigh_by:
         return []
     for member in options.members:
@@ -133,7 +133,7 @@ def print_text(options):
 
 
 class Costs:
-    """Of the same questions by every member alone and by every policy, here and on two machines."""
+    """The costs of the same questions with every member alone and with every policy, here and on two machines."""
 
     def __init__(self, options, pair, folder):
         self.options, self.pair, self.folder = options, pair, folder
@@ -146,7 +146,7 @@ class Costs:
         self.wire, self.replies, self.ratios = {}, {}, collections.defaultdict(list)
 
     def ask(self, place, way, out):
-        """Seconds of asking, and bytes that pass in the meantime."""
+        """Seconds of asking, and bytes sent meanwhile."""
         (cluster, members), (policy, weights) = self.places[place], self.ways[way]
         questions = ["--questions", self.options.questions] if self.options.questions else []
         before = loopback_bytes()
@@ -160,7 +160,7 @@ class Costs:
         for place in self.places:
             for way in self.ways:
                 if place == "two machines":
-                    # Prompts of the way before would be in the KV caches.
+                    # Otherwise prompts of the way before would be in the KV caches.
                     self.pair.stop()
                     self.pair.start(*([member] for member in self.options.members))
                 out = self.folder / f"{way}-{place}-{round_number}.jsonl".replace(" ", "-")
@@ -170,7 +170,7 @@ class Costs:
                 if self.replies.setdefault(way, replies) != replies:
                     sys.exit(f"{way}: other answers on {place}")
                 if place == "two machines" and way not in self.wire:
-                    # Where nothing is asked any more, what is left is the price of beginning.
+                    # The difference without questions is the cost of starting.
                     _, beginning = self.ask(place, way, out)
                     idle = idle_bytes_per_s() * seconds
                     self.wire[way] = (passed - beginning - idle) / self.options.machines
@@ -190,13 +190,13 @@ class Costs:
 
 
 def loopback_bytes():
-    """That were sent, in this process's network."""
+    """Bytes sent in this process's network."""
     line, = (line for line in pathlib.Path("/proc/net/dev").read_text().splitlines() if line.lstrip().startswith("lo:"))
     return int(line.split(":")[1].split()[8])
 
 
 def idle_bytes_per_s(seconds=3):
-    """Of nodes that only say that they are there."""
+    """Of idle nodes, which send only heartbeats."""
     before = loopback_bytes()
     time.sleep(seconds)
     return (loopback_bytes() - before) / seconds
@@ -206,7 +206,7 @@ def measure_machines(options):
     if len(options.members) != 2 or not all(pathlib.Path(member).is_file() for member in options.members):
         sys.exit("--machines: give two files")
     if not os.environ.get("ASTER_BENCH_NETWORK"):
-        # Nothing else is to pass its loopback.
+        # Nothing else may use its loopback.
         os.environ["ASTER_BENCH_NETWORK"] = "own"
         os.execvp("unshare", ["unshare", "--net", "--map-root-user", "sh", "-c", 'ip link set lo up && exec "$@"', "sh",
                               sys.executable, *sys.argv])

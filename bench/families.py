@@ -6,9 +6,9 @@
     bench/families.py --aster build/release/bin/aster --engine aster=build/release/bin/resident_rates \\
         --engine ik=./llama_cpp_rates --engine repacked=REPACK=1,./llama_cpp_rates [FAMILY…]
 
-Files are made with `aster synth`, with a vocabulary of 4096, which keeps the head out of what is compared. Engines stay
+Files are made with `aster synth`, with a vocabulary of 4096, which keeps the head out of the comparison. Engines stay
 loaded and take turns (bench/in_turns.py); the ratio is the first engine's rate to the best of the others'. An engine
-that ends with an error, when it loads a file or computes, is left out: what it said stands above the line.
+that fails to load a file or to compute is left out: its error is printed above the line.
 """
 import argparse
 import pathlib
@@ -18,7 +18,7 @@ import tempfile
 
 import in_turns
 
-FAMILIES = {  # by `general.architecture`, and the size where there are several
+FAMILIES = {  # by `general.architecture`, and the size if there are several
     "llama": "--preset llama-8b --layers 2",
     "mistral3": "--preset mistral3-proportions --layers 2",
     "qwen2": "--preset qwen2.5-7b --layers 2",
@@ -32,7 +32,7 @@ FAMILIES = {  # by `general.architecture`, and the size where there are several
     "gemma4 E2B": "--preset gemma4-e-proportions",
     "gemma4 31B": "--preset gemma4-proportions",
     "gemma4 A4B": "--preset gemma4-moe-proportions",
-    "phi3": "--preset phi4-proportions --layers 2 --window 4096",  # peers ask for one
+    "phi3": "--preset phi4-proportions --layers 2 --window 4096",  # peers require one
     "gpt-oss": "--preset gpt-oss-proportions --layers 2 --type MXFP4_MOE",
     "glm4moe": "--preset glm-proportions --layers 2",
     "minimax-m2": "--preset minimax-m2-proportions --layers 2",

@@ -5,10 +5,10 @@
 
     bench/first_token.py --aster build/release/bin/aster model.gguf --prompt 16384
 
-Two nodes of a cluster, a core each, on this machine; the first has the model's file. In a round the second one reads
-the prompt (cold), the first one asks and gets the second one's KV rows (another node), asks again (memory), starts
-anew and finds it in its --kv-cache (disk, through the system's cache of pages; when all of it has been written).
-Before that it asks for some tokens more behind the prompt, as a next turn does. Medians of the rounds.
+Two nodes of a cluster, a core each, on this machine; the first has the model's file. In a round the second one prefills
+the prompt (cold), the first one asks and gets the second one's KV rows (another node), asks again (memory), restarts
+and finds them in its --kv-cache (disk, in the system's page cache; once all of it has been written). Before that it
+asks with some more tokens after the prompt, as a next turn does. Medians of the rounds.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ TURN = f"{TURN_TOKENS} tokens behind it"
 
 
 def one_round(options):
-    """Seconds by where it came from."""
+    """Seconds by source."""
     with pair(options.aster) as (machines, folder):
         prompt = prompt_ids(options.prompt)
         cache = (options.model, "--kv-now", "--kv-cache", folder / "rows")
@@ -46,7 +46,7 @@ def one_round(options):
         while len(list((folder / "rows").glob("*.rows"))) < (options.prompt - 1) // PAGE:
             if time.monotonic() > until:
                 sys.exit("the disk takes too long to write what was read")
-            ask("desk", "once more", prompt)  # what found no room is offered again
+            ask("desk", "once more", prompt)  # pages that found no room are offered again
         again = ask("desk", "memory", prompt)
         ask("desk", TURN, prompt + prompt_ids(TURN_TOKENS))
         machines.stop()

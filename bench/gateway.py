@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Several servers behind HAProxy as `aster gateway config` sets it up, beside the same HAProxy with requests in turns
-and with the fewest connections: what of the prompts was in a KV cache, and the time to the first token.
+"""Several servers behind HAProxy as `aster gateway config` sets it up, beside the same HAProxy with round robin and
+with the fewest connections: the share of the prompts that was in a KV cache, and the time to first token.
 
     bench/gateway.py --aster build/release/bin/aster --model nova --conversations 24 --turns 6 --think 0.2
     bench/gateway.py --aster build/release/bin/aster --model nova --ways affinity:150,affinity:300,roundrobin
     bench/gateway.py --aster build/release/bin/aster --model nova --ways affinity --lose
 
-`affinity:150` is with --max-load 150. Beside the times to all first tokens are those of the first turns and of
-the later ones, and how many requests a server had at the same time at most.
+`affinity:150` is with --max-load 150. Also printed are the times to first token of the first turns and of the later
+ones, and the most requests that a server had at the same time.
 
-Conversations run at once; each waits --think seconds (half to half as much again) between its turns. They begin within
---begin seconds; with 0 all prompts have to be computed at the same time first. For each way, in
-turns over the rounds, the servers are started anew and have a thread each. With --lose one server is drained (SIGTERM)
-once a third of the turns is over, and another one is killed after half of them; answers of which a part had come are
-cut then, and their turns are asked again. Any other request that fails ends the program with status 1.
+Conversations run at once; each waits --think seconds (half to one and a half times as long) between its turns. They
+begin within --begin seconds; with 0 all prompts have to be computed at the same time first. For each way, in turns over
+the rounds, the servers are restarted and have a thread each. With --lose one server is drained (SIGTERM) after a third
+of the turns, and another one is killed after half of them; answers that had begun are cut then, and their turns are
+asked again. Any other failed request ends the program with status 1.
 """
 import argparse
 import http.client
@@ -82,7 +82,7 @@ def some_words(chance, count):
 
 
 class Conversation(threading.Thread):
-    """Turn by turn, with its own instructions and a time to think."""
+    """Turn by turn, with its own instructions and pauses."""
 
     def __init__(self, options, port, seed):
         super().__init__()
@@ -90,7 +90,7 @@ class Conversation(threading.Thread):
         self.messages = [{"role": "system", "content": some_words(self.chance, options.system_words)}]
         self.prompt, self.cached, self.failure = 0, 0, None
         self.turns, self.cut = 0, 0
-        self.requests = []  # of which an answer came
+        self.requests = []  # that were answered
 
     def run(self):
         try:
@@ -124,7 +124,7 @@ class Conversation(threading.Thread):
         self.turns += 1
 
     def read(self, response):
-        """The answer; None where it was cut after its beginning."""
+        """The answer; None if it was cut after its beginning."""
         self.has_begun = False
         try:
             return self.read_all(response)
@@ -157,7 +157,7 @@ class Conversation(threading.Thread):
 
 
 def lose_two(options, servers, conversations):
-    """Drains a server and kills another one while the conversations go on."""
+    """Drains a server and kills another one while the conversations continue."""
     all_turns = options.conversations * options.turns
     for part, lose in ((1 / 3, servers[0].process.terminate), (1 / 2, servers[1].process.kill)):
         while sum(one.turns for one in conversations) < part * all_turns:
@@ -193,7 +193,7 @@ def measure(options, way, seed, folder):
 
 
 def most_at_once(requests):
-    """Of the requests of each server those that ran at the same time, at most."""
+    """The most requests that a server had at the same time."""
     most = 0
     for server in {request["server"] for request in requests}:
         count = 0

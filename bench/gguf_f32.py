@@ -7,7 +7,7 @@ import numpy
 
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
-NUMBERS = {0: (numpy.float32, numpy.float64), 26: (numpy.int32, numpy.int32)}  # by type: stored and given
+NUMBERS = {0: (numpy.float32, numpy.float64), 26: (numpy.int32, numpy.int32)}  # by type: in the file, and as returned
 
 
 class Reader:

@@ -7,13 +7,13 @@
     bench/gpu.py --device 0 --model M.gguf --prompt 512 --batch 1
     bench/gpu.py --all --llama-bench …/llama-bench      and llama.cpp's Vulkan build, on the same files
 
-First `aster verify` on the device: a rate of other bits says nothing. Then what the device can do at most, by shaders
-of our own (gpu_peaks.cc): reading its memory, products of bytes, by instructions and by cooperative matrices, and
-floats of 16 bits. Then rounds in turns, and medians: decode as a share of the bytes that can be read, prefill as
-a share of the products and of the float operations. The shares are those of dense models: of a mixture of experts
-a token needs a part of the weights. Without a model, files with random weights are written in the shape of a Llama of
-1.2 B parameters, as Q8_0 and Q4_K. A driver that computes on the processor proves that this runs, not how fast a GPU
-is: it is taken with --device only.
+First `aster verify` on the device: the rate of a device with other bits is meaningless. Then the device's limits, with
+shaders of our own (gpu_peaks.cc): reading its memory, products of bytes, by instructions and by cooperative matrices,
+and floats of 16 bits. Then rounds in turns, and medians: decode as a share of the bytes that can be read, prefill as a
+share of the products and of the float operations. The shares are those of dense models: in a mixture of experts a token
+needs a part of the weights. Without a model, files with random weights are written in the shape of a Llama of 1.2 B
+parameters, as Q8_0 and Q4_K. A driver that computes on the processor shows that this runs, not how fast a GPU is: it is
+used with --device only.
 """
 import argparse
 import json
@@ -55,7 +55,7 @@ class Bench:
         return files
 
     def rates(self, model, device):
-        """By case: prefill of each prompt; decode of each batch behind each prompt."""
+        """By case: prefill of each prompt; decode of each batch after each prompt."""
         prompts = ",".join(map(str, self.options.prompt))
         layers, environment = ("0", {}) if device is None else ("auto", {"ASTER_GPU": str(device["index"])})
         report = json.loads(run(self.options.aster, "bench", model, "--prompt", prompts, "--gen", self.options.gen,
@@ -82,7 +82,8 @@ class Bench:
         return peaks
 
     def weights(self, model):
-        """Of a dense model: what a token multiplies in the layers, and the bytes that it reads with the head."""
+        """Of a dense model: the weights that a token multiplies in the layers, and the bytes that it reads with the
+        head."""
         parts = json.loads(run(self.options.aster, "inspect", model, "--json"))["parts"]
         layers = parts["layers"].values() if isinstance(parts["layers"], dict) else parts["layers"]
         # A tied head is the embedding.

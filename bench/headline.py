@@ -2,13 +2,12 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """Prefill/decode disaggregation, with its numbers: two machines prefill a long prompt together, one of them decodes
-alone at its own rate, the next turn costs what is new in it, and neither a machine's end nor anything else changes
-a token.
+alone at its own rate, the next turn computes only its new tokens, and no failure of a machine changes a token.
 
     bench/headline.py --aster build/release/bin/aster                        # the built-in model
     bench/headline.py --aster build/release/bin/aster llama-1b.gguf --prompt 8192 --answer 128
 
-desk and lap are nodes of a cluster with a core each, started anew for every plan; each has the model's file.
+desk and lap are nodes of a cluster with a core each, restarted for every plan; each has the model's file.
 """
 import argparse
 import json

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Rates of engines that stay loaded and take turns, case by case: what one sees of a busy neighbour, all see.
+"""Rates of engines that stay loaded and take turns, case by case: a busy neighbour disturbs all alike.
 
     bench/in_turns.py --model M.gguf --threads 1 --rounds 5 \\
         --engine aster=build/release/bin/resident_rates \\
         --engine avx2=ASTER_ISA=avx2,build/release/bin/resident_rates \\
         --engine llama.cpp=…/llama_cpp_rates  pp:512@0 tg:24@0 bt:8:12@0 tg:24@16384
 
-An engine is a program that is given the model and the number of threads, says that it is ready, and answers each case
-on its standard input with a line that ends in a rate: bench/resident_rates.cc, bench/peers/llama_cpp_rates.cc. Words
-with = before the program are environment variables. Medians, and how many times the first engine's is the other's.
+An engine is a program that gets the model and the number of threads, reports that it is ready, and answers each case on
+its standard input with a line that ends in a rate: bench/resident_rates.cc, bench/peers/llama_cpp_rates.cc. Words with
+= before the program are environment variables. Medians, and the ratio of each engine's rate to the first one's.
 """
 import argparse
 import os

@@ -8,9 +8,9 @@
         --pair 8192:256 --pair 32768:256:1 --link 0.2ms,10Gbit --link 1ms,1Gbit --tbf --slow node-1=0.5 \\
         --elsewhere 2048:64
 
-Nodes are processes with a core each, connected by loopback; each link and each slow node that is named is a part of its
-own, with the pairs of --elsewhere where that is given. PROMPT:ANSWER may be followed by how many rounds. In a round
-every plan answers the request once, on nodes that have just been loaded; ratios are medians of those within a round:
+Nodes are processes with a core each, connected by loopback; each given link and each slow node is measured separately,
+with the pairs of --elsewhere if these are given. PROMPT:ANSWER may be followed by the number of rounds. In a round
+every plan answers the request once, on freshly loaded nodes; ratios are medians of those within a round:
 
     one node     prefills and decodes alone
     pooled       two nodes have half of the layers each, for everything
@@ -18,11 +18,11 @@ every plan answers the request once, on nodes that have just been loaded; ratios
     offload      the first prefills alone, the second decodes alone
     second node  with a slow node, also what the other one does alone
 
-A slow node gets only that part of its core's time: it is stopped and goes on again a hundred times a second. Behind
-rates and the time of the whole request stands what the formula of docs/kv-transfer.md says, from the times of the
-others: p/R + x + a/D. "Exposed" is the time from the end of prefill to the first token, which is the transfer of one
-frame's KV rows, and a step; beside it the bytes of the KV transfer. "CPU" is processor time of all nodes and the front
-end from their start to their end. With --awake no core sleeps while a link is awaited.
+A slow node gets only that part of its core's time: it is stopped and continued a hundred times a second. After the
+rates and the time of the whole request comes the formula of docs/kv-transfer.md, from the times of the others: p/R + x
++ a/D. "Exposed" is the time from the end of prefill to the first token, which is the transfer of one frame's KV rows,
+and a step; beside it the bytes of the KV transfer. "CPU" is processor time of all nodes and the front end from their
+start to their end. With --awake no core sleeps while a link is awaited.
 """
 import argparse
 import contextlib
@@ -44,7 +44,7 @@ from nodes import awake, shaped
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "system"))
 from processes import children_of  # noqa: E402
 
-# How many nodes, with which options.
+# The number of nodes, and their options.
 PLANS = {
     "one node": (1, ()),
     "pooled": (2, ()),
@@ -52,13 +52,13 @@ PLANS = {
     "offload": (2, ("--prefill", "node-1", "--decode", "node-2")),
 }
 SECOND = "second node"
-# The plan whose prefill rate a plan should have; the second node decodes.
+# The plan with the expected prefill rate; the second node decodes.
 READS_AS = {"hand-over": "pooled", "offload": "one node"}
 FRAME_TOKENS = 256
 
 
 class Throttle(threading.Thread):
-    """Lets a child of a process run for a part of the time, as long as it is there."""
+    """Lets a child of a process run for a part of the time, as long as it exists."""
 
     PERIOD_S = 0.01
 
@@ -90,7 +90,7 @@ def children_cpu_s():
 
 
 def request(options, model, plan, part, prompt, answer):
-    """What the program says of one request under a plan, in JSON, and the processor time that it took."""
+    """The program's JSON report of one request with a plan, and its processor time."""
     link, slow = part
     nodes, more = PLANS[plan] if plan != SECOND else PLANS["one node"]
     before = []
@@ -128,7 +128,7 @@ def request(options, model, plan, part, prompt, answer):
 
 
 class Turn:
-    """What one request took."""
+    """The times of one request."""
 
     def __init__(self, told, cpu_s, prompt, answer):
         self.cpu_s = cpu_s
@@ -141,13 +141,13 @@ class Turn:
 
 
 def bytes_per_s(link):
-    """Of "1ms,1Gbit"; none where there is no limit."""
+    """The rate of "1ms,1Gbit"; None without a limit."""
     found = re.search(r",([0-9.]+)([MG])bit", link)
     return float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]] / 8 if found else None
 
 
 def formula_s(turns, plan, part, prompt, answer):
-    """p/R + x + a/D, of the other plans' times; the first token is in x."""
+    """p/R + x + a/D, from the other plans' times; x includes the first token."""
     reader, writer = turns[READS_AS[plan]], turns[SECOND if part[1] else "one node"]
     rate = bytes_per_s(part[0])
     frame_s = turns[plan].bytes * min(1, FRAME_TOKENS / prompt) / rate if rate else 0

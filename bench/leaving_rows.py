@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How many bytes a token DeepSeek V4's memory takes where it leaves the machine, of a model with the rows of Flash and
-everything else small:
+"""The bytes per token of DeepSeek V4's KV cache in transfers, for a model with the rows of Flash and everything else
+small:
 
     bench/leaving_rows.py --aster build/release/bin/aster
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A link of a given latency and rate between two machines of this one, each a network namespace: packets pass from one
-namespace to the other through the program `link` (link.cc), which keeps each for as long as the link would. To the
-programs of both sides it is a network like any other, whose latency and rate they measure for themselves. Takes root.
+"""A link of a given latency and rate between two simulated machines, each a network namespace: packets pass from one
+namespace to the other through the program `link` (link.cc), which delays each as the link would. To the programs of
+both sides it is a normal network, whose latency and rate they measure themselves. Needs root.
 
-Sides have addresses 10.77.0.1 and 10.77.0.2. A packet is as large as packets can be, so that few pass in a second.
+Sides have addresses 10.77.0.1 and 10.77.0.2. Packets are as large as possible, so that there are few per second.
 """
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "Mbit": 1e6 / 8, "Gbit": 1e9 / 8}
 
 
 def parse(link):
-    """Seconds one way, and bytes a second."""
+    """Seconds one way, and bytes per second."""
     numbers = (re.fullmatch(r"([0-9.]+)(\D+)", part).groups() for part in link.split(","))
     delay_s, bytes_per_s = (float(number) * UNITS[unit] for number, unit in numbers)
     return delay_s, bytes_per_s
@@ -41,7 +41,7 @@ def network_of(pid):
 
 
 class Link:
-    """Two namespaces, connected so. A side's `enter` goes before a command that is to run there."""
+    """Two namespaces, connected by the link. A side's `enter` goes before a command that must run there."""
 
     def __init__(self, program, link):
         self.processes = [subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) for _ in ADDRESSES]
@@ -77,11 +77,11 @@ class Link:
         return network_of(self.processes[side].pid)
 
     def cut(self, *directions):
-        """Packets from these sides are lost from now on, and no others."""
+        """Packets from these sides, and no others, are lost from now on."""
         self.tell("".join(map(str, directions)))
 
     def set_rate(self, rate):
-        """Such as 4Mbit, from now on."""
+        """`rate`: such as 4Mbit, from now on."""
         self.tell(f"={round(parse('0s,' + rate)[1])}")
 
     def tell(self, line):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """A cluster of two machines on this one: desk and lap, each with settings of its own and a core for its node. They are
-connected by loopback, or by a link of their own (link.py)."""
+connected by loopback, or by a simulated link (link.py)."""
 import contextlib
 import json
 import os
@@ -15,11 +15,11 @@ import time
 
 from link import ADDRESSES, Link
 
-PATIENCE_S = 60  # for whatever does not compute
+PATIENCE_S = 60  # for everything but computing
 
 
 def prompt_ids(count, number=0):
-    """Tokens that any vocabulary has; texts of different numbers have no beginning in common."""
+    """Tokens that any vocabulary has; texts with different numbers have no common beginning."""
     return [(7 * i * i + (13 + number) * i + 5 + number) % 1000 for i in range(count)]
 
 
@@ -38,7 +38,7 @@ class Machine:
                                 stderr=subprocess.PIPE)
 
     def end(self, run, patience_s=PATIENCE_S):
-        """What it printed."""
+        """Its output."""
         out, err = run.communicate(timeout=patience_s)
         if run.returncode != 0:
             sys.exit(f"{self.name}: {' '.join(run.args)}\n{err}")
@@ -67,7 +67,7 @@ class Machine:
 
 
 class Pair:
-    """desk and lap, in one cluster. Their nodes start with what is given; lap's may have no file."""
+    """desk and lap, in one cluster. Their nodes start with the given options; lap's may have no file."""
 
     def __init__(self, aster, folder, link=None):
         self.link = link
@@ -99,7 +99,7 @@ class Pair:
 
 @contextlib.contextmanager
 def pair(aster, link=""):
-    """`link`: such as 1ms,1Gbit; else loopback."""
+    """`link`: such as 1ms,1Gbit; empty: loopback."""
     folder = pathlib.Path(tempfile.mkdtemp())
     between, machines = None, None
     try:

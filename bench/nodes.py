@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What a second node brings: rates of one node on one core, and of two on a core each.
+"""The gain of a second node: rates of one node on one core, and of two on a core each.
 
     bench/nodes.py --aster build/release/bin/aster model.gguf --prompt 2048,8192
     bench/nodes.py --aster build/release/bin/aster model.gguf --link 0.2ms,10Gbit --link 1ms,1Gbit
     bench/nodes.py --aster build/release/bin/aster model.gguf --split auto --split group --limit
     sudo bench/nodes.py --aster build/release/bin/aster model.gguf --link 1ms,1Gbit --tbf
 
-The two cores stand for two machines. They are connected by loopback, and then by each link that is named, which the
-program makes itself: a proxy that delays every byte each way and limits how many pass in a second. With
---tbf the kernel limits the rate instead (tc's token bucket filter in a network namespace of its own, which takes root),
-and the proxy only delays. The one node is always on loopback. Every round measures one node, then two over each link;
-the ratios are medians of those within a round. --split says how the nodes divide the model, as a pipeline or as a
-group; each split is measured over each link. --awake is for links on virtual machines. With more than one sequence, a
-route's stages work on different ones at the same time.
+The two cores stand for two machines. They are connected by loopback, and then by each given link, which the program
+simulates: a proxy that delays every byte each way and limits the rate. With --tbf the kernel limits the rate instead
+(tc's token bucket filter in a network namespace of its own, which needs root), and the proxy only delays. The one node
+is always on loopback. Every round measures one node, then two over each link; the ratios are medians of those within a
+round. --split says how the nodes divide the model, as a pipeline or as a group; each split is measured over each link.
+--awake is for links on virtual machines. With more than one sequence, a route's stages work on different ones at the
+same time.
 """
 import argparse
 import contextlib
@@ -28,7 +28,7 @@ import sys
 
 
 def shaped(link):
-    """What to put before a command so that loopback is as slow as the link, and what is left for the proxy."""
+    """The command prefix that makes loopback as slow as the link, and the rest for the proxy."""
     delay, rate = link.split(",")
     number, unit = re.fullmatch(r"([0-9.]+)(\D+)", rate).groups()
     # Each byte passes loopback twice: to the proxy, and from it.
@@ -55,7 +55,7 @@ def measure(options, nodes, split, link):
 
 
 def limit(options, what):
-    """How much more two programs that have nothing to do with each other do at once, a core each, than one."""
+    """How much more two independent programs do at once, a core each, than one."""
     def start(core):
         command = [options.aster, "bench", options.model, "--threads", 1, *what, "--depth", 0, "--batch", 1,
                    "--reps", 1, "--json"]
@@ -70,7 +70,7 @@ def limit(options, what):
 
 
 def turns(options):
-    """How fast a token's layers are that take turns on two cores, without nodes and links, against all on one core."""
+    """The speed-up of a token's layers that alternate between two cores, without nodes and links, over one core."""
     program = pathlib.Path(options.aster).with_name("turns")
     done = subprocess.run([program, options.model, str(options.gen), str(8 * options.rounds)],
                           capture_output=True, text=True)
@@ -81,7 +81,7 @@ def turns(options):
 
 
 def report(ways, rounds):
-    """Medians, and of two nodes the ratio to one; of several sequences also the ratio to one sequence."""
+    """Medians, and for two nodes the ratio to one; for several sequences also the ratio to one sequence."""
     def median(of):
         return statistics.median(of(one, more) for one, more in rounds)
 
@@ -102,8 +102,8 @@ def report(ways, rounds):
 
 @contextlib.contextmanager
 def awake():
-    """Keeps every core busy with what gives way to anything else: a virtual machine whose cores all sleep while a link
-    is waited for wakes up late, and slow; two machines on a desk do not sleep together."""
+    """Keeps every core busy with low priority: a virtual machine whose cores all sleep while a link is awaited wakes up
+    late and slowly; two real machines do not sleep together."""
     spinners = []
     try:
         for core in sorted(os.sched_getaffinity(0)):

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How long an answer pauses when a machine that computes it fails: two machines, of which the second is killed, stalls,
-or is cut off, in both directions or in one.
+"""How long an answer pauses when a machine that computes it fails: of two machines, the second is killed, stalls, or is
+cut off, in both directions or in one.
 
     bench/pauses.py --aster build/release/bin/aster
 
-Each machine is a network namespace with a node; a server on the first has layers of a model on both, and is asked for a
-long answer, which is streamed. The second machine fails in the middle of it. Told is the longest time between two
-tokens, of each round, and median and worst of each failure. The answer must be the one that comes without a failure.
-Takes root. Ends with status 1 where a median is longer than three seconds, which is the aim.
+Each machine is a network namespace with a node; a server on the first has layers of a model on both, and streams a long
+answer. The second machine fails in the middle of it. Printed are the longest time between two tokens of each round, and
+median and worst of each failure. The answer must equal the one without a failure. Needs root. Ends with status 1 if a
+median is longer than three seconds, which is the aim.
 """
 import argparse
 import http.client
@@ -25,8 +25,8 @@ import time
 
 from machines import PATIENCE_S, pair, prompt_ids
 
-AIM_S = 3  # with what is computed again of the second machine's layers
-# What is done to the second machine.
+AIM_S = 3  # including the second machine's layers, which are computed again
+# The failure of the second machine.
 FAILURES = {
     "killed": lambda machines: machines.lap.node.kill(),
     "stalled": lambda machines: machines.lap.node.send_signal(signal.SIGSTOP),
@@ -37,7 +37,7 @@ FAILURES = {
 
 
 class Answer:
-    """Its text, and when each token came."""
+    """Its text, and the time of each token."""
 
     def __init__(self, machines, port, options, fail=None):
         self.text, self.times = "", []
@@ -65,7 +65,7 @@ class Answer:
 
 
 def measure(options, machines, model, expected, fail):
-    """An answer while the second machine fails, or without that."""
+    """An answer during which the second machine fails, or does not."""
     machines.start((model, "--kv-now"), (model, "--kv-now"))
     server = machines.desk.begin("serve", model, "--cluster", "--split", "desk=0:3,lap=4:out", "--port", 0,
                                  "--kv-memory", "64MiB")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What a second node brings, here and with other engines: each alone on one core, then on two cores that stand for
-two machines on loopback. In turns, medians, and the ratio of two to one.
+"""The gain of a second node, here and with other engines: each alone on one core, then on two cores that stand for two
+machines on loopback. In turns, medians, and the ratio of two to one.
 
     bench/peer_nodes.py --aster build/release/bin/aster --model l1b-Q8_0.gguf --model l1b-Q4_K.gguf \\
         --split auto --split group --llama-cpp …/llama.cpp/build/bin \\
         --dllama …/dllama --dllama-model l1b.m --dllama-vocabulary l1b.t
 
 llama.cpp must be built with GGML_RPC: its two servers hold the layers. distributed-llama cuts every matrix instead;
-bench/peers/dllama_model.py writes it a model of 4 bits, in Q40. An engine that is not named is left out. --split says
+bench/peers/dllama_model.py writes it a model of 4 bits, in Q40. An engine that is not given is left out. --split says
 how two nodes of aster divide a model: as a pipeline, or as a group, which cuts every matrix, too.
 """
 import argparse
@@ -95,7 +95,7 @@ def dllama(options, nodes):
                                        stderr=subprocess.DEVNULL)
             servers.callback(process.wait)
             servers.callback(process.kill)
-            time.sleep(2)  # it takes one connection only, and no look whether it listens
+            time.sleep(2)  # it accepts one connection only, so a test connection is impossible
             command += ["--workers", f"127.0.0.1:{port}"]
         text = run(on_core(0, command))
     rates = re.findall(r"tokens/s: *([0-9.]+)", text)
@@ -103,7 +103,7 @@ def dllama(options, nodes):
 
 
 def engines_of(options):
-    """By name: what measures as many nodes. aster's nodes are measured alone only once for a model."""
+    """By name: the function that measures a number of nodes. aster's nodes are measured alone only once per model."""
     engines = {}
     for model in options.model:
         name = pathlib.Path(model).stem

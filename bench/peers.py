@@ -6,8 +6,8 @@
     bench/peers.py --aster build/release/bin/aster --peer llama.cpp=…/llama.cpp/build/bin model.gguf…
 
 A peer is a folder with the programs llama-bench and llama-batched-bench, of llama.cpp or of a project that kept their
-options. Every case is run in turns, one engine after the other, `--rounds` times, and medians are compared: neighbours
-on a busy machine then disturb all alike. What a peer cannot measure is left out.
+options. Every case is run in turns, one engine after the other, `--rounds` times, and medians are compared: so
+neighbours on a busy machine disturb all alike. Cases that a peer cannot measure are left out.
 """
 import argparse
 import json
@@ -32,7 +32,7 @@ class Case:
 
 
 def output_of(command):
-    """What a program prints; None where it fails, which is said."""
+    """A program's output; None if it fails, which is reported."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode == 0:
         return done.stdout

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What the planner predicts of requests, beside what they take: a mixed load on a cluster of two machines.
+"""The planner's predictions for requests, beside the measured times: a mixed load on a cluster of two machines.
 
     bench/predictions.py --aster build/release/bin/aster model.gguf
     bench/predictions.py --aster build/release/bin/aster model.gguf --kinds
 
 Two nodes, a core each, stand for two machines; they measure their rates and the link when they start. Each request is
-planned for its own lengths, and its time to first token and its time in all are held against the prediction. With
---kinds every kind of plan that is possible is measured for each request, too, and it is counted how often the one that
-was taken is the soonest, or within a tenth of it.
+planned for its own lengths, and its time to first token and its total time are compared with the prediction. With
+--kinds every possible kind of plan is measured for each request, too, and it is counted how often the one that was
+taken is the fastest, or within a tenth of it.
 """
 import argparse
 import itertools
@@ -42,7 +42,7 @@ def is_near(predicted, measured):
 
 
 def tell_kinds(machines, folder, options, prompt, answer, plans):
-    """Whether the kind that was taken was the soonest, or nearly."""
+    """Whether the kind that was taken was the fastest, or nearly."""
     taken, best = None, None
     for plan in plans:
         if "options" not in plan:

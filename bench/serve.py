@@ -5,10 +5,9 @@
 
     bench/serve.py --aster build/release/bin/aster --model model.gguf --llama-server PATH --streams 1,4,16,64
 
-For each number of streams the servers are measured in turn, several rounds; only one of them runs at a time. Of each
-round: the time to the first token and between tokens (medians and 99 in 100), and tokens of all streams per second.
-What is printed is the median of the rounds. Prompts differ in length and in words, so that no server
-has one in its KV cache.
+For each number of streams the servers are measured in turn, several rounds; only one of them runs at a time. In each
+round: the time to first token and between tokens (medians and 99th percentiles), and tokens per second of all streams.
+The medians of the rounds are printed. Prompts differ in length and in words, so that no server has one in its KV cache.
 """
 import argparse
 import http.client
@@ -95,7 +94,7 @@ def start(kind, arguments, streams):
 
 
 def stream(server, prompt, tokens, times):
-    """When each piece of the answer came; the time of the request first."""
+    """The time of the request, then those of the answer's pieces."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=600)
     body = {"prompt": prompt, "max_tokens": tokens, "temperature": 0, "stream": True, "ignore_eos": True,
             "cache_prompt": False}
@@ -115,7 +114,7 @@ def stream(server, prompt, tokens, times):
 
 def prompts(count, words, seed):
     chance = random.Random(seed)
-    # From half as long to half as long again.
+    # Between half and one and a half times as long.
     return [" ".join(chance.choice(WORDS) for _ in range(chance.randint(words // 2, words + words // 2)))
             for _ in range(count)]
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How soon a server gives fewer layers to a node that has become slow, or to which a link has: two machines, one of
-which loses half its core, or the link between them nearly all of its rate.
+"""How soon a server gives fewer layers to a node or behind a link that has become slow: two machines, of which one
+loses half its core, or the link between them nearly all of its rate.
 
     bench/slow_node.py --aster build/release/bin/aster
     sudo bench/slow_node.py --aster build/release/bin/aster --link 0.2ms,1Gbit --link-falls-to 4Mbit
 
 Two nodes, a core each, stand for two machines, and a server on one of them has layers of a model on both. Several
-clients ask without a pause. Once answers come, another program takes half of the second node's core, and stays, or the
-link has that rate from then on. Told is the time until that node has fewer layers, or one of the nodes all of them, so
-that nothing is computed over the link; the layers of both nodes, and the clients' answers a second before, until then,
-and after. Ends with status 1 where it takes longer than --within.
+clients ask without a pause. Once answers come, another program takes half of the second node's core permanently, or the
+link gets that rate. Printed are the time until that node has fewer layers, or one of the nodes has all of them, so that
+nothing is computed over the link; the layers of both nodes; and the clients' answers per second before, until then, and
+after. Ends with status 1 if it takes longer than --within.
 """
 import argparse
 import contextlib
@@ -62,7 +62,7 @@ class Load:
 
 
 def layers(connect):
-    """How many layers of the route are on the first and on the second node."""
+    """The number of the route's layers on the first and on the second node."""
     connection = connect()
     connection.request("GET", "/v1/status")
     hops = json.loads(connection.getresponse().read())["models"][0]["hops"]

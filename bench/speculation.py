@@ -8,20 +8,20 @@
     bench/speculation.py build/release/bin/aster --nodes 1,2 --link 0.2ms,10Gbit nova:comet:4
     bench/speculation.py build/release/bin/aster --nodes 1,2 --expect L1B.gguf:70%:8
 
-A case is MODEL:DRAFTER:MOST, the options --draft and --draft-max of `aster bench`. A drafter such as 70% is none:
-draft tokens are those of the answer itself, but for 30 of 100 (--draft-right), so that the gain is known by acceptance.
+A case is MODEL:DRAFTER:MOST, the options --draft and --draft-max of `aster bench`. A drafter such as 70% is simulated:
+draft tokens are those of the answer itself, except 30 of 100 (--draft-right), which shows the gain for an acceptance
+rate.
 
-Each process answers six short questions with draft tokens and without, in turns. With several numbers of nodes, each
-of which is a process with a core of its own, rounds go through all of them, and of a round's rates ratios are formed:
-to the same nodes without draft tokens, and to one node without. Where there are several nodes, draft tokens are also
-sent a frame at a time, which is checked before the next one is sent, beside frames in flight. Medians of the rounds are
-told, with the least and the most.
+Each process answers six short questions with draft tokens and without, in turns. With several numbers of nodes, each of
+which is a process with a core of its own, each round measures all of them, and ratios are formed within a round: to the
+same nodes without draft tokens, and to one node without. With several nodes, draft tokens are also sent one frame at a
+time, each checked before the next one is sent, for comparison with frames in flight. Medians of the rounds are printed,
+with the least and the most.
 
---expect says beside it what the rate should be for a drafter that takes no time, by the formula of
-conduct/draft_pace.h, with the acceptance rate. On one node the times of steps of several rows are those of texts whose
-draft tokens are all right. On several they are what the stages of that very run took for frames of several rows
-(--trace), averages of each stage, so that what is missing is not due to the machine: nodes of one machine compute
-more slowly while others do, too.
+--expect also prints the expected rate for a drafter that takes no time, by the formula of conduct/draft_pace.h, with
+the acceptance rate. On one node the times of steps with several rows are those of texts whose draft tokens are all
+right. On several they are the times of that very run's stages for frames with several rows (--trace), averages of each
+stage, so that a difference is not due to the machine: nodes of one machine compute more slowly while others do, too.
 """
 import argparse
 import collections
@@ -44,7 +44,7 @@ def run(command):
 
 
 def measure(options, case, nodes):
-    """Of frames in flight, and on several nodes of one at a time, too."""
+    """With frames in flight, and on several nodes also one at a time."""
     model, who, most = case.rsplit(":", 2)
     drafter = ["--draft-right", who[:-1]] if who.endswith("%") else ["--draft", who]
     command = [options.aster, "bench", model, *drafter, "--draft-max", most, "--gen", options.gen, "--reps",
@@ -65,7 +65,7 @@ def measure(options, case, nodes):
 
 
 def between(points, most):
-    """Of all numbers of rows up to `most`, from those that were seen."""
+    """For all numbers of rows up to `most`, from the measured ones."""
     points = sorted(points)
     if len(points) == 1:
         return {rows: points[0][1] for rows in range(1, most + 1)}
@@ -86,7 +86,7 @@ def frame_times(trace, most):
             is_stage = event["ph"] == "X" and event["pid"] > 1
             if is_stage and event["name"] in ("answer", "draft tokens ahead"):
                 seen[event["pid"]][event["args"]["tokens"]].append(event["dur"] / 1e6)
-    few = 3  # of a number of rows that was hardly seen nothing is known
+    few = 3  # fewer measurements of a number of rows do not count
     stages = [between([(rows, statistics.fmean(each)) for rows, each in of.items() if len(each) >= few], most + 1)
               for of in seen.values()]
     return {rows: (sum(stage[rows] for stage in stages), max(stage[rows] for stage in stages))
@@ -105,7 +105,7 @@ def step_times(options, model, most):
 
 
 def expected(times, extra, accepted, in_flight):
-    """Tokens a second, as much as any number of rows gives; `extra`: seconds that nodes add to a token's time."""
+    """Tokens per second with the best number of rows; `extra`: seconds that nodes add to a token's time."""
     best = 1 / (times[1][0] + extra)
     for rows, (seconds, slowest) in times.items():
         whole = accepted ** rows

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How far logits are from the truth: from an evaluation of the same weights in double precision, written with numpy
-and sharing nothing with the engine. Other engines can be put beside it:
+"""How far logits are from an exact evaluation: of the same weights in double precision, written with numpy and sharing
+no code with the engine. Other engines can be put beside it:
 
     bench/truth.py --aster build/release/bin/aster --peer llama.cpp=./their_logits model.gguf…
 
@@ -10,9 +10,9 @@ A peer is a program called as PROGRAM MODEL IDS OUT, which writes what `aster lo
 vocabulary per token id of the text file IDS. Without models, small ones of every kind are made; with --quantize a Llama
 in every type that llama.cpp's llama-quantize writes and that is not among those.
 
-Of other architectures the truth is what --reference build/release/bin/reference_logits finds, the evaluation in double
-precision of the project's tests; of those that numpy evaluates here it is a line of the table. bench/truth_families.py
-measures all of them.
+For other architectures the truth is the result of --reference build/release/bin/reference_logits, the evaluation in
+double precision of the project's tests; for those that numpy evaluates here it is a line of the table.
+bench/truth_families.py measures all of them.
 """
 import argparse
 import pathlib
@@ -29,7 +29,7 @@ from gguf_f32 import Reader  # noqa: E402
 ARCHITECTURES = ("llama", "qwen2", "qwen3", "qwen3moe")
 TYPES = ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q5_K", "Q6_K", "Q2_K", "IQ2_XXS", "MXFP4")
 
-# By what llama-quantize calls such a file.
+# By llama-quantize's name for such a file.
 THEIR_TYPES = {name: name for name in ("IQ4_XS", "IQ4_NL", "Q3_K", "Q5_0", "Q5_1", "Q4_1", "IQ3_XXS", "IQ3_S")} | {
     "IQ2_XS": "IQ2_XS",
     "IQ2_M": "IQ2_S",
@@ -144,7 +144,7 @@ def log_softmax(logits):
 
 
 class Distance:
-    """Of logits from true ones."""
+    """The distance of logits from the true ones."""
 
     def __init__(self, logits, truth):
         centred = truth - truth.mean(axis=1, keepdims=True)
@@ -165,14 +165,14 @@ def run(*command):
 
 
 def plain_model(aster, model, folder):
-    """A model of any type in F32, its weights being taken as they are."""
+    """A model of any type in F32, with the values of its weights."""
     plain = folder / "f32.gguf"
     run(aster, "quantize", model, plain, "--type", "F32", "--pure")
     return plain
 
 
 def referred_logits(reference, plain, tokens, folder):
-    """What the program finds in double precision."""
+    """The program's logits in double precision."""
     ids, out = folder / "ids.txt", folder / "true_logits"
     ids.write_text(" ".join(str(token) for token in tokens))
     run(reference, plain, ids, out)
@@ -211,7 +211,7 @@ def small_models(aster, folder):
 
 
 def write_importance(model, path):
-    """All columns matter alike, in the file that llama-quantize reads: some types are not written without one."""
+    """All columns are equally important, in the file that llama-quantize reads: it needs one for some types."""
     matrices = {name: shape for name, (shape, *_) in Reader(model).infos.items() if len(shape) == 2}
     with path.open("wb") as out:
         out.write(struct.pack("<i", len(matrices)))

@@ -5,12 +5,12 @@
 
     bench/truth_deepseek4.py --aster build/release/bin/aster --peer llama.cpp=./llama_cpp_logits
 
-The truth is computed in double precision by the independent implementation that tests/golden/deepseek4_test.py
-uses, from the weights as they are in the file. A peer is a program as for bench/truth.py. Models are made with
-`aster synth` and read long enough for windows to end, rows of both ratios to be compressed and the index to choose.
-Where a row or an expert is chosen by a hair, floats may choose another than doubles did: then a position is far off,
-which is why the median and the worst twentieth stand beside the mean. "rounded" are rows of few bits, as
-published models were trained; an engine that keeps 16 bits differs from them by what they lose.
+The truth is computed in double precision by the independent implementation that tests/golden/deepseek4_test.py uses,
+from the weights as they are in the file. A peer is a program as for bench/truth.py. Models are made with `aster synth`,
+and the texts are long enough for windows to end, rows of both ratios to be compressed and the index to choose. If two
+rows or experts rank nearly alike, floats may choose another one than doubles did: then a position is far off, which is
+why the median and the worst twentieth are printed beside the mean. "rounded" are rows of few bits, as published models
+were trained; an engine that keeps 16 bits differs from them by the bits lost.
 """
 import argparse
 import os
@@ -31,8 +31,9 @@ import ref  # noqa: E402
 FLASH = "flash"
 CONTRACTED = ("--type", "Q8_0", "--tensor-type", "ffn_down_exps=Q2_K")
 PUBLISHED = CONTRACTED + ("--tensor-type", "*_exps=IQ2_XXS")
-# What each is of aster synth's preset flash-shape-tiny. With the preset's four heads of the index many ranks are
-# exactly zero, and engines choose others of them; with 32 heads, as with the 64 of the real shape, hardly any.
+# The options of each, added to aster synth's preset flash-shape-tiny. With the preset's four heads of the index many
+# ranks are exactly zero, and engines choose others of them; with 32 heads, as with the 64 of the real shape, hardly
+# any.
 HEADS = ("--index-heads", 32)
 SHAPES = {
     FLASH: HEADS,
@@ -54,7 +55,7 @@ SHAPES = {
                                              "--index-top", 8),
 }
 ROUNDED = ("wider heads", "wider heads, short rows only")
-# Shape, what is said of its types, options, whether rows are rounded.
+# Shape, a note about its types, options, whether rows are rounded.
 CASES = [(name, "F32", ("--type", "F32"), False) for name in SHAPES if name not in ROUNDED] + [
     (FLASH, "F16", ("--type", "F16"), False),
     (FLASH, "Q8_0", ("--type", "Q8_0"), False),
@@ -67,7 +68,7 @@ CASES = [(name, "F32", ("--type", "F32"), False) for name in SHAPES if name not 
 
 
 def run(*command):
-    """None, or the last that a program had to say before it failed."""
+    """None, or a failed program's last message."""
     done = subprocess.run([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode == 0:
         return None
@@ -103,7 +104,7 @@ class Truth(ref.Ref):
 
 
 class Spread(Distance):
-    """A distance, and how it is spread over positions."""
+    """A distance, and its spread over positions."""
 
     def __init__(self, logits, truth):
         super().__init__(logits, truth)

@@ -6,14 +6,13 @@
     bench/truth_families.py --aster build/release/bin/aster --reference build/release/bin/reference_logits
         --peer ik_llama.cpp=./llama_cpp_logits [FAMILY…]
 
-The truth is what bench/reference_logits.cc finds, the evaluation that the tests of the forward pass compare with. Of
-llama, qwen2, qwen3 and qwen3moe it is compared with the one of bench/truth.py, and the largest difference is said. A
-quantised file's weights are taken as they are, so that an engine's error is what it makes of them: rounded activations
-and KV rows.
+The truth is the result of bench/reference_logits.cc, the evaluation that the tests of the forward pass compare with.
+For llama, qwen2, qwen3 and qwen3moe it is compared with that of bench/truth.py, and the largest difference is printed.
+A quantised file's weights count as exact, so that an engine's error comes from its rounded activations and KV rows.
 
-An error is the root mean square relative to the logits' spread: over all positions, and of the median position. Where
-two experts or rows rank nearly alike, a rounding chooses another, and the position and those behind it are far off: the
-median says how far the others are. A peer is a program as for bench/truth.py; "refused" is what it does not read.
+An error is the root mean square relative to the logits' spread: over all positions, and of the median position. If two
+experts or rows rank nearly alike, a rounding error chooses another one, and the position and those after it are far
+off: the median shows the others. A peer is a program as for bench/truth.py; "refused": it cannot read the file.
 """
 import argparse
 import math
@@ -33,8 +32,8 @@ NARROW = "--embedding 256 --ff 512 --vocab 1024"
 SMALL = f"{NARROW} --window 128"
 EXPERTS = "--experts 8 --experts-used 3 --expert-ff 256"
 TYPES = ("F32", "Q8_0", "Q4_K")
-# Of `aster synth`. Where a peer takes a number from a model's size, as the scale of Gemma's scores, shapes are those of
-# published models, made narrow.
+# For `aster synth`. If a peer derives a number from a model's size, such as the scale of Gemma's scores, shapes are
+# those of published models, made narrow.
 FAMILIES = {
     "llama": "--preset tiny",
     "qwen2": "--preset tiny --arch qwen2",
@@ -66,12 +65,12 @@ FAMILIES = {
     "deepseek4": "--preset flash-shape-tiny --index-heads 32 --plain-rows",
     "deepseek41": "--preset flash41-shape-tiny --index-heads 32 --plain-rows",
 }
-# Of MLA the evaluation takes the square of the positions; and ik_llama.cpp another path from 128 on.
+# For MLA the evaluation takes the square of the positions; and ik_llama.cpp another path from 128 on.
 MLA, MLA_TOKENS = ("deepseek2", "deepseek32", "glm-dsa"), 96
 PUBLISHED = {"gpt-oss": "MXFP4_MOE", "gemma3": "Q4_0"}  # in place of Q4_K
 # What a peer's file says beside: ik_llama.cpp multiplies with YaRN's magnitude, which the file cancels.
 PEER_KEYS = {"mistral3": ("mistral3.rope.scaling.attn_factor", 1 / (1 + 0.1 * math.log(16)))}
-MEASURES = {  # aster's column is named after the measure, and those of peers behind it after the peer
+MEASURES = {  # aster's column is named after the measure, peers' columns after the peer and the measure
     "error": lambda distance: f"{distance.error:.1e}",
     "median": lambda distance: f"{distance.median:.1e}",
     "KL": lambda distance: f"{distance.divergence:.1e}",
@@ -80,7 +79,7 @@ MEASURES = {  # aster's column is named after the measure, and those of peers be
 
 
 def add_key(model, out, key, value):
-    """A copy of a GGUF file with one more number. What is inserted is as long as a page, filled up by a text, so that
+    """A copy of a GGUF file with one more number. The inserted part is as long as a page, padded with a text, so that
     tensors stay aligned."""
     def of_key(name, kind):
         return struct.pack("<Q", len(name)) + name.encode() + struct.pack("<I", kind)
@@ -98,7 +97,7 @@ class Table:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.peers = dict(peer.split("=", 1) for peer in options.peer)
-        self.differences = {}  # of both evaluations, by file
+        self.differences = {}  # between both evaluations, by file
         self.ids = folder / "ids.txt"
 
     def head(self):
@@ -116,7 +115,7 @@ class Table:
         return truth
 
     def distance(self, command, truth):
-        """None where the engine does not compute the file."""
+        """None if the engine does not compute the file."""
         out = self.folder / "logits"
         command = [str(part) for part in (*command, out)]
         if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:

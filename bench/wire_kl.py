@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What it costs to let rows travel between nodes in fewer bits (--wire): the divergence (KL) of the distributions of
-the next token from the exact ones, and how often the most likely token is the same. With --kv the same of KV
-rows (--kv-wire): a prefill node computes the first half of the text, and the decode node goes on from its rows;
-what is compared is the second half. With --kv-types the same of types of the KV cache (--kv-type), on one machine,
-beside f16.
+"""The cost of sending rows between nodes in fewer bits (--wire): the divergence (KL) of the distributions of the next
+token from the exact ones, and how often the most likely token is the same. With --kv the same for KV rows (--kv-wire):
+a prefill node computes the first half of the text, and the decode node continues from its rows; the second half is
+compared. With --kv-types the same for types of the KV cache (--kv-type), on one machine, beside f16.
 
     bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --nodes 2,3 nova
     bench/wire_kl.py --aster build/release/bin/aster --text models/held-out.txt --kv --tokens 2048 nova
@@ -33,7 +32,7 @@ def log_probabilities(rows):
     return rows - numpy.log(numpy.exp(rows).sum(axis=1, keepdims=True))
 
 
-# How many nodes, how rows travel, and the options that say so.
+# The number of nodes, the encoding of rows, and the options for it.
 def ways(options):
     if options.kv_types:
         for rows in options.kv_types.split(","):
