@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A model's file with other keys, or other tensors, written anew: as other programs write them, or broken."""
+"""A model's file with changed keys or tensors, written again: as other programs write it, or broken."""
 import pathlib
 import struct
 import sys
@@ -20,7 +20,7 @@ class ChangedModel:
         self.tensors = reader.tensors()
 
     def set(self, key, kind, value):
-        """`kind`: one of LAYOUTS, or of an array of them with [] behind it; or string."""
+        """`kind`: one of LAYOUTS, or an array of them with [] after it; or string."""
         if kind == "string":
             self.values[key] = STRING, struct.pack("<Q", len(value)) + value.encode()
         elif kind.endswith("[]"):
@@ -53,7 +53,7 @@ class ChangedModel:
         return self
 
     def fill(self, wanted, four_bytes):
-        """The content of a tensor of 32-bit numbers, all of them the same."""
+        """Fills a tensor of 32-bit numbers with one value."""
         self.tensors = [(name, dims, kind, four_bytes * (len(content) // 4) if name == wanted else content)
                         for name, dims, kind, content in self.tensors]
         return self

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster cluster: machines, each a folder of settings, come into a cluster and go, by the program's own processes."""
+"""aster cluster: machines, each a folder of settings, join a cluster and leave it, with the program's own processes."""
 import contextlib
 import json
 import os
@@ -39,7 +39,7 @@ class Machine:
 
     @contextlib.contextmanager
     def inviting(self, *options):
-        """A process that waits for a machine to join; gives it, the code and the address."""
+        """A process that waits for a machine to join; yields it, the code and the address."""
         address = f"127.0.0.1:{port_to_keep()}"
         with subprocess.Popen([ASTER, "cluster", "invite", "--wait", "--listen", address, "--json", *map(str, options)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -152,7 +152,7 @@ class Cluster(unittest.TestCase):
             process.send_signal(signal.SIGINT)
             self.assertEqual(end_of(process)[0], 130)
         self.assertEqual(desk.show()["open_invitations"], 0)
-        # One that has ended, as the file says.
+        # An ended invitation, by the file.
         invitation = json.loads(desk.aster("invite", "--json"))
         path = desk.folder / "cluster/invitations"
         path.write_text(path.read_text().replace(str(invitation["end_s"]), "1700000000"))
@@ -184,7 +184,7 @@ class Cluster(unittest.TestCase):
             self.assertIn("a node called lap is in the cluster already", error)
             self.assertIn("--name", error)
             self.assertEqual(lap.show(), before)
-            # None of that used the code up.
+            # The code is still valid.
             lap.aster("join", code, address, "--name", "lap2", "--force")
             self.assertEqual(end_of(process)[0], OK)
         self.assertNotEqual(lap.show()["node"]["id"], before["node"]["id"])
@@ -208,7 +208,7 @@ class Cluster(unittest.TestCase):
         desk.aster("revoke", shed.show()["node"]["id"][:8])
         desk.aster("revoke", "ab" * 16)
         self.assertEqual(len(desk.show()["revoked"]), 3)
-        # The name is free again, and who comes hears of it.
+        # The name is free again, and joining machines learn of that.
         again = self.joined(desk, "lap", folder="lap-anew")
         self.assertEqual(len(again.show()["revoked"]), 3)
         self.assertIn(ident, again.aster("show"))
@@ -250,7 +250,7 @@ class Cluster(unittest.TestCase):
         text = lap.aster("authority", "import", kept, stdin=exported["code"].lower() + "\n")
         self.assertIn("lap, now invites and revokes for the cluster attic", text)
         self.assertTrue(lap.show()["cluster"]["authority_here"])
-        # The machine where the cluster was made is lost: the other one goes on.
+        # The machine that made the cluster is lost: the other one replaces it.
         attic = self.joined(lap, "attic")
         self.assertEqual(attic.show()["cluster"], {**shed.show()["cluster"]})
         lap.aster("revoke", desk.show()["node"]["id"])
@@ -271,7 +271,7 @@ class Cluster(unittest.TestCase):
         fresh.aster("join", check=USAGE)
         fresh.aster("invite", check=INPUT)
         self.assertEqual(fresh.files(), [])
-        # The host's own name is as good as any.
+        # The host's own name works, too.
         fresh.aster("init")
         self.assertRegex(fresh.show()["node"]["name"], r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
 
@@ -285,7 +285,7 @@ class Cluster(unittest.TestCase):
             self.assertIn("the cluster attic", text)
             self.assertEqual(end_of(process)[0], OK)
             self.assertEqual(lap.show()["seeds"], [address])
-            # It was used, so that no machine has it; another cluster's is another machine's.
+            # It was used, so no machine has it; a code of another cluster is another machine's.
             self.assertIn("aster cluster join CODE HOST", self.machine_at(port).aster("join", code, check=SYSTEM))
             self.assertIn("elsewhere", self.machine_at(port).aster("join", of_other, "--name", "shed"))
 
@@ -308,7 +308,7 @@ class Cluster(unittest.TestCase):
         error = lap.aster("join", code, f"127.0.0.1:{port_to_keep()}", check=SYSTEM)
         self.assertIn("aster cluster invite --wait", error)
         self.assertIn("nonsense", lap.aster("join", code, "nonsense:x", check=INPUT))
-        # A machine of another cluster cannot pass for the one that was meant.
+        # A machine of another cluster cannot pass for the right one.
         with self.other_cluster().inviting() as (_, _, address):
             self.assertIn("no such invitation", lap.aster("join", code, address, check=INPUT))
         self.assertEqual(lap.files(), [])

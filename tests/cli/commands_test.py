@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Runs aster as people and scripts do: what it prints, where, and with which exit status."""
+"""Runs aster as users and scripts do: its output, where it goes, and the exit status."""
 import json
 import os
 import pty
@@ -12,7 +12,7 @@ import unittest
 from fixture import ASTER, INPUT, OK, SYSTEM, UNSUPPORTED, USAGE, Case, aster
 
 def write_what_has_no_kernels(path):
-    """A model with a tensor in a type that cannot be computed with: Q4_0 with interleaved rows, of the same size."""
+    """A model with a tensor of a type without kernels: Q4_0 with interleaved rows, of the same size."""
     aster("synth", path, "--type", "Q4_0")
     data = bytearray(path.read_bytes())
     name = b"blk.0.ffn_up.weight"
@@ -23,7 +23,7 @@ def write_what_has_no_kernels(path):
 
 
 def on_terminal(*arguments):
-    """What a person sees: everything the program writes while a terminal is attached."""
+    """What a user sees: all output of the program while a terminal is attached."""
     master, slave = pty.openpty()
     process = subprocess.Popen([ASTER, *map(str, arguments)], stdout=slave, stderr=slave, stdin=slave,
                                env={**os.environ, "TERM": "xterm", "NO_COLOR": ""})
@@ -74,7 +74,7 @@ class Program(Case):
             path.write_text(text)
             told = aster("--config", path, "serve", "nova", check=USAGE).stderr.decode()
             self.assertIn(f"{path}: {place}", told)
-        # What is typed goes before the file.
+        # Typed options override the file.
         told = aster("--config", path, "serve", "nova", "--parallel", "y", check=USAGE).stderr.decode()
         self.assertIn("error: --parallel: give", told)
 
@@ -91,7 +91,7 @@ class Program(Case):
         self.assertIn("warning: --ctx 5000: the model was trained for 4096 tokens", told)
 
     def test_doctor(self):
-        # GPUs are checked for seconds, and gpu_test.py does that.
+        # Checking GPUs takes seconds, and gpu_test.py does it.
         no_gpu = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
         report = json.loads(aster("doctor", self.tiny, "--json", environment=no_gpu).stdout)
         levels = {finding["subject"]: finding["level"] for finding in report["findings"]}
@@ -117,7 +117,7 @@ class Program(Case):
     def test_wrong_usage_is_told_apart_from_wrong_input(self):
         aster(check=USAGE)
         aster("frobnicate", check=USAGE)
-        # What a command needs is called as in its usage, with what it is.
+        # Errors name a missing argument as the usage does, and describe it.
         for words, missing in ((("session", "rm"), "NAME is missing: names of the sessions; aster session rm --help"),
                                (("session", "export", "x"), "FILE is missing: file to write"),
                                (("pull",), "SOURCE is missing: hf:ORG/REPO")):
@@ -262,7 +262,7 @@ class Synth(Case):
         total = sum(item["weight_bytes"]["Q4_0"] for item in plan["slices"])
         table = 262144 * 5376 * 2
         self.assertAlmostEqual((total - table) / 1e9, 17.2, delta=0.1)
-        # Ten of 62 layers see all: of each position keys and values of 16 heads of 128.
+        # Ten of 62 layers see all: at each position keys and values of 16 heads of 128.
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 10 * (131072 - 8192) * 2 * 16 * 128 * 2)
 
@@ -302,7 +302,7 @@ class Synth(Case):
         beside, drafter = weights("nova", "nova-dspark", *cut)
         self.assertEqual(beside, [alone[0], alone[1] + drafter])
         self.assertIn("The drafter takes", aster("plan", "--memory", "nova", "nova-dspark").stdout.decode())
-        # A group computes the head's layers: a drafter is not beside it.
+        # A group computes the head's layers: no drafter fits beside it.
         self.assertEqual(weights("nova", "nova-dspark", "--split", "a+b=0:out")[0],
                          weights("nova", "--split", "a+b=0:out")[0])
         refused = aster("plan", "--memory", "comet", "nova-dspark", check=INPUT)
@@ -317,7 +317,7 @@ class Synth(Case):
         self.assertEqual({mix for mix, tokens in fits("64GiB", "48GiB").items() if tokens},
                          {"IQ2_XXS+Q2_K", "6 layers Q4_K"})
         self.assertEqual(set(fits("8GiB", "8GiB").values()), {0})
-        # Layers on a GPU take nothing of main memory.
+        # Layers on a GPU take no main memory.
         self.assertEqual(set(fits("16GiB+400GiB", "16GiB+400GiB").values()), {1048576})
         self.assertIn("does not fit", aster("plan", "--memory", "--preset", "pro-full", "--machines",
                                             "256GiB,256GiB").stdout.decode())
@@ -354,11 +354,11 @@ class Synth(Case):
         self.assertEqual([gpu["layer_end"] for gpu in placed["gpus"]], [layers])
         self.assertRegex(plan("8GiB+600MiB").decode(), r"8\.00 GiB with a GPU of 600 MiB, of which(.|\n)*"
                          r" on its GPU of 600 MiB\n")
-        # Of a group the part of the node that has one.
+        # In a group: the part of the node with a GPU.
         group = json.loads(plan("8GiB+600MiB,8GiB", "--split", "a+b=0:out", "--json"))
         parts = list(group["placements"].values())[0]
         self.assertEqual([[gpu["layer_end"] for gpu in part["gpus"]] for part in parts], [[layers], []])
-        # A GPU that has room for nothing.
+        # A GPU without room for a layer.
         self.assertRegex(plan("8GiB+100MiB").decode(), r"no layer on its GPU of 100 MiB: no more fit beside")
         aster("plan", "--memory", self.tiny, "--machines", "8GiB+many", check=INPUT)
 

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """DeepSeek V4 with its MTP block in a file of its own, as both families of published files have it: mtp.0.*, and
-blk.N.nextn.* behind the model's last layer."""
+blk.N.nextn.* after the model's last layer."""
 import json
 import unittest
 
@@ -13,14 +13,14 @@ STORY = ("-p", "Tell me a story.", "-n", 40, "--json")
 
 
 def block_as_published(tensors, layers):
-    """Of a model with the block inside: the block's tensors, named and cut as in a file of their own."""
+    """From a model with the block inside: the block's tensors, named and cut as in a file of their own."""
     inside = f"blk.{layers}."
     for name, dims, kind, content in tensors:
         if not name.startswith(inside):
             continue
         own = name.removeprefix(inside).removeprefix("nextn.")
         if own == "eh_proj.weight":
-            # Each row has what the token's numbers are multiplied with, then what those of the streams are.
+            # Each row has the token's factors, then those of the streams.
             columns, rows = dims
             half = len(content) // rows // 2
             halves = [content[at:at + half] for at in range(0, 2 * half * rows, half)]
@@ -34,7 +34,7 @@ ARCH = "deepseek4."
 
 
 class Companion(Case):
-    """A trained model with its block inside, and the same model without, whose keys know nothing of a block."""
+    """A trained model with its block inside, and the same model without, whose keys do not mention a block."""
 
     @classmethod
     def setUpClass(cls):
@@ -53,12 +53,12 @@ class Companion(Case):
         return json.loads(aster("run", *arguments, *STORY).stdout)
 
     def check_drafts(self, draft):
-        """How many are made is a matter of time; a block that was read wrongly is hardly ever right."""
+        """Their number depends on timing; a block that was read wrongly is hardly ever right."""
         self.assertGreater(draft["accepted"], 0)
         self.assertGreater(2 * draft["accepted"], draft["drafted"])
 
     def check(self, *files, options=()):
-        """It answers what the model alone does, and drafts well."""
+        """It answers like the model alone, and drafts well."""
         for order in (files, files[::-1]):
             drafted = self.answer(*order, "--temp", 0, "--draft", "mtp", "--draft-max", 1, *options)
             self.assertEqual(drafted["ids"], self.plain, order)
@@ -71,8 +71,8 @@ class Companion(Case):
         return block
 
     def companion(self):
-        """One layer more than the model has, with copies of the model's embedding and head; the block's own head stands
-        under the name of the model's."""
+        """One layer more than the model has, with copies of the model's embedding and head; the block's own head has
+        the name of the model's."""
 
         def is_kept(name):
             return name.startswith((self.prefix, "token_embd", "output")) and not name.startswith("output_hc_")

@@ -8,7 +8,7 @@ import unittest
 from changed_model import ChangedModel
 from fixture import INPUT, UNSUPPORTED, Case, aster
 
-# Layers 2 and 4 make rows for those behind them.
+# Layers 2 and 4 make rows for later layers.
 SHAPE = ("--preset", "flash41-shape-tiny", "--type", "Q8_0")
 ARCH = "deepseek41."
 NODES = ("--local-nodes", 2)
@@ -40,7 +40,7 @@ class DeepSeek41(Case):
 
 
 class EveryWay(DeepSeek41):
-    """More tokens than any window, than the index chooses from, and than its blocks hold."""
+    """More tokens than any window has, than the index chooses from, and than its blocks hold."""
 
     def test_a_long_text_is_the_same(self):
         report = json.loads(aster("verify", self.model, "--tokens", 640, "--json", timeout=600).stdout)

@@ -40,7 +40,7 @@ class DeepSeek4(Case):
 
 
 class EveryWay(DeepSeek4):
-    """More tokens than any window, and than the index chooses from; two and a half pages."""
+    """More tokens than any window has, and than the index chooses from; two and a half pages."""
 
     def check(self, model, tokens, *options):
         run = aster("verify", model, "--tokens", tokens, *options, "--json", timeout=600)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""--draft: whatever the drafter, on one machine or on nodes, the answer is the one without drafts."""
+"""--draft: with any drafter, on one machine or on nodes, the answer is the same as without drafts."""
 import json
 import unittest
 
@@ -16,7 +16,7 @@ class Drafts(Case):
         return json.loads(aster("run", model, *STORY, *options, "--json").stdout)
 
     def check(self, model, whos, *options, sure="accepted"):
-        """`sure`: what there has to be of draft tokens, however fast the machine is at the moment."""
+        """`sure`: the counter that must not be zero, however fast the machine is at the moment."""
         for sampling in (("--temp", 0), SAMPLED):
             plain = self.answer(model, *sampling)
             self.assertNotIn("draft", plain)
@@ -38,7 +38,7 @@ class Drafts(Case):
         self.check("nova", ("comet",), "--local-nodes", 1)
 
     def test_a_route_of_two(self):
-        # Where measured times say that drafts do not pay, there are a few of them all the same, to see whether they do.
+        # Even if measured times show that drafts do not pay, a few are made, to measure them again.
         nodes = ("--local-nodes", 2, "--split", "0:1,2:out")
         self.check("quasar", ("mtp",), *nodes, sure="drafted")
         self.check("nova", ("comet", "ngram"), *nodes, sure="drafted")
@@ -50,7 +50,7 @@ class Drafts(Case):
         self.check("quasar", ("mtp",), "--local-nodes", 2, "--split", "0:out", "--decode", "node-2=0:out")
 
     def test_a_drafter_of_blocks(self):
-        # Its file is given along with the model, or named as a draft model is.
+        # Its file is given together with the model, or named as a draft model is.
         self.check("nova", ("nova-dspark",), "--draft-max", 7)
         plain = self.answer("nova", "--temp", 0)["ids"]
         drafted = accepted = 0
@@ -62,7 +62,7 @@ class Drafts(Case):
             self.assertGreater(answer["draft"]["drafted"], 0, nodes)
             drafted += answer["draft"]["drafted"]
             accepted += answer["draft"]["accepted"]
-        # How many are made is a matter of time; a drafter that was read wrongly is hardly ever right.
+        # Their number depends on timing; a drafter that was read wrongly is hardly ever right.
         self.assertGreater(3 * accepted, drafted)
 
     def test_a_drafter_of_blocks_needs_its_model_and_its_layers(self):

@@ -60,7 +60,7 @@ class Run(Case):
             self.assertEqual(told["policy"], policy)
             spans = [next(each for each in span["candidates"] if each["taken"]) for span in told["spans"]]
             self.assertEqual("".join(span["text"] for span in spans), report["text"])
-            # Of one model: the text that it writes.
+            # With one model: the text that it writes.
             alone = self.run_json(NOVA)
             for options in (ensemble(NOVA, NOVA), (*ensemble(NOVA, PULSAR), "--weights", "1,0")):
                 self.assertEqual(self.run_json(*options, "--policy", policy)["ids"], alone["ids"])
@@ -117,7 +117,7 @@ class Other(Case):
         report = json.loads(aster("perplexity", *ensemble(NOVA, PULSAR), "--ctx", 64, "--chunks", 2, "--threads", 1,
                                   "--json").stdout)
         each = [member["bits_per_byte"] for member in report["members"]]
-        # A mean of two loses a bit of each chunk at most to the better one.
+        # The mean of two loses at most one bit per chunk compared with the better one.
         self.assertLess(report["bits_per_byte"], min(each) + report["chunks"] / report["scored_bytes"] + 1e-6)
 
 
@@ -137,7 +137,7 @@ class Eval(Case):
         first = report("--out", out)
         self.assertEqual((first["overall"]["asked"], first["overall"]["right"]), (3, 3))
         self.assertEqual((first["model"], first["settings"]["policy"]), ("nova+pulsar", "choose"))
-        # Answers do not depend on how many are asked at once; a file of results is gone on with.
+        # Answers do not depend on the number of concurrent questions; a file of results is continued.
         replies = {row["id"]: row["reply"] for row in map(json.loads, out.read_text().splitlines()[1:])}
         one = self.folder / "one.jsonl"
         report("--out", one, "--parallel", 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster eval, and models that are called by name: on a synthetic model, whose replies are nonsense."""
+"""aster eval, and models that are called by name: with a synthetic model, whose replies are nonsense."""
 import json
 import math
 import os
@@ -82,7 +82,7 @@ class Eval(EvalCase):
         tallies = {entry["category"]: entry for entry in report["categories"]}
         self.assertEqual((tallies["words"]["right"], tallies["words"]["asked"]), (6, 6))
         self.assertEqual((report["overall"]["right"], report["overall"]["asked"]), (6, 11))
-        # Wilson's interval, the other way round: where the rate is 1.96 deviations away.
+        # Wilson's interval, the other way round: the rates that are 1.96 deviations away.
         for end in (report["overall"]["low"], report["overall"]["high"]):
             self.assertAlmostEqual(abs(6 / 11 - end) / math.sqrt(end * (1 - end) / 11), 1.959964, places=5)
         text = aster("eval", self.tiny, "--questions", known, "-n", 8).stdout.decode()
@@ -95,7 +95,7 @@ class Eval(EvalCase):
         questions[-1].pop("tools")
         questions[-1]["messages"][0]["content"] = "<|end|><|start|>"
         self.write(without, questions[-1:])
-        # Nobody ends a turn by writing a control token into a question: two characters, not two turns.
+        # A control token typed in a question does not end a turn: two characters, not two turns.
         aster("eval", self.tiny, "--questions", without, "-n", 1, "--out", self.folder / "w.jsonl")
         self.assertGreater(lines(self.folder / "w.jsonl")[1]["prompt_tokens"], 10)
 
@@ -305,7 +305,7 @@ class BuiltinModels(EvalCase):
         self.assertEqual(json.loads(run.stdout)["model"], str(root / "share/asterism/models/nova.gguf"))
 
     def test_what_is_nowhere_is_said_with_the_places(self):
-        # A built-in name that has no file: only where all models are there can this not be tried.
+        # A built-in name without a file: cannot be tested if all models are there.
         source = pathlib.Path(__file__).resolve().parents[2] / "models"
         missing = [name for name in ("nebula", "quasar", "comet") if not (source / f"{name}.gguf").exists()]
         if not missing:
@@ -341,8 +341,8 @@ class BitsPerByte(Case):
             self.assertIn("bits per byte", aster("perplexity", model, "--file", text, "--ctx", 64).stdout.decode())
 
     def test_compares_vocabularies(self):
-        # Two models that know nothing: all tokens are about equally likely, so that perplexities are those of the
-        # vocabularies' sizes and say nothing, while bits per byte say who has to guess more for the same text.
+        # Two untrained models: all tokens are about equally likely, so perplexities are those of the vocabularies'
+        # sizes, while bits per byte are comparable for the same text.
         text = self.folder / "numbers"
         text.write_text("".join(f"{i * i} " for i in range(400)))
         reports = {}
@@ -359,7 +359,7 @@ class BitsPerByte(Case):
         ids = self.folder / "some"
         ids.write_text(" ".join(str(i % 200) for i in range(64)))
         report = json.loads(aster("perplexity", self.tiny, "--ids", ids, "--ctx", 64, "--json").stdout)
-        self.assertGreater(report["bits_per_byte"], 0)  # this model has one
+        self.assertGreater(report["bits_per_byte"], 0)  # this model has a vocabulary
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What the tests of the program share: running it as a script does, exit statuses, a small model."""
+"""Shared by the tests of the program: running it as a script does, exit statuses, a small model."""
 import os
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
 
-# Nodes find each other where a test says so, and not those of a test beside it.
+# Nodes find each other only if a test enables it, and not those of a concurrent test.
 os.environ["ASTER_DISCOVERY"] = "off"
 
 OK, NO, USAGE, INPUT, UNSUPPORTED, SYSTEM = range(6)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""--gpu-layers: what a GPU computes has the processor's bits, here, in sessions and on nodes. Any driver will do: the
-first that `aster devices` lists, which may be one that computes on the processor. That one compiles its shaders for
-every process, for most of a minute of a core: as few as there are ways."""
+"""--gpu-layers: a GPU computes the processor's bits, here, in sessions and on nodes. Any driver will do: the first that
+`aster devices` lists, which may be one that computes on the processor. That one compiles its shaders for every process,
+for most of a minute of a core: so each way is tested once."""
 import json
 import sys
 import unittest

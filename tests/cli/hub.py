@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A hub of our own that redirects, breaks, lies and refuses as a test plans."""
+"""A model hub for tests that redirects, breaks, lies and refuses as a test plans."""
 import hashlib
 import http.server
 import json
@@ -10,7 +10,7 @@ import threading
 
 
 class Hub(http.server.ThreadingHTTPServer):
-    """Serves `files` by path; `plan` is what goes wrong with the next requests of a path."""
+    """Serves `files` by path; `plan` has the faults of the next requests of a path."""
 
     daemon_threads = True
 
@@ -21,7 +21,7 @@ class Hub(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def put_repository(self, contents):
-        """Files of the repository org/m, by their names without ending."""
+        """Files of the repository org/m, by their names without suffix."""
         entries = []
         for name, content in contents.items():
             self.files[f"/org/m/resolve/main/{name}.gguf"] = content
@@ -67,13 +67,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body) + fault.get("lies_by", 0)))
         self.end_headers()
         if "holds" in fault:
-            # The first bytes, and the rest when the test says so.
+            # The first bytes, and the rest when the test allows it.
             self.wfile.write(body[:1000])
             body = body[1000:]
             fault["holds"].wait(60)
         self.wfile.write(body[:fault.get("breaks_after", len(body))])
         if "breaks_after" in fault or "lies_by" in fault:
-            # As a cable that is pulled: no goodbye.
+            # As if a cable was pulled: without a close.
             self.wfile.flush()
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster bench and aster perplexity: what they print, and what they refuse. No test looks at how fast anything was."""
+"""aster bench and aster perplexity: their output, and their errors. No test checks how fast anything was."""
 import array
 import json
 import math
@@ -35,7 +35,7 @@ class Bench(Case):
         self.assertGreaterEqual(report["peak_memory_bytes"], report["load"]["peak_memory_bytes"])
 
     def test_nodes_of_this_machine_get_the_plan_that_is_predicted_to_be_sooner(self):
-        large = self.folder / "large.gguf"  # enough that the plan matters
+        large = self.folder / "large.gguf"  # so large that the plan matters
         aster("synth", large, "--type", "Q8_0", "--layers", 4, "--embedding", 512, "--ff", 8192, "--vocab", 24000)
         self.assertGreater(large.stat().st_size, 64 << 20)
         far = ("--local-nodes", 2, "--threads", 1, "--link", "200ms,10Mbit", "--raw", "--temp", 0, "-n", 3, "-p", "abc")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A port at which the programs of one test find each other, and no others, by multicast on loopback."""
+"""A port at which only the programs of one test find each other, by multicast on loopback."""
 import socket
 import struct
 import unittest
@@ -9,7 +9,7 @@ GROUP, LOOPBACK = socket.inet_aton("224.0.0.251"), socket.inet_aton("127.0.0.1")
 
 
 def discovery_port():
-    """Skips the test where a machine cannot multicast to itself."""
+    """Skips the test if a machine cannot multicast to itself."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind(("224.0.0.251", 0))

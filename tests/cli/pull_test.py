@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster pull, list and rm against a hub of our own that redirects, breaks, lies and refuses."""
+"""aster pull, list and rm with a test hub that redirects, breaks, lies and refuses."""
 import json
 import os
 import pathlib
@@ -125,7 +125,7 @@ class PullTest(Case):
         self.put("/page.gguf", b"<html>not a model</html>")
         refused = self.run_aster("pull", f"{self.hub.address}/page.gguf", check=INPUT)
         self.assertIn(b"web page, not a model", refused.stderr)
-        # It has no place here, and the folder of one's own that was made for it has none.
+        # The error leaves neither a file, nor the folder that was made for it.
         self.assertFalse([name for name in self.files() if name.startswith("page")])
         folder = pathlib.Path(self.home.name) / "mine"
         self.run_aster("pull", f"{self.hub.address}/page.gguf", "--to", folder, check=INPUT)
@@ -175,7 +175,7 @@ class PullTest(Case):
         self.assertFalse(self.folder.exists())
 
     def run_at_a_terminal(self, answer):
-        """`aster run` of a model of the hub by a person who answers its question."""
+        """`aster run` of a model of the hub by a user who answers its question."""
         main, other = pty.openpty()
         run = subprocess.Popen([ASTER, "run", "hf:org/m", "-p", "hello", "-n", "3", "--temp", "0"], stdin=other,
                                stderr=other, stdout=subprocess.PIPE, env={**os.environ, **self.environment})

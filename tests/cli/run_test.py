@@ -19,7 +19,7 @@ from fixture import ASTER, INPUT, OK, ROOT, UNSUPPORTED, USAGE, Case, aster
 PROMPT = b"> "
 NOVA = ROOT / "models/nova.gguf"
 QUASAR = ROOT / "models/quasar.gguf"
-DEADLINE_S = 300  # only a hang takes so long
+DEADLINE_S = 300  # only a hang takes this long
 
 
 class Once(Case):
@@ -154,7 +154,7 @@ class Once(Case):
 TOOLS = [{"type": "function", "function": {
     "name": "add", "description": "Adds two numbers.", "parameters": {
         "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}}}]
-# As nova's family writes it. The grammar leads the model, which knows nothing of this tool.
+# In the form of nova's family. The grammar guides the model, which does not know this tool.
 CALL = r'''root ::= "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 1, \"b\": 2}}\n</tool_call>"'''
 SCHEMA = {"type": "object", "properties": {"size": {"type": "integer", "maximum": 99},
                                            "kind": {"enum": ["city", "land"]}},
@@ -162,7 +162,7 @@ SCHEMA = {"type": "object", "properties": {"size": {"type": "integer", "maximum"
 
 
 class Forms(Case):
-    """Answers of a form, and calls of tools, by a model that knows neither."""
+    """Answers with a form, and tool calls, by a model that was trained for neither."""
 
     def file(self, name, content):
         path = self.folder / name
@@ -189,7 +189,7 @@ class Forms(Case):
         self.assertIn(aster("run", NOVA, "--ids", ids, "--grammar", grammar).stdout, (b"yes!!\n", b"no!!\n"))
 
     def test_calls_are_lines_of_json(self):
-        # A model that knows tools calls the one that it was taught for this question.
+        # A model with tools calls the one that it was trained to use for this question.
         tools = self.file("tools.json", TOOLS)
         plain = aster("run", NOVA, "-p", "hello", "-n", 8, "--temp", 0, "--tools", tools)
         self.assertTrue(plain.stdout.endswith(b"\n"))
@@ -249,7 +249,7 @@ class Conversation:
         self.unread = b""
 
     def read(self):
-        """More of what is shown; nothing when the program has ended."""
+        """Reads more output; nothing when the program has ended."""
         ready, _, _ = select.select([self.master], [], [], DEADLINE_S)
         if not ready:
             raise AssertionError(f"nothing more is shown after {self.unread!r}")
@@ -261,14 +261,14 @@ class Conversation:
         return piece
 
     def until(self, mark):
-        """Everything shown up to `mark`, as plain text."""
+        """All output up to `mark`, as plain text."""
         end = time.monotonic() + DEADLINE_S
         while mark not in self.unread:
             if time.monotonic() > end or not self.read():
                 raise AssertionError(f"{mark!r} is not shown, but {self.unread!r}")
         seen, _, self.unread = self.unread.partition(mark)
         text = seen.decode(errors="replace").replace("\r\n", "\n")
-        # What takes long says how far it is, and takes that back.
+        # Progress of long steps is shown, and removed.
         text = re.sub(r"(\r\x1b\[K[^\r\n]*)+\r\x1b\[K", "", text)
         return re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", text)
 
@@ -276,12 +276,12 @@ class Conversation:
         os.write(self.master, keys.encode() if isinstance(keys, str) else keys)
 
     def ask(self, text):
-        """What the program shows between a line that is typed and its next prompt."""
+        """The output between a typed line and the next prompt."""
         self.type(text + "\n")
         return self.until(b"\x1b[?2004h" + PROMPT).partition("\n")[2]
 
     def end(self):
-        """Waits until the program has left, and says how."""
+        """Waits until the program has ended, and returns its status."""
         while self.read():
             pass
         return self.process.wait(timeout=DEADLINE_S)
@@ -373,7 +373,7 @@ class Chat(Case):
         chat.ask("more")
         chat.ask("/undo")
         self.assertEqual(self.tokens(chat), length)
-        self.assertEqual(chat.ask("/regenerate"), first)  # nothing is left to chance here
+        self.assertEqual(chat.ask("/regenerate"), first)  # nothing is random here
         self.assertEqual(self.tokens(chat), length)
         chat.ask("/reset")
         self.assertEqual(self.tokens(chat), 0)
@@ -418,7 +418,7 @@ class Chat(Case):
         chat.ask("/save broken")
         path = self.folder / "data/asterism/sessions/broken.session"
         content = bytearray(path.read_bytes())
-        # The last record before the pages: without its tokens no text can go on.
+        # The last record before the pages: without its tokens no text can be continued.
         offset = 16
         while content[offset] != 4:
             offset += 24 + int.from_bytes(content[offset + 8:offset + 16], "little")
@@ -457,8 +457,8 @@ class Chat(Case):
         self.assertEqual(last_question(chat), "first\nsecond")
         chat.ask("süß 🦙")
         self.assertEqual(last_question(chat), "süß 🦙")
-        chat.ask("\x1b[A!")  # the arrow brings the last entry back: it was /save
-        chat.ask("abcX\x7fd\x01e")  # rubbed out; to the beginning
+        chat.ask("\x1b[A!")  # the arrow key shows the last entry: it was /save
+        chat.ask("abcX\x7fd\x01e")  # deleted; to the beginning
         self.assertEqual(last_question(chat), "eabcd")
 
     def test_ctrl_c_stops_the_answer_and_not_the_program(self):

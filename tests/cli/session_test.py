@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster session and --kv-cache: the KV cache comes back, whatever node computed it, and gives the same bits."""
+"""aster session and --kv-cache: the KV cache is restored, whatever node computed it, and gives the same bits."""
 import json
 import pathlib
 import resource
@@ -159,7 +159,7 @@ class Cache(Home):
         cache = self.home / "cache"
         options = (self.tiny, "--prompt-file", self.prompt, "--raw", "--kv-cache", cache)
         plain = self.answer(*options[:-2])
-        limit = 20_000  # bytes of a file
+        limit = 20_000  # of a file, in bytes
         run = subprocess.run([ASTER, "run", *map(str, options), "-n", "8", "--temp", "0", "--json"],
                              capture_output=True, timeout=120, stdin=subprocess.DEVNULL,
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
@@ -287,7 +287,7 @@ class Sessions(Home):
         path.write_bytes(content)
 
     def record_offsets(self, path):
-        """Of a session's records, by type: where their payloads begin."""
+        """The payload offsets of a session's records, by type."""
         content, offset, found = path.read_bytes(), 16, {}
         while offset < len(content):
             kind = int.from_bytes(content[offset:offset + 4], "little")
@@ -331,7 +331,7 @@ class Sessions(Home):
             run = self.run_here("run", "--session", "talk", "-p", "x", "-n", 4, "--temp", 0, "-q", check=None)
             self.assertIn(said, run.stderr, kind)
             self.assertEqual(run.returncode, OK)
-        # Not even a turn.
+        # Not even one turn.
         path.write_bytes(whole)
         self.flip(path, whole.index(b"user says 0"))
         self.run_here("run", "--session", "talk", "-p", "x", "-n", 4, check=INPUT)
@@ -357,7 +357,7 @@ class Sessions(Home):
         self.save(alone, "--raw")
         self.flip(alone, alone.stat().st_size * 3 // 4)
         self.assertIn(b"damaged at byte", self.run_here("session", "show", alone, check=INPUT).stderr)
-        # Where it can be computed again, it is; saved anew it is whole.
+        # If it can be computed again, it is; saved again it is complete.
         self.save("kept", "--raw")
         self.session("show", "kept")
 
@@ -420,7 +420,7 @@ class Sessions(Home):
         self.assertNotIn(b"computed again", kept.stderr)
         self.assertGreater(json.loads(kept.stdout)["tokens"]["cached"], 0)
         self.assertEqual(json.loads(kept.stdout)["ids"], whole["ids"])
-        # The rows have the same bytes as those of q8, and came from other numbers.
+        # The rows have as many bytes as those of q8, and were made from other numbers.
         other = self.run_here("run", "--session", "integers", "--kv-type", "q8", "--raw", "-p", " x", "-n", 8, "--temp",
                               0, "--json")
         self.assertIn(b"computed again", other.stderr)

@@ -47,7 +47,7 @@ class Architectures(Case):
             aster("verify", path)
         plan = json.loads(aster("plan", "--memory", "--preset", "qwen3-next-80b", "--context", "8192,131072",
                                 "--json").stdout)
-        # Twelve of 48 layers keep rows: of each position keys and values of 2 heads of 256.
+        # Twelve of 48 layers keep rows: at each position keys and values of 2 heads of 256.
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 12 * (131072 - 8192) * 2 * 2 * 256 * 2)
 
@@ -62,7 +62,7 @@ class Architectures(Case):
         aster("verify", path)
         plan = json.loads(aster("plan", "--memory", "--preset", "mimo-v2-flash", "--context", "8192,131072",
                                 "--json").stdout)
-        # Nine of 48 layers keep all rows: of each position 4 keys of 192 and values of 128.
+        # Nine of 48 layers keep all rows: at each position 4 keys of 192 and values of 128.
         growth = [item["kv_bytes"]["131072"] - item["kv_bytes"]["8192"] for item in plan["slices"]]
         self.assertEqual(sum(growth), 9 * (131072 - 8192) * 4 * (192 + 128) * 2)
 

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: MIT
 """Runs every ```sh block of README.md and docs/ as a reader would, each file in a folder of its own.
 
-A command that ends with `#=> TEXT` stands on one line, and has to print TEXT. Blocks of other kinds (plain ``` fences)
-are not run: installation, output, pictures.
+A command that ends with `#=> TEXT` is one line, and must print TEXT. Blocks of other kinds (plain ``` fences) are not
+run: installation, output, pictures.
 """
 import os
 import pathlib
@@ -27,12 +27,12 @@ def pages():
 
 
 def anchors_of(text):
-    """The names by which links find the headings of a page."""
+    """The names of a page's headings in links."""
     return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)]
 
 
 def with_promises_kept(block):
-    """The block with what each promising command prints in a file of its own, and the promise for each file."""
+    """The block with each expectation's output in a file of its own, and the expectation for each file."""
     lines, promises = [], {}
     for line in block.splitlines():
         match = PROMISE.match(line)
@@ -46,7 +46,7 @@ def with_promises_kept(block):
 
 class Examples(unittest.TestCase):
     def run_block(self, block, folder):
-        """Runs a block and holds what it prints against what it promises; the number of promises."""
+        """Runs a block and compares its output with the expectations; returns their number."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         environment.update(PATH=f"{ASTER.parent}:{os.environ['PATH']}", HOME=folder)
         script, promises = with_promises_kept(block)

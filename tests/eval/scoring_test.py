@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The program judges replies as train/scoring.py does: on chosen corners, and on what is made of them at random.
+"""The program judges replies as train/scoring.py does: on chosen edge cases, and on random changes of them.
 
   scoring_test.py DRIVER [SEED]
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What the built-in models said when they were recorded: the same text and the same logits to the last bit on every
-instruction set that this machine has, and the same score on the fastest one. Who trains a model again records it again:
+"""The built-in models' output as recorded: the same text and the same logits to the last bit on every instruction set
+that this machine has, and the same score on the fastest one. After training a model again, record it again:
 
     ASTER=build/release/bin/aster python3 tests/golden/builtin_test.py --record
 """
@@ -62,7 +62,7 @@ def score_of(model, questions, isa):
 
 
 def golden_of(model, questions, folder, isa=None, whole=True):
-    """Without `whole` one text and no score: enough where all have the same logits."""
+    """Without `whole` one text and no score: enough if all have the same logits."""
     golden = {"texts": [text_of(model, prompt, isa) for prompt in PROMPTS[:None if whole else 1]],
               "logits": logits_hash(model, folder, isa)}
     if whole:
@@ -75,7 +75,7 @@ def is_as_recorded(value, recorded):
 
 
 def differences(record, models, questions, sets_of=instruction_sets):
-    """What is not as it was recorded, in words."""
+    """Differences from the record, in words."""
     found = []
     unrecorded = {path.stem for path in models.glob("*.gguf") if path.stem not in record}
     found += [f"{name}: is not recorded; run this with --record" for name in sorted(unrecorded)
@@ -107,7 +107,7 @@ class Builtin(unittest.TestCase):
 
 
 class TheMachineryItself(unittest.TestCase):
-    """On a synthetic model and one instruction set: what changed is found, and nothing else."""
+    """With a synthetic model and one instruction set: changes are found, and nothing else."""
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()

@@ -29,7 +29,7 @@ sys.path.insert(0, str(TOOLS))
 import gen  # noqa: E402
 import ref  # noqa: E402
 
-# The configuration that the recorded logits are of.
+# The configuration of the recorded logits.
 FULL = {"hd": 512, "rot": 64, "ihd": 128, "ih": 8, "swa": 128, "itopk": 32, "n_head": 8, "o_groups": 2, "o_rank": 64,
         "q_rank": 256, "yorig": 65536}
 TIE = 1e-3
@@ -37,7 +37,7 @@ IDS = [int(text) for text in (TOOLS / "toks.txt").read_text().split()]
 
 
 class PlainWriter(gen.W):
-    """A file that says of itself that it was trained with rows of 16 bits."""
+    """A file whose metadata say that it was trained with rows of 16 bits."""
 
     def write(self, path):
         self.b("deepseek4.attention.rounded_rows", False)
@@ -45,7 +45,7 @@ class PlainWriter(gen.W):
 
 
 def errors_of(logits, wanted):
-    """By position: how far the logits are off, relative to how far they spread."""
+    """By position: the distance of the logits, relative to their spread."""
     return np.sqrt(np.square(logits - wanted).mean(1)) / wanted.std()
 
 
@@ -68,12 +68,12 @@ class Golden(unittest.TestCase):
         return np.fromfile(out, np.float32).reshape(len(ids), -1).astype(np.float64)
 
     def check(self, logits, wanted, median, most):
-        """Every position, also those where a row or an expert is chosen by a hair."""
+        """Every position, also those where two rows or experts rank nearly alike."""
         errors = errors_of(logits, wanted)
         print(f"median {np.median(errors):.1e}, 95 % {np.quantile(errors, 0.95):.1e}, most {errors.max():.1e}")
         self.assertLess(np.median(errors), median)
         self.assertLess(errors.max(), most)
-        # The same token is the likeliest, unless two of them are as likely to a thousandth of how far logits spread.
+        # The same token is the most likely, unless two are equal to a thousandth of the logits' spread.
         best = np.sort(wanted, axis=1)[:, -2:]
         decided = best[:, 1] - best[:, 0] > TIE * wanted.std()
         self.assertGreater(decided.mean(), 0.97)
@@ -90,11 +90,11 @@ class Golden(unittest.TestCase):
         wanted = np.fromfile(TOOLS / "full-ds4.logits.f32", np.float32).reshape(len(IDS), -1).astype(np.float64)
         with tempfile.TemporaryDirectory() as folder:
             logits = self.logits_of(folder, self.make(folder, FULL, rounded=True), IDS)
-        # A number that lies between two of the few that there are may be rounded either way.
+        # A number between two representable ones may be rounded either way.
         self.check(logits, wanted, 1e-4, 2e-3)
 
     def compare(self, ids, **changes):
-        """With what the other implementation computes now."""
+        """Compares with the present results of the other implementation."""
         with tempfile.TemporaryDirectory() as folder:
             path = self.make(folder, changes, rounded=False)
             logits = self.logits_of(folder, path, ids)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Logits as they were when they were recorded: the same bits, today and on every machine, and near the truth that an
-evaluation in double precision found (bench/truth.py). Who changes the arithmetic on purpose records them again, with
-numpy installed:
+"""Logits as recorded: the same bits, today and on every machine, and near the exact ones of an evaluation in double
+precision (bench/truth.py). After changing the arithmetic on purpose, record them again, with numpy installed:
 
     ASTER=build/release/bin/aster /usr/bin/python3 tests/golden/golden_test.py --record
 """

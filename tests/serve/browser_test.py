@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The server's page: web/dist is what its sources make, and a person can use it in Chromium. Needs npm, Chromium, and
-the network once: exit status 77 says that they are not here."""
+"""The server's page: web/dist is what its sources build, and a user can use it in Chromium. Needs npm, Chromium, and
+the network once: exit status 77 says that they are missing."""
 import contextlib
 import json
 import os
@@ -29,7 +29,7 @@ ADMIN_KEY = "an administrator's key of the test"
 
 
 def install(folder):
-    """Whether npm could install what the lock file names."""
+    """Whether npm could install the packages of the lock file."""
     run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit"], cwd=folder, capture_output=True,
                          timeout=600)
     if run.returncode != 0:
@@ -42,7 +42,7 @@ def files_of(folder):
 
 
 def check_build(holder):
-    """Builds the page from its sources; true where that is what is committed, None where it cannot be built."""
+    """Builds the page from its sources; true if the result is what is committed, None if it cannot be built."""
     folder = holder / "web"
     shutil.copytree(WEB, folder, ignore=shutil.ignore_patterns("node_modules", "dist"))
     if not install(folder):
@@ -57,7 +57,7 @@ def check_build(holder):
 
 
 class Cluster:
-    """Two machines that have a node each, and a server on the first that answers with both."""
+    """Two machines with a node each, and a server on the first that answers with both."""
 
     def __init__(self, holder):
         self.desk, self.lap = Machine(holder, "desk"), Machine(holder, "lap")
@@ -81,7 +81,7 @@ class Cluster:
 
 
 def save_sessions(holder, environment):
-    """A conversation of one turn, and a system message without any."""
+    """A conversation of one turn, and a system message without one."""
     def aster(*arguments):
         return subprocess.run([ASTER, *map(str, arguments)], check=True, capture_output=True,
                               env={**os.environ, **environment}).stdout
@@ -100,7 +100,7 @@ def use_page(holder, chromium):
     shutil.copytree(BROWSER, folder)
     if not install(folder):
         return NOT_HERE
-    # It calls tools as its template has taught it.
+    # It calls tools in the form of its template.
     write_with_template(NOVA, holder / "thinker.gguf", THINKER)
     with contextlib.ExitStack() as stack:
         def started(server):

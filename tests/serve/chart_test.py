@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Helm finds no fault in the chart, and what it renders is what the plain manifests run. Helm is the one in the path,
-or comes with a package of npm (docs/decisions.md). Exit status 77: there is none."""
+"""Helm accepts the chart, and renders what the plain manifests run. Uses the helm in the path, or one from an npm
+package (docs/decisions.md). Exit status 77: there is none."""
 import json
 import os
 import pathlib
@@ -89,14 +89,14 @@ class Chart(Pods):
         documents = self.chart()
         kinds = self.check(documents)
         self.assertEqual(set(kinds), {"ConfigMap", "PersistentVolumeClaim", "Service", "Deployment"})
-        # A service finds the pods, and the deployment knows them as its own.
+        # A service finds the pods, and the deployment selects its own.
         pod = kinds["Deployment"]["spec"]["template"]
         for selector in (kinds["Service"]["spec"]["selector"], kinds["Deployment"]["spec"]["selector"]["matchLabels"]):
             self.assertLessEqual(selector.items(), pod["metadata"]["labels"].items())
         claim, = (volume["persistentVolumeClaim"] for volume in pod["spec"]["volumes"]
                   if "persistentVolumeClaim" in volume)
         self.assertEqual(claim["claimName"], kinds["PersistentVolumeClaim"]["metadata"]["name"])
-        # But for names, what runs is what the plain manifests run.
+        # Except for names, the chart runs what the plain manifests run.
         plain = yaml.safe_load_all((PACKAGING / "kubernetes/server.yaml").read_text())
         container, = next(one for one in plain if one["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"]
         charted, = pod["spec"]["containers"]

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """The official clients of OpenAI, Anthropic, Ollama, Vercel's AI SDK and LangChain hold conversations with the server.
-Needs npm, and the network once: exit status 77 says that they are not here."""
+Needs npm, and the network once: exit status 77 says that they are missing."""
 import pathlib
 import shutil
 import subprocess

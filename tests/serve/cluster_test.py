@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Changes of the cluster through the server's API: who may make them, and what they do to answers."""
+"""Changes of the cluster through the server's API: who may make them, and their effect on answers."""
 import json
 import signal
 import sys
@@ -55,7 +55,7 @@ class Changes(ClusterCase):
         for headers in (person, person | {"x-api-key": "an administrator"}):
             refusal = server.post("/v1/cluster/invite", {}, expected=401, headers=headers)
             self.assertEqual(refusal["error"]["code"], "admin_key_needed")
-        # Pages of this machine may chat. They may not do this.
+        # Pages of this machine may chat, but not do this.
         for origin, expected in (("http://localhost:5173", 403), (f"http://127.0.0.1:{server.port}", 200)):
             headers = ADMIN | {"Host": f"127.0.0.1:{server.port}", "Origin": origin}
             server.get("/v1/models", headers=headers)
@@ -67,9 +67,9 @@ class Changes(ClusterCase):
             self.assertIn("desk" if what == "drain" else "lap", message_of(refusal))
 
     def test_what_a_drained_machine_has_of_conversations_moves_first(self):
-        # It is switched off as soon as that is told.
+        # It is switched off as soon as the reply has come.
         desk, lap = self.two(NOVA)
-        # Its own machine may drain it, and the one that has the key; no other. Both ways may be said twice.
+        # Its own machine may drain it, and the one with the key; no other. Orders may be repeated in both directions.
         self.assertIn("the cluster's key", lap.aster("cluster", "drain", "desk", check=5))
         for _ in range(2):
             drained = json.loads(lap.aster("node", "drain", "--json"))
@@ -117,12 +117,12 @@ class Changes(ClusterCase):
         self.assertEqual(server.get("/v1/status")["cluster"]["drained"], [drained["node"]])
         self.assertEqual(self.nodes_of(server), ["desk"])
         self.assertEqual(self.story(server), story)
-        # The last one stays: nothing else could answer.
+        # The last one stays: no other could answer.
         refusal = server.post("/v1/cluster/drain", {"node": "desk"}, expected=503, headers=ADMIN)
         self.assertIn("no node can compute", message_of(refusal))
         self.assertEqual(self.story(server), story)
         self.assertEqual(self.nodes_of(server), ["desk"])
-        # Used again, it may have all there is to do.
+        # Used again, it may get all layers.
         server.post("/v1/cluster/drain", {"node": drained["node"], "drained": False}, headers=ADMIN)
         server.post("/v1/cluster/drain", {"node": "desk"}, headers=ADMIN)
         self.assertEqual(self.nodes_of(server), ["lap"])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What each dialect has besides answers: forms, log-probabilities, choice of tools, names, ids, counts, refusals."""
+"""What each dialect has besides answers: forms, log-probabilities, choice of tools, names, ids, counts, errors."""
 import contextlib
 import json
 import re
@@ -77,7 +77,7 @@ class Dialects(unittest.TestCase):
         # The very bits that the answer had.
         self.assertEqual(again["token_logprobs"][len(ids):], told["token_logprobs"])
         self.assertEqual(again["top_logprobs"][len(ids):], told["top_logprobs"])
-        # With an answer behind it, several at once, and in a stream.
+        # Followed by an answer, several at once, and in a stream.
         both = self.server.post("/v1/completions", {**body, "prompt": [prompt, prompt], "n": 2, "max_tokens": 9})
         self.assertEqual(len(both["choices"]), 4)
         for choice in both["choices"]:
@@ -89,7 +89,7 @@ class Dialects(unittest.TestCase):
         logprobs = [one for _, event in events if event != "[DONE]" for choice in event["choices"]
                     if choice["logprobs"] for one in choice["logprobs"]["token_logprobs"]]
         self.assertEqual(logprobs, both["choices"][0]["logprobs"]["token_logprobs"])
-        # Without one, and without its probabilities.
+        # Without an answer, and without the prompt's probabilities.
         self.assertEqual(self.server.post("/v1/completions", {"prompt": prompt, "max_tokens": 0})["choices"][0]["text"],
                          "")
         self.server.post("/v1/completions", {**body, "prompt": ""}, expected=400)
@@ -97,7 +97,7 @@ class Dialects(unittest.TestCase):
         self.assertEqual(error["code"], "context_length_exceeded")
 
     def test_a_stream_of_probabilities_begins_at_once(self):
-        # Long enough to be read for seconds; the headers come before.
+        # So long that it takes seconds to compute; the headers come before.
         prompts = ["The sea is wide and deep. " * 800 + str(i) for i in range(16)]
         body = {"prompt": prompts, "echo": True, "logprobs": 1, "max_tokens": 0, "stream": True}
         with contextlib.closing(self.server.connect()) as connection:
@@ -124,7 +124,7 @@ class Dialects(unittest.TestCase):
 
     def test_tools_that_other_models_know(self):
         body = {"max_tokens": 60, "messages": HELLO, "temperature": 1, "seed": 2}
-        # The client's are offered with their own inputs; those of the maker's servers are left out.
+        # The client's tools are offered with their own inputs; those of the maker's servers are left out.
         client = {"type": "bash_20250124", "name": "bash"}
         used = self.server.post("/v1/messages", {**body, "max_tokens": 400, "tool_choice": {"type": "any"}, "tools": [
             client, {"type": "web_search_20250305", "name": "web_search"}]})["content"][0]
@@ -149,7 +149,7 @@ class Dialects(unittest.TestCase):
     def test_calls_and_results_belong_together(self):
         result = {"role": "tool", "tool_call_id": "call_x", "content": "7"}
         self.refused("/v1/chat/completions", "messages[1].tool_call_id", messages=[*HELLO, result])
-        # And one that is missing.
+        # A missing one, too.
         call = {"id": "call_y", "type": "function", "function": {"name": "add", "arguments": "{}"}}
         calls = {"role": "assistant", "content": "", "tool_calls": [{**call, "id": "call_x"}, call]}
         problem = self.refused("/v1/chat/completions", "messages[1].tool_calls",
@@ -164,7 +164,7 @@ class Dialects(unittest.TestCase):
                      "content": [{"type": "tool_use", "id": "toolu_1", "name": "add", "input": {}}]},
             *HELLO]}, expected=400)
         self.assertIn("the tool_use toolu_1 has no result", told["error"]["message"])
-        # Fields that change nothing are of their types, too.
+        # Fields that change nothing must have the right types, too.
         for field, value in (("metadata", 5), ("store", "yes"), ("service_tier", 1), ("verbosity", 2)):
             self.refused("/v1/chat/completions", field, messages=HELLO, **{field: value})
         used = [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_x", "content": "7"}]}]
@@ -305,7 +305,7 @@ class Dialects(unittest.TestCase):
                                temperature=1.5, seed=seed, max_tokens=60)["choices"][0]
             self.assertEqual(len(choice["message"]["tool_calls"]), 1)
 
-    # --- what is cut, and what is refused
+    # --- truncation, and errors
 
     def test_log_probabilities_end_where_the_text_is_cut(self):
         whole = self.chat(logprobs=True)["choices"][0]
@@ -318,7 +318,7 @@ class Dialects(unittest.TestCase):
             tokens = cut["logprobs"]["content"]
             self.assertEqual(tokens, whole["logprobs"]["content"][:len(tokens)])
             ends = [len("".join(one["token"] for one in tokens[:i + 1])) for i in range(len(tokens))]
-            # The last one may go on beyond the cut, but does not begin there.
+            # The last one may extend beyond the cut, but does not begin there.
             self.assertTrue(all(end < text.index(stop) for end in ends[:-1]), (ends, text, stop))
             self.assertGreaterEqual(ends[-1], text.index(stop))
             events = self.server.stream("/v1/chat/completions", {"messages": HELLO, "max_tokens": 24, **body})
@@ -341,7 +341,7 @@ class Dialects(unittest.TestCase):
             self.assertIn(str(limit), self.refused(path, field, **{field: limit + 1}))
         wrong = self.chat(400, max_tokens=10_000_000)
         self.assertEqual(wrong["error"]["code"], "context_length_exceeded")
-        # Up to the context it is a bound, that an answer may not come to; Anthropic's clients have to give one.
+        # Up to the context it is a limit that an answer may not reach; Anthropic's clients must give one.
         self.chat(max_tokens=limit, stop=["a"])
         self.server.post("/v1/messages", {"messages": HELLO, "max_tokens": 10 * limit, "stop_sequences": ["a"]})
 

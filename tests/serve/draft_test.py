@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve --draft: whatever the drafter, every API answers what it answers without drafts."""
+"""aster serve --draft: with any drafter, every API gives the same answers as without drafts."""
 import concurrent.futures
 import json
 import subprocess
@@ -25,7 +25,7 @@ def chat_text(events):
 
 
 def everything(server):
-    """What each dialect says, at once and streaming: nothing in it may depend on drafts."""
+    """The answers of each dialect, at once and streaming: nothing in them may depend on drafts."""
     def chat(**more):
         body = {"messages": STORY, "max_tokens": 48, "seed": 3, **more}
         answer = server.post("/v1/chat/completions", body)
@@ -122,8 +122,8 @@ class Drafts(unittest.TestCase):
 
     def test_a_form_on_nodes(self):
         """Draft tokens of a constrained answer are accepted there, too."""
-        # The text in the form is long and plain enough that a drafter is often right, and the nodes are so far
-        # apart that draft tokens pay.
+        # The text in the form is long and plain enough that a drafter is often right, and the nodes are so far apart
+        # that draft tokens pay.
         schema = {"type": "object", "properties": {"story": {"type": "string", "minLength": 400}},
                   "required": ["story"]}
         form = {"type": "json_schema", "json_schema": {"name": "story", "schema": schema}}
@@ -160,7 +160,7 @@ class Drafts(unittest.TestCase):
                 server.stop()
 
     def test_several_models(self):
-        """A model without a drafter answers without."""
+        """A model without a drafter answers without drafts."""
         plain = Server(NOVA, QUASAR)
         drafted = Server(NOVA, QUASAR, "--draft", "mtp")
         try:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Embeddings in every API and on the command line: the same numbers whatever they are computed beside, and in which
-pieces; and what is wrong with a request, by name."""
+"""Embeddings in every API and on the command line: the same numbers whatever is computed at the same time, and in any
+pieces; and errors that name the wrong part of a request."""
 import base64
 import json
 import math
@@ -41,7 +41,7 @@ class Embeddings(unittest.TestCase):
     def test_the_same_numbers_alone_and_together(self):
         alone = [self.vectors(text)[0] for text in TEXTS]
         self.assertEqual(self.vectors(*TEXTS), alone)
-        # Behind what is in the KV cache by now, and more of them than are computed at once.
+        # After text that is in the KV cache by now, and more of them than are computed at once.
         self.assertEqual(self.vectors(*(TEXTS * 3)), alone * 3)
         for vector in alone:
             self.assertEqual(len(vector), len(alone[0]))
@@ -121,7 +121,7 @@ class Embeddings(unittest.TestCase):
                 told[name] = [one["embedding"] for one in runs[0]["embeddings"]]
             self.assertEqual(told["last"], self.vectors(*TEXTS))
             self.assertNotEqual(told["mean"][0], told["last"][0])
-            # A single token is all of them at once, as far as the file adds none around it.
+            # A single token is all of them at once, if the file adds none around it.
             self.assertEqual(told["mean"][2] == told["last"][2], told["cls"][2] == told["last"][2])
             with_pooling(NOVA, path, 4)
             server = Server(path, "--name", "ranks")

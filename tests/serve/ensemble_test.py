@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve --ensemble: several models answer under one name, in every dialect."""
+"""aster serve --ensemble: several models answer with one name, in every dialect."""
 import json
 import subprocess
 import time
@@ -18,7 +18,7 @@ FORM = {"type": "json_schema", "json_schema": {"name": "n", "schema": {
     "type": "object", "properties": {"n": {"enum": [1, 2, 3]}}, "required": ["n"], "additionalProperties": False}}}
 
 
-# What two answers that say the same may differ in.
+# Fields that may differ between two equal answers.
 OWN = {"id", "item_id", "call_id", "created", "created_at", "completed_at", "model", "ensemble", "usage", "timings",
        "system_fingerprint"}
 
@@ -33,7 +33,7 @@ def without_own(value):
 
 
 def usage_of(value):
-    """Tokens of the prompt and the answer, as they are told last; or None."""
+    """The last reported tokens of the prompt and the answer; or None."""
     found = None
     for each in value if isinstance(value, (list, tuple)) else value.values() if isinstance(value, dict) else ():
         found = usage_of(each) or found
@@ -188,7 +188,7 @@ class Ensembles(unittest.TestCase):
                     return [json.loads(line) for line in self.server.request("POST", path, request)[2].splitlines()]
                 if path.endswith("completions"):
                     request["stream_options"] = {"include_usage": True}
-                # Until it is chosen there are signs of life.
+                # Keep-alives are sent until it is chosen.
                 return [event for event in self.server.stream(path, request) if event[0] != "ping"]
 
             for streamed in False, True:
@@ -224,7 +224,7 @@ class Ensembles(unittest.TestCase):
         members = second["choices"][0]["ensemble"]["members"]
         self.assertEqual(second["usage"]["prompt_tokens_details"]["cached_tokens"],
                          sum(member["tokens"]["cached"] for member in members))
-        # The author has the whole of the first turn.
+        # The author has the whole first turn cached.
         told = first["choices"][0]["ensemble"]
         asked, = [member["tokens"] for member in told["members"] if member["name"] == told["author"]]
         now, = [member["tokens"] for member in members if member["name"] == told["author"]]
@@ -310,7 +310,7 @@ class Policies(unittest.TestCase):
             whole = self.choice(PROGRAM, f"{policy}-both")
             spans = [next(each for each in span["candidates"] if each["taken"]) for span in whole["ensemble"]["spans"]]
             self.assertEqual("".join(span["text"] for span in spans), whole["message"]["content"])
-            # A stream has it piece by piece, as it is agreed.
+            # A stream sends it piece by piece, as it is agreed.
             events = self.server.stream("/v1/chat/completions", chat(PROGRAM, f"{policy}-both"))
             self.assertGreater(len(events), 3)
             self.assertEqual(content_of(events), whole["message"]["content"])
@@ -332,7 +332,7 @@ class Members(unittest.TestCase):
                 "model": model, "messages": [{"role": "user", "content": PROGRAM}]})["input_tokens"]
         server = Server("--ensemble", "both=nova,pulsar", "--threads", 1)
         try:
-            # A request without a name is for the ensemble where no model was given.
+            # A request without a name goes to the ensemble if no model was given.
             self.assertEqual([model["id"] for model in server.get("/v1/models")["data"]], ["both", "nova", "pulsar"])
             tokens = {model: prompt_of(server, model) for model in ("nova", "pulsar")}
         finally:
@@ -344,7 +344,7 @@ class Members(unittest.TestCase):
             messages = [{"role": "user", "content": PROGRAM}]
             answer = server.post("/v1/chat/completions", {"messages": messages})
             choice, = answer["choices"]
-            # What was not computed is not counted.
+            # Tokens that were not computed are not counted.
             self.assertEqual(answer["usage"]["prompt_tokens"], tokens[here])
             alone, = server.post("/v1/chat/completions", {"messages": messages, "model": here})["choices"]
             server.post("/v1/chat/completions", {"messages": messages, "model": absent}, 400)

@@ -15,9 +15,9 @@ from server import ASTER, DEADLINE_S, ROOT, Server
 sys.path.insert(0, str(ROOT / "tests/system"))
 from processes import port_to_keep  # noqa: E402
 
-# Debian's is in a folder that users need not have in their path.
+# Debian's is in a folder that may be missing in users' paths.
 HAPROXY = shutil.which("haproxy", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
-COLUMN = {"status": 17, "total": 7}  # of what the socket tells of a server
+COLUMN = {"status": 17, "total": 7}  # in the socket's statistics of a server
 
 
 def config_of(*options):
@@ -26,7 +26,7 @@ def config_of(*options):
 
 
 class Gateway(Server):
-    """The gateway of servers, by their names; requests to it are made as to one of them."""
+    """A gateway in front of servers with these names; requests to it are made as to one of them."""
 
     def __init__(self, servers, *options, edit=lambda text: text, scheme="http"):
         self.holder = tempfile.TemporaryDirectory()
@@ -62,7 +62,7 @@ class Gateway(Server):
             return b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
 
     def column(self, backend, which):
-        """Of each server of a backend."""
+        """The column, for each server of a backend."""
         rows = [line.split(",") for line in self.command("show stat").splitlines()]
         return {row[1]: row[COLUMN[which]] for row in rows if row[0] == backend and row[1] in self.servers}
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """Several servers behind HAProxy as `aster gateway config` sets it up: conversations stay with their servers, servers
-that end take no request with them, and limits hold."""
+that end lose no requests, and limits hold."""
 import concurrent.futures
 import http.client
 import itertools
@@ -19,7 +19,7 @@ from server import ASTER, NOVA, ROOT, Server
 
 NAMES = ("one", "two", "three", "four")
 ADDRESSES = ("--server", "a=127.0.0.1:8001", "--server", "b=127.0.0.1:8002")
-# What operators ask of one server.
+# Operators' requests to a single server.
 OF_OPERATORS = {"/metrics", "/slots", "/v1/sessions", "/v1/sessions/", "/v1/cluster/invite", "/v1/cluster/drain",
                 "/v1/cluster/revoke", "/api/pull", "/api/push", "/api/create", "/api/copy", "/api/delete"}
 
@@ -93,7 +93,7 @@ class Configurations(unittest.TestCase):
 
 
 def make_certificate(path):
-    """Of this machine, with its key; signed by itself."""
+    """For this machine, with its key; self-signed."""
     key = path.with_suffix(".key")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                     "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key,
@@ -106,7 +106,7 @@ class Conversation:
     """Its turns, as a client of OpenAI's API sends them."""
 
     def __init__(self, number):
-        # As long as instructions are, and none like another's.
+        # As long as usual instructions, and unique.
         rules = " ".join(f"Rule {rule} of assistant {number}: answer {rule * number % 7} shortly." for rule in range(8))
         self.messages = [{"role": "system", "content": rules}, {"role": "user", "content": f"Question {number}?"}]
 
@@ -125,7 +125,7 @@ class Behind(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.servers = start("--store-responses", 100)
-        # One request that has not quite ended must not send the next one elsewhere.
+        # A request that has not quite ended must not send the next one elsewhere.
         cls.gateway = Gateway(cls.servers, "--max-body", "256KiB", "--max-load", 400)
 
     @classmethod
@@ -163,7 +163,7 @@ class Behind(unittest.TestCase):
         prompt = "Once upon a time there was a river. " * 20
         self.assertEqual(len(self.servers_of("/v1/completions", [{**few, "prompt": prompt},
                                                                  {**few, "prompt": prompt + "It was"}])), 1)
-        # A hint of the client says more than its text.
+        # A hint of the client overrides its text.
         hints = [{**few, "prompt_cache_key": "mine", "messages": [{"role": "user", "content": f"{number}?"}]}
                  for number in range(8)]
         self.assertEqual(len(self.servers_of("/v1/chat/completions", hints)), 1)
@@ -212,7 +212,8 @@ class Behind(unittest.TestCase):
             finally:
                 gateway.stop()
         print(f"prompt tokens from the KV cache: {shares}")
-        # Three turns of four are known but for what is new in them, and in turns none of four servers has them.
+        # Three turns of four are cached except for their new tokens, and with round robin none of four servers has
+        # them.
         self.assertGreater(shares["affinity"], 0.6)
         self.assertLess(shares["in turns"], shares["affinity"] / 2)
 
@@ -229,7 +230,7 @@ class Behind(unittest.TestCase):
                                    {"role": "user", "content": f"{number}"}]})):
                 _, told, _ = self.gateway.request("POST" if body else "GET", path, body, mine)
                 self.assertEqual(f"aster-server={told['X-Asterism-Server']}", mine["Cookie"], path)
-        # Programs keep cookies, too, and have more than one conversation.
+        # Programs also keep cookies, and have more than one conversation.
         self.assertIsNone(self.gateway.request("GET", "/v1/models")[1]["Set-Cookie"])
 
     def test_operators_ask_servers(self):
@@ -268,7 +269,7 @@ class Limits(unittest.TestCase):
     def test_a_key_has_so_many_a_minute(self):
         statuses = [self.ask("/v1/chat/completions", {"Authorization": "Bearer one"})[0] for _ in range(8)]
         self.assertEqual(statuses, [200] * 6 + [429] * 2)
-        # The same key in the other header; another one is not concerned, and looking around is free.
+        # The same key in the other header; another key is not affected, and GET requests are free.
         for path, read in (("/v1/messages", lambda told: (told["type"], told["error"]["type"])),
                            ("/v1/chat/completions", lambda told: ("error", told["error"]["type"]))):
             status, told, answer = self.ask(path, {"x-api-key": "one"})
@@ -341,7 +342,7 @@ class Load:
                 self.done += 1
 
     def run(self, events):
-        """`events`: what is done after which number of requests."""
+        """`events`: functions by the number of requests before them."""
         with concurrent.futures.ThreadPoolExecutor(12) as pool:
             workers = [pool.submit(self.work) for _ in range(12)]
             for count, event in events:
@@ -362,7 +363,7 @@ class Ends(unittest.TestCase):
         self.addCleanup(self.gateway.stop)
 
     def begin_stream(self, name):
-        """A long stream of that server."""
+        """Begins a long stream of that server."""
         for number in itertools.count():
             connection = self.gateway.connect()
             connection.request("POST", "/v1/completions", json.dumps({
@@ -383,9 +384,9 @@ class Ends(unittest.TestCase):
 
         load.run([(150, drain), (350, self.servers["two"].process.kill)])
         self.assertEqual(load.failed, [])
-        # What a killed server had begun to tell is all that may be cut, and a drained one ends its streams.
+        # Only a killed server's streams that had begun may be cut; a drained server ends its streams.
         self.assertLessEqual({name for name, _, _ in load.cut}, {"two"}, load.cut)
-        # A client that has not seen its beginning yet only sees its connection close; the gateway's log names the
+        # A client that has not received the beginning yet only sees its connection close; the gateway's log names the
         # server.
         for number, error in load.closed:
             lines = [line for line in self.gateway.stderr().splitlines() if f"?number={number} " in line]

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Copies of model files with more keys and tensors than they have: what is there stays as it is."""
+"""Copies of model files with additional keys and tensors: existing ones stay unchanged."""
 import struct
 
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 
 
 class Head:
-    """What stands before the data of a file: where keys and tensors end, and what copies need of them."""
+    """A file's part before the data: where keys and tensors end, and what copies need of them."""
 
     def __init__(self, data):
         assert data[:4] == b"GGUF" and struct.unpack_from("<I", data, 4)[0] == 3
@@ -61,7 +61,7 @@ def packed_value(value):
 
 
 def with_more(source, target, keys, tensors=()):
-    """`keys`: values by name, where {arch} is the file's; `tensors`: (name, dims, float32 numbers)."""
+    """`keys`: values by name, with {arch} for the file's; `tensors`: (name, dims, float32 numbers)."""
     data = source.read_bytes()
     head = Head(data)
     begin = -(-head.end_of_tensors // head.align) * head.align

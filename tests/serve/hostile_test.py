@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve among clients that are broken, slow, gone or many: other clients do not notice."""
+"""aster serve among clients that are broken, slow, gone or many: other clients are not affected."""
 import concurrent.futures
 import json
 import os
@@ -27,7 +27,7 @@ class Hostile(unittest.TestCase):
         cls.server.stop()
 
     def raw(self, data, timeout=DEADLINE_S):
-        """What comes back for these bytes, until the server closes or a whole reply is there."""
+        """The reply to these bytes, until the server closes or a whole reply has come."""
         with socket.create_connection((self.server.host, self.server.port), timeout=timeout) as connection:
             connection.sendall(data)
             received = b""
@@ -57,7 +57,7 @@ class Hostile(unittest.TestCase):
         self.assertTrue(answer["choices"])
 
     def idle_within(self, seconds):
-        """Nothing runs any more."""
+        """Whether nothing runs any more by then."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             now = self.server.get("/v1/status")["now"]
@@ -92,7 +92,7 @@ class Hostile(unittest.TestCase):
         call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": deep}}
         self.server.request("POST", "/v1/chat/completions", {"tools": [tool], "max_tokens": 1, "messages": [
             *HELLO["messages"], {"role": "assistant", "content": "", "tool_calls": [call]}]})
-        # Thirty rules, each twice the next, and all of them may be left out; and behind a letter.
+        # Thirty rules, each twice the next, and all of them optional; and after a letter.
         rules = "".join(f"a{i} ::= a{i + 1} a{i + 1}\n" for i in range(30)) + "a30 ::= \"\"\n"
         for root in ("a0 \"x\"", "\"y\" a0 \"x\""):
             body = {"prompt": "x", "grammar": f"root ::= {root}\n{rules}", "max_tokens": 4, "n": 2}
@@ -161,7 +161,7 @@ class Hostile(unittest.TestCase):
                     connection.recv(200)
                 else:
                     self.server.until_running()
-                # Without a goodbye.
+                # Without a close.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 connection.close()
                 self.assertTrue(self.idle_within(20))
@@ -328,7 +328,7 @@ class Many(unittest.TestCase):
             server.stop()
 
     def test_conversations_that_are_kept_give_way(self):
-        """One after the other and together: more of them than the memory holds."""
+        """One after the other and at the same time: more of them than the memory holds."""
         server = Server(NOVA, "--kv-memory", "3MiB", "--temp", 0)
         try:
             def ask(i):

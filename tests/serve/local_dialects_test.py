@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The APIs of Ollama and llama.cpp: answers, streams, options, what is refused, what is told about models."""
+"""The APIs of Ollama and llama.cpp: answers, streams, options, errors, and information about models."""
 import json
 import unittest
 
@@ -126,7 +126,7 @@ class LocalDialects(unittest.TestCase):
         self.refused("/api/generate", "fill-in-the-middle", prompt="a", suffix="b")
         for path in ("/api/create", "/api/copy", "/api/push"):
             self.refused(path, "aster pull", 501, model="x")
-        # What only the machine would do otherwise is left to the server.
+        # Options that concern only the machine are left to the server.
         self.server.post("/api/chat", {"messages": HELLO, "stream": False, "keep_alive": "5m", "options": {
             **GREEDY, "num_ctx": 512, "num_gpu": 9, "num_thread": 4, "mirostat": 0, "tfs_z": 1}})
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve with several models, over TLS, on nodes, and killed and started again."""
+"""aster serve with several models, with TLS, on nodes, and killed and restarted."""
 import concurrent.futures
 import http.client
 import json
@@ -239,17 +239,17 @@ class Traces(unittest.TestCase):
 
 
 class SecondLife(unittest.TestCase):
-    PAGE = 128  # positions of a file in the cache
+    PAGE = 128  # positions of a page file
 
     def turn(self, server, messages):
-        """One more turn: what was asked, said, and counted."""
+        """One more turn: the question, the answer, and the counts."""
         answer = server.post("/v1/chat/completions", {"messages": messages, "max_tokens": 24, "temperature": 0})
         usage = answer["usage"]
         return (messages + [answer["choices"][0]["message"]], usage["prompt_tokens"],
                 usage["prompt_tokens_details"]["cached_tokens"])
 
     def test_a_conversation_goes_on(self):
-        """A next turn computes its own tokens; behind a restart, those of the last page too, and no more."""
+        """A next turn computes its own tokens; after a restart also those of the last page, and no more."""
         story = " ".join(f"On day {i} Lily had {i * 7 % 10} goats." for i in range(60))
         follow = [{"role": "user", "content": "And of the one before?"}]
         with tempfile.TemporaryDirectory() as folder:
@@ -279,13 +279,13 @@ class SecondLife(unittest.TestCase):
             self.assertGreater(first, 4 * self.PAGE)
 
     def test_killed_under_load_and_started_again(self):
-        """What the first life computed is found on the disk by the second, and is the same."""
+        """The second process finds the first one's pages on the disk, and answers the same."""
         story = " ".join(f"The {i}th day was longer than the one before it." for i in range(60))
         body = {"prompt": story, "max_tokens": 8, "temperature": 0}
         with tempfile.TemporaryDirectory() as folder:
             server = Server(NOVA, "--kv-cache", folder)
             expected = server.post("/v1/completions", body)
-            # Pages are written behind the answers: until those of more than half of the prompt are there.
+            # Pages are written after the answers: waits for those of more than half of the prompt.
             wanted = expected["usage"]["prompt_tokens"] // self.PAGE // 2 + 1
             end = time.monotonic() + 60
             while len([*pathlib.Path(folder).rglob("[!.]*.rows")]) < wanted:

@@ -14,7 +14,7 @@ import unittest
 from server import ASTER, ROOT
 
 BUILD = pathlib.Path(ASTER).resolve().parents[1]
-# dpkg calls programs of the system's, which are not in every user's path.
+# dpkg calls system programs that may be missing in a user's path.
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 CONTAINER = ROOT / "packaging/Containerfile"
 
@@ -47,7 +47,7 @@ class Scratch(unittest.TestCase):
                      "there is no cpack, dpkg or dpkg-dev here")
 class DebianPackage(Scratch):
     def dpkg(self, *words):
-        # Users need not be root for a root of their own; dpkg wants the owners of files all the same.
+        # A root folder of one's own needs no root user, but dpkg requires the owners of files.
         fake = [] if os.geteuid() == 0 else ["fakeroot"]
         return run(*fake, "dpkg", f"--root={self.root}", "--force-script-chrootless", "--force-depends",
                    "--force-unsafe-io", "--log=/dev/null", *words)
@@ -78,7 +78,7 @@ class DebianPackage(Scratch):
             self.assertIn("cluster", (self.root / "usr/share" / script).read_text())
         run("bash", "-n", self.root / "usr/share/bash-completion/completions/aster")
 
-        # The sample configuration is one, and says what holds without it.
+        # The sample configuration is valid, and shows the defaults.
         sample = self.root / "etc/asterism/serve.toml"
         self.assertEqual(run(program, "--config", sample, "serve", "--print-config"),
                          run(program, "serve", "--print-config"))
@@ -106,12 +106,12 @@ class Installed(Scratch):
         self.answers(prefix / "bin/aster")
         unit = (prefix / "lib/systemd/system/aster-serve.service").read_text()
         self.assertIn(f"\nExecStart={prefix}/bin/aster --config {prefix}/etc/asterism/serve.toml serve\n", unit)
-        # What a person wrote stays when the next version is installed.
+        # The user's changes stay when the next version is installed.
         sample = prefix / "etc/asterism/serve.toml"
         sample.write_text("[serve]\nport=9\n")
         run("cmake", "--install", BUILD, "--prefix", prefix)
         self.assertEqual(sample.read_text(), "[serve]\nport=9\n")
-        # What others installed, too.
+        # Others' files, too.
         other = prefix / "share/man/man1/other.1"
         other.write_text("of another program")
 

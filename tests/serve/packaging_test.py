@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Manual pages have every option of their commands; units, alerts, dashboards and probes name what there is."""
+"""Manual pages have every option of their commands; units, alerts, dashboards and probes name existing things."""
 import json
 import os
 import re
@@ -104,7 +104,7 @@ class Units(unittest.TestCase):
             printed = run(ASTER, *arguments, "--print-config")
             self.assertIn("port=0\n", printed)
             grace = int(re.search(r"^# grace=(\d+)$", printed, re.MULTILINE)[1])
-        # It has the time that it gives to what is being answered.
+        # It gets the time that it gives to running requests.
         self.assertGreater(int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.MULTILINE)[1]), grace)
 
     def test_the_node_s_starts_it(self):
@@ -114,7 +114,7 @@ class Units(unittest.TestCase):
             self.assertIn(PACKAGING / "node.toml", arguments)
             ended = subprocess.run([ASTER, *arguments], capture_output=True,
                                    env={**os.environ, "ASTER_CONFIG": folder, "XDG_CACHE_HOME": folder})
-        # Without a cluster it says what to do, and the unit does not start it again.
+        # Without a cluster it says what to do, and the unit does not restart it.
         self.assertIn(b"aster cluster", ended.stderr)
         prevented = re.search(r"^RestartPreventExitStatus=(.*)$", text, re.MULTILINE)[1].split()
         self.assertIn(str(ended.returncode), prevented)
@@ -139,7 +139,7 @@ class Units(unittest.TestCase):
 
 
 def metrics_in(expression):
-    """Names of metrics, each with the labels that its selector names."""
+    """Names of metrics, each with the labels in its selector."""
     found = []
     for name, selector in re.findall(r"\b((?:aster_\w+|up)\b)(\{[^}]*\})?", expression):
         found.append((name, set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", selector))))
@@ -151,7 +151,7 @@ class Monitoring(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.labels = {"up": {"job"}}
-        # Of a model here and of one on nodes other figures are known.
+        # A local model and one on nodes have different figures.
         for options in ((), ("--local-nodes", "2")):
             server = Server(NOVA, "--kv-memory", "64MiB", *options)
             try:
@@ -219,7 +219,7 @@ class Orchestrator(Pods):
         several = kinds["StatefulSet"]["spec"]
         self.assertEqual(several["template"]["spec"]["containers"], one["spec"]["template"]["spec"]["containers"])
         self.assertEqual(several["serviceName"], kinds["Service"]["metadata"]["name"])
-        # How many there are is decided by metrics that the server has.
+        # Metrics of the server decide their number.
         scaler = kinds["HorizontalPodAutoscaler"]["spec"]
         self.assertEqual(scaler["scaleTargetRef"]["name"], kinds["StatefulSet"]["metadata"]["name"])
         metrics = self.server.request("GET", "/metrics", headers={"x-api-key": "secret"})[2].decode()
@@ -232,7 +232,7 @@ class Orchestrator(Pods):
         runs = next(document for document in self.documents(folder) if document["kind"] == "StatefulSet")["spec"]
         common, = yaml.safe_load((folder / "kustomization.yaml").read_text())["labels"]
         labels = runs["template"]["metadata"]["labels"] | common["pairs"]
-        # A pool has these, and no others that are required (inference.networking.k8s.io/v1).
+        # A pool has these fields, and no others that are required (inference.networking.k8s.io/v1).
         pool = yaml.safe_load((folder / "inference-pool.yaml").read_text())
         self.assertEqual((pool["apiVersion"], pool["kind"]), ("inference.networking.k8s.io/v1", "InferencePool"))
         self.assertEqual(set(pool["spec"]), {"selector", "targetPorts", "endpointPickerRef"})
@@ -241,12 +241,12 @@ class Orchestrator(Pods):
         self.assertEqual([port["number"] for port in pool["spec"]["targetPorts"]], ports)
         picker = pool["spec"]["endpointPickerRef"]
         self.assertEqual((set(picker), picker["failureMode"]), ({"name", "port", "failureMode"}, "FailOpen"))
-        # What the page says that a picker is to be told.
+        # The page's settings for a picker.
         [text] = re.findall(r"```yaml\n(plugins:.*?)```", (ROOT / "docs/gateway.md").read_text(), re.DOTALL)
         [plugin] = yaml.safe_load(text)["plugins"]
         [engine] = plugin["parameters"]["engineConfigs"]
         self.assertEqual(labels[plugin["parameters"]["engineLabelKey"]], engine["name"])
-        # It has no key. Each name is a gauge of one value, with no time.
+        # It has no key. Each name is a gauge with one value, without a time stamp.
         server = Server(NOVA, "--kv-memory", "64MiB", "--open-metrics", environment={"ASTER_API_KEY": "secret"})
         try:
             self.assertEqual(server.request("GET", "/v1/models")[0], 401)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What manifests for an orchestrator have to agree about with a server that runs."""
+"""What manifests for an orchestrator and a running server must agree about."""
 import pathlib
 import re
 import subprocess
@@ -22,7 +22,7 @@ class Pods(unittest.TestCase):
         cls.server.stop()
 
     def check(self, documents):
-        """Probes, arguments and ports of a deployment are those of the server; the documents by their kinds."""
+        """Probes, arguments and ports of a deployment must be those of the server; `documents` by kind."""
         kinds = {document["kind"]: document for document in documents}
         runs = (kinds.get("Deployment") or kinds["StatefulSet"])["spec"]
         pod = runs["template"]["spec"]
@@ -32,7 +32,7 @@ class Pods(unittest.TestCase):
             asked = container[probe]["httpGet"]
             self.assertEqual(self.server.request("GET", asked["path"])[0], 200, probe)
             self.assertIn(asked["port"], [port["name"] for port in container["ports"]])
-        # The arguments, with the configuration where the volume has it.
+        # The arguments, with the configuration at its place in the volume.
         with tempfile.TemporaryDirectory() as config:
             for name, text in kinds["ConfigMap"]["data"].items():
                 pathlib.Path(config, name).write_text(text)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""/api/pull from a hub of our own: progress as Ollama tells it, what is on the disk, who may, and clients that go."""
+"""/api/pull from a test hub: progress in Ollama's form, files on the disk, who may pull, and clients that
+disconnect."""
 import hashlib
 import json
 import pathlib
@@ -55,14 +56,14 @@ class Pull(unittest.TestCase):
         self.assertEqual({part["digest"] for part in parts}, {"sha256:" + hashlib.sha256(self.content).hexdigest()})
         self.assertEqual((parts[-1]["completed"], parts[-1]["total"]), (len(self.content), len(self.content)))
         self.assertEqual(self.pulled.read_bytes(), self.content)
-        # Again, by its source and by its name, in one document, as older clients ask, nothing is downloaded.
+        # Pulled again, by its source and by its name, in one document, as older clients ask: nothing is downloaded.
         seen = [path for path, _ in self.hub.seen].count(FILE)
         for name in ("hf:org/m", "m-Q4_K_M", "huggingface.co/org/m:Q4_K_M"):
             told = server.post("/api/pull", {"name": name, "stream": False})
             self.assertEqual(told["status"], "success")
             self.assertIn("aster serve m-Q4_K_M", told["message"])
         self.assertEqual([path for path, _ in self.hub.seen].count(FILE), seen)
-        # What is served needs no pull. And the advice is good.
+        # A served model needs no pull. And the advice works.
         self.assertEqual(self.lines(server, model="Nova:latest")[-1], {"status": "success"})
         other = self.serve("m-Q4_K_M")
         self.assertEqual(other.get("/api/tags")["models"][0]["name"], "m-Q4_K_M:latest")
@@ -77,7 +78,7 @@ class Pull(unittest.TestCase):
             self.assertTrue(server.post("/api/pull", {**body, "stream": False}, status)["error"])
         self.hub.plan = {FILE: [{"status": 401}]}
         self.assertIn("HF_TOKEN", self.lines(server, model="hf:org/m")[-1]["error"])
-        # A link that breaks is a note, and the pull goes on.
+        # A broken link is a note, and the pull continues.
         self.hub.plan = {FILE: [{"breaks_after": 5000}]}
         lines = self.lines(server, model="hf:org/m")
         self.assertTrue(any("going on at" in line["status"] for line in lines))
@@ -89,7 +90,7 @@ class Pull(unittest.TestCase):
         self.assertIn("ASTER_ADMIN_KEY", keyed.post("/api/pull", body, 403, {"Authorization": "Bearer one"})["error"])
         managed = self.serve(NOVA, ASTER_API_KEY="one", ASTER_ADMIN_KEY="two")
         managed.post("/api/pull", body, 401, {"Authorization": "Bearer one"})
-        # Nor the page of another server, where no key is needed.
+        # Nor may the page of another server, if no key is needed.
         free = self.serve()
         free.post("/api/pull", body, 403, {"Origin": "http://localhost:1"})
         self.assertFalse(self.pulled.exists())
@@ -108,12 +109,12 @@ class Pull(unittest.TestCase):
             pass
         response.close()
         connection.close()
-        # Pulls come one after the other: another one is done while the hub still holds the first.
+        # Pulls are done one after the other: another one waits while the hub still holds the first.
         self.hub.files["/other.gguf"] = self.content
         other = server.post("/api/pull", {"model": self.hub.address + "/other.gguf", "stream": False})
         self.assertEqual(other["status"], "success")
         self.assertFalse(self.pulled.exists())
-        # The bytes that came are kept.
+        # The received bytes are kept.
         server.post("/api/pull", {"model": "hf:org/m", "stream": False})
         self.assertIn("Range", self.hub.seen[-1][1])
         self.assertEqual(self.pulled.read_bytes(), self.content)

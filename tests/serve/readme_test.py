@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What README shows for curl, the SDKs (see clients_test.py for more of them) and editors, done as it stands there."""
+"""README's examples for curl, the SDKs (see clients_test.py for more of them) and editors, run literally."""
 import importlib.util
 import json
 import re
@@ -13,7 +13,7 @@ from server import NOVA, ROOT, Server, events_of
 
 
 def read_block(text):
-    """The YAML that README needs: keys at the left, and one list of mappings."""
+    """README's subset of YAML: keys at the left, and one list of mappings."""
     table, entries = {}, []
     for line in text.splitlines():
         key, _, value = line.strip().removeprefix("- ").partition(": ")
@@ -58,7 +58,7 @@ class Readme(unittest.TestCase):
             self.assertIn("nova", [model["id"] for model in self.server.get(base + path)["data"]])
 
     def run_python(self, package, more):
-        """The README's line for the package, and what a program has behind it."""
+        """The README's line for the package, with the rest of a program."""
         if importlib.util.find_spec(package) is None:
             self.skipTest(f"there is no {package} here")
         line = next(line for line in self.text.splitlines() if line.startswith(f"{package}."))

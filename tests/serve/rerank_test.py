@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Documents ranked by a model's head and by the cosine of embeddings: the scores beside those computed here from the
-model's rows, the forms of requests and answers, and what is refused."""
+"""Documents ranked by a model's head and by the cosine of embeddings: the scores compared with those computed here from
+the model's rows, the forms of requests and answers, and errors."""
 import math
 import pathlib
 import random
@@ -27,7 +27,7 @@ class Reranking(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(cls.folder.name)
-        # The rows behind the model's last norm, as its embeddings that are not normalised show them.
+        # The rows after the model's last norm, given by its embeddings without normalisation.
         cls.plain = Server(NOVA, "--name", "nova")
         width = len(cls.row_of(cls, "x"))
         dice = random.Random(7)
@@ -50,7 +50,7 @@ class Reranking(unittest.TestCase):
 
     def row_of(self, text):
         ids = self.plain.post("/tokenize", {"content": text, "add_special": False, "parse_special": False})["tokens"]
-        # The chat template's path puts the token before it that begins a text, where the model has one.
+        # The chat template's path adds the token that begins a text, if the model has one.
         bos = self.plain.post("/tokenize", {"content": "", "add_special": True})["tokens"][:1]
         return self.plain.post("/embedding", {"content": bos + ids, "embd_normalize": -1})[0]["embedding"][0]
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Responses that are stored: a conversation that goes on from one is the conversation sent whole; what is stored is
-bounded, belongs to its key, and can be read and deleted."""
+"""Stored responses: a conversation that continues one equals the whole conversation sent again; stored ones are
+bounded, belong to their key, and can be read and deleted."""
 import hashlib
 import json
 import pathlib
@@ -48,7 +48,7 @@ class Stored(unittest.TestCase):
         self.assertEqual(second["output"][0]["content"], whole["output"][0]["content"])
         self.assertEqual(second["usage"]["input_tokens"], whole["usage"]["input_tokens"])
         self.assertEqual(second["timings"]["predicted_n"], second["usage"]["output_tokens"])
-        # And on from there; in a stream, too.
+        # Continued from there; in a stream, too.
         third = self.server.stream("/v1/responses", {"input": "x", "previous_response_id": second["id"],
                                                      "max_output_tokens": 4}, {"Authorization": "Bearer one"})[-1][1]
         self.assertEqual(third["response"]["timings"]["predicted_n"], 4)
@@ -60,7 +60,7 @@ class Stored(unittest.TestCase):
         made = self.ask(input=FIRST)
         path = f"/v1/responses/{made['id']}"
         self.assertEqual(self.request("GET", path), made)
-        # Another key's.
+        # With another key.
         self.request("GET", path, 404, key="two")
         self.request("DELETE", path, 404, key="two")
         self.ask(404, key="two", input="x", previous_response_id=made["id"])
@@ -97,7 +97,7 @@ class Stored(unittest.TestCase):
         self.assertEqual(ended["status"], whole["status"])
         self.assertEqual(ended["output"][0]["content"], whole["output"][0]["content"])
         self.assertEqual(ended["usage"]["output_tokens"], whole["usage"]["output_tokens"])
-        # A conversation goes on from it. What has ended cannot be cancelled, and stays as it is.
+        # A conversation continues from it. A completed one cannot be cancelled, and stays unchanged.
         self.ask(input=SECOND, previous_response_id=begun["id"])
         self.assertEqual(self.request("POST", f"/v1/responses/{begun['id']}/cancel"), ended)
         # A prompt that does not fit fails, and the response says why.
@@ -112,7 +112,7 @@ class Stored(unittest.TestCase):
         self.request("POST", path + "/cancel", 404, key="two")
         self.assertEqual(self.request("POST", path + "/cancel")["status"], "cancelled")
         self.assertEqual(self.request("GET", path)["status"], "cancelled")
-        # As many as have places; one that is deleted is not computed any further.
+        # As many as there are places; a deleted one is not computed any further.
         running = [self.start_long()["id"] for _ in range(3)]
         self.assertIn("--store-responses", self.start_long(429)["error"]["message"])
         self.request("DELETE", f"/v1/responses/{running[0]}")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""aster serve, asked as programs ask: each dialect at once and streaming, and what is refused."""
+"""aster serve with programs' requests: each dialect at once and streaming, and errors."""
 import json
 import os
 import pathlib
@@ -97,7 +97,7 @@ class Dialects(unittest.TestCase):
         for token in tokens:
             self.assertEqual(len(token["top_logprobs"]), 3)
             self.assertLessEqual(token["logprob"], 0)
-            # The likeliest was chosen.
+            # The most likely one was chosen.
             self.assertEqual(token["token"], token["top_logprobs"][0]["token"])
         events = self.server.stream("/v1/chat/completions", {
             "messages": HELLO, "logprobs": True, "top_logprobs": 3, "max_tokens": 4})
@@ -111,7 +111,7 @@ class Dialects(unittest.TestCase):
             return answer["choices"][0]["logprobs"]["content"][0]["token"]
 
         usual = first([])
-        # The one token whose ban makes a difference, found by halves.
+        # The single token whose ban makes a difference, found by bisection.
         low, high = 0, 2048
         while high - low > 1:
             middle = (low + high) // 2
@@ -191,7 +191,7 @@ class Dialects(unittest.TestCase):
         self.assertEqual(arguments, call["function"]["arguments"])
 
     def test_a_history_with_calls_is_remembered(self):
-        # The call is asked for, so that there is one whatever the model would say by itself.
+        # The call is required, so there is one whatever the model would write by itself.
         tools = [{"type": "function", "function": {"name": "multiply", "parameters": {"type": "object", "properties": {
             "item": {"type": "string", "maxLength": 8}, "count": {"type": "integer", "maximum": 999}},
             "required": ["item", "count"]}}}]
@@ -205,8 +205,8 @@ class Dialects(unittest.TestCase):
         second = self.server.post("/v1/chat/completions", {
             "messages": [question, message, result], "tools": tools, "max_tokens": 32})
         cached = second["usage"]["prompt_tokens_details"]["cached_tokens"]
-        # The prompt with the beginning of the call is found again. (What the model wrote behind it, too, where it chose
-        # the tokens that its text is made of; chat's history_test has that for texts.)
+        # The prompt with the beginning of the call is cached. (So is the model's text after it, if it chose the tokens
+        # that encode its text; chat's history_test tests that for texts.)
         self.assertGreaterEqual(cached, first["usage"]["prompt_tokens"] - 4)
 
     def test_answers_of_a_form(self):
@@ -398,7 +398,7 @@ class Keys(unittest.TestCase):
             self.assertEqual(server.request("GET", "/v1/models", headers={"Authorization": "Bearer secret"})[0], 200)
             self.assertEqual(server.request("GET", "/v1/models", headers={"x-api-key": "secret"})[0], 200)
             self.assertEqual(server.request("GET", "/health")[0], 200)
-            # Without a key the request's body is not waited for.
+            # Without a key the server does not wait for the request's body.
             with socket.create_connection((server.host, server.port), timeout=DEADLINE_S) as stranger:
                 stranger.sendall(b"POST /v1/completions HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n")
                 self.assertIn(b" 401 ", stranger.recv(4096))
@@ -430,7 +430,7 @@ class Configuration(unittest.TestCase):
                 self.assertIn(line + "\n", whole)
             self.assertIn("queue=11\n", printed(text=table))
             self.assertIn("queue=5\n", printed("--queue", "5", text=table, environment={"ASTER_SERVE_QUEUE": "12"}))
-            # What is printed says the same when it is read.
+            # The printed configuration means the same when it is read.
             self.assertEqual(printed(text=whole), whole)
             printed(text="[serve]\nqeue = 11\n", check=2)
 

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ASTER = os.environ.get("ASTER", str(ROOT / "build/release/bin/aster"))
 NOVA = ROOT / "models/nova.gguf"
 COMET = ROOT / "models/comet.gguf"
-# Of what takes a moment: only a hang takes so long, however busy the machine is.
+# For short operations: only a hang takes this long, however busy the machine is.
 DEADLINE_S = 300
 
 
@@ -38,7 +38,7 @@ class Server:
 
     def connect(self, timeout=DEADLINE_S):
         if self.scheme == "https":
-            # The certificates of tests are signed by no authority.
+            # The tests' certificates are not signed by an authority.
             context = ssl._create_unverified_context()
             return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)

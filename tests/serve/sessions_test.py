@@ -51,11 +51,11 @@ class Sessions(unittest.TestCase):
         self.assertEqual(status, 200, answer)
         self.assertEqual((json.loads(answer)["name"], json.loads(answer)["deleted"]), ("rules", True))
         self.assertEqual(self.names(), ["my rules & more"])
-        # What both had is still there.
+        # Pages that both had are still there.
         self.assertEqual(server.get("/v1/sessions")["data"][0]["kv_tokens"], shown["tokens"])
 
     def answer(self, server):
-        """To the session's system message and a question: the text, and how much of the prompt was cached."""
+        """Answers with the session's system message and a question: the text, and the cached part of the prompt."""
         told = server.post("/v1/chat/completions", {
             "messages": [{"role": "system", "content": RULES * 30}, {"role": "user", "content": "Hello"}],
             "temperature": 0, "max_tokens": 8})
@@ -72,7 +72,7 @@ class Sessions(unittest.TestCase):
                 self.assertEqual(told, {"name": "my rules & more", "model": "one", "tokens": told["loaded_tokens"],
                                         "loaded_tokens": told["loaded_tokens"], "why_not_all": None})
                 self.assertEqual(self.answer(server), (text, told["tokens"]))
-                # Again: it is there.
+                # Again: it is already there.
                 self.assertEqual(server.post("/v1/sessions/rules/load", None)["loaded_tokens"], told["tokens"])
 
     def test_what_cannot_be_loaded_is_computed(self):

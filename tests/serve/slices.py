@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Files that each hold some tensors of a model, with all of its keys."""
+"""Files with some tensors of a model each, and all of its keys."""
 import struct
 
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 STRING, ARRAY = 8, 9
-ALIGNMENT = 32  # of files that do not say otherwise
+ALIGNMENT = 32  # of files that do not set another one
 
 
 class _Cursor:
@@ -37,7 +37,7 @@ class _Cursor:
 
 
 class Reader:
-    """A file's keys, as they stand, and tensors."""
+    """A file's keys, unparsed, and tensors."""
 
     def __init__(self, path):
         self.data = path.read_bytes()
@@ -52,7 +52,7 @@ class Reader:
             cursor.skip_value(kind)
             self.values[key] = kind, self.data[begin:cursor.at]
         self.keys = self.data[keys_begin:cursor.at]
-        self.infos = []  # name, dimensions, type, what stands before the offset, offset
+        self.infos = []  # name, dimensions, type, the bytes before the offset, offset
         for _ in range(tensor_count):
             begin = cursor.at
             name = cursor.string().decode()
@@ -69,12 +69,12 @@ class Reader:
         return self.data[self.start + offset:self.start + end]
 
     def tensors(self):
-        """Names, dimensions, types and bytes, which may go on to the next one's beginning."""
+        """Names, dimensions, types and bytes; the bytes may extend to the next tensor's beginning."""
         return [(name, dims, kind, self.content(offset)) for name, dims, kind, _, offset in self.infos]
 
 
 def write_slices(path, outputs):
-    """`outputs`: of each new file its path, and whether it holds the tensor of a name."""
+    """`outputs`: for each new file its path, and a function that chooses tensors by name."""
     reader = Reader(path)
     for output, is_in in outputs:
         infos, content, count = b"", b"", 0

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Many streams of mixed lengths without a pause: no error, every answer as it is when asked alone, no client left out.
+"""Many streams of mixed lengths without a pause: no error, every answer as when it is asked alone, no client left out.
 A few seconds as a test; for a minute of 64:
 
     tests/serve/soak_test.py --seconds 60 --streams 64
@@ -28,10 +28,10 @@ class Soak:
         self.server = server
         self.end = time.monotonic() + seconds
         self.lock = threading.Lock()
-        self.answers = {}   # of kinds: all texts that came
+        self.answers = {}   # by kind: all received texts
         self.errors = []
         self.first = []     # seconds to the first piece
-        self.counts = []    # answers of each stream
+        self.counts = []    # number of answers of each stream
         self.rates = []     # pieces per second of each stream
         self.tokens = 0
 

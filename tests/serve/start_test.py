@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""How aster serve begins: what it says or refuses, what there is memory for, what it logs, and how waiting looks."""
+"""How aster serve starts: its messages and errors, the memory that it needs, its log, and how waiting looks."""
 import http.client
 import json
 import subprocess
@@ -47,7 +47,7 @@ class Memory(unittest.TestCase):
             long = {"prompt": "word " * (limit + 1), "max_tokens": 2}
             refused = server.post("/v1/completions", long, expected=400)
             self.assertEqual(refused["error"]["code"], "context_length_exceeded")
-            # Up to there it is answered.
+            # Up to this length it is answered.
             answer = server.post("/v1/completions", {"prompt": "word", "max_tokens": limit, "ignore_eos": True})
             usage = answer["usage"]
             self.assertLessEqual(usage["total_tokens"], limit)
@@ -131,7 +131,7 @@ class Waiting(unittest.TestCase):
             process.stdout.close()
 
     def first_lines(self, server, path, body):
-        """What a stream has said when it has said something."""
+        """The first lines of a stream, once there are some."""
         connection = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_S)
         connection.request("POST", path, json.dumps({**body, "stream": True}))
         response = connection.getresponse()

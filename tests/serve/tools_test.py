@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Tools and thoughts, with the chat templates of the families that people run: a model that knows none of them writes
-what each wants."""
+"""Tools and reasoning, with the chat templates of popular families: a model that was trained for none of them writes
+the form of each."""
 import json
 import os
 import pathlib
@@ -18,17 +18,17 @@ TOOLS = [{"type": "function", "function": {
         "type": "object", "properties": {"a": {"type": "integer", "minimum": 0, "maximum": 99},
                                          "b": {"enum": ["x", "y"]}, "c": {"type": "string", "maxLength": 12}},
         "required": ["a", "b", "c"], "additionalProperties": False}}},
-    # What is optional is left out.
+    # Optional parameters are left out.
     {"type": "function", "function": {
         "name": "look", "parameters": {"type": "object", "properties": {"far": {"type": "boolean"}},
                                        "required": ["far"]}}}]
 TEMPLATES = pathlib.Path(os.environ.get("ASTER_SHARED_DIR", ROOT.parent / "shared")) / "data/templates"
-# Those that tell a model of tools, and whose calls are read.
+# Templates that describe tools to a model, and whose calls are parsed.
 WITH_TOOLS = ("GLM-4.6", "Kimi-K2-Instruct", "NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "Qwen-Qwen2.5-7B-Instruct",
               "Qwen-Qwen3-0.6B", "deepseek-ai-DeepSeek-V4", "meta-llama-Llama-3.1-8B-Instruct",
               "meta-llama-Llama-3.2-3B-Instruct", "mistralai-Mistral-Nemo-Instruct-2407")
 
-# Thinks where it is told to, and calls as its relatives do.
+# Reasons if it is told to, and calls like its relatives.
 THINKER = """{%- if tools %}<|system|>{{ tools | tojson }}{% endif -%}
 {%- for m in messages -%}<|{{ m.role }}|>
 {%- if m.reasoning_content %}<think>
@@ -41,7 +41,7 @@ THINKER = """{%- if tools %}<|system|>{{ tools | tojson }}{% endif -%}
  else c.function.arguments | tojson }}}
 </tool_call>{% endfor -%}{{ eos_token }}{%- endfor -%}
 {%- if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif -%}"""
-# Ids of calls are nine letters or digits, and stand before the arguments.
+# Ids of calls are nine letters or digits, before the arguments.
 WITH_IDS = """{%- if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TOOLS]{% endif -%}
 {%- for m in messages -%}
 {%- if m.role == 'tool' and m.tool_call_id | length != 9 %}{{ raise_exception('nine') }}{% endif -%}
@@ -51,7 +51,7 @@ WITH_IDS = """{%- if tools %}[AVAILABLE_TOOLS]{{ tools | tojson }}[/AVAILABLE_TO
 [TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}
 {%- endfor -%}
 {{ '[/INST]' if m.role == 'user' }}{{ eos_token if m.role == 'assistant' }}{%- endfor -%}"""
-# As DeepSeek V3.1's: calls, and no place for tools.
+# As DeepSeek V3.1's: with calls, and without tools.
 WITHOUT_TOOLS = """{{ bos_token }}{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor -%}
 {%- for m in messages if m.role != 'system' -%}
 {{ '<｜User｜>' if m.role == 'user' }}{{ '<｜tool▁output▁begin｜>' if m.role == 'tool' }}{{ m.content }}
@@ -67,7 +67,7 @@ THOUGHT = r'root ::= "<think>\nI think.\n</think>\n\nParis."'
 
 
 class Models:
-    """Servers of one model, nova or of a preset, each as a model with another template."""
+    """Servers with one model each, nova or a preset, with another template."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -90,7 +90,7 @@ def is_valid(call):
 
 
 class Checks(unittest.TestCase):
-    """What holds of every template that calls are written by."""
+    """Checks for every template whose calls can be constrained."""
 
     @classmethod
     def setUpClass(cls):
@@ -112,7 +112,7 @@ class Checks(unittest.TestCase):
                              parallel_tool_calls=seed == 0)["choices"][0]
                 calls = [call["function"] for call in answer["message"].get("tool_calls") or []]
                 self.assertFalse(answer["message"].get("content"), answer)
-                # This model may write calls until there is no room for more: then the last one is cut off.
+                # This model may write calls until there is no room for more: then the last one is truncated.
                 if answer["finish_reason"] == "length":
                     calls = calls[:-1]
                 else:
@@ -185,7 +185,7 @@ class Templates(Checks):
 
 
 def streamed_calls(events):
-    """The calls that a stream's pieces make together."""
+    """The calls in the pieces of a stream."""
     calls = []
     for _, chunk in events[:-1]:
         for delta in (choice["delta"] for choice in chunk["choices"]):
@@ -197,7 +197,7 @@ def streamed_calls(events):
 
 
 class Ids(Checks):
-    """Of Mistral Small 3.2, which writes an id for each call."""
+    """Mistral Small 3.2, which writes an id for each call."""
 
     @classmethod
     def setUpClass(cls):
@@ -218,12 +218,12 @@ class Ids(Checks):
         self.check_strict(self.server)
 
     def favoured(self, text):
-        """Has the model write what the text begins with, wherever it may."""
+        """Makes the model write the beginning of the text wherever it may."""
         return {str(self.server.post("/tokenize", {"content": text})["tokens"][0]): 100}
 
     def test_ids_are_nine_letters_or_digits_and_come_back(self):
         for seed in range(3):
-            # The model goes on calling, until the last call is cut off.
+            # The model continues to call, until the last call is truncated.
             body = self.ask(tool_choice="required", temperature=1.5, seed=seed, logit_bias=self.favoured("["))
             answer = self.server.post("/v1/chat/completions", body)["choices"][0]
             self.assertEqual(answer["finish_reason"], "length")
@@ -246,7 +246,7 @@ class Ids(Checks):
                 self.assertIn(f"[TOOL_CALLS]{written}", prompt)
 
     def test_a_call_in_free_text_keeps_its_id(self):
-        # With an id and without, and with one that is of no use.
+        # With an id and without, and with an invalid one.
         said = "".join("[TOOL_CALLS]look" + mark + r'[ARGS]{\"far\": true}'
                        for mark in ("[CALL_ID]aZ0bY1cX2", "", "[CALL_ID]no id"))
         body = self.ask(grammar=f'root ::= "Well.{said}"', logit_bias=self.favoured("Well."), temperature=0)
@@ -264,7 +264,7 @@ class Ids(Checks):
 
 
 class DeepSeek31(Checks):
-    """Its template has no place for tools: they stand behind the system's text."""
+    """Its template has no tools: they are appended to the system's text."""
 
     def serve(self, source):
         return self.models.serve(source, preset="deepseek2-tiny")
@@ -333,7 +333,7 @@ class Thoughts(unittest.TestCase):
     def test_calls_of_nobody_are_text(self):
         call = r'root ::= "<tool_call>\n{\"name\": \"multiply\", \"arguments\": {}}\n</tool_call>"'
         server = self.server
-        # A grammar may lead the model, as long as no tools hold it.
+        # A grammar may guide the model if there are no tools.
         answer = server.post("/v1/chat/completions", self.chat(grammar=call))["choices"][0]
         self.assertIn("multiply", answer["message"]["content"])
         answer = server.post("/v1/chat/completions", self.chat(grammar=call, tools=TOOLS))["choices"][0]
@@ -366,7 +366,7 @@ class Thoughts(unittest.TestCase):
             self.assertEqual("".join(delta.get(key) or "" for delta in deltas), said)
 
     def test_thoughts_of_each_dialect(self):
-        # Thinking is left to the model, whose every thought is known.
+        # The model decides whether to reason, and its reasoning is known.
         body = self.chat(chat_template_kwargs={"enable_thinking": True}, temperature=0)
         whole = self.server.post("/v1/chat/completions", body)["choices"][0]["message"]
         self.assertTrue(whole["reasoning_content"])

@@ -17,7 +17,7 @@ PROMPT = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-q")
 
 
 class Machine:
-    """What would be a computer: its own settings and caches, and perhaps a node that runs."""
+    """Stands for a computer: its own settings and caches, and perhaps a running node."""
 
     def __init__(self, folder, name):
         self.name = name
@@ -43,7 +43,7 @@ class Machine:
         return out if check == 0 else err.decode()
 
     def start_node(self, *options, listen=None):
-        """Ready when it says where it is."""
+        """Returns when the node prints its address."""
         listen = listen or f"127.0.0.1:{port_to_keep()}"
         self.node = self.start("node", "--listen", listen, "--threads", 1, *options)
         words = self.node.stdout.readline().decode().split()
@@ -65,7 +65,7 @@ class Machine:
 
 
 class ClusterCase(Case):
-    """desk has the model's file and the authority; others have none, unless they are given it."""
+    """desk has the model's file and the authority; others have none, unless the test gives them one."""
 
     def setUp(self):
         super().setUp()
@@ -85,7 +85,7 @@ class ClusterCase(Case):
         return machine
 
     def two(self, model=None, *of_lap):
-        """Both up, with these files."""
+        """Both running, with these files."""
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(model or self.tiny)
@@ -113,7 +113,7 @@ class ClusterCase(Case):
             time.sleep(0.2)
 
     def await_complaint(self, machine, text):
-        """What its node says on standard error, some time."""
+        """Waits until its node writes the text to standard error."""
         os.set_blocking(machine.node.stderr.fileno(), False)
         said = b""
 

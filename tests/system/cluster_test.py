@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A cluster of several machines, each a folder of settings and processes on this one: from the first invitation to
-an answer that many compute, and what happens when one of them is gone."""
+"""A cluster of several machines, each a folder of settings and processes on this one: from the first invitation to an
+answer that many compute, and failures of machines."""
 import json
 import pathlib
 import signal
@@ -55,10 +55,10 @@ class Clusters(ClusterCase):
         desk, lap = self.two()
         name = self.tiny.stem
         alone = desk.aster("run", self.tiny, *PROMPT, "-n", 40)
-        # By its name, with the ending, or as the path that it has elsewhere.
+        # By its name, with the suffix, or by its path on another machine.
         for called in (name, f"{name}.gguf", f"/nowhere/{name}.gguf"):
             self.assertEqual(lap.aster("run", called, *PROMPT, "-n", 40, "--cluster"), alone, called)
-        # A conversation that is kept, and goes on without naming its model.
+        # A saved conversation, which continues without naming its model.
         words = self.folder / "said"
         words.write_text("the rain in spain falls mainly in the plain " * 12)
         lap.aster("session", "save", "told", name, "--prompt-file", words, "--raw", "--cluster", "-q")
@@ -84,7 +84,7 @@ class Clusters(ClusterCase):
             rest, complaint = run.communicate(timeout=DEADLINE_S)
             self.assertEqual((run.returncode, begun + rest), (0, alone), complaint.decode())
             lap.stop_node(signal.SIGKILL)
-            lap.start_node()  # it remembers where the others are
+            lap.start_node()  # it knows the others' addresses
             self.await_answer(desk, "lap")
         self.assertEqual(desk.aster("run", *options, "--cluster", "--split", "desk=0:1,lap=2:out"), alone)
 
@@ -103,7 +103,7 @@ class Clusters(ClusterCase):
         self.assertTrue(any("decode lap" in way["name"] for way in report["ways"]))
 
     def slow(self):
-        """A model and a prompt that are computed for longer than their rows travel."""
+        """A model and a prompt that take longer to compute than their rows take to send."""
         model, words = self.folder / "slow.gguf", self.folder / "slow-words"
         if not model.exists():
             self.machine("desk").aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048,
@@ -131,7 +131,7 @@ class Clusters(ClusterCase):
         self.assertNotIn("fetched", ask("lap=0:out"))
         page = 128
         whole = (alone["tokens"]["prompt"] - 1) // page * page
-        # From memory, then from the disk of one that has forgotten everything, and to two at once.
+        # From memory, then from the disk of a restarted node, and to two at once.
         fetched = ask("desk=0:out")["fetched"]
         self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
         for node in (desk, lap):
@@ -144,7 +144,7 @@ class Clusters(ClusterCase):
         self.assertEqual(told["tokens"]["cached"], whole)
 
     def test_the_sender_of_a_prefix_dies_in_the_middle(self):
-        # Much to compute and little to remember: it is given, however slow the way through here is.
+        # Much to compute and few KV rows: they are sent, however slow the path here is.
         model, words = self.folder / "thorough.gguf", self.folder / "more-words"
         words.write_text("the rain in spain falls mainly in the plain " * 50)
         desk, lap = self.two()
@@ -160,7 +160,7 @@ class Clusters(ClusterCase):
                 valve.open(port)
 
         def start(machine, *options):
-            """Everybody reaches it by the valve alone."""
+            """All others reach it only through the valve."""
             machine.start_node(*options, "--advertise", "127.0.0.2", listen=f"127.0.0.1:{places[machine]}")
 
         def held_bytes():
@@ -181,9 +181,9 @@ class Clusters(ClusterCase):
         self.assertEqual([(each["node"], each["tokens"]) for each in fetched], [("lap", whole)])
         for how in (signal.SIGKILL, signal.SIGSTOP):
             desk.stop_node(signal.SIGKILL)
-            start(desk, model)  # and remembers nothing
+            start(desk, model)  # with empty caches
             self.await_answer(desk, "lap")
-            # Nodes measure the paths between them by other connections.
+            # Nodes measure the paths between them with other connections.
             valve.stop_after(fetched[0]["bytes"] // 2, [port + 1 for port in places.values()])
             run = desk.start(*options, "desk=0:out")
             self.assertTrue(valve.has_stopped.wait(DEADLINE_S))
@@ -197,7 +197,7 @@ class Clusters(ClusterCase):
             self.assertEqual(run.returncode, 0, complaint.decode())
             told = json.loads(out)
             self.assertEqual(told["ids"], alone["ids"])
-            # What came before is used, the rest is computed.
+            # The received rows are used, the rest is computed.
             (given,) = told["fetched"]
             self.assertEqual(given["node"], "lap")
             self.assertGreaterEqual(given["tokens"], page)
@@ -230,7 +230,7 @@ class Clusters(ClusterCase):
                            (("../laws", "desk"), "name is needed"), (("laws", "desk", "--as", "../x"), "slash"),
                            (("none", "desk"), "no such session")):
             self.assertIn(why, lap.aster("session", "move", *wrong, check=INPUT), wrong)
-        # The other node is gone: the session stays here.
+        # The other node has failed: the session stays here.
         desk.stop_node(signal.SIGKILL)
         run = lap.start("session", "move", "laws", "desk")
         _, complaint = run.communicate(timeout=DEADLINE_S)
@@ -241,21 +241,21 @@ class Clusters(ClusterCase):
     def test_a_session_in_a_folder_that_both_see_is_never_lost(self):
         desk, lap = self.two()
         lap.stop_node()
-        lap.environment["XDG_DATA_HOME"] = desk.environment["XDG_DATA_HOME"]  # as a shared home would be
+        lap.environment["XDG_DATA_HOME"] = desk.environment["XDG_DATA_HOME"]  # like a shared home
         lap.start_node()
         self.await_answer(desk, "lap")
         desk.aster("session", "save", "rules", self.tiny, "--prompt-file", self.slow()[1])
         asked = (self.tiny, "-p", "and then", "--raw", "--temp", 0, "-n", 20, "--ignore-eos", "-q")
         expected = desk.aster("run", "--session", "rules", *asked)
         self.assertIn("already", desk.aster("session", "move", "rules", "lap", check=INPUT))
-        # Under another name it moves; under that name it has come there before, and is the only copy.
+        # With another name it moves; with that name it has come there before, and is the only copy.
         desk.aster("session", "move", "rules", "lap", "--as", "laws")
         self.assertIn("no such session", desk.aster("session", "show", "rules", check=INPUT))
         for _ in range(2):
             self.assertIn("already", desk.aster("session", "move", "laws", "lap", check=INPUT))
             self.assertEqual(desk.aster("run", "--session", "laws", *asked), expected)
             lap.stop_node()
-            lap.start_node()  # it does not remember what it has taken
+            lap.start_node()  # it does not know what it has received
             self.await_answer(desk, "lap")
         desk.aster("session", "move", "laws", "lap", "--as", "rules")
         desk.aster("session", "move", "rules", "lap", "--as", "laws")
@@ -294,7 +294,7 @@ class Clusters(ClusterCase):
         desk = self.machine("desk")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(self.tiny, "--advertise", "127.0.0.2", listen=f"127.0.0.1:{place}")
-        # For so long a node is taken for one that was started again.
+        # A node counts as restarted for this long.
         wait_for(lambda: json.loads(desk.aster("cluster", "status", "--json"))["nodes"][0]["uptime_ms"] > 20_000,
                  "a node that is up for a while")
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
@@ -303,7 +303,7 @@ class Clusters(ClusterCase):
         valve.cut()
         rest, complaint = run.communicate(timeout=DEADLINE_S)
         self.assertEqual((run.returncode, begun + rest), (0, desk.aster("run", *options)), complaint.decode())
-        # What is heard of it when it goes on is not what it did while it stood still.
+        # Its messages after it resumes do not count as activity while it was stalled.
         options = ("-n", 12, "--temp", 0, "-q")
         alone = Conversation(self.tiny, self.folder, *options)
         self.addCleanup(alone.stop)
@@ -319,7 +319,7 @@ class Clusters(ClusterCase):
         self.assertEqual(chat.ask("and then?"), alone.ask("and then?"))
 
     def test_a_request_waits_while_no_node_is_heard(self):
-        """As where the cable of the machine that asks is pulled out, and put in again."""
+        """As if the cable of the asking machine was pulled out, and put back."""
         desk, lap = self.two()
         options = ("-p", "the rain in", "--raw", "--temp", 0.8, "--seed", 3, "-n", 1500, "--ignore-eos")
         run = desk.start("run", self.tiny, *options, "-q", "--log-level", "info", "--cluster", "--split",
@@ -346,7 +346,7 @@ class Clusters(ClusterCase):
         error = desk.aster("run", self.tiny, *PROMPT, "--cluster", check=SYSTEM)
         self.assertIn("1.00 GiB are for the KV cache", error)
         self.assertIn("--kv-memory 32MiB would do", error)
-        share = ("--cluster", "--kv-memory", "40MiB")  # which do not fit twice
+        share = ("--cluster", "--kv-memory", "40MiB")  # too large for two
         chat = Conversation(self.tiny, self.folder, "-n", 4, *share, environment=desk.environment)
         self.addCleanup(chat.stop)
         chat.until(READY)
@@ -360,7 +360,7 @@ class Clusters(ClusterCase):
     def test_slices_that_nobody_uses_make_room(self):
         desk, lap = self.two()
         lap.stop_node()
-        # Twice as much for keys and values does not fit.
+        # The KV cache does not fit twice.
         lap.start_node("--memory", "30MiB")
         self.await_answer(desk, "lap")
         options = (self.tiny, *PROMPT, "-n", 4, "--kv-memory", "20MiB")
@@ -406,7 +406,7 @@ class Clusters(ClusterCase):
 
     def test_the_only_holder_dies_and_the_machine_that_asks_has_the_file(self):
         desk, lap = self.two()
-        shed = self.invited(desk, "shed")  # which runs no node
+        shed = self.invited(desk, "shed")  # without a node
         options = (self.tiny, *PROMPT, "-n", 1500, "--ignore-eos")
         alone = shed.aster("run", *options)
         run = shed.start("run", *options, "--cluster", "--split", "desk=0:out")
@@ -430,7 +430,7 @@ class Clusters(ClusterCase):
         desk.start_node("--join", "127.0.0.1:1")
         self.await_complaint(desk, "no node of the cluster answers there")
         self.assertIn("runs already", desk.aster(*node, check=INPUT))
-        # Nothing was computed yet, and all is well.
+        # No request was computed yet.
         lap = self.invited(desk, "lap")
         lap.start_node("--join", desk.address)
         self.await_members(desk, 2)
@@ -462,7 +462,7 @@ class Clusters(ClusterCase):
         return machines
 
     def forget_addresses(self, *machines):
-        """As if all had got others while they were off."""
+        """As if all had got other addresses while they were off."""
         for machine in machines:
             for name in ("peers", "seeds"):
                 (machine.folder / "config/cluster" / name).unlink(missing_ok=True)
@@ -503,7 +503,7 @@ class Clusters(ClusterCase):
             self.await_members(machine, 3)
         lap.stop_node(signal.SIGKILL)
         self.forget_addresses(lap)
-        lap.start_node(listen="127.0.0.2:0")  # which no other node has
+        lap.start_node(listen="127.0.0.2:0")  # an address that no other node has
         self.assertEqual(lap.address.partition(":")[0], "127.0.0.2")
         for machine in (desk, shed):
             self.await_answer(machine, "lap")

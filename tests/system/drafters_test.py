@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Drafters on other machines: whatever becomes of them, answers are those without drafts."""
+"""Drafters on other machines: whatever happens to them, answers are the same as without drafts."""
 import contextlib
 import json
 import re
@@ -47,9 +47,9 @@ class Drafters(ClusterCase):
             self.assertEqual(drafted["ids"], plain["ids"], options)
             draft = drafted["draft"]
             self.assertEqual(draft["steps"] + draft["accepted"] + 1, drafted["tokens"]["generated"], options)
-        # How soon it has draft tokens depends on what else these machines do.
+        # When it has draft tokens depends on what else these machines do.
         def proposes():
-            # Nothing is said of it where it did not reply in time when it was looked for.
+            # It is not reported if it did not reply in time when drafters were searched.
             proposed = PROPOSED.search(self.run_story(desk, "-n", 100, *AT_LAP)[1])
             return proposed is not None and int(proposed[1]) > 0
 
@@ -71,7 +71,7 @@ class Drafters(ClusterCase):
             drafters.update({node["name"]: node["drafters"] for node in nodes})
             return all(node["answered"] for node in nodes)
 
-        # Of one that takes longer than status waits, nothing is known.
+        # If it takes longer than status waits, it is missing.
         wait_for(have_answered, "an answer of both nodes")
         self.assertEqual(drafters["desk"], [])
         self.assertEqual([(each["model"], each["drafter"]) for each in drafters["lap"]],
@@ -105,7 +105,7 @@ class Drafters(ClusterCase):
             self.assertEqual((begin + rest).decode(), plain, how)
             if how == signal.SIGSTOP:
                 lap.node.send_signal(signal.SIGCONT)
-        # Nor while it is gone, to begin with: it is looked for, and not found.
+        # Nor if it is missing at first: the search does not find it.
         for options in (("--draft", "auto"), AT_LAP):
             self.assertEqual(self.run_story(desk, *long, *options)[0], plain, options)
 
@@ -113,7 +113,7 @@ class Drafters(ClusterCase):
         desk, lap = self.desk_and_drafter()
         for options in (AT_LAP, ("--draft", "auto")):
             lap.stop_node()
-            # A node that has just been started has not heard of one that is off.
+            # A new node does not know of one that is off.
             desk.stop_node()
             desk.start_node("nova")
             with Server(desk, *options) as server:
@@ -132,7 +132,7 @@ class Drafters(ClusterCase):
 
 
 class Server:
-    """One that runs on a machine for as long as it is used, and answers the same request again and again."""
+    """A server on a machine that answers the same request again and again while it is used."""
 
     def __init__(self, machine, *options):
         self.process = machine.start("serve", "nova", *options, "--port", 0)
@@ -154,7 +154,7 @@ class Server:
 
     def answer(self):
         body = {"messages": [{"role": "user", "content": TEXT}], "temperature": 0.8, "seed": 7}
-        # A short one is over before anybody can draft for it.
+        # A short one ends before there can be drafts for it.
         body |= {"max_tokens": 150, "ignore_eos": True}
         reply = json.loads(self.open("/v1/chat/completions", json.dumps(body).encode()))
         return reply["choices"][0]["message"]["content"]

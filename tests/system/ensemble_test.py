@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""An ensemble whose members are computed on nodes of their own: the answers of one machine."""
+"""An ensemble whose members are computed on nodes of their own: it gives the answers of one machine."""
 import fcntl
 import json
 import pathlib
@@ -43,7 +43,7 @@ class Ensembles(ClusterCase):
         self.assertEqual(here[1], "pulsar")
         self.assertEqual(self.answer(desk, f"{NOVA}@desk,{PULSAR}@lap", "--cluster"), here)
         self.assertEqual(self.answer(desk, f"{NOVA}@here,{PULSAR}@lap", "--cluster"), here)
-        # A model twice is that model, on two machines too.
+        # A model twice equals that model, on two machines too.
         alone = json.loads(desk.aster("run", NOVA, *ASKED, "--json"))["ids"]
         self.assertEqual(self.answer(desk, f"{NOVA}@desk,{NOVA}@lap", "--cluster")[0], alone)
         apart = f"{NOVA}@desk,{PULSAR}@lap"
@@ -65,7 +65,7 @@ class Ensembles(ClusterCase):
         return self.two(NOVA, only_there)
 
     def begin_spans(self, desk, tokens):
-        """A long answer of both. Behind what is read of it are a few hundred words at most."""
+        """Begins a long answer of both. At most a few hundred words beyond those that were read exist already."""
         run = desk.start("run", "--cluster", "--ensemble", f"{NOVA}@desk,pulsar-of-lap@lap", "--policy", "spans",
                          "--ensemble-wait", 0.3, "--ignore-eos", "-n", tokens, "--explain", "-p", TALE, "--temp", 0,
                          "--threads", 1)
@@ -104,9 +104,9 @@ class Ensembles(ClusterCase):
         run = self.begin_spans(desk, 3000)
         self.read(run, 100)
         lap.node.send_signal(signal.SIGSTOP)
-        self.read(run, 1000)  # the other one goes on
+        self.read(run, 1000)  # the other one continues
         lap.node.send_signal(signal.SIGCONT)
-        # It goes on slowly, until lap has computed more than to catch up.
+        # It continues slowly, until lap has caught up.
         before = frames()
         while frames() < before + 20:
             self.read(run, 40)
@@ -115,7 +115,7 @@ class Ensembles(ClusterCase):
         self.assertIn(False, alone[alone.index(True):])
 
     def server(self, machine, members):
-        """What asks an ensemble of a server, or one of its models."""
+        """A server, and a function that asks its ensemble, or one of its models."""
         server = Server("--cluster", "--ensemble", f"both={members}", environment=machine.environment)
         self.addCleanup(server.stop)
 
@@ -137,7 +137,7 @@ class Ensembles(ClusterCase):
         self.assertEqual(self.slices(desk)["desk"], {"nova", "pulsar"})
 
     def expect_to_go_on(self, lose, bring_back):
-        """A server without a machine until it is back."""
+        """A server answers without a machine until that is back."""
         desk, lap = self.two_with_a_file_each()
         ask = self.server(desk, f"{NOVA}@desk,pulsar-of-lap@lap")
         whole, told = ask("both")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Every family that can be run, by the small model of each, split into several files and in types as published: it is
-inspected and planned, its KV cache takes what was planned, is moved, kept on disk, saved and narrowed, its MTP block
-drafts, and every way of computing it on nodes gives the same bits (one family of each kind of KV cache; of all with
-ASTER_THOROUGH=1). A preset whose name ends with tiny is tested from the day on when it is there."""
+"""Every family that can be run, by the small model of each, split into several files and in published types: it is
+inspected and planned, its KV cache takes the planned bytes, is transferred, kept on disk, saved and narrowed, its MTP
+block drafts, and every way of computing it on nodes gives the same bits (one family of each kind of KV cache; all of
+them with ASTER_THOROUGH=1). A preset whose name ends with tiny is tested as soon as it exists."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ from fixture import Case, aster  # noqa: E402
 from server import Server, metrics_of  # noqa: E402
 from slices import write_split  # noqa: E402
 
-# All others as Q4_K_M.
+# All others: Q4_K_M.
 TYPES = {"gpt-oss-tiny": ("MXFP4_MOE",), "gemma3-tiny": ("Q4_0",),
          "flash-shape-tiny": ("Q8_0", "--tensor-type", "ffn_down_exps=Q2_K", "--tensor-type", "*_exps=IQ2_XXS")}
 FILES = 3
@@ -35,7 +35,7 @@ def presets():
 
 
 def table():
-    """What `aster inspect --architectures` says of each: the words of its row, by the columns' names."""
+    """The words of each row of `aster inspect --architectures`, by the columns' names."""
     lines = aster("inspect", "--architectures").stdout.decode().splitlines()
     rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
     return {row[0]: dict(zip(rows[0], row)) for row in rows[2:]}
@@ -99,17 +99,17 @@ class Families(Case):
         self.assertGreater(tokens, 600)
         plan = json.loads(aster("plan", "--memory", split, "--slices", 1, "--context", tokens, "--json").stdout)
         planned = plan["slices"][0]
-        # What slid out of windows stays until its memory is needed.
+        # Rows that have left their windows stay until their memory is needed.
         kv = sum(value for name, value in taken.items()
                  if name.startswith(("aster_kv_bytes{", "aster_kv_cached_bytes{")))
         most = planned["kv_bytes"][str(tokens)]
         told = json.loads(aster("inspect", split, "--json").stdout)
         if told["architecture"].startswith("deepseek4"):
-            # What compressed rows are made of, and classes of tokens, are gone with their windows.
+            # The input of compressed rows, and classes of tokens, are dropped with their windows.
             self.assertTrue(0.65 * most < kv <= most, (kv, most))
         else:
             self.assertEqual(kv, most)
-        # Packed matrices; beside them norms, and embeddings that are no head: rows of the file. Routers of so few
+        # Packed matrices; beside them norms, and embeddings that are not the head: rows of the file. Routers of so few
         # experts are packed as if there were more.
         packed = json.loads(aster("bench", split, "--prompt", 8, "--gen", 1, "--json").stdout)["model"]["packed_bytes"]
         tensors = json.loads(aster("inspect", whole, "--tensors", "--json").stdout)["tensor_list"]

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
 """Nodes that are killed, stall or lose the command that started them: the text is the one of a single process, or an
-error says what is missing, and no process is left behind. While they read a prompt: long_prompts_test.py; links that
-break: links_test.cc."""
+error says what is missing, and no process is left over. During prefill: long_prompts_test.py; links that break:
+links_test.cc."""
 import contextlib
 import os
 import pathlib
@@ -22,7 +22,7 @@ from processes import DEADLINE_S, children_of, has_ended, wait_for  # noqa: E402
 
 @contextlib.contextmanager
 def slowed(pid):
-    """The process runs for a fifth of the time."""
+    """Lets the process run for a fifth of the time."""
     over = threading.Event()
 
     def stop_and_go():
@@ -42,7 +42,7 @@ def slowed(pid):
 
 
 class Faulty(Case):
-    """Runs over nodes that something happens to."""
+    """Runs on nodes that fail."""
 
     def start(self, command, nodes, **keywords):
         run = subprocess.Popen([str(part) for part in (ASTER, *command, "--local-nodes", nodes)],
@@ -67,7 +67,7 @@ class Answers(Faulty):
         cls.alone = aster(*cls.command).stdout
 
     def disturb(self, nodes, victims, how, again=None, options=()):
-        """The whole output of a run some of whose nodes met with an accident when it had begun to write."""
+        """The whole output of a run of which some nodes failed when it had begun to write."""
         run = self.start((*self.command, *options), nodes)
         begun = run.stdout.read(1)
         started = children_of(run.pid)
@@ -103,7 +103,7 @@ class Answers(Faulty):
         self.expect_the_same(3, [0, 2], signal.SIGKILL)
 
     def test_a_node_of_a_group(self):
-        """The one that leads it, and another one."""
+        """The leading one, and another one."""
         for victim, how in ((0, signal.SIGKILL), (1, signal.SIGKILL), (1, signal.SIGSTOP)):
             self.expect_the_same(2, [victim], how, options=("--split", "group"))
 
@@ -133,7 +133,7 @@ class Answers(Faulty):
         wait_for(lambda: len(children_of(run.pid)) == 2 or run.poll() is not None, "two nodes")
         os.kill(children_of(run.pid)[1], signal.SIGKILL)
         text, complaint = run.communicate(timeout=DEADLINE_S)
-        # Before the route is ready no other node takes its place; afterwards the other one does.
+        # Before the route is ready no other node replaces it; afterwards the other one does.
         if run.returncode == 0:
             self.assertEqual(text, self.alone)
         else:

@@ -25,7 +25,7 @@ class KvTransfer(Faulty):
         aster("synth", cls.model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K", "--context", 16384)
         cls.words = cls.folder / "words"
         cls.words.write_text("the rain in spain falls mainly in the plain " * 300)
-        # Several frames, but soon computed, where nothing is disturbed meanwhile.
+        # Several frames, but quick to compute, if nothing is disturbed meanwhile.
         cls.few_words = cls.folder / "few-words"
         cls.few_words.write_text("the rain in spain falls mainly in the plain " * 70)
         cls.command, cls.short = cls.asked(cls.words, 150), cls.asked(cls.few_words, 40)
@@ -88,7 +88,7 @@ class KvTransfer(Faulty):
         exact = aster("run", self.model, "--session", "small", *asked, environment=home)
         aster("session", "save", "exact", self.model, *words, environment=home)
         self.assertEqual(aster("run", self.model, "--session", "exact", *asked, environment=home).stdout, exact.stdout)
-        # Exact rows are of no use on a route with inexact ones: the text is computed again.
+        # Exact rows cannot be used on a route with inexact ones: the text is computed again.
         aster("run", self.model, "--session", "exact", *asked, *two, environment=home)
 
     def disturb(self, victim, how, in_prefill):

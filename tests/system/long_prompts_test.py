@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Nodes that are killed or lose the command that started them while they read a prompt that takes them a while, in the
-release build: with sanitizers it takes minutes."""
+"""Nodes that are killed or lose the command that started them during a long prefill, in the release build: with
+sanitizers it takes minutes."""
 import os
 import pathlib
 import signal

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A GPU that is lost while the program computes: the text is the one of the processor, and a warning names the GPU.
-losing_driver.cc takes the place of the driver of Mesa that computes on the processor."""
+"""A GPU that is lost while the program computes: the text is the processor's, and a warning names the GPU.
+losing_driver.cc replaces the Mesa driver that computes on the processor."""
 import json
 import os
 import pathlib
@@ -35,7 +35,7 @@ class LostGpu(Case):
         cls.environment = {"VK_DRIVER_FILES": str(manifest), "VK_ICD_FILENAMES": str(manifest), "ASTER_GPU": "0",
                            "LOSING_DRIVER_OF": MESA["library_path"], "LOSING_DRIVER_WHEN": str(cls.lost)}
 
-        # With the GPU lost nothing is checked for long.
+        # With the GPU lost no check takes long.
         cls.lost.touch()
         listed = aster("devices", "--json", check=None, environment=cls.environment)
         if listed.returncode != 0 or not json.loads(listed.stdout)["devices"]:
@@ -69,7 +69,7 @@ class LostGpu(Case):
             run = aster("run", self.tiny, *OPTIONS, "--gpu-layers", layers, environment=self.environment)
             self.assertEqual(run.stdout, alone)
             self.assertIn(b"no GPU is used: ", run.stderr)
-        # That a machine has none is another matter.
+        # A machine without a GPU is a different case.
         nothing = {**self.environment, "ASTER_GPU": "7"}
         aster("run", self.tiny, *OPTIONS, "--gpu-layers", 2, environment=nothing, check=INPUT)
 

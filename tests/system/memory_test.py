@@ -14,8 +14,8 @@ from fixture import ASTER, aster  # noqa: E402
 from processes import children_of, memory_of, resident_of  # noqa: E402
 
 LAYERS = 16
-# Of what a slice's tensors take. Every process has some 12 MB beside them: the program and its libraries, the
-# vocabulary, buffers, and pages for what was said.
+# Relative to the slice's tensors. Every process has some 12 MB in addition: the program and its libraries, the
+# vocabulary, buffers, and KV pages.
 MOST = 1.05
 
 
@@ -33,7 +33,7 @@ class Memory(ClusterCase):
         assert cls.embedding + cls.head + sum(cls.layers) > 400e6
 
     def nodes_of(self, split):
-        """What each node of a run has in memory, its share of libraries included, while it answers."""
+        """The memory of each node of a run while it answers, with its share of libraries."""
         command = [ASTER, "run", self.model, "-p", "the rain", "--raw", "--temp", 0, "-n", 100000, "--ignore-eos",
                    "--local-nodes", 2, "--split", split]
         run = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -51,12 +51,12 @@ class Memory(ClusterCase):
         for last in (LAYERS // 2 - 1, 0, LAYERS - 2):
             first, second = self.nodes_of(f"0:{last},{last + 1}:out")
             layers = sum(self.layers[:last + 1])
-            # Of the embedding only rows that are looked up are read, from the file itself.
+            # Of the embedding only the used rows are read, from the file itself.
             self.assertGreater(first["Pss"], layers, f"layers 0 to {last}")
             self.assertLess(first["Pss"], MOST * (layers + self.embedding), f"layers 0 to {last}")
             behind = sum(self.layers[last + 1:]) + self.head
             self.assertGreater(second["Pss"], behind, f"layers from {last + 1}")
-            # One layer is a small slice to hide what every process has.
+            # One layer is too small compared with the memory of every process.
             room = 10e6 if last == LAYERS - 2 else 0
             self.assertLess(second["Pss"], MOST * behind + room, f"layers from {last + 1}")
 
@@ -64,7 +64,7 @@ class Memory(ClusterCase):
         desk, _ = self.two(self.model)
         before = resident_of(desk.node.pid)
         desk.aster("run", self.model, *PROMPT, "-n", 2, "--kv-memory", "16MiB", "--cluster", "--split", "lap")
-        # Buffers of messages stay for a while.
+        # Buffers of messages are kept for a while.
         self.assertLess(resident_of(desk.node.pid) - before, self.model.stat().st_size / 4)
 
 

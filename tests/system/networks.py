@@ -11,7 +11,7 @@ DEADLINE_S = 30
 
 
 def tool(*words, enter=()):
-    """Skips the test where the system does not let it be done."""
+    """Skips the test if the system does not permit it."""
     try:
         done = subprocess.run([*enter, *words], capture_output=True, text=True)
     except FileNotFoundError as error:
@@ -27,7 +27,7 @@ class Networks:
         self.is_root = os.geteuid() == 0
         self.pids = []
         for _ in range(2):
-            # A user who is not root has one user namespace, in which both sides are.
+            # Both sides of a user other than root are in the same user namespace.
             own = () if self.is_root else ("--map-root-user",)
             command = ("unshare", *(own if not self.pids else ()), "--net", "sleep", "infinity")
             tool("unshare", *own, "--net", "true")
@@ -52,7 +52,7 @@ class Networks:
             time.sleep(0.01)
 
     def enter(self, side, net=True):
-        """Goes before a command that is to run there."""
+        """The prefix of a command that must run there."""
         user = () if self.is_root else ("--user", "--preserve-credentials")
         return ("nsenter", "--target", str(self.pids[side]), *user, *(("--net",) if net else ()))
 
@@ -69,7 +69,7 @@ class Networks:
                  "400ms", enter=self.enter(side))
 
     def cut(self, network):
-        """Packets are lost, and neither side is told."""
+        """Drops packets without notice to either side."""
         for side in range(2):
             self.ip(side, "neighbour", "replace", self.address(1 - side, network), "lladdr", "02:00:00:00:00:99",
                     "nud", "permanent", "dev", f"net{network}")

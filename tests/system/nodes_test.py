@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Several processes as one machine: the text, and every figure, is the one of a single process."""
+"""Several processes as one machine: the text, and every figure, equals that of a single process."""
 import json
 import pathlib
 import sys
@@ -52,7 +52,7 @@ class Nodes(Case):
         self.assertEqual(told["handed_over"], told["kv_transfer"])
 
     def test_sessions_of_groups(self):
-        """What a group has saved goes on on one machine, and back; so do pages on disk."""
+        """A session that a group has saved continues on one machine, and back; so do pages on disk."""
         group = ("--local-nodes", 2, "--split", "group")
         words = self.folder / "words-of-a-group"
         words.write_text("the rain in spain " * 40)
@@ -196,7 +196,7 @@ class Nodes(Case):
         self.assertIn(b"results may differ from one machine's: --kv-wire q8", run.stderr)
         both = json.loads(aster(*ask, *nodes, "--kv-wire", "q8", "--wire", "bf16").stdout)
         self.assertEqual(both["inexact"], "--wire bf16, --kv-wire q8")
-        # Rows of 8 bits travel as they are: nothing becomes another.
+        # Rows of 8 bits are sent unchanged.
         run = aster(*ask, *nodes, "--kv-wire", "q8", "--kv-type", "q8")
         self.assertNotIn("inexact", json.loads(run.stdout))
         self.assertEqual(json.loads(run.stdout)["ids"], json.loads(aster(*ask, "--kv-type", "q8").stdout)["ids"])

@@ -26,7 +26,7 @@ class Paths(ClusterCase):
             machine.environment.pop("ASTER_DISCOVERY", None)
 
     def found(self):
-        """Both up, without a typed address; at all addresses of their machines."""
+        """Both running, without a typed address; at all addresses of their machines."""
         desk, lap = self.machine("desk"), self.machine("lap")
         desk.aster("cluster", "init", "--name", "home", "--node", "desk")
         desk.start_node(self.tiny, listen=":7424")
@@ -37,7 +37,7 @@ class Paths(ClusterCase):
         return desk, lap
 
     def await_rates(self, machine, least):
-        """The rates that both nodes have measured of the link between them are above this."""
+        """Waits until the rates that both nodes have measured of the link between them are above this."""
         def is_measured():
             nodes = json.loads(machine.aster("cluster", "status", "--json"))["nodes"]
             rates = [link["bytes_per_s"] for node in nodes for link in node.get("links", [])]
@@ -51,9 +51,9 @@ class Paths(ClusterCase):
         return [self.networks.sent_bytes(0, network) for network in range(2)]
 
     def cut_amid(self, network, machine, options):
-        """An answer amid which a network is lost, and no packet says so; what each network sent from then on."""
+        """An answer during which a network is cut silently, and the bytes that each network sent from then on."""
         run = machine.start("run", *options, *SPLIT)
-        fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)  # so that not all of the answer is ahead of its reader
+        fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)  # so that the answer cannot be far ahead of its reader
         first = run.stdout.read(1)
         run.send_signal(signal.SIGSTOP)
         self.networks.cut(network)
@@ -82,11 +82,11 @@ class Paths(ClusterCase):
         answer, (slow, fast) = self.cut_amid(1, desk, options)
         self.assertEqual(answer, alone)
         self.assertGreater(slow, fast, "the other network was not used")
-        # New work, and what is asked beside it, go over the one that is left.
+        # New work, and requests at the same time, use the remaining network.
         self.assertEqual(desk.aster("run", *options, *SPLIT), alone)
         self.assertTrue(all(node["answered"] for node in self.await_members(desk, 2)))
 
-        # The cut network is well again, and the other one fails.
+        # The cut network works again, and the other one fails.
         self.networks.heal(1)
         answer, (slow, fast) = self.cut_amid(0, lap, options)
         self.assertEqual(answer, alone)
@@ -103,7 +103,7 @@ class Paths(ClusterCase):
         lap.start_node(self.tiny, "--no-discovery", listen=":7424")
         desk.start_node(self.tiny, listen=":7424")
         self.assertFalse(self.networks.listens_for_discovery(1))
-        # Neither is known to the other, for as long as two that look for each other take.
+        # Waits as long as two nodes that look for each other need, and neither knows the other.
         lap.aster("cluster", "status", "--json")
         self.assertEqual(len(self.await_members(desk, 1)), 1)
         lap.stop_node()

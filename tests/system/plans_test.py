@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Plans on a cluster of processes: kinds that are compared, and nodes that a server takes in while it runs."""
+"""Plans on a cluster of processes: kinds that are compared, and nodes that a server begins to use while it runs."""
 import json
 import pathlib
 import signal
@@ -27,7 +27,7 @@ class Plans(ClusterCase):
         self.assertEqual(plans[3]["why"], "there are too few nodes")
         text = desk.aster("plan", self.tiny, "--cluster").decode()
         self.assertIn("A prompt of 512 tokens and an answer of 256 are predicted to take:", text)
-        # Each of them writes the same, and a request says what was predicted of it.
+        # Each of them writes the same, and a request reports its prediction.
         alone = desk.aster("run", self.tiny, *PROMPT, "-n", 20)
         for plan in plans:
             if "options" in plan:
@@ -37,7 +37,7 @@ class Plans(ClusterCase):
         self.assertEqual(sum(plan["taken"] for plan in told["plans"]), 1)
 
     def large(self):
-        """Long enough to compute that plans differ, whatever this machine does beside."""
+        """Takes so long to compute that plans differ, whatever else this machine does."""
         model = self.folder / "large.gguf"
         self.machine("desk").aster("synth", model, "--layers", 8, "--embedding", 512, "--ff", 2048, "--type", "Q4_K")
         return model
@@ -95,10 +95,10 @@ class Plans(ClusterCase):
         wait_for(lambda: nodes() == {"desk", "lap"}, "a route over both nodes")
         took_s = time.monotonic() - joined
         print(f"used {took_s:.1f} s after it was ready", file=sys.stderr)
-        # Two to four on a machine with nothing else to do.
+        # Two to four on an idle machine.
         self.assertLess(took_s, 15)
         self.assertEqual(answer(), alone)
-        # It goes and comes back.
+        # It leaves and comes back.
         lap.stop_node(signal.SIGKILL)
         self.assertEqual(answer(), alone)
         self.assertEqual(nodes(), {"desk"})

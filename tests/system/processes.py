@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What tests of several processes share: who started whom, who is left, how much memory they have."""
+"""Shared by tests of several processes: children, processes left over, memory."""
 import contextlib
 import itertools
 import os
@@ -9,7 +9,7 @@ import random
 import socket
 import time
 
-# Of what takes seconds: only a hang takes so long, however busy the machine is.
+# For operations that take seconds: only a hang takes this long, however busy the machine is.
 DEADLINE_S = 300
 
 
@@ -18,7 +18,7 @@ def _stat(pid):
 
 
 def children_of(pid):
-    """The processes that a process has started and that have not ended, in the order of their starting."""
+    """The running children of a process, in the order of their start."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         try:
@@ -38,13 +38,13 @@ def has_ended(pid):
         return True
 
 
-_kept = []  # sockets whose names tell other tests which ports this one keeps
+_kept = []  # sockets whose names tell other tests which ports are taken
 
 
 def port_to_keep(hosts=("127.0.0.1",)):
-    """A free port whose next one, where a node's data plane listens, is free too: for this test alone until it ends.
-    They are below those that the system gives to connections, and a test that keeps them has bound a name that says so:
-    neither a connection nor another test takes them while nobody listens there."""
+    """A free port whose next one, for a node's data plane, is free too: reserved for this test until it ends. They are
+    below those that the system gives to connections, and a test reserves them by binding a socket with that name:
+    neither a connection nor another test takes them while nothing listens there."""
     while True:
         port = random.randrange(10000, 32000, 2)
         with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
@@ -73,7 +73,7 @@ def cpu_seconds_of(pid):
 
 
 def memory_of(pid):
-    """Bytes of a process's own memory, by the names that the kernel gives them."""
+    """Bytes of a process's own memory, by the kernel's names for them."""
     found = {}
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, _, rest = line.partition(":")
@@ -82,7 +82,7 @@ def memory_of(pid):
 
 
 def resident_of(pid):
-    """Bytes of a process in memory, shared ones included: of any process, also of one that holds keys."""
+    """Bytes of a process in memory, with shared ones: of any process, also of one with private keys."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024

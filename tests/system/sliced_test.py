@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Models whose files each have some of the layers, on machines of which each has one of them."""
+"""Models whose files have some of the layers each, on machines with one of them each."""
 import json
 import unittest
 
@@ -27,7 +27,7 @@ class Sliced(ClusterCase):
         return list((machine.folder / "cache").rglob("*.weights"))
 
     def test_each_half_on_a_machine_of_its_own(self):
-        model, low, high = self.sliced("--no-next")  # which would take the embedding to the head, too
+        model, low, high = self.sliced("--no-next")  # the block would add the embedding to the head, too
         desk, lap = self.two(low, high)
         alone = desk.aster("run", model, *PROMPT, "-n", 40)
         split = ("--cluster", "--split", "desk=0:2,lap=3:out")
@@ -57,9 +57,9 @@ class Sliced(ClusterCase):
         for split in ("desk=0:1,lap=2:out", "lap=0:out", "shed=0:3,desk=4:out", "auto"):
             text = shed.aster("run", low.stem, high.stem, *PROMPT, "-n", 40, "--cluster", "--split", split)
             self.assertEqual(text, alone, split)
-        # What is in its own file is not kept a second time.
+        # The tensors of its own file are not stored a second time.
         self.assertLess(sum(path.stat().st_blocks * 512 for path in self.kept_weights(lap)), low.stat().st_size + 65536)
-        # A half that is known to belong to the model does so when the other one is gone.
+        # A half that is known to belong to the model is still known when the other one is missing.
         desk.stop_node()
         self.await_members(lap, 2)
         text = lap.aster("run", low, high.stem, *PROMPT, "-n", 40, "--cluster", "--split", "shed=0:3,lap=4:out")
@@ -73,9 +73,9 @@ class Sliced(ClusterCase):
         error = desk.aster("run", low.stem, high, *PROMPT, *split, check=INPUT)
         wanted = f"it has {other.stem} (layers 3-5 of 6), and no part of another node completes it to this model"
         self.assertIn(wanted, error)
-        # A machine that asks and has both halves gives them to the node.
+        # A front end with both halves sends them to the node.
         self.assertEqual(desk.aster("run", low, high, *PROMPT, *split), desk.aster("run", model, *PROMPT))
-        # Nor where a key or a tensor says that they are of two models.
+        # Nor if a key or a tensor shows that they belong to two models.
         changed = ChangedModel(high)
         changed.set("deepseek4.rope.freq_base", "f32", 20000.0).write(high)
         error = desk.aster("run", low.stem, high, *PROMPT, *split, check=INPUT)

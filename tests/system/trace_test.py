@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Traces: what they show agrees with what was counted, and no node does two things at once."""
+"""Traces agree with the counters, and no node does two things at once."""
 import collections
 import json
 import pathlib
@@ -17,7 +17,7 @@ ANSWER = 40
 
 
 def spans_of(events, process):
-    """(begin, end, name, arguments) by thread, of those that must not overlap; in microseconds."""
+    """(begin, end, name, arguments) by thread, of events that must not overlap; in microseconds."""
     threads = collections.defaultdict(list)
     for event in events:
         if event["pid"] == process and event["ph"] == "X":
@@ -80,7 +80,7 @@ class Traces(Case):
                             if span[2] in ("prompt", "answer")]
                 self.assertEqual(len(computed), sum(int(frames) for _, frames, _, _ in stages))
                 spent = sum(end - begin for begin, end, _, _ in computed)
-                # Counters are told with three digits.
+                # Counters have three digits.
                 self.assertAlmostEqual(spent / sum(microseconds(took) for _, _, took, _ in stages), 1, delta=0.01)
                 waited = sums_of_overlapping(events, nodes[node], "waiting")
                 told_us = sum(microseconds(took) for _, _, _, took in stages)
@@ -92,7 +92,7 @@ class Traces(Case):
                 self.assertEqual(tokens["answer"], (ANSWER - 1) * len(stages))
 
     def test_bubbles_of_one_sequence(self):
-        # Of two nodes that answer one sequence, one waits for the other.
+        # Of two nodes that compute one sequence, one waits for the other.
         _, events, nodes = self.trace_of("run", "-p", "a", "-n", ANSWER, "--temp", 0, "--ignore-eos",
                                          "--local-nodes", 2)
         for node in ("node-1", "node-2"):

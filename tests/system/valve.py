@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A link between processes that can be stopped after a number of bytes: what a test does to the sender happens in the
-middle of it, however fast the machine is."""
+"""A link between processes that can be stopped after a number of bytes, so that a test can disturb the sender in the
+middle of a transfer, however fast the machine is."""
 import contextlib
 import socket
 import threading
@@ -10,7 +10,7 @@ PIECE_BYTES = 1 << 18
 
 
 class Valve:
-    """Passes connections to 127.0.0.2 on to the same port of 127.0.0.1."""
+    """Forwards connections from 127.0.0.2 to the same port of 127.0.0.1."""
 
     def __init__(self):
         self._lock = threading.Lock()
@@ -28,14 +28,14 @@ class Valve:
         threading.Thread(target=self._accept, args=(listener, port), daemon=True).start()
 
     def stop_after(self, count, ports):
-        """The first connection to one of these ports on which `count` bytes have passed one way from now on is the last
-        that passes any on, until `cut`: its bytes are held back for ever, those of others pass."""
+        """The first connection to one of these ports on which `count` bytes have passed one way from now on is stopped,
+        until `cut`: its bytes are held back for ever, those of others pass."""
         with self._lock:
             self.has_stopped.clear()
             self._limit, self._ports, self._passed, self._stopped = count, ports, {}, None
 
     def cut(self):
-        """All connections break; new ones are as good as ever."""
+        """Breaks all connections; new ones work normally."""
         with self._lock:
             self._limit = self._stopped = None
             sockets, self._sockets = self._sockets, []
@@ -67,7 +67,7 @@ class Valve:
                 threading.Thread(target=self._pass, args=(port, *ends), daemon=True).start()
 
     def _may_pass(self, port, way, count):
-        """How many of `count` bytes."""
+        """How many of `count` bytes may pass."""
         with self._lock:
             if self._limit is None or port not in self._ports or self._stopped not in (None, way):
                 return count
@@ -86,6 +86,6 @@ class Valve:
                 count = self._may_pass(port, way, len(data))
                 target.sendall(data[:count])
                 if count < len(data):
-                    return  # nothing is read from here any more, and nothing is said
+                    return  # nothing is read from here any more, and no close is sent
         with contextlib.suppress(OSError):
             target.shutdown(socket.SHUT_WR)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What broke when strangers, faults and small machines were tried on a cluster, as far as it takes whole processes to
-show; docs/cluster.md lists the tests of the rest, under the same numbers."""
+"""Failures that were found when unknown machines, faults and small machines were tried on a cluster, if they need whole
+processes to show; docs/cluster.md lists the tests of the others, with the same numbers."""
 import contextlib
 import errno
 import json
@@ -24,7 +24,7 @@ from fixture import INPUT, OK, SYSTEM  # noqa: E402
 from processes import DEADLINE_S, port_to_keep, wait_for  # noqa: E402
 
 DESCRIPTORS = 1024
-# What the buffers of both ends hold, and more.
+# More than the buffers of both ends hold.
 MUCH_BYTES = 32 << 20
 
 
@@ -51,15 +51,15 @@ class WhatBroke(ClusterCase):
         desk = self.founder(self.tiny)
         self.assertEqual(resource.prlimit(desk.node.pid, resource.RLIMIT_NOFILE)[0], min(16384, most))
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        # As where the system lets it have no more.
+        # As if the system allowed no more.
         resource.prlimit(desk.node.pid, resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
         with contextlib.ExitStack() as stack:
             for _ in range(DESCRIPTORS + 76):
                 stranger = stack.enter_context(socket.socket())
                 stranger.setblocking(False)
                 self.assertIn(stranger.connect_ex(place_of(desk)), (0, errno.EINPROGRESS))
-            # A machine that joins is a stranger itself. Those that the system has let wait come behind it on a
-            # busy machine, and the node closes the oldest strangers first: then it tries again.
+            # A joining machine is unauthenticated itself. On a busy machine, others may be accepted after it, and the
+            # node closes the oldest unauthenticated connections first: then it tries again.
             lap = self.machine("lap")
             code = json.loads(desk.aster("cluster", "invite", "--json"))["code"]
 
@@ -118,7 +118,7 @@ class WhatBroke(ClusterCase):
     def test_what_broke_2_a_node_that_cannot_load_makes_automatic_plans_fail(self):
         model = self.folder / "wide.gguf"
         self.machine("desk").aster("synth", model, "--layers", 4, "--embedding", 512, "--ff", 2048, "--type", "Q8_0")
-        # lap alone has memory for all of it, and no place to keep what it fetches.
+        # Only lap has memory for all of it, and no place to store fetched weights.
         small = ("--memory", f"{10 + model.stat().st_size * 3 // 4 // 2**20}MiB")
         desk = self.founder(model, *small)
         lap, shed = self.invited(desk, "lap"), self.invited(desk, "shed")
@@ -130,7 +130,7 @@ class WhatBroke(ClusterCase):
         said = []
 
         def is_left_out():
-            # Each start measures anew: on a busy machine lap may seem slower than the two others together.
+            # Each start measures again: on a busy machine lap may seem slower than the two others together.
             lap.stop_node()
             lap.start_node("--join", desk.address)
             self.await_members(desk, 3)
@@ -150,7 +150,7 @@ class WhatBroke(ClusterCase):
         self.assertEqual(left_out["name"], "lap")
         self.assertRegex(left_out["why"], "failed: node lap .*no file here is the model")
         self.assertEqual({hop["node"] for hop in report["hops"]}, {"desk", "shed"})
-        # A bench says it, too, and why nodes that could be asked are not.
+        # A bench reports it, too, and why reachable nodes are not used.
         desk.stop_node()
         desk.start_node(self.tiny, listen=desk.address)
         self.await_members(desk, 3)
@@ -166,7 +166,7 @@ class WhatBroke(ClusterCase):
 
     @contextlib.contextmanager
     def small_group(self, limit_bytes):
-        """What is started meanwhile is in a control group with so little memory."""
+        """Processes started meanwhile are in a control group with so little memory."""
         groups = [line.split(":", 2) for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines()]
         version1 = [path for _, controllers, path in groups if "memory" in controllers.split(",")]
         root = pathlib.Path("/sys/fs/cgroup/memory" if version1 else "/sys/fs/cgroup")
@@ -189,7 +189,7 @@ class WhatBroke(ClusterCase):
         try:
             yield
         finally:
-            # In a container the path is the host's, whose last folder is seen as the root.
+            # In a container the path is the host's, whose last folder is visible as the root.
             ((own if own.exists() else root) / "cgroup.procs").write_text(me)
 
     def test_what_broke_12_a_node_in_a_small_control_group_measures_itself(self):
@@ -205,7 +205,7 @@ class WhatBroke(ClusterCase):
         self.assertEqual(desk.aster("run", *options, "--cluster"), desk.aster("run", *options))
 
     def test_what_broke_13_via_without_a_port(self):
-        # Of loopback's addresses one that nobody else uses, whatever the ports are.
+        # A loopback address that no other test uses, whatever the ports are.
         host = f"127.{random.randrange(1, 255)}.{random.randrange(256)}.{random.randrange(1, 255)}"
         desk = self.founder(self.tiny, listen=host)
         self.assertEqual(desk.address, f"{host}:7424")
@@ -248,7 +248,7 @@ class WhatBroke(ClusterCase):
         lap = self.machine("lap")
         self.assertIn("a node called a is in the cluster already", lap.aster(*join, "A", check=INPUT))
         self.assertIn("--split and --decode use it", lap.aster(*join, "out", check=INPUT))
-        lap.aster(*join, "b")  # the code was not used up
+        lap.aster(*join, "b")  # the code is still valid
         words = self.folder / "words"
         words.write_text("hello")
         save = ("session", "save", "to\u202eld", self.tiny, "--prompt-file", words, "--raw")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Conversations of every shape that templates meet."""
+"""Conversations of all shapes that templates must handle."""
 import itertools
 
 WEATHER = {

@@ -20,7 +20,7 @@ import oracle  # noqa: E402
 
 
 class Comparison:
-    """Collects what is to be rendered, then has the program under test render it all in one run."""
+    """Collects cases, then has the program under test render all of them in one run."""
 
     def __init__(self):
         self.cases = []
@@ -46,7 +46,7 @@ class Comparison:
         errors, differences = 0, []
         for case, (ours, our_error) in zip(self.cases, self.ours(driver)):
             template, variables, allow_mutation, name = case
-            # The original may change what it is given.
+            # The original may change its input.
             theirs, their_error = oracle.render(template, copy.deepcopy(variables), allow_mutation)
             if same(ours, our_error, theirs, their_error):
                 errors += our_error is not None
@@ -66,7 +66,7 @@ class Comparison:
 def same(ours, our_error, theirs, their_error):
     if ours != theirs or (our_error is None) != (their_error is None):
         return False
-    # The template's own message must come through as it is.
+    # The template's own message must be passed on unchanged.
     own = "TemplateError: "
     if their_error is None or not their_error.startswith(own):
         return True

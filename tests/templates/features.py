@@ -24,7 +24,7 @@ from jinja2 import defaults, filters, nodes, runtime, tests  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# What stands for one feature in a template that is parsed and not run, and how its refusal reads.
+# The text with a feature in a template that is parsed and not run, and the beginning of its error.
 PROBES = {
     "tags": ("{{% {0} %}}", "the tag '{0}' is not supported"),
     "functions": ("{{% if false %}}{{{{ {0}() }}}}{{% endif %}}", "the function '{0}' is not supported"),
@@ -34,7 +34,7 @@ PROBES = {
     "of `loop`": ("{{% for a in [] %}}{{{{ loop.{0} }}}}{{% endfor %}}",
                   "the attribute 'loop.{0}' is not supported"),
 }
-# Tests with such names stand as operators, or as words that are literals there.
+# Tests with such names are written as operators, or as words that are literals there.
 SELECTED = "{{% if false %}}{{{{ [] | select('{0}', 1) }}}}{{% endif %}}"
 
 # Features without a name of their own.
@@ -59,7 +59,7 @@ REFUSED = {
 
 
 def jinja_has():
-    """Everything of each kind that the original knows."""
+    """All features of each kind in the original."""
     def public(*kinds):
         return {name for kind in kinds for name in dir(kind) if not name.startswith("_")}
     return {
@@ -80,7 +80,7 @@ def documented():
 
 
 def template_in(path):
-    """The chat template in a model file; None in one that has none, as a drafter."""
+    """The chat template in a model file; None if there is none, as in a drafter's."""
     key, data = b"tokenizer.chat_template", path.read_bytes()
     found = data.find(key)
     if found < 0:
@@ -132,7 +132,7 @@ def features_of(text):
 
 
 def parse_all(driver, sources):
-    """The error of each source, None where there is none. Nothing of a source runs."""
+    """The error of each source, None if there is none. Nothing of a source runs."""
     requests = [json.dumps({"template": source, "variables": {}}) for source in sources]
     run = subprocess.run([driver], input="\n".join(requests) + "\n", stdout=subprocess.PIPE, encoding="utf-8",
                          check=True)
@@ -140,7 +140,7 @@ def parse_all(driver, sources):
 
 
 def check_probes(driver, listed):
-    """How many of the names are accepted or refused otherwise than docs/templates.md says."""
+    """The number of names that are accepted or refused in contradiction to docs/templates.md."""
     cases = []
     for kind, names in jinja_has().items():
         probe, refusal = PROBES[kind]
@@ -152,7 +152,7 @@ def check_probes(driver, listed):
     cases += [(source, None, "line 1: " + refusal) for source, refusal in REFUSED.items()]
     wrong = 0
     for (source, kind, expected), error in zip(cases, parse_all(driver, [case[0] for case in cases])):
-        # A tag alone is not a template: what is missing is said instead.
+        # A tag alone is not a template: the error says what is missing instead.
         if error == expected or (kind == "tags" and expected is None and "not supported" not in (error or "")
                                  and "unknown tag" not in (error or "")):
             continue
@@ -163,7 +163,7 @@ def check_probes(driver, listed):
 
 
 def count(listed):
-    """Prints how many templates use each feature; how many of these are not supported."""
+    """Prints how many templates use each feature; returns how many of these are not supported."""
     users = {kind: collections.Counter() for kind in PROBES}
     total = 0
     for name, text in templates():

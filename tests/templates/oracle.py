@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The Python original, set up the way the common Python library sets it up for chat templates."""
+"""The Python original, configured as the common Python library does for chat templates."""
 import datetime
 import json
 import sys
@@ -15,15 +15,15 @@ except ImportError:
     print("skipped: python3-jinja2 is not installed for", sys.executable)
     sys.exit(77)
 
-# The original compiles templates to Python, whose compiler has opinions on them.
+# The original compiles templates to Python, whose compiler warns about them.
 warnings.simplefilter("ignore")
 
-# What strftime_now shows, here and (with TZ=UTC) in the driver.
+# The result of strftime_now, here and (with TZ=UTC) in the driver.
 NOW = 1752486896
 
 
 class Generation(jinja2.ext.Extension):
-    """{% generation %}: marks what the model has said; renders what is in it."""
+    """{% generation %}: marks the model's text; renders its content."""
 
     tags = {"generation"}
 
@@ -77,5 +77,5 @@ def render(template, variables, allow_mutation=False):
         return text, None
     except RecursionError as error:
         return None, "recursion: " + str(error)
-    except Exception as error:  # whatever the template provokes
+    except Exception as error:  # any error of the template
         return None, f"{type(error).__name__}: {error}"

@@ -13,11 +13,11 @@ def load(name):
 
 TEMPLATES = [template for name in ("expressions.txt", "statements.txt", "filters.txt", "methods.txt",
                                    "whitespace.txt") for template in load(name)]
-# A template ends as its file does, and lines as another system writes them.
+# A template ends like its file, and has lines of another system.
 TEMPLATES += [template + ending for template in load("whitespace.txt")
               for ending in ("\n", "\n\n", "\r\n")]
 TEMPLATES += [template.replace("\n", "\r\n") for template in load("whitespace.txt")]
-# Each print of a long line on its own too, so that one error does not hide its neighbours.
+# Each print of a long line separately, too, so that one error does not hide the others.
 TEMPLATES += ["{{" + part for template in load("expressions.txt") + load("filters.txt")
               + load("methods.txt") if "{%" not in template and template.count("{{") > 1
               for part in template.split("{{")[1:]]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The corpus is the same everywhere, its answers are right, and no held-out question is trained on."""
+"""The corpus is the same on every machine, its answers are right, and no held-out question is trained on."""
 
 import hashlib
 import json
@@ -111,7 +111,7 @@ class HeldOut(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    """Worked out a second time, from the question alone."""
+    """Computed a second time, from the question alone."""
 
     def test_sums(self):
         for make, sign in ((numbers.add, "+"), (numbers.subtract, "-"), (numbers.multiply, "x")):

@@ -54,7 +54,7 @@ def network(arch, tied=True):
 
 class Gradients(unittest.TestCase):
     def plain_loss(self, made, ids, weights):
-        """The same loss with what PyTorch derives itself, over the whole square of attention."""
+        """The same loss with PyTorch's own derivatives, with the full square of attention."""
         def norm(x, weight):
             return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + made.epsilon) * weight
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The DeepSeek-V4-shaped network: that it looks back only, learns, and is what an independent implementation computes.
+"""The DeepSeek-V4-shaped network: it sees only earlier tokens, learns, and equals an independent implementation.
 
 Ends with status 77 where python3-torch is not installed.
 """
@@ -97,7 +97,7 @@ class Network(unittest.TestCase):
 @unittest.skipUnless(os.path.isdir(REFERENCE), "the independent implementation is not here")
 class Reference(unittest.TestCase):
     def make(self, **changes):
-        """Our network and the other implementation, with the same random weights, and what they are to compute."""
+        """Our network and the other implementation, with the same random weights, and their input."""
         sys.path.insert(0, REFERENCE)
         import gen
         import ref
@@ -120,7 +120,7 @@ class Reference(unittest.TestCase):
     def expect_equal(self, got, wanted, tolerance=1e-4):
         errors = np.sqrt(np.square(got[0].numpy() - wanted).mean(1)) / wanted.std()
         self.assertLess(np.median(errors), tolerance)
-        # Where two experts or rows are chosen by a hair, float32 may choose another than float64.
+        # If two experts or rows rank nearly alike, float32 may choose another one than float64.
         self.assertLess(np.quantile(errors, 0.9), 20 * tolerance)
 
     def compare(self, **changes):
@@ -139,7 +139,7 @@ class Reference(unittest.TestCase):
         joined = np.concatenate([np.repeat(embedded[:, None], made.streams, 1), hidden], -1)
         x = other.layer(joined @ other.w[prefix + "eh_proj.weight"].T, made.layers, ids[1:], 0, {}, 0)
         wanted = other.head(x, prefix + "shared_head_norm.weight")
-        # A layer more, behind all others, on rows that are rounded already.
+        # One more layer, after all others, with rows that are rounded already.
         self.expect_equal(made.next_logits(torch.from_numpy(ids).unsqueeze(0)), wanted, tolerance=5e-4)
 
     def test_the_shape_of_flash(self):

@@ -77,7 +77,7 @@ class Vocabularies(unittest.TestCase):
 
 @unittest.skipUnless(os.environ.get("ASTER"), "ASTER does not name the program")
 class Program(unittest.TestCase):
-    """A model file with random numbers instead of weights is enough to hold the program's tokenizer against ours."""
+    """A model file with random numbers as weights is enough to compare the program's tokenizer with ours."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
