@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What ./demo configures on a bare machine, ./test can build once the libraries of the tests are there."""
+"""The configuration that ./demo makes on a bare machine builds with ./test once the tests' libraries are installed."""
 import pathlib
 import subprocess
 import tempfile

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What tools/failed-tests shows of a log of ctest."""
+"""The output of tools/failed-tests for a log of ctest."""
 import pathlib
 import subprocess
 import sys

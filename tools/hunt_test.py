@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What tools/hunt finds among tests of ctest."""
+"""The failures that tools/hunt finds among tests of ctest."""
 import pathlib
 import re
 import subprocess

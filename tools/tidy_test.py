@@ -412,7 +412,7 @@ class Program(unittest.TestCase):
                  "src/base/b.cc": SPDX + '#include "base/b.h"\n', "src/base/b.h": HEADER + body.format("B"),
                  "src/base/a.h": HEADER + "#include <string>\n\n" + body.format("A"),
                  "build/Unity/u.cxx": '#include "@ROOT@/src/base/a.cc"\n\n#include "@ROOT@/src/base/b.cc"\n'}
-        # a.h has been compiled with nothing before it, b.h behind what a.h includes.
+        # a.h has been compiled with nothing before it, b.h after the headers of a.h.
         status, output = self.run_in(files, "--headers", "build")
         self.assertEqual(status, 1)
         self.assertIn("src/base/b.h:1: self-contained: ", output)

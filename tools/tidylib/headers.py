@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""Compiles every header alone, so that a file which includes it needs to know nothing else. A header that its own .cc
-file includes first was compiled so when that file was, unless the build compiles several files as one or reads
+"""Compiles every header alone, so that a file that includes it need not know anything else. A header that its own .cc
+file includes first was compiled alone with that file, unless the build compiles several files as one or reads
 precompiled headers before."""
 
 import concurrent.futures
@@ -17,14 +17,14 @@ import tempfile
 from tidylib.source import read_tree
 
 
-# Reads headers in a third of the time that GCC takes.
+# Reads headers in a third of GCC's time.
 COMPILER = "clang++-19"
-# A header from outside takes about as long to read as this many of ours.
+# Reading a header from outside takes about as long as this many of ours.
 OUTSIDE_COST = 5
 
 
 class Includes:
-    """Who includes whom, among our files."""
+    """Which of our files include which."""
 
     def __init__(self, files):
         self.of = {path: ["src/" + name for _, bracket, name in file.includes() if bracket == '"']
@@ -35,7 +35,7 @@ class Includes:
                 self.by.setdefault(name, []).append(path)
 
     def includers(self, header):
-        """Who includes a header, the direct ones first, then who includes those."""
+        """The files that include a header, the direct ones first, then those that include these."""
         seen, waiting = {header}, [header]
         for path in waiting:
             for includer in self.by.get(path, ()):
@@ -45,7 +45,7 @@ class Includes:
                     yield includer
 
     def included(self, header):
-        """The header, and everything of ours that it includes, directly or not."""
+        """The header, and all of our headers that it includes, directly or not."""
         seen, waiting = {header}, [header]
         for path in waiting:
             for name in self.of.get(path, ()):
@@ -56,9 +56,8 @@ class Includes:
 
 
 def read_commands(root, build):
-    """File → its compile command, and the files that are compiled with nothing before their first line: by themselves,
-    or as the first of several. Those that the build compiles together have the command of the file that includes
-    them."""
+    """File → its compile command, and the files that are compiled with nothing before their first line: alone, or as
+    the first of several. Files that the build compiles together have the command of the file that includes them."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as stream:
         entries = json.load(stream)
     commands, alone = {}, set()
@@ -84,7 +83,7 @@ def is_proved(header, includes, alone):
 
 
 def flags_for(root, header, includes, commands):
-    """The compile command that a header needs, or None where its folder's files are not built here."""
+    """The compile command for a header, or None if its folder's files are not built here."""
     folder = os.path.dirname(header)
     beside = sorted(path for path in includes.of if os.path.dirname(path) == folder)
     for path in itertools.chain(includes.includers(header), beside):
@@ -117,7 +116,7 @@ def compile_command(entry):
     words = words_of(entry)
     if os.path.basename(words[0]) in ("ccache", "sccache"):
         words = words[1:]
-    # What clang is given through its driver is a word before and between.
+    # Arguments for clang itself need a word before and between.
     words = [word for word, after in zip(words, [*words[1:], ""]) if word != "-Xclang" or after == "-fno-pch-timestamp"]
     kept, skip = [], False
     for word in words:
@@ -141,32 +140,32 @@ def run_compiler(entry, header, repeats, *options):
 
 
 def compiles_alone(header, entry, parsed=None):
-    """What the compiler complains about when it sees nothing but this header, twice; or nothing. `parsed`: a
-    precompiled header of some that this one includes, which need not be read again."""
+    """The compiler's complaints when it compiles only this header, twice; or nothing. `parsed`: a precompiled header of
+    some that this one includes, which need not be read again."""
     options = ("-include-pch", parsed) if parsed else ()
     result = run_compiler(entry, header, 2, "-fsyntax-only", "-x", "c++", *options)
     if result.returncode != 0 and parsed:
-        return compiles_alone(header, entry)  # with the plain text the complaint is sure, and complete
+        return compiles_alone(header, entry)  # with the plain text the complaint is certain, and complete
     return "" if result.returncode == 0 else result.stderr
 
 
 def cost_of(path, files, includes):
-    """How long it takes to read a header, in headers of ours."""
+    """The time to read a header, in headers of ours."""
     known = includes.included(path)
     outside = {name for each in known for _, bracket, name in files[each].includes() if bracket == "<"}
     return len(known) + OUTSIDE_COST * len(outside)
 
 
 def flags_key(entry):
-    """Flags by which precompiled headers differ: all but where headers are looked for."""
+    """The flags that matter for precompiled headers: all but the include paths."""
     words = compile_command(entry)
     return tuple(word for before, word in zip(["", *words], words)
                  if not word.startswith(("-I", "-isystem")) and before not in ("-I", "-isystem"))
 
 
 def choose_bases(headers, files, includes, entries):
-    """Header → the base that is precompiled for it: one that it includes itself, directly or not, so that nothing is
-    seen which it does not include. Each base in turn is the one that saves most."""
+    """Header → the base that is precompiled for it: one that it includes itself, directly or not, so that it gets
+    nothing that it does not include. Each base in turn is the one that saves most."""
     keys = {header: flags_key(entries[header]) for header in headers}
     closures = {header: includes.included(header) - {header} for header in headers}
     costs = {path: cost_of(path, files, includes) for path in set().union(*closures.values())}
@@ -201,7 +200,7 @@ def precompile(bases, entries, folder, pool):
 
 
 def complaints_of(headers, files, includes, entries):
-    """Header → what the compiler complains about, or nothing."""
+    """Header → the compiler's complaints, or nothing."""
     bases = choose_bases(headers, files, includes, entries)
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool, tempfile.TemporaryDirectory() as folder:
         parsed = precompile(bases, entries, folder, pool)

@@ -1,21 +1,21 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""What is allowed where: the tables that people edit."""
+"""What is allowed where: the tables to edit."""
 
 import re
 
 MAX_COLUMNS = 100  # of C++
-MAX_SCRIPT_COLUMNS = 120  # and of documentation, but for tables and code
+MAX_SCRIPT_COLUMNS = 120  # and of documentation, except tables and code
 MAX_FILE_LINES = 600
-MAX_FUNCTION_LINES = 70  # signature and closing brace included
+MAX_FUNCTION_LINES = 70  # with signature and closing brace
 
 # Lowest first: a folder of src/ may include itself and the folders before it. The list in CMakeLists.txt has the same
-# order (folders that do not exist yet stand here only).
+# order (folders that do not exist yet are only here).
 MODULES = ["base", "crypto", "gguf", "pull", "quant", "kernels", "kv", "compute", "vulkan", "text", "jinja",
            "chat", "grammar", "model", "engine", "disk", "wire", "net", "discovery", "cluster", "rpc", "plan", "stage",
            "conduct", "fetch", "draft", "drafting", "respond", "eval", "node", "open", "ensemble", "serve", "cli"]
 
-# Of modules whose folders have an order: lowest first, those of one step together. A file includes its own step and
+# For modules whose folders have an order: lowest first, those of one step together. A file includes its own step and
 # those before it; tests include any.
 LEVELS = {"model": [["shape", "families"], ["parts"], ["memory"], ["files"], ["weights"], ["layers"], ["forward"],
                     ["drafters"], ["synth"], ["reference"]]}
@@ -57,7 +57,7 @@ VECTOR_HEADERS = re.compile(r"([a-z]mm|imm|x86)intrin\.h$|arm_\w+\.h$")
 
 
 class Ban:
-    """Something not to write: a pattern over code without comments and strings, and what to do instead."""
+    """A banned expression: a pattern over code without comments and strings, and the replacement."""
 
     def __init__(self, rule, pattern, advice, applies=lambda file: True):
         self.rule = rule
@@ -115,8 +115,8 @@ BANS = [
         "use std::make_unique or a container", outside("bench/")),
 ]
 
-# Words that texts for people do not use: help, errors and log lines (string literals of src/), README and docs. What
-# to write instead is in docs/glossary.md, the one page that may name them.
+# Words that texts for users must not have: help, errors and log lines (string literals of src/), README and docs. The
+# replacements are in docs/glossary.md, the one page that may name them.
 WORDS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in [
     (r"\bwho(?:m)?ever\b|\bsomebody\b|\bnobody\b(?! can tell a broken)",
      "name the node, client, process or person"),
@@ -136,11 +136,11 @@ WORDS = [(re.compile(pattern, re.IGNORECASE), advice) for pattern, advice in [
 ]]
 WORDS_PAGE = "docs/glossary.md"
 
-# Pages that name what was there when they were written.
+# Pages about the past, which may name things that no longer exist.
 HISTORIES = "docs/measurements/"
 
 LEFTOVERS = re.compile(r"\b(?:TODO|FIXME|XXX|HACK|WIP)\b|\b[Ss]tub(?:s|bed)?\b")
-# Somebody's own folders; written so that this file does not find itself.
+# Folders of one user; written so that this file does not match itself.
 FOREIGN = re.compile(r"(?<![\w.}])/(?:work|root)" + r"/\w|(?<![\w.}])/home/" + r"[a-z]\w*")
 SPDX = (r"SPDX-FileCopyrightText: 20\d\d The Asterism authors", r"SPDX-License-Identifier: MIT")
 EXCEPTION = re.compile(r"(?://|#) tidy: allow\(([\w-]+)\)[ \t]*(.*)")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""The rules: each looks at a file and says on which line to do what."""
+"""The rules: each checks a file and returns lines with advice."""
 
 import ast
 import re
@@ -77,7 +77,7 @@ def check_prose_columns(file, _):
 
 @rule("tables", "text")
 def check_tables(file, _):
-    """Every row of a table has the cells of its head: a row that was wrapped or merged badly is seen here."""
+    """Every row of a table must have as many cells as its head: finds rows that were wrapped or merged badly."""
     if not file.path.endswith(".md"):
         return
     wanted, fenced = None, False
@@ -128,7 +128,7 @@ def check_foreign(file, _):
 
 
 def texts_of(file):
-    """(line, text) of what people read in a file: C++'s strings, or the lines of a page without its code spans."""
+    """(line, text) of a file's texts for users: C++'s strings, or the lines of a page without its code spans."""
     if file.kind == "c++":
         if in_library(file):
             yield from strings(file.text)
@@ -161,7 +161,7 @@ def check_include_direction(file, _):
 
 
 def level_of(module, path):
-    """Which step of its module's folders a path below src/ belongs to, or None."""
+    """The step of its module's folders that a path below src/ belongs to, or None."""
     folder = path.split("/")[1] if path.count("/") > 1 else None
     return next((index for index, folders in enumerate(LEVELS[module]) if folder in folders), None)
 
@@ -197,7 +197,7 @@ def check_include_paths(file, paths):
 
 
 def third_party_advice(file, name):
-    """What to do about an angle include, or None if it is fine."""
+    """Advice about an angle include, or None if it is fine."""
     if name.startswith(TEST_HEADERS):
         return None if file.is_test else "tests only: x_test.cc, or x_test_support.h"
     if name.startswith(BENCHMARK_HEADERS):
@@ -238,7 +238,7 @@ def check_orphan_tests(file, paths):
     words = match[2].split("_")
     names = ["_".join(words[:count]) for count in range(len(words), 0, -1)]
     if match[1].split("/")[-2] in names or file.path.removesuffix(".cc") + ".h" in paths:
-        return  # of the folder as a whole; what several tests share
+        return  # of the folder as a whole; shared by several tests
     if not any(match[1] + name + extension in paths for name in names for extension in (".h", ".cc")):
         yield 1, f"begin its name with the file that it tests: there is no {names[0]}.h or {names[0]}.cc beside it"
 
@@ -333,7 +333,7 @@ NAMED_SYMBOL = re.compile(r"(\w+)::(\w+)(?:(?:::|\()[^`]*)?")
 
 
 def check_page_names(file, paths, words):
-    """Paths and C++ names in a page's code spans that are not there. `words`: folder of src/ → words of its code, and
+    """Paths and C++ names in a page's code spans that do not exist. `words`: folder of src/ → words of its code, and
     those of all folders under None. A path with capital letters may be a pattern."""
     for match in re.finditer(r"`([^`\n]+)`", file.text):
         span, line = match[1], line_of(file.text, match.start())
@@ -349,7 +349,7 @@ def check_page_names(file, paths, words):
 
 
 def check_registered(paths, listed):
-    """Scripts that test and that no build runs. `listed`: the words of all CMakeLists.txt."""
+    """Test scripts that no build runs. `listed`: the words of all CMakeLists.txt."""
     for path in sorted(path for path in paths if path.endswith("_test.py")):
         name = path.rsplit("/", 1)[1].removesuffix(".py")
         if not {name, f"{name}.py", name.removesuffix("_test")} & listed:

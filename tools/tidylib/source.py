@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Asterism authors
 # SPDX-License-Identifier: MIT
-"""A source file, and what can be seen in C++ without a compiler: code apart from comments, and functions."""
+"""A source file, and the structure of C++ that can be found without a compiler: code without comments, and
+functions."""
 
 import os
 import re
@@ -23,7 +24,7 @@ CPP_TOKENS = re.compile(
 
 
 def code_only(text):
-    """C++ with comments and the insides of literals blanked; every character that stays keeps its place."""
+    """C++ with comments and the contents of literals blanked; all other characters keep their place."""
 
     def replaced(match):
         if match["number"]:
@@ -38,7 +39,7 @@ def code_only(text):
 
 
 def strings(text):
-    """(line, characters) of each string of C++, literals that follow each other joined, as they stand in the source."""
+    """(line, characters) of each string of C++, with adjacent literals joined, unescaped as in the source."""
     end, line, parts = 0, 0, []
     for match in CPP_TOKENS.finditer(text):
         literal = match["raw"] or match["string"]
@@ -135,7 +136,7 @@ LAMBDA = re.compile(r"\][\s]*(?:<[^{}]*>\s*)?(?:\([^{}]*\)\s*)?(?:mutable|conste
 
 
 def kind_of_brace(head, inside_parentheses):
-    """What `{` opens after these characters: 'scope' (declarations follow), 'function' or 'values'."""
+    """The kind of a `{` after these characters: 'scope' (declarations follow), 'function' or 'values'."""
     plain = without_template_clause(head).strip()
     if LAMBDA.search(plain) and "[" in plain:
         return "function"
@@ -190,7 +191,7 @@ def functions(code):
                 first = start + len(code[start:here]) - len(code[start:here].lstrip())
                 found.append((line_of(code, first), line_of(code, here)))
             if kind in ("scope", "function"):
-                # What stands in the parentheses of a declaration (a lambda, say) does not end it.
+                # Parentheses of a declaration (with a lambda, say) do not end it.
                 head = here + 1 if parentheses == 0 else start
         elif parentheses == 0 and not any(kind == "function" for kind, _, _ in scopes):
             head = here + 1
