@@ -6,7 +6,6 @@
 //
 // Times are nanoseconds. All but WallNs count from a moment of the clock's own choice and never go
 // back, so only differences are meaningful.
-// back, so only their differences mean something.
 #pragma once
 
 #include <cstddef>

@@ -80,7 +80,6 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   struct stat info{};
   if (fstat(file.value(), &info) != 0) return SystemError(errno, path);
   // The size is only a hint (files under /proc have 0), and limits the memory allocated at first.
-  // either.
   const size_t limit = std::min(max_bytes, std::string().max_size() - 1);
   const size_t hint = std::clamp(static_cast<size_t>(std::max<off_t>(info.st_size, 0)),
                                  kMinReadBytes, kMaxHintBytes);

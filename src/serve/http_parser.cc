@@ -113,9 +113,7 @@ size_t HttpParser::Feed(std::string_view bytes) {
     const bool in_head = state_ == State::kHead;
     const size_t limit = in_head ? limits_.head_bytes : kMaxChunkLine;
     const char c = bytes[taken++];
-    // A line ends with \r
-    // ; a bare
-    //  is accepted, a bare \r never.
+    // A line ends with \r\n; a bare \n is accepted, a bare \r never.
     if (++head_bytes_ > limit) {
       Bad(in_head ? 431 : 400,
           in_head ? "the request's head is too large" : "a chunk's head is too large");

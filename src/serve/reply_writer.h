@@ -126,9 +126,7 @@ std::string TimeText(int64_t seconds);
 // The text of a JSON document; invalid UTF-8 becomes U+FFFD.
 std::string DumpJson(const nlohmann::ordered_json& json);
 
-// "data: {…}
-//
-// ", with a line that names the event if there is one.
+// "data: {…}\n\n", with a line that names the event if there is one.
 std::string ServerEvent(std::string_view event, const nlohmann::ordered_json& json);
 
 // Sends the problem as a whole reply.

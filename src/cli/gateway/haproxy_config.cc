@@ -201,7 +201,6 @@ std::string RefuseClient(std::string_view why, uint32_t wait_s, std::string_view
 
 // Operators' requests to a single server (metrics, sessions, pulls, changes of its cluster) are not
 // passed on.
-// gateway.
 std::string OwnReplies(const GatewayPlan& plan) {
   return Return(200, "string", R"('{"status":"ok"}')", 0, "if is_alive") +
          Return(200, "string", R"('{"status":"ready"}')", 0, "if is_ready has_ready_server") +
