@@ -76,6 +76,7 @@ Result<ChildProcess> ChildProcess::Start(const ChildOptions& options) {
     log = open(options.log_path->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (log < 0) return SystemError(errno, *options.log_path);
   }
+  // All memory that the child needs is allocated before the fork.
   std::vector<std::string> words = options.command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

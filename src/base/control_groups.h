@@ -13,13 +13,13 @@
 
 namespace aster {
 
-// Of one group.
+// The memory of one group.
 struct GroupMemory {
   uint64_t limit_bytes = 0;
   uint64_t used_bytes = 0;  // without file pages that would be dropped before allocations fail
 };
 
-// Of this process's group and of each around it, if they have a limit.
+// This process's group and each around it, if they have a limit.
 std::vector<GroupMemory> GroupMemories();
 
 // For tests.

@@ -8,7 +8,7 @@
 
 namespace aster {
 
-// Of the calling thread, since its start. The rest of the elapsed time it slept, or others had its
+// The calling thread's, since its start. The rest of the elapsed time it slept, or others had its
 // core.
 int64_t CoreTimeOfThisThreadNs();
 

@@ -21,7 +21,7 @@ std::vector<int> UsableCpus();
 // quota allows less time. At least one.
 size_t UsableCpuCount();
 
-// Of the first usable cpu; zero if unknown.
+// The caches of the first usable cpu; zero if unknown.
 struct CacheSizes {
   uint64_t l1_data_bytes = 0;
   uint64_t l2_bytes = 0;

@@ -20,7 +20,7 @@ Sha256Digest Sha256Of(Bytes bytes);
 // 64 lower-case hexadecimal digits.
 std::string ToHex(const Sha256Digest& digest);
 
-// Of bytes that come in pieces. Not for concurrent use.
+// Hashes bytes that come in pieces. Not for concurrent use.
 class Sha256 {
  public:
   Sha256();
@@ -29,7 +29,7 @@ class Sha256 {
   ~Sha256();
 
   void Add(Bytes bytes);
-  // Of all added bytes; no more may be added.
+  // The hash of all added bytes; no more may be added.
   Sha256Digest Finish();
 
  private:

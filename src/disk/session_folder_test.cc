@@ -179,7 +179,7 @@ TEST_F(SessionFolderTest, SessionsShareWhatTheyBeginWith) {
   EXPECT_EQ(sessions_.Remove("two").error().code(), Code::kNotFound);
 }
 
-// Of a window only the rows in it are saved: for two lengths, a page needs different streams.
+// Only the rows in a window are saved: for two lengths, a page needs different streams.
 TEST_F(SessionFolderTest, SessionsOfModelsWithWindowsDoNotTakePagesFromEachOther) {
   for (const auto make : {kv::WindowLayout, kv::CompressedLayout, kv::MixedLayout}) {
     const Layout layout = make();

@@ -65,7 +65,7 @@ class PageCutter {
   }
 
  private:
-  // Of the block's page.
+  // The index of the block's page.
   Result<uint32_t> IndexOf(const kv::KvChunkHeader& chunk, const kv::Block& block) const {
     if (chunk.digest != layout_.digest()) {
       return FailedPrecondition(

@@ -44,7 +44,7 @@ class Asked {
   virtual bool is_askable() const = 0;
   // Why none can, or has answered: the first member's error.
   virtual Error NoAnswer() const = 0;
-  // Of all members that can take it.
+  // The tokens of the prompts of all members that can take it.
   virtual uint64_t prompt_tokens() const = 0;
   // Advance calls `on_answer` once; `on_piece` may be null.
   virtual void Begin(const std::shared_ptr<Mailbox>& mailbox, OnAnswer on_answer,

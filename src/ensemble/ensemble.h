@@ -83,7 +83,7 @@ class Ensemble {
   Clock& clock_;
   const EnsembleOptions options_;
   const std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
-  // Of members that are generators.
+  // The engines of members that are generators.
   std::vector<std::unique_ptr<SteppedEngine>> stepped_;
   std::vector<std::unique_ptr<ThreadedEngine>> threaded_;
   const std::vector<Member> members_;

@@ -40,7 +40,7 @@ class EnsembleChat final : public respond::Dialogue {
   const std::vector<respond::Call>& open_calls() const override { return open_calls_; }
   size_t message_count() const override { return turns_.size(); }
   const respond::ChatTotals& totals() const override { return totals_; }
-  // Of the member with the most tokens.
+  // The context use of the member with the most tokens.
   respond::ContextUse context() const override;
   // How the last answer was made; nullopt before the first.
   const std::optional<Answer>& last_answer() const { return last_; }

@@ -48,7 +48,7 @@ class OpenMembers {
   std::vector<Member> members() const;
   // The smallest of their training contexts.
   uint32_t context() const;
-  // Of all files together, in their order.
+  // The fingerprint of all files together, in their order.
   Result<Hash128> Fingerprint(open::Reporter& reporter) const;
   uint32_t smallest_vocab() const;
   // Call it at the end: writes the files that the options ask for.

@@ -82,7 +82,7 @@ Result<float> SpanRating::Logprob(std::span<const float> logits, int32_t token) 
   return TRY(rater_.Rate(logits, token)).logprob;
 }
 
-// Of any token that ends an answer.
+// The log-probability of any token that ends an answer.
 Result<float> SpanRating::EndLogprob(std::span<const float> logits) {
   double sum = 0;
   for (const int32_t end : ends_)

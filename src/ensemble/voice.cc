@@ -90,7 +90,7 @@ class Voice::Rating {
       status_ = choice.error();
     }
   }
-  // Of the whole text, at the end.
+  // The log-probability of the whole text, at the end.
   double log_chance(const engine::Finish& finish) const {
     const bool is_whole =
         finish.reason != engine::FinishReason::kCancelled && next_ == tokens_.size();

@@ -103,7 +103,7 @@ class Parts {
   bool has_asked_ = false;
   std::vector<std::unique_ptr<Part>> told_;
   std::vector<std::vector<const Part*>> by_peer_;  // [holders_ and this machine]
-  // Of the last requested model.
+  // The last requested model, and its parts below.
   std::optional<Hash128> fingerprint_;
   std::shared_ptr<const rpc::ModelManifest> whole_;
   std::vector<std::vector<const Part*>> proven_;  // [holders_ and this machine]

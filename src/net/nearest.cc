@@ -53,6 +53,7 @@ void SortByCost(std::vector<Attempt>& attempts, const PathRates* rates) {
 std::vector<Endpoint> NearestFirst(std::vector<Endpoint> endpoints, const Clock& clock,
                                    const PathRates* rates) {
   if (endpoints.size() < 2) return endpoints;
+  // Begins to connect to all, then waits until the deadline, which the first answer brings forward.
   std::vector<Attempt> attempts;
   const int64_t begin_ns = clock.NowNs();
   for (Endpoint& endpoint : endpoints) {

@@ -53,6 +53,7 @@ Resolution::Resolution(std::vector<std::string> addresses, std::shared_ptr<Waker
     shared_->answer = ResolveAll(wanted);
     return;
   }
+  // A detached thread, as name servers may take longer than this object lives.
   try {
     std::thread([shared = shared_, wanted, waker, rates] {
       Result<std::vector<Endpoint>> answer = ResolveAll(wanted);

@@ -139,6 +139,7 @@ Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {
   local.credentials_.node = TRY(RandomNode());
   const std::string program = TRY(OwnPath());
   const std::vector<int> cpus = UsableCpus();
+  // Starts all processes, so that they initialise at the same time.
   for (size_t i = 0; i < options.count; ++i) {
     ChildOptions child;
     child.command = {program, "node", "--local"};
@@ -152,6 +153,7 @@ Result<LocalNodes> LocalNodes::Start(const LocalNodesOptions& options) {
     TRY(local.processes_.back().WriteInput(invitation.ToLine()));
     local.nodes_.push_back({.id = invitation.node, .name = invitation.name, .addresses = {}});
   }
+  // Waits for the address of each, and puts the simulated link in front of it.
   for (size_t i = 0; i < options.count; ++i) {
     const auto line = local.processes_[i].ReadLine(kStartNs);
     if (!line.ok()) {

@@ -60,6 +60,7 @@ class ClusterPool final : public NodePool {
     links_.clear();
     absent_.clear();
     shared_.clear();
+    // Moves nodes that cannot be given layers to absent_.
     std::erase_if(views, [&](const node::NodeView& view) {
       std::string why = WhyAbsent(view);
       if (why.empty() && std::ranges::count(lost, view.member.node) > 0 &&
@@ -76,6 +77,7 @@ class ClusterPool final : public NodePool {
                          .is_drained = says_so});
       return true;
     });
+    // Links name nodes by their index, so all nodes come first.
     for (const node::NodeView& view : views) AddNode(view);
     for (const node::NodeView& view : views) AddLinks(view);
     link_doubts_.Apply(nodes_, links_, clock_.NowNs());

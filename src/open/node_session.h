@@ -67,7 +67,7 @@ class NodeSession {
   // Whether plans are made from the nodes' rates, so that another one may take over at any time.
   bool plans_by_ability() const { return split_ == "auto" && decode_.empty() && options_.cluster; }
   bool is_cluster() const { return options_.cluster; }
-  // What is planned for; also for another pool of the same nodes, on another thread.
+  // The input of plans; also for another pool of the same nodes, on another thread.
   WantedPlan Wanted() const;
   Result<std::unique_ptr<NodePool>> AnotherPool() const;
   // The next plan uses what that pool has seen, without asking the nodes again.

@@ -249,6 +249,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
     drafts = TRY(Drafts::Load(*options.draft, files, *options.model, *options.cluster, reporter));
   }
   const auto drafter = drafts != nullptr ? drafts->drafter() : nullptr;
+  // On nodes: plans, and opens a route.
   if (options.cluster->wants_nodes()) {
     if (drafter != nullptr && drafter != files.drafter()) {
       return FailedPrecondition(fmt::format(
@@ -269,6 +270,7 @@ Result<std::unique_ptr<OpenedModel>> OpenModel(const gguf::ModelFiles& files,
     return std::unique_ptr<OpenedModel>(
         std::make_unique<OpenedRoute>(std::move(nodes), std::move(drafts), std::move(conductor)));
   }
+  // In this process: loads the weights.
   auto kv_cache = TRY(options.model->kv_cache.Open());
   auto model = TRY(LoadModel(files, *options.model, reporter,
                              {.store = kv_cache, .is_kept = options.is_kept, .drafter = drafter}));

@@ -22,7 +22,7 @@
 
 namespace aster::respond {
 
-// What it refers to outlives it. Belongs to the thread that computes.
+// All references outlive it. Belongs to the thread that computes.
 class Chat final : public Dialogue {
  public:
   // `base` has the common part of all turns: tools, form, reasoning.

@@ -95,6 +95,7 @@ class TagWriter {
       : schema_(schema), rules_(rules), grammar_(grammar) {}
 
   Result<Sequence> Write() {
+    // Keywords that cannot be supported allow any arguments, unless the schema must be exact.
     for (const auto& [key, value] : schema_.items()) {
       if (std::ranges::find(kKept, key) != std::end(kKept)) continue;
       if (rules_.is_exact) return CannotKeep(key);
@@ -110,6 +111,7 @@ class TagWriter {
     }
     Sequence all;
     if (!names_any) return all;
+    // The members in the schema's order, then required ones without a schema.
     for (const auto& [key, value] : properties->items()) {
       if (!CanName(key)) {
         if (rules_.is_exact) return CannotKeep(fmt::format("a member called {:?}", key));

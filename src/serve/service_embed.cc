@@ -96,6 +96,7 @@ void Service::Embed(const HttpRequest& request, const std::shared_ptr<ReplyStrea
                             "an embedding model",
                             context.name));
   }
+  // Reads the request into prompts; an empty one only loads a model (Ollama).
   auto state = std::make_shared<EmbedState>();
   state->start_ns = clock_.NowNs();
   if (!problem.any()) {
@@ -111,6 +112,7 @@ void Service::Embed(const HttpRequest& request, const std::shared_ptr<ReplyStrea
   if (ask.prompts.empty())
     return SendJson(request, *stream, 200, EmbeddingsJson(state->ask, state->embeddings));
 
+  // Pools the rows of each prompt as they come; the reply is sent when all are done.
   state->poolers.assign(ask.prompts.size(), engine::Pooler(*context.pooling));
   for (const auto& prompt : ask.prompts) state->embeddings.prompt_tokens += prompt.size();
   ask.rows = state->poolers.front().rows();

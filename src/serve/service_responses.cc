@@ -79,6 +79,7 @@ void Service::Responses(const HttpRequest& request, const std::shared_ptr<ReplyS
                                        "--store-responses, or stream the response instead");
     return Refuse(request, *stream, problem);
   }
+  // Stores the complete response with its conversation, for later requests.
   ResponseKeeper keep;
   if (is_stored) {
     stream->AddHeader(kResponseId, frame.id);

@@ -32,7 +32,7 @@ constexpr size_t kMaxParts = 16;  // per group
 uint16_t VersionOf(const Message& message);
 
 struct EncodeOptions {
-  // Of the format; fields that it lacks are left out. Nullopt: VersionOf the message.
+  // The version of the format; fields that it lacks are left out. Nullopt: VersionOf the message.
   std::optional<uint16_t> version = std::nullopt;
   bool checksum_payload = true;  // unnecessary if the connection protects the data
 };

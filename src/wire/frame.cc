@@ -95,6 +95,7 @@ Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits) {
   }
   FrameHeader header;
   header.version = get(4, static_cast<uint16_t*>(nullptr));
+  // The type must exist, and the version be spoken, except for types that every version has.
   const uint8_t type = bytes[6];
   if (!IsKnown(type, header.version)) {
     return Unimplemented(
@@ -111,6 +112,7 @@ Result<FrameHeader> ParseHeader(Bytes bytes, const Limits& limits) {
   if (limits.hello_only && !IsOfEveryVersion(header.type)) {
     return Error(Code::kUnauthenticated, fmt::format("a frame of type {} before Hello", type));
   }
+  // The other fields; unused bits must be zero, for later versions.
   const uint8_t flags = bytes[7];
   header.body_bytes = get(8, static_cast<uint32_t*>(nullptr));
   const auto nothing = get(12, static_cast<uint32_t*>(nullptr));

@@ -14,7 +14,7 @@
 
 namespace aster::cli {
 
-// Of this machine, and of the files of a model (empty: none).
+// Probes this machine, and the files of a model (empty: none).
 Result<Probes> ProbeMachine(std::span<const std::string> model_paths, const Clock& clock);
 
 // The median of some round trips of a byte over TCP on 127.0.0.1, to a thread that sleeps between

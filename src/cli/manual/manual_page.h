@@ -19,10 +19,10 @@ struct ManualPage {
   std::string text;  // roff
 };
 
-// Of one command, or of the program itself.
+// The page of one command, or of the program itself.
 ManualPage ManualPageOf(const CLI::App& command);
 
-// Of the program, its commands and their sub-commands.
+// The pages of the program, its commands and their sub-commands.
 std::vector<ManualPage> AllManualPages(const CLI::App& root);
 
 }  // namespace aster::cli

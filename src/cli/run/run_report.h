@@ -34,7 +34,7 @@ struct RunReport {
 };
 
 nlohmann::ordered_json DraftsToJson(const engine::DraftCounts& counts);
-// Of a call: id, name, arguments (an object; if invalid, the text).
+// A call: id, name, arguments (an object; if invalid, the text).
 nlohmann::ordered_json CallToJson(const respond::Call& call);
 // A kind of plan: its predicted times, and why it is not taken.
 nlohmann::ordered_json AlternativeToJson(const plan::Alternative& of);

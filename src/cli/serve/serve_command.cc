@@ -167,6 +167,7 @@ Result<std::vector<std::unique_ptr<Served>>> LoadAll(const ServeOptions& options
   const std::vector<open::ClusterOptions> clusters = TRY(
       PlaceModels(wanted.places, names.OfModels(groups.size()), wanted.Paths(), options.cluster));
   const std::vector<bool> with_drafts = TRY(ModelsWithDrafts(groups, options.draft));
+  // Several models share the memory for the KV cache.
   std::vector<uint64_t> memory;
   if (groups.size() > 1) {
     if (!options.cluster.trace_path.empty())
