@@ -17,11 +17,10 @@
 namespace aster {
 
 struct ChildOptions {
-  std::vector<std::string> command;  // the program's path, then its arguments
-  std::vector<int> cpus = {};        // that it may use; empty: those of this process
-  std::optional<std::string> log_path =
-      {};                               // for its standard error; nullopt: that of this process
-  int64_t farewell_ns = 2'000'000'000;  // to end by itself after the request
+  std::vector<std::string> command;          // the program's path, then its arguments
+  std::vector<int> cpus = {};                // that it may use; empty: those of this process
+  std::optional<std::string> log_path = {};  // for its standard error; nullopt: inherited
+  int64_t farewell_ns = 2'000'000'000;       // to end by itself after the request
 };
 
 // Not for concurrent use. The destructor ends the child: it closes its standard input, then asks it

@@ -100,8 +100,7 @@ std::vector<PageFileName> PageIndex::Oldest(uint64_t bytes_to_leave) const {
   // before.
   std::ranges::sort(
       files, [](const IndexedFile* a, const IndexedFile* b) { return a->name.end > b->name.end; });
-  std::unordered_map<Hash128, int64_t, PrefixHasher>
-      used_after;  // by prefix: uses of the files that continue it
+  std::unordered_map<Hash128, int64_t, PrefixHasher> used_after;  // uses of what continues it
   std::vector<std::pair<int64_t, const IndexedFile*>> ranked;
   ranked.reserve(files.size());
   for (const IndexedFile* file : files) {

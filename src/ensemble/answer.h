@@ -86,12 +86,11 @@ struct Answer {
   std::vector<SaidPiece> pieces;  // as they were sent
   size_t told_pieces = 0;         // sent before the end
   respond::EndReason reason = respond::EndReason::kStop;
-  respond::Usage usage;  // of all members
-  size_t chosen = 0;     // index into `candidates`
-  std::vector<Candidate>
-      candidates;                  // different ones, by their first author; for spans: the answer
-  std::vector<DecidedSpan> spans;  // that it consists of; empty if it is one member's
-  std::vector<Part> parts;         // of every member
+  respond::Usage usage;               // of all members
+  size_t chosen = 0;                  // index into `candidates`
+  std::vector<Candidate> candidates;  // different ones, by first author; for spans: the answer
+  std::vector<DecidedSpan> spans;     // that it consists of; empty if it is one member's
+  std::vector<Part> parts;            // of every member
 
   // Its author; for spans, the one with the largest part.
   const std::string& author() const { return parts[candidates[chosen].authors.front()].member; }

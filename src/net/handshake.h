@@ -23,8 +23,7 @@ struct Introduction {
   uint64_t max_frame_bytes = 0;
   uint64_t credit_bytes = 0;
   std::vector<uint8_t> password = {};  // empty with certificates
-  std::vector<uint8_t> instance =
-      {};  // the bytes that `node` follows from; empty: the certificate's own node
+  std::vector<uint8_t> instance = {};  // `node` follows from it; empty: from the certificate
 };
 
 wire::Hello MakeHello(const Introduction& self);

@@ -46,14 +46,12 @@ struct TcpOptions {
 
   uint64_t max_frame_bytes = uint64_t{512} << 20;  // largest frame that this node accepts
   uint64_t credit_bytes = uint64_t{64} << 20;      // of messages that wait here to be received
-  uint64_t max_queue_bytes = uint64_t{512}
-                             << 20;  // of messages that wait for one node; more: it is down
+  uint64_t max_queue_bytes = uint64_t{512} << 20;  // of messages for one node; more: it is down
   int64_t handshake_ns = 5 * kNsPerSecond;
   int64_t heartbeat_ns = kNsPerSecond / 2;
   int64_t silence_ns = 2 * kNsPerSecond;
-  size_t max_unauthenticated =
-      32;                        // connections without a Hello so far; the oldest is closed first
-  size_t max_connections = 256;  // with nodes
+  size_t max_unauthenticated = 32;  // connections without a Hello; the oldest is closed
+  size_t max_connections = 256;     // with nodes
   // Called for every connection, by the network's thread, with the proven node (also for its
   // instances): an error refuses it, for example if the node was revoked.
   std::function<Status(const wire::NodeId&)> admit;

@@ -58,9 +58,8 @@ struct DaemonOptions {
   bool kv_now = false;         // allocate the KV cache when a slice is loaded
   std::string weights_folder;  // for weights of other machines; empty: the user's cache
   std::function<void(uint64_t done_bytes, uint64_t total_bytes)> on_hashing;
-  std::shared_ptr<disk::DiskPages>
-      pages;                    // the KV cache on disk, for other machines too; null: none
-  std::string sessions_folder;  // for sessions moved here; empty: takes none
+  std::shared_ptr<disk::DiskPages> pages;     // the KV cache on disk; null: none
+  std::string sessions_folder;                // for sessions moved here; empty: takes none
   std::optional<uint16_t> discovery_port;     // of multicast DNS; nullopt: off
   std::vector<drafting::DraftFor> draft_for;  // drafters for front ends on other machines
   std::string pages_folder;                   // page files, for look-ups; empty: none

@@ -423,8 +423,8 @@ bool Membership::HasItsOwnName(const Member& record) const {
 // A node of an older version signs nothing, and its record of itself is believed.
 bool Membership::IsBelieved(const std::optional<NodeId>& from, const Member& record) {
   if (record.signature.empty() && from == record.node && HasItsOwnName(record)) return true;
-  if (!record.signature.empty() && !certificates_.Has(record.node))
-    return false;  // the certificate will come
+  // Its certificate will be sent, too.
+  if (!record.signature.empty() && !certificates_.Has(record.node)) return false;
   const Status checked =
       record.signature.empty()
           ? Status(Error(Code::kPermissionDenied,

@@ -137,8 +137,7 @@ class Membership {
   cluster::Revocations revocations_ GUARDED_BY(mu_);
   std::deque<cluster::Contact> queue_ GUARDED_BY(mu_);
   Hints hints_ GUARDED_BY(mu_);
-  bool follows_hint_ GUARDED_BY(mu_) =
-      false;  // one at a time, so that the others are still talked to
+  bool follows_hint_ GUARDED_BY(mu_) = false;  // one at a time, beside other exchanges
   // Connections to nodes that answered, for the next exchange.
   std::map<NodeAt, std::shared_ptr<rpc::ControlClient>> clients_ GUARDED_BY(mu_);
   uint64_t stored_version_ GUARDED_BY(mu_) = 0;

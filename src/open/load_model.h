@@ -20,8 +20,7 @@ namespace aster::open {
 struct LoadFor {
   std::shared_ptr<kv::PageStore> store = {};
   bool is_kept = false;
-  std::shared_ptr<const gguf::ModelFiles> drafter =
-      {};  // a drafter of blocks, to be loaded with it
+  std::shared_ptr<const gguf::ModelFiles> drafter = {};  // of blocks, to be loaded with it
 };
 Result<std::unique_ptr<engine::LocalModel>> LoadModel(const gguf::ModelFiles& files,
                                                       const ModelOptions& options,

@@ -54,8 +54,7 @@ struct RouteNow {
   std::vector<ExpectedRequest> usual_requests;  // recent; empty: several at once, or few
   bool is_busy = false;                         // requests run
   int64_t opening_ns = 0;                       // duration of opening the last route; 0: unknown
-  bool follows =
-      true;  // it is replaced for better rates, too; else only if a node of it is drained
+  bool follows = true;  // false: it is replaced only if a node of it is drained
 };
 struct Lookout {
   std::unique_ptr<NodePool> pool;

@@ -32,8 +32,7 @@ struct GroupProblem {
     double token_byte_s = 0;    // to read a byte of weights or of the KV cache for a token
     double chunk_s = 0;         // to compute a chunk through all layers and its part of the head
     bool may_own_experts = true;
-    bool may_divide =
-        true;  // false: it cannot compute a part of this model's layers, and is in no group
+    bool may_divide = true;  // false: it cannot divide this model, and is in no group
   };
   // Numbers for groups whose nodes own experts; without them no node may.
   struct Experts {
@@ -54,15 +53,14 @@ struct GroupProblem {
 
   const Link& link(size_t from, size_t to) const { return links[from * nodes.size() + to]; }
 
-  uint32_t heads = 0;        // heads to divide, each of which is on one node
-  double whole = 0;          // share of the layers that every node computes, from 0 to 1
-  double by_heads = 0;       // share that is divided by heads; the rest is divided by rows
-  uint64_t bytes = 0;        // memory that is divided
-  uint64_t whole_bytes = 0;  // memory that each node has as a whole
-  double layer_reads = 0;    // bytes of all layers that a token reads
-  double head_reads = 0;     // of the output head, which is divided finely
-  uint32_t gathers =
-      0;  // of a token or chunk, one after the other; in each, all nodes send their columns
+  uint32_t heads = 0;           // heads to divide, each of which is on one node
+  double whole = 0;             // share of the layers that every node computes, from 0 to 1
+  double by_heads = 0;          // share that is divided by heads; the rest is divided by rows
+  uint64_t bytes = 0;           // memory that is divided
+  uint64_t whole_bytes = 0;     // memory that each node has as a whole
+  double layer_reads = 0;       // bytes of all layers that a token reads
+  double head_reads = 0;        // of the output head, which is divided finely
+  uint32_t gathers = 0;         // of a token or chunk, in turn; in each, all send their columns
   uint64_t gathered_bytes = 0;  // a token's columns in all gathers, of all nodes together
   uint32_t chunk_tokens = 0;
   Experts experts = {};

@@ -37,8 +37,7 @@ const MeasuredSlice* NewestOf(std::span<const MeasuredSlice> measured, const Mea
 // measured.
 void TakeLeast(std::span<const NodeAbility> nodes, const MeasuredSlice& like, uint32_t layer_count,
                SeenGathers& seen) {
-  std::map<int, std::pair<size_t, MeasuredSlice::Times>>
-      frames;  // keyed by the bit width of their rows
+  std::map<int, std::pair<size_t, MeasuredSlice::Times>> frames;  // by the bit width of rows
   size_t with_tokens = 0;
   double token_s = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < seen.nodes.size(); ++i) {

@@ -19,10 +19,9 @@ namespace aster::pull {
 
 struct HttpRequest {
   std::string url;
-  std::string bearer = "";  // a token for the url's own host; empty: none. Never in an error.
-  uint64_t begin = 0;       // the first wanted byte
-  std::string if_range =
-      "";  // with begin: only if the version still has this tag, otherwise all of it
+  std::string bearer = "";    // a token for the url's own host; empty: none. Never in an error.
+  uint64_t begin = 0;         // the first wanted byte
+  std::string if_range = "";  // with begin: only if the tag is still this; else the whole file
 };
 
 // The head of a reply, after redirects.

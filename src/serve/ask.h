@@ -33,8 +33,7 @@ struct Ask : respond::Conversation, respond::Settings {
   uint32_t choices = 1;                   // answers per prompt
   std::string form_field;                 // the request's field with the form
 
-  std::vector<std::string>
-      left_out_tools;  // types of tools that only other makers' servers can run
+  std::vector<std::string> left_out_tools;  // types that only other makers' servers can run
 
   bool streams = false;
   bool is_background = false;   // the client fetches the answer later

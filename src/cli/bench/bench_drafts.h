@@ -20,8 +20,7 @@
 namespace aster::cli {
 
 struct DraftRates {
-  std::vector<double>
-      plain_rates;  // tokens/s of each repetition, without the answers' first tokens
+  std::vector<double> plain_rates;  // tokens/s of each repetition, without first tokens
   std::vector<double> draft_rates;  // likewise
   std::vector<double> ratios;       // of each repetition, the second divided by the first
   uint64_t tokens = 0;              // in the answers of one repetition

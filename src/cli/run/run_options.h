@@ -26,8 +26,7 @@ struct RunOptions {
   open::ClusterOptions cluster;
   open::DraftOptions draft;
   EnsembleFlags ensemble;
-  bool explain =
-      false;  // the plan; for an ensemble: the author of the answer, and why it was taken
+  bool explain = false;  // the plan; for an ensemble: the author, and why the answer was taken
 
   std::optional<std::string> prompt;
   std::string prompt_path;
