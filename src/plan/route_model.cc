@@ -20,8 +20,8 @@ Hash128 MemoryName(const Hash128& fingerprint, wire::RowEncoding encoding,
   hasher.AddValue(fingerprint.high);
   hasher.AddValue(static_cast<uint8_t>(encoding));
   hasher.AddValue(static_cast<uint8_t>(kv_encoding));
-  // Only KV transfers were inexact: rows are exact when computed, whatever the slices, so these do
-  // not count.
+  // With exact rows between stages, KV rows are close to the exact ones before a transfer, on any
+  // node: the name does not depend on the slices.
   if (is_exact) return hasher.Digest();
   for (const wire::StageAddress& stage : stages) hasher.AddValue(stage.layer_end);
   return hasher.Digest();
