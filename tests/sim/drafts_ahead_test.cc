@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/sanitized.h"
 #include "conduct/conductor.h"
 #include "engine/known_proposers.h"
 #include "sim_network.h"
@@ -347,6 +348,8 @@ TEST(DraftsAhead, FillTheStagesThatWouldBeIdle) {
 // Beside the formula that the design began with: on a node that would go on by itself, a frame at a
 // time, and frames in flight. What is in the way: times and acceptance are only learnt.
 TEST(DraftsAhead, GainsAreThoseOfTheModel) {
+  if (kSanitized)
+    GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
   for (const double row_share : {0.05, 0.6}) {
     for (const uint32_t right : {30U, 70U, 90U}) {
       Asked asked{"0:out", row_share, right, DraftKind::kModel};
@@ -433,6 +436,8 @@ double MostBehind(const Asked& asked, const std::function<bool(size_t)>& is_righ
 // Whatever is right, and however long drafting takes: eight tokens' time is lent to begin with, and
 // a hundredth of the time. What a first try costs is not known before it.
 TEST(DraftsAhead, NoMoreIsLostThanIsLent) {
+  if (kSanitized)
+    GTEST_SKIP() << "its numbers are those of every build, and take long with sanitizers";
   const std::vector<std::pair<const char*, std::function<bool(size_t)>>> fates = {
       {"never right", [](size_t) { return false; }},
       {"in turns", [](size_t at) { return at % 2 == 0; }},
